@@ -1,8 +1,8 @@
 import type { Job, ReportedTurn } from "../src/core/ports/job-service.ts";
 import type { Outcome } from "../src/core/turn/outcome.ts";
 import type { Request } from "../src/core/turn/request.ts";
-import { toldTurn } from "../src/core/job/told-turn.ts";
-import type { ToldTurn } from "../src/core/job/told-turn.ts";
+import { resultReport } from "../src/core/job/reported-turn.ts";
+import type { ResultReport } from "../src/core/job/reported-turn.ts";
 import { newTurn } from "../src/core/turn/turn.ts";
 import type { Turn, TurnStage } from "../src/core/turn/turn.ts";
 
@@ -104,8 +104,8 @@ export function makeUpReport(turn: Partial<ReportedTurn> = {}): ReportedTurn {
 }
 
 /** How a turn ended, as a service tells it. */
-export function makeUpTold(turn: Partial<ReportedTurn> = {}): ToldTurn {
-  const told = toldTurn(makeUpReport(turn));
+export function makeUpTold(turn: Partial<ReportedTurn> = {}): ResultReport {
+  const told = resultReport(makeUpReport(turn));
   if (told === undefined) throw new TypeError("A turn that has not ended tells nothing of its end.");
   return told;
 }

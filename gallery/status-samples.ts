@@ -2,7 +2,7 @@ import type { PlanStep } from "../src/core/ports/job-service.ts";
 import type { MessageOf } from "../src/core/ports/notifier.ts";
 import type { Outcome } from "../src/core/turn/outcome.ts";
 import type { Request } from "../src/core/turn/request.ts";
-import { progressOf } from "../src/core/job/told-turn.ts";
+import { progressOf } from "../src/core/job/reported-turn.ts";
 import type { TurnStage } from "../src/core/turn/turn.ts";
 import { BEN, LONG, NOON, makeUpOutcome, makeUpReport, makeUpTold, makeUpTurn } from "./made-up.ts";
 import { endings } from "./outcome-samples.ts";

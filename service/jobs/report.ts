@@ -1,4 +1,4 @@
-import { countFindings } from "../../src/core/job/told-quality.ts";
+import { countFindings } from "../../src/core/job/reported-quality.ts";
 import { cut } from "../../src/core/text/text.ts";
 import {
   MAX_FINDINGS,

@@ -38,10 +38,16 @@ function requireTurn(turn: Turn | undefined, turnId: string): Turn {
 }
 
 /** How a turn ended, for the log. */
-export function endedForLog({ kind, reason, tookMs, told, stoppedBy }: Outcome): Record<string, unknown> {
+export function endedForLog({
+  kind,
+  reason,
+  tookMs,
+  told: report,
+  stoppedBy,
+}: Outcome): Record<string, unknown> {
   return {
     outcome: kind,
-    ...(told === undefined ? {} : { told: told.outcome }),
+    ...(report === undefined ? {} : { told: report.outcome }),
     ...(stoppedBy === undefined ? {} : { stopped: true }),
     reason,
     took_ms: tookMs,

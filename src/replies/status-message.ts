@@ -5,7 +5,7 @@ import { DEFAULT_INSTRUCTIONS } from "../core/turn/request.ts";
 import { sharedTexts } from "../core/turn/shared.ts";
 import { WORKING, planOf, statusText } from "../core/text/status-text.ts";
 import { cut } from "../core/text/text.ts";
-import type { TurnProgress } from "../core/job/told-turn.ts";
+import type { TurnProgress } from "../core/job/reported-turn.ts";
 import { withLatestTries, isFollowUp, type Turn } from "../core/turn/turn.ts";
 import { movedBlock, pullRequestLink, type PullRequestLink } from "./links.ts";
 import {

@@ -8,7 +8,7 @@ import type { Outcome } from "../../src/core/turn/outcome.ts";
 import { AnswerResult, questionsAfter } from "../../src/core/job/question.ts";
 import { PROMPT_MAX_CHARS, Request } from "../../src/core/turn/request.ts";
 import type { QuotedMessage } from "../../src/core/turn/request.ts";
-import { progressOf, toldTurn } from "../../src/core/job/told-turn.ts";
+import { progressOf, resultReport } from "../../src/core/job/reported-turn.ts";
 import type { Turn, TurnStage } from "../../src/core/turn/turn.ts";
 import { parseMessageText } from "../../src/intake/message-text.ts";
 import { requestForm } from "../../src/intake/request-form.ts";
@@ -157,7 +157,7 @@ const reportedTurns: fc.Arbitrary<ReportedTurn> = fc
     }),
   );
 const toldParts = fc.option(reportedTurns, { nil: undefined }).map((reported) => {
-  const told = toldTurn(reported ?? null);
+  const told = resultReport(reported ?? null);
   return told === undefined ? {} : { told };
 });
 
@@ -474,7 +474,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
       findings: Array.from({ length: 20 }, () => evil),
     }));
     const reports = ReportedOutcome.options.map((ending) =>
-      toldTurn(
+      resultReport(
         makeReported({
           outcome: ending,
           reason: evil,

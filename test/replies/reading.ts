@@ -3,8 +3,8 @@ import { readContent } from "../../emulators/slack/web-api/chat.ts";
 import type { ReportedTurn } from "../../src/core/ports/job-service.ts";
 import type { Message } from "../../src/core/ports/notifier.ts";
 import type { Outcome } from "../../src/core/turn/outcome.ts";
-import { toldTurn } from "../../src/core/job/told-turn.ts";
-import type { ToldTurn } from "../../src/core/job/told-turn.ts";
+import { resultReport } from "../../src/core/job/reported-turn.ts";
+import type { ResultReport } from "../../src/core/job/reported-turn.ts";
 import { render } from "../../src/replies/render.ts";
 import { withoutStop } from "../support/status-buttons.ts";
 import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builders.ts";
@@ -50,8 +50,8 @@ export const pull = makeReported().pullRequest!;
 export const LINK = `acme/docs#7 (${PR})`;
 
 /** What an outcome keeps of what a service told. */
-export function told(reported: Partial<ReportedTurn> = {}): ToldTurn {
-  const report = toldTurn(makeReported(reported));
+export function told(reported: Partial<ReportedTurn> = {}): ResultReport {
+  const report = resultReport(makeReported(reported));
   if (report === undefined) throw new Error("nothing is told");
   return report;
 }

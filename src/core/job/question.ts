@@ -89,7 +89,7 @@ export function questionKey({ answer, closed }: Question): string {
  * The questions that the service reports for one turn of the job. Null if the service hasn't
  * announced that it reports questions.
  */
-export function toldQuestions(answer: JobServiceAnswer, turn: number | null): ReportedQuestion[] | null {
+export function reportedQuestions(answer: JobServiceAnswer, turn: number | null): ReportedQuestion[] | null {
   if (!answer.ok || answer.capabilities?.includes("questions") !== true || turn === null) return null;
   return answer.report?.questions?.filter((question) => question.turn === turn) ?? null;
 }
@@ -101,14 +101,14 @@ export function toldQuestions(answer: JobServiceAnswer, turn: number | null): Re
  */
 export function questionsAfter(
   known: readonly Question[],
-  told: readonly ReportedQuestion[],
+  reported: readonly ReportedQuestion[],
 ): readonly Question[] {
   const kept = known.map((question) => {
-    const current = told.find(({ id }) => id === question.id);
+    const current = reported.find(({ id }) => id === question.id);
     return withClosed(question, current === undefined ? "unanswered" : closedBy(current));
   });
-  const unknown = told.filter(({ id }, index) => {
-    const isRepeated = told.findIndex((other) => other.id === id) !== index;
+  const unknown = reported.filter(({ id }, index) => {
+    const isRepeated = reported.findIndex((other) => other.id === id) !== index;
     return !isRepeated && !known.some((question) => question.id === id);
   });
   // A question that was answered before anybody saw it needs no message.

@@ -1,5 +1,5 @@
-import type { ToldQuality } from "../job/told-quality.ts";
-import type { PullRequestReport, ToldTurn } from "../job/told-turn.ts";
+import type { QualityReport } from "../job/reported-quality.ts";
+import type { PullRequestReport, ResultReport } from "../job/reported-turn.ts";
 
 const MAX_PROBLEMS = 5;
 
@@ -13,14 +13,14 @@ export function diffText(report: PullRequestReport | null | undefined): string {
 }
 
 /** The problems of all failed checks together: `2 new problems`. Empty if none failed. */
-export function problemsCount(told: ToldQuality | undefined): string {
-  const failed = failedChecks(told);
+export function problemsCount(report: QualityReport | undefined): string {
+  const failed = failedChecks(report);
   return failed.length === 0 ? "" : problems(failed.reduce((sum, check) => sum + atLeastOne(check), 0));
 }
 
 /** One line per failed check. Untrusted. */
-export function problemLines(told: ToldQuality | undefined): string[] {
-  const failed = failedChecks(told);
+export function problemLines(report: QualityReport | undefined): string[] {
+  const failed = failedChecks(report);
   const more = failed.length - MAX_PROBLEMS;
   const lines = failed.slice(0, MAX_PROBLEMS).map((check) => {
     const { name, findings, first } = check;
@@ -32,31 +32,33 @@ export function problemLines(told: ToldQuality | undefined): string[] {
 }
 
 /** Other facts about a change, one line each. Untrusted. */
-export function factLines(told: ToldTurn | undefined): string[] {
-  if (told === undefined) return [];
-  const { claims, notes = [] } = told;
-  const named = (result: string) => checksOf(told, result).map(({ name }) => name);
+export function factLines(report: ResultReport | undefined): string[] {
+  if (report === undefined) return [];
+  const { claims, notes = [] } = report;
+  const named = (result: string) => checksOf(report, result).map(({ name }) => name);
   const [passed, unchecked] = [named("passed"), named("not-checked")];
   return [
     // Passed checks don't matter beside failed ones.
-    ...(passed.length > 0 && failedChecks(told).length === 0 ? [`Checks passed: ${passed.join(", ")}`] : []),
+    ...(passed.length > 0 && failedChecks(report).length === 0
+      ? [`Checks passed: ${passed.join(", ")}`]
+      : []),
     ...(unchecked.length > 0 ? [`Not checked: ${unchecked.join(", ")}`] : []),
     ...(claims === undefined ? [] : [sourcesLine(claims)]),
     ...notes,
   ];
 }
 
-function sourcesLine({ total, verified }: NonNullable<ToldQuality["claims"]>): string {
+function sourcesLine({ total, verified }: NonNullable<QualityReport["claims"]>): string {
   if (total === 0) return "The agent named no sources.";
   return `${count(total)} ${total === 1 ? "statement" : "statements"}, ${count(verified)} with a source`;
 }
 
-function failedChecks(told: ToldQuality | undefined) {
-  return checksOf(told, "failed");
+function failedChecks(report: QualityReport | undefined) {
+  return checksOf(report, "failed");
 }
 
-function checksOf(told: ToldQuality | undefined, result: string) {
-  return (told?.checks ?? []).filter((check) => check.result === result);
+function checksOf(report: QualityReport | undefined, result: string) {
+  return (report?.checks ?? []).filter((check) => check.result === result);
 }
 
 /** A failed check counts as at least one problem. */

@@ -1,7 +1,7 @@
 import { cameToNothing, endingOf, prLinkOf, updateOf, type Outcome } from "../turn/outcome.ts";
 import { unnamedText } from "./prompt.ts";
 import type { Request } from "../turn/request.ts";
-import type { ToldTurn } from "../job/told-turn.ts";
+import type { ResultReport } from "../job/reported-turn.ts";
 import { factLines, problemLines, problemsCount } from "./change-text.ts";
 
 export type OutcomeButton = "view-pull-request" | "try-again" | "keep-watching";
@@ -88,31 +88,35 @@ function text(symbol: string, headline: string, detail = "", ...buttons: Outcome
 }
 
 function textOf(outcome: Outcome, words: OutcomeWords): Text {
-  const { told, reason } = outcome;
+  const { told: report, reason } = outcome;
   const pr = prLinkOf(outcome) === null ? null : (words.pr ?? "The pull request");
   const by = words.stopper;
   switch (endingOf(outcome)) {
     case "pull-request":
       switch (updateOf(outcome)) {
         case "updated":
-          return updatedText(told, words.pr ?? "the pull request");
+          return updatedText(report, words.pr ?? "the pull request");
         case "maybe-updated":
           return text("✅", `The agent finished. ${pr} may have new commits.`);
         case null:
-          return pullRequestText(told, words.pr);
+          return pullRequestText(report, words.pr);
       }
     case "branch": {
       const next = "Open a pull request from it to merge it.";
-      return told?.branch
+      return report?.branch
         ? {
             ...text("✅", "The changes are on branch:", next),
-            subject: { text: told.branch, isCode: true },
+            subject: { text: report.branch, isCode: true },
           }
         : text("✅", "The changes are on a branch of the repository.", next);
     }
     case "no-changes": {
-      if (told?.answer !== undefined) {
-        return { ...text("💬", "", replyToQuestion(told.answer, words)), quote: null, answer: told.answer };
+      if (report?.answer !== undefined) {
+        return {
+          ...text("💬", "", replyToQuestion(report.answer, words)),
+          quote: null,
+          answer: report.answer,
+        };
       }
       const headline =
         outcome.isUnsure === true ? "The agent finished, and there's no pull request." : "No changes made.";
@@ -156,9 +160,9 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
 }
 
 /** The link and size are left out: the status message has them, and the button leads there. */
-function pullRequestText(told: ToldTurn | undefined, link: string | null): Text {
-  const { title = null, isDraft = false } = told?.pullRequest ?? {};
-  const problems = problemsCount(told);
+function pullRequestText(report: ResultReport | undefined, link: string | null): Text {
+  const { title = null, isDraft = false } = report?.pullRequest ?? {};
+  const problems = problemsCount(report);
   if (isDraft && problems !== "") return text("📝", `The pull request is a draft: ${problems}.`);
   const [symbol, ready] = isDraft
     ? ["📝", "Your draft pull request is ready"]
@@ -167,18 +171,18 @@ function pullRequestText(told: ToldTurn | undefined, link: string | null): Text 
   return text(symbol, link === null ? `${ready}.` : `${ready}: ${link}`);
 }
 
-function updatedText(told: ToldTurn | undefined, pr: string): Text {
-  if (told?.pullRequest?.isDraft !== true) return text("✅", `The agent updated ${pr}.`);
-  const problems = problemsCount(told);
+function updatedText(report: ResultReport | undefined, pr: string): Text {
+  if (report?.pullRequest?.isDraft !== true) return text("✅", `The agent updated ${pr}.`);
+  const problems = problemsCount(report);
   return text("📝", `The agent updated ${pr}. It's a draft${problems === "" ? "" : `: ${problems}`}.`);
 }
 
 function failedText(outcome: Outcome, pr: string | null, contact: string): Text {
-  const { told, isUnsure } = outcome;
-  const limit = LIMITS[told?.cause ?? ""];
+  const { told: report, isUnsure } = outcome;
+  const limit = LIMITS[report?.cause ?? ""];
   if (limit !== undefined) {
     const detail = pr === null ? "Ask for a smaller change." : checkBeforeMergeText(pr);
-    const reason = told?.reason ?? "";
+    const reason = report?.reason ?? "";
     return PLAIN_SENTENCE.test(reason)
       ? { ...text("❌", reason, detail), quote: null, jobId: null }
       : { ...text("❌", `The agent reached its ${limit}.`, detail), jobId: null };
@@ -196,16 +200,16 @@ function failedText(outcome: Outcome, pr: string | null, contact: string): Text 
  * of it.
  */
 function quoteOf(outcome: Outcome): string | null {
-  const { told } = outcome;
-  if (told === undefined) return outcome.said || null;
+  const { told: report } = outcome;
+  if (report === undefined) return outcome.said || null;
   switch (endingOf(outcome)) {
     case "pull-request":
     case "branch":
-      return told.summary;
+      return report.summary;
     case "no-changes":
-      return [...new Set([told.reason, told.summary])].filter((part) => part !== null).join("\n") || null;
+      return [...new Set([report.reason, report.summary])].filter((part) => part !== null).join("\n") || null;
     default:
-      return told.reason ?? told.summary;
+      return report.reason ?? report.summary;
   }
 }
 

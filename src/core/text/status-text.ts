@@ -4,7 +4,7 @@ import { endingOf, cameToNothing, type Outcome } from "../turn/outcome.ts";
 import { diffText } from "./change-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedTexts } from "../turn/shared.ts";
-import type { TurnProgress } from "../job/told-turn.ts";
+import type { TurnProgress } from "../job/reported-turn.ts";
 import { isAsking, isFollowUp, type Turn } from "../turn/turn.ts";
 import type { Request } from "../turn/request.ts";
 
@@ -124,21 +124,21 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
 }
 
 function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
-  const { told } = outcome;
+  const { told: report } = outcome;
   const ending = endingOf(outcome);
   switch (ending) {
     case "pull-request": {
       // The title is left out, since it may describe the first turn alone while the size covers all
       // turns.
-      const isDraft = told?.pullRequest?.isDraft === true;
+      const isDraft = report?.pullRequest?.isDraft === true;
       const name = words.pr ?? "Pull request ready";
-      const parts = [name, isDraft ? "draft" : "", diffText(told?.pullRequest)];
+      const parts = [name, isDraft ? "draft" : "", diffText(report?.pullRequest)];
       return `${isDraft ? "📝" : "✅"} ${parts.filter((part) => part !== "").join(", ")}`;
     }
     case "branch":
-      return told?.branch ? `✅ Changes on branch ${told.branch}` : "✅ Changes on a branch";
+      return report?.branch ? `✅ Changes on branch ${report.branch}` : "✅ Changes on a branch";
     case "no-changes":
-      if (told?.answer !== undefined) return "💬 Answered";
+      if (report?.answer !== undefined) return "💬 Answered";
       return outcome.isUnsure === true ? "➖ No pull request" : "➖ No changes";
     case "failed":
       return "❌ Couldn't finish";

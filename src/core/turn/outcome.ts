@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Job, type ReportedTurn } from "../ports/job-service.ts";
 import { storedObject } from "../ports/stored-object.ts";
-import { ToldTurn } from "../job/told-turn.ts";
+import { ResultReport } from "../job/reported-turn.ts";
 
 /** How a turn ended. */
 export const OutcomeKind = z.enum([
@@ -49,7 +49,7 @@ export const Outcome = storedObject({
   /** Time from the request to the end, milliseconds. */
   tookMs: z.number(),
   /** The job service's report on this turn. Absent if it only gave the job's record. */
-  told: ToldTurn.optional(),
+  told: ResultReport.optional(),
   /**
    * The pull request that the job already had before this turn, at the address the service gave.
    * Absent if there was none.
@@ -104,12 +104,12 @@ export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeK
  */
 export function endingOf({
   kind,
-  told,
+  told: report,
   job,
   stoppedBy,
 }: Outcome): OutcomeKind | "branch" | "canceled" | "withdrawn" | "unwatched" {
-  if (kind === "no-changes" && told?.outcome === "branch") return "branch";
-  if (kind === "failed" && told?.outcome === "cancelled") return "canceled";
+  if (kind === "no-changes" && report?.outcome === "branch") return "branch";
+  if (kind === "failed" && report?.outcome === "cancelled") return "canceled";
   if (stoppedBy === undefined) return kind;
   if (kind === "expired") return "unwatched";
   return job === null ? "withdrawn" : "canceled";
@@ -120,14 +120,14 @@ export function endingOf({
  * the service only said that the job ended. Null means that the pull request is new.
  */
 export function updateOf(outcome: Outcome): "updated" | "maybe-updated" | null {
-  const { prBefore, told } = outcome;
+  const { prBefore, told: report } = outcome;
   if (prBefore === undefined || prBefore !== prLinkOf(outcome)) return null;
-  return told?.outcome === "pull-request" ? "updated" : "maybe-updated";
+  return report?.outcome === "pull-request" ? "updated" : "maybe-updated";
 }
 
 /** The address of the turn's pull request as the service gave it (untrusted), or null. */
-export function prLinkOf({ told, job }: Outcome): string | null {
-  return told?.pullRequest?.url ?? job?.prLink ?? null;
+export function prLinkOf({ told: report, job }: Outcome): string | null {
+  return report?.pullRequest?.url ?? job?.prLink ?? null;
 }
 
 /** True if the turn ended without a result, although nobody stopped it. */

@@ -15,7 +15,7 @@ import {
   turnAfterAnswer,
   watchingFrom,
 } from "./turn.ts";
-import { toldTurns } from "../job/told-turn.ts";
+import { reportedTurns } from "../job/reported-turn.ts";
 import { withoutWithheld } from "./shared.ts";
 import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 
@@ -205,7 +205,7 @@ function followUpTaken(
   now: number,
   before: Job | undefined,
 ): Turn {
-  const number = toldTurns(answer)?.at(-1)?.number;
+  const number = reportedTurns(answer)?.at(-1)?.number;
   if (number !== undefined) return turnAfterAnswer({ ...turn, number }, answer, now);
   const unseen = { until: now + UNSEEN_MS, leftAs: before === undefined ? null : leftAs(before) };
   const taken = turnAfterAnswer({ ...turn, stage: { ...watchingFrom(now), unseen } }, answer, now);

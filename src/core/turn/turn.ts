@@ -3,11 +3,18 @@ import { Delivery, newDelivery } from "./delivery.ts";
 import { Job, Requester, type JobServiceAnswer, type JobServiceFault } from "../ports/job-service.ts";
 import { Outcome, outcomeKindOf, type OutcomeKind, type OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "../job/retry.ts";
-import { Question, closeQuestions, isOpen, questionsAfter, toldQuestions } from "../job/question.ts";
+import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } from "../job/question.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "../ports/stored-object.ts";
-import { TurnProgress, isBefore, isSamePlan, ownTurn, progressOf, toldTurn } from "../job/told-turn.ts";
-import type { ToldTurn } from "../job/told-turn.ts";
+import {
+  TurnProgress,
+  isBefore,
+  isSamePlan,
+  ownTurn,
+  progressOf,
+  resultReport,
+} from "../job/reported-turn.ts";
+import type { ResultReport } from "../job/reported-turn.ts";
 
 /**
  * How long a watched turn's agent wasn't working because it waited in line or for an answer.
@@ -171,7 +178,7 @@ export function endTurn(
     reason?: OutcomeReason;
     said?: string | undefined;
     job?: Job;
-    told?: ToldTurn | undefined;
+    report?: ResultReport | undefined;
     stoppedBy?: string | undefined;
     isUnsure?: boolean;
   } = {},
@@ -183,7 +190,7 @@ export function endTurn(
     said: detail.said ?? null,
     job,
     tookMs: Math.max(0, now - turn.request.receivedAt),
-    ...(detail.told === undefined ? {} : { told: detail.told }),
+    ...(detail.report === undefined ? {} : { told: detail.report }),
     ...(detail.stoppedBy === undefined ? {} : { stoppedBy: detail.stoppedBy }),
     ...(detail.isUnsure === true ? { isUnsure: true } : {}),
   };
@@ -243,14 +250,14 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     (isBefore(answer, number) || (reported === null && mayBeEarlierTurn(stage, job, now)));
   const kind = isEarlierTurn ? null : outcomeKindOf(job, reported);
   if (kind !== null) {
-    const told = toldTurn(reported);
+    const report = resultReport(reported);
     const isUnsure = reported === null && stage.unseen !== undefined && stage.unseen.leftAs === leftAs(job);
-    return endTurn(turn, kind, now, { job, told, stoppedBy: stopperOf(turn, kind, told), isUnsure });
+    return endTurn(turn, kind, now, { job, report, stoppedBy: stopperOf(turn, kind, report), isUnsure });
   }
-  const asked = isEarlierTurn ? null : toldQuestions(answer, number);
-  const told = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
+  const asked = isEarlierTurn ? null : reportedQuestions(answer, number);
+  const withAsked = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
   const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
-  const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(told), now);
+  const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(withAsked), now);
   const isSeen = stage.unseen !== undefined && job.status === "active";
   const isSame =
     !isSeen &&
@@ -259,7 +266,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     stage.progress?.step === progress?.step &&
     isSamePlan(stage.progress?.plan, progress?.plan) &&
     stage.pause === pause &&
-    told === turn;
+    withAsked === turn;
   if (isSame && turn.job !== null) return turn;
   const { progress: _, unseen, ...rest } = stage;
   const next: Watching = {
@@ -269,7 +276,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     ...(unseen === undefined || isSeen ? {} : { unseen }),
     ...(pause === undefined ? {} : { pause }),
   };
-  return { ...told, job: turn.job ?? job, stage: next };
+  return { ...withAsked, job: turn.job ?? job, stage: next };
 }
 
 function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
@@ -298,8 +305,8 @@ export function withQuestion(turn: Turn, changed: Question): Turn {
  * Who stopped a turn that ended like this. If the service doesn't report on turns, it counts as
  * stopped once the service has accepted the cancel.
  */
-function stopperOf({ stop }: Turn, kind: OutcomeKind, told: ToldTurn | undefined): string | undefined {
-  const isStopped = told === undefined ? stop?.isTaken === true : told.outcome === "cancelled";
+function stopperOf({ stop }: Turn, kind: OutcomeKind, report: ResultReport | undefined): string | undefined {
+  const isStopped = report === undefined ? stop?.isTaken === true : report.outcome === "cancelled";
   return isStopped && kind === "failed" ? stop?.userId : undefined;
 }
 

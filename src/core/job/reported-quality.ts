@@ -9,7 +9,7 @@ const MAX_CHECKS = 20;
 const MAX_NOTES = 5;
 
 /** The result of one check of the change. */
-const ToldCheck = storedObject({
+const CheckReport = storedObject({
   name: z.string(),
   /**
    * One of {@link ReportedTurn}'s. Accepts any text, because an older version may read a newer
@@ -25,19 +25,19 @@ const ToldCheck = storedObject({
  * The job service's report on a change's quality (untrusted, bounded). Fields are absent if it
  * didn't say.
  */
-export const ToldQuality = {
-  checks: z.array(ToldCheck).optional(),
+export const QualityReport = {
+  checks: z.array(CheckReport).optional(),
   claims: storedObject({ total: z.number(), verified: z.number() }).optional(),
   /** What else people should know, a sentence each. */
   notes: z.array(z.string()).optional(),
 };
-export type ToldQuality = z.infer<z.ZodObject<typeof ToldQuality>>;
+export type QualityReport = z.infer<z.ZodObject<typeof QualityReport>>;
 
 /** What is kept of the report. */
-export function toldQuality({ checks, claims, notes }: ReportedTurn): ToldQuality {
+export function qualityReport({ checks, claims, notes }: ReportedTurn): QualityReport {
   const sentences = notes.map((note) => plainLine(note, LINE_MAX)).filter((note) => note !== "");
   return {
-    ...(checks.length === 0 ? {} : { checks: checks.slice(0, MAX_CHECKS).map(toldCheck) }),
+    ...(checks.length === 0 ? {} : { checks: checks.slice(0, MAX_CHECKS).map(checkReport) }),
     ...(claims === null ? {} : { claims }),
     ...(sentences.length === 0 ? {} : { notes: sentences.slice(0, MAX_NOTES) }),
   };
@@ -49,7 +49,11 @@ export function countFindings(findings: readonly string[]): number {
   return more === undefined ? findings.length : findings.length - 1 + Number(more);
 }
 
-function toldCheck({ name, result, findings }: ReportedTurn["checks"][number]): z.infer<typeof ToldCheck> {
+function checkReport({
+  name,
+  result,
+  findings,
+}: ReportedTurn["checks"][number]): z.infer<typeof CheckReport> {
   const first = plainLine(findings[0] ?? "", LINE_MAX) || null;
   return { name: plainLine(name, NAME_MAX), result, findings: countFindings(findings), first };
 }

@@ -3,7 +3,7 @@ import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
 import { Outcome, outcomeKindOf } from "../../src/core/turn/outcome.ts";
 import { isOnlyStepNew, statusKey } from "../../src/core/text/status-text.ts";
 import { type Turn, turnAfterAnswer } from "../../src/core/turn/turn.ts";
-import { ownTurn, toldTurn } from "../../src/core/job/told-turn.ts";
+import { ownTurn, resultReport } from "../../src/core/job/reported-turn.ts";
 import { found, makeJob, makeOutcome, makeReported, makeTurn } from "../support/builders.ts";
 
 const watched = makeTurn({ job: makeJob(), stage: { name: "watching", since: 1, troubleSince: null } });
@@ -60,7 +60,7 @@ describe("how a turn ended", () => {
 describe("what is kept", () => {
   it("is bounded, whatever is sent", () => {
     const long = "word ".repeat(4000);
-    const kept = toldTurn(
+    const kept = resultReport(
       makeReported({
         reason: long,
         summary: long,
@@ -78,11 +78,11 @@ describe("what is kept", () => {
     ["Correct the install command everywhere", "Correct the install command everywhere"],
     [" \n ", null],
   ])("of the summary %j, beside the title, is %j", (summary, kept) => {
-    expect(toldTurn(makeReported({ summary }))?.summary).toBe(kept);
+    expect(resultReport(makeReported({ summary }))?.summary).toBe(kept);
   });
 
   it("outlives a version that knows more, and one that knows less", () => {
-    const newer = { ...toldTurn(makeReported()), outcome: "teleported", mood: "good" };
+    const newer = { ...resultReport(makeReported()), outcome: "teleported", mood: "good" };
     const kept = Outcome.parse({ ...makeOutcome(), told: newer });
     expect(kept.told).toEqual(newer);
     // As versions before this one wrote it.

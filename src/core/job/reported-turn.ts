@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { PlanStep, ReportedPullRequest, ReportedTurn, JobServiceAnswer } from "../ports/job-service.ts";
 import { storedObject } from "../ports/stored-object.ts";
 import { cut, excerpt, passage, plainLine } from "../text/text.ts";
-import { ToldQuality, toldQuality } from "./told-quality.ts";
+import { QualityReport, qualityReport } from "./reported-quality.ts";
 
 /** How much of each text is kept, in UTF-16 units. A message shows no more. */
 const WORDS_MAX = 400;
@@ -36,7 +36,7 @@ export type PullRequestReport = z.infer<typeof PullRequestReport>;
  * The job service's report on how a turn ended, beyond the job's record (untrusted, bounded).
  * Fields are null if the service didn't say.
  */
-export const ToldTurn = storedObject({
+export const ResultReport = storedObject({
   /**
    * One of {@link ReportedTurn}'s. Accepts any text, because an older version may read a newer
    * one's.
@@ -52,9 +52,9 @@ export const ToldTurn = storedObject({
   pullRequest: PullRequestReport.nullable(),
   /** The agent's answer if it changed nothing. */
   answer: z.string().optional(),
-  ...ToldQuality,
+  ...QualityReport,
 });
-export type ToldTurn = z.infer<typeof ToldTurn>;
+export type ResultReport = z.infer<typeof ResultReport>;
 
 /** One step of the agent's plan. An unknown status is read as `pending`. */
 const PlannedStep = storedObject({
@@ -77,7 +77,7 @@ export type TurnProgress = z.infer<typeof TurnProgress>;
  * The turns that an answer reports, oldest first. Null if the service hasn't announced that it
  * reports turns.
  */
-export function toldTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
+export function reportedTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
   if (!answer.ok || answer.capabilities?.includes("turns") !== true) return null;
   return answer.report?.turns ?? null;
 }
@@ -87,19 +87,19 @@ export function toldTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
  * number is unknown.
  */
 export function ownTurn(answer: JobServiceAnswer, number: number | null): ReportedTurn | null {
-  return toldTurns(answer)?.find((turn) => turn.number === number) ?? null;
+  return reportedTurns(answer)?.find((turn) => turn.number === number) ?? null;
 }
 
 /**
  * True if an answer is older than the turn of that number: it reports turns, but only earlier ones.
  */
 export function isBefore(answer: JobServiceAnswer, number: number | null): boolean {
-  const last = toldTurns(answer)?.at(-1);
+  const last = reportedTurns(answer)?.at(-1);
   return last !== undefined && number !== null && last.number < number;
 }
 
 /** What is kept of the report on an ended turn. Undefined if the turn hasn't ended. */
-export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
+export function resultReport(reported: ReportedTurn | null): ResultReport | undefined {
   if (reported?.status !== "ended" || reported.outcome === null) return undefined;
   const { outcome, reason, cause, summary, branch, pullRequest } = reported;
   const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
@@ -112,7 +112,7 @@ export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
     branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
     pullRequest: pullRequest === null ? null : pullRequestReport(pullRequest, title),
     ...(answer === "" ? {} : { answer }),
-    ...toldQuality(reported),
+    ...qualityReport(reported),
   };
 }
 
