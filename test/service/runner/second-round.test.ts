@@ -155,3 +155,21 @@ it("tells of checks where there is no code host", async () => {
   const project = world.project(agentThat(FIXES), { verify: [NO_TEH], codeHost: { kind: "none" } });
   expect(await world.run(project)).toMatchObject({ kind: "branch", checks: [{ result: "passed" }] });
 });
+
+it("begins anew after it was stopped in the second round, and comes to one branch", async () => {
+  await using world = await openRunnerWorld();
+  const project = world.project(agentThat(`console.log("again"); setInterval(() => {}, 1000)`), {
+    verify: [NO_TEH],
+  });
+  const abort = new AbortController();
+  const onProgress = (line: string) => line === "again" && abort.abort(new Error("killed"));
+  await expect(world.run(project, { signal: abort.signal, onProgress })).rejects.toThrow("killed");
+  expect(await world.branches()).toEqual(["main"]);
+  world.restart();
+  const verify = project.verify;
+  expect(await world.run(world.project(agentThat(FIXES), { verify }))).toMatchObject({
+    checks: [{ result: "passed" }],
+  });
+  expect(await world.commits()).toBe(1);
+  expect(world.pulls()).toHaveLength(1);
+});
