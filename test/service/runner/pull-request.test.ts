@@ -213,6 +213,58 @@ describe("the settings", () => {
   });
 });
 
+describe("what a check found", () => {
+  const NO_TODO = {
+    name: "todo",
+    command: ["/bin/sh", "-c", "! grep -rn TODO docs"],
+    cwd: ".",
+    env: {},
+    timeoutSeconds: 60,
+    blocking: true,
+    readable: [],
+    mounts: [],
+  };
+  const write = (text: string) => inlineAgent(`fs.writeFileSync("docs/a.md", ${JSON.stringify(text)});`);
+  const earlierTurns = [{ prompt: "Fix the typo", summary: null }];
+
+  it("makes it a draft, which a later turn without findings makes ready", async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const verify = [NO_TODO];
+    const first = await world.run(world.project(write("TODO\n"), { verify }));
+    expect(first).toMatchObject({
+      pullRequest: { isDraft: true },
+      checks: [{ name: "todo", result: "failed", findings: [expect.stringContaining("TODO")] }],
+    });
+    const [pull] = world.pulls();
+    expect(pull?.isDraft).toBe(true);
+    expect(above(pull?.body)).toMatch(
+      /This is a draft because a check found something new\.\n\n- todo: 1 new finding/,
+    );
+    const second = await world.run(world.project(write("Done\n"), { verify }), {
+      prompt: "More",
+      earlierTurns,
+    });
+    expect(second).toMatchObject({ pullRequest: { isDraft: false }, checks: [{ result: "passed" }] });
+    expect(world.pulls()[0]).toMatchObject({ isDraft: false, body: expect.not.stringContaining("draft") });
+  });
+
+  it("leaves a draft alone that a person made", async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const pullRequests = { ...SETTINGS, draft: true };
+    await world.run(world.project(write("One\n"), { pullRequests }));
+    await world.run(world.project(write("Two\n"), { verify: [NO_TODO] }), { prompt: "More", earlierTurns });
+    expect(world.pulls()[0]?.isDraft).toBe(true);
+  });
+
+  it("is said of a pull request that people may be reading already", async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    await world.run(world.project(write("One\n"), { verify: [NO_TODO] }));
+    await world.run(world.project(write("TODO\n"), { verify: [NO_TODO] }), { prompt: "More", earlierTurns });
+    expect(world.pulls()[0]?.isDraft).toBe(false);
+    expect(world.pulls()[0]?.body).toContain("A check found something new. Look at it before you merge.");
+  });
+});
+
 describe("a colleague's sentence from Slack", () => {
   const input = { prompt: QUOTED, words: "Fix this page", requester: REQUESTER };
 
