@@ -3,17 +3,18 @@ import { cut } from "../../../src/core/text/text.ts";
 /** The most characters of a pull request's text that stand above what is folded. */
 export const ABOVE_FOLD = 1500;
 
-/** As many of the lines as fit, and how many more there are. */
+/** As many of the lines as fit, and how many more there are. `what`: one of them. */
 export function linesWithin(lines: readonly string[], room: number, what: string): string {
   const kept: string[] = [];
-  let left = room - `- … and ${lines.length} more ${what}`.length;
+  let left = room - `- … and ${lines.length} more ${what}s`.length;
   for (const line of lines) {
     left -= line.length + 1;
     if (left < 0) break;
     kept.push(line);
   }
   const more = lines.length - kept.length;
-  return [...kept, ...(more === 0 ? [] : [`- … and ${more} more ${what}`])].join("\n");
+  const rest = more === 0 ? [] : [`- … and ${more} more ${what}${more === 1 ? "" : "s"}`];
+  return [...kept, ...rest].join("\n");
 }
 
 /** The start of a text, up to the end of a paragraph or a line where one is near. */

@@ -41,7 +41,7 @@ const MAX_SUMMARY_LENGTH = 8000;
 const MAX_EARLIER_LENGTH = 12_000;
 const MAX_LISTED_LENGTH = 8000;
 /** Of what stands above the fold. */
-const ROOM = { said: 500, sources: 300, checks: 250, leftOut: 150 };
+const ROOM = { said: 450, pages: 400, checks: 250, leftOut: 120, least: 100 };
 const MARKS = {
   main: ["<!-- docs-agent:start -->", "<!-- docs-agent:end -->"],
   checks: ["<!-- docs-agent:checks -->", "<!-- docs-agent:checks-end -->"],
@@ -79,27 +79,21 @@ export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): s
   const { rest, wordsOf } = splitSummaries(turn, redact);
   const pages = (turn.change?.pages ?? []).map((page) => pageLine(page, wordsOf, redact));
   const leftOut = boundedPaths(turn.leftOut, redact).map(leftOutLine);
+  const said = closedMarkdown(startWithin(rest, ROOM.said));
   const checks = hasChecksPart ? "" : checksText(turn, redact);
-  const fixed = [
-    closedMarkdown(startWithin(rest, ROOM.said)),
-    turn.sources.length === 0 ? "" : titled("Sources", linesWithin(turn.sources, ROOM.sources, "sources")),
-    checks,
-    leftOut.length === 0 ? "" : titled(NOT_INCLUDED, linesWithin(leftOut, ROOM.leftOut, "files")),
-    creditText(turn),
-  ];
-  const taken = fixed.reduce((sum, part) => sum + part.length + 2, 0);
-  const room = Math.max(200, ABOVE_FOLD - taken);
-  const [said = "", ...others] = fixed;
-  const above = [
-    said,
-    pages.length === 0 ? "" : titled("Changed", linesWithin(pages, room, "pages")),
-    ...others,
-  ];
+  const notIncluded = listed(NOT_INCLUDED, leftOut, ROOM.leftOut, "file");
+  const credit = creditText(turn);
+  let room = ABOVE_FOLD - lengthOf([said, checks, notIncluded, credit]);
+  const forPages = Math.min(ROOM.pages, lengthOf([titled("Changed", pages.join("\n"))]));
+  const forSources = Math.max(ROOM.least, room - forPages);
+  const sources = listed("Sources", turn.sources, forSources, "source");
+  room = Math.max(ROOM.least, room - lengthOf([sources]));
+  const above = [said, listed("Changed", pages, room, "page"), sources, checks, notIncluded, credit];
   const all = [
     ...(rest.length > ROOM.said ? [closedMarkdown(cut(rest, MAX_SUMMARY_LENGTH))] : []),
-    ...whole("Changed", pages, room, "pages"),
-    ...whole("Sources", turn.sources, ROOM.sources, "sources"),
-    ...whole(NOT_INCLUDED, leftOut, ROOM.leftOut, "files"),
+    ...whole("Changed", pages, room, "page"),
+    ...whole("Sources", turn.sources, forSources, "source"),
+    ...whole(NOT_INCLUDED, leftOut, ROOM.leftOut, "file"),
   ];
   const below = [
     ...(all.length === 0 ? [] : [folded("More about the change", all.join("\n\n"))]),
@@ -165,16 +159,25 @@ export function boundedPaths(paths: readonly string[], redact: Redact): string[]
   return more > 0 ? [...shown, `… and ${more} more`] : shown;
 }
 
-const NOT_INCLUDED =
-  "Not included (outside this project's docs, or named in a way that some systems can't hold)";
+const NOT_INCLUDED = "Not included";
 
 function titled(title: string, lines: string): string {
-  return `**${title}**\n\n${lines}`;
+  return /^- |\n/.test(lines) ? `**${title}**\n\n${lines}` : `**${title}:** ${lines}`;
+}
+
+/** As much of a list as fits there, with its title. */
+function listed(title: string, lines: readonly string[], room: number, what: string): string {
+  const left = room - titled(title, "").length;
+  return lines.length === 0 ? "" : titled(title, linesWithin(lines, left, what));
+}
+
+function lengthOf(parts: readonly string[]): number {
+  return parts.reduce((sum, part) => sum + (part === "" ? 0 : part.length + 2), 0);
 }
 
 /** The whole list, where not all of it stands above the fold. */
 function whole(title: string, lines: readonly string[], room: number, what: string): string[] {
-  const isWhole = linesWithin(lines, room, what) === lines.join("\n");
+  const isWhole = listed(title, lines, room, what) === listed(title, lines, Infinity, what);
   return isWhole ? [] : [titled(title, linesWithin(lines, MAX_LISTED_LENGTH, what))];
 }
 
@@ -214,14 +217,14 @@ function checksText({ checks, caution }: TurnText, redact: Redact): string {
       case "passed":
         return `- ${inertText(name)}: passed`;
       case "not-checked":
-        return `- ${inertText(name)}: not checked${found.replace(/^:/, ",")}`;
+        return `- ${inertText(name)}: not checked${found.replace(/^:/, ".")}`;
       case "failed":
         return `- ${inertText(name)}: ${countOf(findings, "new finding")}${found}`;
     }
   });
   const said = caution === null ? "" : `${caution}\n\n`;
   if (lines.length === 0) return said.trim();
-  return titled("Checks", `${said}${linesWithin(lines, ROOM.checks, "checks")}`);
+  return titled("Checks", `${said}${linesWithin(lines, ROOM.checks, "check")}`);
 }
 
 function countOf(list: readonly unknown[], what: string): string {

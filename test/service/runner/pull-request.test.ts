@@ -107,7 +107,7 @@ describe("the text", () => {
     await world.run(world.project(agent));
     const body = world.pulls()[0]?.body ?? "";
     expect(above(body).length).toBeLessThanOrEqual(1500 + "<!-- docs-agent:start -->".length + 4);
-    expect(above(body)).toMatch(/- … and \d+ more pages/);
+    expect(above(body)).toMatch(/- … and \d+ more pages?/);
     expect(body).toContain("<summary>More about the change</summary>");
     expect(body).toContain("a-page-with-a-rather-long-name-59.md");
   });
