@@ -15,18 +15,30 @@ export type RepositoryToCheck = {
   credentials: string | null;
 };
 
+type Asking = { env: Env; redact: Redact; signal: AbortSignal };
+
+/** Asks the git server whether a repository has that branch or tag. Rejects with what is wrong. */
+export async function checkContext(
+  { repository, ref, credentials }: Omit<RepositoryToCheck, "baseBranch"> & { ref: string },
+  asking: Asking,
+): Promise<void> {
+  const refs = [`refs/heads/${ref}`, `refs/tags/${ref}`];
+  await withGit(asking, async (git) => {
+    const remote = remoteOf(repository, credentials);
+    if ((await git.text(["ls-remote", "--", remote.url, ...refs], { remote })) !== "") return;
+    throw new TurnFailedError(`The repository has no branch or tag ${ref}. Set ref to one it has.`);
+  });
+}
+
 /**
  * Asks the git server whether the base branch is there, and whether a job's branch could be pushed;
  * pushes nothing. Rejects with what is wrong, as `Git.run` does.
  */
 export async function checkRepository(
   { repository, baseBranch, credentials }: RepositoryToCheck,
-  { env, redact, signal }: { env: Env; redact: Redact; signal: AbortSignal },
+  asking: Asking,
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
-  try {
-    const git = new GitRunner({ gitDir: join(folder, "check.git"), env, home: folder, redact, signal });
-    await prepare(git);
+  await withGit(asking, async (git) => {
     const remote = remoteOf(repository, credentials);
     const ref = `refs/heads/${baseBranch}`;
     const listed = await git.text(["ls-remote", "--", remote.url, ref], { remote });
@@ -45,6 +57,15 @@ export async function checkRepository(
     ]);
     const target = `${commit}:refs/heads/${JOB_BRANCH_PREFIX}check`;
     await git.run(["push", "--dry-run", "--", remote.url, target], { remote });
+  });
+}
+
+async function withGit(asking: Asking, act: (git: GitRunner) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
+  try {
+    const git = new GitRunner({ gitDir: join(folder, "check.git"), home: folder, ...asking });
+    await prepare(git);
+    await act(git);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

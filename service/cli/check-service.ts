@@ -17,7 +17,7 @@ import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
 import { checkAgent, type CheckSandbox } from "./check-agent.ts";
 import { checkModel } from "./check-model.ts";
 import { checkTool } from "./check-tool.ts";
-import { checkRepository } from "./check-repository.ts";
+import { checkContext, checkRepository } from "./check-repository.ts";
 
 /**
  * One thing that a turn needs. `fault` says what is wrong and what to do; null: it is there, as
@@ -119,6 +119,16 @@ function projectChecks(
       await checkRepository({ repository, baseBranch, credentials }, { env, redact, signal });
       return `branch ${baseBranch}, and the service may push`;
     },
+    ...Object.fromEntries(
+      project.context.map(({ name, ref, gitCredentialsEnv, ...at }) => {
+        const given = gitCredentialsEnv === undefined ? null : envValue(env, gitCredentialsEnv);
+        const check: Check["run"] = async (signal) => {
+          await checkContext({ repository: at.repository, ref, credentials: given }, { env, redact, signal });
+          return ref;
+        };
+        return [`context ${name}`, check];
+      }),
+    ),
     ...(codeHost.kind === "github" && {
       "code host": async (signal) => {
         await createGitHubCodeHost({ ...codeHost, token, clock, redact }).find(NO_BRANCH_YET, signal);

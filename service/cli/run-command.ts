@@ -7,6 +7,7 @@ import { StartError } from "../../src/process/start-error.ts";
 import type { ServiceConfig } from "../config/config.ts";
 import type { StoredJob, StoredQuestion } from "../jobs/job.ts";
 import { JobStore } from "../jobs/job-store.ts";
+import { terminalText } from "../runner/printable-text.ts";
 import { createKey, listKeys, revokeKey } from "../jobs/keys.ts";
 import { jobDetails, jobTable, keyTable } from "./show.ts";
 
@@ -23,6 +24,7 @@ export const StateCommand = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("list-jobs"), project: Id.nullable(), status: JobStatus.nullable() }),
   // `isRepeated`: somebody watches the job.
   z.strictObject({ name: z.literal("show-job"), id: Id, isRepeated: z.boolean() }),
+  z.strictObject({ name: z.literal("show-brief"), id: Id }),
   z.strictObject({ name: z.literal("cancel-job"), id: Id }),
   z.strictObject({ name: z.literal("archive-job"), id: Id }),
   z.strictObject({ name: z.literal("answer"), job: Id, question: Id, words: z.string() }),
@@ -112,6 +114,12 @@ function run(command: StateCommand, { db, settings, nowMs, onEnded, onAnswered }
       const turns = store.turns(job.id).map((turn) => ({ ...turn, attachments: store.attachments(turn) }));
       const text = jobDetails(job, turns, store.questions.shown(job.id));
       return { text, isActive: job.status === "active", about: { job_id: job.id } };
+    }
+    case "show-brief": {
+      const { id } = jobOf(store, command.id);
+      const brief = store.brief(id);
+      if (brief === null) throw new StartError(`No agent has been told anything yet in job ${id}.`);
+      return { text: `${terminalText(brief)}\n`, about: { job_id: id } };
     }
     case "cancel-job": {
       const { id } = jobOf(store, command.id);

@@ -63,7 +63,9 @@ export function addStateCommands(program: Command, context: CommandContext): voi
     .description("show a job: its turns, progress, why it failed, its pull request")
     .argument("<id>", "the job's id")
     .option("--watch", "show it again every second while it is active")
-    .action(async (id: string, { watch = false }: { watch?: boolean }) => {
+    .option("--brief", "show what its agent was told in the newest turn that ran")
+    .action(async (id: string, { watch = false, brief = false }: { watch?: boolean; brief?: boolean }) => {
+      if (brief) return show({ name: "show-brief", id });
       for (let last = ""; ; await sleep(WATCH_EVERY_MS)) {
         const { text, isActive } = await ask({ name: "show-job", id, isRepeated: last !== "" });
         if (text !== last) context.write(watch && context.isTerminal ? `${CLEAR}${text}` : text);

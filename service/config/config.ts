@@ -139,14 +139,20 @@ function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
       ...project,
       name: project.name ?? project.id,
       model: project.model ?? modelOf(project.agent),
-      repository:
-        repositoryKind(project.repository) === "local"
-          ? resolve(folder, project.repository)
-          : project.repository,
+      repository: repositoryIn(folder, project.repository),
+      context: project.context.map((each) => ({
+        ...each,
+        repository: repositoryIn(folder, each.repository),
+      })),
       gitCredentialsEnv: project.gitCredentialsEnv ?? null,
       models: all.filter(({ name }) => project.models?.includes(name) ?? true),
     })),
   };
+}
+
+/** Settings give a local path relative to their file. */
+function repositoryIn(folder: string, repository: string): string {
+  return repositoryKind(repository) === "local" ? resolve(folder, repository) : repository;
 }
 
 /** What a job's record shows as its model where the settings don't say. */
@@ -226,8 +232,10 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
         [...new Set(all)]
           .filter((name) => project.agentEnv.includes(name))
           .map((name) => `${place}.agentEnv must not have ${name}. Remove it: ${why}`);
+      const contexts = project.context.map(({ name }) => name);
       return [
         ...twice(checks, (at) => `${place}.verify[${at}].name`),
+        ...twice(contexts, (each) => `${place}.context[${each}].name`),
         ...inAgentEnv(
           gitVariables(project).map(({ name }) => name),
           "the agent may not see what git and the code host are used with.",

@@ -24,15 +24,25 @@ export function pickEnv(env: Env, names: readonly string[]): Record<string, stri
  * The variables that git and the code host are used with, and where the settings of a project name
  * them.
  */
-export function gitVariables({ codeHost, gitCredentialsEnv: name }: NamesGitVariables): NamedVariable[] {
+export function gitVariables({
+  codeHost,
+  gitCredentialsEnv: name,
+  context,
+}: NamesGitVariables): NamedVariable[] {
   return [
     ...(codeHost.kind === "github" ? [{ place: "codeHost.tokenEnv", name: codeHost.tokenEnv }] : []),
     ...(name === undefined || name === null ? [] : [{ place: "gitCredentialsEnv", name }]),
+    ...context.flatMap(({ gitCredentialsEnv }, index) =>
+      gitCredentialsEnv === undefined
+        ? []
+        : [{ place: `context[${index}].gitCredentialsEnv`, name: gitCredentialsEnv }],
+    ),
   ];
 }
 type NamesGitVariables = {
   codeHost: { kind: "github"; tokenEnv: string } | { kind: "none" };
   gitCredentialsEnv?: string | null | undefined;
+  context: readonly { gitCredentialsEnv?: string | undefined }[];
 };
 
 /** A setting that names a variable, which is to hold a token or a key. */

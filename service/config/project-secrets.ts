@@ -13,7 +13,7 @@ const MIN_LENGTH = 8;
  * proxies.
  */
 export function projectSecrets(
-  project: Pick<ServiceProject, "codeHost" | "gitCredentialsEnv" | "models" | "agentEnv">,
+  project: Pick<ServiceProject, "codeHost" | "gitCredentialsEnv" | "context" | "models" | "agentEnv">,
   env: Env,
 ): string[] {
   const given = gitVariables(project).flatMap(({ name }) => envValue(env, name) ?? []);

@@ -50,6 +50,7 @@ const EarlierTurnRow = z.object({
   summary: z.string().nullable(),
   outcome: ReportedOutcome.nullable(),
 });
+const BriefRow = z.object({ brief: z.string() });
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 
 /** What the runner reported of a turn so far. */
@@ -200,6 +201,18 @@ export class JobStore {
   /** Notes whether the turn's agent runs: what ends the service then may be its doing. */
   setAgentRuns(key: TurnKey, agentRuns: boolean): void {
     this.#note(key, "agent_runs = ?", agentRuns ? 1 : 0);
+  }
+
+  /** Notes what the turn's agent was told. */
+  setBrief(key: TurnKey, brief: string): void {
+    this.#note(key, "brief = ?", brief);
+  }
+
+  /** What the agent of the newest turn that had one was told; null: none was. */
+  brief(jobId: string): string | null {
+    const sql = `SELECT brief FROM turns WHERE job_id = ? AND brief IS NOT NULL ORDER BY number DESC
+      LIMIT 1`;
+    return this.#tables.one(BriefRow, sql, jobId)?.brief ?? null;
   }
 
   /** Notes the branch that has the turn's work. */

@@ -164,6 +164,7 @@ async function runInSlot(
       onPlan: (plan) => report.plan(plan),
       onUsage: (usage) => report.usage(usage),
       onAgent: (runs) => note(() => store.setAgentRuns(key, runs)),
+      onBrief: (brief) => note(() => store.setBrief(key, brief)),
       onPushed: (branch) => note(() => store.setBranch(key, branch)),
       ask: deps.questions.forRun(
         key,

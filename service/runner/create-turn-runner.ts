@@ -2,10 +2,11 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../src/core/ports/clock.ts";
 import type { Logger } from "../../src/core/ports/logger.ts";
+import { cut } from "../../src/core/text/text.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "./turn-runner.ts";
-import { type Env, envValue } from "../config/env.ts";
+import { type Env, envValue, gitVariables } from "../config/env.ts";
 import { networkOf } from "../config/project-secrets.ts";
 import { oneLine, sentenceCase } from "./printable-text.ts";
 import { projectSecrets } from "../config/project-secrets.ts";
@@ -18,6 +19,7 @@ import { createRedact, type Redact, secretForms } from "./redaction.ts";
 import { AgentCutOffError, detailsOf, faultText, TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
 import { lookAfter, UpkeepMemory } from "./upkeep.ts";
+import { ContextFolders } from "./tree/context-folders.ts";
 import { KeptTrees } from "./tree/kept-trees.ts";
 import type { RunnerProject } from "./turn.ts";
 import { KeptOutputs } from "./verify/kept-outputs.ts";
@@ -46,12 +48,14 @@ type Opened = {
   trees: KeptTrees;
   sessions: KeptSessions;
   outputs: KeptOutputs;
+  contextFolders: ContextFolders;
 };
 
 /** Names are the agents' to choose: more than this many say nothing new. */
 const MAX_LEFT_OUT = 1000;
 const MAX_REASON_LENGTH = 2000;
 const MAX_DETAIL_LENGTH = 1000;
+const MAX_BRIEF_CHARS = 200_000;
 
 /** Runs turns on this machine, and looks after what these leave. */
 export type LocalTurnRunner = {
@@ -97,9 +101,18 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     const { env, clock } = deps;
     const project = toRunnerProject(settings, env);
     const redact = createRedact(projectSecrets(settings, env));
-    const mirror = new Mirror({ project, folders, lock: mirrorLock, env, redact, logger, signal });
+    const mirrored = { folders, lock: mirrorLock, env, redact, logger, signal };
+    const mirror = new Mirror({ project, ...mirrored });
+    // Of the project alone: others may have no right to read it.
+    const contextMirrors = new Map(
+      project.context.map(({ name, repository }) => {
+        const gitCredentials = project.contextCredentials.get(name) ?? null;
+        const id = `${project.id} context ${name}`;
+        return [name, new Mirror({ project: { id, repository, gitCredentials }, ...mirrored })];
+      }),
+    );
     const codeHost = project.codeHost && createGitHubCodeHost({ ...project.codeHost, clock, redact });
-    return { project, mirror, codeHost };
+    return { project, mirror, contextMirrors, codeHost };
   }
 
   const run: TurnRunner = async (input) => {
@@ -129,6 +142,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
             onProgress(doing);
             onStep(sentenceCase(doing));
           },
+          onBrief: (brief) => input.onBrief(cut(redact(brief), MAX_BRIEF_CHARS)),
           onAgentLine: (line) => onProgress(redact(line)),
           onLeftOut: ({ upstream, kind, name }) => {
             const key = [project.id, upstream, kind, name].join(" ");
@@ -151,9 +165,12 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const upkeep: Upkeep = async ({ projects: all, unfinished, signal }) => {
     const opened = await open();
     const { clock, logger } = deps;
-    const projects = all.map((settings) => {
-      const { mirror, codeHost } = reach(settings, opened.folders, logger, signal);
-      return { mirror, codeHost: settings.deleteMergedBranches ? codeHost : null };
+    const projects = all.flatMap((settings) => {
+      const { mirror, contextMirrors, codeHost } = reach(settings, opened.folders, logger, signal);
+      return [
+        { mirror, codeHost: settings.deleteMergedBranches ? codeHost : null },
+        ...[...contextMirrors.values()].map((each) => ({ mirror: each, codeHost: null })),
+      ];
     });
     const isUnfinished = (jobId: string) => unfinished.has(jobId) || running.has(jobId);
     await lookAfter({ ...opened, isUnfinished, signal, projects, mirrorLock, clock, logger, memory });
@@ -176,6 +193,8 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
   await trees.open();
   const sessions = new KeptSessions(folders.sessions, clock);
   await sessions.open();
+  const contextFolders = new ContextFolders(join(folders.dataDir, "contexts"), clock);
+  await contextFolders.open();
   const groups = await openTurnGroups();
   const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, groups });
   if (sandbox.kind === "none") {
@@ -190,14 +209,14 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
     }
     logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents run in a sandbox");
   }
-  return { folders, sandbox, trees, sessions, outputs: new KeptOutputs() };
+  return { folders, sandbox, trees, sessions, contextFolders, outputs: new KeptOutputs() };
 }
 
 /** The one place that knows both the service's settings and the runner's. */
 function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
   const { agent, codeHost, gitCredentialsEnv } = project;
   const host = codeHost.kind === "github" ? { ...codeHost, token: envValue(env, codeHost.tokenEnv) } : null;
-  const secretNames = [gitCredentialsEnv, host?.tokenEnv];
+  const secretNames = gitVariables(project).map(({ name }) => name);
   const isAcp = agent.kind === "acp";
   const preset =
     isAcp && agent.preset !== undefined ? { name: agent.preset, model: agent.model ?? null } : null;
@@ -207,6 +226,12 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
     agent: { ...agent, timeLimitMs: agent.timeLimitMinutes * 60_000, preset, asks },
     codeHost: host,
     gitCredentials: gitCredentialsEnv === null ? (host?.token ?? null) : envValue(env, gitCredentialsEnv),
+    contextCredentials: new Map(
+      project.context.flatMap(({ name, gitCredentialsEnv: variable }) => {
+        const value = variable === undefined ? null : envValue(env, variable);
+        return value === null ? [] : [[name, value]];
+      }),
+    ),
     network: networkOf(project, env),
     agentEnv: Object.fromEntries(
       project.agentEnv.flatMap((name) => {
@@ -225,14 +250,19 @@ const SECRET_NAME =
  * What must not get into a file. Of the agent's variables: those that are named as secrets, and
  * values that look like a key. An address or a model's name may well stand in documentation.
  */
-function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
+function keysOf(project: RunnerProject): string[] {
+  const { codeHost, gitCredentials, contextCredentials, agentEnv, network } = project;
   const given = Object.entries(agentEnv).flatMap(([name, value]) => {
     const looksLikeKey = /^(?=.*\d)(?=.*[A-Za-z])\S{20,}$/.test(value) && !value.includes("://");
     return SECRET_NAME.test(name) || looksLikeKey ? [value] : [];
   });
-  return [codeHost?.token, gitCredentials, ...given, ...network.models.map(({ key }) => key)].filter(
-    (value): value is string => typeof value === "string",
-  );
+  return [
+    codeHost?.token,
+    gitCredentials,
+    ...contextCredentials.values(),
+    ...given,
+    ...network.models.map(({ key }) => key),
+  ].filter((value): value is string => typeof value === "string");
 }
 
 function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {

@@ -1,3 +1,4 @@
+import { mkdir, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { messageOf } from "../../src/core/errors.ts";
 import { presetEnv } from "../config/agent-presets.ts";
@@ -7,6 +8,7 @@ import type { ModelTrouble } from "../gateway/model-trouble.ts";
 import { openTurnNetwork, type TurnNetwork } from "../egress/turn-network.ts";
 import { runAcpAgent } from "./agents/acp-agent.ts";
 import type { AgentResult, AgentRun, RunAgent } from "./agents/agent.ts";
+import { briefOf } from "./agents/brief.ts";
 import { placeAttachments } from "./agents/attachments.ts";
 import { runCommandAgent } from "./agents/command-agent.ts";
 import { CLAIMS_FILE } from "./claims-file.ts";
@@ -15,10 +17,12 @@ import type { AgentSession } from "./kept-sessions.ts";
 import { TurnFailedError } from "./run-error.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
 import type { InsidePaths, TurnSandbox } from "./sandbox/sandbox.ts";
-import type { AgentSettings, RunContext, RunnerProject, RunnerTurn } from "./turn.ts";
+import type { AgentSettings, OpenContext, RunContext, RunnerProject, RunnerTurn } from "./turn.ts";
 
 /** Every kind of agent, and what runs it. */
 const agents: Record<AgentSettings["kind"], RunAgent> = { acp: runAcpAgent, command: runCommandAgent };
+/** Where a sandbox shows the context repositories. */
+const CONTEXT_INSIDE = "/context";
 const PASSED_ON = ["LANG", "LC_ALL", "TZ"] as const;
 
 /**
@@ -43,6 +47,7 @@ export async function runAgent(
   folders: TurnFolders,
   turn: RunnerTurn,
   context: RunContext,
+  contexts: readonly OpenContext[],
   again: SecondRound | null = null,
 ): Promise<AgentRunResult> {
   const { project, jobId } = turn;
@@ -65,7 +70,9 @@ export async function runAgent(
     readable,
     limits,
     networkSocket: network.socketPath,
+    shown: contexts.map(({ name, folder }) => ({ from: folder, at: join(CONTEXT_INSIDE, name) })),
   });
+  const contextFolder = await contextFolderOf(contexts, folders, context);
   const { sessions } = context;
   const identity = identityOf(project, sandbox);
   const orWarn = (what: string) => (error: unknown) => {
@@ -90,13 +97,15 @@ export async function runAgent(
       ask: context.ask,
       onUsage,
       settings: project.agent,
-      docs: project.docs,
+      brief: briefOf(project, contexts, { ...sandbox.inside, contextFolder: contextFolder ?? "" }),
+      contextFolder,
       attachments,
       kept,
       findings: again?.findings ?? "",
       sandbox,
       env: {
         ...agentEnv(context.env, sandbox.inside),
+        ...(contextFolder !== null && { DOCS_AGENT_CONTEXT: contextFolder }),
         ...network.env(port),
         ...(preset === null ? {} : presetEnv(preset, network.models(port))),
         ...project.agentEnv,
@@ -128,6 +137,24 @@ export async function runAgent(
   } finally {
     await forgetAgent(context.folders, jobId);
   }
+}
+
+/**
+ * The folder with the context repositories by their names, as the agent sees it; null: there are
+ * none.
+ */
+async function contextFolderOf(
+  contexts: readonly OpenContext[],
+  { job }: TurnFolders,
+  { sandbox }: RunContext,
+): Promise<string | null> {
+  if (contexts.length === 0) return null;
+  if (sandbox.kind !== "none") return CONTEXT_INSIDE;
+  const folder = join(job, "context");
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
+  for (const { name, folder: files } of contexts) await symlink(files, join(folder, name));
+  return folder;
 }
 
 /**

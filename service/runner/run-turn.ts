@@ -19,15 +19,15 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   const start = await prepareTurn(turn, context);
   if (start.pushed !== null) return reportWork(turn, context, start.pushed);
 
-  using read = await openContexts(turn, context);
-  const { contexts } = read;
+  using opened = await openContexts(turn, context);
+  const { contexts, read } = opened;
   using tree = await openTree(context, start.commit, turn.jobId);
   const { ran, ...work } = await workInRounds(tree, turn, context, { ...start, contexts });
   const { commit } = work;
-  if (commit === null) return reportNothing(ran, work.leftOut);
+  if (commit === null) return { ...reportNothing(ran, work.leftOut), ...read };
 
   await allowPublishing(turn, context, { from: tree.commit, commit, contexts });
-  const pushed = await publishWork(turn, context, start, { ...work, commit, summary: ran.summary });
+  const pushed = await publishWork(turn, context, start, { ...work, commit, summary: ran.summary, read });
   // Only what the next turn finds done is for its agent to remember.
   await ran.keepSession();
   return await reportWork(turn, context, pushed);

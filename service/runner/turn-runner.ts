@@ -77,6 +77,8 @@ export type RunTurnInput = {
    * looked through.
    */
   onAgent: (runs: boolean) => void;
+  /** What the agent is told, all of it: bounded, redacted. */
+  onBrief: (brief: string) => void;
   /** Called once the turn's work is on this branch of the remote. */
   onPushed: (branch: string) => void;
   /**

@@ -12,6 +12,7 @@ import type { KeptSessions } from "./kept-sessions.ts";
 import type { PullRequestHost } from "./publish/code-host.ts";
 import type { Redact } from "./redaction.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { ContextFolders } from "./tree/context-folders.ts";
 import type { KeptTrees } from "./tree/kept-trees.ts";
 import type { KeptOutputs } from "./verify/kept-outputs.ts";
 
@@ -21,7 +22,7 @@ import type { KeptOutputs } from "./verify/kept-outputs.ts";
  */
 export type AgentSettings = Pick<
   ServiceProject["agent"],
-  "kind" | "command" | "readable" | "limits" | "maxOutputBytes" | "terminal"
+  "kind" | "command" | "readable" | "instructions" | "styleGuide" | "limits" | "maxOutputBytes" | "terminal"
 > & {
   timeLimitMs: number;
   /** Where its variables come from, besides `agentEnv`. */
@@ -46,6 +47,8 @@ export type RunnerProject = Pick<
    * nothing.
    */
   gitCredentials: string | null;
+  /** The same of each context repository, by its name. */
+  contextCredentials: ReadonlyMap<string, string>;
   /** The environment variables that the agent sees besides the fixed ones. */
   agentEnv: Readonly<Record<string, string>>;
   network: ReturnType<typeof networkOf>;
@@ -67,6 +70,9 @@ export type OpenContext = { name: string; commit: string; folder: string; mirror
 export type RunContext = {
   folders: RunnerFolders;
   mirror: Mirror;
+  /** Of the project's context repositories, by name. */
+  contextMirrors: ReadonlyMap<string, Mirror>;
+  contextFolders: ContextFolders;
   codeHost: PullRequestHost | null;
   sandbox: Sandbox;
   trees: KeptTrees;
@@ -87,7 +93,10 @@ export type RunContext = {
   onAgentLine: (line: string) => void;
   /** Told what was left out of calls of models, each time. */
   onLeftOut: (what: LeftOut) => void;
-} & Pick<RunTurnInput, "signal" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onPushed" | "ask">;
+} & Pick<
+  RunTurnInput,
+  "signal" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onBrief" | "onPushed" | "ask"
+>;
 
 /** How a run ends that does not fail. */
 export type Success = Exclude<RunTurnResult, { kind: "failed" }>;

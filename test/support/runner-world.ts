@@ -290,6 +290,7 @@ export async function openRunnerWorld({
           onPlan: () => {},
           onUsage: () => {},
           onAgent: () => {},
+          onBrief: () => {},
           onPushed: () => {},
           ask: async () => null,
           ...input,

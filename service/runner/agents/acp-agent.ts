@@ -22,7 +22,7 @@ import { failureOf, lastWordsOf, startAgent } from "./agent-process.ts";
 import { attachmentBlocks } from "./attachments.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
-import { attachmentsText, earlierTurnsText, findingsText, RESUMED_TEXT, taskText } from "./prompt-text.ts";
+import { attachmentsText, earlierTurnsText, findingsText, RESUMED_TEXT } from "./prompt-text.ts";
 
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
@@ -147,12 +147,12 @@ async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun)
   if (knownTurns === run.number) return send(agent, session, [{ type: "text", text: again }]);
   const unknown = run.number - 1 - knownTurns;
   const texts = [
-    taskText(run.docs),
-    knownTurns === 0 ? "" : RESUMED_TEXT,
+    ...(knownTurns === 0 ? [run.brief.whole] : [run.brief.reminder, RESUMED_TEXT]),
     unknown === 0 ? "" : earlierTurnsText(run.earlierTurns.slice(-unknown), run.number),
     attachmentsText(run.attachments),
   ];
   const context = texts.filter((text) => text !== "").join("\n\n");
+  run.onBrief([context, `Now:\n${run.prompt}`, again].filter((text) => text !== "").join("\n\n"));
   return send(agent, session, [
     { type: "text", text: context },
     ...(await attachmentBlocks(run.attachments, takes)),

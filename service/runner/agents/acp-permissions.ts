@@ -4,9 +4,10 @@ import type {
   ToolCall,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
 import { oneLine, sentenceCase } from "../printable-text.ts";
+import { CLAIMS_FILE } from "../claims-file.ts";
 import { isInside } from "../confined-files.ts";
 import type { AgentRun } from "./agent.ts";
 import { attachmentsFolder } from "./attachments.ts";
@@ -27,16 +28,18 @@ const LOOKS = new Set(["read", "search", "think"]);
 const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"] as const;
 
 /**
- * Answers permission requests by policy: edits of named files inside the tree and looks inside it
- * and at attachments are allowed, once where the agent offers that; programs only if the project
- * allows a terminal; everything else a person decides, or it is rejected. This steers agents that
- * ask. What holds one that does not ask is the sandbox, and what is committed.
+ * Answers permission requests by policy: edits of named files inside the tree and of the file
+ * with sources, and looks at these, attachments and context repositories are allowed, once where
+ * the agent offers that; programs only if the project allows a terminal; everything else a person
+ * decides, or it is rejected. This steers agents that ask. What holds one that does not ask is the
+ * sandbox, and what is committed.
  */
 export class AcpPermissions {
   readonly #run: AgentRun;
   readonly #tree: string;
-  /** The folder with copies of what came with the request. */
-  readonly #attachments: string;
+  /** The folders with copies of what came with the request, and with the context repositories. */
+  readonly #material: string[];
+  readonly #claims: string;
   readonly #onRefused: (what: string) => void;
   readonly #calls = new Map<string, KnownCall>();
   readonly #refused = new Set<string>();
@@ -45,7 +48,9 @@ export class AcpPermissions {
   constructor(run: AgentRun, onRefused: (what: string) => void) {
     this.#run = run;
     this.#tree = run.sandbox.inside.tree;
-    this.#attachments = attachmentsFolder(run.sandbox.inside.tmp);
+    const { tmp } = run.sandbox.inside;
+    this.#material = [attachmentsFolder(tmp), ...(run.contextFolder === null ? [] : [run.contextFolder])];
+    this.#claims = join(tmp, CLAIMS_FILE);
     this.#onRefused = onRefused;
   }
 
@@ -121,12 +126,13 @@ export class AcpPermissions {
 
   #isAllowed({ kind, paths }: KnownCall): boolean {
     if (kind === "execute") return this.#run.settings.terminal;
-    const [tree, attachments] = [this.#tree, this.#attachments];
+    const isMaterial = (path: string) => this.#material.some((folder) => isWithin(folder, path));
+    const isOwn = (path: string) => isWithin(this.#tree, path) || resolve(this.#tree, path) === this.#claims;
     // Some agents ask with kind `other` before they look outside their folder.
-    if (kind === "other" && paths.length > 0) return paths.every((path) => isWithin(attachments, path));
+    if (kind === "other" && paths.length > 0) return paths.every(isMaterial);
     if (!EDITS.has(kind) && !LOOKS.has(kind)) return false;
     if (EDITS.has(kind) && paths.length === 0) return false;
-    return paths.every((path) => isWithin(tree, path) || (LOOKS.has(kind) && isWithin(attachments, path)));
+    return paths.every((path) => isOwn(path) || (LOOKS.has(kind) && isMaterial(path)));
   }
 }
 

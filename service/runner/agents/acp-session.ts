@@ -73,11 +73,15 @@ async function shakeHands(
     );
   }
   const { inside } = run.sandbox;
-  const takesFolders = offered.sessionCapabilities?.additionalDirectories && run.attachments.length > 0;
+  const folders = [
+    ...(run.attachments.length > 0 ? [attachmentsFolder(inside.tmp)] : []),
+    ...(run.contextFolder === null ? [] : [run.contextFolder]),
+  ];
+  const takesFolders = offered.sessionCapabilities?.additionalDirectories && folders.length > 0;
   const place: NewSessionRequest = {
     cwd: inside.tree,
     mcpServers: [],
-    ...(takesFolders && { additionalDirectories: [attachmentsFolder(inside.tmp)] }),
+    ...(takesFolders && { additionalDirectories: folders }),
   };
   // Loading tells the whole conversation again, resuming doesn't.
   const load = offered.loadSession === true ? "load" : null;

@@ -1,6 +1,7 @@
 import type { AgentSession } from "../kept-sessions.ts";
 import type { TurnSandbox } from "../sandbox/sandbox.ts";
 import type { AgentSettings, RunContext, RunnerTurn } from "../turn.ts";
+import type { Brief } from "./brief.ts";
 import type { PlacedAttachment } from "./attachments.ts";
 
 /** One run of an agent in a tree. */
@@ -14,8 +15,9 @@ export type AgentRun = {
   kept: AgentSession | null;
   /** What the project's checks found in what the first round did; empty in the first round. */
   findings: string;
-  /** What counts as documentation, for the agent to know. */
-  docs: readonly string[];
+  brief: Brief;
+  /** Where it finds the context repositories; null: there are none. */
+  contextFolder: string | null;
   sandbox: TurnSandbox;
   /** The whole environment, but for what the sandbox adds. */
   env: Readonly<Record<string, string>>;
@@ -26,7 +28,7 @@ export type AgentRun = {
   /** Told the process group, so that it can be found after a crash. */
   onStarted: (pid: number) => Promise<void>;
 } & Pick<RunnerTurn, "number" | "prompt" | "earlierTurns"> &
-  Pick<RunContext, "clock" | "signal" | "redact" | "onStep" | "onPlan" | "onUsage" | "ask">;
+  Pick<RunContext, "clock" | "signal" | "redact" | "onBrief" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
 /** How an agent that did not fail ended. Texts are bounded and redacted. */
 export type AgentResult = {

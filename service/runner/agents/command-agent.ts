@@ -9,9 +9,9 @@ import { attachmentsText, earlierTurnsText, findingsText } from "./prompt-text.t
 const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
 
 /**
- * Runs any program: the prompt on its standard input (after the earlier turns in a follow-up, and a
- * list of what is attached), its result is what it changed, the end of its standard output is the
- * summary.
+ * Runs any program: the prompt on its standard input (after its brief, the earlier turns in a
+ * follow-up, and a list of what is attached), its result is what it changed, the end of its
+ * standard output is the summary.
  */
 export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
   const progress = new ProgressLines(run.onProgress, run.redact);
@@ -21,12 +21,17 @@ export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
     tail.add(chunk);
     progress.write(decoder.decode(chunk, { stream: true }));
   });
-  const context = [earlierTurnsText(run.earlierTurns, run.number), attachmentsText(run.attachments)]
-    .filter((text) => text !== "")
-    .join("\n\n");
   const again = findingsText(run.findings);
-  const request = again === "" ? run.prompt : `${run.prompt}\n\n${again}`;
-  group.stdin.end(context === "" ? request : `${context}\n\nNow:\n${request}`);
+  const texts = [
+    run.brief.whole,
+    earlierTurnsText(run.earlierTurns, run.number),
+    attachmentsText(run.attachments),
+    `Now:\n${run.prompt}`,
+    again,
+  ];
+  const told = texts.filter((text) => text !== "").join("\n\n");
+  run.onBrief(told);
+  group.stdin.end(told);
   const ending = await group.ended;
   progress.flush();
   run.signal.throwIfAborted();

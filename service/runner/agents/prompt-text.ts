@@ -50,16 +50,6 @@ export const RESUMED_TEXT =
   "changes may have been merged or undone: " +
   "read a file again before you rely on it.";
 
-/** What an agent should know about where it is. */
-export function taskText(docs: readonly string[]): string {
-  return (
-    "You edit the documentation in the working directory. Only changes to files that match these " +
-    "patterns are kept: " +
-    `${docs.join(", ")}. Make the changes that are asked for and no others; do not commit. ` +
-    "End with a short summary of what you changed, whose first line can serve as a title."
-  );
-}
-
 /** What an agent is told in its second round; empty without findings. */
 export function findingsText(findings: string): string {
   if (findings === "") return "";

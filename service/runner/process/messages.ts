@@ -10,7 +10,7 @@ export type RunnerSettings = Pick<ServiceConfig, "dataDir" | "containment" | "lo
 /** What of a turn's input are messages of their own. */
 export type TurnCalls = Pick<
   RunTurnInput,
-  "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onPushed" | "ask"
+  "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onBrief" | "onPushed" | "ask"
 >;
 
 /**
@@ -41,6 +41,7 @@ const News = z.object({
   plan: WireTurn.shape.plan.optional(),
   usage: WireUsage.optional(),
   agentRuns: z.boolean().optional(),
+  brief: z.string().optional(),
   branch: z.string().optional(),
 });
 export type News = z.infer<typeof News>;

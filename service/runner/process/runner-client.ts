@@ -50,7 +50,7 @@ export class RunnerClient {
   }
 
   readonly run: TurnRunner = ({ signal, project, attachments, ...input }) => {
-    const { onProgress, onStep, onPlan, onUsage, onAgent, onPushed, ask, ...turn } = input;
+    const { onProgress, onStep, onPlan, onUsage, onAgent, onBrief, onPushed, ask, ...turn } = input;
     const files = attachments.map(({ path, ...about }) => ({ ...about, file: basename(path) }));
     return this.#carryOut(
       signal,
@@ -68,12 +68,13 @@ export class RunnerClient {
           );
         }
         if (message.kind !== "report") return;
-        const { lines = [], step, plan, usage, agentRuns, branch } = message.news;
+        const { lines = [], step, plan, usage, agentRuns, brief, branch } = message.news;
         for (const line of lines) onProgress(line);
         if (step !== undefined) onStep(step);
         if (plan !== undefined) onPlan(plan);
         if (usage !== undefined) onUsage(usage);
         if (agentRuns !== undefined) onAgent(agentRuns);
+        if (brief !== undefined) onBrief(brief);
         if (branch !== undefined) onPushed(branch);
       },
     );

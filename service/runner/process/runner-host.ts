@@ -92,6 +92,7 @@ export class RunnerHost {
           // What happens next may be the end of this process.
           reporter.flush();
         },
+        onBrief: (brief) => reporter.add({ brief }),
         onPushed: (branch) => {
           reporter.add({ branch });
           reporter.flush();

@@ -1,8 +1,18 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { WireCheck } from "../../../src/job-client/report-schema.ts";
+import { WireCheck, WireContext } from "../../../src/job-client/report-schema.ts";
 import { CheckedClaim } from "./sources-text.ts";
+
+/**
+ * The commits of the context repositories that the agent could read, and a sentence about each that
+ * it couldn't.
+ */
+const ContextRead = z.object({
+  context: z.array(WireContext).optional(),
+  notes: z.array(z.string()).optional(),
+});
+export type ContextRead = z.infer<typeof ContextRead>;
 
 /**
  * What a job's last commit does not tell of itself. Kept after the turn's end: the service may die
@@ -18,6 +28,7 @@ const TurnNote = z.object({
   /** Absent: an older version wrote this. */
   checks: z.array(WireCheck).optional(),
   hasBlockingFindings: z.boolean().optional(),
+  read: ContextRead.optional(),
   /** Which turn it is. */
   turnKey: z.string(),
   /** True if the commit has certainly reached the remote. */

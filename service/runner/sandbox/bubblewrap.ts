@@ -130,6 +130,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
             ["--ro-bind", RELAY, WAY_OUT.relay],
             ["--bind", networkSocket, WAY_OUT.socket],
           ]),
+      ...(agent.shown ?? []).map(({ from, at }) => ["--ro-bind", from, at]),
       // After the agent's own folders: a program may lie below what is /tmp on this machine.
       ...program.needs.map((path) => ["--ro-bind", path, path]),
       ...[...program.names].map(([name, path]) => ["--symlink", path, `${BIN}/${name}`]),

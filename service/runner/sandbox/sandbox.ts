@@ -52,6 +52,8 @@ export type SandboxedAgent = {
   command: string;
   /** Files and folders of the machine that it may read besides. */
   readable: readonly string[];
+  /** Folders of the machine that it may read in another place, where it is held in. */
+  shown?: readonly { from: string; at: string }[];
   limits: AgentLimits;
   /** Folders of the machine that it may read at a place in its tree, where a folder must be. */
   mounts?: readonly { from: string; at: string }[];

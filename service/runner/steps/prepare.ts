@@ -25,11 +25,17 @@ export async function prepareTurn(turn: RunnerTurn, context: RunContext): Promis
     const start = { commit: job ?? base, base: mergeBase || base, job, pulls, pushed: null };
     if (earlier !== null) {
       logger.info({}, "turn was pushed before, only the pull request is left");
-      const { summary = null, leftOut = [], claims = null, openPull: openBefore = null } = earlier.note ?? {};
+      const {
+        summary = null,
+        leftOut = [],
+        claims = null,
+        openPull: openBefore = null,
+        read = {},
+      } = earlier.note ?? {};
       const { checks = [], hasBlockingFindings = false } = earlier.note ?? {};
       const verified = { checks, hasBlockingFindings };
       const commit = job ?? earlier.commit;
-      const pushed = { commit, summary, leftOut, claims, ...verified, openBefore, earlier };
+      const pushed = { commit, summary, leftOut, claims, ...verified, read, openBefore, earlier };
       return { ...start, pushed };
     }
     // What was merged is in the base, perhaps as another commit: a new pull request starts from

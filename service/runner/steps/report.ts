@@ -5,7 +5,7 @@ import type { HostedPullRequest } from "../publish/code-host.ts";
 import { type EarlierPush, holdsPush, turnKeyOf } from "../earlier-push.ts";
 import { publish } from "../publish/publish.ts";
 import { type CheckedClaim, countClaims } from "../publish/sources-text.ts";
-import { writeTurnNote } from "../publish/turn-note.ts";
+import { type ContextRead, writeTurnNote } from "../publish/turn-note.ts";
 import type { AgentRunResult } from "../run-agent.ts";
 import { TurnFailedError } from "../run-error.ts";
 import type { RunContext, RunnerTurn, Success } from "../turn.ts";
@@ -21,6 +21,7 @@ export type VerifiedWork = {
 
 /** What a turn came to, before its pull request. */
 export type PushedWork = VerifiedWork & {
+  read: ContextRead;
   commit: string;
   summary: string | null;
   leftOut: string[];
@@ -61,7 +62,8 @@ export async function publishWork(
     claims,
     checks,
     hasBlockingFindings,
-  }: CheckedWork & VerifiedWork & Pick<PushedWork, "commit" | "summary" | "claims">,
+    read,
+  }: CheckedWork & VerifiedWork & Pick<PushedWork, "commit" | "summary" | "claims" | "read">,
 ): Promise<PushedWork> {
   const { jobId } = turn;
   const note = {
@@ -72,6 +74,7 @@ export async function publishWork(
     claims,
     checks,
     hasBlockingFindings,
+    read,
     turnKey: turnKeyOf(turn),
     openPull: pulls.find(({ state }) => state === "open")?.number ?? null,
     newestPull: pulls.length === 0 ? null : Math.max(...pulls.map(({ number }) => number)),
@@ -81,7 +84,7 @@ export async function publishWork(
   await mirror.use(() => mirror.push(jobId, commit, job));
   await writeTurnNote(folders.notes, jobId, { ...note, isPushed: true });
   const verified = { checks, hasBlockingFindings };
-  return { commit, summary, leftOut, claims, ...verified, openBefore: note.openPull, earlier: null };
+  return { commit, summary, leftOut, claims, ...verified, read, openBefore: note.openPull, earlier: null };
 }
 
 /**
@@ -94,10 +97,10 @@ export async function reportWork(
   pushed: PushedWork,
 ): Promise<Success> {
   const { codeHost, redact, signal } = context;
-  const { commit, summary, leftOut, checks, earlier } = pushed;
+  const { commit, summary, leftOut, checks, earlier, read } = pushed;
   const { project, jobId } = turn;
   const claims = countClaims(pushed.claims);
-  const quality = { claims, ...(checks.length > 0 && { checks }) };
+  const quality = { ...read, claims, ...(checks.length > 0 && { checks }) };
   const branch = jobBranch(jobId);
   if (earlier?.isInBase !== true) context.onPushed(branch);
   if (codeHost === null) return { kind: "branch", branch, summary, leftOut, ...quality };
@@ -105,7 +108,7 @@ export async function reportWork(
   const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
   if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {
     const said = `The changes are in ${baseBranch} already.`;
-    return { kind: "no-changes", summary, reason: said, leftOut };
+    return { kind: "no-changes", summary, reason: said, leftOut, ...read };
   }
   context.onProgress("opening the pull request");
   const { template, ...described } = await describe(turn, context, pushed);
@@ -123,7 +126,7 @@ export async function reportWork(
     redact,
     signal,
   });
-  const told = { ...quality, notes: notes.map((note) => redact(note)) };
+  const told = { ...quality, notes: [...(read.notes ?? []), ...notes.map((note) => redact(note))] };
   return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut, ...told };
 }
 

@@ -63,7 +63,7 @@ async function round(
   again: (SecondRound & { first: Round }) | null,
 ): Promise<Round> {
   context.onAgent(true);
-  const ran = await runAgent(tree.folders, turn, context, again);
+  const ran = await runAgent(tree.folders, turn, context, contexts, again);
   const summary = ran.summary ?? again?.first.ran.summary ?? null;
   const checked = await checkWork(tree, { summary }, turn, context);
   // Only now: what an agent leaves may be what the runner dies of.

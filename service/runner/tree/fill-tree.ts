@@ -25,13 +25,14 @@ const MAX_TICK_MS = 3000;
  * Fills a turn's tree from a commit: bytes as they are in the repository (see `ATTRIBUTES` in
  * mirror.ts), links only where they stay inside, no submodules, no names that aren't safe, and no
  * `.git`: whoever works there can reach no repository of ours through it. `there`: what is there
- * already, of whatever commit. Only what it lacks is written.
+ * already, of whatever commit. Only what it lacks of the wanted files is written.
  */
 export async function fillTree(
   git: GitRunner,
   commit: string,
-  { tree, scratch }: TurnFolders,
+  { tree, scratch }: Pick<TurnFolders, "tree" | "scratch">,
   there: WrittenTree,
+  isWanted: (path: string) => boolean = () => true,
 ): Promise<TreeStart> {
   const snapshot = await readSnapshot(git, commit);
   const written = new Map(there.files);
@@ -42,7 +43,9 @@ export async function fillTree(
     unlinkSync(join(tree, path));
   }
   removeEmptyFolders(tree, there.folders.keys(), written.keys());
-  const missing = [...snapshot.values()].filter(({ path }) => isSafePath(path) && !written.has(path));
+  const missing = [...snapshot.values()].filter(
+    ({ path }) => isSafePath(path) && !written.has(path) && isWanted(path),
+  );
   const files = missing.filter(({ mode }) => mode === "100644" || mode === "100755");
   if (files.length > 0) {
     const lines = files.map(({ raw }) => raw);

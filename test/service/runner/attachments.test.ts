@@ -150,12 +150,12 @@ it("gives a command the paths before the request, and a picture reaches the docs
   const agent = inlineAgent(`
     const prompt = fs.readFileSync(0, "utf8");
     fs.writeFileSync("docs/prompt.md", prompt);
-    fs.copyFileSync(/^- (\\S+)/m.exec(prompt)[1], "docs/shot.png");`);
+    fs.copyFileSync(/^- (\\/tmp\\S+)/m.exec(prompt)[1], "docs/shot.png");`);
   const result = await world.run(world.project(agent), { prompt: "Show it", attachments });
   expect(result).toMatchObject({ kind: "pull-request", leftOut: [] });
   const prompt = await world.show("docs/prompt.md");
   expect(prompt).toMatch(
-    /^Files came with the request:\n- \/tmp\/attachments\/1-shot\.png \(image\/png, 70 bytes\)/,
+    /\n\nFiles came with the request:\n- \/tmp\/attachments\/1-shot\.png \(image\/png, 70 bytes\)/,
   );
   expect(prompt).toMatch(/\n\nNow:\nShow it$/);
   const size = await world.inBare("cat-file", "-s", "docs-agent/job1:docs/shot.png");
@@ -190,7 +190,7 @@ it("makes safe names of any names, each another", async () => {
       "7-_31m.txt",
     ].toSorted(),
   );
-  const lines = (blocks[0]?.text ?? "").split("\n").filter((line) => line.startsWith("- "));
+  const lines = (blocks[0]?.text ?? "").split("\n").filter((line) => line.startsWith("- /tmp/"));
   expect(lines).toHaveLength(7);
   expect(lines[3]).toMatch(/named "図\.txt"$/);
   expect(lines[6]).toMatch(/named "\\"\}\]\.txt"$/);

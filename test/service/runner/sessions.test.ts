@@ -24,7 +24,7 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
     expect(told.how).toBe("session/resume");
     expect(told.prompts).toHaveLength(1);
     expect(told.prompts[0]).toContain("notes");
-    expect(told.context).toContain("You edit the documentation");
+    expect(told.context).toContain("`**/*.md`");
     expect(told.context).toContain("read a file again");
     expect(told.context).not.toContain(EARLIER);
     expect(await world.show("docs/home.md")).toBe(".local notes");

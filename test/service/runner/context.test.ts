@@ -1,0 +1,175 @@
+import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { ServiceProject } from "../../../service/config/config.ts";
+import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+
+type World = Awaited<ReturnType<typeof openRunnerWorld>>;
+type Context = ServiceProject["context"][number];
+
+/** A repository besides the docs, with a tag that is older than its branch. */
+async function addRepository(world: World): Promise<string> {
+  const folder = world.dir.file("cli");
+  await mkdir(join(folder, "src/deep/er"), { recursive: true });
+  const git = (...args: string[]) => world.git("-C", folder, ...args);
+  await git("init", "--quiet", "--initial-branch=main");
+  await writeFile(join(folder, "src/cli.ts"), 'const FLAG = "--old";\n');
+  await git("add", "--all");
+  await git("commit", "--quiet", "-m", "Old");
+  await git("tag", "-a", "v1", "-m", "v1");
+  await writeFile(join(folder, "src/cli.ts"), 'const FLAG = "--json";\n');
+  await writeFile(join(folder, "src/deep/er/page.md"), "deep\n");
+  await writeFile(join(folder, "big.bin"), "not wanted");
+  await symlink("cli.ts", join(folder, "src/good"));
+  await symlink("/etc/hostname", join(folder, "src/absolute"));
+  await symlink("../../../outside", join(folder, "src/outside"));
+  // By their words, both stay inside.
+  await symlink("../../..", join(folder, "src/deep/er/top"));
+  await symlink("src/deep/er/top/../..", join(folder, "through"));
+  await git("add", "--all");
+  await git("commit", "--quiet", "-m", "New");
+  return folder;
+}
+
+function contextOf(repository: string, changes: Partial<Context> = {}): Context {
+  return { name: "cli", repository, ref: "main", paths: [], ...changes };
+}
+
+/** Writes down what it finds, and tries to change it. */
+const READER = inlineAgent(`
+  const folder = process.env.DOCS_AGENT_CONTEXT;
+  const found = { folder, claims: process.env.DOCS_AGENT_CLAIMS, told: fs.readFileSync(0, "utf8") };
+  if (folder) {
+    found.names = fs.readdirSync(folder + "/cli", { recursive: true, withFileTypes: true })
+      .map((entry) => (entry.parentPath + "/" + entry.name).slice((folder + "/cli/").length)).sort();
+    found.text = fs.readFileSync(folder + "/cli/src/cli.ts", "utf8");
+    for (const name of ["/cli/src/cli.ts", "/cli/new", "/new"]) {
+      try { fs.writeFileSync(folder + name, "mine"); found.wrote = name; } catch (error) { found.code = error.code; }
+    }
+  }
+  fs.writeFileSync("docs/found.json", JSON.stringify(found));
+`);
+
+async function foundIn(world: World) {
+  return JSON.parse(await world.show("docs/found.json")) as Record<string, string> & { names: string[] };
+}
+
+it("shows an agent in the sandbox a context repository, which it can't change", async () => {
+  await using world = await openRunnerWorld({ remote: "folder" });
+  const folder = await addRepository(world);
+  const result = await world.run(world.project(READER, { context: [contextOf(folder)] }));
+  const commit = await world.git("-C", folder, "rev-parse", "main");
+  expect(result).toMatchObject({ kind: "pull-request", context: [{ name: "cli", commit }], leftOut: [] });
+  const found = await foundIn(world);
+  expect(found).toMatchObject({ folder: "/context", text: 'const FLAG = "--json";\n', code: "EROFS" });
+  expect(found["wrote"]).toBeUndefined();
+  expect(found["told"]).toContain(`- \`cli\`: /context/cli, at commit ${commit}`);
+  expect(found["claims"]).toBe("/tmp/claims.json");
+  expect(await world.changed()).toEqual(["docs/found.json"]);
+});
+
+it("keeps links only where they lead inside, also through other links", async () => {
+  await using world = await openRunnerWorld({ remote: "folder" });
+  const folder = await addRepository(world);
+  await world.run(world.project(READER, { context: [contextOf(folder)] }));
+  const { names } = await foundIn(world);
+  expect(names).toContain("src/good");
+  for (const name of ["src/absolute", "src/outside", "through"]) expect(names).not.toContain(name);
+});
+
+it("shows the files of a tag that the globs name, and those alone", async () => {
+  await using world = await openRunnerWorld({ remote: "folder" });
+  const folder = await addRepository(world);
+  const context = [contextOf(folder, { ref: "v1", paths: ["src/**"] })];
+  const result = await world.run(world.project(READER, { context }));
+  const commit = await world.git("-C", folder, "rev-parse", "v1^{commit}");
+  expect(result).toMatchObject({ context: [{ name: "cli", commit }] });
+  const found = await foundIn(world);
+  expect(found).toMatchObject({ text: 'const FLAG = "--old";\n', names: ["src", "src/cli.ts"] });
+});
+
+it("gives an agent without a sandbox the same folder outside of its tree", async () => {
+  await using world = await openRunnerWorld({ remote: "folder", containment: "none" });
+  const folder = await addRepository(world);
+  const look = inlineAgent(`
+    const folder = process.env.DOCS_AGENT_CONTEXT;
+    const text = fs.readFileSync(folder + "/cli/src/cli.ts", "utf8");
+    const { mode } = fs.statSync(folder + "/cli/src/cli.ts");
+    fs.writeFileSync("docs/found.json", JSON.stringify({ text, mode: mode & 0o222, names: fs.readdirSync(".") }));
+  `);
+  const result = await world.run(world.project(look, { context: [contextOf(folder)] }));
+  expect(result).toMatchObject({ kind: "pull-request", leftOut: [] });
+  const found = await foundIn(world);
+  expect(found).toMatchObject({ text: 'const FLAG = "--json";\n', mode: 0 });
+  expect(found.names).not.toContain("context");
+});
+
+it("goes on without one that can't be fetched, and says so", async () => {
+  await using world = await openRunnerWorld({ remote: "folder" });
+  const gone = contextOf(world.dir.file("gone"));
+  const result = await world.run(world.project(READER, { context: [gone] }));
+  const note = "The agent worked without the context repository cli, which couldn't be read.";
+  expect(result).toMatchObject({ kind: "pull-request", notes: [note] });
+  expect(result).not.toHaveProperty("context");
+  const found = await foundIn(world);
+  expect(found["told"]).toContain("couldn't be read this time: cli");
+  expect(found.folder).toBeUndefined();
+});
+
+it("writes the files of a commit once, makes them anew after a crash, and removes them in the end", async () => {
+  let nowMs = Date.now();
+  const { createSystemClock } = await import("../../../src/process/system-clock.ts");
+  const clock = Object.assign(createSystemClock(), { now: () => nowMs });
+  await using world = await openRunnerWorld({ remote: "folder", clock });
+  const folder = await addRepository(world);
+  const project = world.project(READER, { context: [contextOf(folder)] });
+  const kept = () => readdir(world.dir.file("data/contexts"));
+  await world.run(project);
+  const [name = ""] = await kept();
+  await world.run(project, { jobId: "job2" });
+  expect(await kept()).toEqual([name]);
+
+  // As a kill in the middle of writing leaves it, and one in between.
+  world.restart();
+  const file = world.dir.file(`data/contexts/${name}/files/src/cli.ts`);
+  await rm(world.dir.file(`data/contexts/${name}/files/src/cli.ts`), { force: true });
+  await mkdir(world.dir.file("data/contexts/new-1/files"), { recursive: true });
+  expect(await world.run(project, { jobId: "job3" })).toMatchObject({ kind: "pull-request" });
+  expect(await kept()).toEqual([name]);
+  expect(file).toBeTruthy();
+
+  await world.upkeep([project]);
+  expect(await kept()).toEqual([name]);
+  nowMs += 2 * 24 * 60 * 60_000;
+  await world.upkeep([project]);
+  expect(await kept()).toEqual([]);
+});
+
+it("tells both kinds of agents the whole brief, with the project's own words", async () => {
+  await using world = await openRunnerWorld({ remote: "folder" });
+  const own = { instructions: "Say Acme Cloud. {{docs}} $&", styleGuide: ["docs/STYLE.md"] };
+  const briefs: string[] = [];
+  const onBrief = (brief: string) => briefs.push(brief);
+  const command = world.project(READER);
+  await world.run({ ...command, agent: { ...command.agent, ...own } }, { onBrief, prompt: "Fix it" });
+  await world.run(world.acpProject(fixtureAgent("session-agent.mjs", "{}"), own), {
+    onBrief,
+    jobId: "job2",
+    prompt: "Fix it",
+  });
+  expect(briefs).toHaveLength(2);
+  for (const brief of briefs) {
+    expect(brief).toMatch(/^# Your task\n/);
+    expect(brief).toMatch(/\n\nNow:\nFix it$/);
+    expect(brief).toContain(own.instructions);
+    expect(brief).toContain("that isn't there: `docs/STYLE.md`");
+    expect(brief).toContain("are kept: `**/*.md`, `docs/**`");
+    expect(brief).toContain("Nobody can answer you while you work.");
+    expect(brief.replace(own.instructions, () => "x")).not.toMatch(/\{\{|Context repositories|\n\n\n/);
+  }
+  expect(briefs[0]).toBe((await foundIn(world))["told"]);
+  const asking = world.acpProject(fixtureAgent("session-agent.mjs", "{}"), { permissions: "ask" });
+  await world.run(asking, { onBrief, jobId: "job3" });
+  expect(briefs[2]).toContain("ask. Ask once");
+  expect(briefs[2]).not.toContain("Nobody can answer you");
+});
