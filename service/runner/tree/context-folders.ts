@@ -134,7 +134,8 @@ async function assertSize(
 /** A link that leads through others may leave the folder although its own words don't. */
 function leadsInside(root: string, name: string): boolean {
   try {
-    const end = realpathSync(join(root, name));
+    // As the system follows it: the other one joins a link's words by name alone.
+    const end = realpathSync.native(join(root, name));
     return end === root || isInside(root, end);
   } catch {
     return false;
