@@ -1,7 +1,7 @@
 import { cut } from "../../../src/core/text/text.ts";
 
 const MAX_WORDS_LENGTH = 160;
-/** `- guides/faq.md: the new flag`, with or without a number, marks, or code around the path. */
+/** `- <page>: the new flag`, with or without a number, marks, or code around the path. */
 const LINE =
   /^\s*(?:[-*+]|\d+[.)])\s+[*_`[]*([^\s*_`:\]]+)[\]*_`]*(?:\([^)]*\))?[*_`]*\s*(?::|–|—|-)\s+(\S.*)$/;
 
