@@ -54,7 +54,7 @@ function tookMs({ stage, watch }: Turn, next: Turn): number | undefined {
   return hasResult && isKnown && stoppedBy === undefined ? workedMs(stage, next.stage.at) : undefined;
 }
 
-/** True if the turn would be overdue in the fastest project. */
+/** True if the turn could be overdue in some project. */
 export function mayBeOverdue(turn: Turn, now: number): boolean {
   const { stage, watch, overdue, stop } = turn;
   if (stage.name !== "watching" || watch !== 1 || overdue !== undefined || stop !== undefined) return false;
