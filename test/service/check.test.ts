@@ -66,6 +66,9 @@ it("finds everything that a turn needs", async () => {
         id: "docs",
         repository: codeHost.gitUrl("acme", "docs"),
         agent: { preset: "opencode" },
+        context: [
+          { name: "own", repository: codeHost.gitUrl("acme", "docs"), gitCredentialsEnv: "DOCS_TOKEN" },
+        ],
         codeHost: {
           kind: "github",
           apiUrl: codeHost.apiUrl,
@@ -85,6 +88,7 @@ it("finds everything that a turn needs", async () => {
     `ok     docs  agent: ${folder.dir.file("bin/opencode")}`,
     "ok     docs  model: anthropic. Not called: add --call-model to test it",
     "ok     docs  repository: branch main, and the service may push",
+    "ok     docs  context own: main",
     "ok     docs  code host: acme/docs",
     "ok     docs  admin key: there is one",
   ]);
@@ -141,6 +145,7 @@ it("says what is missing and what to do, for all of it at once, without a secret
         id: "no-branch",
         repository,
         baseBranch: "man",
+        context: [{ name: "cli", repository, ref: "v9", gitCredentialsEnv: "DOCS_TOKEN" }],
         agent: { kind: "command", command: ["true"] },
         codeHost: host,
       },
@@ -180,6 +185,7 @@ it("says what is missing and what to do, for all of it at once, without a secret
     ],
     ["no-repository", "repository", /no such repository/],
     ["no-repository", "code host", /There is no such repository/],
+    ["no-branch", "context cli", /no branch or tag v9\. Set ref/],
     ["no-branch", "admin key", /keys create --project no-branch/],
   ] as const) {
     const line = faults.find((fault) => fault.startsWith(`FAULT  ${project}  ${what}: `));

@@ -103,6 +103,8 @@ it(
     expect(shown).toMatch(/reason:\n +\S/);
     expect(shown).toContain("Fix the \uFFFD[31m FAQ");
     expect(shown).not.toContain("\u001b");
+    const { stdout: brief } = await folder.run("jobs", "show", quick.id, "--brief");
+    expect(brief).toMatch(/^# Your task\n[^]*\n\nNow:\nFix the \uFFFD\[31m FAQ\n$/);
     expect(await folder.run("jobs", "show", "job-nope")).toMatchObject({
       code: 1,
       stdout: "",

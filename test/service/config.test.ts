@@ -279,6 +279,24 @@ it("keeps the service's own credentials from the agent", async () => {
   expect(await faultsOf(withProject({ codeHost, agentEnv: ["DOCS_TOKEN"] }))).toContain(
     "projects[0].agentEnv must not have DOCS_TOKEN",
   );
+  const context = [{ name: "cli", repository: "../cli", gitCredentialsEnv: "DOCS_TOKEN" }];
+  expect(await faultsOf(withProject({ context, agentEnv: ["DOCS_TOKEN"] }))).toContain(
+    "projects[0].agentEnv must not have DOCS_TOKEN",
+  );
+  const unset = [{ name: "cli", repository: "../cli", gitCredentialsEnv: "UNSET" }];
+  expect(await faultsOf(withProject({ context: unset }))).toContain(
+    "projects[0].context[0].gitCredentialsEnv names UNSET, which is not set.",
+  );
+});
+
+it("reads context repositories: each name once, local paths against the file's folder", async () => {
+  const cli = { name: "cli", repository: "../cli" };
+  const { projects } = await load(withProject({ context: [cli] }));
+  expect(projects[0]?.context).toMatchObject([{ name: "cli", ref: "main", paths: [] }]);
+  expect(projects[0]?.context[0]?.repository).toMatch(/^\/.*\/cli$/);
+  const faults = await faultsOf(withProject({ context: [cli, cli] }));
+  expect(faults).toContain("projects[0].context[1].name must be there only once");
+  expect(await faultsOf(withProject({ context: [{ ...cli, name: "docs" }] }))).toContain("and not docs");
 });
 
 it("takes a preset: its command, unless the settings give another, and its name or model for the record", async () => {

@@ -106,7 +106,9 @@ it("says nothing of attachments where there are none", async () => {
   await using world = await openRunnerWorld({ remote: "folder" });
   const agent = fixtureAgent("acp-agent.mjs", JSON.stringify([{ sayPrompt: true }]));
   await world.run(world.acpProject(agent), { prompt: "Fix it" });
-  expect(world.progress.join(" ")).toContain("can serve as a title. | Fix it");
+  const said = world.progress.join(" ");
+  expect(said).toContain("# Your task");
+  expect(said).not.toContain("Files came with the request");
 });
 
 it("gives links to what is too large for a prompt", async () => {
