@@ -174,6 +174,7 @@ function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: nu
           timeLimitMinutes: 15,
           permissions: "ask",
         },
+        verify: [{ name: "links", command: [process.execPath, path("check-links.ts")] }],
         ...(agent === null ? { model: "rule-based, no AI" } : { agentEnv: Object.keys(agentEnv) }),
         codeHost: {
           kind: "github",

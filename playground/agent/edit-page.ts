@@ -10,6 +10,8 @@ export type PageEdits = {
   spelling: Edit[];
   links: Edit[];
   replacements: Edit[];
+  /** What stands at the end now; null: nothing was added. */
+  added: string | null;
   /** What was left as it is, in a sentence each. */
   left: string[];
 };
@@ -23,7 +25,12 @@ export function editPage(
   files: readonly string[],
 ): PageEdits {
   const mdx = isMdx(path);
-  const edits: PageEdits = { path, text: original, spelling: [], links: [], replacements: [], left: [] };
+  const none = { spelling: [], links: [], replacements: [], added: null, left: [] };
+  const edits: PageEdits = { path, text: original, ...none };
+  if (understanding.addition !== null) {
+    edits.added = understanding.addition;
+    edits.text = `${original.trimEnd()}\n\n${understanding.addition}\n`;
+  }
   for (const replacement of understanding.replacements) {
     const replaced = replaceLiterally(edits.text, mdx, replacement);
     edits.text = replaced.text;

@@ -16,5 +16,9 @@ export const EXAMPLES: readonly Example[] = [
     request: "fix the typos on the instal page",
     does: "asks which page you mean, because no page has that name",
   },
+  {
+    request: "replace configuration.md with settings.md",
+    does: "breaks links: the check finds them, and the pull request is a draft",
+  },
   { request: "does the CLI support --port?", does: "answers with what the pages say, and changes nothing" },
 ];

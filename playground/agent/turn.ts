@@ -42,7 +42,8 @@ export async function takeTurn(prompt: string, desk: Desk, words: WordList): Pro
   await desk.think(describeUnderstanding(understanding));
   const edits: PageEdits[] = [];
   if (isAnything(understanding) && understanding.missingPage === null) {
-    const asked = understanding.pages.length > 0 ? understanding.pages : pages;
+    const all = understanding.addition === null ? pages : pages.slice(0, 1);
+    const asked = understanding.pages.length > 0 ? understanding.pages : all;
     if (desk.moodOf() === "asks" && !(await isAllowed(workOf(understanding), desk.ask))) {
       return desk.say(declined());
     }
@@ -75,8 +76,8 @@ async function readAll(pages: readonly string[], desk: Desk): Promise<Map<string
   return texts;
 }
 
-function isAnything({ isSpelling, isLinks, replacements }: Understanding): boolean {
-  return isSpelling || isLinks || replacements.length > 0;
+function isAnything({ isSpelling, isLinks, replacements, addition }: Understanding): boolean {
+  return isSpelling || isLinks || replacements.length > 0 || addition !== null;
 }
 
 /** The same, with the page that a person says they meant. */

@@ -5,6 +5,8 @@ export type Understanding = {
   isSpelling: boolean;
   isLinks: boolean;
   replacements: Replacement[];
+  /** What of a quoted message is to stand on the page, word for word; null: nothing. */
+  addition: string | null;
   /** The pages that were named; empty for all. */
   pages: string[];
   /** A page that was named and is not there. */
@@ -18,6 +20,7 @@ const NEGATION =
 const SPELLING = /\b(?:typos?|mis-?spell\w*|miss?pell\w*|spelling|spell(?:ed|t)|spell-?check\w*)\b/gi;
 const LINKS =
   /\b(?:broken|dead|wrong|bad|outdated|404)\s+(?:\w+\s+){0,2}links?\b|\b(?:fix|repair|correct|mend|check|resolve)\w*\s+(?:\w+\s+){0,4}links?\b|\blinks?\b[^.!?\n]{0,40}\b(?:broken|dead|wrong|404|nowhere)\b/gi;
+const ADD = /\badd\s+(?:this|that|it|these)\b/gi;
 const FIX = /\b(?:fix|correct|repair|proofread|clean up|tidy(?: up)?)\b/gi;
 const FIX_OBJECT =
   /^\W*(?:(?:the|these|this|all|any|our|obvious|small|up)\s+)*(?:docs?|documentation|mistakes?|errors?|problems?|issues?|pages?|it|them|this|that|what\b.*)?\s*(?:please)?\W*$/i;
@@ -41,18 +44,30 @@ export function understand(prompt: string, pages: readonly string[]): Understand
   const { replacements, rest } = readReplacements(instructions);
   const hasSpelling = says(rest, SPELLING);
   const hasLinks = says(rest, LINKS);
+  const addition = says(rest, ADD) ? quotedText(quoted) : null;
   const named = namedPages(rest, pages);
   // "Fix this", "fix the quickstart": no more is said, so what can be seen to be wrong is meant.
   const isGeneral =
-    !hasSpelling && !hasLinks && replacements.length === 0 && isGeneralFix(rest, named, quoted !== "");
+    addition === null &&
+    !hasSpelling &&
+    !hasLinks &&
+    replacements.length === 0 &&
+    isGeneralFix(rest, named, quoted !== "");
   const missingPage = named.length === 0 ? missingPageOf(rest) : null;
   return {
     isSpelling: hasSpelling || isGeneral,
     isLinks: hasLinks || isGeneral,
     replacements,
+    addition,
     pages: named.length > 0 || missingPage !== null ? named : namedPages(quoted, pages),
     missingPage,
   };
+}
+
+/** What the quoted messages say; null: nothing. */
+function quotedText(quoted: string): string | null {
+  const lines = quoted.split("\n").flatMap((line) => (line.startsWith("> ") ? [line.slice(2)] : []));
+  return lines.join("\n").trim() || null;
 }
 
 /** Whether a pattern is met where nothing before it in its sentence says "not". */

@@ -18,8 +18,9 @@ export function describeUnderstanding(understanding: Understanding): string {
 }
 
 /** What is to be done and where; empty if nothing was understood. */
-export function workOf({ isSpelling, isLinks, replacements, pages }: Understanding): string {
+export function workOf({ isSpelling, isLinks, replacements, addition, pages }: Understanding): string {
   const asked = [
+    ...(addition === null ? [] : ["add what the message says"]),
     ...replacements.map(({ from, to }) => `replace "${from}" with "${to}"`),
     ...(isSpelling ? ["correct common misspellings"] : []),
     ...(isLinks ? ["repair broken relative links"] : []),
@@ -47,7 +48,7 @@ export function summarise(
       WHAT_I_AM,
     );
   }
-  if (!isSpelling && !isLinks && replacements.length === 0) {
+  if (!isSpelling && !isLinks && replacements.length === 0 && understanding.addition === null) {
     return text("Nothing changed: I didn't understand the request", WHAT_I_AM, WHAT_I_CAN);
   }
   const changed = edits.filter(isChanged);
@@ -63,8 +64,8 @@ export function summarise(
   );
 }
 
-export function isChanged({ spelling, links, replacements }: PageEdits): boolean {
-  return spelling.length + links.length + replacements.length > 0;
+export function isChanged({ spelling, links, replacements, added }: PageEdits): boolean {
+  return added !== null || spelling.length + links.length + replacements.length > 0;
 }
 
 function titleOf(changed: readonly PageEdits[], looked: number): string {
@@ -78,6 +79,7 @@ function titleOf(changed: readonly PageEdits[], looked: number): string {
     changed.flatMap((page) => page.replacements.map(({ from, to }) => [from, to] as const)),
   );
   const did = [
+    ...(changed.some(({ added }) => added !== null) ? ["add a paragraph"] : []),
     ...(pairs.size === 1
       ? [...pairs].map(([from, to]) => `replace "${short(from)}" with "${short(to)}"`)
       : []),
@@ -89,13 +91,14 @@ function titleOf(changed: readonly PageEdits[], looked: number): string {
   return `${did.charAt(0).toUpperCase()}${did.slice(1)} in ${where}`;
 }
 
-function describePage({ path, spelling, links, replacements }: PageEdits): string {
+function describePage({ path, spelling, links, replacements, added }: PageEdits): string {
   const edits = [...replacements, ...spelling, ...links];
   const shown = edits
     .slice(0, MAX_SHOWN)
     .map(({ from, to, count }) => `${from} → ${to}${count > 1 ? ` (${count} times)` : ""}`);
   const more = edits.length > MAX_SHOWN ? `; and ${edits.length - MAX_SHOWN} more` : "";
-  return `- ${path}: ${shown.join("; ")}${more}`;
+  const all = [...(added === null ? [] : ["a paragraph at the end"]), ...shown];
+  return `- ${path}: ${all.join("; ")}${more}`;
 }
 
 function counted(count: number, noun: string): string {

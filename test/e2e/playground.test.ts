@@ -33,6 +33,12 @@ async function start(browser: Browser, dir: string) {
 const inChannel = (tab: Page) => tab.getByRole("main").getByRole("article");
 const inThread = (tab: Page) => tab.getByRole("complementary", { name: "Thread" }).getByRole("article");
 
+/** Keeps a picture where `SHOTS` names a folder, to be looked at. */
+async function shoot(page: Page, name: string): Promise<void> {
+  const folder = process.env["SHOTS"];
+  if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` });
+}
+
 async function openChannel(tab: Page, name: string): Promise<void> {
   await tab
     .getByRole("navigation")
@@ -117,6 +123,59 @@ describe("the playground", { timeout: 180_000 }, () => {
     const { text } = await openPullRequest(tab);
     expect(text).toContain("faq.md");
     expect(text).not.toContain("install.md");
+  });
+
+  it("checks what the agent did: a broken link goes back to it, one that stays makes a draft", async () => {
+    await using dir = await openTempDir();
+    await using at = await start(browser, dir.file("playground"));
+    const { tab } = at;
+    await openChannel(tab, "docs");
+    await ask(tab, "replace faq.md with faqs.md");
+    const mended = inChannel(tab).filter({ hasText: "faqs.md" });
+    await mended.getByText("✅ tidepool/docs#").waitFor();
+
+    await ask(tab, "replace configuration.md with settings.md");
+    const left = inChannel(tab).filter({ hasText: "settings.md" });
+    await left.getByText("📝 tidepool/docs#").waitFor();
+    await left.getByRole("button", { name: /^1 reply/ }).click();
+    const outcome = inThread(tab).last();
+    await outcome.getByText(/broken link to/).waitFor();
+    expect(await violationsOf(tab)).toEqual([]);
+    const { page, text } = await openPullRequest(tab);
+    expect(text).toContain("Draft");
+    expect(text).toContain("This is a draft because a check found something new.");
+    expect(await violationsOf(page)).toEqual([]);
+    await shoot(tab, "draft-thread");
+    await shoot(page, "draft-pull-request");
+    await page.close();
+  });
+
+  it("answers a question, and asks before a colleague's sentence gets public", async () => {
+    await using dir = await openTempDir();
+    await using at = await start(browser, dir.file("playground"));
+    const { tab } = at;
+    await openChannel(tab, "docs");
+    await ask(tab, "does the CLI support --port?");
+    const asked = inChannel(tab).filter({ hasText: "support --port" });
+    await asked.getByText("💬 Answered").waitFor();
+    await asked.getByRole("button", { name: /^1 reply/ }).click();
+    await inThread(tab).last().getByText("💬").waitFor();
+    await shoot(tab, "answer");
+
+    const message = inChannel(tab).filter({ hasText: "The quickstart has typos" });
+    await message.hover();
+    await message.getByRole("button", { name: "More actions" }).click();
+    await tab.getByRole("menuitem", { name: /Fix these docs/ }).click();
+    const form = tab.getByRole("dialog", { name: "Fix these docs" });
+    await form.getByRole("textbox", { name: "What should change?" }).fill("add this to the FAQ");
+    await form.getByRole("button", { name: "Send" }).click();
+    await form.waitFor({ state: "detached" });
+    await message.getByRole("button", { name: /repl/ }).click();
+    const question = inThread(tab).filter({ hasText: "May these words be published?" });
+    await question.getByRole("button", { name: "Publish" }).waitFor();
+    await shoot(tab, "publish");
+    await question.getByRole("button", { name: "Publish" }).click();
+    await inThread(tab).last().getByText("Your pull request is ready").waitFor();
   });
 
   it("shows a newcomer around, with the keyboard alone; the agent is slow and is stopped, then it fails", async () => {

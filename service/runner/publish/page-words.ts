@@ -20,8 +20,9 @@ export function splitByPage(
     const meant = paths.filter((path) => path === ending || path.endsWith(`/${ending}`));
     const [path] = paths.includes(ending) ? [ending] : meant;
     if (named === "" || path === undefined || (meant.length > 1 && path !== ending)) return true;
-    const before = wordsOf.get(path);
-    wordsOf.set(path, cut(before === undefined ? words : `${before} ${words}`, MAX_WORDS_LENGTH));
+    // Another line about it is about something else, such as what was left alone.
+    if (wordsOf.has(path)) return true;
+    wordsOf.set(path, cut(words, MAX_WORDS_LENGTH));
     return false;
   });
   return { rest: rest.join("\n").trim(), wordsOf };

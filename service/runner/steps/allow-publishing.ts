@@ -54,7 +54,8 @@ export async function allowPublishing(
   }
   context.onProgress("waiting for an answer: may these words be published");
   const text =
-    "This repository is public, and these words come from a Slack message that you didn't write:\n" + shown;
+    "May these words be published? They come from a Slack message that you didn't write, and the " +
+    `repository is public:\n${shown}`;
   const answer = await ask({ text, choices: CHOICES, allowsText: false });
   if (answer !== null && "choice" in answer && answer.choice === PUBLISH) return;
   const reason =
