@@ -53,7 +53,7 @@ export function shareList(draft: Draft): KnownBlock[] {
   const seen = listed.length === 0 ? "the message above" : "what you share";
   const published =
     quotesWordsOnly === true
-      ? ". The pull request quotes only your own words; the agent writes the rest."
+      ? ". The pull request quotes only your own words, and names you only in a private repository."
       : ", and the pull request may quote it.";
   const notes = [
     ...(isThreadUnread === true ? [UNREAD] : []),

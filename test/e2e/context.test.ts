@@ -313,7 +313,7 @@ describe("the shortcut", () => {
     await ask(world);
     const root = thread(world, ["the FAQ is wrong", "say 30 days"]);
     expect(JSON.stringify((await formOn(world, root.ts)).view)).toContain(
-      "The agent will see what you share. The pull request quotes only your own words; the agent writes the rest.",
+      "The agent will see what you share. The pull request quotes only your own words, and names you only in a private repository.",
     );
   });
 

@@ -173,6 +173,7 @@ describe("the playground", { timeout: 180_000 }, () => {
     await message.getByRole("button", { name: /repl/ }).click();
     const question = inThread(tab).filter({ hasText: "May these words be published?" });
     await question.getByRole("button", { name: "Publish" }).waitFor();
+    expect(await violationsOf(tab)).toEqual([]);
     await shoot(tab, "publish");
     await question.getByRole("button", { name: "Publish" }).click();
     await inThread(tab).last().getByText("Your pull request is ready").waitFor();
