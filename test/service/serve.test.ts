@@ -1,3 +1,4 @@
+import { serviceSchema } from "../../service/jobs/schema.ts";
 import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
@@ -49,7 +50,7 @@ it("says that the state is an earlier build's, and leaves it as it is", async ()
   for (const args of [[], ["keys", "list"]]) {
     expect(await folder.run(...args)).toMatchObject({
       code: 1,
-      stderr: `The store ${path} is unavailable: the file has schema version 9, and this version of docs-agent knows 1. A newer version wrote it, or an earlier build whose files aren't read any more. Run the version that wrote it, or move the file away to start empty.\n`,
+      stderr: `The store ${path} is unavailable: the file has schema version 9, and this version of docs-agent knows ${serviceSchema.length}. A newer version wrote it, or an earlier build whose files aren't read any more. Run the version that wrote it, or move the file away to start empty.\n`,
     });
   }
   expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()).toEqual({ n: 1 });
