@@ -12,8 +12,11 @@ const REFERENCE_URL = /\/(issues|pull|pulls|discussions|merge_requests|commit)\/
  * where no HTML is read: `@name`, `#1`, `GH-1` and links to issues lose their meaning.
  */
 export function inertWords(text: string): string {
-  return printableText(text)
-    .replace(/@(?=[\w-])/g, `@${BREAK}`)
+  return withoutReferences(printableText(text)).replace(/@(?=[\w-])/g, `@${BREAK}`);
+}
+
+function withoutReferences(text: string): string {
+  return text
     .replace(/#(?=\d)/g, `#${BREAK}`)
     .replace(/\b(gh)-(?=\d)/gi, `$1-${BREAK}`)
     .replace(/!(?=\d)/g, `!${BREAK}`)
@@ -27,14 +30,17 @@ export function inertText(text: string): string {
 
 const markdown = unified().use(remarkParse).use(remarkGfm).freeze();
 
-/** The same, but for code, in which a code host sees nothing but code. */
+/**
+ * The same, but for code, where a code host sees no names and no HTML. Numbers of issues lose their
+ * meaning there, too: the text may become a commit's message, in which nothing is code.
+ */
 export function inertMarkdown(text: string): string {
   const clean = printableText(text);
   let inert = "";
   let at = 0;
   try {
     for (const [from, to] of codeIn(markdown.parse(clean))) {
-      inert += inertText(clean.slice(at, from)) + clean.slice(from, to);
+      inert += inertText(clean.slice(at, from)) + inertCode(clean.slice(from, to));
       at = to;
     }
     return inert + inertText(clean.slice(at));
@@ -42,6 +48,11 @@ export function inertMarkdown(text: string): string {
     // Nested deeper than anybody can follow.
     return inertText(clean);
   }
+}
+
+/** Nor is it taken for one of our marks. */
+function inertCode(code: string): string {
+  return withoutReferences(code).replaceAll("<!--", `<${BREAK}!--`);
 }
 
 /** What of a node of Markdown's syntax tree is looked at. */

@@ -23,7 +23,8 @@ export async function readTemplate(git: GitRunner, commit: string): Promise<stri
   const bytes = Number(await git.text(["cat-file", "-s", found.oid]));
   if (!(bytes <= MAX_BYTES)) return null;
   const [content] = await readObjects(git, [found.oid]);
-  const text = content?.toString("utf8").replaceAll("\r\n", "\n").trim() ?? "";
+  // Our marks are ours to set.
+  const text = (content?.toString("utf8") ?? "").replaceAll(/<!-- *docs-agent:.*?-->|\r/gs, "").trim();
   return text === "" ? null : text;
 }
 

@@ -74,6 +74,7 @@ async function addedLines(git: GitRunner, from: string, to: string): Promise<Add
   const diff = await git.text(["diff-tree", "-p", ...options, from, to]);
   const blocks: AddedLines[] = [];
   let path = "";
+  let isNew = false;
   let left = 0;
   for (const line of diff.split("\n")) {
     const last = blocks.at(-1);
@@ -83,11 +84,13 @@ async function addedLines(git: GitRunner, from: string, to: string): Promise<Add
       last.text += `${line.slice(1)}\n`;
       continue;
     }
+    if (line.startsWith("--- ")) isNew = line === "--- /dev/null";
     if (line.startsWith("+++ ")) path = line.replace(/^\+\+\+ "?b\//, "").replace(/"$/, "");
     const [isHunk, count = "1"] = /^@@ -\S+ \+\d+(?:,(\d+))? @@/.exec(line) ?? [];
     if (isHunk === undefined) continue;
     left = Number(count);
-    blocks.push({ path, text: "" });
+    // A new file's name is published, too.
+    blocks.push({ path, text: isNew ? `${path}\n` : "" });
   }
   return blocks;
 }

@@ -148,6 +148,10 @@ describe("the text", () => {
   });
 
   it.each([
+    [
+      "our own marks alone",
+      { "docs/pull_request_template.md": "<!-- docs-agent:start -->\n<!--docs-agent:end-->" },
+    ],
     ["too large", { "docs/pull_request_template.md": "x".repeat(5_000_000) }],
     ["empty", { ".github/pull_request_template.md": "\n" }],
   ])("goes without a template that is %s", async (_what, file) => {
@@ -287,6 +291,24 @@ describe("a colleague's sentence from Slack", () => {
     expect(result.kind).toBe(kind);
     expect(asked).toEqual([expect.stringContaining(`README.md: “${MESSAGE}”`), "Publish", "Stop"]);
     expect(world.pulls()).toHaveLength(kind === "failed" ? 0 : 1);
+  });
+
+  it.each([
+    [
+      "over lines, cased and marked up",
+      `fs.writeFileSync("docs/a.md", ${JSON.stringify("**The INSTALLER** now\nneeds at _least_ four\ngigabytes")})`,
+    ],
+    [
+      "in a table",
+      `fs.writeFileSync("docs/a.md", "| needs | at least four gigabytes of free memory on every node |")`,
+    ],
+    [
+      "as the name of a file",
+      `fs.writeFileSync("docs/the-installer-now-needs-at-least-four-gigabytes.md", "x")`,
+    ],
+  ])("is found %s", async (_where, source) => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    expect(await world.run(world.project(inlineAgent(source)), input)).toMatchObject({ kind: "failed" });
   });
 
   it("keeps the turn from ending well where nobody can be asked", async () => {
