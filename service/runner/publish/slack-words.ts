@@ -1,3 +1,5 @@
+import type { RunnerTurn } from "../turn.ts";
+
 /** By which the app marks where a prompt's quoted part begins. */
 const QUOTED = "The rest of this prompt is quoted material from Slack.";
 /** Lines of the quoted part that say whose message comes next. */
@@ -14,7 +16,7 @@ type Prompt = { prompt: string; words: string | null };
  * What others wrote in Slack, of all that an agent was given: a text for each message. `requester`:
  * who asked, as quoted messages name their authors.
  */
-export function othersWords(prompts: readonly Prompt[], requester: string | null): string[] {
+function othersWords(prompts: readonly Prompt[], requester: string | null): string[] {
   return prompts.flatMap(({ prompt, words }) => {
     const at = prompt.indexOf(QUOTED);
     // A client that doesn't mark what it quotes: everything but what the person typed.
@@ -35,6 +37,14 @@ export function othersWords(prompts: readonly Prompt[], requester: string | null
   });
 }
 
+/** What others wrote in Slack, of all that a turn's agent was given. */
+export function foreignWordsOf(turn: Pick<RunnerTurn, "prompt" | "words" | "earlierTurns" | "requester">) {
+  const prompts = [...turn.earlierTurns, turn];
+  const foreign = new ForeignWords(othersWords(prompts, turn.requester?.name ?? null));
+  for (const { words } of prompts) foreign.forget(words ?? "");
+  return foreign;
+}
+
 /** Finds texts in which eight words in a row come from somebody's message. */
 export class ForeignWords {
   readonly #runs = new Set<string>();
@@ -51,6 +61,13 @@ export class ForeignWords {
   forget(known: string): void {
     if (this.isEmpty) return;
     for (const run of runsOf(known)) this.#runs.delete(run);
+  }
+
+  /** A text without the lines that have some. */
+  without(text: string | null): string | null {
+    if (this.isEmpty || text === null) return text;
+    const lines = text.split("\n").filter((line) => !this.isIn(line));
+    return lines.join("\n");
   }
 
   isIn(text: string): boolean {

@@ -1,7 +1,7 @@
 import { oneLine } from "../printable-text.ts";
 import type { GitRunner } from "../git/git.ts";
 import { readObjects } from "../git/objects.ts";
-import { ForeignWords, othersWords } from "../publish/slack-words.ts";
+import { type ForeignWords, foreignWordsOf } from "../publish/slack-words.ts";
 import { TurnFailedError } from "../run-error.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { isPublicRepository } from "./describe.ts";
@@ -26,9 +26,7 @@ export async function allowPublishing(
   { from, commit, contexts }: { from: string; commit: string; contexts: readonly OpenContext[] },
 ): Promise<void> {
   const { mirror, redact, ask } = context;
-  const prompts = [...turn.earlierTurns, turn];
-  const foreign = new ForeignWords(othersWords(prompts, turn.requester?.name ?? null));
-  for (const { words } of prompts) foreign.forget(words ?? "");
+  const foreign = foreignWordsOf(turn);
   if (foreign.isEmpty) return;
   const isForeign = ({ text }: AddedLines) => foreign.isIn(text);
   const added = await mirror.use((git) => addedLines(git, from, commit));

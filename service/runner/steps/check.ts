@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ignoredPaths, indexLine, makeCommit, storeFiles, writeIndex } from "../git/objects.ts";
 import { boundedPaths, commitMessageOf } from "../publish/pull-request-text.ts";
+import { foreignWordsOf } from "../publish/slack-words.ts";
 import type { AgentRunResult } from "../run-agent.ts";
 import { isNoRoom, TurnFailedError } from "../run-error.ts";
 import { copyChanges } from "../tree/copy-changes.ts";
@@ -85,7 +86,9 @@ async function commitDocs(
     }
     const index = join(scratch, "index");
     await writeIndex(git, index, lines.values());
-    const message = commitMessageOf({ ...turn, summary }, redact);
+    // It is copied further than the pull request, and can't be taken back.
+    const own = foreignWordsOf(turn).without(summary);
+    const message = commitMessageOf({ ...turn, summary: own }, redact);
     const allowed = new Set(committed.map(({ path }) => path));
     return makeCommit(git, { index, parent, allowed, message, atMs: clock.now() });
   });

@@ -1,6 +1,7 @@
 import { repositoryKind } from "../../config/repository.ts";
 import { GitError } from "../git/git-fault.ts";
 import type { TurnText } from "../publish/pull-request-text.ts";
+import { foreignWordsOf } from "../publish/slack-words.ts";
 import { type CheckedClaim, sourcesSection } from "../publish/sources-text.ts";
 import { readTemplate } from "../publish/template.ts";
 import { readWholeChange } from "../publish/whole-change.ts";
@@ -16,14 +17,22 @@ export async function isPublicRepository(
   return (await codeHost.isPublic(signal)) ?? true;
 }
 
+type Described = { commit: string; summary: string | null; claims: readonly CheckedClaim[] | null };
+
 /** What a pull request's text says beyond what the turn itself came to. */
 export async function describe(
   turn: RunnerTurn,
   context: RunContext,
-  { commit, claims }: { commit: string; claims: readonly CheckedClaim[] | null },
-): Promise<Pick<TurnText, "change" | "credit" | "sources"> & { template: string | null }> {
+  { commit, summary, claims }: Described,
+): Promise<
+  Pick<TurnText, "summary" | "earlierTurns" | "change" | "credit" | "sources"> & { template: string | null }
+> {
   const isPublic = await isPublicRepository(turn, context);
+  const foreign = foreignWordsOf(turn);
+  const published = (text: string | null) => (isPublic ? foreign.without(text) : text);
   return {
+    summary: published(summary),
+    earlierTurns: turn.earlierTurns.map((earlier) => ({ ...earlier, summary: published(earlier.summary) })),
     ...(await readForText(turn, context, commit)),
     credit: creditOf(turn, isPublic),
     sources: sourcesSection(claims, { isPublicPullRequest: isPublic }),

@@ -122,7 +122,7 @@ export async function reportWork(
     settings: project.pullRequests,
     hasBlockingFindings: pushed.hasBlockingFindings,
     template,
-    turn: { ...turn, summary, leftOut, checks, ...described },
+    turn: { ...turn, leftOut, checks, ...described },
     redact,
     signal,
   });

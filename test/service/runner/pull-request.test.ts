@@ -311,6 +311,21 @@ describe("a colleague's sentence from Slack", () => {
     expect(await world.run(world.project(inlineAgent(source)), input)).toMatchObject({ kind: "failed" });
   });
 
+  it("doesn't get into a public pull request or a commit's message by the agent's summary", async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const summary = ["Say how much memory is needed", "", `Ben wrote: ${MESSAGE}`, "It was 2 GB before."];
+    const result = await world.run(world.project(inlineAgent(FIX + said(...summary))), input);
+    expect(result).toMatchObject({ summary: summary.join("\n") });
+    const published = [
+      world.pulls()[0]?.body,
+      await world.inBare("log", "-1", "--format=%B", "docs-agent/job1"),
+    ];
+    for (const text of published) {
+      expect(text).toContain("It was 2 GB before.");
+      expect(text).not.toContain("four gigabytes");
+    }
+  });
+
   it("keeps the turn from ending well where nobody can be asked", async () => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const result = await world.run(world.project(inlineAgent(COPY)), input);
