@@ -6,6 +6,7 @@ import { TransientRunError } from "../run-error.ts";
 import type { RunnerProject } from "../turn.ts";
 import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 import { decorate } from "./decorate.ts";
+import { RefusedByCodeHostError } from "./github-api.ts";
 import {
   bodyOf,
   changeTitle,
@@ -23,6 +24,7 @@ import { formattedTitle } from "./title.ts";
 const MAX_TITLE_LENGTH = 256;
 const DRAFTED = "This is a draft because a check found something new.";
 const LOOK_FIRST = "A check found something new. Look at it before you merge.";
+const STILL_DRAFT = "The pull request is still a draft. Mark it as ready for review.";
 const NO_DRAFTS = "Drafts aren't available in this repository, so this is open as usual.";
 
 export type PublishInput = {
@@ -111,7 +113,8 @@ async function create(input: PublishInput): Promise<Found | null> {
 async function update(found: HostedPullRequest, input: PublishInput): Promise<Found> {
   const { codeHost, settings, hasBlockingFindings, redact, signal } = input;
   const wasOurDraft = found.isDraft && saysOurDraft(found.body);
-  const isOurDraft = wasOurDraft && hasBlockingFindings;
+  // Before the text says otherwise: a turn that is cut off in between finds it ready.
+  const isOurDraft = wasOurDraft && (hasBlockingFindings || !(await isMarkedReady(found, input)));
   const caution = hasBlockingFindings ? (found.isDraft ? DRAFTED : LOOK_FIRST) : null;
   const turn = textOf(input, { caution, isOurDraft });
   const parts = {
@@ -123,13 +126,18 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   const title = formattedTitle(settings.titleTemplate, changeTitle(turn, redact));
   const texts = { body: mergedBody(found.body, parts), ...(isOurTitle && { title }) };
   const pullRequest = await codeHost.change(found.number, texts, signal);
-  if (!wasOurDraft || isOurDraft) return { pullRequest, notes: [] };
+  const notes = isOurDraft && !hasBlockingFindings ? [STILL_DRAFT] : [];
+  return { pullRequest, notes };
+}
+
+/** False: the code host refused. */
+async function isMarkedReady(found: HostedPullRequest, { codeHost, signal }: PublishInput): Promise<boolean> {
   try {
-    await codeHost.markReady(pullRequest, signal);
-    return { pullRequest: { ...pullRequest, isDraft: false }, notes: [] };
+    await codeHost.markReady(found, signal);
+    return true;
   } catch (thrown) {
-    if (thrown instanceof TransientRunError || !(thrown instanceof DocsAgentError)) throw thrown;
-    return { pullRequest, notes: ["The pull request is still a draft. Mark it as ready for review."] };
+    if (thrown instanceof RefusedByCodeHostError) return false;
+    throw thrown;
   }
 }
 

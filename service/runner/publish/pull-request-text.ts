@@ -108,9 +108,13 @@ export function checksPart(turn: TurnText, redact: Redact): string {
   return marked("checks", checksText(turn, redact));
 }
 
-/** Replaces our parts of a pull request's text, and keeps what people wrote around them. */
+/**
+ * Replaces our parts of a pull request's text, and keeps what people wrote around them, or in their
+ * place.
+ */
 export function mergedBody(existing: string | null, parts: Readonly<Record<TextPart, string>>): string {
-  if (existing === null || !hasPart(existing, "main")) return parts.main;
+  if (existing === null || existing.trim() === "") return parts.main;
+  if (!hasPart(existing, "main")) return `${existing.trimEnd()}\n\n${parts.main}`;
   return replaced(replaced(existing, "main", parts.main), "checks", parts.checks);
 }
 

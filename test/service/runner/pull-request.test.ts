@@ -252,6 +252,26 @@ describe("what a check found", () => {
     expect(world.pulls()[0]).toMatchObject({ isDraft: false, body: expect.not.stringContaining("draft") });
   });
 
+  it.each([
+    ["no answer to its text", { path: "PATCH", fault: { kind: "drop-before" } as const, rejects: true }],
+    [
+      "no right to make it ready",
+      { path: "/graphql", fault: { kind: "http", status: 403 } as const, rejects: false },
+    ],
+  ])("is told truly where the code host has %s", async (_what, { path, fault, rejects }) => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const verify = [NO_TODO];
+    await world.run(world.project(write("TODO\n"), { verify }));
+    const again = () =>
+      world.run(world.project(write("Done\n"), { verify }), { prompt: "More", earlierTurns });
+    world.api.fault = (request) => (request.includes(path) ? fault : undefined);
+    if (rejects) await expect(again()).rejects.toThrow("code host");
+    else expect(await again()).toMatchObject({ notes: [expect.stringContaining("still a draft")] });
+    world.api.fault = undefined;
+    if (rejects) expect(await again()).toMatchObject({ pullRequest: { isDraft: false }, notes: [] });
+    expect(world.pulls()[0]?.isDraft).toBe(!rejects);
+  });
+
   it("leaves a draft alone that a person made", async () => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const pullRequests = { ...SETTINGS, draft: true };

@@ -188,6 +188,7 @@ describe("what people and agents wrote", () => {
     expect(body).toContain("- `a?b`");
     const ours = { main: "ours", checks: "" };
     expect(mergedBody(`before\n${body}\nafter`, ours)).toBe("before\nours\nafter");
+    expect(mergedBody("A person's own text\n", ours)).toBe("A person's own text\n\nours");
     expect(body.length).toBeLessThan(65_536);
   });
 
