@@ -27,11 +27,12 @@ export function agentFile(name: string): string {
 /**
  * Everything around the real job service: a code host with a docs repository over real git, reached through a proxy that a test
  * can act in, an agent, a settings file, and a key made on the command line. `agent`: as in the settings; by default it adds a line to the
- * quickstart.
+ * quickstart. `isChecked`: the project has a check, and labels its pull requests.
  */
 export async function startServiceWorld(
   hook: ProxyHook = async () => false,
   agent: { kind: string; command: string[]; permissions?: "ask" } = ADDS_A_LINE,
+  isChecked = false,
 ) {
   const resources = new AsyncDisposableStack();
   const dir = resources.use(await openTempDir());
@@ -55,6 +56,16 @@ export async function startServiceWorld(
       repo: "docs",
       tokenEnv: "TOKEN",
     },
+    ...(isChecked && {
+      verify: [
+        {
+          name: "todo",
+          command: [process.execPath, agentFile("check-todo")],
+          env: { CHECK_HOOK: `${proxy.url}/check-runs` },
+        },
+      ],
+      pullRequests: { labels: ["docs"] },
+    }),
   };
   const settings = {
     listen: { host: "127.0.0.1", port: 0 },
@@ -92,6 +103,14 @@ export async function startServiceWorld(
     return answer.ok ? answer.job : null;
   }
 
+  /** The job's status, its link, and what is told of its newest turn. */
+  async function report(baseUrl: string, jobId: string) {
+    const answer = await withClient(baseUrl, (client) => client.getJob(jobId));
+    if (!answer.ok) return { status: null, prLink: null, turn: null };
+    const { status, prLink } = answer.job;
+    return { status, prLink, turn: answer.report?.turns?.at(-1) ?? null };
+  }
+
   async function pullRequests(): Promise<number> {
     const pulls = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls?state=all&per_page=100`);
     return Pulls.parse(await pulls.json()).length;
@@ -107,6 +126,7 @@ export async function startServiceWorld(
     /** The admin key of its project, `docs`. */
     apiKey,
     read,
+    report,
     /** The new job's id; null when no answer came. */
     async create(baseUrl: string): Promise<string | null> {
       const answer = await withClient(baseUrl, (client) => client.createJob("Add a line", "turn-1"));
