@@ -71,16 +71,35 @@ export class ForeignWords {
   }
 
   isIn(text: string): boolean {
-    return !this.isEmpty && runsOf(text).some((run) => this.#runs.has(run));
+    return this.foundIn(text).length > 0;
+  }
+
+  /** The parts of a text that come from messages, each as long as it goes. */
+  foundIn(text: string): string[] {
+    if (this.isEmpty) return [];
+    const parts: { start: number; end: number }[] = [];
+    for (const { words, start, end } of placedRunsOf(text)) {
+      if (!this.#runs.has(words)) continue;
+      const last = parts.at(-1);
+      if (last !== undefined && start < last.end) last.end = end;
+      else parts.push({ start, end });
+    }
+    const normal = text.normalize("NFKC");
+    return parts.map(({ start, end }) => normal.slice(start, end));
   }
 }
 
 function runsOf(text: string): string[] {
-  const words = text
-    .normalize("NFKC")
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== "")
-    .slice(0, MAX_WORDS);
-  return words.slice(0, words.length - IN_A_ROW + 1).map((_, at) => words.slice(at, at + IN_A_ROW).join(" "));
+  return placedRunsOf(text).map(({ words }) => words);
+}
+
+/** All runs of words in a text, and where they stand in its normalized form. */
+function placedRunsOf(text: string): { words: string; start: number; end: number }[] {
+  const found = [...text.normalize("NFKC").matchAll(/[\p{L}\p{N}]+/gu)].slice(0, MAX_WORDS);
+  return found.slice(0, found.length - IN_A_ROW + 1).map(({ index }, at) => {
+    const row = found.slice(at, at + IN_A_ROW);
+    const last = row.at(-1);
+    const words = row.map(([word]) => word.toLowerCase()).join(" ");
+    return { words, start: index, end: last === undefined ? index : last.index + last[0].length };
+  });
 }

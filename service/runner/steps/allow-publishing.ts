@@ -9,8 +9,9 @@ import { isPublicRepository } from "./describe.ts";
 /** Lines that stand next to each other and are new. */
 type AddedLines = { path: string; text: string };
 
-const SHOWN_LINES = 3;
-const SHOWN_CHARS = 200;
+const PART_CHARS = 200;
+/** With the words before it, what a question in Slack has room for. */
+const SHOWN_CHARS = 800;
 /** How many files of a repository are read to see whether words stand there already. */
 const MAX_FILES = 200;
 const MAX_PATTERNS = 100;
@@ -38,16 +39,16 @@ export async function allowPublishing(
   const found = added.filter(isForeign);
   if (found.length === 0) return;
 
-  const lines = found.slice(0, SHOWN_LINES).map(({ path, text }) => {
-    const line = text.split("\n").find((each) => foreign.isIn(each)) ?? text;
-    return `${oneLine(redact(path), SHOWN_CHARS)}: “${oneLine(redact(line.trim()), SHOWN_CHARS)}”`;
-  });
-  const more = found.length > SHOWN_LINES ? [`… and ${found.length - SHOWN_LINES} more`] : [];
-  const shown = [...lines, ...more].join("\n");
+  const parts = found.flatMap(({ path, text }) =>
+    foreign
+      .foundIn(text)
+      .map((part) => `${oneLine(redact(path), PART_CHARS)}: “${oneLine(redact(part), PART_CHARS)}”`),
+  );
+  const shown = asManyAsFit(parts);
   if (!turn.project.agent.asks) {
     throw new TurnFailedError(
-      `The change would publish words from a Slack message that you didn't write. ${shown} Ask again and ` +
-        "say it in your own words.",
+      "The change would publish words from a Slack message that you didn't write. Ask again and say it in " +
+        `your own words:\n${shown}`,
     );
   }
   context.onProgress("waiting for an answer: may these words be published");
@@ -66,6 +67,13 @@ const CHOICES = [
   { id: PUBLISH, label: "Publish" },
   { id: "stop", label: "Stop" },
 ];
+
+function asManyAsFit(parts: readonly string[]): string {
+  let chars = 0;
+  const fit = parts.filter((part) => (chars += part.length + 1) <= SHOWN_CHARS);
+  const left = parts.length - fit.length;
+  return [...fit, ...(left === 0 ? [] : [`… and ${left} more`])].join("\n");
+}
 
 async function addedLines(git: GitRunner, from: string, to: string): Promise<AddedLines[]> {
   const options = ["--unified=0", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "-r"];

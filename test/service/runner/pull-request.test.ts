@@ -309,8 +309,24 @@ describe("a colleague's sentence from Slack", () => {
       },
     });
     expect(result.kind).toBe(kind);
-    expect(asked).toEqual([expect.stringContaining(`README.md: “${MESSAGE}”`), "Publish", "Stop"]);
+    expect(asked).toEqual([
+      expect.stringContaining(`README.md: “${MESSAGE.slice(0, -1)}”`),
+      "Publish",
+      "Stop",
+    ]);
     expect(world.pulls()).toHaveLength(kind === "failed" ? 0 : 1);
+  });
+
+  it("is shown with the others beside it, and without the rest of a long line", async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const other = "Nobody has ever run it on fewer than three nodes at once";
+    const text = `${"Our own words about this page. ".repeat(20)}${MESSAGE}\n${other}.\n`;
+    const agent = inlineAgent(`fs.appendFileSync("README.md", ${JSON.stringify(text)});`);
+    const result = await world.run(world.project(agent), { ...input, prompt: `${QUOTED}\n> ${other}.` });
+    expect(result).toMatchObject({
+      kind: "failed",
+      reason: expect.stringContaining(`README.md: “${MESSAGE.slice(0, -1)}. ${other}”`),
+    });
   });
 
   it.each([
@@ -349,7 +365,7 @@ describe("a colleague's sentence from Slack", () => {
   it("keeps the turn from ending well where nobody can be asked", async () => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const result = await world.run(world.project(inlineAgent(COPY)), input);
-    expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(MESSAGE) });
+    expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(MESSAGE.slice(0, -1)) });
     expect(await world.branches()).toEqual(["main"]);
   });
 
