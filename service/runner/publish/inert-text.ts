@@ -5,6 +5,11 @@ import { printableText } from "../printable-text.ts";
 
 /** Invisible, and enough that a code host sees no name or number. */
 const BREAK = "\u200b";
+/** A sign written by its name or hexadecimal number. `inertWords` breaks decimal ones. */
+const ENTITY = /&(?=#x[0-9a-f]|(?:commat|num|excl|sol);)/gi;
+/** Also what a code host takes for an address, or for the end of a link. */
+const MARKDOWN = /[\\`*_[\]()|~]/g;
+const ADDRESS = /(?<=:)(?=\/\/)|(?<=\bwww)(?=\.)/gi;
 const REFERENCE_URL = /\/(issues|pull|pulls|discussions|merge_requests|commit)\/(?=[0-9a-f])/gi;
 
 /**
@@ -23,9 +28,11 @@ function withoutReferences(text: string): string {
     .replace(REFERENCE_URL, `/$1/${BREAK}`);
 }
 
-/** The same for Markdown, where `<` starts no HTML either. */
+/** The same for Markdown, where `<` starts no HTML and `&commat;` is no way to write `@` either. */
 export function inertText(text: string): string {
-  return inertWords(text).replace(/<(?=[a-z!/?])/gi, `<${BREAK}`);
+  return inertWords(text)
+    .replace(/<(?=[a-z!/?])/gi, `<${BREAK}`)
+    .replace(ENTITY, `&${BREAK}`);
 }
 
 const markdown = unified().use(remarkParse).use(remarkGfm).freeze();
@@ -85,14 +92,33 @@ export function quoted(text: string): string {
  */
 export function closedMarkdown(text: string): string {
   const clean = inertMarkdown(text);
-  let open: string | null = null;
-  for (const line of clean.split("\n")) {
-    const fence = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
-    if (fence === undefined) continue;
-    if (open === null) open = fence;
-    else if (fence.startsWith(open) && line.trim() === fence) open = null;
-  }
+  const open = openFence(clean);
   return open === null ? clean : `${clean}\n${open}`;
+}
+
+/** One that is open in a list or a quote ends with that. */
+function openFence(text: string): string | null {
+  try {
+    const followed = `${text}\n\nend`;
+    const last = markdown.parse(followed).children.at(-1);
+    if (last?.type !== "code") return null;
+    return /^ *(`{3,}|~{3,})/.exec(followed.slice(last.position?.start.offset))?.[1] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** The same for what stands in a line, after words of ours: nothing there is a fence. */
+export function markdownInLine(line: string): string {
+  const before = "Words ";
+  return inertMarkdown(before + line).slice(before.length);
+}
+
+/** Anybody's text as Markdown that reads as it was written: no link, no code, nothing bold. */
+export function plainMarkdown(text: string): string {
+  return inertText(text)
+    .replaceAll(MARKDOWN, String.raw`\$&`)
+    .replaceAll(ADDRESS, BREAK);
 }
 
 /** A file's name as Markdown code. */

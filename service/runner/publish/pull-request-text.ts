@@ -1,3 +1,4 @@
+import { countFindings } from "../../../src/core/job/reported-quality.ts";
 import type { ReportedCheck, Requester } from "../../../src/core/ports/job-service.ts";
 import { cut } from "../../../src/core/text/text.ts";
 import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
@@ -5,7 +6,15 @@ import { oneLine } from "../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 import type { EarlierTurn } from "../turn-runner.ts";
 import { ABOVE_FOLD, folded, linesWithin, startWithin } from "./fold.ts";
-import { closedMarkdown, fileName, inertText, inertWords, quoted } from "./inert-text.ts";
+import {
+  closedMarkdown,
+  fileName,
+  inertText,
+  inertWords,
+  markdownInLine,
+  plainMarkdown,
+  quoted,
+} from "./inert-text.ts";
 import { splitByPage } from "./page-words.ts";
 import { belowTitle, titleOf, wholeTitle } from "./title.ts";
 import type { ChangedPage, WholeChange } from "./whole-change.ts";
@@ -205,7 +214,7 @@ function pageLine({ path, ...page }: ChangedPage, wordsOf: Map<string, string>, 
   const isCounted = kind === "changed" && additions !== null && deletions !== null;
   const counts = isCounted ? `+${additions} −${deletions}` : KINDS[kind];
   const words = wordsOf.get(path);
-  const said = words === undefined ? "" : `: ${closedMarkdown(oneLine(words, 200))}`;
+  const said = words === undefined ? "" : `: ${markdownInLine(oneLine(words, 200))}`;
   return `- ${fileName(oneLine(redact(path), 200))}${counts === "" ? "" : ` (${counts})`}${said}`;
 }
 
@@ -216,14 +225,14 @@ function leftOutLine(path: string): string {
 function checksText({ checks, caution }: TurnText, redact: Redact): string {
   const lines = checks.map(({ name, result, findings }) => {
     const [first] = findings;
-    const found = first === undefined ? "" : `: ${inertText(oneLine(redact(first), 120))}`;
+    const found = first === undefined ? "" : `: ${plainMarkdown(oneLine(redact(first), 120))}`;
     switch (result) {
       case "passed":
         return `- ${inertText(name)}: passed`;
       case "not-checked":
         return `- ${inertText(name)}: not checked${found.replace(/^:/, ".")}`;
       case "failed":
-        return `- ${inertText(name)}: ${countOf(findings, "new finding")}${found}`;
+        return `- ${inertText(name)}: ${countText(countFindings(findings))}${found}`;
     }
   });
   const said = caution === null ? "" : `${caution}\n\n`;
@@ -231,13 +240,13 @@ function checksText({ checks, caution }: TurnText, redact: Redact): string {
   return titled("Checks", `${said}${linesWithin(lines, ROOM.checks, "check")}`);
 }
 
-function countOf(list: readonly unknown[], what: string): string {
-  return `${list.length} ${what}${list.length === 1 ? "" : "s"}`;
+function countText(count: number): string {
+  return `${count} new ${count === 1 ? "finding" : "findings"}`;
 }
 
 function creditText({ credit }: TurnText): string {
   if (credit === null) return "";
-  const name = inertText(oneLine(credit.name, 80));
+  const name = plainMarkdown(oneLine(credit.name, 80));
   const link = credit.link === null ? null : URL.parse(credit.link);
   const isLink = link !== null && link.protocol === "https:" && link.href.length <= 500;
   const where = isLink ? ` in [this thread](<${link.href.replaceAll(/[<>\s]/g, "")}>)` : "";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ReportedClaims } from "../../../src/core/ports/job-service.ts";
-import { fileName, inertText } from "./inert-text.ts";
+import { fileName, plainMarkdown } from "./inert-text.ts";
 
 /** A statement and what came of looking for its source: bounded, redacted. */
 export const CheckedClaim = z.object({
@@ -17,9 +17,6 @@ export const CheckedClaim = z.object({
 export type CheckedClaim = z.infer<typeof CheckedClaim>;
 
 const MAX_SHOWN = 10;
-/** Also what a code host takes for an address, or for the end of a link. */
-const MARKDOWN = /[\\`*_[\]()|~]/g;
-const ADDRESS = /(?<=:)(?=\/\/)|(?<=\bwww)(?=\.)/gi;
 
 export function countClaims(claims: readonly CheckedClaim[] | null): ReportedClaims {
   return { total: claims?.length ?? 0, verified: claims?.filter(({ isFound }) => isFound).length ?? 0 };
@@ -66,11 +63,4 @@ function claimText({ page, statement, source, isFound, url }: CheckedClaim, isPu
   // What wasn't found may be a name that isn't public.
   if (!isFound) return `${about} source not found${isPublic ? "" : ` (${place})`}`;
   return `${about} source found: ${url === null ? place : `[${place}](${url})`}`;
-}
-
-/** Anybody's text as Markdown that reads as it was written: no link, no code, nothing bold. */
-function plainMarkdown(text: string): string {
-  return inertText(text)
-    .replaceAll(MARKDOWN, String.raw`\$&`)
-    .replaceAll(ADDRESS, "\u200b");
 }

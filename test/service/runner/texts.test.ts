@@ -120,6 +120,34 @@ describe("what people and agents wrote", () => {
     expect(closedMarkdown("```js\ncode")).toBe("```js\ncode\n```");
     expect(closedMarkdown("```js\ncode\n```")).toBe("```js\ncode\n```");
     expect(closedMarkdown("````\n```\n")).toBe("````\n```\n\n````");
+    // It ends with the list.
+    expect(closedMarkdown("- one:\n  ```js\n  code")).toBe("- one:\n  ```js\n  code");
+    expect(closedMarkdown("- one:\n\n```js\ncode")).toBe("- one:\n\n```js\ncode\n```");
+  });
+
+  it.each(["```", "~~~"])("pings nobody where words on a page begin with %s", (fence) => {
+    const pages = [{ path: "README.md", kind: "changed" as const, additions: 1, deletions: 1 }];
+    const summary = `Fix it\n\n- README.md: ${fence} @team <img src=x> </details>`;
+    const body = bodyOf({ ...turn, summary, change: { pages, turns: new Set([1]) } }, plain);
+    expect(body).toContain(`${fence} @\u200bteam <\u200bimg src=x> <\u200b/details>\n\n`);
+  });
+
+  it("pings nobody by another way to write a sign", () => {
+    const text = inertText("&#64;ana &#x40;ana &commat;ana fixes &#35;1 &num;1 &#X23;1");
+    expect(text.match(/&\u200b|&#\u200b/g)).toHaveLength(6);
+    expect(inertText("&lt;Tab&gt; &amp; &nbsp;")).toBe("&lt;Tab&gt; &amp; &nbsp;");
+  });
+
+  it("says how many findings there are, and what a tool wrote is no Markdown", () => {
+    const findings = ["![x](https://evil.example/x.png)", "… and 918 more"];
+    const checks = [{ name: "links", result: "failed" as const, findings }];
+    expect(bodyOf({ ...turn, checks }, plain)).toContain(
+      "- links: 919 new findings: !\\[x\\]\\(https:\u200b//evil.example/x.png\\)",
+    );
+    const credit = { name: "[Ana](https://evil.example)", link: null };
+    expect(bodyOf({ ...turn, credit }, plain)).toContain(
+      "Requested by \\[Ana\\]\\(https:\u200b//evil.example\\).",
+    );
   });
 
   it("gives a title of one line and at most 72 characters", () => {
