@@ -5,6 +5,8 @@ import type { ModelAccess } from "../egress/turn-network.ts";
 export type AgentPreset = {
   /** The program and its arguments for the Agent Client Protocol on standard input and output. */
   command: readonly [string, ...string[]];
+  /** Further arguments, where it reads and writes only in folders that it is told of. */
+  folderArgs?: (folders: readonly string[]) => string[];
   /** The npm package that brings the program. */
   npmPackage: string;
   /** Kinds of model upstreams that it works with, its own first. */
@@ -37,6 +39,7 @@ export const AGENT_PRESETS = {
   },
   gemini: {
     command: ["gemini", "--acp"],
+    folderArgs: (folders) => ["--include-directories", folders.join(",")],
     npmPackage: "@google/gemini-cli",
     modelKinds: ["gemini"],
     env: {
@@ -107,6 +110,12 @@ export function isAgentPreset(name: string): name is AgentPresetName {
 
 /** A preset as the settings choose it. */
 export type ChosenPreset = { name: AgentPresetName; model: string | null };
+
+/** What is added to the preset's command, for folders that exist. */
+export function presetArgs({ name }: ChosenPreset, folders: readonly string[]): string[] {
+  const preset: AgentPreset = AGENT_PRESETS[name];
+  return preset.folderArgs?.(folders) ?? [];
+}
 
 /**
  * The variables that a preset needs, led to the first of the upstreams that it works with; none of

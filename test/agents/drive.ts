@@ -6,11 +6,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { stringify } from "yaml";
 import { createCodeHost } from "../../emulators/code-host/index.ts";
+import type { JobService, JobStatus, ReportedTurn } from "../../src/core/ports/job-service.ts";
 import { createHttpJobService } from "../../src/job-client/http-job-service.ts";
 import { AppProcess, type Program } from "../support/app-process.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import type { RealAgent } from "./agents.ts";
 import type { InstalledAgent } from "./install.ts";
+import { SOURCE } from "./model/script.ts";
 import { type ModelCall, type ScriptedModel, startScriptedModel } from "./model/server.ts";
 
 const run = promisify(execFile);
@@ -25,17 +27,30 @@ const TURN_LIMIT_MS = 4 * 60_000;
 /** How one agent did. `detail` helps whoever has to find out why not. */
 export type Drive = { ok: boolean; reason: string; detail: string; seconds: number };
 
-/** What a person asks for, and the page afterwards. */
+/** What a person asks for, and the page afterwards. The check below objects to the first one's word. */
 const TURNS = [
   {
-    ask: `Please replace "Instal it." with "Install it." in ${PAGE}`,
+    ask: `Please replace "Instal it." with "Utilize it." in ${PAGE}`,
+    finding: `Say it plainly: replace "Utilize it." with "Install it." in ${PAGE}`,
     page: "# Quickstart\n\nInstall it. Then strat it.\n",
   },
   {
     ask: `Also replace "strat it" with "start it" in ${PAGE}`,
+    finding: null,
     page: "# Quickstart\n\nInstall it. Then start it.\n",
   },
 ] as const;
+const CHECK = {
+  name: "words",
+  command: ["sh", "-c", `! grep -q Utilize ${PAGE} || { echo '${TURNS[0].finding}'; exit 1; }`],
+};
+/** What the agent must have been told, as the brief and the settings say it. */
+const TOLD = [
+  "You are the documentation engineer of this repository",
+  "Never invent a flag",
+  "Our readers are in a hurry.",
+  "`STYLE.md`",
+];
 
 /**
  * Takes a real agent through the real job service: a request, its pull request, and a follow-up on the same branch. The code host and the
@@ -50,6 +65,9 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
   await writeFile(dir.file(`sample/${PAGE}`), "# Quickstart\n\nInstal it. Then strat it.\n");
   const codeHost = resources.use(await createCodeHost({ dataDir: dir.file("code-host"), tokens: [TOKEN] }));
   await codeHost.createRepository("acme", "docs", dir.file("sample"));
+  await mkdir(dirname(dir.file(`code/${SOURCE.path}`)), { recursive: true });
+  await writeFile(dir.file(`code/${SOURCE.path}`), `${SOURCE.quote}\n`);
+  await codeHost.createRepository("acme", "code", dir.file("code"));
 
   const config = dir.file("service.yml");
   await writeFile(
@@ -70,7 +88,15 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
         {
           id: "docs",
           repository: codeHost.gitUrl("acme", "docs"),
-          agent: { preset: agent.preset, model: agent.model, timeLimitMinutes: 3 },
+          agent: {
+            preset: agent.preset,
+            model: agent.model,
+            timeLimitMinutes: 3,
+            instructions: "Our readers are in a hurry.",
+            styleGuide: ["STYLE.md"],
+          },
+          context: [{ name: "code", repository: codeHost.gitUrl("acme", "code") }],
+          verify: [CHECK],
           codeHost: {
             kind: "github",
             apiUrl: codeHost.apiUrl,
@@ -108,7 +134,7 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
 
   const ended = (reason: string | null, detail: string): Drive => ({
     ok: reason === null,
-    reason: reason ?? `pull request and follow-up (${followUp})`,
+    reason: reason ?? `brief, context, source, finding sent back, follow-up (${followUp})`,
     detail,
     seconds: Math.round((performance.now() - startedAt) / 1000),
   });
@@ -124,8 +150,10 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
         : await client.sendMessage(jobId, turn.ask, `turn-${index + 1}`);
     if (!answer.ok) return ended(`the service refused turn ${index + 1}: ${answer.fault.message}`, "");
     jobId = answer.job.id;
-    const status = await statusAtEnd(client, jobId);
-    if (status !== "completed") return ended(`turn ${index + 1} ended as ${status}`, await details());
+    const answered = await jobAtEnd(client, jobId);
+    if (answered?.status !== "completed") {
+      return ended(`turn ${index + 1} ended as ${answered?.status ?? "nothing"}`, await details());
+    }
     const [pull, ...more] = codeHost.pullRequests("acme", "docs");
     if (pull === undefined) return ended(`turn ${index + 1} opened no pull request`, await details());
     if (more.length > 0) return ended("there are several pull requests", await details());
@@ -133,7 +161,10 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
     if (page !== turn.page) {
       return ended(`after turn ${index + 1} the page is ${JSON.stringify(page)}`, await details());
     }
-    const knowsMore = knewAnswers(model.calls.slice(callsBefore));
+    const calls = model.calls.slice(callsBefore);
+    const fault = faultOfBrief(calls) ?? faultOfFinding(turn, calls) ?? faultOfRecord(answered.turn);
+    if (fault !== null) return ended(`turn ${index + 1}: ${fault}`, await details());
+    const knowsMore = knewAnswers(calls);
     // Otherwise the same would prove nothing in the follow-up.
     if (index === 0 && knowsMore) return ended("turn 1 began with answers of tools", await details());
     followUp = knowsMore ? "session resumed" : "earlier turns as text";
@@ -146,6 +177,28 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
 function knewAnswers(calls: readonly ModelCall[]): boolean {
   const first = calls.find(({ reply }) => reply?.kind === "call");
   return first !== undefined && first.results.length > 0;
+}
+
+/** Each call for work comes with the brief, or after it in the same session. */
+function faultOfBrief(calls: readonly ModelCall[]): string | null {
+  const work = calls.filter(({ reply }) => reply?.kind === "call");
+  const missing = TOLD.find((text) => !work.every(({ told }) => told.includes(text)));
+  return missing === undefined ? null : `the model wasn't told "${missing}"`;
+}
+
+function faultOfFinding({ finding }: (typeof TURNS)[number], calls: readonly ModelCall[]): string | null {
+  if (finding === null || calls.some(({ told }) => told.includes(finding))) return null;
+  return "the finding didn't go back to the agent";
+}
+
+function faultOfRecord(turn: ReportedTurn | undefined): string | null {
+  const seen = JSON.stringify({ checks: turn?.checks, claims: turn?.claims });
+  const wanted = JSON.stringify({
+    checks: [{ name: CHECK.name, result: "passed", findings: [] }],
+    claims: { total: 1, verified: 1 },
+  });
+  if (seen !== wanted) return `the record says ${seen}`;
+  return turn?.context.map(({ name }) => name).join() === "code" ? null : "the record names no context";
 }
 
 /** Every call must come with the operator's key, which only the service has. */
@@ -162,14 +215,20 @@ function faultOfLeftOut({ leftOut = [] }: RealAgent, log: string): string | null
   return more.length === 0 ? null : `the gateway left more out than before: ${more.join(" ")}`;
 }
 
-async function statusAtEnd(client: ReturnType<typeof createHttpJobService>, jobId: string): Promise<string> {
+/** Null: it didn't end in time. */
+async function jobAtEnd(
+  client: JobService,
+  jobId: string,
+): Promise<{ status: JobStatus; turn: ReportedTurn | undefined } | null> {
   const giveUpAt = performance.now() + TURN_LIMIT_MS;
   while (performance.now() < giveUpAt) {
     const answer = await client.getJob(jobId);
-    if (answer.ok && answer.job.status !== "active") return answer.job.status;
+    if (answer.ok && answer.job.status !== "active") {
+      return { status: answer.job.status, turn: answer.report?.turns?.at(-1) };
+    }
     await sleep(200);
   }
-  return `still active after ${TURN_LIMIT_MS / 1000} s`;
+  return null;
 }
 
 async function pageOn(gitUrl: string, bare: string, jobId: string): Promise<string> {

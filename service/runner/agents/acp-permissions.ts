@@ -4,13 +4,11 @@ import type {
   ToolCall,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
 import { oneLine, sentenceCase } from "../printable-text.ts";
-import { CLAIMS_FILE } from "../claims-file.ts";
 import { isInside } from "../confined-files.ts";
 import type { AgentRun } from "./agent.ts";
-import { attachmentsFolder } from "./attachments.ts";
 
 /** What we remember of a tool call: its updates bring only what is new. */
 type KnownCall = { kind: string; title: string; paths: string[] };
@@ -28,18 +26,18 @@ const LOOKS = new Set(["read", "search", "think"]);
 const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"] as const;
 
 /**
- * Answers permission requests by policy: edits of named files inside the tree and of the file
- * with sources, and looks at these, attachments and context repositories are allowed, once where
- * the agent offers that; programs only if the project allows a terminal; everything else a person
- * decides, or it is rejected. This steers agents that ask. What holds one that does not ask is the
- * sandbox, and what is committed.
+ * Answers permission requests by policy: edits of named files inside the tree and the agent's
+ * folder for temporary files, and looks at these and at context repositories are allowed, once
+ * where the agent offers that; programs only if the project allows a terminal; everything else a
+ * person decides, or it is rejected. This steers agents that ask. What holds one that does not ask
+ * is the sandbox, and what is committed.
  */
 export class AcpPermissions {
   readonly #run: AgentRun;
   readonly #tree: string;
-  /** The folders with copies of what came with the request, and with the context repositories. */
-  readonly #material: string[];
-  readonly #claims: string;
+  /** Here lie copies of what came with the request, and the agent writes down its sources. */
+  readonly #tmp: string;
+  readonly #contexts: string | null;
   readonly #onRefused: (what: string) => void;
   readonly #calls = new Map<string, KnownCall>();
   readonly #refused = new Set<string>();
@@ -48,9 +46,8 @@ export class AcpPermissions {
   constructor(run: AgentRun, onRefused: (what: string) => void) {
     this.#run = run;
     this.#tree = run.sandbox.inside.tree;
-    const { tmp } = run.sandbox.inside;
-    this.#material = [attachmentsFolder(tmp), ...(run.contextFolder === null ? [] : [run.contextFolder])];
-    this.#claims = join(tmp, CLAIMS_FILE);
+    this.#tmp = run.sandbox.inside.tmp;
+    this.#contexts = run.contextFolder;
     this.#onRefused = onRefused;
   }
 
@@ -126,13 +123,17 @@ export class AcpPermissions {
 
   #isAllowed({ kind, paths }: KnownCall): boolean {
     if (kind === "execute") return this.#run.settings.terminal;
-    const isMaterial = (path: string) => this.#material.some((folder) => isWithin(folder, path));
-    const isOwn = (path: string) => isWithin(this.#tree, path) || resolve(this.#tree, path) === this.#claims;
-    // Some agents ask with kind `other` before they look outside their folder.
-    if (kind === "other" && paths.length > 0) return paths.every(isMaterial);
+    const isContext = (path: string) => this.#contexts !== null && isWithin(this.#contexts, path);
+    const isTemporary = (path: string) => isWithin(this.#tmp, path);
+    // Some agents ask with kind `other` before they leave their folder, whatever they do there.
+    if (kind === "other" && paths.length > 0) {
+      return paths.every((path) => isTemporary(path) || isContext(path));
+    }
     if (!EDITS.has(kind) && !LOOKS.has(kind)) return false;
     if (EDITS.has(kind) && paths.length === 0) return false;
-    return paths.every((path) => isOwn(path) || (LOOKS.has(kind) && isMaterial(path)));
+    return paths.every(
+      (path) => isWithin(this.#tree, path) || isTemporary(path) || (LOOKS.has(kind) && isContext(path)),
+    );
   }
 }
 

@@ -1,3 +1,4 @@
+import { presetArgs } from "../../config/agent-presets.ts";
 import { endOf, oneLine } from "../printable-text.ts";
 import { type Ending, type ProcessOptions, startProcessGroup, TailBuffer } from "../process-group.ts";
 import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-error.ts";
@@ -15,12 +16,15 @@ const SHORTAGE = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
  * can't be noted, it doesn't run on.
  */
 export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdout"]) {
-  const [command = "", ...args] = run.settings.command;
+  const { settings, sandbox, contextFolder } = run;
+  const [command = "", ...own] = settings.command;
+  const besides = [sandbox.inside.tmp, ...(contextFolder === null ? [] : [contextFolder])];
+  const args = [...own, ...(settings.preset === null ? [] : presetArgs(settings.preset, besides))];
   const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
   const group = startProcessGroup({
-    ...run.sandbox.contain({ command, args }, run.env),
-    timeLimitMs: run.settings.timeLimitMs,
-    maxOutputBytes: run.settings.maxOutputBytes,
+    ...sandbox.contain({ command, args }, run.env),
+    timeLimitMs: settings.timeLimitMs,
+    maxOutputBytes: settings.maxOutputBytes,
     clock: run.clock,
     signal: run.signal,
     onStdout,

@@ -10,12 +10,21 @@ const PATH = /^(?:file_?path|path|abs(?:olute)?_?path)$/i;
 const OLD = /^old/i;
 const NEW = /^new/i;
 const COMMAND = /^(?:command|cmd)$/i;
+const CONTENT = /^(?:content|contents|file_?text)$/i;
+/** Where the brief says that sources are to be written down, and that a context repository lies. */
+const CLAIMS = /sources in the file `([^`\n]+)`/i;
+const CONTEXT = /^ *- `([\w-]+)`: (\/\S+), at commit/m;
 
 type Task = { old: string; new: string; path: string };
 
+/** The file of the context repository that the script's sources name, and what it quotes of it. */
+export const SOURCE = { path: "src/messages.ts", quote: 'export const hint = "Install it. Then start it.";' };
+
 /**
- * A model that does what one sentence asks for, with the tools that the agent offers: it reads the file, replaces the text by an
- * editing tool (or by `sed` where there is only a shell) and says what it did. A request without tools gets a title.
+ * A model that does what one sentence asks for, with the tools that the agent offers: it reads the
+ * source in the context repository and the page, replaces the text, writes down the source (by
+ * `sed` and `printf` where there is only a shell), and says what it did. A request without tools
+ * gets a title.
  */
 export function nextReply(conversation: Conversation): Reply {
   const { tools, messages, answerSchema } = conversation;
@@ -53,22 +62,46 @@ function findTask(messages: readonly Message[]): { task: Task; callsSince: numbe
 function stepsFor(task: Task, conversation: Conversation): Reply[] {
   const { tools } = conversation;
   const path = absolute(task.path, conversation);
-  const editor = tools.find((tool) => has(tool, PATH) && has(tool, OLD) && has(tool, NEW));
-  if (editor !== undefined) {
-    const reader = tools.find(({ name }) => /^(?:read|view|read_file)$/i.test(name));
-    return [
-      ...(reader === undefined ? [] : [callOf(reader, [[PATH, path]])]),
-      callOf(editor, [
-        [PATH, path],
-        [OLD, task.old],
-        [NEW, task.new],
-      ]),
-    ];
-  }
+  const told = textsOf(conversation).join("\n");
+  const [, claimsFile] = CLAIMS.exec(told) ?? [];
+  const [, repository = "", folder = ""] = CONTEXT.exec(told) ?? [];
+  const source = `${folder}/${SOURCE.path}`;
+  const claims = JSON.stringify([
+    { page: task.path, statement: task.new, source: { repository, line: 1, ...SOURCE } },
+  ]);
   const shell = tools.find((tool) => /shell|exec|bash|command/i.test(tool.name) && has(tool, COMMAND));
-  if (shell === undefined) return [];
-  const command = `sed -i 's|${forSed(task.old)}|${forSed(task.new)}|' ${task.path}`;
-  return [callOf(shell, [[COMMAND, command]])];
+  const inShell = (command: string) => (shell === undefined ? [] : [callOf(shell, [[COMMAND, command]])]);
+  const writer = tools.find((tool) => has(tool, PATH) && has(tool, CONTENT) && !has(tool, OLD));
+  const editor = tools.find((tool) => has(tool, PATH) && has(tool, OLD) && has(tool, NEW));
+  const reader = tools.find((tool) => /^(?:read|view|read_file)$/i.test(tool.name) && has(tool, PATH));
+  const look = (file: string) =>
+    reader === undefined ? inShell(`cat ${file}`) : [callOf(reader, [[PATH, file]])];
+  const change =
+    editor === undefined
+      ? inShell(`sed -i 's|${forSed(task.old)}|${forSed(task.new)}|' ${task.path}`)
+      : [
+          callOf(editor, [
+            [PATH, path],
+            [OLD, task.old],
+            [NEW, task.new],
+          ]),
+        ];
+  if (change.length === 0) return [];
+  const writeDown = (file: string) =>
+    writer === undefined
+      ? inShell(`printf %s '${claims}' > ${file}`)
+      : [
+          callOf(writer, [
+            [PATH, file],
+            [CONTENT, claims],
+          ]),
+        ];
+  return [
+    ...(folder === "" ? [] : look(source)),
+    ...look(path),
+    ...change,
+    ...(claimsFile === undefined ? [] : writeDown(claimsFile)),
+  ];
 }
 
 function has({ parameters }: Tool, name: RegExp): boolean {
@@ -111,9 +144,13 @@ function sampleOf(given: unknown): unknown {
   }
 }
 
-function absolute(path: string, { system, messages }: Conversation): string {
-  const said = [system, ...messages.map((message) => (message.kind === "user" ? message.text : ""))];
-  const folder = WORKING_DIRECTORY.exec(said.join("\n"))?.[1]?.replace(/[./]+$/, "");
+/** What the model was told, without what it said and what tools answered. */
+export function textsOf({ system, messages }: Conversation): string[] {
+  return [system, ...messages.flatMap((message) => (message.kind === "user" ? [message.text] : []))];
+}
+
+function absolute(path: string, conversation: Conversation): string {
+  const folder = WORKING_DIRECTORY.exec(textsOf(conversation).join("\n"))?.[1]?.replace(/[./]+$/, "");
   return folder === undefined ? path : `${folder}/${path}`;
 }
 

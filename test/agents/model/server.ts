@@ -7,7 +7,7 @@ import { streamOf } from "./events.ts";
 import { geminiAnswer, geminiEvents, readGemini } from "./gemini.ts";
 import { openAiChatAnswer, openAiChatEvents, readOpenAiChat } from "./openai-chat.ts";
 import { openAiResponsesAnswer, openAiResponsesEvents, readOpenAiResponses } from "./openai-responses.ts";
-import { nextReply } from "./script.ts";
+import { nextReply, textsOf } from "./script.ts";
 
 /** One call that the model got. */
 export type ModelCall = {
@@ -15,6 +15,8 @@ export type ModelCall = {
   /** The credential that came with it. */
   key: string | null;
   tools: string[];
+  /** What the model was told: the system's text and the user's. */
+  told: string;
   /** What the agent's tools answered so far. */
   results: string[];
   reply: Reply | null;
@@ -38,12 +40,13 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
     const results = conversation.messages.flatMap((message) =>
       message.kind === "result" ? [message.text] : [],
     );
-    note(c, { tools: conversation.tools.map(({ name }) => name), results, reply });
+    const told = textsOf(conversation).join("\n");
+    note(c, { tools: conversation.tools.map(({ name }) => name), told, results, reply });
     count += 1;
     return { reply, id: String(count).padStart(8, "0") };
   }
 
-  function note(c: Context, more: Pick<ModelCall, "tools" | "results" | "reply">): void {
+  function note(c: Context, more: Omit<ModelCall, "request" | "key">): void {
     const key =
       c.req.header("x-api-key") ??
       c.req.header("x-goog-api-key") ??
@@ -84,14 +87,14 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
   });
   app.get("/v1/models", (c) => c.json({ object: "list", data: [], has_more: false }));
   app.notFound((c) => {
-    note(c, { tools: [], results: [], reply: null });
+    note(c, { tools: [], told: "", results: [], reply: null });
     return c.json(
       { error: { type: "not_found_error", message: "The scripted model has no such call" } },
       404,
     );
   });
   app.onError((error, c) => {
-    note(c, { tools: [], results: [`not understood: ${error.message}`], reply: null });
+    note(c, { tools: [], told: "", results: [`not understood: ${error.message}`], reply: null });
     return c.json({ error: { type: "invalid_request_error", message: "not understood" } }, 400);
   });
 

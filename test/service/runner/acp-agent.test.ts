@@ -34,42 +34,37 @@ it("gives the agent the earlier turns, and the request alone as the last block",
 
 it("answers permission requests by policy", async () => {
   await using world = await openRunnerWorld({ remote: "folder" });
-  const agent = acp(
-    { permission: "edit", paths: ["./docs/quickstart.md"] },
-    { permission: "edit", paths: ["/etc/passwd"] },
-    { permission: "edit", paths: [] },
-    { permission: "read", paths: ["./README.md"] },
-    { permission: "execute", paths: [] },
-    { permission: "fetch", paths: [] },
-    { permission: "edit", paths: ["./docs/quickstart.md", "./../x"] },
-    { permission: "read", paths: ["/tmp/attachments/1-shot.png"] },
-    { permission: "other", paths: ["/tmp/attachments/1-shot.png", "/x/../tmp/attachments/"] },
-    { permission: "other", paths: ["/tmp/attachments", "/tmp"] },
-    { permission: "other", paths: [] },
-    { permission: "edit", paths: ["/tmp/attachments/1-shot.png"] },
-    { permission: "read", paths: ["/tmp/attachments/../x"] },
-  );
-  await world.run(world.acpProject(agent));
+  const cases: [answer: "allow_once" | "reject_once", kind: string, ...paths: string[]][] = [
+    ["allow_once", "edit", "./docs/quickstart.md"],
+    ["reject_once", "edit", "/etc/passwd"],
+    ["reject_once", "edit"],
+    ["allow_once", "read", "./README.md"],
+    ["reject_once", "execute"],
+    ["reject_once", "fetch"],
+    ["reject_once", "edit", "./docs/quickstart.md", "./../x"],
+    ["allow_once", "read", "/tmp/attachments/1-shot.png"],
+    ["allow_once", "edit", "/tmp/claims.json"],
+    ["reject_once", "read", "/tmp/../x"],
+    ["reject_once", "read", "/tmpx"],
+    ["allow_once", "read", "/context/cli/main.js"],
+    ["reject_once", "edit", "/context/cli/main.js"],
+    // OpenCode asks like this before it reads or writes outside its folder.
+    ["allow_once", "other", "/tmp/claims.json", "/tmp"],
+    ["allow_once", "other", "/context/cli/main.js", "/x/../context/cli"],
+    ["reject_once", "other", "/tmp", "/etc"],
+    ["reject_once", "other"],
+  ];
+  const agent = acp(...cases.map(([, permission, ...paths]) => ({ permission, paths })));
+  const context = [
+    { name: "cli", repository: world.codeHost.gitUrl("acme", "docs"), ref: "main", paths: [] },
+  ];
+  await world.run({ ...world.acpProject(agent), context });
   const answers = (await world.show("docs/answers.md"))
     .split("\n")
     .map(
       (line) => (JSON.parse(line) as { result: { outcome: { optionId: string } } }).result.outcome.optionId,
     );
-  expect(answers).toEqual([
-    "allow_once",
-    "reject_once",
-    "reject_once",
-    "allow_once",
-    "reject_once",
-    "reject_once",
-    "reject_once",
-    "allow_once",
-    "allow_once",
-    "reject_once",
-    "reject_once",
-    "reject_once",
-    "reject_once",
-  ]);
+  expect(answers).toEqual(cases.map(([answer]) => answer));
 });
 
 it("offers no files and no terminals, and allows programs only where the project does", async () => {
