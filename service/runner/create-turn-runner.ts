@@ -19,7 +19,6 @@ import { createRedact, type Redact, secretForms } from "./redaction.ts";
 import { AgentCutOffError, detailsOf, faultText, TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
 import { lookAfter, UpkeepMemory } from "./upkeep.ts";
-import { ContextFolders } from "./tree/context-folders.ts";
 import { KeptTrees } from "./tree/kept-trees.ts";
 import type { RunnerProject } from "./turn.ts";
 import { KeptOutputs } from "./verify/kept-outputs.ts";
@@ -48,7 +47,6 @@ type Opened = {
   trees: KeptTrees;
   sessions: KeptSessions;
   outputs: KeptOutputs;
-  contextFolders: ContextFolders;
 };
 
 /** Names are the agents' to choose: more than this many say nothing new. */
@@ -104,15 +102,14 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     const mirrored = { folders, lock: mirrorLock, env, redact, logger, signal };
     const mirror = new Mirror({ project, ...mirrored });
     // Of the project alone: others may have no right to read it.
-    const contextMirrors = new Map(
-      project.context.map(({ name, repository }) => {
-        const gitCredentials = project.contextCredentials.get(name) ?? null;
-        const id = `${project.id} context ${name}`;
-        return [name, new Mirror({ project: { id, repository, gitCredentials }, ...mirrored })];
-      }),
-    );
+    const contextRepositories = project.context.map((each) => {
+      const { name, repository, gitCredentialsEnv } = each;
+      const gitCredentials = gitCredentialsEnv === undefined ? null : envValue(env, gitCredentialsEnv);
+      const id = `${project.id} context ${name}`;
+      return { ...each, mirror: new Mirror({ project: { id, repository, gitCredentials }, ...mirrored }) };
+    });
     const codeHost = project.codeHost && createGitHubCodeHost({ ...project.codeHost, clock, redact });
-    return { project, mirror, contextMirrors, codeHost };
+    return { project, mirror, contextRepositories, codeHost };
   }
 
   const run: TurnRunner = async (input) => {
@@ -135,7 +132,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
           clock,
           logger,
           redact,
-          secrets: secretForms(keysOf(project)),
+          secrets: secretForms(keysOf(input.project, project, env)),
           afterwards,
           onProgress: (line) => {
             const doing = redact(line);
@@ -166,10 +163,10 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     const opened = await open();
     const { clock, logger } = deps;
     const projects = all.flatMap((settings) => {
-      const { mirror, contextMirrors, codeHost } = reach(settings, opened.folders, logger, signal);
+      const { mirror, contextRepositories, codeHost } = reach(settings, opened.folders, logger, signal);
       return [
         { mirror, codeHost: settings.deleteMergedBranches ? codeHost : null },
-        ...[...contextMirrors.values()].map((each) => ({ mirror: each, codeHost: null })),
+        ...contextRepositories.map((context) => ({ mirror: context.mirror, codeHost: null })),
       ];
     });
     const isUnfinished = (jobId: string) => unfinished.has(jobId) || running.has(jobId);
@@ -193,8 +190,6 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
   await trees.open();
   const sessions = new KeptSessions(folders.sessions, clock);
   await sessions.open();
-  const contextFolders = new ContextFolders(join(folders.dataDir, "contexts"), clock);
-  await contextFolders.open();
   const groups = await openTurnGroups();
   const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, groups });
   if (sandbox.kind === "none") {
@@ -209,7 +204,7 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
     }
     logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents run in a sandbox");
   }
-  return { folders, sandbox, trees, sessions, contextFolders, outputs: new KeptOutputs() };
+  return { folders, sandbox, trees, sessions, outputs: new KeptOutputs() };
 }
 
 /** The one place that knows both the service's settings and the runner's. */
@@ -226,12 +221,6 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
     agent: { ...agent, timeLimitMs: agent.timeLimitMinutes * 60_000, preset, asks },
     codeHost: host,
     gitCredentials: gitCredentialsEnv === null ? (host?.token ?? null) : envValue(env, gitCredentialsEnv),
-    contextCredentials: new Map(
-      project.context.flatMap(({ name, gitCredentialsEnv: variable }) => {
-        const value = variable === undefined ? null : envValue(env, variable);
-        return value === null ? [] : [[name, value]];
-      }),
-    ),
     network: networkOf(project, env),
     agentEnv: Object.fromEntries(
       project.agentEnv.flatMap((name) => {
@@ -250,16 +239,13 @@ const SECRET_NAME =
  * What must not get into a file. Of the agent's variables: those that are named as secrets, and
  * values that look like a key. An address or a model's name may well stand in documentation.
  */
-function keysOf(project: RunnerProject): string[] {
-  const { codeHost, gitCredentials, contextCredentials, agentEnv, network } = project;
+function keysOf(settings: ServiceProject, { agentEnv, network }: RunnerProject, env: Env): string[] {
   const given = Object.entries(agentEnv).flatMap(([name, value]) => {
     const looksLikeKey = /^(?=.*\d)(?=.*[A-Za-z])\S{20,}$/.test(value) && !value.includes("://");
     return SECRET_NAME.test(name) || looksLikeKey ? [value] : [];
   });
   return [
-    codeHost?.token,
-    gitCredentials,
-    ...contextCredentials.values(),
+    ...gitVariables(settings).map(({ name }) => envValue(env, name)),
     ...given,
     ...network.models.map(({ key }) => key),
   ].filter((value): value is string => typeof value === "string");

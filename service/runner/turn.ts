@@ -12,7 +12,6 @@ import type { KeptSessions } from "./kept-sessions.ts";
 import type { PullRequestHost } from "./publish/code-host.ts";
 import type { Redact } from "./redaction.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
-import type { ContextFolders } from "./tree/context-folders.ts";
 import type { KeptTrees } from "./tree/kept-trees.ts";
 import type { KeptOutputs } from "./verify/kept-outputs.ts";
 
@@ -47,8 +46,6 @@ export type RunnerProject = Pick<
    * nothing.
    */
   gitCredentials: string | null;
-  /** The same of each context repository, by its name. */
-  contextCredentials: ReadonlyMap<string, string>;
   /** The environment variables that the agent sees besides the fixed ones. */
   agentEnv: Readonly<Record<string, string>>;
   network: ReturnType<typeof networkOf>;
@@ -60,19 +57,20 @@ export type RunnerTurn = Pick<
   "jobId" | "number" | "prompt" | "words" | "requester" | "attachments" | "earlierTurns" | "usedBefore"
 > & { project: RunnerProject };
 
+/** A repository that agents may read beside the docs. */
+export type ContextRepository = RunnerProject["context"][number] & { mirror: Mirror };
+
 /**
  * A context repository as a turn's agent can read it: the files of that commit, in that folder of
- * this machine, which nobody changes.
+ * this machine.
  */
-export type OpenContext = { name: string; commit: string; folder: string; mirror: Mirror };
+export type OpenContext = ContextRepository & { commit: string; folder: string };
 
 /** What the steps of a turn stand on. */
 export type RunContext = {
   folders: RunnerFolders;
   mirror: Mirror;
-  /** Of the project's context repositories, by name. */
-  contextMirrors: ReadonlyMap<string, Mirror>;
-  contextFolders: ContextFolders;
+  contextRepositories: readonly ContextRepository[];
   codeHost: PullRequestHost | null;
   sandbox: Sandbox;
   trees: KeptTrees;

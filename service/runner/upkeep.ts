@@ -12,7 +12,6 @@ import type { KeptSessions } from "./kept-sessions.ts";
 import type { PullRequestHost } from "./publish/code-host.ts";
 import { removeTurnNote } from "./publish/turn-note.ts";
 import { operatorText } from "./run-error.ts";
-import type { ContextFolders } from "./tree/context-folders.ts";
 import type { KeptTrees } from "./tree/kept-trees.ts";
 
 /** A project as its mirror and branches are looked after. */
@@ -33,7 +32,6 @@ export type UpkeepContext = {
   isUnfinished: (jobId: string) => boolean;
   folders: RunnerFolders;
   trees: KeptTrees;
-  contextFolders: ContextFolders;
   sessions: KeptSessions;
   mirrorLock: KeyedLock;
   clock: Clock;
@@ -60,13 +58,12 @@ const MAX_MIRRORS = 10;
 const MAX_BRANCHES = 20;
 
 /**
- * Removes what turns left that nobody needs any more, a bounded part at a time: kept trees, files
- * of context repositories, sessions, notes of turns, mirrors of projects that are gone, and
- * branches at the remote that were merged just as they are. Packs the mirrors. What fails is
- * logged, and left for the next time.
+ * Removes what turns left that nobody needs any more, a bounded part at a time: kept trees and
+ * sessions, notes of turns, mirrors of projects that are gone, and branches at the remote that were
+ * merged just as they are. Packs the mirrors. What fails is logged, and left for the next time.
  */
 export async function lookAfter(context: UpkeepContext): Promise<void> {
-  const { folders, trees, contextFolders, sessions, memory, clock, logger, signal } = context;
+  const { folders, trees, sessions, memory, clock, logger, signal } = context;
   const nowMs = clock.now();
   async function step(what: string, act: () => Promise<number>): Promise<void> {
     signal.throwIfAborted();
@@ -80,9 +77,6 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
   }
 
   await step("unused trees removed", () => trees.forget(nowMs - KEEP_TREES_MS));
-  await step("unused files of context repositories removed", () =>
-    contextFolders.forget(nowMs - KEEP_TREES_MS),
-  );
   await step("unused sessions of agents removed", () => sessions.forget(nowMs - KEEP_SESSIONS_MS));
   await step("notes of ended turns removed", () =>
     removeOld(folders.notes, nowMs - KEEP_NOTES_MS, MAX_NOTES, async (name) => {

@@ -79,7 +79,10 @@ export function remoteFault(doing: string, words: string): TransientRunError | T
     );
   }
   if (NO_BRANCH.test(words)) {
-    return failed("The repository doesn't have the branch to start from.", "Check the project's baseBranch.");
+    return failed(
+      "The repository doesn't have the branch to start from.",
+      "Check the project's baseBranch, and the ref of a context repository.",
+    );
   }
   if (RACE.test(words)) {
     return new RefConflictError("The branch changed meanwhile.", { details: [said] });

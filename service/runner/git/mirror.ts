@@ -7,7 +7,7 @@ import { JOB_BRANCH_PREFIX, jobBranch } from "../../config/branch.ts";
 import type { Env } from "../../config/env.ts";
 import type { RunnerFolders } from "../folders.ts";
 import type { Redact } from "../redaction.ts";
-import { operatorText, TurnFailedError } from "../run-error.ts";
+import { operatorText } from "../run-error.ts";
 import { GitRunner } from "./git.ts";
 import { GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
@@ -45,6 +45,7 @@ const LOCKED = [
   ["objects/pack", false],
 ] as const;
 
+const FETCH_OPTIONS = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
 const MAX_LOOSE = 500;
 const MAX_PACKS = 20;
 const PACK_TIME_LIMIT_MS = 30 * 60_000;
@@ -104,47 +105,36 @@ export class Mirror {
    */
   fetch<Result>(baseBranch: string, act: (git: GitRunner) => Promise<Result>): Promise<Result> {
     const jobs = `+refs/heads/${JOB_BRANCH_PREFIX}*:${JOBS_PREFIX}*`;
-    return this.#fetch(async () => [`+refs/heads/${baseBranch}:${BASE_REF}`, jobs], act);
+    return this.#fetch(["--prune"], [`+refs/heads/${baseBranch}:${BASE_REF}`, jobs], act);
   }
 
-  /**
-   * The same for the one commit that a branch, or else a tag, of this name leads to, whatever the
-   * mirror had before.
-   */
-  fetchCommit<Result>(
-    ref: string,
-    act: (git: GitRunner, commit: string) => Promise<Result>,
-  ): Promise<Result> {
-    const findRef = async (remote: Remote) => {
-      const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
-      const listed = await this.git.text(["ls-remote", "--", remote.url, ...names], { remote });
-      const there = listed.split("\n").map((line) => line.split("\t")[1]);
-      const name = names.find((each) => there.includes(each));
-      if (name !== undefined) return [`+${name}:${BASE_REF}`];
-      throw new TurnFailedError(`The repository has no branch or tag ${ref}.`);
-    };
-    return this.#fetch(findRef, async (git) =>
-      act(git, await git.text(["rev-parse", "--verify", `${BASE_REF}^{commit}`])),
+  /** Fetches a tag or a branch, whatever the mirror had before. Resolves to its commit. */
+  fetchCommit(ref: string): Promise<string> {
+    // Git would prune the commit: it looks for a branch by the whole name.
+    return this.#fetch(["--no-prune"], [`+${ref}:${BASE_REF}`], (git) =>
+      git.text(["rev-parse", "--verify", `${BASE_REF}^{commit}`]),
     );
   }
 
   async #fetch<Result>(
-    refsAt: (remote: Remote) => Promise<string[]>,
+    options: readonly string[],
+    refs: readonly string[],
     act: (git: GitRunner) => Promise<Result>,
   ): Promise<Result> {
     const { lock, logger, signal } = this.#options;
     const remote = this.#remote();
+    const args = ["fetch", ...FETCH_OPTIONS, ...options, "--", remote.url, ...refs];
     return lock.run(this.path, signal, async () => {
       try {
         await prepare(this.git);
         await removeLocks(this.path);
-        await fetch(this.git, remote, await refsAt(remote));
+        await this.git.run(args, { remote });
       } catch (error) {
         if (!(await isBroken(error, this.git))) throw error;
         logger.warn({ problem: operatorText(error) }, "mirror is broken, making it anew");
         await rm(this.path, { recursive: true, force: true });
         await prepare(this.git);
-        await fetch(this.git, remote, await refsAt(remote));
+        await this.git.run(args, { remote });
       }
       return act(this.git);
     });
@@ -263,9 +253,4 @@ async function removeLocks(gitDir: string): Promise<void> {
     const locks = names.filter((name) => name.endsWith(".lock"));
     await Promise.all(locks.map((name) => rm(join(path, name), { recursive: true, force: true })));
   }
-}
-
-async function fetch(git: GitRunner, remote: Remote, refs: readonly string[]): Promise<void> {
-  const options = ["--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
-  await git.run(["fetch", ...options, "--", remote.url, ...refs], { remote });
 }

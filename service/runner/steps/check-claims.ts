@@ -33,18 +33,17 @@ export async function checkClaims(
   { project }: RunnerTurn,
   context: RunContext,
 ): Promise<CheckedClaim[] | null> {
-  const { codeHost, context: settings } = project;
+  const { codeHost } = project;
   const { signal, logger } = context;
   try {
     const claims = await readClaims(folders.tmp);
     if (claims === null || claims.length === 0) return null;
-    const hosted = (name: string) => {
-      const address = settings.find((each) => each.name === name)?.repository;
-      return codeHost === null || address === undefined ? null : repositoryAt(codeHost, address);
-    };
     const repositories = new Map<string, Repository>([
       [DOCS, { commit, mirror: context.mirror, hosted: codeHost }],
-      ...contexts.map((each) => [each.name, { ...each, hosted: hosted(each.name) }] as const),
+      ...contexts.map(({ name, ...each }) => {
+        const hosted = codeHost && repositoryAt(codeHost, each.repository);
+        return [name, { ...each, hosted }] as const;
+      }),
     ]);
     return await checkAll(claims, repositories, project, context);
   } catch (error) {

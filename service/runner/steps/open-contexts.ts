@@ -1,52 +1,75 @@
+import type { GitRunner } from "../git/git.ts";
+import { readSnapshot } from "../git/objects.ts";
 import { operatorText, TurnFailedError } from "../run-error.ts";
 import type { ContextRead } from "../publish/turn-note.ts";
-import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
+import { createIsDoc } from "../tree/select-changes.ts";
+import type { ContextRepository, OpenContext, RunContext, RunnerTurn } from "../turn.ts";
+import { openTree, type TurnTree } from "./open-tree.ts";
 
 export type OpenContexts = Disposable & { contexts: OpenContext[]; read: ContextRead };
 
-type Opened = { context: OpenContext; release: () => void } | { note: string };
+const MAX_BYTES = 1024 ** 3;
 
 /**
  * Brings the project's context repositories up to date and shows their files in folders that stay
  * until this is disposed of. Rejects only when aborted: one that can't be read is left out.
  */
-export async function openContexts(turn: RunnerTurn, context: RunContext): Promise<OpenContexts> {
-  const { signal } = context;
-  const settings = turn.project.context;
-  if (settings.length > 0) context.onProgress("reading the context repositories");
-  const opened = await Promise.all(settings.map((each) => openOne(each, context)));
-  const read = opened.filter((each) => "context" in each);
-  const close = () => read.forEach(({ release }) => release());
-  if (signal.aborted) close();
+export async function openContexts({ jobId }: RunnerTurn, context: RunContext): Promise<OpenContexts> {
+  const { contextRepositories, signal, logger, redact } = context;
+  if (contextRepositories.length > 0) context.onProgress("reading the context repositories");
+  using trees = new DisposableStack();
+  const opened = await Promise.all(
+    contextRepositories.map(async (repository) => {
+      const { name } = repository;
+      try {
+        const tree = trees.use(await openOne(repository, `${jobId}.context-${name}`, context));
+        return { ...repository, commit: tree.commit, folder: tree.folders.tree };
+      } catch (error) {
+        const problem = redact(operatorText(error));
+        logger.warn(
+          { repository: name, problem },
+          "a context repository can't be read: the turn goes on without it",
+        );
+        return `The agent worked without the context repository ${name}, which couldn't be read.`;
+      }
+    }),
+  );
   signal.throwIfAborted();
-  const contexts = read.map((each) => each.context);
-  const notes = opened.flatMap((each) => ("note" in each ? [each.note] : []));
+  const contexts = opened.filter((each) => typeof each !== "string");
+  const notes = opened.filter((each) => typeof each === "string");
+  const held = trees.move();
   return {
     contexts,
     read: {
       ...(contexts.length > 0 && { context: contexts.map(({ name, commit }) => ({ name, commit })) }),
       ...(notes.length > 0 && { notes }),
     },
-    [Symbol.dispose]: close,
+    [Symbol.dispose]: () => held.dispose(),
   };
 }
 
 async function openOne(
-  { name, ref, paths }: RunnerTurn["project"]["context"][number],
-  { contextMirrors, contextFolders, logger, redact }: RunContext,
-): Promise<Opened> {
-  const mirror = contextMirrors.get(name);
-  try {
-    if (mirror === undefined) throw new TurnFailedError("It has no mirror.");
-    return await mirror.fetchCommit(ref, async (git, commit) => {
-      const { folder, release } = await contextFolders.hold(git, commit, paths);
-      return { context: { name, commit, folder, mirror }, release };
-    });
-  } catch (error) {
-    logger.warn(
-      { repository: name, problem: redact(operatorText(error)) },
-      "a context repository can't be read: the turn goes on without it",
-    );
-    return { note: `The agent worked without the context repository ${name}, which couldn't be read.` };
-  }
+  { ref, paths, mirror }: ContextRepository,
+  place: string,
+  context: RunContext,
+): Promise<TurnTree> {
+  const isWanted = paths.length === 0 ? () => true : createIsDoc(paths);
+  const commit = await mirror.fetchCommit(ref);
+  await mirror.use((git) => assertSize(git, commit, isWanted));
+  return openTree({ ...context, mirror }, commit, place, isWanted);
+}
+
+async function assertSize(
+  git: GitRunner,
+  commit: string,
+  isWanted: (path: string) => boolean,
+): Promise<void> {
+  const files = [...(await readSnapshot(git, commit)).values()].filter(
+    ({ mode, path }) => mode !== "160000" && isWanted(path),
+  );
+  const stdin = files.map(({ oid }) => `${oid}\n`).join("");
+  const sizes = await git.text(["cat-file", "--batch-check=%(objectsize)"], { stdin });
+  const bytes = sizes.split("\n").reduce((sum, size) => sum + Number(size), 0);
+  if (bytes <= MAX_BYTES) return;
+  throw new TurnFailedError("The files have more than 1 GB. Narrow them down by paths.");
 }

@@ -3,22 +3,23 @@ import { basename, join } from "node:path";
 import { openTurnFolders, removeFolder, type TurnFolders } from "../folders.ts";
 import { faultText } from "../run-error.ts";
 import { fillTree, type TreeStart } from "../tree/fill-tree.ts";
-import type { RunContext, RunnerTurn } from "../turn.ts";
+import type { RunContext } from "../turn.ts";
 
 /**
- * The agent's tree, and what belongs to it. It goes once this is disposed of and the turn's result
- * is told.
+ * A tree of the turn's, and what belongs to it. It goes once this is disposed of and the turn's
+ * result is told.
  */
 export type TurnTree = Disposable & { folders: TurnFolders; commit: string; start: TreeStart };
 
 /**
  * Makes a turn's folders and fills the tree from a commit. `place`: the folders' name; two that are
- * open at once have two.
+ * open at once have two. `isWanted`: which files; without it, all.
  */
 export async function openTree(
   context: RunContext,
   commit: string,
-  place: RunnerTurn["jobId"],
+  place: string,
+  isWanted?: (path: string) => boolean,
 ): Promise<TurnTree> {
   const { mirror, trees, logger, afterwards } = context;
   const key = basename(mirror.path);
@@ -44,7 +45,7 @@ export async function openTree(
     });
   try {
     start = await mirror.use(async (git) =>
-      fillTree(git, commit, folders, await trees.take(key, folders.tree)),
+      fillTree(git, commit, folders, await trees.take(key, folders.tree), isWanted),
     );
     return { folders, commit, start, [Symbol.dispose]: close };
   } catch (error) {

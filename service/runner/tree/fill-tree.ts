@@ -25,7 +25,8 @@ const MAX_TICK_MS = 3000;
  * Fills a turn's tree from a commit: bytes as they are in the repository (see `ATTRIBUTES` in
  * mirror.ts), links only where they stay inside, no submodules, no names that aren't safe, and no
  * `.git`: whoever works there can reach no repository of ours through it. `there`: what is there
- * already, of whatever commit. Only what it lacks of the wanted files is written.
+ * already, of whatever commit. Only what it lacks of the wanted files is written, and what isn't
+ * wanted goes.
  */
 export async function fillTree(
   git: GitRunner,
@@ -38,7 +39,7 @@ export async function fillTree(
   const written = new Map(there.files);
   for (const [path, { oid, mode }] of there.files) {
     const entry = snapshot.get(path);
-    if (entry?.oid === oid && entry.mode === mode) continue;
+    if (entry?.oid === oid && entry.mode === mode && isWanted(path)) continue;
     written.delete(path);
     unlinkSync(join(tree, path));
   }

@@ -26,7 +26,8 @@ it("sources in context repositories are linked at the code host, and public only
     const project = { id, repository, gitCredentials: null };
     const mirror = new Mirror({ project, folders, lock, env: world.env, redact, logger, signal });
     const commit = await mirror.fetch("main", async () => (await mirror.tips("job1")).base);
-    return { name: id, commit, folder: "", mirror };
+    const address = id === "elsewhere" ? "https://git.example/acme/elsewhere" : codeHost.gitUrl("acme", id);
+    return { name: id, repository: address, ref: "main", paths: [], commit, folder: "", mirror };
   };
   await mkdir(dir.file("sources"));
   await writeFile(dir.file("sources/cli.ts"), "const options = ['--json'];\n");
@@ -37,10 +38,6 @@ it("sources in context repositories are linked at the code host, and public only
 
   const settings = { kind: "github" as const, apiUrl: codeHost.apiUrl, owner: "acme", repo: "docs", token };
   const github = { ...settings, tokenEnv: "DOCS_TOKEN", clock, redact };
-  const context = NAMES.map((name) => ({
-    name,
-    repository: name === "elsewhere" ? "https://git.example/acme/elsewhere" : codeHost.gitUrl("acme", name),
-  }));
   const check = async (...repositories: string[]) => {
     const claims = repositories.map((repository) => ({
       page: "docs/cli.md",
@@ -51,7 +48,7 @@ it("sources in context repositories are linked at the code host, and public only
     const checked = await checkClaims(
       { folders, commit: docs.commit } as unknown as TurnTree,
       contexts,
-      { project: { codeHost: settings, context } } as unknown as RunnerTurn,
+      { project: { codeHost: settings } } as unknown as RunnerTurn,
       {
         mirror: docs.mirror,
         codeHost: createGitHubCodeHost(github),
