@@ -42,7 +42,7 @@ export function editPage(
     edits.spelling = corrected.edits;
   }
   if (understanding.isLinks) {
-    const repaired = repairLinks(path, edits.text, mdx, files);
+    const repaired = repairLinks(path, edits.text, mdx, files, understanding.brokenLinks);
     edits.text = repaired.text;
     edits.links = repaired.edits;
     edits.left = [

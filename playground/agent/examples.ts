@@ -17,8 +17,12 @@ export const EXAMPLES: readonly Example[] = [
     does: "asks which page you mean, because no page has that name",
   },
   {
+    request: "replace refrence.md with references.md",
+    does: "leaves a link broken: the check finds it, and the agent repairs it",
+  },
+  {
     request: "replace configuration.md with settings.md",
-    does: "breaks links: the check finds them, and the pull request is a draft",
+    does: "breaks links for good: the check finds them, and the pull request is a draft",
   },
   { request: "does the CLI support --port?", does: "answers with what the pages say, and changes nothing" },
 ];

@@ -23,13 +23,15 @@ const EXTENSIONS = [".md", ".mdx"];
 /**
  * Points relative links whose file is not there to the one that was meant: the only one of that
  * name, else the only one whose name is nearest, at most two letters away, else the only one that
- * begins like it. `path` and `files` are relative to the same folder, with "/".
+ * begins like it. `path` and `files` are relative to the same folder, with "/". `targets`: those
+ * to look at; null: all.
  */
 export function repairLinks(
   path: string,
   text: string,
   isMdx: boolean,
   files: readonly string[],
+  targets: readonly string[] | null = null,
 ): LinkRepair {
   const { code } = markdownRanges(text, isMdx);
   const counts = new Map<string, Edit>();
@@ -37,6 +39,7 @@ export function repairLinks(
   const unknown = new Set<string>();
 
   function repair(whole: string, before: string, target: string, start: number): string {
+    if (targets?.includes(target) === false) return whole;
     if (NOT_RELATIVE.test(target) || touches(code, { start, end: start + whole.length })) return whole;
     const { file, rest } = splitTarget(target);
     if (file === null || exists(path, file, files)) return whole;

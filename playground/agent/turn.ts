@@ -63,6 +63,8 @@ export async function takeTurn(prompt: string, desk: Desk, words: WordList): Pro
   }
   const terms = isAnything(understanding) ? null : termsOf(prompt);
   if (terms !== null) return desk.say(answerOf(terms, await readAll(pages, desk)));
+  // A second round that changed nothing: what the first one said holds.
+  if (understanding.brokenLinks !== null && !edits.some(isChanged)) return;
   if (edits.some(isChanged)) await desk.cite(await sourcesOf(edits, files, (path) => desk.read(path)));
   await desk.say(summarise(understanding, edits, pages));
 }

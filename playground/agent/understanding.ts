@@ -11,7 +11,12 @@ export type Understanding = {
   pages: string[];
   /** A page that was named and is not there. */
   missingPage: string | null;
+  /** Targets of links that the project's checks found broken. Null: no check has looked yet. */
+  brokenLinks: readonly string[] | null;
 };
+
+const CHECKED = "\n\nThe project's checks found problems";
+const BROKEN_LINK = /: broken link to (\S+)$/gm;
 
 const QUOTED_FROM = /^The rest of this prompt is quoted material\b.*$/m;
 const NEGATION =
@@ -40,6 +45,8 @@ export function splitPrompt(prompt: string): { instructions: string; quoted: str
  * with "/".
  */
 export function understand(prompt: string, pages: readonly string[]): Understanding {
+  const at = prompt.indexOf(CHECKED);
+  if (at >= 0) return understandFindings(prompt.slice(at), pages);
   const { instructions, quoted } = splitPrompt(prompt);
   const { replacements, rest } = readReplacements(instructions);
   const hasSpelling = says(rest, SPELLING);
@@ -61,6 +68,20 @@ export function understand(prompt: string, pages: readonly string[]): Understand
     addition,
     pages: named.length > 0 || missingPage !== null ? named : namedPages(quoted, pages),
     missingPage,
+    brokenLinks: null,
+  };
+}
+
+/** What was asked for is done by now. */
+function understandFindings(findings: string, pages: readonly string[]): Understanding {
+  return {
+    isSpelling: false,
+    isLinks: true,
+    replacements: [],
+    addition: null,
+    pages: pages.filter((page) => findings.includes(`- ${page}: `)),
+    missingPage: null,
+    brokenLinks: [...findings.matchAll(BROKEN_LINK)].flatMap(([, target]) => target ?? []),
   };
 }
 
@@ -77,11 +98,7 @@ function says(text: string, pattern: RegExp): boolean {
 
 const OPEN = `["“„'‘\`]`;
 const CLOSED = `"([^"\\n]+)"|“([^”\\n]+)”|„([^“”\\n]+)[“”]|'([^'\\n]+)'|‘([^’\\n]+)’|\`([^\`\\n]+)\``;
-const KIND =
-  `(?:(?:all|every|each|any)\\s+)?(?:(?:occurrences?|instances?|mentions?)\\s+of\\s+)?(?:the\\s+)?(?:(?:word|words|name|names|phrase|term|text|command|product ` +
-  "" +
-  "" +
-  `name|product)\\s+)?`;
+const KIND = `(?:(?:all|every|each|any)\\s+)?(?:(?:occurrences?|instances?|mentions?)\\s+of\\s+)?(?:the\\s+)?(?:(?:word|words|name|names|phrase|term|text|command|product name|product)\\s+)?`;
 const UNTIL = `(?=\\s*(?:[,;!?\\n]|\\.(?:\\s|$)|$|\\s(?:and|then|but)\\s+(?:also\\s+)?(?:replace|rename|change|fix|correct|repair)\\b|\\s(?:everywhere|throughout|please|wherever)\\b|\\s(?:in|on|across|inside|within)\\s+(?:the|all|our|every|this|that|these|\\S+\\.mdx?|\\S+\\/)))`;
 const REPLACEMENT = new RegExp(
   `\\b(replace|rename|change)\\s+${KIND}(?:${CLOSED}|([^\\s"“„'‘\`][^\\n]{0,80}?))\\s+(with|by|to|into)\\s+(?:${CLOSED}|((?!${OPEN})[^\\n]{1,80}?)${UNTIL})`,

@@ -58,6 +58,7 @@ export function summarise(
     .map(({ from }) => `- "${from}" was not found`);
   return text(
     titleOf(changed, edits.length),
+    understanding.brokenLinks === null ? "" : "The project's check found broken links in what I did first.",
     changed.map(describePage).join("\n"),
     left.length + notFound.length === 0 ? "" : `Not changed:\n${[...left, ...notFound].join("\n")}`,
     `${WHAT_I_AM} Please check what I did.`,

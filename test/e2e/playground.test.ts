@@ -130,9 +130,11 @@ describe("the playground", { timeout: 180_000 }, () => {
     await using at = await start(browser, dir.file("playground"));
     const { tab } = at;
     await openChannel(tab, "docs");
-    await ask(tab, "replace faq.md with faqs.md");
-    const mended = inChannel(tab).filter({ hasText: "faqs.md" });
+    await ask(tab, "replace refrence.md with references.md");
+    const mended = inChannel(tab).filter({ hasText: "references.md" });
     await mended.getByText("✅ tidepool/docs#").waitFor();
+    await mended.getByRole("button", { name: /^1 reply/ }).click();
+    await inThread(tab).last().getByText("The project's check found broken links").waitFor();
 
     await ask(tab, "replace configuration.md with settings.md");
     const left = inChannel(tab).filter({ hasText: "settings.md" });
@@ -140,6 +142,10 @@ describe("the playground", { timeout: 180_000 }, () => {
     await left.getByRole("button", { name: /^1 reply/ }).click();
     const outcome = inThread(tab).last();
     await outcome.getByText(/broken link to/).waitFor();
+    await outcome
+      .getByText(/configuration\.md → settings\.md/)
+      .first()
+      .waitFor();
     expect(await violationsOf(tab)).toEqual([]);
     const { page, text } = await openPullRequest(tab);
     expect(text).toContain("Draft");
