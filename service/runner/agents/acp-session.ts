@@ -8,8 +8,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import type { Clock } from "../../../src/core/ports/clock.ts";
 import { TurnFailedError } from "../run-error.ts";
-import type { AgentRun } from "./agent.ts";
-import { attachmentsFolder } from "./attachments.ts";
+import { type AgentRun, foldersBesideTree } from "./agent.ts";
 
 /** A session that waits for a prompt. */
 export type OpenSession = {
@@ -72,16 +71,12 @@ async function shakeHands(
         `${PROTOCOL_VERSION} is needed.`,
     );
   }
-  const { inside } = run.sandbox;
-  const folders = [
-    ...(run.attachments.length > 0 ? [attachmentsFolder(inside.tmp)] : []),
-    ...(run.contextFolder === null ? [] : [run.contextFolder]),
-  ];
-  const takesFolders = offered.sessionCapabilities?.additionalDirectories && folders.length > 0;
   const place: NewSessionRequest = {
-    cwd: inside.tree,
+    cwd: run.sandbox.inside.tree,
     mcpServers: [],
-    ...(takesFolders && { additionalDirectories: folders }),
+    ...(offered.sessionCapabilities?.additionalDirectories && {
+      additionalDirectories: foldersBesideTree(run),
+    }),
   };
   // Loading tells the whole conversation again, resuming doesn't.
   const load = offered.loadSession === true ? "load" : null;

@@ -3,7 +3,7 @@ import { endOf, oneLine } from "../printable-text.ts";
 import { type Ending, type ProcessOptions, startProcessGroup, TailBuffer } from "../process-group.ts";
 import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-error.ts";
 import type { AgentSettings } from "../turn.ts";
-import type { AgentRun } from "./agent.ts";
+import { type AgentRun, foldersBesideTree } from "./agent.ts";
 
 /** Standard error kept for the reason of a failure, in bytes. */
 const MAX_LAST_WORDS_BYTES = 4000;
@@ -16,10 +16,10 @@ const SHORTAGE = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
  * can't be noted, it doesn't run on.
  */
 export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdout"]) {
-  const { settings, sandbox, contextFolder } = run;
+  const { settings, sandbox } = run;
   const [command = "", ...own] = settings.command;
-  const besides = [sandbox.inside.tmp, ...(contextFolder === null ? [] : [contextFolder])];
-  const args = [...own, ...(settings.preset === null ? [] : presetArgs(settings.preset, besides))];
+  const more = settings.preset === null ? [] : presetArgs(settings.preset, foldersBesideTree(run));
+  const args = [...own, ...more];
   const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
   const group = startProcessGroup({
     ...sandbox.contain({ command, args }, run.env),

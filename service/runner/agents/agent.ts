@@ -30,6 +30,14 @@ export type AgentRun = {
 } & Pick<RunnerTurn, "number" | "prompt" | "earlierTurns"> &
   Pick<RunContext, "clock" | "signal" | "redact" | "onBrief" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
+/**
+ * Where an agent may look or write besides the tree: what came with the request and its sources,
+ * and the context repositories.
+ */
+export function foldersBesideTree({ sandbox, contextFolder }: AgentRun): string[] {
+  return [sandbox.inside.tmp, ...(contextFolder === null ? [] : [contextFolder])];
+}
+
 /** How an agent that did not fail ended. Texts are bounded and redacted. */
 export type AgentResult = {
   /** Its own, if it gave one. */

@@ -87,7 +87,7 @@ it("names their folder to an agent that takes further folders, and to no other",
   expect((await recorded(world)).session).toEqual({
     cwd: "/repo",
     mcpServers: [],
-    additionalDirectories: ["/tmp/attachments"],
+    additionalDirectories: ["/tmp"],
   });
   await world.run(world.acpProject(recorder(ALL)), { attachments, jobId: "job2" });
   const other = JSON.parse(await world.show("docs/recorded.json", "docs-agent/job2")) as Recorded;
