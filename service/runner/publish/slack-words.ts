@@ -7,7 +7,17 @@ const AUTHOR =
   /^(?:Quoted message written by: (.*)|(.*), (?:\d{4}-\d\d-\d\d \d\d:\d\d UTC|at an unknown time):)$/;
 /** So many words in a row are somebody's sentence, fewer are how anybody says it. */
 const IN_A_ROW = 8;
-const MAX_WORDS = 100_000;
+/** A word, also with what doesn't show in it, or makes a part of it bold. */
+const WORD = /[\p{L}\p{N}](?:[\p{Cf}*~]{0,20}[\p{L}\p{N}\p{M}]){0,200}/gu;
+const IN_WORDS = /[\p{Cf}*~]/gu;
+/** Writing without spaces: what is a word there is in a dictionary. */
+const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u;
+/** What isn't read as words: tags, comments, addresses. */
+const MARKUP = new RegExp(
+  String.raw`<!--[^]{0,200}?-->|<\/?[a-z][^<>]{0,1000}>|&#?\w{1,30};|https?:\/\/[^\s<>()[\]|]+` +
+    String.raw`|(?<=\])(?:\([^()\n]*\)|\[[^\]\n]*\])`,
+  "gi",
+);
 
 /** What came from Slack with a turn. `words`: what of it the person typed who asked. */
 type Prompt = { prompt: string; words: string | null };
@@ -48,9 +58,13 @@ export function foreignWordsOf(turn: Pick<RunnerTurn, "prompt" | "words" | "earl
 /** Finds texts in which eight words in a row come from somebody's message. */
 export class ForeignWords {
   readonly #runs = new Set<string>();
+  readonly #words = new Set<string>();
 
   constructor(messages: readonly string[]) {
-    for (const message of messages) for (const run of runsOf(message)) this.#runs.add(run);
+    for (const message of messages) {
+      for (const { words } of runsOf(message, () => true)) this.#runs.add(words);
+    }
+    for (const run of this.#runs) for (const word of run.split(" ")) this.#words.add(word);
   }
 
   get isEmpty(): boolean {
@@ -60,46 +74,90 @@ export class ForeignWords {
   /** Forgets what stands in this text, too: it is nobody's. */
   forget(known: string): void {
     if (this.isEmpty) return;
-    for (const run of runsOf(known)) this.#runs.delete(run);
+    for (const { words } of this.#runsIn(known)) this.#runs.delete(words);
   }
 
-  /** A text without the lines that have some. */
+  /** A text without the lines that have some, or a part of some. */
   without(text: string | null): string | null {
-    if (this.isEmpty || text === null) return text;
-    const lines = text.split("\n").filter((line) => !this.isIn(line));
+    if (text === null) return text;
+    const found = this.#partsOf(text);
+    if (found.length === 0) return text;
+    let end = -1;
+    const lines = text.split("\n").filter((line) => {
+      const start = end + 1;
+      end = start + line.normalize("NFKC").length;
+      return !found.some((part) => part.start < end && part.end > start);
+    });
     return lines.join("\n");
   }
 
   isIn(text: string): boolean {
-    return this.foundIn(text).length > 0;
+    return this.#partsOf(text).length > 0;
   }
 
   /** The parts of a text that come from messages, each as long as it goes. */
   foundIn(text: string): string[] {
+    const normal = text.normalize("NFKC");
+    return this.#partsOf(text).map(({ start, end }) => normal.slice(start, end));
+  }
+
+  #runsIn(text: string) {
+    return runsOf(text, (word) => this.#words.has(word));
+  }
+
+  /** Where they stand in the text's normalized form, in order. */
+  #partsOf(text: string): Place[] {
     if (this.isEmpty) return [];
-    const parts: { start: number; end: number }[] = [];
-    for (const { words, start, end } of placedRunsOf(text)) {
-      if (!this.#runs.has(words)) continue;
+    const found: Place[] = [];
+    for (const { words, ...place } of this.#runsIn(text)) if (this.#runs.has(words)) found.push(place);
+    const parts: Place[] = [];
+    for (const { start, end } of found.toSorted((one, other) => one.start - other.start)) {
       const last = parts.at(-1);
-      if (last !== undefined && start < last.end) last.end = end;
+      if (last !== undefined && start < last.end) last.end = Math.max(last.end, end);
       else parts.push({ start, end });
     }
-    const normal = text.normalize("NFKC");
-    return parts.map(({ start, end }) => normal.slice(start, end));
+    return parts;
   }
 }
 
-function runsOf(text: string): string[] {
-  return placedRunsOf(text).map(({ words }) => words);
+type Place = { start: number; end: number };
+
+/**
+ * The runs of these words in a text, as it is written and as it is shown, and where they stand in
+ * its normalized form.
+ */
+function* runsOf(text: string, isWanted: (word: string) => boolean): Generator<Place & { words: string }> {
+  const written = text.normalize("NFKC");
+  const shown = written.replace(MARKUP, (markup) => " ".repeat(markup.length));
+  for (const each of shown === written ? [written] : [written, shown]) {
+    let row: (Place & { word: string })[] = [];
+    for (const placed of wordsIn(each)) {
+      if (!isWanted(placed.word)) row = [];
+      else row.push(placed);
+      if (row.length > IN_A_ROW) row.shift();
+      if (row.length < IN_A_ROW) continue;
+      const words = row.map(({ word }) => word).join(" ");
+      yield { words, start: row[0]?.start ?? placed.start, end: placed.end };
+    }
+  }
 }
 
-/** All runs of words in a text, and where they stand in its normalized form. */
-function placedRunsOf(text: string): { words: string; start: number; end: number }[] {
-  const found = [...text.normalize("NFKC").matchAll(/[\p{L}\p{N}]+/gu)].slice(0, MAX_WORDS);
-  return found.slice(0, found.length - IN_A_ROW + 1).map(({ index }, at) => {
-    const row = found.slice(at, at + IN_A_ROW);
-    const last = row.at(-1);
-    const words = row.map(([word]) => word.toLowerCase()).join(" ");
-    return { words, start: index, end: last === undefined ? index : last.index + last[0].length };
-  });
+function* wordsIn(text: string): Generator<Place & { word: string }> {
+  for (const { 0: written, index } of text.matchAll(WORD)) {
+    const word = written.replace(IN_WORDS, "").toLowerCase();
+    const end = index + written.length;
+    if (!UNSPACED.test(word)) yield { word, start: index, end };
+    else {
+      for (const { segment, index: at } of segmenter().segment(word)) {
+        yield { word: segment, start: index + at, end: Math.min(end, index + at + segment.length) };
+      }
+    }
+  }
+}
+
+/** Created at its first use: its dictionaries take time to load. */
+let dictionary: Intl.Segmenter | undefined;
+
+function segmenter(): Intl.Segmenter {
+  return (dictionary ??= new Intl.Segmenter("ja", { granularity: "word" }));
 }

@@ -76,8 +76,9 @@ function asManyAsFit(parts: readonly string[]): string {
 }
 
 async function addedLines(git: GitRunner, from: string, to: string): Promise<AddedLines[]> {
-  const options = ["--unified=0", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "-r"];
-  const diff = await git.text(["diff-tree", "-p", ...options, from, to]);
+  // What git takes for a binary file may still be a page.
+  const options = ["--unified=0", "--text", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv"];
+  const diff = await git.text(["-c", "core.quotePath=false", "diff-tree", "-r", "-p", ...options, from, to]);
   const blocks: AddedLines[] = [];
   let path = "";
   let isNew = false;

@@ -17,25 +17,39 @@ export async function isPublicRepository(
   return (await codeHost.isPublic(signal)) ?? true;
 }
 
-type Described = { commit: string; summary: string | null; claims: readonly CheckedClaim[] | null };
+type Described = {
+  commit: string;
+  summary: string | null;
+  leftOut: readonly string[];
+  claims: readonly CheckedClaim[] | null;
+};
 
 /** What a pull request's text says beyond what the turn itself came to. */
 export async function describe(
   turn: RunnerTurn,
   context: RunContext,
-  { commit, summary, claims }: Described,
+  { commit, summary, leftOut, claims }: Described,
 ): Promise<
-  Pick<TurnText, "summary" | "earlierTurns" | "change" | "credit" | "sources"> & { template: string | null }
+  Pick<TurnText, "summary" | "leftOut" | "earlierTurns" | "change" | "credit" | "sources"> & {
+    template: string | null;
+  }
 > {
   const isPublic = await isPublicRepository(turn, context);
   const foreign = foreignWordsOf(turn);
   const published = (text: string | null) => (isPublic ? foreign.without(text) : text);
+  const orElse = (text: string, instead: string) => published(text) || instead;
+  const told = claims?.map((claim) => ({
+    ...claim,
+    page: orElse(claim.page, "a page"),
+    statement: orElse(claim.statement, "a statement"),
+  }));
   return {
     summary: published(summary),
+    leftOut: leftOut.map((path) => orElse(path, "a file")),
     earlierTurns: turn.earlierTurns.map((earlier) => ({ ...earlier, summary: published(earlier.summary) })),
     ...(await readForText(turn, context, commit)),
     credit: creditOf(turn, isPublic),
-    sources: sourcesSection(claims, { isPublicPullRequest: isPublic }),
+    sources: sourcesSection(told ?? null, { isPublicPullRequest: isPublic }),
   };
 }
 

@@ -122,7 +122,7 @@ export async function reportWork(
     settings: project.pullRequests,
     hasBlockingFindings: pushed.hasBlockingFindings,
     template,
-    turn: { ...turn, leftOut, checks, ...described },
+    turn: { ...turn, checks, ...described },
     redact,
     signal,
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ServiceProject } from "../../../service/config/config.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
+import { foreignWordsOf } from "../../../service/runner/publish/slack-words.ts";
 import { sessionProject } from "../../support/session-agent.ts";
 
 const SETTINGS: ServiceProject["pullRequests"] = {
@@ -342,9 +343,67 @@ describe("a colleague's sentence from Slack", () => {
       "as the name of a file",
       `fs.writeFileSync("docs/the-installer-now-needs-at-least-four-gigabytes.md", "x")`,
     ],
+    [
+      "as the name of a file with other letters, too",
+      `fs.writeFileSync("docs/ü-the-installér-now-needs-at-least-four-gigabytes-of-free-memory.md", "x")`,
+    ],
+    ["beside a zero byte", `fs.writeFileSync("docs/a.md", "\\0" + ${JSON.stringify(MESSAGE)})`],
+    [
+      "after a very long text",
+      `fs.writeFileSync("docs/a.md", "word ".repeat(1e5) + ${JSON.stringify(MESSAGE)})`,
+    ],
   ])("is found %s", async (_where, source) => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     expect(await world.run(world.project(inlineAgent(source)), input)).toMatchObject({ kind: "failed" });
+  });
+
+  it.each([
+    ["what doesn't show", "The inst\u200baller now needs at least fo\u00adur giga**bytes** of free memory"],
+    ["links", "The [installer](/install) now needs at least [four gigabytes][1] of free memory"],
+    [
+      "tags and entities",
+      "The installer now<br>needs at&nbsp;least <b>four</b> gigabytes <!-- x --> of free",
+    ],
+    ["an address", "The installer (https://acme.example/a) now needs at least four gigabytes"],
+    ["a tag around it", "<Note text='The installer now needs at least four gigabytes of free memory' />"],
+  ])("is found with %s in it", (_what, text) => {
+    const turn = { ...input, earlierTurns: [] };
+    expect(foreignWordsOf(turn).isIn(text)).toBe(true);
+  });
+
+  it("is found where words have no spaces between them", () => {
+    const sentence = "安装程序现在每个节点至少需要四千兆字节的可用内存";
+    const turn = { ...input, prompt: QUOTED.replace(MESSAGE, `${sentence}，否则会失败。`), earlierTurns: [] };
+    const foreign = foreignWordsOf(turn);
+    expect(foreign.foundIn(`# 安装\n\n注意：${sentence}！`)).toEqual([sentence]);
+    expect(foreign.isIn("安装程序现在很快。")).toBe(false);
+  });
+
+  it("doesn't get into a public pull request by sources, wrapped lines and names of files", async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const source = { repository: "docs", path: "src/index.js", line: 1, quote: "console.log(1);" };
+    const claims = [{ page: MESSAGE, statement: MESSAGE, source }];
+    const agent = inlineAgent(
+      `${FIX}
+      fs.writeFileSync(process.env.DOCS_AGENT_CLAIMS, ${JSON.stringify(JSON.stringify(claims))});
+      fs.writeFileSync("src/the-installer-now-needs-at-least-four-gigabytes-of-free.txt", "x");` +
+        said(
+          "Say more",
+          "",
+          "The installer now needs at",
+          "least four gigabytes",
+          "of free memory",
+          "",
+          "Well.",
+        ),
+    );
+    await world.run(world.project(agent), input);
+    const body = world.pulls()[0]?.body ?? "";
+    expect(body).toContain("`a page`: a statement – source found");
+    expect(body).toContain("- `a file`");
+    expect(body).toContain("\n\nWell.\n\n");
+    expect(body).not.toMatch(/gigabytes/);
+    expect(await world.inBare("log", "-1", "--format=%B", "docs-agent/job1")).not.toMatch(/gigabytes/);
   });
 
   it("doesn't get into a public pull request or a commit's message by the agent's summary", async () => {
