@@ -46,9 +46,12 @@ export function inTemplate(template: string, main: string, checks: string): stri
 /** The first heading that says so; -1: none does. */
 function headingIn(lines: readonly string[], what: RegExp): number {
   let isInCode = false;
+  let isInComment = false;
   return lines.findIndex((line) => {
     if (/^ {0,3}(?:```|~~~)/.test(line)) isInCode = !isInCode;
-    const [, heading = ""] = isInCode ? [] : (HEADING.exec(line) ?? []);
+    const [, heading = ""] = isInCode || isInComment ? [] : (HEADING.exec(line) ?? []);
+    const [opens, closes] = [line.lastIndexOf("<!--"), line.lastIndexOf("-->")];
+    if (opens !== closes) isInComment = opens > closes;
     return heading !== "" && what.test(heading);
   });
 }

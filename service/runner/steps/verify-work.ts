@@ -80,10 +80,11 @@ function compared(
   }
   const lines = newFindings(before, after).map(shown);
   if (lines.length > 0) return told("failed", lines);
-  if (after.isClean || after.text.trim() !== "") return told("passed", []);
-  return before.isClean
-    ? told("failed", ["It failed and didn't say why."])
-    : told("not-checked", ["It fails and doesn't say why, before the change, too."]);
+  if (after.isClean) return told("passed", []);
+  if (before.isClean) return told("failed", ["It failed and didn't say why."]);
+  return after.text.trim() === ""
+    ? told("not-checked", ["It fails and doesn't say why, before the change, too."])
+    : told("passed", []);
 }
 
 function startOfBytes(text: string, maxBytes: number): string {

@@ -130,11 +130,13 @@ describe("the text", () => {
   });
 
   it("fills in the repository's template and keeps its headings, and what people wrote there", async () => {
-    const template = "## Description\n\n<!-- Say why -->\n\n## Testing\n\n## Checklist\n\n- [ ] I read it\n";
+    const comment = "<!--\n## What to describe\n\nAnything\n-->\n\n";
+    const template = `${comment}## Description\n\n<!-- Say why -->\n\n## Testing\n\n## Checklist\n\n- [ ] I read it\n`;
     const files = { ...START_FILES, ".github/Pull_Request_Template.md": template };
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files });
     await world.run(world.project(inlineAgent(FIX + said("Fix it", "", "Why it was wrong."))));
     const body = world.pulls()[0]?.body ?? "";
+    expect(body.startsWith(comment)).toBe(true);
     const order = ["## Description", "Why it was wrong.", "<!-- Say why -->", "## Testing", "## Checklist"];
     const found = order.map((part) => body.indexOf(part));
     expect(found).toEqual(found.toSorted((one, other) => one - other));

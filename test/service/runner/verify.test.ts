@@ -97,9 +97,11 @@ it("says what a tool says of the change alone, also where it says it without a n
   const counts = check(
     `echo "Linting: $(ls docs | wc -l) files"; echo "$(grep -ri teh . | wc -l) errors"; exit 1`,
   );
+  const wordless = check("test ! -e docs/new.md || { echo '!!! 12ms'; exit 1; }", { name: "wordless" });
   const agent = writes({ "docs/new.md": "teh\n" });
-  expect(await checksOf(world, agent, silent, counts)).toEqual([
+  expect(await checksOf(world, agent, silent, wordless, counts)).toEqual([
     { name: "silent", result: "failed", findings: ["It failed and didn't say why."] },
+    { name: "wordless", result: "failed", findings: ["It failed and didn't say why."] },
     { name: "words", result: "failed", findings: ["Linting: 2 files", "2 errors"] },
   ]);
 });
