@@ -11,16 +11,18 @@ const MAX_ENTRIES = 1000;
 const MAX_CLAIMS = 200;
 const MAX_QUOTE_LENGTH = 500;
 
+const Source = z.object({
+  repository: z.string().max(100),
+  path: z.string().max(1000),
+  line: z.int().min(1).nullish().catch(null),
+  /** Its words with single spaces between them; of a long one, the beginning. */
+  quote: z.string().transform((text) => startOf(text.replace(/\s+/g, " ").trim(), MAX_QUOTE_LENGTH).trim()),
+});
 const Claim = z.object({
   page: z.string().transform((text) => cut(text, 500)),
   statement: z.string().transform((text) => cut(text, 1000)),
-  source: z.object({
-    repository: z.string().max(100),
-    path: z.string().max(1000),
-    line: z.int().min(1).nullish().catch(null),
-    /** Its words with single spaces between them; of a long one, the beginning. */
-    quote: z.string().transform((text) => startOf(text.replace(/\s+/g, " ").trim(), MAX_QUOTE_LENGTH).trim()),
-  }),
+  // A statement without a source counts: it is one that isn't found.
+  source: Source.catch({ repository: "docs", path: "", line: null, quote: "" }),
 });
 /** A statement and its source, as an agent wrote them: bounded, and nothing more. */
 export type Claim = z.infer<typeof Claim>;

@@ -61,6 +61,6 @@ function claimText({ page, statement, source, isFound, url }: CheckedClaim, isPu
   const from = repository === "docs" ? "" : `${repository}: `;
   const place = plainMarkdown(`${from}${path}${line === null ? "" : `, line ${line}`}`);
   // What wasn't found may be a name that isn't public.
-  if (!isFound) return `${about} source not found${isPublic ? "" : ` (${place})`}`;
+  if (!isFound) return `${about} source not found${isPublic || path === "" ? "" : ` (${place})`}`;
   return `${about} source found: ${url === null ? place : `[${place}](${url})`}`;
 }

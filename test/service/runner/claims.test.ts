@@ -104,8 +104,20 @@ describe("the sources that an agent names", () => {
   it("may be written by nobody's rules, in any number: what can't be read is left out", async () => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
     const good = claim({ line: "three" });
-    const odd = [null, 7, "text", [], {}, { ...good, page: 1 }, { ...good, source: null }, [[good]]];
+    const odd = [null, 7, "text", [], {}, { ...good, page: 1 }, [[good]]];
     expect(await checked(world, [...odd, good, ...odd])).toHaveLength(1);
+  });
+
+  it("count as not found where a statement has none, or one that can't be read", async () => {
+    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
+    world.codeHost.rules.privateRepositories.add("acme/docs");
+    const good = claim({});
+    const { source: _, ...without } = good;
+    const long = claim({ path: "x".repeat(2000) });
+    const found = await checked(world, [without, { ...good, source: null }, long, good]);
+    expect(found.map(({ isFound }) => isFound)).toEqual([false, false, false, true]);
+    expect(world.pulls()[0]?.body).toContain("4 statements, 1 with a source.");
+    expect(world.pulls()[0]?.body).toContain("- `docs/new.md`: The CLI has options. – source not found\n");
   });
 
   it("show no secret, and nothing that is a link or a mention", async () => {
