@@ -7,7 +7,13 @@ import type {
 import { cut } from "../../src/core/text/text.ts";
 import type { KeptAttachment } from "../jobs/attachment-files.ts";
 import { terminalText } from "../runner/printable-text.ts";
-import { toTimestamp, type StoredJob, type StoredQuestion, type StoredTurn } from "../jobs/job.ts";
+import {
+  isAnswered,
+  toTimestamp,
+  type StoredJob,
+  type StoredQuestion,
+  type StoredTurn,
+} from "../jobs/job.ts";
 import type { AdminKey } from "../jobs/keys.ts";
 
 const MAX_SHOWN_CHARS = 4_000;
@@ -84,10 +90,7 @@ function turnLines(turn: ShownTurn): string[] {
     ...(turn.usage === null ? [] : block("used", usageText(turn.usage))),
     ...(turn.pullRequest === null ? [] : block("pull request", pullRequestText(turn.pullRequest))),
     ...(turn.branch === null ? [] : block("branch", turn.branch)),
-    ...(turn.summary === null
-      ? []
-      : block(turn.answer === turn.summary ? "answer" : "summary", turn.summary)),
-    ...(turn.answer === null || turn.answer === turn.summary ? [] : block("answer", turn.answer)),
+    ...(turn.summary === null ? [] : block(isAnswered(turn) ? "answer" : "summary", turn.summary)),
     ...qualityLines(turn.quality),
     ...(turn.reason === null ? [] : block(turn.state === "ended" ? "reason" : "last attempt", turn.reason)),
     ...(turn.leftOut.length === 0 ? [] : block("left out", turn.leftOut.join("\n"))),

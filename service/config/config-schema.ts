@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { MAX_CHECKS } from "../../src/job-client/report-schema.ts";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { CHECK_PRESET_NAMES, CHECK_PRESETS, isCheckPreset } from "./check-presets.ts";
 import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
@@ -290,7 +291,7 @@ const Project = z.strictObject({
   portableNames: z.boolean("true or false").default(true),
   agent: Agent,
   context: list(Context, "a list of repositories, each with name and repository", 10).default([]),
-  verify: list(Check, WANT_CHECK, 20).default([]),
+  verify: list(Check, WANT_CHECK, MAX_CHECKS).default([]),
   codeHost: CodeHost,
   pullRequests: section(PullRequests),
   gitCredentialsEnv: EnvName.optional(),

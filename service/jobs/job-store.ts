@@ -7,17 +7,10 @@ import {
   type ReportedUsage,
 } from "../../src/core/ports/job-service.ts";
 import { cut } from "../../src/core/text/text.ts";
-import {
-  MAX_CHECKS,
-  MAX_CONTEXT,
-  MAX_FINDINGS,
-  MAX_NOTES,
-  MAX_SHOWN_TURNS,
-  SHOWN_CHARS,
-} from "../../src/job-client/report-schema.ts";
+import { MAX_SHOWN_TURNS } from "../../src/job-client/report-schema.ts";
 import { transaction } from "../../src/store/sqlite/sqlite-database.ts";
 import type { KeptAttachment } from "./attachment-files.ts";
-import type { EarlierTurn, RunTurnResult } from "../runner/turn-runner.ts";
+import { type EarlierTurn, type RunTurnResult, TurnQuality } from "../runner/turn-runner.ts";
 import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptance.ts";
 import {
   JobRow,
@@ -225,11 +218,11 @@ export class JobStore {
    */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
     return this.#atOnce(() => {
-      const { kind, summary, reason, cause, leftOut, quality, answer } = storable(result);
+      const { kind, summary, reason, cause, leftOut, quality } = storable(result);
       const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason =
-        ?, cause = ?, left_out = ?, quality = ?, answer = ?
+        ?, cause = ?, left_out = ?, quality = ?
         WHERE job_id = ? AND number = ? AND state <> 'ended'`;
-      const said = [summary, reason, cause, JSON.stringify(leftOut), JSON.stringify(quality), answer];
+      const said = [summary, reason, cause, JSON.stringify(leftOut), JSON.stringify(quality)];
       const changed = this.#tables.run(sql, nowMs, kind, ...said, jobId, number);
       // Also of one that was ended meanwhile: the pull request is there, and so is the branch.
       if (result.kind === "branch" || result.kind === "pull-request") {
@@ -367,20 +360,8 @@ function storable(result: RunTurnResult) {
   const summary = kind === "failed" ? null : result.summary;
   const reason = kind === "failed" || kind === "no-changes" ? (result.reason ?? null) : null;
   const leftOut = kind === "failed" ? [] : (result.leftOut ?? []);
-  const { checks = [], claims = null, context = [], notes = [] } = kind === "failed" ? {} : result;
-  const answer = kind === "no-changes" ? (result.answer ?? null) : null;
   return {
-    quality: {
-      checks: checks.slice(0, MAX_CHECKS).map(({ name, result: came, findings }) => ({
-        name: cut(name, SHOWN_CHARS.line),
-        result: came,
-        findings: findings.slice(0, MAX_FINDINGS).map((line) => cut(line, SHOWN_CHARS.line)),
-      })),
-      claims,
-      context: context.slice(0, MAX_CONTEXT),
-      notes: notes.slice(0, MAX_NOTES).map((note) => cut(note, SHOWN_CHARS.line)),
-    },
-    answer: answer === null ? null : cut(answer, MAX_SUMMARY_CHARS),
+    quality: TurnQuality.parse(kind === "failed" ? {} : result),
     kind,
     summary: summary === null ? null : cut(summary, MAX_SUMMARY_CHARS),
     reason: reason === null ? null : cut(reason, MAX_REASON_CHARS),

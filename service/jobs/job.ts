@@ -1,15 +1,8 @@
 import { z } from "zod";
 import { FailureCause, JobStatus, ReportedOutcome, Requester } from "../../src/core/ports/job-service.ts";
-import {
-  WireCheck,
-  WireClaims,
-  WireContext,
-  WirePullRequest,
-  WireQuestion,
-  WireTurn,
-  WireUsage,
-} from "../../src/job-client/report-schema.ts";
+import { WirePullRequest, WireQuestion, WireTurn, WireUsage } from "../../src/job-client/report-schema.ts";
 import type { WireJobRecord } from "../../src/job-client/schema.ts";
+import { TurnQuality } from "../runner/turn-runner.ts";
 
 /** A column with JSON in it. */
 export function json<T>(schema: z.ZodType<T>) {
@@ -27,14 +20,6 @@ export function json<T>(schema: z.ZodType<T>) {
 }
 
 const Flag = z.int().transform((value) => value === 1);
-
-/** What is told of a turn that did not fail, besides what came of it. */
-const Quality = z.object({
-  checks: z.array(WireCheck).default([]),
-  claims: WireClaims.nullable().default(null),
-  context: z.array(WireContext).default([]),
-  notes: z.array(z.string()).default([]),
-});
 
 /** A job as it is stored. Times are epoch milliseconds. */
 export const JobRow = z.object({
@@ -73,8 +58,7 @@ export const TurnRow = z.object({
   reason: z.string().nullable(),
   cause: FailureCause.nullable(),
   leftOut: json(z.array(z.string())),
-  quality: json(Quality),
-  answer: z.string().nullable(),
+  quality: json(TurnQuality),
   progress: json(z.array(z.string())),
   step: z.string().nullable(),
   plan: json(WireTurn.shape.plan),
@@ -90,6 +74,11 @@ export const TurnRow = z.object({
   deaths: z.int(),
 });
 export type StoredTurn = z.infer<typeof TurnRow>;
+
+/** Whether the turn changed nothing, and meant to: its summary is what it answers. */
+export function isAnswered({ outcome, reason }: StoredTurn): boolean {
+  return outcome === "no-changes" && reason === null;
+}
 
 /** A question as it is stored, while its turn runs. Times are epoch milliseconds. */
 export const QuestionRow = z.object({
@@ -123,7 +112,7 @@ export const SELECT_JOB = `SELECT id, project_id AS projectId, repository, ref, 
 /** Selects {@link TurnRow}s. */
 export const SELECT_TURN = `SELECT job_id AS jobId, number, prompt, words, requester,
   accepted_at AS acceptedAt, state, attempts, due_at AS dueAt, started_at AS startedAt, ended_at AS
-  endedAt, outcome, summary, reason, cause, left_out AS leftOut, quality, answer, progress, step,
+  endedAt, outcome, summary, reason, cause, left_out AS leftOut, quality, progress, step,
   plan, usage, pull_request AS pullRequest, branch, agent_runs AS agentRuns, deaths FROM turns`;
 /** Selects {@link QuestionRow}s. */
 export const SELECT_QUESTION = `SELECT id, job_id AS jobId, turn, text, choices, allows_text AS

@@ -1,22 +1,15 @@
-import { countFindings } from "../../src/core/job/reported-quality.ts";
 import { cut } from "../../src/core/text/text.ts";
 import {
-  MAX_FINDINGS,
   MAX_LEFT_OUT,
+  MAX_NOTES,
   MAX_PLAN_STEPS,
   SHOWN_CHARS,
-  type WireCheck,
   type WireQuestion,
   type WireTurn,
 } from "../../src/job-client/report-schema.ts";
 import type { WireJob } from "../../src/job-client/schema.ts";
 import { isJobId } from "../config/branch.ts";
-import { type StoredQuestion, type StoredTurn, toTimestamp } from "./job.ts";
-
-/** All checks of a turn together. */
-const MAX_SHOWN_FINDINGS = 30;
-const MAX_FINDING_CHARS = 150;
-const MAX_SHOWN_NOTES = 10;
+import { isAnswered, type StoredQuestion, type StoredTurn, toTimestamp } from "./job.ts";
 
 /** What is told of a job beyond the contract: the parts that are given. */
 export function toWireReport({
@@ -52,22 +45,14 @@ function toWireTurn(turn: StoredTurn): WireTurn {
     startedAt: timestampOrNull(turn.startedAt),
     endedAt: timestampOrNull(turn.endedAt),
     leftOut: shownPaths(turn.leftOut),
-    answer: cutOrNull(turn.answer, SHOWN_CHARS.summary),
+    answer: isAnswered(turn) ? cutOrNull(turn.summary, SHOWN_CHARS.summary) : null,
     ...turn.quality,
-    checks: shownChecks(turn.quality.checks),
-    notes: turn.quality.notes.slice(0, MAX_SHOWN_NOTES).map((note) => cut(note, SHOWN_CHARS.path)),
+    checks: turn.quality.checks.map(({ findings, ...check }) => ({
+      ...check,
+      findings: findings.map((line) => cut(line, SHOWN_CHARS.finding)),
+    })),
+    notes: turn.quality.notes.slice(0, MAX_NOTES).map((note) => cut(note, SHOWN_CHARS.path)),
   };
-}
-
-/** The findings of all checks together are bounded: a client doesn't read a larger record. */
-function shownChecks(checks: readonly WireCheck[]): WireCheck[] {
-  const max = Math.max(2, Math.min(MAX_FINDINGS, Math.floor(MAX_SHOWN_FINDINGS / checks.length)));
-  return checks.map(({ findings, ...check }) => {
-    const lines = findings.map((line) => cut(line, MAX_FINDING_CHARS));
-    if (lines.length <= max) return { ...check, findings: lines };
-    const more = `… and ${countFindings(findings) - max + 1} more`;
-    return { ...check, findings: [...lines.slice(0, max - 1), more] };
-  });
 }
 
 function toWireQuestion(question: StoredQuestion): WireQuestion {

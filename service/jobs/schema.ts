@@ -107,7 +107,6 @@ export const serviceSchema: readonly string[] = [
   `
   -- JSON: what is told of a turn beyond what came of it (checks, claims, context, notes).
   ALTER TABLE turns ADD COLUMN quality TEXT NOT NULL DEFAULT '{}';
-  ALTER TABLE turns ADD COLUMN answer TEXT; -- What the agent said where it changed nothing.
   ALTER TABLE turns ADD COLUMN brief TEXT; -- What the agent was told, for an operator to read.
   `,
 ];

@@ -149,9 +149,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
           },
         },
       );
-      const summary = result.summary === null ? null : redact(result.summary);
-      const answer = result.kind === "no-changes" && result.answer ? { answer: redact(result.answer) } : {};
-      return { ...result, summary, ...answer };
+      return { ...result, summary: result.summary === null ? null : redact(result.summary) };
     } catch (error) {
       return failed(error, input, redact, logger);
     } finally {

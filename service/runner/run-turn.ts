@@ -27,7 +27,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   if (commit === null) return { ...reportNothing(ran, work.leftOut), ...read };
 
   await allowPublishing(turn, context, { from: tree.commit, commit, contexts });
-  const pushed = await publishWork(turn, context, start, { ...work, commit, summary: ran.summary, read });
+  const pushed = await publishWork(turn, context, start, { ...work, ...read, commit, summary: ran.summary });
   // Only what the next turn finds done is for its agent to remember.
   await ran.keepSession();
   return await reportWork(turn, context, pushed);

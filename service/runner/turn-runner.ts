@@ -89,22 +89,22 @@ export type RunTurnInput = {
 };
 
 /** What is told of a turn that did not fail, besides what came of it. */
-const Quality = {
-  checks: z.array(WireCheck).optional(),
-  claims: WireClaims.nullish(),
-  context: z.array(WireContext).optional(),
+export const TurnQuality = z.object({
+  checks: z.array(WireCheck).default([]),
+  claims: WireClaims.nullable().default(null),
+  context: z.array(WireContext).default([]),
   /** What else people should know, a sentence each. */
-  notes: z.array(z.string()).optional(),
-};
+  notes: z.array(z.string()).default([]),
+});
+const Quality = TurnQuality.partial().shape;
 
 /** How a turn ended. `leftOut`: what the agent changed and isn't committed. */
 export const RunTurnResult = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("no-changes"),
     summary: z.string().nullable(),
+    /** Why nothing came of what the agent did, or wanted to do; null: what it says is an answer. */
     reason: z.string().nullish(),
-    /** What the agent says to a question; null: it left things to change, or said nothing. */
-    answer: z.string().nullish(),
     leftOut: z.array(z.string()).optional(),
     ...Quality,
   }),

@@ -14,13 +14,14 @@ const Count = z.int().min(0);
 /** The most turns that a record shows. The newest stay. */
 export const MAX_SHOWN_TURNS = 20;
 /** The most UTF-16 units that a record shows of each text. A client reads no more. */
-export const SHOWN_CHARS = { reason: 1000, summary: 4000, line: 300, path: 200 } as const;
+export const SHOWN_CHARS = { reason: 1000, summary: 4000, line: 300, path: 200, finding: 150 } as const;
 export const MAX_PLAN_STEPS = 20;
 export const MAX_LEFT_OUT = 20;
-export const MAX_CHECKS = 20;
-export const MAX_FINDINGS = 20;
+/** A record is bounded: what a turn may have of these is little. */
+export const MAX_CHECKS = 10;
+export const MAX_FINDINGS = 5;
 export const MAX_CONTEXT = 10;
-export const MAX_NOTES = 20;
+export const MAX_NOTES = 10;
 export const MAX_QUESTIONS = 20;
 /** The most UTF-16 units of an answer in words. */
 export const MAX_ANSWER_CHARS = 4000;

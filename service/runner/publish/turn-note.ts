@@ -4,31 +4,29 @@ import { z } from "zod";
 import { WireCheck, WireContext } from "../../../src/job-client/report-schema.ts";
 import { CheckedClaim } from "./sources-text.ts";
 
-/**
- * The commits of the context repositories that the agent could read, and a sentence about each that
- * it couldn't.
- */
-const ContextRead = z.object({
-  context: z.array(WireContext).optional(),
-  notes: z.array(z.string()).optional(),
+/** What a turn came to, before its pull request: bounded, redacted. */
+export const TurnWork = z.object({
+  commit: z.string(),
+  summary: z.string().nullable().default(null),
+  leftOut: z.array(z.string()).default([]),
+  /** Null: the agent named no sources. */
+  claims: z.array(CheckedClaim).nullable().default(null),
+  checks: z.array(WireCheck).default([]),
+  /** True if a check that blocks has new findings. */
+  hasBlockingFindings: z.boolean().default(false),
+  /** The context repositories that the agent could read. */
+  context: z.array(WireContext).default([]),
+  /** What else people should know, a sentence each. */
+  notes: z.array(z.string()).default([]),
 });
-export type ContextRead = z.infer<typeof ContextRead>;
+export type TurnWork = z.infer<typeof TurnWork>;
 
 /**
  * What a job's last commit does not tell of itself. Kept after the turn's end: the service may die
  * before it has noted that.
  */
-const TurnNote = z.object({
+const TurnNote = TurnWork.extend({
   version: z.literal(1),
-  commit: z.string(),
-  summary: z.string().nullable(),
-  leftOut: z.array(z.string()),
-  /** Null or absent: the agent named no sources, or an older version wrote this. */
-  claims: z.array(CheckedClaim).nullish(),
-  /** Absent: an older version wrote this. */
-  checks: z.array(WireCheck).optional(),
-  hasBlockingFindings: z.boolean().optional(),
-  read: ContextRead.optional(),
   /** Which turn it is. */
   turnKey: z.string(),
   /** True if the commit has certainly reached the remote. */

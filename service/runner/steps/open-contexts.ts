@@ -1,12 +1,16 @@
 import type { GitRunner } from "../git/git.ts";
 import { readSnapshot } from "../git/objects.ts";
 import { operatorText, TurnFailedError } from "../run-error.ts";
-import type { ContextRead } from "../publish/turn-note.ts";
+import type { TurnWork } from "../publish/turn-note.ts";
 import { createIsDoc } from "../tree/select-changes.ts";
 import type { ContextRepository, OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { openTree, type TurnTree } from "./open-tree.ts";
 
-export type OpenContexts = Disposable & { contexts: OpenContext[]; read: ContextRead };
+/** `read`: what the turn's result says of them. */
+export type OpenContexts = Disposable & {
+  contexts: OpenContext[];
+  read: Pick<TurnWork, "context" | "notes">;
+};
 
 const MAX_BYTES = 1024 ** 3;
 
@@ -40,10 +44,7 @@ export async function openContexts({ jobId }: RunnerTurn, context: RunContext): 
   const held = trees.move();
   return {
     contexts,
-    read: {
-      ...(contexts.length > 0 && { context: contexts.map(({ name, commit }) => ({ name, commit })) }),
-      ...(notes.length > 0 && { notes }),
-    },
+    read: { context: contexts.map(({ name, commit }) => ({ name, commit })), notes },
     [Symbol.dispose]: () => held.dispose(),
   };
 }

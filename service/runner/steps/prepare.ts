@@ -1,7 +1,7 @@
 import { jobBranch } from "../../config/branch.ts";
 import type { HostedPullRequest } from "../publish/code-host.ts";
 import { findEarlierPush, turnKeyOf } from "../earlier-push.ts";
-import { readTurnNote } from "../publish/turn-note.ts";
+import { readTurnNote, TurnWork } from "../publish/turn-note.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import type { TurnStart } from "./report.ts";
 
@@ -25,18 +25,9 @@ export async function prepareTurn(turn: RunnerTurn, context: RunContext): Promis
     const start = { commit: job ?? base, base: mergeBase || base, job, pulls, pushed: null };
     if (earlier !== null) {
       logger.info({}, "turn was pushed before, only the pull request is left");
-      const {
-        summary = null,
-        leftOut = [],
-        claims = null,
-        openPull: openBefore = null,
-        read = {},
-      } = earlier.note ?? {};
-      const { checks = [], hasBlockingFindings = false } = earlier.note ?? {};
-      const verified = { checks, hasBlockingFindings };
-      const commit = job ?? earlier.commit;
-      const pushed = { commit, summary, leftOut, claims, ...verified, read, openBefore, earlier };
-      return { ...start, pushed };
+      const work = earlier.note ?? TurnWork.parse({ commit: earlier.commit });
+      const openBefore = earlier.note?.openPull ?? null;
+      return { ...start, pushed: { ...work, commit: job ?? earlier.commit, openBefore, earlier } };
     }
     // What was merged is in the base, perhaps as another commit: a new pull request starts from
     // there.

@@ -1,32 +1,17 @@
-import type { ReportedCheck } from "../../../src/core/ports/job-service.ts";
 import { jobBranch } from "../../config/branch.ts";
 import { refusedText } from "../agents/acp-permissions.ts";
 import type { HostedPullRequest } from "../publish/code-host.ts";
 import { type EarlierPush, holdsPush, turnKeyOf } from "../earlier-push.ts";
 import { publish } from "../publish/publish.ts";
-import { type CheckedClaim, countClaims } from "../publish/sources-text.ts";
-import { type ContextRead, writeTurnNote } from "../publish/turn-note.ts";
+import { countClaims } from "../publish/sources-text.ts";
+import { type TurnWork, writeTurnNote } from "../publish/turn-note.ts";
 import type { AgentRunResult } from "../run-agent.ts";
 import { TurnFailedError } from "../run-error.ts";
 import type { RunContext, RunnerTurn, Success } from "../turn.ts";
-import type { CheckedWork } from "./check.ts";
 import { describe } from "./describe.ts";
 
-/** How the project's checks of a commit went. */
-export type VerifiedWork = {
-  checks: ReportedCheck[];
-  /** True if a check that blocks has new findings. */
-  hasBlockingFindings: boolean;
-};
-
-/** What a turn came to, before its pull request. */
-export type PushedWork = VerifiedWork & {
-  read: ContextRead;
-  commit: string;
-  summary: string | null;
-  leftOut: string[];
-  /** Null: the agent named no sources. */
-  claims: CheckedClaim[] | null;
+/** What a turn has pushed, and what its pull request is found by. */
+export type PushedWork = TurnWork & {
   /** The branch's open pull request before the push; null: there was none, or nobody knows. */
   openBefore: number | null;
   /** Null: this attempt pushed it. */
@@ -54,37 +39,22 @@ export async function publishWork(
   turn: RunnerTurn,
   { mirror, redact, folders, onProgress }: RunContext,
   { job, pulls }: TurnStart,
-  {
-    commit,
-    files,
-    leftOut,
-    summary,
-    claims,
-    checks,
-    hasBlockingFindings,
-    read,
-  }: CheckedWork & VerifiedWork & Pick<PushedWork, "commit" | "summary" | "claims" | "read">,
+  { files, ...work }: TurnWork & { files: number },
 ): Promise<PushedWork> {
   const { jobId } = turn;
   const note = {
     version: 1 as const,
-    commit,
-    summary: summary === null ? null : redact(summary),
-    leftOut,
-    claims,
-    checks,
-    hasBlockingFindings,
-    read,
+    ...work,
+    summary: work.summary === null ? null : redact(work.summary),
     turnKey: turnKeyOf(turn),
     openPull: pulls.find(({ state }) => state === "open")?.number ?? null,
     newestPull: pulls.length === 0 ? null : Math.max(...pulls.map(({ number }) => number)),
   };
   await writeTurnNote(folders.notes, jobId, { ...note, isPushed: false });
   onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
-  await mirror.use(() => mirror.push(jobId, commit, job));
+  await mirror.use(() => mirror.push(jobId, work.commit, job));
   await writeTurnNote(folders.notes, jobId, { ...note, isPushed: true });
-  const verified = { checks, hasBlockingFindings };
-  return { commit, summary, leftOut, claims, ...verified, read, openBefore: note.openPull, earlier: null };
+  return { ...work, openBefore: note.openPull, earlier: null };
 }
 
 /**
@@ -97,22 +67,27 @@ export async function reportWork(
   pushed: PushedWork,
 ): Promise<Success> {
   const { codeHost, redact, signal } = context;
-  const { commit, summary, leftOut, checks, earlier, read } = pushed;
+  const { commit, summary, leftOut, checks, notes, earlier } = pushed;
   const { project, jobId } = turn;
-  const claims = countClaims(pushed.claims);
-  const quality = { ...read, claims, ...(checks.length > 0 && { checks }) };
+  const told = {
+    summary,
+    leftOut,
+    checks,
+    claims: countClaims(pushed.claims),
+    context: pushed.context,
+    notes,
+  };
   const branch = jobBranch(jobId);
   if (earlier?.isInBase !== true) context.onPushed(branch);
-  if (codeHost === null) return { kind: "branch", branch, summary, leftOut, ...quality };
+  if (codeHost === null) return { kind: "branch", branch, ...told };
   const { baseBranch } = project;
   const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
   if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {
-    const said = `The changes are in ${baseBranch} already.`;
-    return { kind: "no-changes", summary, reason: said, leftOut, ...read };
+    return { kind: "no-changes", reason: `The changes are in ${baseBranch} already.`, ...told };
   }
   context.onProgress("opening the pull request");
   const { template, ...described } = await describe(turn, context, pushed);
-  const { pullRequest, notes } = await publish({
+  const published = await publish({
     codeHost,
     branch,
     baseBranch,
@@ -126,13 +101,13 @@ export async function reportWork(
     redact,
     signal,
   });
-  const told = { ...quality, notes: [...(read.notes ?? []), ...notes.map((note) => redact(note))] };
-  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut, ...told };
+  const { pullRequest } = published;
+  const all = [...notes, ...published.notes.map((note) => redact(note))];
+  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, ...told, notes: all };
 }
 
 /**
- * The result of a run that left nothing to commit: what its agent says is the answer, unless it
- * wanted to change something. Throws where the model's trouble may be the
+ * The result of a run that left nothing to commit. Throws where the model's trouble may be the
  * reason: not every agent that stops because of it says that it failed.
  */
 export function reportNothing(
@@ -143,9 +118,7 @@ export function reportNothing(
     const said = summary === null ? "" : `The agent said: ${summary}`;
     throw new TurnFailedError(modelTrouble.reason, { details: [modelTrouble.advice, said] });
   }
-  const reason = reasonOf(refused, leftOut);
-  const nothing = { kind: "no-changes" as const, summary, reason, leftOut };
-  return reason === null && summary?.trim() ? { ...nothing, answer: summary } : nothing;
+  return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
 }
 
 /**

@@ -1,8 +1,7 @@
-import { cut } from "../../../src/core/text/text.ts";
 import { MAX_FINDINGS, SHOWN_CHARS } from "../../../src/job-client/report-schema.ts";
 import type { ReportedCheck } from "../../../src/core/ports/job-service.ts";
 import { oneLine, sentenceCase } from "../printable-text.ts";
-import type { VerifiedWork } from "./report.ts";
+import type { TurnWork } from "../publish/turn-note.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import { newFindings, type ToolOutput } from "../verify/findings.ts";
 import { outputKey } from "../verify/kept-outputs.ts";
@@ -13,7 +12,7 @@ import { runCheck } from "./run-check.ts";
 const MAX_BLOCKING_BYTES = 4096;
 
 /** `blocking`: the new findings of checks that block, for the agent: bounded, redacted. */
-export type Verified = VerifiedWork & { blocking: string };
+export type Verified = Pick<TurnWork, "checks" | "hasBlockingFindings"> & { blocking: string };
 
 /** The commit that would be pushed, and the one that it is compared with. */
 export type Compared = { base: string; commit: string };
@@ -90,11 +89,6 @@ function compared(
 function startOfBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;
-  return cut(
-    bytes
-      .subarray(0, maxBytes - 3)
-      .toString()
-      .replace(/\ufffd$/, ""),
-    maxBytes,
-  );
+  // Without the character that the cut goes through.
+  return `${new TextDecoder().decode(bytes.subarray(0, maxBytes - 3), { stream: true })}…`;
 }

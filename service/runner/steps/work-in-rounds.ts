@@ -10,13 +10,13 @@ import { type Verified, verifyWork } from "./verify-work.ts";
 import { checkClaims } from "./check-claims.ts";
 import { type CheckedWork, checkWork } from "./check.ts";
 import type { TurnTree } from "./open-tree.ts";
-import type { TurnStart, VerifiedWork } from "./report.ts";
+import type { TurnStart } from "./report.ts";
 
 /** What one run of the agent came to. */
 type Round = CheckedWork & { ran: AgentRunResult; claims: CheckedClaim[] | null };
 
 /** What the agent of a turn came to, in one round or two. */
-export type Worked = Round & VerifiedWork;
+export type Worked = Round & Omit<Verified, "blocking">;
 
 /**
  * Runs the turn's agent, and the project's checks on what it did. What blocks goes back to the

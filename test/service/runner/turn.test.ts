@@ -29,10 +29,12 @@ it("turns a change into one commit and one pull request with the right files", a
       headSha: expect.stringMatching(/^[0-9a-f]{40}$/) as string,
       isDraft: false,
     },
-    notes: [],
     summary: "Fix a typo in the readme",
     leftOut: ["src/index.js"],
+    checks: [],
     claims: { total: 0, verified: 0 },
+    context: [],
+    notes: [],
   });
   expect(await world.changed()).toEqual(["README.md"]);
   expect(await world.show("README.md")).toContain("The product");
@@ -54,8 +56,9 @@ it("ends with no changes, and no branch, when the agent changes nothing", async 
     kind: "no-changes",
     summary: "All is well",
     reason: null,
-    answer: "All is well",
     leftOut: [],
+    context: [],
+    notes: [],
   });
   expect(await world.branches()).toEqual(["main"]);
   expect(world.pulls()).toEqual([]);
@@ -216,7 +219,10 @@ it("ends with the branch when there is no code host, also when it runs again", a
     branch: "docs-agent/job1",
     summary: "Fix a typo in the readme",
     leftOut: ["src/index.js"],
+    checks: [],
     claims: { total: 0, verified: 0 },
+    context: [],
+    notes: [],
   });
   expect(await world.changed()).toEqual(["README.md"]);
   const commit = await world.inBare("rev-parse", "docs-agent/job1");

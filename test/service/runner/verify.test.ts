@@ -149,8 +149,8 @@ it("redacts what a tool says, and bounds it", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const script = `grep -q Install docs/quickstart.md && { echo "key ${world.modelKey} ${"x".repeat(2000)}"; seq -f 'line-%.0f' 100; exit 1; }; exit 0`;
   const checks = await checksOf(world, SOME_CHANGE, check(script));
-  expect(checks?.[0]?.findings).toHaveLength(20);
-  expect(checks?.[0]?.findings.at(-1)).toBe("… and 82 more");
+  expect(checks?.[0]?.findings).toHaveLength(5);
+  expect(checks?.[0]?.findings.at(-1)).toBe("… and 97 more");
   expect(JSON.stringify(checks)).not.toContain(world.modelKey);
   expect(checks?.[0]?.findings[0]?.length).toBeLessThanOrEqual(300);
 });

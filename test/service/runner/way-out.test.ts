@@ -266,9 +266,10 @@ it.each([
       : {
           kind: "no-changes",
           summary: "Nothing to do.",
-          answer: "Nothing to do.",
           reason: null,
           leftOut: [],
+          context: [],
+          notes: [],
         },
   );
 });
