@@ -17,6 +17,7 @@ const HELD = [
   "deploy",
   "docs",
   "emulators",
+  "eval",
   "gallery",
   "service",
   "service.example.yml",
@@ -25,7 +26,7 @@ const HELD = [
 ];
 const READ = /\.(?:[cm]?[jt]s|css|html|md|sh|ya?ml)$/;
 /** Other people's files, and pages that stand for somebody's docs. */
-const NOT_OURS = /^(?:test\/fixtures|playground\/sample-docs)\//;
+const NOT_OURS = /^(?:test\/fixtures|playground\/sample-docs|eval\/tasks)\//;
 const COMMENT = /^\s*(?:\/\/|\/?\*)/;
 const COMMENT_OF_YAML = /^\s*#/;
 

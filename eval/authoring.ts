@@ -1,0 +1,74 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { changedPaths, patchOf, readFiles } from "./files.ts";
+import { judge, type Verdict } from "./judge.ts";
+import { readTask, referenceOf, type Task, taskNames, wrongOnesOf } from "./task.ts";
+
+/** Fewer wrong solutions say little about a task's checks. */
+const MIN_WRONG = 4;
+
+/**
+ * Judges the tasks themselves: each reference has to pass every check, and each wrong solution has
+ * to fail the checks that are meant for it. Rejects with a `TaskError`.
+ */
+export async function checkTasks(
+  tasks: string,
+  names: readonly string[],
+  isVerbose: boolean,
+): Promise<{ lines: string[]; isGood: boolean }> {
+  const lines: string[] = [];
+  let isGood = true;
+  for (const name of names.length > 0 ? names : await taskNames(tasks)) {
+    const { faults, details } = await checkTask(await readTask(tasks, name));
+    if (faults.length > 0) isGood = false;
+    lines.push(`${faults.length === 0 ? "ok   " : "FAULT"}  ${name}`, ...faults.map((fault) => `  ${fault}`));
+    if (isVerbose) lines.push(...details.map((detail) => `  ${detail}`));
+  }
+  return { lines, isGood };
+}
+
+/** `faults`: what is wrong with a task, in a line each. `details`: what its checks said. */
+export async function checkTask(task: Task): Promise<{ faults: string[]; details: string[] }> {
+  const faults: string[] = [];
+  const details: string[] = [];
+  const noted = (solution: string, verdicts: readonly Verdict[]) => {
+    const failed = verdicts.flatMap(({ check, problem }) => (problem === null ? [] : [{ check, problem }]));
+    details.push(`${solution}: ${failed.length === 0 ? "passes" : ""}`.trim());
+    details.push(...failed.map(({ check, problem }) => `  ${check}: ${problem}`));
+    return failed;
+  };
+  const all = task.checks.map(({ name }) => name);
+  const doubled = all.filter((name, index) => all.indexOf(name) !== index);
+  faults.push(...doubled.map((name) => `Two checks are called ${name}.`));
+  for (const { check, problem } of noted("reference", await judge(task, await referenceOf(task)))) {
+    faults.push(`The reference fails ${check}: ${problem}`);
+  }
+  const noticing = new Set<string>();
+  for (const wrong of await wrongOnesOf(task)) {
+    const failed = new Set(noted(wrong.name, await judge(task, wrong)).map(({ check }) => check));
+    for (const check of wrong.fails) {
+      noticing.add(check);
+      if (!failed.has(check)) faults.push(`${wrong.name} isn't noticed by ${check}.`);
+    }
+    const isIdle = changedPaths(task.base, wrong.result).length === 0 && wrong.words === "";
+    if (isIdle && wrong.name !== "does-nothing") faults.push(`${wrong.name} changes and says nothing.`);
+  }
+  if (task.wrong.length < MIN_WRONG) faults.push(`There are fewer than ${MIN_WRONG} wrong solutions.`);
+  const unused = all.filter((name) => !noticing.has(name));
+  faults.push(...unused.map((name) => `No wrong solution is meant for ${name}.`));
+  return { faults, details };
+}
+
+/** Resolves to the path of the patch that was written. Rejects with a `TaskError`. */
+export async function writePatch(
+  tasks: string,
+  name: string,
+  solution: string,
+  folder: string,
+): Promise<string> {
+  const task = await readTask(tasks, name);
+  const file = join(task.folder, solution === "reference" ? "reference.patch" : `wrong/${solution}.patch`);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, patchOf(task.base, await readFiles(folder)));
+  return file;
+}

@@ -1,0 +1,85 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { applyPatch, createTwoFilesPatch, FILE_HEADERS_ONLY, parsePatch } from "diff";
+
+/** The files of a repository, by their paths in it. */
+export type Files = ReadonlyMap<string, Buffer>;
+
+/** Reads a folder without what git keeps in it. A link is taken for its own text. */
+export async function readFiles(folder: string): Promise<Map<string, Buffer>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((path) => !path.startsWith(".git/"))
+    .toSorted();
+  return new Map(
+    await Promise.all(paths.map(async (path) => [path, await readFile(join(folder, path))] as const)),
+  );
+}
+
+export async function writeFiles(folder: string, files: Files): Promise<void> {
+  for (const [path, content] of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+/** A patch as `git diff --no-renames` writes it. Throws an `Error` that names a part that doesn't fit. */
+export function patched(files: Files, patch: string): Map<string, Buffer> {
+  const result = new Map(files);
+  for (const part of parsePatch(patch)) {
+    const from = pathIn(part.oldFileName);
+    const to = pathIn(part.newFileName);
+    const text = from === null ? "" : textOf(files.get(from));
+    if (text === null) throw new Error(`The patch changes ${from}, which isn't there.`);
+    const changed = applyPatch(text, part, { fuzzFactor: 0 });
+    if (changed === false) throw new Error(`The patch doesn't fit ${from ?? to}.`);
+    if (from !== null) result.delete(from);
+    if (to !== null) result.set(to, Buffer.from(changed));
+  }
+  return result;
+}
+
+/** A patch from one state of the files to another; what isn't text is only named. */
+export function patchOf(base: Files, result: Files): string {
+  return changedPaths(base, result)
+    .map((path) => {
+      const [before, after] = [base.get(path), result.get(path)];
+      if (isBinary(before) || isBinary(after)) return `Binary file ${path} differs\n`;
+      return createTwoFilesPatch(
+        before === undefined ? "/dev/null" : `a/${path}`,
+        after === undefined ? "/dev/null" : `b/${path}`,
+        before?.toString() ?? "",
+        after?.toString() ?? "",
+        undefined,
+        undefined,
+        { context: 3, headerOptions: FILE_HEADERS_ONLY },
+      );
+    })
+    .join("");
+}
+
+/** The paths of files that came, went or changed. */
+export function changedPaths(base: Files, result: Files): string[] {
+  const paths = new Set([...base.keys(), ...result.keys()]);
+  return [...paths]
+    .filter((path) => {
+      const [before, after] = [base.get(path), result.get(path)];
+      return before === undefined || after === undefined || !before.equals(after);
+    })
+    .toSorted();
+}
+
+/** Null: it isn't there, or it is no text. */
+export function textOf(content: Buffer | undefined): string | null {
+  return content === undefined || isBinary(content) ? null : content.toString("utf8");
+}
+
+function isBinary(content: Buffer | undefined): boolean {
+  return content?.includes(0) ?? false;
+}
+
+function pathIn(name: string | undefined): string | null {
+  return name === undefined || name === "/dev/null" ? null : name.replace(/^[ab]\//, "");
+}

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import markdownIt from "markdown-it";
+import { lint } from "markdownlint/promise";
+import relativeLinks from "markdownlint-rule-relative-links";
+import { type Files, writeFiles } from "./files.ts";
+
+const PAGES = /\.(?:md|mdx|markdown)$/;
+
+/**
+ * The links and anchors between these files that lead nowhere, in one line each without positions.
+ * What the preset `links` of the job service's checks runs, too.
+ */
+export async function brokenLinks(files: Files): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), "eval-links-"));
+  try {
+    await writeFiles(folder, files);
+    const results = await lint({
+      files: [...files.keys()].filter((path) => PAGES.test(path)).map((path) => join(folder, path)),
+      config: { default: false, "relative-links": true, "link-fragments": true },
+      customRules: [relativeLinks],
+      markdownItFactory: () => markdownIt({ html: true }),
+      noInlineConfig: true,
+    });
+    return Object.entries(results).flatMap(([file, problems]) =>
+      problems.map(({ ruleDescription, errorDetail, errorContext }) =>
+        `${relative(folder, file)}: ${errorDetail ?? ruleDescription} ${errorContext ?? ""}`
+          .replaceAll(folder, "")
+          .trim(),
+      ),
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,123 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { z } from "zod";
+import { DocsAgentError } from "../src/core/errors.ts";
+import { Check } from "./checks.ts";
+import { type Files, patched, readFiles } from "./files.ts";
+
+const Name = z.string().regex(/^[a-z\d][a-z\d-]*$/, "is made of a-z, 0-9 and hyphens");
+const Text = z.string().trim().min(1);
+
+/** The file `task.yml` of a task's folder. */
+const TaskFile = z.strictObject({
+  /** What the task tests, in one sentence. */
+  tests: Text,
+  /** Where its idea comes from. */
+  idea: Text,
+  /** The license of its material, which lies in `LICENSE` beside the tasks, or in the task's folder. */
+  license: Text,
+  /** What a person types in Slack. */
+  request: Text,
+  /** Messages that the request points at, as the shortcut and a mention in a thread bring them. */
+  quoted: z.array(z.strictObject({ from: Text, text: Text })).default([]),
+  /** Which files are kept, as in the settings of a project. */
+  docs: z.array(Text).min(1).optional(),
+  /** Folders of `context/` that the agent can read, by their names. */
+  context: z.array(Name).default([]),
+  /** Pages that are made by a pattern, because there are many: `{n}` counts from 1. */
+  pages: z.strictObject({ count: z.int().min(1).max(5000), path: Text, text: Text }).optional(),
+  /** Whether files should change at all. */
+  expects: z.enum(["change", "no-change"]),
+  checks: z.array(Check),
+  /** The agent's words with the reference solution; its change is `reference.patch`. */
+  reference: z.strictObject({ words: z.string().default("") }).default({ words: "" }),
+  /** Wrong solutions: the change is `wrong/<name>.patch`, and `fails` names checks that notice it. */
+  wrong: z.array(z.strictObject({ name: Name, words: z.string().default(""), fails: z.array(Name).min(1) })),
+});
+
+export type Task = z.infer<typeof TaskFile> & {
+  name: string;
+  folder: string;
+  /** The repository as the agent finds it. */
+  base: Files;
+  contexts: ReadonlyMap<string, Files>;
+};
+
+/** A task can't be used. The message names the task, the place, and what is wrong. */
+export class TaskError extends DocsAgentError {
+  readonly code = "task_unusable";
+}
+
+/** A change with the words that an agent would end with. */
+export type Solution = { name: string; words: string; result: Files };
+
+/** The names of the tasks in a folder, in order. */
+export async function taskNames(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, "task.yml")))
+    .map(({ name }) => name)
+    .toSorted();
+}
+
+/**
+ * Reads one task. `repository`: the files to work on, where the task brings none. Throws a
+ * {@link TaskError}.
+ */
+export async function readTask(tasks: string, name: string, repository: Files | null = null): Promise<Task> {
+  const folder = join(tasks, name);
+  const text = await readFile(join(folder, "task.yml"), "utf8");
+  const file = TaskFile.safeParse(yamlOf(text, name));
+  if (!file.success) throw new TaskError(`${name}/task.yml: ${z.prettifyError(file.error)}`);
+  const own = join(folder, "repository");
+  const base = existsSync(own) ? await readFiles(own) : new Map(repository);
+  const { pages } = file.data;
+  for (let n = 1; n <= (pages?.count ?? 0); n += 1) {
+    const numbered = (pattern = "") => pattern.replaceAll("{n}", String(n));
+    base.set(numbered(pages?.path), Buffer.from(numbered(pages?.text)));
+  }
+  if (base.size === 0) throw new TaskError(`${name}: There is no folder repository, and none was named.`);
+  const contexts = await Promise.all(
+    file.data.context.map(async (context) => {
+      const files = join(folder, "context", context);
+      if (!existsSync(files)) throw new TaskError(`${name}: There is no folder context/${context}.`);
+      return [context, await readFiles(files)] as const;
+    }),
+  );
+  return { ...file.data, name, folder, base, contexts: new Map(contexts) };
+}
+
+/** The solution that is right. */
+export function referenceOf(task: Task): Promise<Solution> {
+  return solutionOf(task, "reference", task.reference.words, join(task.folder, "reference.patch"));
+}
+
+/** The solutions that are wrong, each with the names of the checks that must notice it. */
+export function wrongOnesOf(task: Task): Promise<(Solution & { fails: readonly string[] })[]> {
+  return Promise.all(
+    task.wrong.map(async ({ name, words, fails }) => ({
+      ...(await solutionOf(task, name, words, join(task.folder, "wrong", `${name}.patch`))),
+      fails,
+    })),
+  );
+}
+
+/** Without a patch, nothing is changed. */
+async function solutionOf(task: Task, name: string, words: string, file: string): Promise<Solution> {
+  const patch = existsSync(file) ? await readFile(file, "utf8") : "";
+  try {
+    return { name, words, result: patched(task.base, patch) };
+  } catch (error) {
+    throw new TaskError(`${task.name}, ${name}: ${error instanceof Error ? error.message : "unreadable"}`);
+  }
+}
+
+function yamlOf(text: string, name: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new TaskError(`${name}/task.yml isn't YAML: ${error instanceof Error ? error.message : ""}`);
+  }
+}
