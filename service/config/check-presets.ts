@@ -58,7 +58,7 @@ const PRESETS = {
     command: [`${CHECKS_FOLDER}/mint/node_modules/.bin/mint`, "broken-links", "--check-anchors"],
     readable: [`${CHECKS_FOLDER}/mint`],
     brokenAt: [],
-    install: `run npm install --prefix ${CHECKS_FOLDER}/mint mint`,
+    install: `run npm install --prefix ${CHECKS_FOLDER}/mint mint@latest`,
   },
   vale: {
     ...TOOLS,

@@ -61,7 +61,8 @@ const Repository = text(WANT_REPOSITORY, 2000).refine(
 );
 
 const MAX_INSTRUCTIONS = 8000;
-const WANT_PAGES = "paths of files in the repository, for example docs/STYLE.md";
+const WANT_PAGE = "the path of a file in the repository, for example docs/STYLE.md";
+const WANT_PAGES = "a list of paths of files in the repository, for example [docs/STYLE.md]";
 /** A path inside of a repository, as git has it. */
 function repositoryPath(want: string) {
   return text(want, 300).refine(isInsideRepository, want);
@@ -71,10 +72,13 @@ function isInsideRepository(path: string): boolean {
   return !path.startsWith("/") && !path.split("/").some((part) => part === ".." || part === ".git");
 }
 
-const WANT_READABLE =
-  "absolute paths of files and folders that the agent may read, such as a program that lies outside /usr";
-const Readable = list(text(WANT_READABLE, 4000).refine(isAbsolute, WANT_READABLE), WANT_READABLE).default([]);
-const WANT_COMMAND = 'a list of texts, the program first, for example ["opencode", "acp"]';
+const WANT_READABLE = "the absolute path of a file or folder on this machine, for example /opt/vale";
+const Readable = list(
+  text(WANT_READABLE, 4000).refine(isAbsolute, WANT_READABLE),
+  "a list of absolute paths of files and folders on this machine, for example [/opt/vale]",
+).default([]);
+const wantCommand = (example: string) => `a list of texts, the program first, for example ${example}`;
+const WANT_COMMAND = wantCommand('["opencode", "acp"]');
 const AgentSettings = {
   command: list(text(WANT_COMMAND, 4000), WANT_COMMAND).min(1, WANT_COMMAND),
   timeLimitMinutes: whole("how long a turn may take, in minutes", 1, 24 * 60).default(30),
@@ -84,7 +88,7 @@ const AgentSettings = {
     `what the project's agent should know, at most ${MAX_INSTRUCTIONS} characters`,
     MAX_INSTRUCTIONS,
   ).optional(),
-  styleGuide: list(repositoryPath(WANT_PAGES), WANT_PAGES, 10).default([]),
+  styleGuide: list(repositoryPath(WANT_PAGE), WANT_PAGES, 10).default([]),
   limits: section(
     z.strictObject({
       memoryMegabytes: whole("how much memory the agent may use, in megabytes", 1024, 1_048_576).default(
@@ -170,7 +174,8 @@ const WANT_BRANCH =
   `the name of a branch that git takes, not ${JOB_BRANCH_PREFIX.slice(0, -1)} and none that begins ` +
   `with ${JOB_BRANCH_PREFIX}`;
 const WANT_ID = "1 to 64 letters, digits, '.', '_' or '-'";
-const WANT_GLOB = "globs inside the repository, for example docs/**";
+const WANT_GLOB = "a glob inside the repository, for example docs/**";
+const WANT_GLOBS = 'a list of globs inside the repository, for example ["docs/**"]';
 const Glob = text(WANT_GLOB, 300).refine(
   (glob) => !glob.startsWith("/") && !glob.split("/").includes("..") && !glob.startsWith("!"),
   WANT_GLOB,
@@ -222,17 +227,19 @@ const Context = z.strictObject({
   repository: Repository,
   // A branch or a tag.
   ref: text(WANT_BRANCH, 200).refine(isBaseBranch, WANT_BRANCH).default("main"),
-  paths: list(Glob, WANT_GLOB).default([]),
+  paths: list(Glob, WANT_GLOBS).default([]),
   gitCredentialsEnv: EnvName.optional(),
 });
 
 const WANT_CHECK = `one of ${CHECK_PRESET_NAMES.join(", ")}, or a section with name and command`;
+const WANT_CHECK_COMMAND = wantCommand('["node", "check.mjs"]');
 const WANT_CHECK_NAME = "1 to 40 letters, digits, spaces, '.', '_' or '-'";
+const WANT_MOUNT_FROM = "the absolute path of a folder on this machine";
 const WANT_MOUNT_AT = "a folder in the repository, for example website/node_modules";
 const CheckSection = z.strictObject(
   {
     name: text(WANT_CHECK_NAME, 40).regex(/^[A-Za-z0-9][\w .-]*$/, WANT_CHECK_NAME),
-    command: list(text(WANT_COMMAND, 4000), WANT_COMMAND).min(1, WANT_COMMAND),
+    command: list(text(WANT_CHECK_COMMAND, 4000), WANT_CHECK_COMMAND).min(1, WANT_CHECK_COMMAND),
     cwd: repositoryPath("a folder in the repository, for example website").default("."),
     env: z.record(z.string().regex(ENV_NAME), z.string().max(4000), "variables and their values").default({}),
     timeoutSeconds: whole("how long the check may take, in seconds", 1, 3600).default(300),
@@ -240,7 +247,7 @@ const CheckSection = z.strictObject(
     readable: Readable,
     mounts: list(
       z.strictObject({
-        from: text(WANT_READABLE, 4000).refine(isAbsolute, "an absolute path of a folder on this machine"),
+        from: text(WANT_MOUNT_FROM, 4000).refine(isAbsolute, WANT_MOUNT_FROM),
         at: repositoryPath(WANT_MOUNT_AT),
       }),
       "a list of folders, each with from and at",
@@ -257,19 +264,19 @@ const Check = z.preprocess((given) => {
 }, CheckSection);
 
 const WANT_TITLE = "a text with {title} in it, for example docs: {title}";
-const WANT_LOGINS = "a list of user names at the code host";
+const WANT_LOGIN = "a user name at the code host, without @";
 const Logins = list(
-  text(WANT_LOGINS, 100).regex(/^[A-Za-z0-9][\w.-]*$/, WANT_LOGINS),
-  WANT_LOGINS,
+  text(WANT_LOGIN, 100).regex(/^[A-Za-z0-9][\w.-]*$/, WANT_LOGIN),
+  "a list of user names at the code host",
   15,
 ).default([]);
-const WANT_REVIEWERS = "a list of user names at the code host, or teams as owner/team";
+const WANT_REVIEWER = "a user name at the code host, or a team as owner/team, without @";
 const PullRequests = z.strictObject({
   draft: z.boolean("true or false").default(false),
-  labels: list(text("a list of labels", 50), "a list of labels", 20).default([]),
+  labels: list(text("a label of 1 to 50 characters", 50), "a list of at most 20 labels", 20).default([]),
   reviewers: list(
-    text(WANT_REVIEWERS, 140).regex(/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/, WANT_REVIEWERS),
-    WANT_REVIEWERS,
+    text(WANT_REVIEWER, 140).regex(/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/, WANT_REVIEWER),
+    "a list of user names at the code host, or teams as owner/team",
     15,
   ).default([]),
   assignees: Logins,
@@ -285,13 +292,13 @@ const Project = z.strictObject({
   name: text("a short name for people", 100).optional(),
   repository: Repository,
   baseBranch: text(WANT_BRANCH, 200).refine(isBaseBranch, WANT_BRANCH).default("main"),
-  docs: list(Glob, WANT_GLOB)
-    .min(1, WANT_GLOB)
+  docs: list(Glob, WANT_GLOBS)
+    .min(1, WANT_GLOBS)
     .default([...DEFAULT_DOCS_GLOBS]),
   portableNames: z.boolean("true or false").default(true),
   agent: Agent,
   context: list(Context, "a list of repositories, each with name and repository", 10).default([]),
-  verify: list(Check, WANT_CHECK, MAX_CHECKS).default([]),
+  verify: list(Check, "a list of checks, for example [links, markdownlint]", MAX_CHECKS).default([]),
   codeHost: CodeHost,
   pullRequests: section(PullRequests),
   gitCredentialsEnv: EnvName.optional(),

@@ -80,7 +80,8 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   const faults = tokenFaults(raw, []);
   const parsed = ServiceSettings.safeParse(raw ?? {});
   if (!parsed.success) {
-    faults.push(...faultsOf(parsed.error.issues, raw));
+    // A text where a list belongs may be too long for one, too.
+    faults.push(...new Set(faultsOf(parsed.error.issues, raw)));
     throw new ServiceConfigError(file, faults);
   }
   // These show names of variables, which must not be secrets put in the wrong place.
@@ -95,6 +96,8 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   if (faults.length > 0) throw new ServiceConfigError(file, faults);
   return config;
 }
+
+const TABS = "must be indented with spaces, not tabs.";
 
 function readYaml(file: string): unknown {
   let text: string;
@@ -111,13 +114,15 @@ function readYaml(file: string): unknown {
   // Only where and which kind: the parser's own words quote the file.
   const faults = document.errors.map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
-    if (error.code === "TAB_AS_INDENT") return `Line ${line} must be indented with spaces, not tabs.`;
+    if (error.code === "TAB_AS_INDENT") return `Line ${line} ${TABS}`;
     return (
       `Line ${line}, column ${col} must be valid YAML ` +
       `(${error.code.toLowerCase().replaceAll("_", " ")}).`
     );
   });
-  if (faults.length > 0) throw new ServiceConfigError(file, faults);
+  // What a tab upsets is no fault of its own.
+  const tabs = faults.filter((fault) => fault.endsWith(TABS));
+  if (faults.length > 0) throw new ServiceConfigError(file, tabs.length > 0 ? tabs : faults);
   try {
     return document.toJS({ maxAliasCount: 50 });
   } catch {
@@ -216,9 +221,7 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
   const names = models.map(({ name }) => name);
   const ids = projects.map(({ id }) => id.toLowerCase());
   const twice = (all: string[], place: (index: number) => string) =>
-    all.flatMap((one, index) =>
-      all.indexOf(one) === index ? [] : [`${place(index)} must be there only once.`],
-    );
+    all.flatMap((one, index) => (all.indexOf(one) === index ? [] : [`${place(index)} must be unique.`]));
   return [
     ...twice(ids, (index) => `projects[${index}].id`),
     ...twice(names, (index) => `models[${index}].name`),

@@ -57,7 +57,7 @@ export function variableFaults(named: readonly NamedVariable[], env: Env): strin
     const places = named.filter((one) => one.name === name).map(({ place }) => place);
     const who = `${places.join(" and ")} ${places.length === 1 ? "names" : "name"} ${name}`;
     const value = (env[name] ?? "").trim();
-    if (value === "") return [`${who}, which is not set. Set it in the environment.`];
+    if (value === "") return [`${who}, which is not set. Set it in the environment or in .env.`];
     // Such as the … of an example. Only user:password may have any.
     if (!value.includes(":") && /[^\x20-\x7e]/.test(value)) {
       return [`${who}, which has characters that no token or key has. Set it again.`];

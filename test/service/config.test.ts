@@ -129,7 +129,7 @@ it("lists every fault at once, with its place and what to put there", async () =
     /projects\[0\]\.id must be 1 to 64 letters/,
     /projects\[0\]\.repository must be an https URL/,
     /projects\[0\]\.agent\.kind must be acp .* or use preset: opencode/,
-    /projects\[0\]\.docs\[0\] must be globs/,
+    /projects\[0\]\.docs\[0\] must be a glob/,
     /projects\[1\]\.agent\.command must be a list of texts, the program first/,
     /projects\[2\]\.id is missing/,
     /projects\[2\]\.limits\.jobsAtOnce must be .* from 1 to 100/,
@@ -139,6 +139,25 @@ it("lists every fault at once, with its place and what to put there", async () =
   ]) {
     expect(message).toMatch(fault);
   }
+});
+
+it.each([
+  [
+    { agent: { ...agent, styleGuide: "docs/STYLE.md" } },
+    "agent.styleGuide must be a list of paths of files in the repository, for example [docs/STYLE.md].",
+  ],
+  [{ context: [{ name: "cli", repository: "../cli", paths: "src/**" }] }, "paths must be a list of globs"],
+  [{ verify: "links" }, "verify must be a list of checks, for example [links, markdownlint]."],
+  [
+    { verify: [{ name: "site", command: "npm run build" }] },
+    'the program first, for example ["node", "check.mjs"].',
+  ],
+  [{ pullRequests: { reviewers: ["@ana"] } }, "reviewers[0] must be a user name at the code host, or a team"],
+  [{ pullRequests: { labels: [1] } }, "labels[0] must be a label of 1 to 50 characters."],
+])("says once what a list or one of its parts must be: %j", async (over, expected) => {
+  const message = await faultsOf(withProject(over));
+  expect(message).toContain("Fix one setting:");
+  expect(message).toContain(expected);
 });
 
 it.each([
@@ -239,7 +258,9 @@ it("says where the YAML is wrong without quoting it", async () => {
   for (const text of [`dataDir: [${secret}`, `a: ${secret}\na: 2`, `x: *${secret}`, `\t- ${secret}\n:`]) {
     const message = await faultsOf(text);
     expect(message).not.toContain(secret);
-    expect(message).toMatch(/Line \d+, column \d+ must be valid YAML|looks like a secret|aliases/);
+    expect(message).toMatch(
+      /Line \d+, column \d+ must be valid YAML|spaces, not tabs|looks like a secret|aliases/,
+    );
   }
 });
 
@@ -256,13 +277,16 @@ it("wants every variable that the file names to be set, unless nobody asks", asy
   expect((await load(settings, null)).projects[0]?.gitCredentialsEnv).toBe("EMPTY");
   // One variable that is missing is one fault, however many settings name it.
   expect(await faultsOf(withProject({ codeHost, gitCredentialsEnv: "DOCS_TOKEN" }), {})).toContain(
-    "Fix one setting:\n  - projects[0].codeHost.tokenEnv and projects[0].gitCredentialsEnv name DOCS_TOKEN, which is not set. Set it in the environment.\n",
+    "Fix one setting:\n  - projects[0].codeHost.tokenEnv and projects[0].gitCredentialsEnv name DOCS_TOKEN, which is not set. Set it in the environment or in .env.\n",
   );
 });
 
 it("says what a person can't see: a tab, an example's … in a token, a section that is none", async () => {
   const tab = "dataDir: ./data\nlisten:\n\tport: 1\n";
   expect(await faultsOf(tab)).toContain("Line 3 must be indented with spaces, not tabs.");
+  // The parser stumbles over what follows, too.
+  const more = "dataDir: ./data\n\tlisten:\n    port: 1\nprojects:\n  - id: docs\n    agent:\n";
+  expect(await faultsOf(more)).toMatch(/Fix one setting:\n {2}- Line 2 must be indented with spaces/);
   const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
   const message = await faultsOf(withProject({ codeHost }), { DOCS_TOKEN: "ghp_…" });
   expect(message).toContain(
@@ -295,7 +319,7 @@ it("reads context repositories: each name once, local paths against the file's f
   expect(projects[0]?.context).toMatchObject([{ name: "cli", ref: "main", paths: [] }]);
   expect(projects[0]?.context[0]?.repository).toMatch(/^\/.*\/cli$/);
   const faults = await faultsOf(withProject({ context: [cli, cli] }));
-  expect(faults).toContain("projects[0].context[1].name must be there only once");
+  expect(faults).toContain("projects[0].context[1].name must be unique");
   expect(await faultsOf(withProject({ context: [{ ...cli, name: "docs" }] }))).toContain("and not docs");
 });
 
@@ -330,7 +354,7 @@ it("says which misspelled name leaves an agent without its kind", async () => {
 
 it("refuses two projects of one id, whatever its case", async () => {
   const projects = [project, { ...project, id: "Docs" }];
-  expect(await faultsOf({ dataDir: "./data", projects })).toContain("projects[1].id must be there only once");
+  expect(await faultsOf({ dataDir: "./data", projects })).toContain("projects[1].id must be unique");
 });
 
 it("lets only an ACP agent ask people", async () => {
@@ -445,9 +469,9 @@ it("says what is wrong with models, budgets and hosts", async () => {
     [withModels({}, { ...model, allow: { betas: [""] } }), "models[0].allow.betas[0] must be"],
     [
       withModels({}, { ...model, keyEnv: "UNSET" }),
-      "models[0].keyEnv names UNSET, which is not set. Set it in the environment",
+      "models[0].keyEnv names UNSET, which is not set. Set it in the environment or in .env",
     ],
-    [withModels({}, model, model), "models[1].name must be there only once"],
+    [withModels({}, model, model), "models[1].name must be unique"],
     [
       withModels({ models: ["gpt"] }, model),
       "projects[0].models must have only names that are under models. Add gpt",

@@ -66,7 +66,7 @@ export function remoteFault(doing: string, words: string): TransientRunError | T
   if (status === 404 || NO_REPOSITORY.test(words)) {
     return failed(
       "There is no such repository, or the service may not see it.",
-      "Check the project's repository, and what its token may see.",
+      "Check the repository's address, and what the token for it may see.",
     );
   }
   if (status >= 300 && status < 400) {
