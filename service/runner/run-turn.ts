@@ -26,7 +26,10 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   const { commit } = work;
   if (commit === null) return { ...reportNothing(ran, work.leftOut), ...read };
 
-  await allowPublishing(turn, context, { from: tree.commit, commit, contexts });
+  if (!(await allowPublishing(turn, context, { from: tree.commit, commit, contexts }))) {
+    const reason = "The words stay unpublished. To change the docs without them, say it in your own words.";
+    return { kind: "no-changes", summary: null, reason, leftOut: work.leftOut, ...read };
+  }
   const pushed = await publishWork(turn, context, start, { ...work, ...read, commit, summary: ran.summary });
   // Only what the next turn finds done is for its agent to remember.
   await ran.keepSession();

@@ -18,26 +18,26 @@ const MAX_PATTERNS = 100;
 
 /**
  * Asks the requester before somebody else's sentence from Slack gets into a public repository.
- * Rejects with a `TurnFailedError` if it is to stay out, or nobody can be asked. `from`: the commit
- * that the turn started from.
+ * False: it is to stay out. Rejects with a `TurnFailedError` if nobody can be asked, or answers.
+ * `from`: the commit that the turn started from.
  */
 export async function allowPublishing(
   turn: RunnerTurn,
   context: RunContext,
   { from, commit, contexts }: { from: string; commit: string; contexts: readonly OpenContext[] },
-): Promise<void> {
+): Promise<boolean> {
   const { mirror, redact, ask } = context;
   const foreign = foreignWordsOf(turn);
-  if (foreign.isEmpty) return;
+  if (foreign.isEmpty) return true;
   const isForeign = ({ text }: AddedLines) => foreign.isIn(text);
   const added = await mirror.use((git) => addedLines(git, from, commit));
-  if (!added.some(isForeign) || !(await isPublicRepository(turn, context))) return;
+  if (!added.some(isForeign) || !(await isPublicRepository(turn, context))) return true;
   await mirror.use((git) => forgetWhatStandsIn(git, from, foreign, added.filter(isForeign)));
   for (const read of contexts) {
     await read.mirror.use((git) => forgetWhatStandsIn(git, read.commit, foreign, added.filter(isForeign)));
   }
   const found = added.filter(isForeign);
-  if (found.length === 0) return;
+  if (found.length === 0) return true;
 
   const parts = found.flatMap(({ path, text }) =>
     foreign
@@ -56,10 +56,8 @@ export async function allowPublishing(
     "May these words be published? They come from a Slack message that you didn't write, and the " +
     `repository is public:\n${shown}`;
   const answer = await ask({ text, choices: CHOICES, allowsText: false });
-  if (answer !== null && "choice" in answer && answer.choice === PUBLISH) return;
-  const reason =
-    answer === null ? "Nobody said whether the words may be published" : "The words stay unpublished";
-  throw new TurnFailedError(`${reason}, so there is no pull request.`);
+  if (answer !== null) return "choice" in answer && answer.choice === PUBLISH;
+  throw new TurnFailedError("Nobody said whether the words may be published, so there is no pull request.");
 }
 
 const PUBLISH = "publish";

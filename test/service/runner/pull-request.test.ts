@@ -297,7 +297,7 @@ describe("a colleague's sentence from Slack", () => {
 
   it.each([
     ["publish", "pull-request"],
-    ["stop", "failed"],
+    ["stop", "no-changes"],
   ])("is shown to whoever asked before it gets public: %s", async (choice, kind) => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const asked: string[] = [];
@@ -317,7 +317,7 @@ describe("a colleague's sentence from Slack", () => {
       "Publish",
       "Stop",
     ]);
-    expect(world.pulls()).toHaveLength(kind === "failed" ? 0 : 1);
+    expect(world.pulls()).toHaveLength(kind === "no-changes" ? 0 : 1);
   });
 
   it("is shown with the others beside it, and without the rest of a long line", async () => {
