@@ -21,22 +21,17 @@ const STATUSES: Record<string, ChangedFile["status"]> = {
 
 /** What changed from one commit to another, file by file, in git's order. */
 export async function changedFiles(repository: Repository, from: string, to: string): Promise<ChangedFile[]> {
-  const [raw, numstat, diff] = await Promise.all([
-    repository.diffFields("raw", from, to),
-    repository.diffFields("numstat", from, to),
-    repository.diff(from, to),
-  ]);
-  const counts = readCounts(numstat);
+  const { fields, diff } = await repository.changes(from, to);
   // No line inside a hunk begins like this: those begin with " ", "+", "-", "@" or "\".
   const patches = diff.split(/^diff --git .*\n/m).slice(1);
   const files: ChangedFile[] = [];
   let at = 0;
-  while (at < raw.length) {
-    const [, , before = "", after = "", letter = "M"] = (raw[at] ?? "").split(/[ ]/);
+  while (fields[at]?.startsWith(":") === true) {
+    const [, , before = "", after = "", letter = "M"] = (fields[at] ?? "").split(" ");
     const status = STATUSES[letter.charAt(0)] ?? "changed";
     const hasTwoPaths = status === "renamed" || status === "copied";
-    const first = raw[at + 1] ?? "";
-    const filename = hasTwoPaths ? (raw[at + 2] ?? "") : first;
+    const first = fields[at + 1] ?? "";
+    const filename = hasTwoPaths ? (fields[at + 2] ?? "") : first;
     const patch = patches[files.length] ?? "";
     const hunks = patch.search(/^@@ /m);
     files.push({
@@ -44,13 +39,14 @@ export async function changedFiles(repository: Repository, from: string, to: str
       filename,
       previousFilename: hasTwoPaths ? first : null,
       status,
-      additions: counts.get(filename)?.additions ?? 0,
-      deletions: counts.get(filename)?.deletions ?? 0,
+      additions: 0,
+      deletions: 0,
       patch: hunks < 0 ? null : patch.slice(hunks).replace(/\n$/, ""),
     });
     at += hasTwoPaths ? 3 : 2;
   }
-  return files;
+  const counts = readCounts(fields.slice(at));
+  return files.map((file) => ({ ...file, ...counts.get(file.filename) }));
 }
 
 type Counts = { additions: number; deletions: number };

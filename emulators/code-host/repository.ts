@@ -1,17 +1,24 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Git } from "./git.ts";
 import { isBranchName } from "./names.ts";
 
 export type Commit = { sha: string; author: string; date: string; subject: string };
 export type Branch = { name: string; sha: string };
 
+const PLAIN_DIFF = ["--no-color", "--no-ext-diff", "--no-textconv", "-M"];
 const NO_PERSON = { name: "Code host", email: "code-host@playground.invalid" };
 
-/** One bare repository on disk: what the API and the pages ask of git. */
+/**
+ * One bare repository on disk: what the API and the pages ask of git. Refs are read from the files
+ * that git keeps them in, because they are read often, and git takes a process each time.
+ */
 export class Repository {
   readonly owner: string;
   readonly name: string;
   readonly path: string;
   readonly #git: Git;
+  readonly #mergeBases = new Map<string, string | null>();
 
   constructor(owner: string, name: string, path: string, git: Git) {
     this.owner = owner;
@@ -26,19 +33,24 @@ export class Repository {
 
   /** The branch that `HEAD` names. */
   async defaultBranch(): Promise<string> {
-    return (await this.#run(["symbolic-ref", "--short", "HEAD"])).trim();
+    return (await this.#read("HEAD")).trim().replace("ref: refs/heads/", "");
   }
 
   /** The commit at a branch's tip, or `null` when there is no such branch. */
   async branchSha(branch: string): Promise<string | null> {
     if (!isBranchName(branch)) return null;
-    return this.#resolve(`refs/heads/${branch}`);
+    return this.#shaOf(`refs/heads/${branch}`);
   }
 
   /** Where a branch and another commit parted, or `null` when they have no common past. */
   async mergeBase(one: string, other: string): Promise<string | null> {
+    const key = `${one} ${other}`;
+    const known = this.#mergeBases.get(key);
+    if (known !== undefined) return known;
     const { exitCode, stdout } = await this.#try(["merge-base", one, other]);
-    return exitCode === 0 ? stdout.trim() : null;
+    const found = exitCode === 0 ? stdout.trim() : null;
+    this.#mergeBases.set(key, found);
+    return found;
   }
 
   /** The commits that `head` has and `base` has not, oldest first, at most 250. */
@@ -54,13 +66,17 @@ export class Repository {
 
   /** A unified diff of two commits' trees. */
   async diff(from: string, to: string): Promise<string> {
-    return this.#run(["diff", "--no-color", "--no-ext-diff", "--no-textconv", "-M", from, to, "--"]);
+    return this.#run(["diff", ...PLAIN_DIFF, from, to, "--"]);
   }
 
-  /** `git diff --raw` or `--numstat` of two commits, as fields. */
-  async diffFields(kind: "raw" | "numstat", from: string, to: string): Promise<string[]> {
-    const out = await this.#run(["diff", `--${kind}`, "--no-abbrev", "-z", "-M", from, to, "--"]);
-    return out.split("\0").slice(0, -1);
+  /** `git diff --raw --numstat -z` of two commits, as fields, and the unified diff. */
+  async changes(from: string, to: string): Promise<{ fields: string[]; diff: string }> {
+    const formats = ["--raw", "--numstat", "--patch", "--no-abbrev", "-z"];
+    const out = await this.#run(["diff", ...formats, ...PLAIN_DIFF, from, to, "--"]);
+    const end = out.indexOf("\0\0");
+    return end < 0
+      ? { fields: [], diff: "" }
+      : { fields: out.slice(0, end).split("\0"), diff: out.slice(end + 2) };
   }
 
   /** The tree of a merge, or the paths in conflict. */
@@ -89,13 +105,19 @@ export class Repository {
 
   /** Where a ref of the code host's own points, or `null`. */
   async refSha(ref: `refs/pull/${number}/head`): Promise<string | null> {
-    return this.#resolve(ref);
+    return this.#shaOf(ref);
   }
 
-  async #resolve(revision: string): Promise<string | null> {
-    const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${revision}^{commit}`];
-    const { exitCode, stdout } = await this.#try(args);
-    return exitCode === 0 ? stdout.trim() : null;
+  async #shaOf(ref: string): Promise<string | null> {
+    const loose = (await this.#read(ref)).trim();
+    if (loose !== "") return loose;
+    const packed = lines(await this.#read("packed-refs")).find((line) => line.endsWith(` ${ref}`));
+    return packed?.split(" ")[0] ?? null;
+  }
+
+  /** A file of the repository; empty when there is none. */
+  async #read(path: string): Promise<string> {
+    return readFile(join(this.path, path), "utf8").catch(() => "");
   }
 
   async #log(revisions: string[], limit: number): Promise<Commit[]> {
