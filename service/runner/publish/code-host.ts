@@ -37,11 +37,16 @@ export type PullRequestHost = {
   get(number: number, signal: AbortSignal): Promise<HostedPullRequest>;
   /** Makes a draft a normal pull request. */
   markReady(pullRequest: HostedPullRequest, signal: AbortSignal): Promise<void>;
-  addLabels(number: number, labels: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Resolves to those who can't be assigned. */
-  assign(number: number, logins: readonly string[], signal: AbortSignal): Promise<string[]>;
-  /** Asks people, and teams (`owner/team`), for a review. Resolves to those who can't be asked. */
-  askReviewers(number: number, names: readonly string[], signal: AbortSignal): Promise<string[]>;
+  /**
+   * Adds a label, assigns a person, or asks a person or a team (`owner/team`) for a review. False if
+   * it was left out without a word.
+   */
+  decorate(
+    number: number,
+    kind: "labels" | "assignees" | "reviewers",
+    name: string,
+    signal: AbortSignal,
+  ): Promise<boolean>;
   /**
    * Whether everybody can read the project's repository, or another one of the same host; null: it
    * doesn't say.

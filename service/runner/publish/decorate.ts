@@ -9,26 +9,25 @@ type Decoration = {
 };
 
 /**
- * Puts the settings' labels, assignees and reviewers on a pull request. Resolves to what the code
- * host refused, a sentence each: the pull request stays open without it.
+ * Puts the settings' labels, assignees and reviewers on a pull request, one by one: one that the
+ * code host refuses would keep it from taking the others. Resolves to what it refused, a sentence
+ * each: the pull request stays open without it.
  */
 export async function decorate(
   { number }: HostedPullRequest,
   { codeHost, settings, signal }: Decoration,
 ): Promise<string[]> {
-  const { labels, assignees, reviewers } = settings;
   const notes: string[] = [];
-  async function put(what: string, names: readonly string[], act: () => Promise<readonly string[] | void>) {
-    if (names.length === 0) return;
-    const refused = await act().catch((error: unknown) => {
-      if (!(error instanceof RefusedByCodeHostError)) throw error;
-      return names;
-    });
-    if (refused && refused.length > 0)
-      notes.push(`The code host refused the ${what}: ${refused.join(", ")}.`);
+  for (const kind of ["labels", "assignees", "reviewers"] as const) {
+    const refused: string[] = [];
+    for (const name of settings[kind]) {
+      const isTaken = await codeHost.decorate(number, kind, name, signal).catch((error: unknown) => {
+        if (error instanceof RefusedByCodeHostError) return false;
+        throw error;
+      });
+      if (!isTaken) refused.push(name);
+    }
+    if (refused.length > 0) notes.push(`The code host refused the ${kind}: ${refused.join(", ")}.`);
   }
-  await put("labels", labels, () => codeHost.addLabels(number, labels, signal));
-  await put("assignees", assignees, () => codeHost.assign(number, assignees, signal));
-  await put("reviewers", reviewers, () => codeHost.askReviewers(number, reviewers, signal));
   return notes;
 }

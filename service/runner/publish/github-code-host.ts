@@ -25,7 +25,10 @@ type Pull = z.infer<typeof Pull>;
 
 /** `internal`: everybody in the enterprise may read it. */
 const Repository = z.object({ private: z.boolean(), visibility: z.string().optional() });
-const Assigned = z.object({ assignees: z.array(z.object({ login: z.string() })).nullish() });
+/** Labels come as a list. */
+const Decorated = z
+  .object({ assignees: z.array(z.object({ login: z.string() })).nullish() })
+  .catch({ assignees: null });
 
 const REPOSITORY = "/repos/{owner}/{repo}";
 const PULLS = `${REPOSITORY}/pulls`;
@@ -40,14 +43,6 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
   const api = new GitHubApi(options);
   /** Of the project's own repository, once it was asked for. */
   let ownVisibility: boolean | null | undefined;
-
-  async function asReviewers(number: number, names: readonly string[], signal: AbortSignal): Promise<void> {
-    const teams = names.flatMap((name) => name.split("/").slice(1));
-    const reviewers = names.filter((name) => !name.includes("/"));
-    const asked = { doing: "Asking for a review", signal, schema: z.unknown() };
-    const params = { reviewers, team_reviewers: teams };
-    await api.ask(asked, `POST ${PULLS}/${number}/requested_reviewers`, params);
-  }
 
   return {
     async find(branch, signal) {
@@ -97,37 +92,18 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
       await api.query(asked, READY, { id: nodeId });
     },
 
-    async addLabels(number, labels, signal) {
-      const asked = { doing: "Adding labels", signal, schema: z.unknown() };
-      await api.ask(asked, `POST ${REPOSITORY}/issues/${number}/labels`, { labels });
-    },
-
-    async assign(number, logins, signal) {
-      const asked = { doing: "Assigning people", signal, schema: Assigned };
-      const params = { assignees: logins };
-      const { assignees } = await api.ask(asked, `POST ${REPOSITORY}/issues/${number}/assignees`, params);
+    async decorate(number, kind, name, signal) {
+      const asked = { doing: `Setting the ${kind}`, signal, schema: Decorated };
+      const team = name.split("/")[1];
+      const params = team === undefined ? { [kind]: [name] } : { team_reviewers: [team] };
+      const at =
+        kind === "reviewers"
+          ? `${PULLS}/${number}/requested_reviewers`
+          : `${REPOSITORY}/issues/${number}/${kind}`;
+      const { assignees } = await api.ask(asked, `POST ${at}`, params);
       // It leaves out who can't be assigned, and says nothing.
-      const assigned = (assignees ?? []).map(({ login }) => login.toLowerCase());
-      return logins.filter((login) => !assigned.includes(login.toLowerCase()));
-    },
-
-    async askReviewers(number, names, signal) {
-      try {
-        await asReviewers(number, names, signal);
-        return [];
-      } catch (error) {
-        if (!(error instanceof RefusedByCodeHostError)) throw error;
-        if (names.length === 1) return [...names];
-      }
-      // One that it refuses keeps it from asking the others.
-      const refused: string[] = [];
-      for (const name of names) {
-        await asReviewers(number, [name], signal).catch((error: unknown) => {
-          if (!(error instanceof RefusedByCodeHostError)) throw error;
-          refused.push(name);
-        });
-      }
-      return refused;
+      const isNamed = assignees?.some(({ login }) => login.toLowerCase() === name.toLowerCase()) === true;
+      return kind !== "assignees" || isNamed;
     },
 
     async isPublic(signal, repository) {

@@ -3,23 +3,24 @@ const VERBS = [
   ..."add adjust align allow bump change clarify clean complete convert correct create delete".split(" "),
   ..."describe document drop enable expand explain extend fix format improve include insert".split(" "),
   ..."introduce label link list mark mention merge move name note order point refresh remove".split(" "),
-  ..."rename reorder rephrase replace restore restructure revert reword shorten simplify sort".split(" "),
-  ..."state swap sync tidy translate trim turn unify update use warn".split(" "),
+  ..."rename reorder rephrase replace restore restructure revert reword rewrite shorten simplify sort".split(
+    " ",
+  ),
+  ..."state swap sync tidy translate trim turn unify update use warn write".split(" "),
 ];
-const IRREGULAR: Readonly<Record<string, string>> = {
+const IRREGULAR = {
   made: "make",
   rewritten: "rewrite",
   rewrote: "rewrite",
   written: "write",
   wrote: "write",
-  rewriting: "rewrite",
-  rewrites: "rewrite",
-  split: "split",
-  put: "put",
-  set: "set",
 };
 
-const FORMS = new Map([...VERBS.flatMap(formsOf), ...Object.entries(IRREGULAR)]);
+/** What a verb may look like at the start of a sentence, each with the verb itself. */
+const FORMS = new Map([
+  ...VERBS.flatMap((verb) => endings(verb).map((form) => [form, verb] as const)),
+  ...Object.entries(IRREGULAR),
+]);
 const LEAD = new RegExp(
   String.raw`^(?:(?:ok(?:ay)?|done|sure|title|summary|result)\s*[:.!,–—-]+\s*)?` +
     String.raw`(?:(?:i|we)(?:['’]ve| have)?(?: (?:now|also|just|successfully))? ` +
@@ -31,15 +32,8 @@ const LEAD = new RegExp(
 export function imperative(said: string): string {
   const line = said.slice(LEAD.exec(said)?.[0].length ?? 0) || said;
   const [first = ""] = /^\p{L}+/u.exec(line) ?? [];
-  const verb = FORMS.get(first.toLowerCase());
-  const start = verb ?? first;
+  const start = FORMS.get(first.toLowerCase()) ?? first;
   return start.slice(0, 1).toUpperCase() + start.slice(1) + line.slice(first.length);
-}
-
-/** What a verb may look like at the start of a sentence, each with the verb itself. */
-function formsOf(verb: string): [string, string][] {
-  const forms = [verb, ...endings(verb)];
-  return forms.map((form) => [form, verb]);
 }
 
 function endings(verb: string): string[] {
