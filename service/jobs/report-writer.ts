@@ -2,6 +2,7 @@ import type { Clock } from "../../src/core/ports/clock.ts";
 import type { PlanStep, ReportedUsage } from "../../src/core/ports/job-service.ts";
 import type { TurnReport } from "./job-store.ts";
 import { oneLine } from "../runner/printable-text.ts";
+import { sumOf } from "../runner/usage.ts";
 
 const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;
@@ -98,17 +99,4 @@ export class ReportWriter {
       // written.
     }
   }
-}
-
-function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): ReportedUsage | null {
-  if (before === null || now === null) return now ?? before;
-  const plus = (one: number | null, other: number | null) =>
-    one === null && other === null ? null : (one ?? 0) + (other ?? 0);
-  return {
-    inputTokens: plus(before.inputTokens, now.inputTokens),
-    outputTokens: plus(before.outputTokens, now.outputTokens),
-    cachedInputTokens: plus(before.cachedInputTokens, now.cachedInputTokens),
-    calls: plus(before.calls, now.calls),
-    costUsd: plus(before.costUsd, now.costUsd),
-  };
 }

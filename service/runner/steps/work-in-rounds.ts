@@ -5,6 +5,7 @@ import { removeFolder } from "../folders.ts";
 import type { CheckedClaim } from "../publish/sources-text.ts";
 import { type AgentRunResult, type SecondRound, runAgent } from "../run-agent.ts";
 import { operatorText } from "../run-error.ts";
+import { sumOf } from "../usage.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { type Verified, verifyWork } from "./verify-work.ts";
 import { checkClaims } from "./check-claims.ts";
@@ -29,22 +30,28 @@ export async function workInRounds(
   context: RunContext,
   { base, contexts }: Pick<TurnStart, "base"> & { contexts: readonly OpenContext[] },
 ): Promise<Worked> {
-  const meter = createMeter(turn, context);
+  const { agent } = turn.project;
+  const meter = createMeter(context);
   context.onProgress("the agent is working");
   const first = await round(tree, turn, meter.context, contexts, null);
+  const timeLimitMs = Math.round(agent.timeLimitMs - meter.spentMs());
   const { commit } = first;
   if (commit === null) return { ...first, checks: [], hasBlockingFindings: false };
   const { blocking, ...verified } = await verifyWork(turn, context, { base, commit });
   const worked = { ...first, ...verified };
-  const rest = meter.rest();
-  if (!verified.hasBlockingFindings || rest === null) return worked;
+  if (!verified.hasBlockingFindings || timeLimitMs <= 0) return worked;
 
   context.onProgress("the agent is working on what the checks found");
   try {
-    const second = await workAgain(tree, rest, contexts, first, blocking);
+    const rest = {
+      ...turn,
+      usedBefore: sumOf(turn.usedBefore, meter.used()),
+      project: { ...turn.project, agent: { ...agent, timeLimitMs } },
+    };
+    const second = await workAgain(tree, rest, meter.context, contexts, first, blocking);
     if (second.commit === null) return { ...worked, ran: withoutSession(first.ran) };
     const again = await verifyWork(turn, context, { base, commit: second.commit });
-    const { checks, hasBlockingFindings } = again satisfies Verified;
+    const { checks, hasBlockingFindings } = again;
     return { ...second, checks, hasBlockingFindings };
   } catch (error) {
     context.signal.throwIfAborted();
@@ -74,7 +81,8 @@ async function round(
 
 async function workAgain(
   { folders, ...tree }: TurnTree,
-  { turn, context }: Rest,
+  turn: RunnerTurn,
+  context: RunContext,
   contexts: readonly OpenContext[],
   first: Round,
   findings: string,
@@ -94,62 +102,35 @@ function withoutSession(ran: AgentRunResult): AgentRunResult {
   return { ...ran, keepSession: async () => {} };
 }
 
-/** What a second round has: the turn's own limits, less what the first one used. */
-type Rest = { turn: RunnerTurn; context: RunContext };
-
-/** Measures the first round, but for the time that people take to answer. */
-function createMeter(turn: RunnerTurn, context: RunContext): { context: RunContext; rest(): Rest | null } {
-  const { clock, ask, onAgent, onUsage } = context;
+/** Measures what the rounds use, each without the time that people take to answer. */
+function createMeter(context: RunContext) {
+  const { clock, ask, onUsage, onAgent } = context;
+  const startedAtMs = clock.monotonicMs();
+  let askedMs = 0;
+  let before: ReportedUsage | null = null;
   let used: ReportedUsage | null = null;
-  let sinceMs = 0;
-  let spentMs = 0;
   const measured: RunContext = {
     ...context,
     onAgent: (runs) => {
-      if (runs) sinceMs = clock.monotonicMs();
-      else spentMs += clock.monotonicMs() - sinceMs;
+      if (runs) before = used;
       onAgent(runs);
     },
     onUsage: (usage) => {
       // An agent's own word for its cost doesn't replace what was counted.
-      if (used === null || used.calls === null || usage.calls !== null) used = usage;
-      onUsage(usage);
+      if (usage.calls === null && used?.calls != null) return;
+      used = sumOf(before, usage);
+      onUsage(used);
     },
     ask: async (question) => {
       const askedAtMs = clock.monotonicMs();
       const answer = await ask(question);
-      spentMs -= clock.monotonicMs() - askedAtMs;
+      askedMs += clock.monotonicMs() - askedAtMs;
       return answer;
     },
   };
-  const rest = () => {
-    const { agent } = turn.project;
-    const timeLimitMs = Math.round(agent.timeLimitMs - Math.max(0, spentMs));
-    if (timeLimitMs <= 0) return null;
-    const before = used;
-    return {
-      turn: {
-        ...turn,
-        usedBefore: before === null ? turn.usedBefore : sumOf(turn.usedBefore, before),
-        project: { ...turn.project, agent: { ...agent, timeLimitMs } },
-      },
-      context: { ...context, onUsage: (usage: ReportedUsage) => onUsage(sumOf(before, usage)) },
-    };
-  };
-  return { context: measured, rest };
-}
-
-/** What two rounds used together. */
-function sumOf(first: ReportedUsage | null, second: ReportedUsage): ReportedUsage {
-  if (first === null || (first.calls !== null && second.calls === null)) return second;
-  const sum = (one: number | null, other: number | null) =>
-    one === null || other === null ? (one ?? other) : one + other;
-  const isUnpriced = first.calls !== null && (first.costUsd === null || second.costUsd === null);
   return {
-    inputTokens: sum(first.inputTokens, second.inputTokens),
-    outputTokens: sum(first.outputTokens, second.outputTokens),
-    cachedInputTokens: sum(first.cachedInputTokens, second.cachedInputTokens),
-    calls: sum(first.calls, second.calls),
-    costUsd: isUnpriced ? null : sum(first.costUsd, second.costUsd),
+    context: measured,
+    used: () => used,
+    spentMs: () => clock.monotonicMs() - startedAtMs - askedMs,
   };
 }
