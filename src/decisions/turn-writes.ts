@@ -38,13 +38,8 @@ function requireTurn(turn: Turn | undefined, turnId: string): Turn {
 }
 
 /** How a turn ended, for the log. */
-export function endedForLog({
-  kind,
-  reason,
-  tookMs,
-  told: report,
-  stoppedBy,
-}: Outcome): Record<string, unknown> {
+export function endedForLog(outcome: Outcome): Record<string, unknown> {
+  const { kind, reason, tookMs, told: report, stoppedBy } = outcome;
   return {
     outcome: kind,
     ...(report === undefined ? {} : { told: report.outcome }),

@@ -105,7 +105,8 @@ class TaskUnknownError extends DocsAgentError {
 }
 
 async function run(deps: TaskDeps, task: Task): Promise<Step> {
-  if (task.unexpectedFailures >= MAX_UNEXPECTED_FAILURES)
+  const { attempt, unexpectedFailures } = task;
+  if (unexpectedFailures >= MAX_UNEXPECTED_FAILURES)
     return { kind: "dead", reason: "it failed for a reason nobody foresaw" };
   if (task.deaths >= MAX_UNEXPECTED_FAILURES) {
     return { kind: "dead", reason: `the process ended ${task.deaths} times in a row while this ran` };
@@ -122,10 +123,7 @@ async function run(deps: TaskDeps, task: Task): Promise<Step> {
     const now = deps.clock.now();
     const delayMs = retryDelayMs({
       // A newer replica may start at any moment.
-      attempt:
-        thrown instanceof TaskUnknownError
-          ? Math.min(task.attempt, 5)
-          : task.attempt + task.unexpectedFailures,
+      attempt: thrown instanceof TaskUnknownError ? Math.min(attempt, 5) : attempt + unexpectedFailures,
       retryAfterMs: 0,
       random: deps.random(),
     });
@@ -134,7 +132,7 @@ async function run(deps: TaskDeps, task: Task): Promise<Step> {
     if (thrown instanceof DocsAgentError) {
       return isGivenUp(task, now) ? { kind: "dead", reason } : { kind: "retry", dueAt, reason };
     }
-    if (task.unexpectedFailures + 1 >= MAX_UNEXPECTED_FAILURES) {
+    if (unexpectedFailures + 1 >= MAX_UNEXPECTED_FAILURES) {
       deps.logger.error({ err: thrown }, "task threw");
       return { kind: "dead", reason };
     }

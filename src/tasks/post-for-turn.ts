@@ -159,16 +159,9 @@ async function reportDirectly(
   );
   await inviteMe(deps, turn, error);
   const { slotMs: _, ...payload } = task.payload;
-  return stepOf(
-    deps,
-    turn.id,
-    (delivery) => moveToDirectMessage(change(delivery), dm.value.channelId, error),
-    {
-      kind: "again",
-      dueAt: deps.clock.now(),
-      payload,
-    },
-  );
+  const { channelId } = dm.value;
+  const again = { kind: "again" as const, dueAt: deps.clock.now(), payload };
+  return stepOf(deps, turn.id, (delivery) => moveToDirectMessage(change(delivery), channelId, error), again);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ReportedTurn } from "../ports/job-service.ts";
+import type { ReportedCheck, ReportedTurn } from "../ports/job-service.ts";
 import { storedObject } from "../ports/stored-object.ts";
 import { plainLine } from "../text/text.ts";
 
@@ -49,11 +49,7 @@ export function countFindings(findings: readonly string[]): number {
   return more === undefined ? findings.length : findings.length - 1 + Number(more);
 }
 
-function checkReport({
-  name,
-  result,
-  findings,
-}: ReportedTurn["checks"][number]): z.infer<typeof CheckReport> {
+function checkReport({ name, result, findings }: ReportedCheck): z.infer<typeof CheckReport> {
   const first = plainLine(findings[0] ?? "", LINE_MAX) || null;
   return { name: plainLine(name, NAME_MAX), result, findings: countFindings(findings), first };
 }

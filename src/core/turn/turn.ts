@@ -6,15 +6,8 @@ import type { PollingPolicy } from "../job/retry.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } from "../job/question.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "../ports/stored-object.ts";
-import {
-  TurnProgress,
-  isBefore,
-  isSamePlan,
-  ownTurn,
-  progressOf,
-  resultReport,
-} from "../job/reported-turn.ts";
-import type { ResultReport } from "../job/reported-turn.ts";
+import { isBefore, isSamePlan, ownTurn, progressOf, resultReport } from "../job/reported-turn.ts";
+import { type ResultReport, TurnProgress } from "../job/reported-turn.ts";
 
 /**
  * How long a watched turn's agent wasn't working because it waited in line or for an answer.

@@ -43,20 +43,12 @@ export class RedisRuns extends TaskRuns<RedisRun> {
 
   /** Runs claimed tasks. `heldAtMs` is a time before the claim was made. */
   begin(handler: TaskHandler, token: string, heldAtMs: number, tasks: ClaimedTasks): void {
-    const runs = tasks.map(
-      ([id, pool, type, payload, attempt, unexpectedFailures, deaths, addedAt]): RedisRun => {
-        const task = {
-          id,
-          type,
-          payload: fromStoredPayload(payload),
-          attempt,
-          unexpectedFailures,
-          deaths,
-          addedAt,
-        };
-        return { key: id, claim: { id, token }, pool, task, abort: new AbortController(), heldAtMs };
-      },
-    );
+    const runs = tasks.map(([id, pool, type, stored, attempt, unexpectedFailures, ...at]): RedisRun => {
+      const [deaths, addedAt] = at;
+      const payload = fromStoredPayload(stored);
+      const task = { id, type, payload, attempt, unexpectedFailures, deaths, addedAt };
+      return { key: id, claim: { id, token }, pool, task, abort: new AbortController(), heldAtMs };
+    });
     if (this.isStopped && runs.length > 0) return void this.handBack(runs);
     for (const run of runs) {
       this.hold(run);

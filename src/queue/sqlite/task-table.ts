@@ -169,12 +169,8 @@ export class TaskTable {
       surprises: unexpectedFailures,
       ...row
     } = LoadedRow.parse(this.#sql(taskSql.load).get(seq));
-    return {
-      seq,
-      pool,
-      onDuplicate,
-      task: { ...row, unexpectedFailures, payload: fromStoredPayload(payload), addedAt },
-    };
+    const task = { ...row, unexpectedFailures, payload: fromStoredPayload(payload), addedAt };
+    return { seq, pool, onDuplicate, task };
   }
 
   /**
@@ -220,11 +216,9 @@ export class TaskTable {
       case "wait":
         return waitOn(how, task.attempt, task.unexpectedFailures);
       case "retry":
-        return waitOn(
-          how,
-          task.attempt + (isUnexpected ? 0 : 1),
-          task.unexpectedFailures + (isUnexpected ? 1 : 0),
-        );
+        return isUnexpected
+          ? waitOn(how, task.attempt, task.unexpectedFailures + 1)
+          : waitOn(how, task.attempt + 1, task.unexpectedFailures);
     }
   }
 
