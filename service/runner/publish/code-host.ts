@@ -38,8 +38,8 @@ export type PullRequestHost = {
   /** Makes a draft a normal pull request. */
   markReady(pullRequest: HostedPullRequest, signal: AbortSignal): Promise<void>;
   /**
-   * Adds a label, assigns a person, or asks a person or a team (`owner/team`) for a review. False if
-   * it was left out without a word.
+   * Adds a label, assigns a person, or asks a person or a team (`owner/team`) for a review. False
+   * if it was left out without a word.
    */
   decorate(
     number: number,
