@@ -98,11 +98,15 @@ function turnLines(turn: ShownTurn): string[] {
   ];
 }
 
+function sourcesText({ verified, total }: NonNullable<StoredTurn["quality"]["claims"]>): string {
+  return total === 0 ? "The agent named no sources." : `${verified} of ${total} found`;
+}
+
 function qualityLines({ checks, claims, context, notes }: StoredTurn["quality"]): string[] {
   const read = context.map(({ name, commit }) => `${name} at ${commit}`);
   return [
     ...(checks.length === 0 ? [] : block("checks", checks.map(checkText).join("\n"))),
-    ...(claims === null ? [] : block("sources", `${claims.verified} of ${claims.total} found`)),
+    ...(claims === null ? [] : block("sources", sourcesText(claims))),
     ...(read.length === 0 ? [] : block("context", read.join("\n"))),
     ...(notes.length === 0 ? [] : block("notes", notes.join("\n"))),
   ];

@@ -54,7 +54,7 @@ export function createStateProgram(options: StateProgramOptions): Command {
     .action(() => runDump(options));
   program
     .command("load")
-    .description("reads a dump from the standard input, and then back from the store")
+    .description("loads a dump from the standard input, and checks that all of it is there")
     .action(() => runLoad(options));
   return program;
 }

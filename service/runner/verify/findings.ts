@@ -12,7 +12,7 @@ const LOOKED_AT = /\b\d+(?=(?: \w+)? (?:files?|pages?|documents?)\b)/g;
 const VARYING: readonly RegExp[] = [
   /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?Z?/g,
   /^\s*\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?/g,
-  /\b\d+(?:\.\d+)? ?(?:ms|milliseconds?|s|secs?|seconds?|min|minutes?)\b/g,
+  /\b\d+(?:\.\d+)? ?(?:ms|milliseconds?|s|secs?|seconds?|min|minutes?)\b|\b\d+\.\d+m\b/g,
   /[([]\d+[:,] ?\d+(?:-\d+[:,]\d+)?[)\]]/g,
   /(?:^\s*|:|\s)\d+:\d+(?:-\d+(?::\d+)?)?(?=[\s:,]|$)/g,
   /(?<=\S):\d+(?=[\s:,]|$)/g,
@@ -20,7 +20,10 @@ const VARYING: readonly RegExp[] = [
 ];
 
 /** Where in a tool's own code an error arose. */
-const STACK_FRAME = /^\s*at .*:\d+:\d+\)?$|^\s*at async Promise\.all/;
+const STACK_FRAME =
+  /^\s*at .*:\d+:\d+\)?(?: \{)?$|^\s*at async Promise\.all|^\s*\.{3} \d+ lines matching cause stack trace/;
+/** Lines that say how a tool is getting on, as site builders mark them. */
+const NO_PROBLEM = /^\s*(?:\[(?:info|success)\]|info\s+-\s|node version: v[\d.]+$)/i;
 
 /**
  * A line without its position and durations, so that it is the same in another run, and after lines
@@ -58,7 +61,7 @@ export function newFindings(base: ToolOutput, result: ToolOutput): string[] {
 function linesOf(text: string): string[] {
   return printableText(text.replaceAll("\r", "\n"))
     .split("\n")
-    .filter((line) => !STACK_FRAME.test(line))
+    .filter((line) => !STACK_FRAME.test(line) && !NO_PROBLEM.test(line))
     .map(withoutVarying)
     .filter((line) => /[\p{L}\p{N}]/u.test(line));
 }

@@ -106,6 +106,26 @@ it("says what a tool says of the change alone, also where it says it without a n
   ]);
 });
 
+it("leaves out how a site's builder is getting on, and where in its code an error arose", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const lines = [
+    "\\033[32m[success]\\033[0m [webpackbar] Client: Compiled successfully in 1.18m",
+    "[INFO] Docusaurus version: 3.10.2",
+    "Node version: v24.21.0",
+    "INFO    -  Building documentation...",
+    "Server built in 2.5m",
+    "[ERROR] Error: Unable to build website.",
+    "    ... 4 lines matching cause stack trace ...",
+    "    at async file:///site/node_modules/@docusaurus/core/bin/docusaurus.mjs:44:3 {",
+    "- Broken link on source page path = /faq:",
+  ];
+  const says = lines.map((line) => `printf '%b\\n' '${line}'`).join("; ");
+  const build = check(`test -e docs/new.md || { echo 'Server built in 1.5m'; exit 0; }; ${says}; exit 1`);
+  expect(await checksOf(world, writes({ "docs/new.md": "x\n" }), build)).toMatchObject([
+    { findings: ["[ERROR] Error: Unable to build website.", "- Broken link on source page path = /faq:"] },
+  ]);
+});
+
 it("sees nothing of the agent's: folders, variables, network", async () => {
   await using world = await openRunnerWorld();
   const agent = inlineAgent(`
