@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { MAX_CHECKS } from "../../src/job-client/report-schema.ts";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
-import { CHECK_PRESET_NAMES, CHECK_PRESETS, isCheckPreset } from "./check-presets.ts";
+import { CHECK_PRESETS } from "./check-presets.ts";
 import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
 import { parseHostRule } from "../egress/host-rules.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
@@ -231,7 +231,7 @@ const Context = z.strictObject({
   gitCredentialsEnv: EnvName.optional(),
 });
 
-const WANT_CHECK = `one of ${CHECK_PRESET_NAMES.join(", ")}, or a section with name and command`;
+const WANT_CHECK = `one of ${[...CHECK_PRESETS.keys()].join(", ")}, or a section with name and command`;
 const WANT_CHECK_COMMAND = wantCommand('["node", "check.mjs"]');
 const WANT_CHECK_NAME = "1 to 40 letters, digits, spaces, '.', '_' or '-'";
 const WANT_MOUNT_FROM = "the absolute path of a folder on this machine";
@@ -258,9 +258,10 @@ const CheckSection = z.strictObject(
 );
 /** A preset's name stands for a check of that name. */
 const Check = z.preprocess((given) => {
-  if (typeof given !== "string" || !isCheckPreset(given)) return given;
-  const { command, readable, mounts, timeoutSeconds } = CHECK_PRESETS[given];
-  return { name: given, command, readable, mounts, timeoutSeconds };
+  const preset = typeof given === "string" ? CHECK_PRESETS.get(given) : undefined;
+  if (preset === undefined) return given;
+  const { install: _, brokenAt: __, ...settings } = preset;
+  return { name: given, ...settings };
 }, CheckSection);
 
 const WANT_TITLE = "a text with {title} in it, for example docs: {title}";

@@ -1,8 +1,7 @@
 import { mkdir, rm, symlink } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { messageOf } from "../../src/core/errors.ts";
 import { presetEnv } from "../config/agent-presets.ts";
-import { type Env, pickEnv } from "../config/env.ts";
 import { newSocketPath } from "../gateway/limits.ts";
 import type { ModelTrouble } from "../gateway/model-trouble.ts";
 import { openTurnNetwork, type TurnNetwork } from "../egress/turn-network.ts";
@@ -16,14 +15,14 @@ import { forgetAgent, noteAgent, type TurnFolders } from "./folders.ts";
 import type { AgentSession } from "./kept-sessions.ts";
 import { TurnFailedError } from "./run-error.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
-import type { InsidePaths, TurnSandbox } from "./sandbox/sandbox.ts";
+import { plainEnv } from "./sandbox/plain-env.ts";
+import type { TurnSandbox } from "./sandbox/sandbox.ts";
 import type { AgentSettings, OpenContext, RunContext, RunnerProject, RunnerTurn } from "./turn.ts";
 
 /** Every kind of agent, and what runs it. */
 const agents: Record<AgentSettings["kind"], RunAgent> = { acp: runAcpAgent, command: runCommandAgent };
 /** Where a sandbox shows the context repositories. */
 const CONTEXT_INSIDE = "/context";
-const PASSED_ON = ["LANG", "LC_ALL", "TZ"] as const;
 
 /**
  * How an agent ended. `modelTrouble`: why its last call of a model came to nothing; null if it did
@@ -104,7 +103,8 @@ export async function runAgent(
       findings: again?.findings ?? "",
       sandbox,
       env: {
-        ...agentEnv(context.env, sandbox.inside),
+        ...plainEnv(context.env, sandbox.inside),
+        DOCS_AGENT_CLAIMS: join(sandbox.inside.tmp, CLAIMS_FILE),
         ...(contextFolder !== null && { DOCS_AGENT_CONTEXT: contextFolder }),
         ...network.env(port),
         ...(preset === null ? {} : presetEnv(preset, network.models(port))),
@@ -173,23 +173,4 @@ function exceededSignal(network: TurnNetwork): AbortSignal {
     controller.abort(new TurnFailedError(reason, { failureCause }));
   });
   return controller.signal;
-}
-
-/**
- * The environment of an agent, but for how to find programs, its way out, and the variables that
- * the project names: throw-away folders for its own files. None of ours, so no credentials of the
- * code host.
- */
-function agentEnv(env: Env, { home, tmp, tree }: InsidePaths): Record<string, string> {
-  return {
-    LANG: "C.UTF-8",
-    ...pickEnv(env, PASSED_ON),
-    TERM: "dumb",
-    HOME: home,
-    TMPDIR: tmp,
-    DOCS_AGENT_CLAIMS: join(tmp, CLAIMS_FILE),
-    // Git started in the tree, which is no repository, must not find one that the data folder
-    // happens to lie in.
-    GIT_CEILING_DIRECTORIES: dirname(tree),
-  };
 }

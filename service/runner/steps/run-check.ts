@@ -1,13 +1,12 @@
 import { basename } from "node:path";
 import { presetOfCheck } from "../../config/check-presets.ts";
-import { pickEnv } from "../../config/env.ts";
 import { forgetAgent, noteAgent } from "../folders.ts";
 import { endOf, oneLine } from "../printable-text.ts";
 import { type Ending, startProcessGroup } from "../process-group.ts";
 import { faultText } from "../run-error.ts";
 import { watchDisk } from "../sandbox/disk-watch.ts";
+import { plainEnv } from "../sandbox/plain-env.ts";
 import { findProgram } from "../sandbox/program.ts";
-import type { TurnSandbox } from "../sandbox/sandbox.ts";
 import { openTree, type TurnTree } from "./open-tree.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import type { ToolOutput } from "../verify/findings.ts";
@@ -16,7 +15,6 @@ import { type CheckSettings, type Obstacle, preparePlaces } from "../verify/moun
 /** More output than that is not read. */
 const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
 const MAX_LAST_WORDS_LENGTH = 500;
-const PASSED_ON = ["LANG", "LC_ALL", "TZ"] as const;
 /** A shell's, for a program that can't be run, or isn't there; above these, for signals. */
 const FIRST_SHELL_CODE = 126;
 
@@ -80,7 +78,7 @@ async function runIn(
   const group = startProcessGroup({
     ...sandbox.contain(
       { command: "/bin/sh", args: ["-c", 'cd -P -- "$0" && exec "$@"', `./${cwd}`, ...command] },
-      { ...environment(sandbox, context), ...check.env },
+      { ...plainEnv(context.env, sandbox.inside), NO_COLOR: "1", CI: "true", ...check.env },
     ),
     timeLimitMs: timeoutSeconds * 1000,
     maxOutputBytes: MAX_OUTPUT_BYTES,
@@ -122,23 +120,10 @@ function whyUseless(ending: Ending, check: CheckSettings): string | null {
       const { code } = ending;
       if (code === 127) return "its program isn't installed.";
       const isBroken =
-        code === null || code >= FIRST_SHELL_CODE || presetOfCheck(check)?.brokenAt.includes(code);
+        code === null || code >= FIRST_SHELL_CODE || presetOfCheck(check)?.brokenAt?.includes(code);
       return isBroken ? "it broke off." : null;
     }
   }
-}
-
-/** Everything that a check knows of its surroundings, but for how to find programs. */
-function environment({ inside }: TurnSandbox, { env }: RunContext): Record<string, string> {
-  return {
-    LANG: "C.UTF-8",
-    ...pickEnv(env, PASSED_ON),
-    TERM: "dumb",
-    NO_COLOR: "1",
-    CI: "true",
-    HOME: inside.home,
-    TMPDIR: inside.tmp,
-  };
 }
 
 function lastWords(text: string, { redact }: RunContext): string {

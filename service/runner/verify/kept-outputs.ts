@@ -9,20 +9,17 @@ const MAX_CHARS = 32 * 1024 ** 2;
 /** What checks said of base commits: in memory, the newest, so that follow-ups don't ask again. */
 export class KeptOutputs {
   readonly #kept = new Map<string, ToolOutput>();
-  #chars = 0;
 
   get(key: string): ToolOutput | null {
     return this.#kept.get(key) ?? null;
   }
 
   keep(key: string, output: ToolOutput): void {
-    this.#chars += output.text.length - (this.#kept.get(key)?.text.length ?? 0);
-    this.#kept.delete(key);
     this.#kept.set(key, output);
-    for (const [oldest, { text }] of this.#kept) {
-      if (this.#chars <= MAX_CHARS && this.#kept.size <= 1000) break;
-      this.#kept.delete(oldest);
-      this.#chars -= text.length;
+    let chars = 0;
+    for (const [each, { text }] of [...this.#kept].toReversed()) {
+      chars += each.length + text.length;
+      if (chars > MAX_CHARS) this.#kept.delete(each);
     }
   }
 }
@@ -31,14 +28,7 @@ export class KeptOutputs {
 export async function outputKey(commit: string, check: CheckSettings, searchPath: string): Promise<string> {
   const program = await locate(check.command[0] ?? "", searchPath);
   const shown = [program ?? "", ...check.readable, ...check.mounts.map(({ from }) => from)];
-  const times = await Promise.all(
-    shown.map((path) =>
-      stat(path).then(
-        ({ mtimeMs }) => mtimeMs,
-        () => null,
-      ),
-    ),
-  );
+  const times = await Promise.all(shown.map(async (path) => (await stat(path).catch(() => null))?.mtimeMs));
   return createHash("sha256")
     .update(JSON.stringify([commit, check, times]))
     .digest("hex");

@@ -19,12 +19,10 @@ const MAX_LOCK_BYTES = 32 * 1024 ** 2;
  */
 export async function preparePlaces(tree: string, { cwd, mounts }: CheckSettings): Promise<Obstacle | null> {
   for (const { from, at } of mounts) {
-    const isThere = await stat(from).then(
-      (stats) => stats.isDirectory(),
-      () => false,
-    );
-    if (!isThere) return { why: "what it needs isn't installed.", details: `There is no folder ${from}.` };
-    if (!(await makeFolder(tree, at))) return { why: `${at} is a file or a link.` };
+    const folder = await stat(from).catch(() => null);
+    if (folder?.isDirectory() !== true)
+      return { why: "what it needs isn't installed.", details: `There is no folder ${from}.` };
+    if (!(await isFolder(tree, at, { isMade: true }))) return { why: `${at} is a file or a link.` };
     const lockFile = await differingLock(dirname(from), tree, dirname(at));
     if (lockFile !== null) {
       const details = `${join(dirname(from), lockFile)} isn't the repository's. Install from that one again.`;
@@ -34,30 +32,19 @@ export async function preparePlaces(tree: string, { cwd, mounts }: CheckSettings
   return (await isFolder(tree, cwd)) ? null : { why: `there is no folder ${cwd}.` };
 }
 
-/** False if something that is no folder is in the way. Nothing is made through a link. */
-async function makeFolder(tree: string, path: string): Promise<boolean> {
+/**
+ * Whether there is a folder in the tree that no link leads through. `isMade`: it is made where
+ * nothing is in the way.
+ */
+async function isFolder(tree: string, path: string, { isMade = false } = {}): Promise<boolean> {
   let at = tree;
-  for (const part of partsOf(path)) {
+  for (const part of path.split("/")) {
     at = join(at, part);
     const stats = await lstat(at).catch(() => null);
-    if (stats === null) await mkdir(at, { mode: 0o700 });
-    else if (!stats.isDirectory()) return false;
+    if (stats === null && isMade) await mkdir(at, { mode: 0o700 });
+    else if (stats?.isDirectory() !== true) return false;
   }
   return true;
-}
-
-async function isFolder(tree: string, path: string): Promise<boolean> {
-  let at = tree;
-  for (const part of partsOf(path)) {
-    at = join(at, part);
-    const stats = await lstat(at).catch(() => null);
-    if (stats?.isDirectory() !== true) return false;
-  }
-  return true;
-}
-
-function partsOf(path: string): string[] {
-  return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
 /** The first of the lock files beside what is mounted that the repository has another one of. */
