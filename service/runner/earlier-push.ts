@@ -6,7 +6,7 @@ import type { TurnNote } from "./publish/turn-note.ts";
 /** What the last lines of a commit's message name the job and the turn by. */
 export const JOB_TRAILER = "Docs-Agent-Job";
 export const TURN_TRAILER = "Docs-Agent-Turn";
-/** How far back on the job's branch the turn's commit is looked for. */
+/** How far back on a branch turns' commits are looked for. */
 const MAX_COMMITS = 200;
 
 /** Names a turn of a job: its number and what was asked. */
@@ -77,11 +77,21 @@ export function holdsPush(
  * People may have added commits since, and may have merged the branch.
  */
 async function commitOf(git: GitRunner, jobId: string, turnKey: string, tip: string): Promise<string | null> {
+  const commits = await turnCommits(git, jobId, tip);
+  return commits.find(({ key }) => key === turnKey)?.commit ?? null;
+}
+
+/** The commits of a job's turns in a range, or up to a commit, the newest first. */
+export async function turnCommits(
+  git: GitRunner,
+  jobId: string,
+  range: string,
+): Promise<{ commit: string; key: string }[]> {
   const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;
   const format = `--format=%H %x20${trailer(JOB_TRAILER)} ${trailer(TURN_TRAILER)}`;
-  for (const line of await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, format, tip, "--"])) {
-    const [commit = "", job, key] = line.split(/\s+/);
-    if (job === jobId && key === turnKey) return commit;
-  }
-  return null;
+  const log = await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, format, range, "--"]);
+  return log.flatMap((line) => {
+    const [commit = "", job, key = ""] = line.split(/\s+/);
+    return job === jobId ? [{ commit, key }] : [];
+  });
 }

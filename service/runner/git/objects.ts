@@ -6,6 +6,9 @@ import { GitError } from "./git-fault.ts";
 /** Who the commits are by. */
 const AUTHOR = { name: "Docs Agent", email: "docs-agent@localhost" };
 const LINE_FEED = 0x0a;
+const MAX_FILE_BYTES = 2 * 1024 * 1024;
+const MAX_ALL_BYTES = 32 * 1024 * 1024;
+const PLAIN_FILE = /^100\d{3} blob (?<oid>[0-9a-f]+) +(?<size>\d+)\t(?<path>.*)$/s;
 /** Before a path, so that git takes none that begins with a colon for more than a name. */
 const HERE = "./";
 
@@ -78,6 +81,32 @@ export async function readObjects(git: GitRunner, oids: readonly string[]): Prom
     if (at > answer.length) throw new GitError("git cat-file ended before all objects were read.");
     return answer.subarray(from, at - 1);
   });
+}
+
+/**
+ * The plain files of these names at a commit, without those that are missing, links, larger than 2
+ * MiB, or more than 32 MiB together.
+ */
+export async function readFiles(
+  git: GitRunner,
+  commit: string,
+  paths: readonly string[],
+): Promise<Map<string, Buffer>> {
+  if (paths.length === 0) return new Map();
+  const options = ["-z", "-l", "--full-tree", "--end-of-options"];
+  const env = { GIT_LITERAL_PATHSPECS: "1" };
+  const listing = await git.lines(["ls-tree", ...options, commit, ...paths], { env });
+  let bytes = 0;
+  const files = listing.flatMap((line) => {
+    const { oid = "", size, path = "" } = PLAIN_FILE.exec(line)?.groups ?? {};
+    if (size === undefined || Number(size) > MAX_FILE_BYTES || bytes + Number(size) > MAX_ALL_BYTES)
+      return [];
+    bytes += Number(size);
+    return [{ oid, path }];
+  });
+  const oids = files.map(({ oid }) => oid);
+  const contents = await readObjects(git, oids);
+  return new Map(contents.map((content, at) => [files[at]?.path ?? "", content]));
 }
 
 /** Stores files as they are. Resolves to their ids in the object store, in that order. */

@@ -1,5 +1,5 @@
 import type { GitRunner } from "../git/git.ts";
-import { readObjects, readSnapshot } from "../git/objects.ts";
+import { readFiles, readSnapshot } from "../git/objects.ts";
 
 /** Where GitHub looks for it, in this order. Any case will do. */
 const FOLDERS = [".github/", "", "docs/"] as const;
@@ -20,11 +20,13 @@ export async function readTemplate(git: GitRunner, commit: string): Promise<stri
     }),
   );
   if (found === undefined) return null;
-  const bytes = Number(await git.text(["cat-file", "-s", found.oid]));
-  if (!(bytes <= MAX_BYTES)) return null;
-  const [content] = await readObjects(git, [found.oid]);
+  const content = (await readFiles(git, commit, [found.path])).get(found.path);
+  if (content === undefined || content.length > MAX_BYTES) return null;
   // Our marks are ours to set.
-  const text = (content?.toString("utf8") ?? "").replaceAll(/<!-- *docs-agent:.*?-->|\r/gs, "").trim();
+  const text = content
+    .toString("utf8")
+    .replaceAll(/<!-- *docs-agent:.*?-->|\r/gs, "")
+    .trim();
   return text === "" ? null : text;
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JOB_TRAILER, TURN_TRAILER } from "../earlier-push.ts";
+import { turnCommits } from "../earlier-push.ts";
 import type { GitRunner } from "../git/git.ts";
 
 /** A changed file. Lines are null where git counts none, as in pictures. */
@@ -13,7 +13,6 @@ export type ChangedPage = {
 /** What a job's branch changes, all its turns together, and which turns these are. */
 export type WholeChange = { pages: ChangedPage[]; turns: ReadonlySet<number> };
 
-const MAX_COMMITS = 1000;
 const KINDS: Readonly<Record<string, ChangedPage["kind"]>> = { A: "added", D: "removed" };
 const Count = z.coerce.number().int().nullable().catch(null);
 
@@ -37,13 +36,7 @@ export async function readWholeChange(
     const kind = kindOf.get(path) ?? ("changed" as const);
     return [{ path, kind, additions: Count.parse(additions), deletions: Count.parse(deletions) }];
   });
-  const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;
-  const format = `--format=%x20${trailer(JOB_TRAILER)} ${trailer(TURN_TRAILER)}`;
-  const log = ["log", "-z", `--max-count=${MAX_COMMITS}`, format, `${from}..${commit}`, "--"];
-  const turns = (await git.lines(log)).flatMap((line) => {
-    const [, job, key = ""] = line.split(/\s+/);
-    const number = Number(key.split("-")[0]);
-    return job === jobId && Number.isInteger(number) && number > 0 ? [number] : [];
-  });
+  const commits = await turnCommits(git, jobId, `${from}..${commit}`);
+  const turns = commits.map(({ key }) => Number(key.split("-")[0]));
   return { pages, turns: new Set(turns) };
 }

@@ -1,6 +1,6 @@
 import { oneLine } from "../printable-text.ts";
 import type { GitRunner } from "../git/git.ts";
-import { readObjects } from "../git/objects.ts";
+import { readFiles } from "../git/objects.ts";
 import { type ForeignWords, foreignWordsOf } from "../publish/slack-words.ts";
 import { TurnFailedError } from "../run-error.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
@@ -119,8 +119,6 @@ async function forgetWhatStandsIn(
   // 1: none.
   const found = await git.lines(options, { okCodes: [0, 1] });
   const files = found.slice(0, MAX_FILES).map((name) => name.slice(commit.length + 1));
-  if (files.length === 0) return;
-  const listed = await git.lines(["ls-tree", "-z", "--full-tree", commit, "--", ...files]);
-  const oids = listed.flatMap((line) => /^100\d+ blob ([0-9a-f]+)\t/.exec(line)?.[1] ?? []);
-  for (const content of await readObjects(git, oids)) foreign.forget(content.toString("utf8"));
+  const contents = await readFiles(git, commit, files);
+  for (const content of contents.values()) foreign.forget(content.toString("utf8"));
 }

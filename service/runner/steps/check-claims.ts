@@ -1,17 +1,19 @@
 import { setImmediate } from "node:timers/promises";
 import { within } from "../../../src/core/ports/clock.ts";
 import { type Claim, readClaims } from "../claims-file.ts";
+import { readFiles } from "../git/objects.ts";
 import type { Mirror } from "../git/mirror.ts";
 import { oneLine } from "../printable-text.ts";
 import { type HostedRepository, linesUrl, repositoryAt } from "../publish/source-address.ts";
 import type { CheckedClaim } from "../publish/sources-text.ts";
 import { faultText } from "../run-error.ts";
+import { isSafePath } from "../tree/names.ts";
 import type { TurnTree } from "./open-tree.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
-import { findQuote, type Lines, readTexts } from "../claims/find-quotes.ts";
+import { findQuote, type Lines } from "../claims/find-quotes.ts";
 
-const READ_LIMIT_MS = 60_000;
-const SEARCH_LIMIT_MS = 10_000;
+/** For all claims together: other turns wait for the mirrors, or run beside this one. */
+const TIME_LIMIT_MS = 60_000;
 /** How claims call the project's own repository. */
 const DOCS = "docs";
 
@@ -30,79 +32,57 @@ type Repository = {
 export async function checkClaims(
   { folders, commit }: TurnTree,
   contexts: readonly OpenContext[],
-  { project }: RunnerTurn,
+  { project: { codeHost } }: RunnerTurn,
   context: RunContext,
 ): Promise<CheckedClaim[] | null> {
-  const { codeHost } = project;
-  const { signal, logger } = context;
-  try {
-    const claims = await readClaims(folders.tmp);
-    if (claims === null || claims.length === 0) return null;
-    const repositories = new Map<string, Repository>([
-      [DOCS, { commit, mirror: context.mirror, hosted: codeHost }],
-      ...contexts.map(({ name, ...each }) => {
-        const hosted = codeHost && repositoryAt(codeHost, each.repository);
-        return [name, { ...each, hosted }] as const;
-      }),
-    ]);
-    return await checkAll(claims, repositories, project, context);
-  } catch (error) {
-    signal.throwIfAborted();
-    logger.warn({ problem: context.redact(faultText(error)) }, "the agent's sources could not be read");
-    return null;
+  const { signal, logger, redact, clock } = context;
+  const untilMs = clock.monotonicMs() + TIME_LIMIT_MS;
+  async function inTime<T>(asked: Promise<T>): Promise<T | null> {
+    const known = asked.catch((error: unknown) => {
+      signal.throwIfAborted();
+      logger.warn({ problem: redact(faultText(error)) }, "the agent's sources could not be read");
+      return null;
+    });
+    return within(clock, untilMs - clock.monotonicMs(), known, null);
   }
-}
 
-async function checkAll(
-  claims: readonly Claim[],
-  repositories: ReadonlyMap<string, Repository>,
-  { codeHost }: RunnerTurn["project"],
-  { clock, signal, logger, redact, codeHost: api }: RunContext,
-): Promise<CheckedClaim[]> {
-  const byName = Map.groupBy(claims, ({ source }) => source.repository);
-  const read = await Promise.all(
-    [...byName].map(async ([name, its]) => {
-      const repository = repositories.get(name);
-      if (repository === undefined) return null;
-      const { mirror, commit, hosted } = repository;
-      const paths = its.map(({ source }) => source.path);
-      const reading = mirror.use((git) => readTexts(git, commit, paths, READ_LIMIT_MS));
-      const asking = name === DOCS || hosted === null || api === null ? null : api.isPublic(signal, hosted);
-      const orNull = (error: unknown) => {
-        signal.throwIfAborted();
-        logger.warn({ repository: name, problem: redact(faultText(error)) }, "a source could not be read");
-        return null;
-      };
-      const [texts, isPublic] = await Promise.all([
-        within(clock, READ_LIMIT_MS, reading.catch(orNull), null),
-        within(clock, READ_LIMIT_MS, Promise.resolve(asking).catch(orNull), null),
-      ]);
-      return { ...repository, name, texts, isPublic: name === DOCS || isPublic === true };
+  const claims = await inTime(readClaims(folders.tmp));
+  if (claims === null || claims.length === 0) return null;
+  const repositories = new Map<string, Repository>([
+    [DOCS, { commit, mirror: context.mirror, hosted: codeHost }],
+    ...contexts.map(({ name, ...each }) => {
+      const hosted = codeHost && repositoryAt(codeHost, each.repository);
+      return [name, { ...each, hosted }] as const;
     }),
-  );
-  const known = new Map(read.flatMap((each) => (each === null ? [] : [[each.name, each] as const])));
-  const until = clock.monotonicMs() + SEARCH_LIMIT_MS;
+  ]);
   const checked: CheckedClaim[] = [];
-  for (const claim of claims) {
-    const { path, quote, line = null } = claim.source;
-    const from = known.get(claim.source.repository);
-    const text = from?.texts?.get(path);
-    const isLate = clock.monotonicMs() > until;
-    const lines = text === undefined || isLate ? null : findQuote(text, quote, line);
-    const hosted = from?.hosted ?? null;
-    const url =
-      lines === null || from === undefined || hosted === null || codeHost === null
-        ? null
-        : linesUrl(codeHost, hosted, from.commit, { path, ...lines });
-    checked.push(told(claim, { lines, url, isPublic: from?.isPublic ?? false }, redact));
-    // A search takes a while in a large file, and other turns run beside this one.
-    await setImmediate();
-    signal.throwIfAborted();
+  for (const [name, its] of Map.groupBy(claims, ({ source }) => source.repository)) {
+    const repository = repositories.get(name);
+    const paths = its.map(({ source }) => source.path).filter(isSafePath);
+    const reading = repository?.mirror.use((git) => readFiles(git, repository.commit, [...new Set(paths)]));
+    const files = reading && (await inTime(reading));
+    const asking =
+      name === DOCS || (repository?.hosted && context.codeHost?.isPublic(signal, repository.hosted));
+    const isPublic = (await inTime(Promise.resolve(asking))) === true;
+    for (const claim of its) {
+      const content = files?.get(claim.source.path);
+      const { quote, line, path } = claim.source;
+      const isText = content !== undefined && !content.includes(0) && clock.monotonicMs() < untilMs;
+      const lines = isText ? findQuote(content.toString("utf8"), quote, line ?? null) : null;
+      const url =
+        lines && repository?.hosted && codeHost
+          ? linesUrl(codeHost, repository.hosted, repository.commit, { path, ...lines })
+          : null;
+      checked.push(toldClaim(claim, { lines, url, isPublic }, redact));
+      // A search takes a while in a large file.
+      await setImmediate();
+      signal.throwIfAborted();
+    }
   }
   return checked;
 }
 
-function told(
+function toldClaim(
   { page, statement, source: { repository, path, line = null } }: Claim,
   { lines, url, isPublic }: { lines: Lines | null; url: string | null; isPublic: boolean },
   redact: RunContext["redact"],

@@ -91,6 +91,10 @@ it("opens no pull request for what somebody merged before there was one", async 
     summary: "Add more",
     reason: "The changes are in main already.",
     leftOut: [],
+    checks: [],
+    claims: { total: 0, verified: 0 },
+    context: [],
+    notes: [],
   });
   expect(world.pulls()).toEqual([]);
 });
