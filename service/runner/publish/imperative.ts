@@ -22,16 +22,16 @@ const FORMS = new Map([
   ...Object.entries(IRREGULAR),
 ]);
 const LEAD = new RegExp(
-  String.raw`^(?:(?:ok(?:ay)?|done|sure|title|summary|result)\s*[:.!,–—-]+\s*)?` +
-    String.raw`(?:(?:i|we)(?:['’]ve| have)?(?: (?:now|also|just|successfully))? ` +
-    String.raw`|this (?:pull request|pr|change|commit|turn) |changes?: )?`,
+  String.raw`^(?:(?:ok(?:ay)?|done|sure|title|summary|result)\s*[:.!,–—-]+[*_]*\s*)?` +
+    String.raw`(?:(?:i|we)(?:['’]ve| have)?(?: (?:now|also|just|successfully|gone ahead and))? ` +
+    String.raw`|successfully |this (?:pull request|pr|change|commit|turn) |changes?: )?`,
   "i",
 );
 
 /** A sentence about what was done as an instruction: "I have updated …" becomes "Update …". */
 export function imperative(said: string): string {
   const line = said.slice(LEAD.exec(said)?.[0].length ?? 0) || said;
-  const [first = ""] = /^\p{L}+/u.exec(line) ?? [];
+  const [first = ""] = /^\p{L}+(?![\p{L}-])/u.exec(line) ?? [];
   const start = FORMS.get(first.toLowerCase()) ?? first;
   return start.slice(0, 1).toUpperCase() + start.slice(1) + line.slice(first.length);
 }

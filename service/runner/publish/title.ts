@@ -16,6 +16,10 @@ const ASIDE = new RegExp(
   "iu",
 );
 
+/** A first line that only says what comes below it. */
+const LABEL =
+  /^[\W_]*(?:(?:summary|title|results?|changes|overview|done)|(?:here(?:['’]s| is) )?what (?:i |was )?(?:have )?changed)[\W_]*\n/i;
+
 /** What of a turn a title is made of. */
 export type Titled = { summary: string | null; words: string | null; jobId: string };
 
@@ -31,7 +35,9 @@ export function titleOf({ summary, words, jobId }: Titled, redact: Redact): stri
 
 /** The redacted summary without its first line, where the title comes from. */
 export function belowTitle(summary: string | null, redact: Redact): string {
-  const text = redact(summary ?? "").trim();
+  const text = redact(summary ?? "")
+    .replace(LABEL, "")
+    .trim();
   const [first = "", ...others] = text.split("\n");
   const isTitle = first.length <= 2 * MAX_TITLE_LENGTH && firstLine(summary, redact) === withoutMarks(first);
   return isTitle ? others.join("\n").trim() : text;
@@ -57,7 +63,9 @@ export function formattedTitle(template: string, title: string): string {
 }
 
 function firstLine(text: string | null, redact: Redact): string | null {
-  const lines = redact(text ?? "").split("\n");
+  const lines = redact(text ?? "")
+    .replace(LABEL, "")
+    .split("\n");
   const line = lines
     .filter((each) => !ASIDE.test(each))
     .map(withoutMarks)

@@ -7,7 +7,7 @@ import { failureOf } from "../../../service/runner/agents/agent-process.ts";
 import { remoteOf } from "../../../service/runner/git/remote.ts";
 import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
 import { bodyOf, commitMessageOf, mergedBody } from "../../../service/runner/publish/pull-request-text.ts";
-import { titleOf } from "../../../service/runner/publish/title.ts";
+import { belowTitle, titleOf } from "../../../service/runner/publish/title.ts";
 import { createRedact } from "../../../service/runner/redaction.ts";
 
 const plain = (text: string) => text;
@@ -191,6 +191,22 @@ describe("what people and agents wrote", () => {
   ])("may speak of warnings and errors: %s", (summary) => {
     expect(titleOf({ ...turn, summary }, plain)).toBe(summary);
   });
+
+  it.each(["## Summary\n\n", "Summary:\n", "Here's what I changed:\n\n", "**Title:** ", "Title: "])(
+    "begins below a label, and says its title once: %j",
+    (label) => {
+      const told = { ...turn, summary: `${label}I've gone ahead and fixed the FAQ.\n\nIt was wrong.` };
+      expect(titleOf(told, plain)).toBe("Fix the FAQ");
+      expect(belowTitle(told.summary, plain)).toBe("It was wrong.");
+    },
+  );
+
+  it.each([
+    ["Successfully updated the docs", "Update the docs"],
+    ["Fixed-width fonts have a page", "Fixed-width fonts have a page"],
+  ])("reads %j as an instruction where it is one", (summary, title) =>
+    expect(titleOf({ ...turn, summary }, plain)).toBe(title),
+  );
 
   it("says its title once, and shows code as it is", () => {
     const told = { ...turn, summary: "## Correct `<Install>`\n\nIt was `<Instal>` before." };
