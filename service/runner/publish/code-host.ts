@@ -36,7 +36,7 @@ export type PullRequestHost = {
   /** One that is known, with its size. */
   get(number: number, signal: AbortSignal): Promise<HostedPullRequest>;
   /** Makes a draft a normal pull request. */
-  markReady(pullRequest: HostedPullRequest, signal: AbortSignal): Promise<void>;
+  markReady(nodeId: string, signal: AbortSignal): Promise<void>;
   /**
    * Adds a label, assigns a person, or asks a person or a team (`owner/team`) for a review. False
    * if it was left out without a word.

@@ -86,8 +86,7 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
       return toPullRequest(await api.ask(asked, `GET ${PULLS}/${number}`));
     },
 
-    async markReady({ nodeId }, signal) {
-      if (nodeId === null) return;
+    async markReady(nodeId, signal) {
       const asked = { doing: "Marking the pull request as ready", signal, schema: z.unknown() };
       await api.query(asked, READY, { id: nodeId });
     },

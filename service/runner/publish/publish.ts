@@ -130,10 +130,14 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   return { pullRequest, notes };
 }
 
-/** False: the code host refused. */
-async function isMarkedReady(found: HostedPullRequest, { codeHost, signal }: PublishInput): Promise<boolean> {
+/** False: the code host refused, or can't be asked. */
+async function isMarkedReady(
+  { nodeId }: HostedPullRequest,
+  { codeHost, signal }: PublishInput,
+): Promise<boolean> {
+  if (nodeId === null) return false;
   try {
-    await codeHost.markReady(found, signal);
+    await codeHost.markReady(nodeId, signal);
     return true;
   } catch (thrown) {
     if (thrown instanceof RefusedByCodeHostError) return false;

@@ -275,6 +275,25 @@ describe("what a check found", () => {
     expect(world.pulls()[0]?.isDraft).toBe(!rejects);
   });
 
+  it("stays one where the code host has no name by which to make it ready", async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const verify = [NO_TODO];
+    await world.run(world.project(write("TODO\n"), { verify }));
+    const headers = { authorization: `Bearer ${world.token}` };
+    const listed = await fetch(`${world.codeHost.apiUrl}/repos/acme/docs/pulls?state=all`, { headers });
+    const pulls = (await listed.json()) as Record<string, unknown>[];
+    const body = JSON.stringify(pulls.map((pull) => ({ ...pull, node_id: undefined })));
+    world.api.fault = (request) =>
+      request.startsWith("GET") && request.includes("/pulls")
+        ? { kind: "http", status: 200, headers: { "content-type": "application/json" }, body }
+        : undefined;
+    const again = await world.run(world.project(write("Done\n"), { verify }), {
+      prompt: "More",
+      earlierTurns,
+    });
+    expect(again).toMatchObject({ notes: [expect.stringContaining("still a draft")] });
+  });
+
   it("leaves a draft alone that a person made", async () => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const pullRequests = { ...SETTINGS, draft: true };
