@@ -203,8 +203,8 @@ function splitSummaries(turn: TurnText, redact: Redact): { rest: string; wordsOf
     for (const [path, words] of split.wordsOf) wordsOf.set(path, words);
     return split.rest;
   });
-  const rest = turns.toReversed().filter((text) => text !== "");
-  return { rest: rest.join("\n\n"), wordsOf };
+  const rest = new Set(turns.toReversed().filter((text) => text !== ""));
+  return { rest: [...rest].join("\n\n"), wordsOf };
 }
 
 const KINDS = { added: "new", changed: "", removed: "removed" } as const;

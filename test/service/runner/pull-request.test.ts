@@ -80,15 +80,25 @@ describe("the text", () => {
 
   it("covers all turns of the change, and none that failed", async () => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
-    await world.run(world.project(inlineAgent(FIX + said("Correct the name", "", "- README.md: the name"))));
+    await world.run(
+      world.project(
+        inlineAgent(FIX + said("Correct the name", "", "- README.md: the name", "", "Please check it.")),
+      ),
+    );
     const page = (name: string, title: string) =>
-      world.project(inlineAgent(`fs.writeFileSync("docs/${name}.md", "x");${said(title)}`));
-    const first = { prompt: "Fix the typo", summary: "Correct the name\n\n- README.md: the name" };
+      world.project(
+        inlineAgent(`fs.writeFileSync("docs/${name}.md", "x");${said(title, "", "Please check it.")}`),
+      );
+    const first = {
+      prompt: "Fix the typo",
+      summary: "Correct the name\n\n- README.md: the name\n\nPlease check it.",
+    };
     const failed = { prompt: "Break it", summary: "Broke everything", outcome: "failed" as const };
     await world.run(page("a", "Added page A."), { prompt: "Now A", earlierTurns: [first, failed] });
     const [pull] = world.pulls();
     expect(pull?.title).toBe("Correct the name; add page A");
     expect(above(pull?.body)).toContain("- `README.md` (+1 −1): the name\n- `docs/a.md` (new)");
+    expect(above(pull?.body).split("Please check it.")).toHaveLength(2);
     expect(pull?.body).not.toContain("Broke everything");
     expect(pull?.body).toContain("Asked before, and failed:\n\n> Break it");
 
