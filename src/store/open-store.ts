@@ -83,7 +83,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     ...(onBroken === undefined ? {} : { onBroken }),
   });
   const slots = new SqliteSlots({ db, commits, clock });
-  const series = new SqliteSeries({ db, clock });
+  const series = new SqliteSeries({ db, commits, clock });
   const storageOf = (namespace: string) => new SqliteStorage({ db, commits, namespace, clock });
   const records = openRecords(storageOf, { clock, logger, keepSetAsideMs });
   const { kinds, setAside } = records;

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
-import { openStore } from "../../src/store/open-store.ts";
+import { openStore, type SqliteStore } from "../../src/store/open-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { openTempDir } from "../support/temp-dir.ts";
 
 async function openMemory() {
   const clock = new ManualClock();
@@ -37,4 +38,47 @@ it("forgets what is over behind any number of older entries that are kept", asyn
   clock.advance(8000);
   for (let n = 0; n < 3; n += 1) await store.commits.run(() => store.sweep());
   expect(rows()).toEqual({ n: 0 });
+});
+
+it("reads the same before and after a crash, before its entries are listed by name and after", async () => {
+  await using dir = await openTempDir();
+  const clock = new ManualClock();
+  const open = () =>
+    openStore({ url: `sqlite://${dir.file("store.sqlite")}`, clock, logger: new RecordingLogger() });
+  async function append(store: SqliteStore, series: string, ...entries: string[]) {
+    await store.commits.run(() => {
+      for (const entry of entries) store.decided.append({ series, entry, keep: 3, ttlMs: 9000 });
+    });
+  }
+  const entriesIn = ({ db }: SqliteStore) =>
+    db.prepare("SELECT group_concat(entry) AS entries FROM series").get();
+  {
+    await using store = await open();
+    await append(store, "a", "1", "2");
+    await append(store, "a", "3", "4");
+    await append(store, "b", "x");
+    expect(await store.series.of("a")).toEqual(["2", "3", "4"]);
+  }
+  await using store = await open();
+  expect(await store.series.of("a")).toEqual(["2", "3", "4"]);
+  await append(store, "a", "5");
+  expect(await store.series.of("a")).toEqual(["3", "4", "5"]);
+  await store.commits.run(() => store.sweep());
+  expect(await store.series.of("a")).toEqual(["3", "4", "5"]);
+  expect(await store.series.of("b")).toEqual(["x"]);
+  expect(entriesIn(store)).toEqual({ entries: "3,4,x,5" });
+});
+
+it("has what an append left whose commit failed neither in the file nor in a series", async () => {
+  const { store } = await openMemory();
+  await using _store = store;
+  const append = (entry: string) => store.decided.append({ series: "a", entry, keep: 9, ttlMs: 9000 });
+  await store.commits.run(() => append("1"));
+  const failing = store.commits.run(() => {
+    append("2");
+    throw new Error("undone");
+  });
+  await expect(failing).rejects.toThrow("undone");
+  await store.commits.run(() => append("3"));
+  expect(await store.series.of("a")).toEqual(["1", "3"]);
 });

@@ -56,8 +56,17 @@ const recordTables = `
 `;
 
 /**
+ * `keep` is how many entries its append said to keep. It is NULL once the entry is listed by name.
+ */
+const listedLater = `
+  ALTER TABLE series ADD COLUMN keep INTEGER;
+  DROP INDEX series_by_name;
+  CREATE INDEX series_by_name ON series (name) WHERE keep IS NULL;
+`;
+
+/**
  * The steps that bring the Slack app's file to the newest schema, oldest first. `PRAGMA
  * user_version` counts a file's steps. Only ever append: a released step never moves and never
  * changes.
  */
-export const appMigrations: readonly string[] = [`${queueTables} ${recordTables}`];
+export const appMigrations: readonly string[] = [`${queueTables} ${recordTables}`, listedLater];

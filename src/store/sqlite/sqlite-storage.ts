@@ -15,11 +15,20 @@ export const storageSql = {
   delete: "DELETE FROM kv WHERE key = ? RETURNING expires_at",
   removeExpired: `DELETE FROM kv WHERE key IN
     (SELECT key FROM kv WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-  append: "INSERT INTO series (name, entry, expires_at) VALUES (?, ?, ?)",
+  append: "INSERT INTO series (name, entry, expires_at, keep) VALUES (?, ?, ?, ?)",
+  /** after seq, count; entries that aren't listed yet */
+  unlisted: `SELECT seq, name, keep FROM series WHERE seq > ? AND keep IS NOT NULL
+    ORDER BY seq LIMIT ?`,
+  /** after seq, up to seq */
+  list: "UPDATE series SET keep = NULL WHERE seq > ? AND seq <= ? AND keep IS NOT NULL",
   /** Name, name, how many to keep. */
-  trim: `DELETE FROM series WHERE name = ? AND seq <=
-    (SELECT seq FROM series WHERE name = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
-  entries: "SELECT entry FROM series WHERE name = ? AND expires_at > ? ORDER BY seq",
+  trim: `DELETE FROM series WHERE name = ? AND keep IS NULL AND seq <=
+    (SELECT seq FROM series WHERE name = ? AND keep IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
+  /** name, now, after seq; listed entries, then new ones */
+  entries: `SELECT seq, entry, keep FROM series WHERE name = ?1 AND keep IS NULL AND expires_at > ?2
+    UNION ALL SELECT seq, entry, keep FROM series
+      WHERE seq > ?3 AND keep IS NOT NULL AND name = ?1 AND expires_at > ?2
+    ORDER BY seq`,
   /**
    * after seq, count; the end of a sweep's range. The next sweep continues there: without an index
    * by time, each append writes a page less.
@@ -30,7 +39,8 @@ export const storageSql = {
 
 const Value = z.object({ value: z.string() });
 const Deleted = z.object({ expires_at: z.int().nullable() });
-const Entry = z.object({ entry: z.string() });
+const Entry = z.object({ entry: z.string(), keep: z.int().nullable() });
+const Unlisted = z.object({ seq: z.int(), name: z.string(), keep: z.int() });
 const Sequenced = z.object({ seq: z.int() });
 
 type SqliteStorageOptions = {
@@ -116,24 +126,35 @@ export class SqliteStorage implements RecordStorage {
   }
 }
 
-/** Series in the file that this process owns. */
+/** The most entries that one sweep lists. */
+const LISTED_AT_ONCE = 2_000;
+
+/**
+ * Series in the file that this process owns. Each entry in the index by name changes a page of its
+ * own, which costs more than its row. So a sweep lists new entries there together.
+ */
 export class SqliteSeries implements Series {
+  /** All entries up to this one are listed by name. */
+  #listedTo = 0;
   /** The last entry that the sweep has checked. */
   #sweptTo = 0;
   readonly #clock: Clock;
+  readonly #commits: GroupCommit;
   readonly #sql: (sql: string) => StatementSync;
   readonly #toStoreError: (thrown: unknown) => Error;
 
-  constructor({ db, clock }: { db: DatabaseSync; clock: Clock }) {
+  constructor({ db, commits, clock }: { db: DatabaseSync; commits: GroupCommit; clock: Clock }) {
     this.#clock = clock;
+    this.#commits = commits;
     this.#sql = preparing(db);
     this.#toStoreError = storeErrorsOf(db);
   }
 
   async of(series: string): Promise<string[]> {
     try {
-      const rows = this.#sql(storageSql.entries).all(series, this.#clock.now());
-      return rows.map((row) => Entry.parse(row).entry);
+      const rows = this.#sql(storageSql.entries).all(series, this.#clock.now(), this.#listedTo);
+      const entries = z.array(Entry).parse(rows);
+      return entries.slice(-(entries.at(-1)?.keep ?? entries.length)).map(({ entry }) => entry);
     } catch (thrown) {
       throw this.#toStoreError(thrown);
     }
@@ -141,18 +162,26 @@ export class SqliteSeries implements Series {
 
   /** Appends in the open transaction. */
   append({ series, entry, keep, ttlMs }: Append): void {
-    this.#sql(storageSql.append).run(series, entry, this.#clock.now() + Math.ceil(ttlMs));
-    this.#sql(storageSql.trim).run(series, series, keep);
+    this.#sql(storageSql.append).run(series, entry, this.#clock.now() + Math.ceil(ttlMs), keep);
   }
 
-  /** Like {@link removeExpired}, for the next `limit` entries. */
+  /**
+   * Lists new entries by name, trims their series, and removes expired entries, a bounded number of
+   * each, in the open transaction. Returns true if more may be left.
+   */
   sweep(limit: number): boolean {
+    const added = z.array(Unlisted).parse(this.#sql(storageSql.unlisted).all(this.#listedTo, LISTED_AT_ONCE));
+    const listedTo = added.at(-1)?.seq ?? this.#listedTo;
+    this.#sql(storageSql.list).run(this.#listedTo, listedTo);
+    const keepOf = new Map(added.map(({ name, keep }) => [name, keep]));
+    for (const [name, keep] of keepOf) this.#sql(storageSql.trim).run(name, name, keep);
+    this.#commits.afterCommit(() => (this.#listedTo = listedTo));
     const end = this.#sql(storageSql.sweepEnd).get(this.#sweptTo, limit - 1);
     const upTo = end === undefined ? Number.MAX_SAFE_INTEGER : Sequenced.parse(end).seq;
     const removal = this.#sql(storageSql.removeExpiredEntries);
     const { changes } = removal.run(this.#sweptTo, upTo, this.#clock.now());
     this.#sweptTo = end === undefined ? 0 : upTo;
-    return changes === limit;
+    return changes === limit || added.length === LISTED_AT_ONCE;
   }
 }
 
