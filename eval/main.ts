@@ -1,19 +1,63 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { Command } from "commander";
 import { DocsAgentError } from "../src/core/errors.ts";
 import { checkTasks, writePatch } from "./authoring.ts";
+import { comparisonText } from "./compare.ts";
+import { defaultStateRoot, evaluate } from "./evaluate.ts";
+import { type Files, readFiles } from "./files.ts";
+import { isPassed, Report } from "./report-schema.ts";
+import { EvalOptionError, type EvalOptions, readSettings } from "./settings.ts";
+import { readTask, taskNames } from "./task.ts";
 
 const TASKS = fileURLToPath(new URL("tasks", import.meta.url));
+const MODELS = fileURLToPath(new URL("models.yml", import.meta.url));
+const CLONE_TIMEOUT_MS = 600_000;
+
+type RunOptions = EvalOptions & { tasks: string; only?: string; repository?: string; out?: string };
 
 const program = new Command("npm run eval --")
   .description(
-    "Evaluates how well an agent fixes documentation, with tasks whose results are checked by rules.",
+    "Evaluates how well an agent fixes documentation: tasks go through the real job service, and rules decide.",
   )
-  .showHelpAfterError();
+  .showHelpAfterError("(--help shows the options)");
+
+program
+  .command("run", { isDefault: true })
+  .description("run the tasks and write a report (the default)")
+  .requiredOption("--preset <agent>", "the agent: opencode, gemini, claude, codex or copilot")
+  .option("--model <name>", "the model, as its provider calls it; otherwise the agent's own choice")
+  .option("--max-usd <amount>", "what the whole evaluation may cost; this or --max-tokens has to be given")
+  .option("--max-tokens <number>", "how many tokens the whole evaluation may use")
+  .option("--runs <number>", "how often each task runs", "1")
+  .option("--at-once <number>", "how many run side by side", "4")
+  .option(
+    "--tasks <folder or names>",
+    "the folder with the tasks, or names of tasks with commas between",
+    TASKS,
+  )
+  .option("--repository <url or path>", "the docs that your own tasks are about; needs --tasks <folder>")
+  .option("--models <file>", "the models and their prices, in the form of the job service's settings", MODELS)
+  .option("--out <folder>", "where the report goes (eval-results/<agent>)")
+  .action(run);
+
+program
+  .command("compare")
+  .description("say which tasks changed between two reports, and how sure that is")
+  .argument("<a.json>")
+  .argument("<b.json>")
+  .action(async (a: string, b: string) => {
+    process.stdout.write(comparisonText(await readReport(a), await readReport(b)));
+  });
 
 program
   .command("check")
-  .description("judges each task's reference and wrong solutions, without an agent")
+  .description("judge each task's reference and wrong solutions, without an agent")
   .argument("[task...]", "these tasks only")
   .option("--tasks <folder>", "the folder with the tasks", TASKS)
   .option("--verbose", "show what each check says")
@@ -25,7 +69,7 @@ program
 
 program
   .command("patch")
-  .description("writes a solution's patch: what differs between the task's repository and an edited copy")
+  .description("write a solution's patch: what differs between the task's repository and an edited copy")
   .argument("<task>")
   .argument("<solution>", "reference, or the name of a wrong solution")
   .argument("<folder>", "the edited copy of the task's repository")
@@ -33,6 +77,66 @@ program
   .action(async (task: string, solution: string, folder: string, { tasks }: { tasks: string }) => {
     process.stdout.write(`${await writePatch(tasks, task, solution, folder)}\n`);
   });
+
+async function run({ tasks: given, repository, out, ...options }: RunOptions): Promise<void> {
+  const isFolder = existsSync(given);
+  const folder = resolve(isFolder ? given : TASKS);
+  const all = await taskNames(folder);
+  const names = isFolder ? all : given.split(",").map((name) => name.trim());
+  const unknown = names.filter((name) => !all.includes(name));
+  if (unknown.length > 0) throw new EvalOptionError(`There is no task ${unknown.join(", ")} in ${folder}.`);
+  if (names.length === 0) throw new EvalOptionError(`There are no tasks in ${folder}.`);
+  const settings = readSettings(options, names.length, process.env);
+  const docs = repository === undefined ? null : await filesOf(repository);
+  const tasks = await Promise.all(names.map((name) => readTask(folder, name, docs)));
+  const stopping = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      if (stopping.signal.aborted) process.exit(1);
+      process.stdout.write("Stopping. The same command goes on from here.\n");
+      stopping.abort();
+    });
+  }
+  const to = resolve(out ?? join("eval-results", options.preset ?? ""));
+  const report = await evaluate({
+    tasks,
+    settings,
+    repository: repository ?? null,
+    out: to,
+    stateRoot: defaultStateRoot(process.env),
+    onLine: (line) => process.stdout.write(`${line}\n`),
+    signal: stopping.signal,
+  });
+  process.stdout.write(
+    `\n${report.runs.filter(isPassed).length} of ${report.runs.length} runs passed every check.\n` +
+      `Report: ${join(to, "report.md")}\n`,
+  );
+}
+
+/** The newest files of a repository's default branch, or of a folder. */
+async function filesOf(repository: string): Promise<Files> {
+  const folder = await mkdtemp(join(tmpdir(), "eval-docs-"));
+  try {
+    const isFolder = existsSync(repository) && !existsSync(join(repository, ".git"));
+    if (isFolder) return await readFiles(repository);
+    const flags = ["-c", "core.symlinks=false"];
+    const what = ["clone", "--quiet", "--depth=1", "--", repository, folder];
+    await promisify(execFile)("git", [...flags, ...what], { timeout: CLONE_TIMEOUT_MS });
+    return await readFiles(folder);
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.trim().split("\n").at(-1) ?? "") : "";
+    throw new EvalOptionError(`--repository ${repository} can't be read: ${why}`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function readReport(file: string): Promise<Report> {
+  if (!existsSync(file)) throw new EvalOptionError(`There is no file ${file}.`);
+  const report = Report.safeParse(JSON.parse(await readFile(file, "utf8")));
+  if (report.success) return report.data;
+  throw new EvalOptionError(`${file} isn't a report.json of an evaluation.`);
+}
 
 try {
   await program.parseAsync();

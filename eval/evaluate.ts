@@ -1,0 +1,192 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import { Budget } from "./budget.ts";
+import { type RanWith, type Report, RanWith as RanWithSchema, TaskRun } from "./report-schema.ts";
+import { reportText } from "./report-text.ts";
+import { type RanTask, runTask, without } from "./run-task.ts";
+import { EvalOptionError, type EvalSettings } from "./settings.ts";
+import type { Task } from "./task.ts";
+import { makeState, openWorld, type World } from "./world.ts";
+
+const BRIEF = new URL("../service/runner/agents/brief.md", import.meta.url);
+
+/** `evaluation.json`: what a killed evaluation goes on with. */
+const Started = z.object({ ranWith: RanWithSchema, startedAt: z.string(), port: z.int() });
+
+export type Evaluation = {
+  tasks: readonly Task[];
+  settings: EvalSettings;
+  /** The repository that the tasks are about, where they bring none of their own. */
+  repository: string | null;
+  /** Gets the report, and what has been done of it. */
+  out: string;
+  /** Where the services keep their state while it runs; not below a git work tree. */
+  stateRoot: string;
+  /** Told each step, in a line. */
+  onLine: (line: string) => void;
+  /** Stops starting runs, and leaves those that run; the same command goes on with them. */
+  signal: AbortSignal;
+};
+
+/**
+ * Takes the tasks through the job service and writes `report.md` and `report.json` into `out`.
+ * Resolves to the report. Goes on where an earlier evaluation with the same settings was stopped or
+ * killed. Rejects with an {@link EvalOptionError} if `out` has another one.
+ */
+export async function evaluate(evaluation: Evaluation): Promise<Report> {
+  const { tasks, settings, out, onLine, signal } = evaluation;
+  const ranWith = ranWithOf(evaluation);
+  await mkdir(join(out, "runs"), { recursive: true });
+  const { startedAt, port } = await startIn(out, ranWith);
+  const wanted = Array.from({ length: settings.runs }, (_, index) => index + 1).flatMap((run) =>
+    tasks.map((task) => ({ task, run })),
+  );
+  const done = new Map<string, TaskRun>();
+  for (const { task, run } of wanted) {
+    const file = join(out, "runs", `${task.name}-${run}.json`);
+    if (existsSync(file))
+      done.set(`${task.name}-${run}`, TaskRun.parse(JSON.parse(await readFile(file, "utf8"))));
+  }
+  const report = (endedAt: string | null): Report => ({
+    version: 1,
+    ranWith,
+    startedAt,
+    endedAt,
+    tests: Object.fromEntries(tasks.map(({ name, tests }) => [name, tests])),
+    runs: wanted.map(
+      ({ task, run }) =>
+        done.get(`${task.name}-${run}`) ?? without(task, run, "It hasn't run yet.", "not-run"),
+    ),
+  });
+  const left = wanted.filter(({ task, run }) => !done.has(`${task.name}-${run}`));
+  if (left.length === 0) return save(out, report(startedAt));
+  if (done.size > 0) onLine(`Going on: ${done.size} of ${wanted.length} runs are done.`);
+
+  const state = stateOf(evaluation);
+  await makeState(state);
+  const budget = new Budget(settings, [...done.values()]);
+  {
+    onLine(`Starting the job service with ${tasks.length} repositories…`);
+    await using world = await openWorld(tasks, settings, { state, port, logFile: join(out, "service.log") });
+    await Promise.all(Array.from({ length: settings.atOnce }, () => work(world)));
+  }
+  const isWhole = wanted.every(({ task, run }) => done.has(`${task.name}-${run}`));
+  if (isWhole) await rm(state, { recursive: true, force: true, maxRetries: 5 });
+  return save(out, report(signal.aborted ? null : new Date().toISOString()));
+
+  async function work(world: World): Promise<void> {
+    for (;;) {
+      const next = signal.aborted ? undefined : left.shift();
+      if (next === undefined) return;
+      const { task, run } = next;
+      if (!budget.reserve()) {
+        onLine(`${task.name}, run ${run}: not run, the budget is used up`);
+        const reason = "The evaluation's budget was used up before.";
+        done.set(`${task.name}-${run}`, without(task, run, reason, "not-run"));
+        continue;
+      }
+      const ran = await runTask(world, task, run, signal);
+      if (ran === null) return;
+      budget.settle(ran.run);
+      await keep(out, ran);
+      done.set(`${task.name}-${run}`, ran.run);
+      onLine(`${lineOf(ran.run)} (${done.size} of ${wanted.length})`);
+      await save(out, report(null));
+    }
+  }
+}
+
+/** A run's result in one line. */
+function lineOf({ task, run, outcome, verdicts, reason, seconds }: TaskRun): string {
+  const failed = verdicts.filter(({ problem }) => problem !== null).map(({ check }) => check);
+  const result =
+    outcome === "failed" || outcome === "not-run"
+      ? `no result: ${reason ?? outcome}`
+      : failed.length === 0
+        ? "passed"
+        : `failed ${failed.join(", ")}`;
+  return `${task}, run ${run}: ${result}${seconds === null ? "" : `, ${Math.round(seconds)} s`}`;
+}
+
+function ranWithOf({ tasks, settings, repository }: Evaluation): RanWith {
+  const { preset, model, runs, maxUsd, maxTokens, budget, timeLimitMinutes } = settings;
+  return {
+    preset,
+    model,
+    brief: hashOf(readFileSync(BRIEF)),
+    tasks: Object.fromEntries(tasks.map((task) => [task.name, taskHash(task)])),
+    repository,
+    runs,
+    maxUsd,
+    maxTokens,
+    eachAtMost: "usd" in budget ? budget.usd : budget.tokens,
+    timeLimitMinutes,
+  };
+}
+
+function taskHash({ request, quoted, docs, expects, checks, base, contexts }: Task): string {
+  const files = [...base, ...[...contexts].flatMap(([, inside]) => [...inside])];
+  const parts = files.map(([path, content]) => `${path}\n${content.toString("base64")}`);
+  return hashOf(JSON.stringify([request, quoted, docs, expects, checks, ...parts]));
+}
+
+function hashOf(content: string | Buffer): string {
+  return createHash("sha256").update(content).digest("hex").slice(0, 12);
+}
+
+/** What this evaluation began with, or an earlier one that it goes on with. */
+async function startIn(out: string, ranWith: RanWith): Promise<z.infer<typeof Started>> {
+  const file = join(out, "evaluation.json");
+  if (existsSync(file)) {
+    const started = Started.parse(JSON.parse(await readFile(file, "utf8")));
+    if (isDeepStrictEqual(started.ranWith, ranWith)) return started;
+    throw new EvalOptionError(
+      `${out} has an evaluation that ran with other settings, tasks or another brief. Name another ` +
+        "folder with --out, or remove this one.",
+    );
+  }
+  const started = { ranWith, startedAt: new Date().toISOString(), port: await freePort() };
+  await writeJson(file, started);
+  return started;
+}
+
+function stateOf({ stateRoot, out }: Evaluation): string {
+  return join(stateRoot, hashOf(out));
+}
+
+/** Where state lies if nothing else is said. */
+export function defaultStateRoot(env: Readonly<Record<string, string | undefined>>): string {
+  return join(env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state"), "docs-agent-eval");
+}
+
+async function keep(out: string, { run, patch }: RanTask): Promise<void> {
+  if (patch !== null && run.diff !== null) await writeFile(join(out, run.diff), patch);
+  await writeJson(join(out, "runs", `${run.task}-${run.run}.json`), run);
+}
+
+async function save(out: string, report: Report): Promise<Report> {
+  await writeJson(join(out, "report.json"), report);
+  await writeFile(join(out, "report.md"), reportText(report));
+  return report;
+}
+
+/** Whole or not at all, whenever the process is killed. */
+async function writeJson(file: string, value: unknown): Promise<void> {
+  await writeFile(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`);
+  await rename(`${file}.new`, file);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

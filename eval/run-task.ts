@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JobServiceAnswer, ReportedTurn } from "../src/core/ports/job-service.ts";
+import { composePrompt } from "../src/core/text/prompt.ts";
+import type { Segment } from "../src/core/turn/request.ts";
+import { patchOf } from "./files.ts";
+import { judge } from "./judge.ts";
+import type { TaskRun } from "./report-schema.ts";
+import type { Task } from "./task.ts";
+import type { World } from "./world.ts";
+
+const POLL_MS = 500;
+/** How often the service may fail to answer in a row. */
+const MAX_FAULTS = 40;
+const UNREACHED = new Set(["not-created", "unknown"]);
+const CHANNEL = "C0EVALDOCS";
+/** Fixed, so that a prompt is the same in each run. */
+const WRITTEN_AT_S = 1_790_000_000;
+
+/** A run, and its change as a patch; null: nothing changed. */
+export type RanTask = { run: TaskRun; patch: string | null };
+
+/**
+ * Takes one task through the job service. The same run asked for again goes on with the job that it
+ * began. Never rejects for what the agent or the service does: that is a run without a result.
+ */
+export async function runTask(
+  world: World,
+  task: Task,
+  number: number,
+  signal: AbortSignal,
+): Promise<RanTask | null> {
+  const service = world.of(task.name);
+  const prompt = promptOf(task);
+  const key = `${task.name}-${number}`;
+  const created = await answered(() => service.createJob(prompt, key, { words: task.request }), signal);
+  if (created === null) return null;
+  if (!created.ok) return { run: without(task, number, created.fault.message), patch: null };
+  const { id } = created.job;
+  for (;;) {
+    const answer = await answered(() => service.getJob(id), signal);
+    if (answer === null) return null;
+    if (!answer.ok) return { run: without(task, number, answer.fault.message), patch: null };
+    const turn = answer.report?.turns?.at(-1);
+    if (answer.job.status !== "active" && turn !== undefined) return ended(world, task, number, turn);
+    await sleep(POLL_MS, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** What Slack's side sends for a request with quoted messages. */
+export function promptOf({ request, quoted }: Pick<Task, "request" | "quoted">): string {
+  const messages = quoted.map(({ from, text }, index) => ({
+    segments: [{ kind: "text", text }] satisfies Segment[],
+    authorId: null,
+    authorName: from,
+    ts: `${WRITTEN_AT_S + 60 * index}.000000`,
+  }));
+  const [picked, ...rest] = messages;
+  return composePrompt(
+    {
+      instructions: request,
+      quoted: picked === undefined ? null : { ...picked, channelId: CHANNEL, threadTs: null },
+      context: { messages: rest, leftOut: 0 },
+      channelId: CHANNEL,
+    },
+    { people: new Map(), channels: new Map([[CHANNEL, "docs-feedback"]]), permalink: null },
+  );
+}
+
+/** The service's answer, asked again while it can't be reached; null: the evaluation was stopped. */
+async function answered(
+  ask: () => Promise<JobServiceAnswer>,
+  signal: AbortSignal,
+): Promise<JobServiceAnswer | null> {
+  for (let faults = 0; ; faults += 1) {
+    if (signal.aborted) return null;
+    const answer = await ask();
+    if (answer.ok || !UNREACHED.has(answer.fault.kind) || faults >= MAX_FAULTS) return answer;
+    await sleep(POLL_MS, undefined, { signal }).catch(() => {});
+  }
+}
+
+async function ended(world: World, task: Task, number: number, turn: ReportedTurn): Promise<RanTask> {
+  const { outcome, usage, reason, pullRequest } = turn;
+  const words = turn.answer ?? turn.summary ?? "";
+  const used = {
+    seconds: turn.startedAt === null || turn.endedAt === null ? null : (turn.endedAt - turn.startedAt) / 1000,
+    calls: usage?.calls ?? null,
+    inputTokens: usage?.inputTokens ?? null,
+    cachedInputTokens: usage?.cachedInputTokens ?? null,
+    outputTokens: usage?.outputTokens ?? null,
+    usd: usage?.costUsd ?? null,
+  };
+  const branch = pullRequest?.headRef ?? turn.branch;
+  const isResult = (outcome === "pull-request" && branch !== null) || outcome === "no-changes";
+  if (!isResult) {
+    const why = reason ?? `The turn ended as ${outcome ?? "unknown"}.`;
+    return { run: { ...without(task, number, why), words, ...used }, patch: null };
+  }
+  const result = outcome === "no-changes" ? task.base : await world.filesOn(task.name, branch ?? "");
+  const patch = patchOf(task.base, result);
+  return {
+    run: {
+      ...without(task, number, null),
+      ...used,
+      outcome: outcome === "no-changes" ? outcome : "pull-request",
+      verdicts: await judge(task, { result, words }),
+      words,
+      diff: patch === "" ? null : `runs/${task.name}-${number}.patch`,
+    },
+    patch: patch === "" ? null : patch,
+  };
+}
+
+/** A run that has no result. */
+export function without(
+  { name }: Pick<Task, "name">,
+  number: number,
+  reason: string | null,
+  outcome: "failed" | "not-run" = "failed",
+): TaskRun {
+  return {
+    task: name,
+    run: number,
+    outcome,
+    reason,
+    verdicts: [],
+    words: "",
+    seconds: null,
+    calls: null,
+    inputTokens: null,
+    cachedInputTokens: null,
+    outputTokens: null,
+    usd: null,
+    diff: null,
+  };
+}

@@ -1,0 +1,155 @@
+import { randomBytes } from "node:crypto";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { stringify } from "yaml";
+import { z } from "zod";
+import { createCodeHost } from "../emulators/code-host/index.ts";
+import { createManagedProcess } from "../emulators/managed-process.ts";
+import { doCommand } from "../service/cli/command-socket.ts";
+import { loadServiceConfig } from "../service/config/config.ts";
+import { createHttpJobService } from "../src/job-client/http-job-service.ts";
+import type { JobService } from "../src/core/ports/job-service.ts";
+import { createSystemClock } from "../src/process/system-clock.ts";
+import { type Files, readFiles, writeFiles } from "./files.ts";
+import type { EvalSettings } from "./settings.ts";
+import { type Task, TaskError } from "./task.ts";
+
+const run = promisify(execFile);
+const SERVICE = fileURLToPath(new URL("../service/main.ts", import.meta.url));
+const OWNER = "eval";
+const TOKEN_ENV = "EVAL_CODE_HOST_TOKEN";
+const CALL_TIMEOUT_MS = 30_000;
+const CLONE_TIMEOUT_MS = 120_000;
+const Ready = z.object({ address: z.string() });
+
+/** The job service and its code host, with one project for each task. */
+export type World = AsyncDisposable & {
+  of(task: string): JobService;
+  /** The files on the branch that a turn pushed. */
+  filesOn(task: string, branch: string): Promise<Files>;
+};
+
+/**
+ * Starts both on this machine. `state` keeps what they know, so that an evaluation which was killed
+ * goes on with the jobs that it had begun; `port` is then the same again, because repositories are
+ * known by it. Rejects with a `ProcessNotReadyError` that says why the service didn't start.
+ */
+export async function openWorld(
+  tasks: readonly Task[],
+  settings: EvalSettings,
+  { state, port, logFile }: { state: string; port: number; logFile: string },
+): Promise<World> {
+  await using starting = new AsyncDisposableStack();
+  const token = randomBytes(24).toString("hex");
+  const codeHost = starting.use(
+    await createCodeHost({ dataDir: join(state, "code-host"), tokens: [token], port }),
+  );
+  for (const { name, base, contexts } of tasks) {
+    await addRepository(name, base);
+    for (const [context, files] of contexts) await addRepository(`${name}.${context}`, files);
+  }
+  async function addRepository(name: string, files: Files): Promise<void> {
+    const folder = await mkdtemp(join(tmpdir(), "eval-repository-"));
+    try {
+      await writeFiles(folder, files);
+      await codeHost.createRepository(OWNER, name, folder);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  const configFile = join(state, "service.yml");
+  const config = {
+    listen: { host: "127.0.0.1", port: 0 },
+    dataDir: join(state, "service"),
+    stopGraceMinutes: 0,
+    jobsAtOnce: settings.atOnce,
+    models: settings.models,
+    projects: tasks.map((task) => ({
+      id: task.name,
+      repository: codeHost.gitUrl(OWNER, task.name),
+      ...(task.docs === undefined ? {} : { docs: task.docs }),
+      agent: {
+        preset: settings.preset,
+        ...(settings.model === null ? {} : { model: settings.model }),
+        timeLimitMinutes: settings.timeLimitMinutes,
+      },
+      context: [...task.contexts.keys()].map((name) => ({
+        name,
+        repository: codeHost.gitUrl(OWNER, `${task.name}.${name}`),
+      })),
+      budget: settings.budget,
+      limits: { jobsAtOnce: Math.min(settings.atOnce, 100), createsPerHour: 100_000 },
+      codeHost: {
+        kind: "github",
+        apiUrl: codeHost.apiUrl,
+        owner: OWNER,
+        repo: task.name,
+        tokenEnv: TOKEN_ENV,
+      },
+    })),
+  };
+  await writeFile(configFile, stringify(config));
+  const service = starting.use(
+    createManagedProcess({
+      name: "The job service",
+      args: [SERVICE, "serve", "--config", configFile],
+      env: { ...settings.env, [TOKEN_ENV]: token },
+      logFile,
+      isReadyLine: (line) => line.includes("job service is ready"),
+    }),
+  );
+  const { address } = Ready.parse(JSON.parse(await service.start()));
+  const keys = await keysFor(configFile, tasks);
+  const clients = new Map(
+    tasks.map(({ name }) => {
+      const baseUrl = address.startsWith("http") ? address : `http://${address}`;
+      const apiKey = keys.get(name) ?? "";
+      const client = createHttpJobService({ baseUrl, projectId: name, apiKey, timeoutMs: CALL_TIMEOUT_MS });
+      starting.defer(() => client.close());
+      return [name, client] as const;
+    }),
+  );
+  const started = starting.move();
+  return {
+    of(task) {
+      const client = clients.get(task);
+      if (client === undefined) throw new TaskError(`There is no task ${task}.`);
+      return client;
+    },
+    async filesOn(task, branch) {
+      const folder = await mkdtemp(join(tmpdir(), "eval-result-"));
+      try {
+        // A link becomes its own text, so that nothing here follows it.
+        const flags = ["-c", "core.symlinks=false", "-c", "core.autocrlf=false"];
+        const what = ["clone", "--quiet", "--depth=1", "--branch", branch, codeHost.gitUrl(OWNER, task)];
+        await run("git", [...flags, ...what, folder], { timeout: CLONE_TIMEOUT_MS, env: settings.env });
+        return await readFiles(folder);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+/** New ones at each start: the evaluation alone uses them. */
+async function keysFor(configFile: string, tasks: readonly Task[]): Promise<Map<string, string>> {
+  const config = loadServiceConfig(configFile, null);
+  const clock = createSystemClock();
+  const keys = new Map<string, string>();
+  for (const { name } of tasks) {
+    const { text } = await doCommand(config, clock, { name: "create-key", project: name });
+    keys.set(name, text.trim());
+  }
+  return keys;
+}
+
+/** Makes the folder for what a killed evaluation goes on with. */
+export async function makeState(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+}
