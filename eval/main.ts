@@ -27,7 +27,7 @@ const program = new Command("npm run eval --")
   )
   .showHelpAfterError("(--help shows the options)");
 
-program
+const runCommand = program
   .command("run", { isDefault: true })
   .description("run the tasks and write a report (the default)")
   .requiredOption("--preset <agent>", "the agent: opencode, gemini, claude, codex or copilot")
@@ -45,6 +45,7 @@ program
   .option("--models <file>", "the models and their prices, in the form of the job service's settings", MODELS)
   .option("--out <folder>", "where the report goes (eval-results/<agent>)")
   .action(run);
+program.addHelpText("after", () => `\n${runCommand.helpInformation()}`);
 
 program
   .command("compare")

@@ -3,16 +3,18 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../src/core/errors.ts";
-import { realAgents } from "./agents.ts";
+import { type RealAgent, realAgents } from "./agents.ts";
 import { type Drive, driveAgent } from "./drive.ts";
-import { installAgent } from "./install.ts";
+import { driveEvaluation } from "./evaluation.ts";
+import { type InstalledAgent, installAgent } from "./install.ts";
 
 const names = realAgents.map(({ preset }) => preset).join(", ");
 const HELP = `Installs real coding agents and drives each through the job service to a pull request, with a scripted model.
 
-Usage: npm run test:agents -- [<agent>…] [--folder <folder>] [--verbose]
+Usage: npm run test:agents -- [<agent>…] [--evaluation] [--folder <folder>] [--verbose]
 
 Agents: ${names}. Without a name, all of them run, one after the other. That takes about 1.5 GB and ten minutes.
+  --evaluation       take the evaluation's tasks through them instead; a script plays known solutions
   --folder <folder>  install there and keep it, for the next run; otherwise a temporary folder is used
   --verbose          show the job and the model's calls also where all went well
 `;
@@ -25,6 +27,7 @@ async function main(): Promise<void> {
     options: {
       help: { type: "boolean" },
       verbose: { type: "boolean", default: false },
+      evaluation: { type: "boolean", default: false },
       folder: { type: "string" },
     },
   });
@@ -44,7 +47,11 @@ async function main(): Promise<void> {
   const rows: Row[] = [];
   try {
     for (const agent of chosen) {
-      const row = await rowOf(agent, root);
+      const out = isTemporary ? null : join(root, `report-${agent.preset}`);
+      const drive = values.evaluation
+        ? (installed: InstalledAgent) => driveEvaluation(agent, installed, out)
+        : (installed: InstalledAgent) => driveAgent(agent, installed);
+      const row = await rowOf(agent, root, drive);
       rows.push(row);
       process.stdout.write(`${lineOf(row)}\n`);
       if (!row.ok || values.verbose) process.stdout.write(`${row.detail}\n`);
@@ -59,13 +66,17 @@ async function main(): Promise<void> {
   process.exitCode = failed === 0 ? 0 : 1;
 }
 
-async function rowOf(agent: (typeof realAgents)[number], root: string): Promise<Row> {
+async function rowOf(
+  agent: RealAgent,
+  root: string,
+  drive: (installed: InstalledAgent) => Promise<Drive>,
+): Promise<Row> {
   let versions = agent.version;
   try {
     const installed = await installAgent(agent, root);
     versions = installed.versions;
     process.stdout.write(`${agent.preset}: ${versions}\n`);
-    return { ...(await driveAgent(agent, installed)), agent: agent.preset, versions };
+    return { ...(await drive(installed)), agent: agent.preset, versions };
   } catch (thrown) {
     return { ok: false, reason: messageOf(thrown), detail: "", seconds: 0, agent: agent.preset, versions };
   }

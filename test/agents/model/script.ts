@@ -1,4 +1,5 @@
-import { type Conversation, type Message, type Reply, Schema, type Tool } from "./conversation.ts";
+import type { Conversation, Message, Reply } from "./conversation.ts";
+import { sampleOf, waysOf } from "./tool-calls.ts";
 
 /** What the script understands of a request. The newest one counts. */
 const INSTRUCTION = /replace "([^"\n]+)" with "([^"\n]+)" in ([\w./-]+\w)/gi;
@@ -6,14 +7,12 @@ const INSTRUCTION = /replace "([^"\n]+)" with "([^"\n]+)" in ([\w./-]+\w)/gi;
 const WORKING_DIRECTORY =
   /(?:working directory|in the directory|workspace directories|cwd)(?: is)?[:>*`\s-]*(\/[^\s`"'<>,;]+)/i;
 
-const PATH = /^(?:file_?path|path|abs(?:olute)?_?path)$/i;
-const OLD = /^old/i;
-const NEW = /^new/i;
-const COMMAND = /^(?:command|cmd)$/i;
-const CONTENT = /^(?:content|contents|file_?text)$/i;
 /** Where the brief says that sources are to be written down, and that a context repository lies. */
 const CLAIMS = /sources in the file `([^`\n]+)`/i;
 const CONTEXT = /^ *- `([\w-]+)`: (\/\S+), at commit/m;
+
+/** How a model answers. */
+export type Script = (conversation: Conversation) => Reply;
 
 type Task = { old: string; new: string; path: string };
 
@@ -69,79 +68,15 @@ function stepsFor(task: Task, conversation: Conversation): Reply[] {
   const claims = JSON.stringify([
     { page: task.path, statement: task.new, source: { repository, line: 1, ...SOURCE } },
   ]);
-  const shell = tools.find((tool) => /shell|exec|bash|command/i.test(tool.name) && has(tool, COMMAND));
-  const inShell = (command: string) => (shell === undefined ? [] : [callOf(shell, [[COMMAND, command]])]);
-  const writer = tools.find((tool) => has(tool, PATH) && has(tool, CONTENT) && !has(tool, OLD));
-  const editor = tools.find((tool) => has(tool, PATH) && has(tool, OLD) && has(tool, NEW));
-  const reader = tools.find((tool) => /^(?:read|view|read_file)$/i.test(tool.name) && has(tool, PATH));
-  const look = (file: string) =>
-    reader === undefined ? inShell(`cat ${file}`) : [callOf(reader, [[PATH, file]])];
-  const change =
-    editor === undefined
-      ? inShell(`sed -i 's|${forSed(task.old)}|${forSed(task.new)}|' ${task.path}`)
-      : [
-          callOf(editor, [
-            [PATH, path],
-            [OLD, task.old],
-            [NEW, task.new],
-          ]),
-        ];
+  const { look, replace, write } = waysOf(tools);
+  const change = replace(path, task);
   if (change.length === 0) return [];
-  const writeDown = (file: string) =>
-    writer === undefined
-      ? inShell(`printf %s '${claims}' > ${file}`)
-      : [
-          callOf(writer, [
-            [PATH, file],
-            [CONTENT, claims],
-          ]),
-        ];
   return [
     ...(folder === "" ? [] : look(source)),
     ...look(path),
     ...change,
-    ...(claimsFile === undefined ? [] : writeDown(claimsFile)),
+    ...(claimsFile === undefined ? [] : write(claimsFile, claims)),
   ];
-}
-
-function has({ parameters }: Tool, name: RegExp): boolean {
-  return Object.keys(parameters.properties ?? {}).some((key) => name.test(key));
-}
-
-/** A call with what is known, and something for whatever else the tool insists on. */
-function callOf({ name, parameters }: Tool, known: readonly (readonly [RegExp, string])[]): Reply {
-  const given: Record<string, unknown> = {};
-  for (const [key, schema] of Object.entries(parameters.properties ?? {})) {
-    const value = known.find(([pattern]) => pattern.test(key))?.[1];
-    if (value !== undefined) {
-      given[key] = Schema.safeParse(schema).data?.type === "array" ? ["sh", "-c", value] : value;
-    } else if (parameters.required?.includes(key)) {
-      given[key] = sampleOf(schema);
-    }
-  }
-  return { kind: "call", name, arguments: given };
-}
-
-/** The smallest value that a JSON schema takes, for what is used here. */
-function sampleOf(given: unknown): unknown {
-  const schema = Schema.safeParse(given).data ?? {};
-  if (schema.enum !== undefined) return schema.enum[0];
-  const [type] = [schema.type ?? "string"].flat();
-  switch (type?.toLowerCase()) {
-    case "object":
-      return Object.fromEntries(
-        Object.entries(schema.properties ?? {}).map(([key, inner]) => [key, sampleOf(inner)]),
-      );
-    case "array":
-      return [];
-    case "boolean":
-      return false;
-    case "number":
-    case "integer":
-      return 1;
-    default:
-      return "Fix the docs";
-  }
 }
 
 /** What the model was told, without what it said and what tools answered. */
@@ -149,11 +84,7 @@ export function textsOf({ system, messages }: Conversation): string[] {
   return [system, ...messages.flatMap((message) => (message.kind === "user" ? [message.text] : []))];
 }
 
-function absolute(path: string, conversation: Conversation): string {
+export function absolute(path: string, conversation: Conversation): string {
   const folder = WORKING_DIRECTORY.exec(textsOf(conversation).join("\n"))?.[1]?.replace(/[./]+$/, "");
   return folder === undefined ? path : `${folder}/${path}`;
-}
-
-function forSed(text: string): string {
-  return text.replaceAll(/[\\|.*[\]^$&]/g, "\\$&").replaceAll("'", `'\\''`);
 }

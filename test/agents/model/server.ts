@@ -7,7 +7,7 @@ import { streamOf } from "./events.ts";
 import { geminiAnswer, geminiEvents, readGemini } from "./gemini.ts";
 import { openAiChatAnswer, openAiChatEvents, readOpenAiChat } from "./openai-chat.ts";
 import { openAiResponsesAnswer, openAiResponsesEvents, readOpenAiResponses } from "./openai-responses.ts";
-import { nextReply, textsOf } from "./script.ts";
+import { nextReply, type Script, textsOf } from "./script.ts";
 
 /** One call that the model got. */
 export type ModelCall = {
@@ -28,15 +28,15 @@ export type ScriptedModel = AsyncDisposable & {
   readonly calls: readonly ModelCall[];
 };
 
-/** A model provider on loopback that speaks the APIs of Anthropic, OpenAI (both) and Gemini, and answers by `nextReply`. */
-export async function startScriptedModel(): Promise<ScriptedModel> {
+/** A model provider on loopback that speaks the APIs of Anthropic, OpenAI (both) and Gemini, and answers by a script. */
+export async function startScriptedModel(script: Script = nextReply): Promise<ScriptedModel> {
   const calls: ModelCall[] = [];
   let count = 0;
   const app = new Hono();
 
   /** Answers and notes it. `id` is new for each answer. */
   function decide(c: Context, conversation: Conversation): { reply: Reply; id: string } {
-    const reply = nextReply(conversation);
+    const reply = script(conversation);
     const results = conversation.messages.flatMap((message) =>
       message.kind === "result" ? [message.text] : [],
     );
