@@ -5,7 +5,7 @@ import { codeOf, DocsAgentError, messageOf } from "../../src/core/errors.ts";
  * Why a turn could not be run: the message is the reason, for people. `details` are lines for the
  * operator: what to do, and what a program said.
  */
-abstract class RunError extends DocsAgentError {
+export abstract class RunError extends DocsAgentError {
   readonly details: readonly string[];
 
   constructor(message: string, { details = [], ...options }: ErrorOptions & { details?: readonly string[] }) {

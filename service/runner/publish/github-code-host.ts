@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
+import { RunError, TransientRunError } from "../run-error.ts";
 import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 
 /** Missing where a host doesn't tell, null where the repository is gone. */
@@ -110,15 +111,23 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
       const asked = { doing: "Reading the repository's visibility", signal, schema: Repository };
       try {
         const found = await api.ask(asked, `GET ${REPOSITORY}`, { ...repository });
-        const isPublic = !found.private && (found.visibility ?? "public") === "public";
+        const isPublic = visibilityOf(found);
         if (repository === undefined) ownVisibility = isPublic;
         return isPublic;
       } catch (error) {
-        if (error instanceof RefusedByCodeHostError) return null;
+        const isLimited = error instanceof TransientRunError && error.retryAfterMs !== null;
+        if (error instanceof RunError && !isLimited) return null;
         throw error;
       }
     },
   };
+}
+
+/** Whether it is public; null: the answer contradicts itself. */
+function visibilityOf({ private: isPrivate, visibility }: z.infer<typeof Repository>): boolean | null {
+  if (visibility === "internal") return false;
+  const named = visibility ?? (isPrivate ? "private" : "public");
+  return named === (isPrivate ? "private" : "public") ? !isPrivate : null;
 }
 
 /** By the answer alone: the settings may have the repository's old name. */

@@ -139,6 +139,20 @@ describe("the text", () => {
     expect(await bodyWith("never", "never")).not.toMatch(/Requested by|slack\.com/);
   });
 
+  it.each([
+    ["says nothing of it", { kind: "http", status: 200, body: "{}" }],
+    ["contradicts itself", { kind: "http", status: 200, body: '{"private":true,"visibility":"public"}' }],
+    ["breaks", { kind: "http", status: 500 }],
+    ["doesn't answer", { kind: "drop-before" }],
+  ] as const)("names nobody where the code host, asked whether it's public, %s", async (_what, fault) => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const headers = { "content-type": "application/json" };
+    world.api.fault = (request) => (request.endsWith("/repos/acme/docs") ? { headers, ...fault } : undefined);
+    const result = await world.run(world.project(inlineAgent(FIX)), { requester: REQUESTER });
+    expect(result.kind).toBe("pull-request");
+    expect(world.pulls()[0]?.body).not.toMatch(/Requested by|slack\.com/);
+  });
+
   it("fills in the repository's template and keeps its headings, and what people wrote there", async () => {
     const comment = "<!--\n## What to describe\n\nAnything\n-->\n\n";
     const template = `${comment}## Description\n\n<!-- Say why -->\n\n## Testing\n\n## Checklist\n\n- [ ] I read it\n`;
