@@ -2,9 +2,12 @@ import type { RichTextBlock, RichTextElement, RichTextList, RichTextSection } fr
 
 type Parts = RichTextBlock["elements"];
 
-const FENCE = /^ {0,3}(?<marks>`{3,}|~{3,})/;
+/** A fence, its code, and the fence that ends it, or the end of the text. */
+const CODE = /^ {0,3}(`{3,}|~{3,}).*\n([^]*?)(?:^ {0,3}\1.*$|(?![^]))/m;
 const HEADING = /^#{1,6} +(?<title>.+?)[ #]*$/;
 const BULLET = /^(?<indent> *)[-*+] +/;
+const BOLD = { bold: true };
+const CODE_STYLE = { code: true };
 /** Addresses stay text. Code and file names become code, and strong text becomes bold. */
 const INLINE = new RegExp(
   [
@@ -22,28 +25,14 @@ const INLINE = new RegExp(
  * headings, lists and strong text look as usual in Slack; other Markdown stays as written.
  */
 export function answerParts(answer: string): Parts {
-  const parts: Parts = [];
-  let lines: string[] = [];
-  let fence: string | null = null;
-  const end = () => {
-    const text = lines.join("\n");
-    lines = [];
-    if (text.trim() === "") return;
-    if (fence === null) parts.push({ type: "rich_text_section", elements: text.split("\n").flatMap(inLine) });
-    else parts.push({ type: "rich_text_preformatted", elements: [{ type: "text", text }] });
-  };
-  for (const line of answer.split("\n")) {
-    const marks = FENCE.exec(line)?.groups?.["marks"];
-    const isFence = marks !== undefined && (fence === null || marks.startsWith(fence));
-    if (!isFence) {
-      lines.push(line);
-      continue;
-    }
-    end();
-    fence = fence === null ? marks : null;
-  }
-  end();
-  return parts;
+  // Text, and a fence with its code, in turns.
+  return answer.split(CODE).flatMap((text, at): Parts => {
+    const kind = at % 3;
+    const shown = text.replace(/^\n|\n$/g, "");
+    if (kind === 1 || shown.trim() === "") return [];
+    if (kind === 2) return [{ type: "rich_text_preformatted", elements: [{ type: "text", text: shown }] }];
+    return [{ type: "rich_text_section", elements: shown.split("\n").flatMap(inLine) }];
+  });
 }
 
 /** Untrusted lines as a list. */
@@ -58,20 +47,15 @@ export function bulleted(lines: readonly string[]): RichTextList {
 function inLine(line: string, n: number): RichTextElement[] {
   const before: RichTextElement[] = n === 0 ? [] : [{ type: "text", text: "\n" }];
   const title = HEADING.exec(line)?.groups?.["title"];
-  if (title !== undefined) return [...before, { type: "text", text: title, style: { bold: true } }];
+  if (title !== undefined) return [...before, { type: "text", text: title, style: BOLD }];
   const text = line.replace(BULLET, "$<indent>• ");
   const parts: RichTextElement[] = [];
   let at = 0;
   for (const match of text.matchAll(INLINE)) {
     const { code, strong, file } = match.groups ?? {};
-    const shown = code ?? file;
-    if (shown === undefined && strong === undefined) continue;
-    parts.push({ type: "text", text: text.slice(at, match.index) });
-    parts.push(
-      shown === undefined
-        ? { type: "text", text: strong ?? "", style: { bold: true } }
-        : { type: "text", text: shown, style: { code: true } },
-    );
+    const [shown, style] = strong === undefined ? [code ?? file, CODE_STYLE] : [strong, BOLD];
+    if (shown === undefined) continue;
+    parts.push({ type: "text", text: text.slice(at, match.index) }, { type: "text", text: shown, style });
     at = match.index + match[0].length;
   }
   parts.push({ type: "text", text: text.slice(at) });

@@ -12,21 +12,21 @@ export function diffText(report: PullRequestReport | null | undefined): string {
   return [changed, lines].filter((part) => part !== "").join(", ");
 }
 
-/** The problems of all failed checks together: `2 new problems`. Empty if none failed. */
+/** The problems of all failed checks together, at least one of each: `2 new problems`, or empty. */
 export function problemsCount(report: QualityReport | undefined): string {
   const failed = failedChecks(report);
-  return failed.length === 0 ? "" : problems(failed.reduce((sum, check) => sum + atLeastOne(check), 0));
+  return failed.length === 0
+    ? ""
+    : problems(failed.reduce((sum, { findings }) => sum + Math.max(1, findings), 0));
 }
 
 /** One line per failed check. Untrusted. */
 export function problemLines(report: QualityReport | undefined): string[] {
   const failed = failedChecks(report);
   const more = failed.length - MAX_PROBLEMS;
-  const lines = failed.slice(0, MAX_PROBLEMS).map((check) => {
-    const { name, findings, first } = check;
-    const found = problems(atLeastOne(check));
-    if (first === null) return `${name}: ${found}`;
-    return findings > 1 ? `${name}: ${found}, such as ${first}` : `${name}: ${first}`;
+  const lines = failed.slice(0, MAX_PROBLEMS).map(({ name, findings, first }) => {
+    if (first === null) return `${name}: ${problems(Math.max(1, findings))}`;
+    return findings > 1 ? `${name}: ${problems(findings)}, such as ${first}` : `${name}: ${first}`;
   });
   return more > 0 ? [...lines, `${more} more ${more === 1 ? "check" : "checks"} failed`] : lines;
 }
@@ -59,11 +59,6 @@ function failedChecks(report: QualityReport | undefined) {
 
 function checksOf(report: QualityReport | undefined, result: string) {
   return (report?.checks ?? []).filter((check) => check.result === result);
-}
-
-/** A failed check counts as at least one problem. */
-function atLeastOne({ findings }: { findings: number }): number {
-  return Math.max(1, findings);
 }
 
 function problems(n: number): string {

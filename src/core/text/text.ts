@@ -37,9 +37,7 @@ export function excerpt(text: string, max: number, maxLines: number): string {
     .split(/[\n\r\u2028\u2029]+/)
     .map((line) => plainLine(line, line.length))
     .filter((line) => line !== "");
-  const kept = lines.slice(0, maxLines).join("\n");
-  if (kept.length <= max && lines.length <= maxLines) return kept;
-  return beginning(kept, max);
+  return beginning(lines, max, maxLines);
 }
 
 /**
@@ -55,12 +53,13 @@ export function passage(text: string, max: number, maxLines: number): string {
     .split("\n")
     .map((line) => line.trimEnd());
   const paragraphs = lines.filter((line, n) => line !== "" || (lines[n - 1] ?? "") !== "");
-  const kept = paragraphs.slice(0, maxLines).join("\n").trimEnd();
-  return kept.length <= max && paragraphs.length <= maxLines ? kept : beginning(kept, max);
+  return beginning(paragraphs, max, maxLines);
 }
 
-/** Ends with an ellipsis, after a whole sentence, line or word if there is one. */
-function beginning(kept: string, max: number): string {
+/** A longer text ends with an ellipsis, after a whole sentence, line or word if there is one. */
+function beginning(lines: readonly string[], max: number, maxLines: number): string {
+  const kept = lines.slice(0, maxLines).join("\n").trimEnd();
+  if (kept.length <= max && lines.length <= maxLines) return kept;
   const room = max - " …".length;
   if (kept.length <= room) return `${withoutOpening(kept)} …`;
   const start = startOf(kept, room);
