@@ -59,17 +59,15 @@ async function pathOf(agent: ServiceProject["agent"], command: string, searchPat
 /** Which of the paths what runs in such a sandbox can't read. Its folders are made in `folder`. */
 export async function unreadableInside(
   {
-    command,
-    ...shown
-  }: Pick<SandboxedAgent, "readable" | "limits" | "mounts"> & { command: readonly string[] },
+    command: [command = ""],
+    ...given
+  }: Pick<SandboxedAgent, "readable" | "limits" | "shown"> & { command: readonly string[] },
   paths: readonly string[],
   { sandbox, folder, signal }: Omit<AgentCheck, "sandbox"> & { sandbox: Sandbox; folder: string },
 ): Promise<string[]> {
   const folders = { tree: join(folder, "tree"), home: join(folder, "home"), tmp: join(folder, "tmp") };
   for (const made of Object.values(folders)) await mkdir(made, { recursive: true });
-  const { readable, limits, mounts = [] } = shown;
-  const agent = { folders, command: command[0] ?? "", readable, limits, mounts, networkSocket: null };
-  await using opened = await sandbox.open(agent);
+  await using opened = await sandbox.open({ folders, command, networkSocket: null, ...given });
   const program = {
     ...opened.contain({ command: "/bin/sh", args: ["-c", LIST_UNREADABLE, "sh", ...paths] }),
     stdin: "",

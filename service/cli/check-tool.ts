@@ -40,16 +40,9 @@ export async function checkTool(
   }
   const folder = await mkdtemp(join(sandbox.folder, "check-"));
   for (const { at } of mounts) await mkdir(join(folder, "tree", at), { recursive: true });
-  const [hidden] = await unreadableInside(
-    { command, readable, mounts, limits: agent.limits },
-    [program.path],
-    {
-      sandbox: opened,
-      folder,
-      env,
-      signal,
-    },
-  );
+  const shown = { command, readable, shown: mounts, limits: agent.limits };
+  const place = { sandbox: opened, folder, env, signal };
+  const [hidden] = await unreadableInside(shown, [program.path], place);
   if (hidden === undefined) return program.path;
   throw new StartError(`The sandbox doesn't show the check ${hidden}. Add it to its readable.`);
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { lstat, mkdir, readlink, realpath, writeFile } from "node:fs/promises";
-import { dirname, join, normalize } from "node:path";
+import { dirname, join, normalize, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Env } from "../../config/env.ts";
 import { isInside } from "../confined-files.ts";
@@ -119,7 +119,6 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
       system,
       ...Object.keys(OWN_ETC).map((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
       ["--bind", folders.tree, INSIDE.tree],
-      ...(agent.mounts ?? []).map(({ from, at }) => ["--ro-bind", from, join(INSIDE.tree, at)]),
       ["--bind", folders.home, INSIDE.home],
       ["--bind", folders.tmp, INSIDE.tmp],
       ["--symlink", INSIDE.tmp, VAR_TMP],
@@ -130,7 +129,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
             ["--ro-bind", RELAY, WAY_OUT.relay],
             ["--bind", networkSocket, WAY_OUT.socket],
           ]),
-      ...(agent.shown ?? []).map(({ from, at }) => ["--ro-bind", from, at]),
+      ...(agent.shown ?? []).map(({ from, at }) => ["--ro-bind", from, resolve(INSIDE.tree, at)]),
       // After the agent's own folders: a program may lie below what is /tmp on this machine.
       ...program.needs.map((path) => ["--ro-bind", path, path]),
       ...[...program.names].map(([name, path]) => ["--symlink", path, `${BIN}/${name}`]),

@@ -52,11 +52,12 @@ export type SandboxedAgent = {
   command: string;
   /** Files and folders of the machine that it may read besides. */
   readable: readonly string[];
-  /** Folders of the machine that it may read in another place, where it is held in. */
+  /**
+   * Folders of the machine that it may read in another place, where it is held in. `at`: an absolute
+   * path, or one of a folder in its tree.
+   */
   shown?: readonly { from: string; at: string }[];
   limits: AgentLimits;
-  /** Folders of the machine that it may read at a place in its tree, where a folder must be. */
-  mounts?: readonly { from: string; at: string }[];
   /** The socket that its way out listens at; null: it has none, or it isn't held in. */
   networkSocket: string | null;
 };

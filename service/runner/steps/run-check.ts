@@ -69,7 +69,7 @@ async function runIn(
     command: command[0] ?? "",
     readable,
     limits,
-    mounts,
+    shown: mounts,
     networkSocket: null,
   });
   using disk = watchDisk(folders.job, limits.diskMegabytes, { clock });
