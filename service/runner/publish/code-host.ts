@@ -33,8 +33,6 @@ export type PullRequestHost = {
     texts: { title?: string; body?: string },
     signal: AbortSignal,
   ): Promise<HostedPullRequest>;
-  /** One that is known, with its size. */
-  get(number: number, signal: AbortSignal): Promise<HostedPullRequest>;
   /** Makes a draft a normal pull request. */
   markReady(nodeId: string, signal: AbortSignal): Promise<void>;
   /**

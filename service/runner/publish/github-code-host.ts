@@ -82,11 +82,6 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
       return toPullRequest(await api.ask(asked, `PATCH ${PULLS}/${number}`, texts));
     },
 
-    async get(number, signal) {
-      const asked = { doing: "Reading the pull request", signal, schema: Pull };
-      return toPullRequest(await api.ask(asked, `GET ${PULLS}/${number}`));
-    },
-
     async markReady(nodeId, signal) {
       const asked = { doing: "Marking the pull request as ready", signal, schema: z.unknown() };
       await api.query(asked, READY, { id: nodeId });

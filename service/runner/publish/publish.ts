@@ -1,5 +1,4 @@
 import type { ReportedPullRequest } from "../../../src/core/ports/job-service.ts";
-import { DocsAgentError } from "../../../src/core/errors.ts";
 import { oneLine } from "../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 import { TransientRunError } from "../run-error.ts";
@@ -60,7 +59,7 @@ export type Published = { pullRequest: ReportedPullRequest; notes: string[] };
  */
 export async function publish(input: PublishInput): Promise<Published> {
   const { pullRequest, notes } = await published(input);
-  return { pullRequest: reported(await withSize(pullRequest, input), input.redact), notes };
+  return { pullRequest: reported(pullRequest, input.redact), notes };
 }
 
 type Found = { pullRequest: HostedPullRequest; notes: string[] };
@@ -153,23 +152,6 @@ function newBody(turn: TurnText, { template, redact }: PublishInput): string {
 
 function textOf({ turn }: PublishInput, draft: Partial<TurnText> = {}): TurnText {
   return { caution: null, isOurDraft: false, ...turn, ...draft };
-}
-
-/**
- * Asks for the size where no answer so far told it. The turn is done: that it cannot be told is no
- * fault of it.
- */
-async function withSize(
-  pullRequest: HostedPullRequest,
-  { codeHost, signal }: PublishInput,
-): Promise<HostedPullRequest> {
-  if (pullRequest.size !== null) return pullRequest;
-  try {
-    return await codeHost.get(pullRequest.number, signal);
-  } catch (thrown) {
-    if (thrown instanceof DocsAgentError) return pullRequest;
-    throw thrown;
-  }
 }
 
 function reported(pullRequest: HostedPullRequest, redact: Redact): ReportedPullRequest {
