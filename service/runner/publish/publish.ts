@@ -19,11 +19,13 @@ import {
 import { hasChecksHeading, inTemplate } from "./template.ts";
 import { formattedTitle } from "./title.ts";
 
-/** GitHub's own limit. */
+/** GitHub's own limits. */
 const MAX_TITLE_LENGTH = 256;
+const MAX_BODY_LENGTH = 65_536;
 const DRAFTED = "This is a draft because a check found something new.";
 const LOOK_FIRST = "A check found something new. Look at it before you merge.";
 const STILL_DRAFT = "The pull request is still a draft. Mark it as ready for review.";
+const NO_ROOM = "The pull request's text is too long for this turn's part, so it stays as it is.";
 const NO_DRAFTS = "Drafts aren't available in this repository, so this is open as usual.";
 
 export type PublishInput = {
@@ -123,10 +125,12 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   const before = titleBefore(turn, redact);
   const isOurTitle = before !== null && found.title === formattedTitle(settings.titleTemplate, before);
   const title = formattedTitle(settings.titleTemplate, changeTitle(turn, redact));
-  const texts = { body: mergedBody(found.body, parts), ...(isOurTitle && { title }) };
+  const body = mergedBody(found.body, parts);
+  const hasRoom = body.length <= MAX_BODY_LENGTH;
+  const texts = { ...(hasRoom && { body }), ...(isOurTitle && { title }) };
   const pullRequest = await codeHost.change(found.number, texts, signal);
   const notes = isOurDraft && !hasBlockingFindings ? [STILL_DRAFT] : [];
-  return { pullRequest, notes };
+  return { pullRequest, notes: hasRoom ? notes : [...notes, NO_ROOM] };
 }
 
 /** False: the code host refused, or can't be asked. */
@@ -147,7 +151,8 @@ async function isMarkedReady(
 function newBody(turn: TurnText, { template, redact }: PublishInput): string {
   if (template === null) return bodyOf(turn, redact);
   const hasPlace = hasChecksHeading(template);
-  return inTemplate(template, bodyOf(turn, redact, hasPlace), checksPart(turn, redact));
+  const body = inTemplate(template, bodyOf(turn, redact, hasPlace), checksPart(turn, redact));
+  return body.length <= MAX_BODY_LENGTH ? body : bodyOf(turn, redact);
 }
 
 function textOf({ turn }: PublishInput, draft: Partial<TurnText> = {}): TurnText {

@@ -174,6 +174,20 @@ describe("the text", () => {
     expect(world.pulls()[0]?.body).toContain("`docs/b.md` (new)");
   });
 
+  it("leaves a text alone that has no room for more, and says so", async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    await world.run(world.project(inlineAgent(FIX)));
+    const theirs = (world.pulls()[0]?.body ?? "").padStart(65_536, "Our own words. ");
+    await world.asPerson("PATCH", "1", { body: theirs });
+    const more = inlineAgent(`fs.writeFileSync("docs/b.md", "x");${said("Add B", "", "It was missing.")}`);
+    const earlierTurns = [{ prompt: "Fix the typo", summary: null }];
+    expect(await world.run(world.project(more), { prompt: "More", earlierTurns })).toMatchObject({
+      kind: "pull-request",
+      notes: [expect.stringContaining("too long")],
+    });
+    expect(world.pulls()[0]?.body).toBe(theirs);
+  });
+
   it.each([
     [
       "our own marks alone",
