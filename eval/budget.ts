@@ -6,26 +6,35 @@ import type { EvalSettings } from "./settings.ts";
  * stay within the whole, whatever they do.
  */
 export class Budget {
-  readonly #of: (run: TaskRun) => number;
   readonly #each: number;
+  readonly #usedBy: (run: TaskRun) => number;
   #left: number;
+  #running = 0;
+  #waiting: (() => void)[] = [];
 
   constructor({ maxUsd, maxTokens, budget }: EvalSettings, done: readonly TaskRun[]) {
+    const each = "usd" in budget ? budget.usd : budget.tokens;
+    this.#each = each;
     // A run whose cost isn't known counts as one that used all it had.
-    this.#each = "usd" in budget ? budget.usd : budget.tokens;
-    this.#of = "usd" in budget ? ({ usd }) => usd ?? this.#each : tokensOf;
-    this.#left = (maxUsd ?? maxTokens ?? 0) - done.reduce((sum, run) => sum + this.#of(run), 0);
+    this.#usedBy = "usd" in budget ? ({ usd }) => usd ?? each : tokensOf;
+    this.#left = (maxUsd ?? maxTokens ?? 0) - done.reduce((sum, run) => sum + this.#usedBy(run), 0);
   }
 
-  /** False: there isn't enough left for a run. */
-  reserve(): boolean {
-    if (this.#left < this.#each) return false;
+  /** Waits for what runs may give back. Resolves to false if there isn't enough left for a run. */
+  async reserve(): Promise<boolean> {
+    while (this.#left < this.#each) {
+      if (this.#running === 0) return false;
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
     this.#left -= this.#each;
+    this.#running += 1;
     return true;
   }
 
-  /** Gives back what a run didn't use. */
-  settle(run: TaskRun): void {
-    this.#left += this.#each - this.#of(run);
+  /** Gives back what a run didn't use; null: it goes on later, and may use the rest. */
+  settle(run: TaskRun | null): void {
+    this.#running -= 1;
+    if (run !== null) this.#left += this.#each - this.#usedBy(run);
+    for (const look of this.#waiting.splice(0)) look();
   }
 }

@@ -86,15 +86,15 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
       const next = signal.aborted ? undefined : left.shift();
       if (next === undefined) return;
       const { task, run } = next;
-      if (!budget.reserve()) {
+      if (!(await budget.reserve())) {
         onLine(`${task.name}, run ${run}: not run, the budget is used up`);
         const reason = "The evaluation's budget was used up before.";
         done.set(`${task.name}-${run}`, without(task, run, reason, "not-run"));
         continue;
       }
       const ran = await runTask(world, task, run, signal);
+      budget.settle(ran?.run ?? null);
       if (ran === null) return;
-      budget.settle(ran.run);
       await keep(out, ran);
       done.set(`${task.name}-${run}`, ran.run);
       onLine(`${lineOf(ran.run)} (${done.size} of ${wanted.length})`);

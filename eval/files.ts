@@ -25,7 +25,10 @@ export async function writeFiles(folder: string, files: Files): Promise<void> {
   }
 }
 
-/** A patch as `git diff --no-renames` writes it. Throws an `Error` that names a part that doesn't fit. */
+/**
+ * The files after a patch as `git diff --no-renames` writes it. Throws an `Error` that names a part
+ * which doesn't fit.
+ */
 export function patched(files: Files, patch: string): Map<string, Buffer> {
   const result = new Map(files);
   for (const part of parsePatch(patch)) {

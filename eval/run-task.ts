@@ -66,7 +66,7 @@ export function promptOf({ request, quoted }: Pick<Task, "request" | "quoted">):
   );
 }
 
-/** The service's answer, asked again while it can't be reached; null: the evaluation was stopped. */
+/** Asks again while the service can't be reached. Null: the evaluation was stopped. */
 async function answered(
   ask: () => Promise<JobServiceAnswer>,
   signal: AbortSignal,

@@ -16,7 +16,7 @@ const TaskFile = z.strictObject({
   tests: Text,
   /** Where its idea comes from. */
   idea: Text,
-  /** The license of its material, which lies in `LICENSE` beside the tasks, or in the task's folder. */
+  /** The license of its material; its text is `LICENSE` beside the tasks or in the task's folder. */
   license: Text,
   /** What a person types in Slack. */
   request: Text,
@@ -33,7 +33,7 @@ const TaskFile = z.strictObject({
   checks: z.array(Check),
   /** The agent's words with the reference solution; its change is `reference.patch`. */
   reference: z.strictObject({ words: z.string().default("") }).default({ words: "" }),
-  /** Wrong solutions: the change is `wrong/<name>.patch`, and `fails` names checks that notice it. */
+  /** Wrong solutions: their change is `wrong/<name>.patch`. `fails`: the checks that notice it. */
   wrong: z.array(z.strictObject({ name: Name, words: z.string().default(""), fails: z.array(Name).min(1) })),
 });
 

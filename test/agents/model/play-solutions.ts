@@ -6,7 +6,7 @@ import { sampleOf, waysOf } from "./tool-calls.ts";
 /** What to do when this request comes: a solution that is known beforehand. */
 export type Play = { request: string; base: Files; result: Files; words: string };
 
-/** A model that plays known solutions with the agent's own tools. It is no evaluation of any model. */
+/** A model that plays known solutions with the agent's own tools. That evaluates no model. */
 export function playSolutions(plays: readonly Play[]): Script {
   return (conversation) => {
     const { tools, messages, answerSchema } = conversation;

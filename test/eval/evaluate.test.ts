@@ -1,0 +1,105 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { delimiter, dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { Report } from "../../eval/report-schema.ts";
+import { openTempDir, type TempDir } from "../support/temp-dir.ts";
+
+const MAIN = fileURLToPath(new URL("../../eval/main.ts", import.meta.url));
+const ACP_AGENT = fileURLToPath(new URL("../fixtures/agents/acp-agent.mjs", import.meta.url));
+const STEPS = [
+  { write: "./docs/quickstart.md", content: "# Quickstart\n\nInstall it.\n" },
+  { say: "Fix a typo" },
+];
+let agent: string;
+
+beforeAll(async () => {
+  agent = await readFile(ACP_AGENT, "utf8");
+});
+
+/** Tasks, models, and an agent on the PATH under the name of a real one. */
+async function prepare(dir: TempDir): Promise<{ env: NodeJS.ProcessEnv; args: string[] }> {
+  const program = `#!/usr/bin/env node\nprocess.argv[2] = ${JSON.stringify(JSON.stringify(STEPS))};\n${agent}`;
+  await mkdir(dir.file("bin"));
+  await writeFile(dir.file("bin/opencode"), program);
+  await chmod(dir.file("bin/opencode"), 0o755);
+  await writeTask(dir, "typo", "Install it\\.");
+  await writeTask(dir, "more-than-a-typo", "Start it\\.");
+  const model = { name: "none", kind: "anthropic", keyEnv: "NO_KEY", baseUrl: "http://127.0.0.1:9" };
+  await writeFile(dir.file("models.yml"), stringify({ models: [model] }));
+  const args = ["--preset", "opencode", "--models", dir.file("models.yml"), "--tasks", dir.file("tasks")];
+  const more = ["--max-tokens", "1000", "--at-once", "2", "--out", dir.file("out")];
+  const path = [dir.file("bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter);
+  const env = { PATH: path, HOME: dir.path, XDG_STATE_HOME: dir.file("state"), NO_KEY: "none-0123456789" };
+  return { env, args: [MAIN, ...args, ...more] };
+}
+
+async function writeTask(dir: TempDir, name: string, matches: string): Promise<void> {
+  await mkdir(dir.file(`tasks/${name}/repository/docs`), { recursive: true });
+  await writeFile(dir.file(`tasks/${name}/repository/docs/quickstart.md`), "# Quickstart\n\nInstal it.\n");
+  const task = {
+    tests: "A typo is corrected.",
+    idea: "A test.",
+    license: "MIT",
+    request: "the quickstart has a typo",
+    expects: "change",
+    checks: [{ name: "says-it", kind: "stands", in: ["docs/quickstart.md"], matches }],
+    wrong: [],
+  };
+  await writeFile(dir.file(`tasks/${name}/task.yml`), stringify(task));
+}
+
+async function reportIn(dir: TempDir): Promise<Report> {
+  return Report.parse(JSON.parse(await readFile(dir.file("out/report.json"), "utf8")));
+}
+
+describe("an evaluation", { tags: ["bubblewrap"] }, () => {
+  it("takes tasks through the job service, and its report tells what passed and what didn't", async () => {
+    await using dir = await openTempDir();
+    const { env, args } = await prepare(dir);
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+    expect(stdout).toContain("typo, run 1: passed");
+    expect(stdout).toContain("more-than-a-typo, run 1: failed says-it");
+    expect(stdout).toContain("1 of 2 runs passed every check.");
+    const { runs } = await reportIn(dir);
+    expect(runs.map(({ task, outcome }) => [task, outcome])).toEqual([
+      ["more-than-a-typo", "pull-request"],
+      ["typo", "pull-request"],
+    ]);
+    const text = await readFile(dir.file("out/report.md"), "utf8");
+    expect(text).toContain("**1 of 2 runs passed every check.**");
+    expect(text).toContain("- run 1, says-it: It doesn't stand in docs/quickstart.md");
+    expect(await readFile(dir.file("out/runs/typo-1.patch"), "utf8")).toContain("+Install it.");
+    // All is done: the same command has nothing to do.
+    const again = await promisify(execFile)(process.execPath, args, { env });
+    expect(again.stdout).toContain("1 of 2 runs passed every check.");
+    expect(again.stdout).not.toContain("Starting");
+    const other = promisify(execFile)(process.execPath, [...args, "--runs", "2"], { env });
+    await expect(other).rejects.toThrow(/ran with other settings, tasks or another brief/);
+  });
+
+  it("goes on after kill -9 with the runs that it had begun", async () => {
+    await using dir = await openTempDir();
+    const { env, args } = await prepare(dir);
+    const child = spawn(process.execPath, [...args, "--runs", "2"], { env });
+    for await (const line of createInterface({ input: child.stdout })) {
+      if (line.includes("(1 of 4)")) break;
+    }
+    const ended = once(child, "close");
+    child.kill("SIGKILL");
+    await ended;
+    const { stdout } = await promisify(execFile)(process.execPath, [...args, "--runs", "2"], { env });
+    expect(stdout).toMatch(/Going on: [12] of 4 runs are done\./);
+    expect(stdout).toContain("2 of 4 runs passed every check.");
+    const { runs } = await reportIn(dir);
+    expect(runs.map(({ outcome }) => outcome)).toEqual(Array(4).fill("pull-request"));
+    // What the killed one had begun wasn't begun again.
+    const log = await readFile(dir.file("out/service.log"), "utf8");
+    expect(log.match(/"msg":"turn accepted"/g)).toHaveLength(4);
+  });
+});
