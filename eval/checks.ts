@@ -60,6 +60,8 @@ export type Problem = string | null;
 
 const MAX_SHOWN = 5;
 const FRONT_MATTER = /^---\r?\n[^]*?\r?\n---(?=\r?\n|$)/;
+const IMPORT =
+  /^import\s*(?:(?:[\w$]+[\s,]*)?(?:\{[\w$\s,]*\}|\*\s*as\s+[\w$]+)?\s*from\s*)?(['"])[^'"\n]*\1/gm;
 const FENCE = /^ {0,3}(?:`{3,}|~{3,}) *(\w+)[^\n]*\n([^]*?)^ {0,3}(?:`{3,}|~{3,}) *$/gm;
 
 /** Decides one check. */
@@ -152,11 +154,20 @@ function faultOf(path: string, text: string): string[] {
   try {
     if (path.endsWith(".json")) JSON.parse(text);
     else if (/\.ya?ml$/.test(path)) parse(text);
-    else if (path.endsWith("js")) new Script(`async () => {\n${text.replace(/^(?:im|ex)port .*$/gm, "")}\n}`);
+    else if (path.endsWith("js")) new Script(`async () => {\n${withoutModules(text)}\n}`);
     return [];
   } catch (error) {
     return [`${path}: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : "unreadable"}`];
   }
+}
+
+/** A module as a script: without what it imports, and with what it exports as plain statements. */
+function withoutModules(code: string): string {
+  return code
+    .replace(IMPORT, "")
+    .replace(/^export\s*(?:\*|\{[^{}]*\})[^'"\n]*\bfrom\s*(['"])[^'"\n]*\1/gm, "")
+    .replace(/^export default\b/gm, "void")
+    .replace(/^export\b/gm, "");
 }
 
 /** The files that a list of patterns means and that are text. */
