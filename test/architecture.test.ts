@@ -63,8 +63,8 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   sandbox: [],
   steps: ["agents", "claims", "git", "publish", "sandbox", "tree", "verify"],
   process: [],
-  agents: ["sandbox"],
-  claims: ["git", "tree"],
+  agents: ["claims", "sandbox"],
+  claims: [],
   publish: ["git"],
   verify: ["sandbox"],
 };

@@ -76,40 +76,32 @@ function turnLines(turn: ShownTurn): string[] {
     ...(turn.endedAt === null ? [] : [`ended ${toTimestamp(turn.endedAt)}`]),
   ];
   const attempts = turn.attempts > 1 ? `, attempt ${turn.attempts}` : "";
+  const { checks, claims, context, notes } = turn.quality;
   return [
     "",
     `turn ${turn.number}: ` +
       `${turn.outcome === "cancelled" ? "canceled" : (turn.outcome ?? turn.state)}${attempts}`,
     `  ${times.join(", ")}`,
     ...block("prompt", turn.prompt),
-    ...(turn.attachments.length === 0
-      ? []
-      : block("attached", turn.attachments.map(attachmentLine).join("\n"))),
-    ...(turn.step === null || turn.state !== "running" ? [] : block("step", turn.step)),
-    ...(turn.plan.length === 0 ? [] : block("plan", turn.plan.map(planLine).join("\n"))),
+    ...block("attached", turn.attachments.map(attachmentLine).join("\n")),
+    ...block("step", turn.state === "running" ? turn.step : null),
+    ...block("plan", turn.plan.map(planLine).join("\n")),
     ...(turn.usage === null ? [] : block("used", usageText(turn.usage))),
     ...(turn.pullRequest === null ? [] : block("pull request", pullRequestText(turn.pullRequest))),
-    ...(turn.branch === null ? [] : block("branch", turn.branch)),
-    ...(turn.summary === null ? [] : block(isAnswered(turn) ? "answer" : "summary", turn.summary)),
-    ...qualityLines(turn.quality),
-    ...(turn.reason === null ? [] : block(turn.state === "ended" ? "reason" : "last attempt", turn.reason)),
-    ...(turn.leftOut.length === 0 ? [] : block("left out", turn.leftOut.join("\n"))),
-    ...(turn.progress.length === 0 ? [] : block("progress", turn.progress.join("\n"), Infinity)),
+    ...block("branch", turn.branch),
+    ...block(isAnswered(turn) ? "answer" : "summary", turn.summary),
+    ...block("checks", checks.map(checkText).join("\n")),
+    ...(claims === null ? [] : block("sources", sourcesText(claims))),
+    ...block("context", context.map(({ name, commit }) => `${name} at ${commit}`).join("\n")),
+    ...block("notes", notes.join("\n")),
+    ...block(turn.state === "ended" ? "reason" : "last attempt", turn.reason),
+    ...block("left out", turn.leftOut.join("\n")),
+    ...block("progress", turn.progress.join("\n"), Infinity),
   ];
 }
 
 function sourcesText({ verified, total }: NonNullable<StoredTurn["quality"]["claims"]>): string {
   return total === 0 ? "The agent named no sources." : `${verified} of ${total} found`;
-}
-
-function qualityLines({ checks, claims, context, notes }: StoredTurn["quality"]): string[] {
-  const read = context.map(({ name, commit }) => `${name} at ${commit}`);
-  return [
-    ...(checks.length === 0 ? [] : block("checks", checks.map(checkText).join("\n"))),
-    ...(claims === null ? [] : block("sources", sourcesText(claims))),
-    ...(read.length === 0 ? [] : block("context", read.join("\n"))),
-    ...(notes.length === 0 ? [] : block("notes", notes.join("\n"))),
-  ];
 }
 
 function checkText({ name, result, findings }: ReportedCheck): string {
@@ -151,7 +143,9 @@ function questionLines({ id, text, choices, allowsText, answeredAt }: StoredQues
   );
 }
 
-function block(name: string, text: string, maxChars = MAX_SHOWN_CHARS): string[] {
+/** Nothing where there is no text. */
+function block(name: string, text: string | null, maxChars = MAX_SHOWN_CHARS): string[] {
+  if (text === null || text === "") return [];
   return [
     `  ${name}:`,
     ...terminalText(cut(text, maxChars))

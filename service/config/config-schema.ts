@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { MAX_CHECKS } from "../../src/job-client/report-schema.ts";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { CHECK_PRESETS } from "./check-presets.ts";
 import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
@@ -299,7 +298,7 @@ const Project = z.strictObject({
   portableNames: z.boolean("true or false").default(true),
   agent: Agent,
   context: list(Context, "a list of repositories, each with name and repository", 10).default([]),
-  verify: list(Check, "a list of checks, for example [links, markdownlint]", MAX_CHECKS).default([]),
+  verify: list(Check, "a list of checks, for example [links, markdownlint]", 10).default([]),
   codeHost: CodeHost,
   pullRequests: section(PullRequests),
   gitCredentialsEnv: EnvName.optional(),

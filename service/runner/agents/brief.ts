@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { CLAIMS_FILE } from "../claims-file.ts";
+import { CLAIMS_FILE } from "../claims/claims-file.ts";
 import type { InsidePaths } from "../sandbox/sandbox.ts";
 import type { OpenContext, RunnerProject } from "../turn.ts";
 

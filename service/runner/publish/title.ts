@@ -17,8 +17,11 @@ const ASIDE = new RegExp(
 );
 
 /** A first line that only says what comes below it. */
-const LABEL =
-  /^[\W_]*(?:(?:summary|title|results?|changes|overview|done)|(?:here(?:['’]s| is) )?what (?:i |was )?(?:have )?changed)[\W_]*\n/i;
+const LABEL = new RegExp(
+  String.raw`^[\W_]*(?:(?:summary|title|results?|changes|overview|done)` +
+    String.raw`|(?:here(?:['’]s| is) )?what (?:i |was )?(?:have )?changed)[\W_]*\n`,
+  "i",
+);
 
 /** What of a turn a title is made of. */
 export type Titled = { summary: string | null; words: string | null; jobId: string };

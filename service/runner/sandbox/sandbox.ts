@@ -53,8 +53,8 @@ export type SandboxedAgent = {
   /** Files and folders of the machine that it may read besides. */
   readable: readonly string[];
   /**
-   * Folders of the machine that it may read in another place, where it is held in. `at`: an absolute
-   * path, or one of a folder in its tree.
+   * Folders of the machine that it may read in another place, where it is held in. `at`: an
+   * absolute path, or one of a folder in its tree.
    */
   shown?: readonly { from: string; at: string }[];
   limits: AgentLimits;

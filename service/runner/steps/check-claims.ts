@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { within } from "../../../src/core/ports/clock.ts";
-import { type Claim, readClaims } from "../claims-file.ts";
+import { type Claim, readClaims } from "../claims/claims-file.ts";
 import { readFiles } from "../git/objects.ts";
 import type { Mirror } from "../git/mirror.ts";
 import { oneLine } from "../printable-text.ts";
@@ -10,7 +10,7 @@ import { faultText } from "../run-error.ts";
 import { isSafePath } from "../tree/names.ts";
 import type { TurnTree } from "./open-tree.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
-import { findQuote, type Lines } from "../claims/find-quotes.ts";
+import { findQuote, type Lines } from "../claims/find-quote.ts";
 
 /** For all claims together: other turns wait for the mirrors, or run beside this one. */
 const TIME_LIMIT_MS = 60_000;

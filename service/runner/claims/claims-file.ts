@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { cut, startOf } from "../../src/core/text/text.ts";
-import { OutsideTreeError, openInside } from "./confined-files.ts";
+import { cut, startOf } from "../../../src/core/text/text.ts";
+import { OutsideTreeError, openInside } from "../confined-files.ts";
 
 /** Where an agent names the sources of what it wrote, in its folder for temporary files. */
 export const CLAIMS_FILE = "claims.json";
