@@ -144,17 +144,24 @@ function hashOf(content: string | Buffer): string {
 /** What this evaluation began with, or an earlier one that it goes on with. */
 async function startIn(out: string, ranWith: RanWith): Promise<z.infer<typeof Started>> {
   const file = join(out, "evaluation.json");
+  let started = { startedAt: new Date().toISOString(), port: 0 };
   if (existsSync(file)) {
-    const started = Started.parse(JSON.parse(await readFile(file, "utf8")));
-    if (isDeepStrictEqual(started.ranWith, ranWith)) return started;
-    throw new EvalOptionError(
-      `${out} has an evaluation that ran with other settings, tasks or another brief. Name another ` +
-        "folder with --out, or remove this one.",
-    );
-  }
-  const started = { ranWith, startedAt: new Date().toISOString(), port: await freePort() };
-  await writeJson(file, started);
-  return started;
+    const { ranWith: before, ...kept } = Started.parse(JSON.parse(await readFile(file, "utf8")));
+    started = kept;
+    if (!isDeepStrictEqual(withoutBudget(before), withoutBudget(ranWith))) {
+      throw new EvalOptionError(
+        `${out} has an evaluation that ran with other settings, tasks or another brief. Name another ` +
+          "folder with --out, or remove this one.",
+      );
+    }
+  } else started.port = await freePort();
+  await writeJson(file, { ...started, ranWith });
+  return { ...started, ranWith };
+}
+
+/** One whose budget was used up goes on with a larger one. */
+function withoutBudget({ maxUsd: _usd, maxTokens: _tokens, eachAtMost: _each, ...rest }: RanWith) {
+  return rest;
 }
 
 function stateOf({ stateRoot, out }: Evaluation): string {

@@ -15,7 +15,7 @@ import { createHttpJobService } from "../src/job-client/http-job-service.ts";
 import type { JobService } from "../src/core/ports/job-service.ts";
 import { createSystemClock } from "../src/process/system-clock.ts";
 import { type Files, readFiles, writeFiles } from "./files.ts";
-import type { EvalSettings } from "./settings.ts";
+import { EvalOptionError, type EvalSettings } from "./settings.ts";
 import { type Task, TaskError } from "./task.ts";
 
 const run = promisify(execFile);
@@ -46,7 +46,7 @@ export async function openWorld(
   await using starting = new AsyncDisposableStack();
   const token = randomBytes(24).toString("hex");
   const codeHost = starting.use(
-    await createCodeHost({ dataDir: join(state, "code-host"), tokens: [token], port }),
+    await createCodeHost({ dataDir: join(state, "code-host"), tokens: [token], port }).catch(portTaken),
   );
   for (const { name, base, contexts } of tasks) {
     await addRepository(name, base);
@@ -135,6 +135,14 @@ export async function openWorld(
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+function portTaken(error: unknown): never {
+  if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
+  throw new EvalOptionError(
+    "The address of this evaluation's repositories is in use. If it runs already, wait for it, or " +
+      "name another folder with --out.",
+  );
 }
 
 /** New ones at each start: the evaluation alone uses them. */

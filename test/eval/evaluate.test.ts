@@ -98,8 +98,7 @@ describe("an evaluation", { tags: ["bubblewrap"] }, () => {
     expect(stdout).toContain("2 of 4 runs passed every check.");
     const { runs } = await reportIn(dir);
     expect(runs.map(({ outcome }) => outcome)).toEqual(Array(4).fill("pull-request"));
-    // What the killed one had begun wasn't begun again.
-    const log = await readFile(dir.file("out/service.log"), "utf8");
-    expect(log.match(/"msg":"turn accepted"/g)).toHaveLength(4);
+    // What the killed one had begun wasn't begun again: each run has one pull request.
+    expect(await readFile(dir.file("out/service.log"), "utf8")).not.toContain("/pull/3");
   });
 });
