@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { openStore, type SqliteStore } from "../../src/store/open-store.ts";
+import { appMigrations } from "../../src/store/sqlite/migrations.ts";
+import { openSqliteDatabase } from "../../src/store/sqlite/sqlite-database.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -81,4 +83,21 @@ it("has what an append left whose commit failed neither in the file nor in a ser
   await expect(failing).rejects.toThrow("undone");
   await store.commits.run(() => append("3"));
   expect(await store.series.of("a")).toEqual(["1", "3"]);
+});
+
+it("goes on with the entries of a file of the first schema", async () => {
+  await using dir = await openTempDir();
+  const clock = new ManualClock();
+  const path = dir.file("store.sqlite");
+  const first = await openSqliteDatabase({ path }, { clock, migrations: appMigrations.slice(0, 1) });
+  const insert = first.db.prepare("INSERT INTO series (name, entry, expires_at) VALUES ('a', ?, ?)");
+  for (const entry of ["1", "2"]) insert.run(entry, clock.now() + 9000);
+  first.close();
+  await using store = await openStore({ url: `sqlite://${path}`, clock, logger: new RecordingLogger() });
+  expect(await store.series.of("a")).toEqual(["1", "2"]);
+  const append = () => store.decided.append({ series: "a", entry: "3", keep: 2, ttlMs: 9000 });
+  await store.commits.run(append);
+  expect(await store.series.of("a")).toEqual(["2", "3"]);
+  await store.commits.run(() => store.sweep());
+  expect(await store.series.of("a")).toEqual(["2", "3"]);
 });
