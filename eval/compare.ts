@@ -26,8 +26,8 @@ export function comparisonText(a: Report, b: Report): string {
     ...(pairs.length === 0
       ? ["The two reports have no task in common."]
       : [
-          `${pairs.length === 1 ? "One task" : `${pairs.length} tasks`} in both. Passed runs: ${percent(meanShare(pairs, "before"))} → ` +
-            `${percent(meanShare(pairs, "after"))}.`,
+          `${pairs.length === 1 ? "One task" : `${pairs.length} tasks`} in both. Passed runs: ` +
+            `${percent(meanShare(pairs, "before"))} → ${percent(meanShare(pairs, "after"))}.`,
           "",
           `Difference, task by task: ${points(all.mean)} (95 % interval ${points(all.low)} to ` +
             `${points(all.high)}). ${verdictOf(all, isEnough)}`,

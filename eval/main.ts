@@ -23,7 +23,7 @@ type RunOptions = EvalOptions & { tasks: string; only?: string; repository?: str
 
 const program = new Command("npm run eval --")
   .description(
-    "Evaluates how well an agent fixes documentation: tasks go through the real job service, and rules decide.",
+    "Evaluates how well an agent fixes docs: tasks go through the real job service, and rules decide.",
   )
   .showHelpAfterError("(--help shows the options)");
 

@@ -16,7 +16,7 @@ const TaskFile = z.strictObject({
   tests: Text,
   /** Where its idea comes from. */
   idea: Text,
-  /** The license of its material; its text is `LICENSE` beside the tasks or in the task's folder. */
+  /** The license of its material; the text is `LICENSE` beside the tasks or in its folder. */
   license: Text,
   /** What a person types in Slack. */
   request: Text,
