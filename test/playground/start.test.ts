@@ -6,6 +6,8 @@ import { networkInterfaces } from "node:os";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { openStateFolder } from "../../playground/state-folder.ts";
+import { COMPILE_CACHE } from "../support/child-process.ts";
+import { atNight } from "../support/nightly.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -17,7 +19,7 @@ const PATIENCE_MS = 120_000;
 function startPlayground(command: string, args: string[], env: Record<string, string> = {}) {
   const child = spawn(command, [...args, "--port", "0"], {
     cwd: ROOT,
-    env: { ...process.env, ...env },
+    env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -94,10 +96,12 @@ const ADDRESS = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 
-it.skipIf(ADDRESS === undefined).each([
+const WAYS = [
   { way: "no proxy", proxied: false },
   { way: "the shell's proxy", proxied: true },
-])(
+];
+
+it.skipIf(ADDRESS === undefined).each(atNight(WAYS, WAYS.slice(1)))(
   "gives an agent of one's own the shell's way to the internet: $way",
   async ({ proxied }) => {
     await using dir = await openTempDir();

@@ -4,6 +4,7 @@ import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { RunnerClient } from "../../service/runner/process/runner-client.ts";
 import { processStat } from "../../service/runner/process-group.ts";
+import { atNight } from "../support/nightly.ts";
 import { processesOf } from "../support/processes-of.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { inlineAgent } from "../support/runner-world.ts";
@@ -116,11 +117,11 @@ const update = (text: string) =>
   `{ jsonrpc: "2.0", method: "session/update", params: { sessionId: "s", update: {
     sessionUpdate: "agent_message_chunk", content: { type: "text", text: ${text} } } } }`;
 
-it.each([
-  ["requests", '{ jsonrpc: "2.0", id: 1, method: "x" }', "without waiting for answers"],
-  ["updates", update(`"line" + String.fromCharCode(10)`), "output limit"],
-  ["large updates", update(`"x".repeat(50_000)`), "output limit"],
-])(
+const REQUESTS = ["requests", '{ jsonrpc: "2.0", id: 1, method: "x" }', "without waiting for answers"];
+const UPDATES = ["updates", update(`"line" + String.fromCharCode(10)`), "output limit"];
+const LARGE_UPDATES = ["large updates", update(`"x".repeat(50_000)`), "output limit"];
+
+it.each(atNight([REQUESTS, UPDATES, LARGE_UPDATES], [REQUESTS, LARGE_UPDATES]))(
   "holds out against an agent's flood of %s, and so do other projects' jobs",
   async (_, message, reason) => {
     await using subject = await openService({ bad: flood(message), good: EDIT }, { kinds: { bad: "acp" } });
@@ -140,7 +141,7 @@ it.each([
   120_000,
 );
 
-it.each(["required", "none"])(
+it.each(atNight(["required", "none"], ["none"]))(
   "runs a turn again whose runner was killed, and leaves nothing of it behind: containment %s",
   async (containment) => {
     const seconds = `3582.${randomInt(1e9, 1e10)}`;
@@ -154,9 +155,8 @@ it.each(["required", "none"])(
     const { service } = subject;
     const id = await subject.create("docs");
     for (let death = 1; death <= 3; death += 1) {
-      const runner = await runnerOf(service);
       await vi.waitUntil(async () => (await processesOf(`sleep ${seconds}`)).length === 1, PATIENT);
-      process.kill(runner, "SIGKILL");
+      process.kill(await runnerOf(service), "SIGKILL");
       await vi.waitUntil(async () => (await processesOf(`sleep ${seconds}`)).length === 0, PATIENT);
     }
     await vi.waitUntil(async () => (await subject.job("docs", id)).status !== "active", PATIENT);

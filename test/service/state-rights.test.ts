@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { COMPILE_CACHE } from "../support/child-process.ts";
 import { ServiceFolder } from "../support/service-process.ts";
 
 const MAIN = fileURLToPath(new URL("../../service/main.ts", import.meta.url));
@@ -24,7 +25,7 @@ async function openForeign(how: "folder" | "file") {
       const [program = "", ...rest] = [...(IS_ROOT ? WITHOUT_POWER : []), process.execPath, MAIN, ...args];
       const { status, stdout, stderr } = spawnSync(program, rest, {
         cwd: folder.dir.path,
-        env: { PATH: process.env["PATH"] },
+        env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: COMPILE_CACHE },
         encoding: "utf8",
         timeout: 30_000,
       });

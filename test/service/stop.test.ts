@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { atNight } from "../support/nightly.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 
 const ACP_AGENT = fileURLToPath(new URL("../fixtures/agents/acp-agent.mjs", import.meta.url));
@@ -25,12 +26,13 @@ async function descendantsOf(pid: number): Promise<number[]> {
   return below.flat();
 }
 
-it.each([
+const PAIRS = [
   { kind: "command", first: "agents" },
-  { kind: "command", first: "service" },
-  { kind: "acp", first: "agents" },
   { kind: "acp", first: "service" },
-] as const)(
+] as const;
+const ALL = [...PAIRS, { kind: "command", first: "service" }, { kind: "acp", first: "agents" }] as const;
+
+it.each(atNight(ALL, PAIRS))(
   "runs a turn again after the next start if its agent was stopped with the service ($kind, $first first)",
   async ({ kind, first }) => {
     await using folder = await ServiceFolder.open({ docs: ["true"] });

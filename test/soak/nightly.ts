@@ -33,14 +33,15 @@ else await main(Number(values.times));
 async function main(times: number): Promise<void> {
   if (!Number.isInteger(times) || times < 1) throw new TypeError("--times must be a whole number from 1.");
   let failures = 0;
-  for (const args of [["nightly.test.ts"], ["--project=redis-nightly"]]) {
-    const { code, output } = await run(args, {});
+  const fuller = await filesWith(/support\/nightly\.ts"/);
+  for (const args of [["nightly.test.ts"], ["--project=redis-nightly"], fuller]) {
+    const { code, output } = await run(args, { TEST_NIGHTLY: "1" });
     print(`${args.join(" ")}: ${code === 0 ? "passed" : "FAILED"}`);
     if (code === 0) continue;
     failures += 1;
     print(output);
   }
-  const files = await propertyTests();
+  const files = await filesWith(/from "fast-check"/);
   print(`${files.length} files, ${times} seeds:\n${files.map((file) => `  ${file}`).join("\n")}`);
   const failed: number[] = [];
   for (let time = 1; time <= times; time += 1) {
@@ -56,15 +57,15 @@ async function main(times: number): Promise<void> {
   for (const seed of failed)
     print(`to repeat: FC_SEED=${seed} FC_RUNS=${PROPERTY_RUNS} npx vitest run ${files.join(" ")}`);
   failures += failed.length;
-  print(`${times + 2 - failures} passed, ${failures} failed`);
+  print(`${times + 3 - failures} passed, ${failures} failed`);
   process.exitCode = failures > 0 ? 1 : 0;
 }
 
-/** The test files that draw their cases, found by what they import. */
-async function propertyTests(): Promise<string[]> {
+/** The test files that import something. */
+async function filesWith(imported: RegExp): Promise<string[]> {
   const found: string[] = [];
   for await (const file of glob("test/**/*.test.ts", { cwd: root })) {
-    if (/from "fast-check"/.test(await readFile(join(root, file), "utf8"))) found.push(file);
+    if (imported.test(await readFile(join(root, file), "utf8"))) found.push(file);
   }
   return found.toSorted();
 }

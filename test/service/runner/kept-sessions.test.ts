@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { KeptSessions } from "../../../service/runner/kept-sessions.ts";
 import { LaterClock } from "../../support/later-clock.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { atNight } from "../../support/nightly.ts";
 import { openRunnerWorld } from "../../support/runner-world.ts";
 import { ask, keptJobs, sessionProject, toldOf } from "../../support/session-agent.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
@@ -12,7 +13,7 @@ const PULL_REQUEST = { kind: "pull-request" };
 /** Nobody can close a folder to root. */
 const IS_ROOT = process.getuid?.() === 0;
 
-it.each(["required", "none"] as const)(
+it.each(atNight(["required", "none"] as const, ["required"]))(
   "touches nothing that a HOME's links lead to (containment: %s)",
   async (containment) => {
     await using world = await openRunnerWorld({ remote: "folder", containment });

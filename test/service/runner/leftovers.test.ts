@@ -63,11 +63,12 @@ it("runs turns of several jobs of a project at once", async () => {
   expect(await world.branches()).toEqual(["docs-agent/j1", "docs-agent/j2", "docs-agent/j3", "main"]);
 });
 
-it.each(["", "..", "a/b", "-x", "a..b", "x.lock", "a b"])("runs no job whose id is %j", async (jobId) => {
-  await using world = await openRunnerWorld();
-  expect(await world.run(world.project(inlineAgent("")), { jobId })).toMatchObject({
-    kind: "failed",
-  });
+it("runs no job whose id can't name a branch and a folder", async () => {
+  await using world = await openRunnerWorld({ containment: "none" });
+  for (const jobId of ["", "..", "a/b", "-x", "a..b", "x.lock", "a b"]) {
+    const result = await world.run(world.project(inlineAgent("")), { jobId });
+    expect({ jobId, ...result }).toMatchObject({ jobId, kind: "failed" });
+  }
 });
 
 it.runIf(process.platform === "linux")(
@@ -75,7 +76,7 @@ it.runIf(process.platform === "linux")(
   async () => {
     const big = "docs/big.txt";
     await using world = await openRunnerWorld({
-      files: { ...START_FILES, [big]: "x".repeat(64 * 1024 * 1024) },
+      files: { ...START_FILES, [big]: "x".repeat(32 * 1024 * 1024) },
     });
     const abort = new AbortController();
     const run = world.run(world.project(inlineAgent("")), { signal: abort.signal });
@@ -95,9 +96,9 @@ it("removes any number of files without asking for all of it at once", async () 
   await using dir = await openTempDir();
   const folder = dir.file("home");
   mkdirSync(folder);
-  for (let count = 0; count < 10_000; count += 1) writeFileSync(join(folder, String(count)), "");
+  for (let count = 0; count < 3000; count += 1) writeFileSync(join(folder, String(count)), "");
   let most = 0;
-  const look = setInterval(() => (most = Math.max(most, process.getActiveResourcesInfo().length)), 1);
+  const look = setInterval(() => (most = Math.max(most, process.getActiveResourcesInfo().length)), 5);
   await removeFolder(folder);
   clearInterval(look);
   expect(existsSync(folder)).toBe(false);

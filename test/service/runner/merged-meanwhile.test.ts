@@ -1,13 +1,11 @@
 import { readdir, writeFile } from "node:fs/promises";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { TransientRunError } from "../../../service/runner/run-error.ts";
-import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
+import { atNight } from "../../support/nightly.ts";
+import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
-const FIRST_AGENT = inlineAgent(`
-  fs.writeFileSync("README.md", fs.readFileSync("README.md", "utf8") + "more\\n");
-  console.log("Add more");
-`);
-const SECOND_AGENT = inlineAgent(`fs.writeFileSync("docs/second.md", "a second agent ran")`);
+const FIRST_AGENT = ["sh", "-c", "echo more >> README.md; echo Add more"];
+const SECOND_AGENT = ["sh", "-c", "echo a second agent ran > docs/second.md"];
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 type Answer = "no answer to the create" | "no answer to the service's own records";
@@ -34,32 +32,39 @@ async function merge(world: World, method: string): Promise<void> {
 
 const removeBranch = (world: World) => world.inBare("update-ref", "-d", "refs/heads/docs-agent/job1");
 
-describe.each(["no answer to the create", "no answer to the service's own records"] as const)(
-  "%s",
-  (lost) => {
-    describe.each(["merge", "squash", "rebase"])("merged by %s", (method) => {
-      it.each([
-        ["the branch is left", false, false],
-        ["the branch is removed", true, false],
-        ["a commit is added before, and the branch removed", true, true],
-      ])("runs no second agent when %s", async (_, isRemoved, isAddedTo) => {
-        await using world = await openRunnerWorld(LOGIC_ONLY);
-        await loseAnswer(world, lost);
-        if (isAddedTo) await world.commitTo("docs-agent/job1", { "docs/human.md": "mine\n" }, "by hand");
-        await merge(world, method);
-        await world.commitTo("main", { "docs/later.md": "later\n" }, "Later");
-        if (isRemoved) await removeBranch(world);
-        world.restart();
+const LOST = ["no answer to the create", "no answer to the service's own records"] as const;
+const METHODS = ["merge", "squash", "rebase"];
+const BRANCHES = ["left", "removed", "added to and removed"];
+type Case = [method: string, branch: string, lost: Answer];
+const ALL = METHODS.flatMap((method) =>
+  BRANCHES.flatMap((branch) => LOST.map((lost): Case => [method, branch, lost])),
+);
+// Each with each other once.
+const PAIRS = METHODS.flatMap((method, m) =>
+  BRANCHES.map((branch, b): Case => [method, branch, (m + b) % 2 === 0 ? LOST[0] : LOST[1]]),
+);
 
-        expect(await world.run(world.project(SECOND_AGENT))).toMatchObject({
-          kind: "pull-request",
-          prLink: `${world.codeHost.url}/acme/docs/pull/1`,
-          summary: "Add more",
-        });
-        expect(world.pulls()).toHaveLength(1);
-        expect((await world.branches()).includes("docs-agent/job1")).toBe(!isRemoved);
-      });
+it.each(atNight(ALL, PAIRS))(
+  "runs no second agent after a %s where the branch was %s: %s",
+  async (method, branch, lost) => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    await loseAnswer(world, lost);
+    const isRemoved = branch !== "left";
+    if (branch.startsWith("added")) {
+      await world.commitTo("docs-agent/job1", { "docs/human.md": "mine\n" }, "by hand");
+    }
+    await merge(world, method);
+    await world.commitTo("main", { "docs/later.md": "later\n" }, "Later");
+    if (isRemoved) await removeBranch(world);
+    world.restart();
+
+    expect(await world.run(world.project(SECOND_AGENT))).toMatchObject({
+      kind: "pull-request",
+      prLink: `${world.codeHost.url}/acme/docs/pull/1`,
+      summary: "Add more",
     });
+    expect(world.pulls()).toHaveLength(1);
+    expect((await world.branches()).includes("docs-agent/job1")).toBe(!isRemoved);
   },
 );
 

@@ -3,13 +3,14 @@ import type { PlanStep, ReportedUsage } from "../../../src/core/ports/job-servic
 import { TransientRunError } from "../../../service/runner/run-error.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { atNight } from "../../support/nightly.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { ask, keptJobs, sessionProject, toldOf } from "../../support/session-agent.ts";
 
 const EARLIER = "Earlier in this job you were asked";
 const PULL_REQUEST = { kind: "pull-request" };
 
-describe.each(["required", "none"] as const)("containment: %s", (containment) => {
+describe.each(atNight(["required", "none"] as const, ["required"]))("containment: %s", (containment) => {
   it("resumes the agent's session in a follow-up, with what the agent left in its HOME", async () => {
     await using world = await openRunnerWorld({ remote: "folder", containment });
     const project = sessionProject(world, { resume: true, load: true });

@@ -1,0 +1,64 @@
+import type { Browser, Page } from "playwright-core";
+import { startPlayground } from "../../playground/playground.ts";
+import { openStateFolder } from "../../playground/state-folder.ts";
+import { COMPILE_CACHE } from "./child-process.ts";
+
+/** Real programs, a real agent process and real git: all of it takes seconds, on a busy machine more. */
+const PATIENCE_MS = 60_000;
+
+/** The whole playground, as `npm run playground` starts it, and its page open in a browser. */
+export async function openPlayground(browser: Browser, dir: string) {
+  const stack = new AsyncDisposableStack();
+  const playground = stack.use(
+    await startPlayground({
+      state: openStateFolder(dir, false),
+      port: 0,
+      agent: null,
+      env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: COMPILE_CACHE },
+      agentEnv: {},
+    }),
+  );
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  stack.defer(() => context.close());
+  const tab = await context.newPage();
+  tab.setDefaultTimeout(PATIENCE_MS);
+  await tab.goto(playground.url);
+  await tab.locator("html[data-ready]").waitFor();
+  return { playground, tab, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+export const inChannel = (tab: Page) => tab.getByRole("main").getByRole("article");
+export const inThread = (tab: Page) =>
+  tab.getByRole("complementary", { name: "Thread" }).getByRole("article");
+
+/** Keeps a picture where `SHOTS` names a folder, to be looked at. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  const folder = process.env["SHOTS"];
+  if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` });
+}
+
+export async function openChannel(tab: Page, name: string): Promise<void> {
+  await tab
+    .getByRole("navigation")
+    .getByRole("link", { name: new RegExp(name) })
+    .or(tab.getByRole("navigation").getByRole("button", { name: new RegExp(name) }))
+    .first()
+    .click();
+}
+
+export async function ask(tab: Page, text: string): Promise<void> {
+  const composer = tab.getByRole("textbox", { name: /^Message / });
+  await composer.fill(`/docs-agent ${text}`);
+  await composer.press("Enter");
+}
+
+/** Opens the pull request that the last reply of the open thread links to, and returns what its page says. */
+export async function openPullRequest(tab: Page): Promise<{ page: Page; text: string }> {
+  const link = inThread(tab)
+    .last()
+    .getByRole("link", { name: /^View pull request/ });
+  await link.waitFor();
+  const [page] = await Promise.all([tab.context().waitForEvent("page"), link.click()]);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  return { page, text: await page.locator("body").innerText() };
+}
