@@ -1,3 +1,4 @@
+import { diffArrays } from "diff";
 import picomatch from "picomatch";
 import { Script } from "node:vm";
 import { parse } from "yaml";
@@ -29,6 +30,17 @@ export const Check = z.discriminatedUnion("kind", [
     kind: z.literal("identical"),
     in: Globs,
     but: z.array(z.string()).default([]),
+  }),
+  /**
+   * The rest of these files stands: at most `words` words are gone beside those that match, and no
+   * line newly stands twice in a row. Line breaks don't count, and neither does what was added.
+   */
+  z.strictObject({
+    name: Name,
+    kind: z.literal("rest"),
+    in: Globs,
+    ...match,
+    words: z.int().min(0).default(0),
   }),
   /** No link or anchor leads nowhere that didn't before. */
   z.strictObject({ name: Name, kind: z.literal("links") }),
@@ -79,6 +91,18 @@ export async function problemOf(check: Check, solved: Solved): Promise<Problem> 
     case "identical": {
       const isMeant = matcher(check.in, check.but);
       return listed("Changed:", changedPaths(solved.base, solved.result).filter(isMeant));
+    }
+    case "rest": {
+      const pattern = patternOf(check);
+      return listed(
+        "Lost or doubled:",
+        texts(solved.base, check.in).flatMap(([path, before]) => {
+          const after = textOf(solved.result.get(path)) ?? "";
+          const lost = lostWords(before, after).filter((word) => !pattern.test(word));
+          const doubled = doubledLines(after).filter((line) => !doubledLines(before).includes(line));
+          return [...(lost.length > check.words ? lost : []), ...doubled].map((text) => `${path}: ${text}`);
+        }),
+      );
     }
     case "links": {
       const before = new Set(await brokenLinks(solved.base));
@@ -147,6 +171,16 @@ function size(check: Extract<Check, { kind: "size" }>, { base, result }: Solved)
 
 function matterOf(text: string): string {
   return FRONT_MATTER.exec(text)?.[0] ?? "";
+}
+
+function lostWords(before: string, after: string): string[] {
+  const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== "");
+  return diffArrays(wordsOf(before), wordsOf(after)).flatMap(({ removed, value }) => (removed ? value : []));
+}
+
+function doubledLines(text: string): string[] {
+  const lines = text.split("\n");
+  return lines.filter((line, index) => /[\p{L}\d]/u.test(line) && line === lines[index - 1]);
 }
 
 /** By the ending of the path. JavaScript is only read, never run. */
