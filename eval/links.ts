@@ -8,11 +8,20 @@ import { type Files, writeFiles } from "./files.ts";
 
 const PAGES = /\.(?:md|mdx|markdown)$/;
 
+/** A task's own repository is looked at once, however many solutions are judged. */
+const found = new WeakMap<Files, Promise<string[]>>();
+
 /**
  * The links and anchors between these files that lead nowhere, in one line each without positions.
  * What the preset `links` of the job service's checks runs, too.
  */
-export async function brokenLinks(files: Files): Promise<string[]> {
+export function brokenLinks(files: Files): Promise<string[]> {
+  const links = found.get(files) ?? lookForBrokenLinks(files);
+  found.set(files, links);
+  return links;
+}
+
+async function lookForBrokenLinks(files: Files): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), "eval-links-"));
   try {
     await writeFiles(folder, files);
