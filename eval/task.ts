@@ -27,7 +27,7 @@ const TaskFile = z.strictObject({
   /** Folders of `context/` that the agent can read, by their names. */
   context: z.array(Name).default([]),
   /** Pages that are made by a pattern, because there are many: `{n}` counts from 1. */
-  pages: z.strictObject({ count: z.int().min(1).max(5000), path: Text, text: Text }).optional(),
+  pages: z.array(z.strictObject({ count: z.int().min(1).max(5000), path: Text, text: Text })).default([]),
   /** Whether files should change at all. */
   expects: z.enum(["change", "no-change"]),
   checks: z.array(Check),
@@ -73,10 +73,11 @@ export async function readTask(tasks: string, name: string, repository: Files | 
   if (!file.success) throw new TaskError(`${name}/task.yml: ${z.prettifyError(file.error)}`);
   const own = join(folder, "repository");
   const base = existsSync(own) ? await readFiles(own) : new Map(repository);
-  const { pages } = file.data;
-  for (let n = 1; n <= (pages?.count ?? 0); n += 1) {
-    const numbered = (pattern = "") => pattern.replaceAll("{n}", String(n));
-    base.set(numbered(pages?.path), Buffer.from(numbered(pages?.text)));
+  for (const { count, path, text: page } of file.data.pages) {
+    for (let n = 1; n <= count; n += 1) {
+      const numbered = (pattern: string) => pattern.replaceAll("{n}", String(n));
+      base.set(numbered(path), Buffer.from(numbered(page)));
+    }
   }
   if (base.size === 0) throw new TaskError(`${name}: There is no folder repository, and none was named.`);
   const contexts = await Promise.all(
