@@ -29,19 +29,39 @@ async function prepare(dir: TempDir): Promise<{ env: NodeJS.ProcessEnv; args: st
   await writeFile(dir.file("bin/opencode"), program);
   await chmod(dir.file("bin/opencode"), 0o755);
   await writeTask(dir, "typo", "Install it\\.");
+  await writePages(dir, "tasks/typo/repository");
   await writeTask(dir, "more-than-a-typo", "Start it\\.");
+  // This one is about the repository that --repository names.
+  await writePages(dir, "own");
+  const git = (...what: string[]) => promisify(execFile)("git", ["-C", dir.file("own"), ...what]);
+  await git("init", "--quiet");
+  await git("add", ".");
+  await git("-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "--message=Docs");
   const model = { name: "none", kind: "anthropic", keyEnv: "NO_KEY", baseUrl: "http://127.0.0.1:9" };
   await writeFile(dir.file("models.yml"), stringify({ models: [model] }));
   const args = ["--preset", "opencode", "--models", dir.file("models.yml"), "--tasks", dir.file("tasks")];
-  const more = ["--max-tokens", "1000", "--at-once", "2", "--out", dir.file("out")];
+  const more = [
+    "--repository",
+    dir.file("own"),
+    "--max-tokens",
+    "1000",
+    "--at-once",
+    "2",
+    "--out",
+    dir.file("out"),
+  ];
   const path = [dir.file("bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter);
   const env = { PATH: path, HOME: dir.path, XDG_STATE_HOME: dir.file("state"), NO_KEY: "none-0123456789" };
   return { env, args: [MAIN, ...args, ...more] };
 }
 
+async function writePages(dir: TempDir, folder: string): Promise<void> {
+  await mkdir(dir.file(`${folder}/docs`), { recursive: true });
+  await writeFile(dir.file(`${folder}/docs/quickstart.md`), "# Quickstart\n\nInstal it.\n");
+}
+
 async function writeTask(dir: TempDir, name: string, matches: string): Promise<void> {
-  await mkdir(dir.file(`tasks/${name}/repository/docs`), { recursive: true });
-  await writeFile(dir.file(`tasks/${name}/repository/docs/quickstart.md`), "# Quickstart\n\nInstal it.\n");
+  await mkdir(dir.file(`tasks/${name}`), { recursive: true });
   const task = {
     tests: "A typo is corrected.",
     idea: "A test.",
@@ -59,7 +79,7 @@ async function reportIn(dir: TempDir): Promise<Report> {
 }
 
 describe("an evaluation", { tags: ["bubblewrap"] }, () => {
-  it("takes tasks through the job service, and its report tells what passed and what didn't", async () => {
+  it.concurrent("takes tasks through the job service, and its report tells what passed and what didn't", async () => {
     await using dir = await openTempDir();
     const { env, args } = await prepare(dir);
     const { stdout } = await promisify(execFile)(process.execPath, args, { env });
@@ -83,7 +103,7 @@ describe("an evaluation", { tags: ["bubblewrap"] }, () => {
     await expect(other).rejects.toThrow(/ran with other settings, tasks or another brief/);
   });
 
-  it("goes on after kill -9 with the runs that it had begun", async () => {
+  it.concurrent("goes on after kill -9 with the runs that it had begun", async () => {
     await using dir = await openTempDir();
     const { env, args } = await prepare(dir);
     const child = spawn(process.execPath, [...args, "--runs", "2"], { env });
