@@ -97,7 +97,7 @@ it("gives every turn the tree of its commit, whatever an earlier agent did to th
     await world.run(world.project(REPORTING_AGENT), { jobId: `after${round}` });
     expect(await world.show("report.md", `docs-agent/after${round}`)).toBe(await treeOf(world, "main"));
     // A turn whose agent changes nothing finds nothing changed.
-    expect(await world.run(world.project(inlineAgent("")), { jobId: `idle${round}` })).toEqual({
+    expect(await world.run(world.project(inlineAgent("")), { jobId: `idle${round}` })).toMatchObject({
       kind: "no-changes",
       summary: null,
       reason: null,
