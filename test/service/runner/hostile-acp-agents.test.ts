@@ -16,7 +16,7 @@ it.each([
   ["nonsense", { jsonrpc: "2.0" }],
   ["answers that nobody asked for", { jsonrpc: "2.0", id: 7, result: {} }],
 ])("ends the turn of an agent that sends %s without end and reads no answer", async (_, message) => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = inlineAgent(`
     const lines = Buffer.from(${JSON.stringify(`${JSON.stringify(message)}\n`)}.repeat(1000));
     try {

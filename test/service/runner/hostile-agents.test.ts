@@ -18,7 +18,7 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
   const isHeld = containment === "required";
 
   it("runs nothing that an agent planted for git", async () => {
-    await using world = await openRunnerWorld(options);
+    await using world = await openRunnerWorld({ ...options, remote: "folder" });
     const mark = world.dir.file("mark");
     const agent = fixtureAgent("git-tampering.mjs", world.dir.file("data"), mark);
     const result = await world.run(world.project(agent));
@@ -30,7 +30,7 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
   });
 
   it("commits nothing through links", async () => {
-    await using world = await openRunnerWorld(options);
+    await using world = await openRunnerWorld({ ...options, remote: "folder" });
     const agent = inlineAgent(`
       fs.symlinkSync("/etc", "docs/etc"); fs.rmSync("docs/quickstart.md");
       fs.symlinkSync("/etc/passwd", "docs/quickstart.md"); fs.writeFileSync("docs/ok.md", "ok");
@@ -41,7 +41,7 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
 
   it("ends an agent at its time limit, with all that it started", async () => {
     const clock = new ManualClock();
-    await using world = await openRunnerWorld({ ...options, clock });
+    await using world = await openRunnerWorld({ ...options, clock, remote: "folder" });
     const mark = randomUUID();
     const agent = inlineAgent(`
       process.on("SIGTERM", () => console.log("not yet")); console.log("hanging");
@@ -61,7 +61,7 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
   });
 
   it("ends an agent that floods its output", async () => {
-    await using world = await openRunnerWorld(options);
+    await using world = await openRunnerWorld({ ...options, remote: "folder" });
     const agent = inlineAgent(`for (;;) fs.writeSync(1, "x".repeat(65536));`);
     expect(await world.run(world.project(agent))).toMatchObject({
       kind: "failed",
@@ -70,7 +70,7 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
   });
 
   it("kills what forks an agent leaves in its group", async () => {
-    await using world = await openRunnerWorld(options);
+    await using world = await openRunnerWorld({ ...options, remote: "folder" });
     // As good as a name.
     const seconds = `3571.${randomInt(1e9, 1e10)}`;
     expect(await world.run(world.project(fixtureAgent("daemonize.mjs", seconds)))).toMatchObject({

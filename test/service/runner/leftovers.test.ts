@@ -12,7 +12,7 @@ import { inlineAgent, openRunnerWorld, START_FILES } from "../../support/runner-
 import { openTempDir } from "../../support/temp-dir.ts";
 
 it("removes worktrees and ends agents that an earlier process left", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agents = world.dir.file("data/agents");
   await mkdir(agents, { recursive: true });
   await mkdir(world.dir.file("data/worktrees/old/tree/closed"), { recursive: true, mode: 0o700 });
@@ -47,7 +47,7 @@ it("leaves no agent running that can't be noted for the time after a crash", asy
 });
 
 it("does not wait for a folder that an agent closed", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = inlineAgent(
     `fs.mkdirSync("docs/closed"); fs.writeFileSync("docs/closed/a.md", "a"); fs.chmodSync("docs/closed", 0);`,
   );
@@ -56,7 +56,7 @@ it("does not wait for a folder that an agent closed", async () => {
 });
 
 it("runs turns of several jobs of a project at once", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const project = world.project(inlineAgent(`fs.writeFileSync("docs/a.md", "a")`));
   const results = await Promise.all(["j1", "j2", "j3"].map((jobId) => world.run(project, { jobId })));
   expect(results.map(({ kind }) => kind)).toEqual(["pull-request", "pull-request", "pull-request"]);

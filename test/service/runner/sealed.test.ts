@@ -32,7 +32,7 @@ async function listen(at: string | number): Promise<AsyncDisposable & { port: nu
 }
 
 it("shows an agent nothing of the operator's: no file, environment, process, socket, port or memory, and lets it leave nothing", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const secret = () => `operators-${randomBytes(12).toString("hex")}`;
   const [inFile, inHome, inEnv, inCommand, inMemory, inSocket] = [
     secret(),
@@ -126,7 +126,7 @@ it("finds what is there when nothing holds it", async () => {
 });
 
 it("gives an agent a tree with nothing above it", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   await writeFile(world.dir.file("AGENTS.md"), "Instructions of somebody else");
   const agent = inlineAgent(`
     fs.writeFileSync("docs/report.md", JSON.stringify({ cwd: process.cwd(), above: fs.readdirSync("..").sort(), home: fs.readdirSync(process.env.HOME), tmp: fs.readdirSync("/tmp") }));
@@ -141,13 +141,13 @@ it("gives an agent a tree with nothing above it", async () => {
 });
 
 it("keeps what it stores from everybody else on the machine", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   await world.run(world.project(inlineAgent("")));
   expect((await stat(world.dir.file("data"))).mode & 0o777).toBe(0o700);
 });
 
 it("ends an agent that fills the disk", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = inlineAgent(`
     for (let n = 0; ; n++) { fs.writeFileSync("big" + n, Buffer.alloc(8 * 1024 * 1024)); await new Promise((r) => setTimeout(r, 100)); }
   `);
@@ -160,7 +160,7 @@ it("ends an agent that fills the disk", async () => {
 });
 
 it("bounds a file, and the memory of a process", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = inlineAgent(`
     const { spawnSync } = await import("node:child_process");
     const said = {};
@@ -180,7 +180,7 @@ it("bounds a file, and the memory of a process", async () => {
 it.each(["/repo/style-guide", "/var/tmp/../../tmp"])(
   "shows no agent what would lie in its own folders, and says what to do: %s",
   async (path) => {
-    await using world = await openRunnerWorld();
+    await using world = await openRunnerWorld({ remote: "folder" });
     const project = world.project(inlineAgent(""));
     project.agent.readable.push(path);
     expect(await world.run(project)).toEqual({
@@ -194,7 +194,7 @@ it.each(["/repo/style-guide", "/var/tmp/../../tmp"])(
 );
 
 it("shows an agent its own program also below /tmp, with the packages beside it, read-only", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const modules = world.dir.file("installed/node_modules");
   await mkdir(`${modules}/.bin`, { recursive: true });
   await mkdir(`${modules}/fixer`);

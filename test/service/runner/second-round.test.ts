@@ -40,7 +40,7 @@ const FIXES = `
 `;
 
 it("sends what blocks back to the agent, in the same tree and home, and publishes what it came to", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agentRuns: boolean[] = [];
   const project = world.project(agentThat(FIXES), { verify: [NO_TEH] });
   const result = await world.run(project, { onAgent: (runs) => agentRuns.push(runs) });
@@ -157,7 +157,7 @@ it("tells of checks where there is no code host", async () => {
 });
 
 it("begins anew after it was stopped in the second round, and comes to one branch", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const project = world.project(agentThat(`console.log("again"); setInterval(() => {}, 1000)`), {
     verify: [NO_TEH],
   });

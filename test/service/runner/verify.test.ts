@@ -39,7 +39,7 @@ async function checksOf(world: World, agent: string[], ...verify: Check[]) {
 const SOME_CHANGE = writes({ "docs/quickstart.md": "# Quickstart\n\nInstall it.\n" });
 
 it("counts what is new, and not what was there and has moved", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = writes({ "README.md": "# Acme\n\nMore.\n\nTeh product.\n", "docs/new.md": "teh\nteh\n" });
   expect(await checksOf(world, agent, check(FIND_TEH))).toEqual([
     {
@@ -127,7 +127,7 @@ it("leaves out how a site's builder is getting on, and where in its code an erro
 });
 
 it("sees nothing of the agent's: folders, variables, network", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = inlineAgent(`
     fs.writeFileSync(process.env.HOME + "/.toolrc", "x");
     fs.writeFileSync("toolrc", "not kept");
@@ -146,7 +146,7 @@ it("sees nothing of the agent's: folders, variables, network", async () => {
 });
 
 it("commits nothing that a check writes, and gives each a tree of its own", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const litter = check("test ! -e docs/litter.md || exit 1; echo x | tee docs/litter.md README.md > src/y");
   const again = { ...litter, name: "again" };
   expect(await checksOf(world, SOME_CHANGE, litter, again)).toMatchObject([
@@ -158,7 +158,7 @@ it("commits nothing that a check writes, and gives each a tree of its own", asyn
 });
 
 it("is not hurt by a check that starts processes without end", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const bomb = check("f() { f | f & }; f; sleep 1; exit 1", { timeoutSeconds: 3 });
   const project = world.project(SOME_CHANGE, { verify: [bomb] });
   project.agent.limits.processes = 64;

@@ -81,7 +81,7 @@ it.each(["required", "none"] as const)(
 
 it("ends a turn that uses up its budget, and says so", async () => {
   await using upstream = await startUpstream();
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   world.env["ANTHROPIC_KEY"] = KEY;
   const project = world.project(asks(50), {
     models: [upstream.model],
@@ -97,7 +97,7 @@ it("ends a turn that uses up its budget, and says so", async () => {
 
 it("counts what earlier attempts of the turn used, and tells what was used while the agent still works", async () => {
   await using upstream = await startUpstream();
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   world.env["ANTHROPIC_KEY"] = KEY;
   const project = world.project(asks(50), {
     models: [upstream.model],
@@ -117,7 +117,7 @@ it("counts what earlier attempts of the turn used, and tells what was used while
 
 it("lets an agent reach the hosts that the settings name, and no other", async () => {
   await using upstream = await startUpstream();
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = inlineAgent(`
     const { execFileSync } = await import("node:child_process");
     const tell = (url) => {
@@ -184,7 +184,7 @@ it.each([
   const address = server.address();
   const port = address === null || typeof address === "string" ? 0 : address.port;
   if (status === null) server.close();
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   world.env["ANTHROPIC_KEY"] = KEY;
   const steps: string[] = [];
   const baseUrl = `http://127.0.0.1:${port}`;
@@ -245,7 +245,7 @@ it.each([
   await once(server, "listening");
   const address = server.address();
   const port = address === null || typeof address === "string" ? 0 : address.port;
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   world.env["ANTHROPIC_KEY"] = KEY;
   const baseUrl = `http://127.0.0.1:${port}`;
   const result = await world.run(
