@@ -1,0 +1,3 @@
+module larderlock.example.com/server
+
+go 1.24
