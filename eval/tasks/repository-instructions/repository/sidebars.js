@@ -1,0 +1,1 @@
+module.exports = { docs: ["index", "colours", "fonts", "reference/settings"] };
