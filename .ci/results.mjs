@@ -1,23 +1,27 @@
-// Reads vitest's JSON reports in test-results: all.json, kill.json and, if something failed, again.json.
-//   node .ci/results.mjs failed    the files with a failed test, one per line
-//   node .ci/results.mjs           the result; its last line is "<n> passed, <n> failed"
-// A test that failed and then passed alone counts as passed, and is named. Exits 1 if anything failed twice, or a report is
-// missing, has no test, or failed for something that isn't a test.
+// Reads vitest's JSON reports in test-results: all.json, kill.json, bare.json and, if something
+// failed, again.json and again-bare.json.
+//   node .ci/results.mjs failed again        the files with a failed test, one per line: those
+//   node .ci/results.mjs failed again-bare   of all.json and kill.json, or those of bare.json
+//   node .ci/results.mjs                     the result; its last line is "<n> passed, <n> failed"
+// A test that failed and then passed alone counts as passed, and is named. Exits 1 if anything
+// failed twice, or a report is missing, has no test, or failed for something that isn't a test.
 import { existsSync, readFileSync } from "node:fs";
 
-const runs = ["all", "kill"].map(read);
-const failed = runs.flatMap(failedIn);
+/** What ran, and the report of what ran once more in the same way. */
+const AGAIN = { all: "again", kill: "again", bare: "again-bare" };
+
+const runs = Object.entries(AGAIN).map(([name, again]) => ({ ...read(name), again }));
 if (process.argv[2] === "failed") {
+  const failed = runs.filter(({ again }) => again === process.argv[3]).flatMap(failedIn);
   for (const file of new Set(failed.map((test) => test.file))) console.log(file);
 } else {
   printResult();
 }
 
 function printResult() {
-  const again = existsSync(pathOf("again")) ? read("again") : null;
-  const stillFailed = new Set(again === null ? [] : failedIn(again).map(keyOf));
-  const passedAgain = new Set(again === null ? [] : again.testResults.flatMap(passedIn).map(keyOf));
-  const lost = failed.filter((test) => stillFailed.has(keyOf(test)) || !passedAgain.has(keyOf(test)));
+  const failed = runs.flatMap((run) => failedIn(run).map((test) => ({ ...test, again: run.again })));
+  const passedAgain = new Set(["again", "again-bare"].flatMap(passedOnlyIn));
+  const lost = failed.filter((test) => !passedAgain.has(keyOf(test)));
   for (const test of failed) {
     console.log(
       `${lost.includes(test) ? "failed" : "failed, then passed alone"}: ${test.file} > ${test.name}`,
@@ -37,6 +41,15 @@ function printResult() {
   );
 }
 
+/** The keys of what passed and didn't fail when it ran once more. */
+function passedOnlyIn(again) {
+  if (!existsSync(pathOf(again))) return [];
+  const run = read(again);
+  const failed = new Set(failedIn(run).map((test) => keyOf({ ...test, again })));
+  const passed = run.testResults.flatMap(passedIn).map((test) => keyOf({ ...test, again }));
+  return passed.filter((key) => !failed.has(key));
+}
+
 /** Its failed tests. A file that fails outside its tests (an import, a hook) counts as one, without a name. */
 function failedIn(run) {
   return run.testResults.flatMap((file) => {
@@ -52,8 +65,8 @@ function passedIn(file) {
   return file.status === "passed" ? [...named, { file: file.name, name: "" }] : named;
 }
 
-function keyOf({ file, name }) {
-  return `${file}\n${name}`;
+function keyOf({ again, file, name }) {
+  return `${again}\n${file}\n${name}`;
 }
 
 function pathOf(run) {
