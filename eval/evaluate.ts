@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { homedir } from "node:os";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { Budget } from "./budget.ts";
-import { type RanWith, type Report, RanWith as RanWithSchema, TaskRun } from "./report-schema.ts";
+import { RanWith, Report, TaskRun } from "./report-schema.ts";
 import { reportText } from "./report-text.ts";
 import { type RanTask, runTask, without } from "./run-task.ts";
 import { EvalOptionError, type EvalSettings } from "./settings.ts";
@@ -18,7 +18,7 @@ import { makeState, openWorld, type World } from "./world.ts";
 const BRIEF = new URL("../service/runner/agents/brief.md", import.meta.url);
 
 /** `evaluation.json`: what a killed evaluation goes on with. */
-const Started = z.object({ ranWith: RanWithSchema, startedAt: z.string(), port: z.int() });
+const Started = z.object({ ranWith: RanWith, startedAt: z.string(), port: z.int() });
 
 export type Evaluation = {
   tasks: readonly Task[];
@@ -66,7 +66,10 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
     ),
   });
   const left = wanted.filter(({ task, run }) => !done.has(`${task.name}-${run}`));
-  if (left.length === 0) return save(out, report(startedAt));
+  const saved = join(out, "report.json");
+  if (left.length === 0 && existsSync(saved)) {
+    return Report.parse(JSON.parse(await readFile(saved, "utf8")));
+  }
   if (done.size > 0) onLine(`Going on: ${done.size} of ${wanted.length} runs are done.`);
 
   const state = stateOf(evaluation);
@@ -75,15 +78,28 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
   {
     onLine(`Starting the job service with ${tasks.length} repositories…`);
     await using world = await openWorld(tasks, settings, { state, port, logFile: join(out, "service.log") });
-    await Promise.all(Array.from({ length: settings.atOnce }, () => work(world)));
+    const failing = new AbortController();
+    const until = AbortSignal.any([signal, failing.signal]);
+    const workers = Array.from({ length: settings.atOnce }, () =>
+      work(world, until).catch((error: unknown) => {
+        failing.abort();
+        throw error;
+      }),
+    );
+    // The others stop first: what they wait for goes with the world.
+    for (const worker of await Promise.allSettled(workers)) {
+      if (worker.status === "rejected") throw worker.reason;
+    }
   }
   const isWhole = wanted.every(({ task, run }) => done.has(`${task.name}-${run}`));
   if (isWhole) await rm(state, { recursive: true, force: true, maxRetries: 5 });
-  return save(out, report(signal.aborted ? null : new Date().toISOString()));
+  const whole = report(signal.aborted ? null : new Date().toISOString());
+  save(out, whole);
+  return whole;
 
-  async function work(world: World): Promise<void> {
+  async function work(world: World, until: AbortSignal): Promise<void> {
     for (;;) {
-      const next = signal.aborted ? undefined : left.shift();
+      const next = until.aborted ? undefined : left.shift();
       if (next === undefined) return;
       const { task, run } = next;
       if (!(await budget.reserve())) {
@@ -92,13 +108,17 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
         done.set(`${task.name}-${run}`, without(task, run, reason, "not-run"));
         continue;
       }
-      const ran = await runTask(world, task, run, signal);
-      budget.settle(ran?.run ?? null);
+      let ran: RanTask | null = null;
+      try {
+        ran = await runTask(world, task, run, until);
+      } finally {
+        budget.settle(ran?.run ?? null);
+      }
       if (ran === null) return;
-      await keep(out, ran);
+      keep(out, ran);
       done.set(`${task.name}-${run}`, ran.run);
       onLine(`${lineOf(ran.run)} (${done.size} of ${wanted.length})`);
-      await save(out, report(null));
+      save(out, report(null));
     }
   }
 }
@@ -155,7 +175,7 @@ async function startIn(out: string, ranWith: RanWith): Promise<z.infer<typeof St
       );
     }
   } else started.port = await freePort();
-  await writeJson(file, { ...started, ranWith });
+  writeJson(file, { ...started, ranWith });
   return { ...started, ranWith };
 }
 
@@ -173,21 +193,20 @@ export function defaultStateRoot(env: Readonly<Record<string, string | undefined
   return join(env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state"), "docs-agent-eval");
 }
 
-async function keep(out: string, { run, patch }: RanTask): Promise<void> {
-  if (patch !== null && run.diff !== null) await writeFile(join(out, run.diff), patch);
-  await writeJson(join(out, "runs", `${run.task}-${run.run}.json`), run);
+function keep(out: string, { run, patch }: RanTask): void {
+  if (patch !== null && run.diff !== null) writeFileSync(join(out, run.diff), patch);
+  writeJson(join(out, "runs", `${run.task}-${run.run}.json`), run);
 }
 
-async function save(out: string, report: Report): Promise<Report> {
-  await writeJson(join(out, "report.json"), report);
-  await writeFile(join(out, "report.md"), reportText(report));
-  return report;
+function save(out: string, report: Report): void {
+  writeJson(join(out, "report.json"), report);
+  writeFileSync(join(out, "report.md"), reportText(report));
 }
 
-/** Whole or not at all, whenever the process is killed. */
-async function writeJson(file: string, value: unknown): Promise<void> {
-  await writeFile(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`);
-  await rename(`${file}.new`, file);
+/** Whole or not at all, whenever the process is killed; at once, so that no other write cuts in. */
+function writeJson(file: string, value: unknown): void {
+  writeFileSync(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`);
+  renameSync(`${file}.new`, file);
 }
 
 async function freePort(): Promise<number> {

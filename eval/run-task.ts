@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JobServiceAnswer, ReportedTurn } from "../src/core/ports/job-service.ts";
+import { DocsAgentError } from "../src/core/errors.ts";
 import { composePrompt } from "../src/core/text/prompt.ts";
 import type { Segment } from "../src/core/turn/request.ts";
 import { patchOf } from "./files.ts";
@@ -19,9 +20,15 @@ const WRITTEN_AT_S = 1_790_000_000;
 /** A run, and its change as a patch; null: nothing changed. */
 export type RanTask = { run: TaskRun; patch: string | null };
 
+/** The job service doesn't answer any more. Runs that it had are left for later. */
+export class ServiceGoneError extends DocsAgentError {
+  readonly code = "service_gone";
+}
+
 /**
  * Takes one task through the job service. The same run asked for again goes on with the job that it
- * began. Never rejects for what the agent or the service does: that is a run without a result.
+ * began. What the agent does is no error: that is a run without a result. Resolves to null if the
+ * evaluation was stopped. Rejects with a {@link ServiceGoneError}.
  */
 export async function runTask(
   world: World,
@@ -66,7 +73,10 @@ export function promptOf({ request, quoted }: Pick<Task, "request" | "quoted">):
   );
 }
 
-/** Asks again while the service can't be reached. Null: the evaluation was stopped. */
+/**
+ * Asks again while the service can't be reached. Null: the evaluation was stopped. Rejects with a
+ * {@link ServiceGoneError}.
+ */
 async function answered(
   ask: () => Promise<JobServiceAnswer>,
   signal: AbortSignal,
@@ -74,7 +84,8 @@ async function answered(
   for (let faults = 0; ; faults += 1) {
     if (signal.aborted) return null;
     const answer = await ask();
-    if (answer.ok || !UNREACHED.has(answer.fault.kind) || faults >= MAX_FAULTS) return answer;
+    if (answer.ok || !UNREACHED.has(answer.fault.kind)) return answer;
+    if (faults >= MAX_FAULTS) throw new ServiceGoneError(`The job service is gone: ${answer.fault.message}`);
     await sleep(POLL_MS, undefined, { signal }).catch(() => {});
   }
 }
