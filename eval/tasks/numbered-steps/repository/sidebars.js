@@ -1,0 +1,3 @@
+export default {
+  handbook: ["backup", "restore", "drill", "trouble", "copperctl", "history"],
+};
