@@ -1,0 +1,3 @@
+export default {
+  docs: ["intro", "whitelist", "filters", "cli", "sync", "faq", "changelog"],
+};
