@@ -2,6 +2,8 @@ import { EXPECTED } from "./judge.ts";
 import { isPassed, type Report, type TaskRun, tokensOf } from "./report-schema.ts";
 
 const MAX_WORDS = 300;
+/** How many failed checks a row of the overview names. All stand below it. */
+const MAX_NAMED = 4;
 
 /** The report for people, in Markdown. Missing and failed runs stand in it like all others. */
 export function reportText(report: Report): string {
@@ -46,7 +48,7 @@ export function reportText(report: Report): string {
 
 /** How much the share of passed tasks differs from run to run. */
 function spread({ runs, ranWith }: Report): string {
-  if (ranWith.runs === 1) return "With one run of each task, how much chance does isn't known.";
+  if (ranWith.runs === 1) return "One run of each task doesn't tell how much of that is chance.";
   const shares = Array.from({ length: ranWith.runs }, (_, index) => {
     const own = runs.filter(({ run }) => run === index + 1);
     return (100 * own.filter(isPassed).length) / own.length;
@@ -63,7 +65,9 @@ function rowOf(name: string, runs: readonly TaskRun[]): string {
     ),
   );
   const without = runs.filter(({ outcome }) => outcome === "failed" || outcome === "not-run").length;
-  const noted = [...failed, ...(without > 0 ? [`${without} without a result`] : [])];
+  const shown = [...failed].slice(0, MAX_NAMED);
+  const more = failed.size > MAX_NAMED ? [`and ${failed.size - MAX_NAMED} more`] : [];
+  const noted = [...shown, ...more, ...(without > 0 ? [`${without} without a result`] : [])];
   const diffs = runs.flatMap(({ run, diff }) => (diff === null ? [] : [`[${run}](${diff})`]));
   const tokens = meanOf(runs, (run) => (run.inputTokens === null ? null : tokensOf(run)));
   const [usd, seconds] = [meanOf(runs, (run) => run.usd), meanOf(runs, (run) => run.seconds)];
