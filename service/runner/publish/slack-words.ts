@@ -91,10 +91,6 @@ export class ForeignWords {
     return lines.join("\n");
   }
 
-  isIn(text: string): boolean {
-    return this.#partsOf(text).length > 0;
-  }
-
   /** The parts of a text that come from messages, each as long as it goes. */
   foundIn(text: string): string[] {
     const normal = text.normalize("NFKC");

@@ -1,13 +1,10 @@
 import { oneLine } from "../printable-text.ts";
 import type { GitRunner } from "../git/git.ts";
-import { readFiles } from "../git/objects.ts";
+import { readFiles, readObjects } from "../git/objects.ts";
 import { type ForeignWords, foreignWordsOf } from "../publish/slack-words.ts";
 import { TurnFailedError } from "../run-error.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { isPublicRepository } from "./describe.ts";
-
-/** Lines that stand next to each other and are new. */
-type AddedLines = { path: string; text: string };
 
 const PART_CHARS = 200;
 /** With the words before it, what a question in Slack has room for. */
@@ -29,21 +26,20 @@ export async function allowPublishing(
   const { mirror, redact, ask } = context;
   const foreign = foreignWordsOf(turn);
   if (foreign.isEmpty) return true;
-  const isForeign = ({ text }: AddedLines) => foreign.isIn(text);
-  const added = await mirror.use((git) => addedLines(git, from, commit));
-  if (!added.some(isForeign) || !(await isPublicRepository(turn, context))) return true;
-  await mirror.use((git) => forgetWhatStandsIn(git, from, foreign, added.filter(isForeign)));
-  for (const read of contexts) {
-    await read.mirror.use((git) => forgetWhatStandsIn(git, read.commit, foreign, added.filter(isForeign)));
+  const { before, texts } = await mirror.use((git) => changedTexts(git, from, commit));
+  for (const content of before) foreign.forget(content.toString("utf8"));
+  const found = () =>
+    texts.flatMap(({ path, text }) => foreign.foundIn(text).map((words) => ({ path, words })));
+  if (found().length === 0 || !(await isPublicRepository(turn, context))) return true;
+  for (const read of [{ mirror, commit: from }, ...contexts]) {
+    const parts = found().map(({ words }) => words);
+    await read.mirror.use((git) => forgetWhatStandsIn(git, read.commit, foreign, parts));
   }
-  const found = added.filter(isForeign);
-  if (found.length === 0) return true;
-
-  const parts = found.flatMap(({ path, text }) =>
-    foreign
-      .foundIn(text)
-      .map((part) => `${oneLine(redact(path), PART_CHARS)}: “${oneLine(redact(part), PART_CHARS)}”`),
+  const parts = found().map(
+    ({ path, words }) => `${oneLine(redact(path), PART_CHARS)}: “${oneLine(redact(words), PART_CHARS)}”`,
   );
+  if (parts.length === 0) return true;
+
   const shown = asManyAsFit(parts);
   if (!turn.project.agent.asks) {
     throw new TurnFailedError(
@@ -73,47 +69,37 @@ function asManyAsFit(parts: readonly string[]): string {
   return [...fit, ...(left === 0 ? [] : [`… and ${left} more`])].join("\n");
 }
 
-async function addedLines(git: GitRunner, from: string, to: string): Promise<AddedLines[]> {
-  // What git takes for a binary file may still be a page.
-  const options = ["--unified=0", "--text", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv"];
-  const diff = await git.text(["-c", "core.quotePath=false", "diff-tree", "-r", "-p", ...options, from, to]);
-  const blocks: AddedLines[] = [];
-  let path = "";
-  let isNew = false;
-  let left = 0;
-  for (const line of diff.split("\n")) {
-    const last = blocks.at(-1);
-    if (left > 0) {
-      if (last === undefined || !line.startsWith("+")) continue;
-      left -= 1;
-      last.text += `${line.slice(1)}\n`;
-      continue;
-    }
-    if (line.startsWith("--- ")) isNew = line === "--- /dev/null";
-    if (line.startsWith("+++ ")) path = line.replace(/^\+\+\+ "?b\//, "").replace(/"$/, "");
-    const [isHunk, count = "1"] = /^@@ -\S+ \+\d+(?:,(\d+))? @@/.exec(line) ?? [];
-    if (isHunk === undefined) continue;
-    left = Number(count);
-    // A new file's name is published, too.
-    blocks.push({ path, text: isNew ? `${path}\n` : "" });
-  }
-  return blocks;
+/** A file that is new or another one, as git lists it. `was`: what it was, if it was a file. */
+const CHANGED = /^:(?:100\d{3} \d{6} (?<was>\w+)|\d{6} \d{6} \w+) (?<is>\w+) [^D]$/;
+
+/** What changed files said before, and what they say now. A new file's name is published, too. */
+async function changedTexts(git: GitRunner, from: string, to: string) {
+  const listed = await git.lines(["diff-tree", "-r", "-z", "--no-renames", from, to]);
+  const files = listed.flatMap((line, at) => {
+    const { was, is } = (at % 2 === 0 && CHANGED.exec(line)?.groups) || {};
+    return is === undefined ? [] : [{ path: listed[at + 1] ?? "", was, is }];
+  });
+  const [earlier, now] = [files.flatMap(({ was }) => was ?? []), files.map(({ is }) => is)];
+  const [before, after] = [await readObjects(git, earlier), await readObjects(git, now)];
+  const texts = files.map(({ path, was }, at) => ({
+    path,
+    text: `${was === undefined ? `${path}\n` : ""}${after[at]?.toString("utf8")}`,
+  }));
+  return { before, texts };
 }
 
-/** Takes out what the repository says already, in files that have one of the lines' long words. */
+/** Takes out what the repository says already, in files that have one of the parts' long words. */
 async function forgetWhatStandsIn(
   git: GitRunner,
   commit: string,
   foreign: ForeignWords,
-  added: readonly AddedLines[],
+  parts: readonly string[],
 ): Promise<void> {
-  const words = new Set(
-    added.flatMap(({ text }) => {
-      const inText = text.match(/[\p{L}\p{N}]{4,}/gu) ?? [];
-      return inText.toSorted((one, other) => other.length - one.length).slice(0, 3);
-    }),
-  );
-  const patterns = [...words].slice(0, MAX_PATTERNS).flatMap((word) => ["-e", word]);
+  const longest = parts.flatMap((part) => {
+    const inPart = part.match(/[\p{L}\p{N}]{4,}/gu) ?? [];
+    return inPart.toSorted((one, other) => other.length - one.length).slice(0, 3);
+  });
+  const patterns = [...new Set(longest)].slice(0, MAX_PATTERNS).flatMap((word) => ["-e", word]);
   if (patterns.length === 0) return;
   const options = ["grep", "-z", "-l", "-I", "-i", "-F", ...patterns, commit, "--"];
   // 1: none.
