@@ -47,6 +47,23 @@ export async function openInside(root: string, path: string): Promise<{ file: Fi
 }
 
 /**
+ * Reads a regular file inside `root`; null: there is none, or it has more bytes. What is written
+ * to it meanwhile isn't read.
+ */
+export async function readInside(root: string, path: string, maxBytes: number): Promise<Buffer | null> {
+  try {
+    const { file, stats } = await openInside(root, path);
+    await using _ = file;
+    if (stats.size > maxBytes) return null;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size), 0, stats.size, 0);
+    return buffer.subarray(0, bytesRead);
+  } catch (error) {
+    if (error instanceof OutsideTreeError) return null;
+    throw error;
+  }
+}
+
+/**
  * Where an open file is. Linux knows that of the descriptor, so that no exchange of a folder by a
  * link can deceive; elsewhere the name is resolved once more and must lead to the same file.
  */

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { within } from "../../../src/core/ports/clock.ts";
-import { type Claim, readClaims } from "../claims/claims-file.ts";
+import { readClaims } from "../claims/claims-file.ts";
 import { readFiles } from "../git/objects.ts";
 import type { Mirror } from "../git/mirror.ts";
 import { oneLine } from "../printable-text.ts";
@@ -10,7 +10,7 @@ import { faultText } from "../run-error.ts";
 import { isSafePath } from "../tree/names.ts";
 import type { TurnTree } from "./open-tree.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
-import { findQuote, type Lines } from "../claims/find-quote.ts";
+import { findQuote } from "../claims/find-quote.ts";
 
 /** For all claims together: other turns wait for the mirrors, or run beside this one. */
 const TIME_LIMIT_MS = 60_000;
@@ -66,37 +66,27 @@ export async function checkClaims(
     const isPublic = (await inTime(Promise.resolve(asking))) === true;
     for (const claim of its) {
       const content = files?.get(claim.source.path);
-      const { quote, line, path } = claim.source;
+      const { quote, line = null, path } = claim.source;
       const isText = content !== undefined && !content.includes(0) && clock.monotonicMs() < untilMs;
-      const lines = isText ? findQuote(content.toString("utf8"), quote, line ?? null) : null;
+      const lines = isText ? findQuote(content.toString("utf8"), quote, line) : null;
       const url =
         lines && repository?.hosted && codeHost
           ? linesUrl(codeHost, repository.hosted, repository.commit, { path, ...lines })
           : null;
-      checked.push(toldClaim(claim, { lines, url, isPublic }, redact));
+      // Redacted before it is cut: half a secret is one too.
+      const shown = (text: string, max: number) => oneLine(redact(text), max);
+      checked.push({
+        page: shown(claim.page, 200),
+        statement: shown(claim.statement, 300),
+        source: { repository: shown(name, 100), path: shown(path, 200), line: lines?.from ?? line },
+        isFound: lines !== null,
+        url: url === null || redact(url) !== url ? null : url,
+        isPublic,
+      });
       // A search takes a while in a large file.
       await setImmediate();
       signal.throwIfAborted();
     }
   }
   return checked;
-}
-
-function toldClaim(
-  { page, statement, source: { repository, path, line = null } }: Claim,
-  { lines, url, isPublic }: { lines: Lines | null; url: string | null; isPublic: boolean },
-  redact: RunContext["redact"],
-): CheckedClaim {
-  return {
-    page: oneLine(redact(page), 200),
-    statement: oneLine(redact(statement), 300),
-    source: {
-      repository: oneLine(redact(repository), 100),
-      path: oneLine(redact(path), 200),
-      line: lines?.from ?? line,
-    },
-    isFound: lines !== null,
-    url: url === null || redact(url) !== url ? null : url,
-    isPublic,
-  };
 }

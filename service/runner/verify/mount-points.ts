@@ -1,7 +1,7 @@
 import { lstat, mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "../../../src/core/errors.ts";
-import { openInside } from "../confined-files.ts";
+import { readInside } from "../confined-files.ts";
 import type { ServiceProject } from "../../config/config.ts";
 
 /** A check of a project's settings. */
@@ -55,15 +55,8 @@ async function differingLock(installed: string, tree: string, folder: string): P
       throw error;
     });
     if (ours === null) continue;
-    const theirs = await readInside(tree, join(folder, name));
+    const theirs = await readInside(tree, join(folder, name), MAX_LOCK_BYTES);
     if (theirs === null || !ours.equals(theirs)) return name;
   }
   return null;
-}
-
-async function readInside(tree: string, path: string): Promise<Buffer | null> {
-  const opened = await openInside(tree, path).catch(() => null);
-  if (opened === null) return null;
-  await using file = opened.file;
-  return opened.stats.size > MAX_LOCK_BYTES ? null : file.readFile();
 }
