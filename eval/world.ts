@@ -53,7 +53,7 @@ export async function openWorld(
     for (const [context, files] of contexts) await addRepository(`${name}.${context}`, files);
   }
   async function addRepository(name: string, files: Files): Promise<void> {
-    // In a public one, a colleague's words would need the requester's yes, and there is nobody to ask.
+    // In a public one, a quoted message would need the requester's yes, and there is nobody to ask.
     codeHost.rules.privateRepositories.add(`${OWNER}/${name}`);
     const folder = await mkdtemp(join(tmpdir(), "eval-repository-"));
     try {
