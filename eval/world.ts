@@ -79,6 +79,8 @@ export async function openWorld(
         preset: settings.preset,
         ...(settings.model === null ? {} : { model: settings.model }),
         timeLimitMinutes: settings.timeLimitMinutes,
+        // Otherwise an agent that asks first, such as claude, can't remove or move a page.
+        terminal: true,
       },
       context: [...task.contexts.keys()].map((name) => ({
         name,

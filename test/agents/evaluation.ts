@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
@@ -56,6 +56,7 @@ export async function driveEvaluation(
     MODEL_KEY: "sk-of-the-scripted-model",
   });
   const folder = out ?? dir.file("out");
+  await rm(folder, { recursive: true, force: true });
   const report = await evaluate({
     tasks,
     settings,
