@@ -1,5 +1,5 @@
 /**
- * `npm run test:nightly -- --times 20`: what `npm test` leaves out because it is slow, once. Then every test file that uses
+ * `npm run test:nightly -- --times 20`: what `npm test` leaves out because it is slow, once: files, and cases of tests. Then every test file that uses
  * fast-check, again and again, with seeds that are drawn and five times as many runs. Ends with exit code 1 if one of them
  * failed, after it has said with which seed.
  */
