@@ -9,7 +9,10 @@ export type Verdict = { check: string; problem: Problem };
 export const EXPECTED = "expected";
 
 /** Decides all checks of a task about one solution. */
-export async function judge(task: Task, { result, words }: Omit<Solution, "name">): Promise<Verdict[]> {
+export async function judge(
+  task: Pick<Task, "base" | "checks" | "expects">,
+  { result, words }: Omit<Solution, "name">,
+): Promise<Verdict[]> {
   const solved = { base: task.base, result, words };
   const rest = await Promise.all(
     task.checks.map(async (check) => ({ check: check.name, problem: await problemOf(check, solved) })),
@@ -17,7 +20,7 @@ export async function judge(task: Task, { result, words }: Omit<Solution, "name"
   return [{ check: EXPECTED, problem: unexpected(task, changedPaths(task.base, result)) }, ...rest];
 }
 
-function unexpected({ expects }: Task, changed: readonly string[]): Problem {
+function unexpected({ expects }: Pick<Task, "expects">, changed: readonly string[]): Problem {
   if (expects === "change") return changed.length > 0 ? null : "Nothing was changed.";
   return changed.length === 0 ? null : `Nothing should change, but ${changed[0]} did.`;
 }

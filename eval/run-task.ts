@@ -3,8 +3,7 @@ import type { JobServiceAnswer, ReportedTurn } from "../src/core/ports/job-servi
 import { DocsAgentError } from "../src/core/errors.ts";
 import { composePrompt } from "../src/core/text/prompt.ts";
 import type { Segment } from "../src/core/turn/request.ts";
-import { patchOf } from "./files.ts";
-import { judge } from "./judge.ts";
+import { judgeApart } from "./judge-apart.ts";
 import type { TaskRun } from "./report-schema.ts";
 import type { Task } from "./task.ts";
 import type { World } from "./world.ts";
@@ -108,13 +107,18 @@ async function ended(world: World, task: Task, number: number, turn: ReportedTur
     return { run: { ...without(task, number, why), words, ...used }, patch: null };
   }
   const result = outcome === "no-changes" ? task.base : await world.filesOn(task.name, branch ?? "");
-  const patch = patchOf(task.base, result);
+  const judged = await judgeApart({ ...task, result, words });
+  if (judged === null) {
+    const why = "The checks of what the agent made took longer than two minutes.";
+    return { run: { ...without(task, number, why), words, ...used }, patch: null };
+  }
+  const { verdicts, patch } = judged;
   return {
     run: {
       ...without(task, number, null),
       ...used,
       outcome: outcome === "no-changes" ? outcome : "pull-request",
-      verdicts: await judge(task, { result, words }),
+      verdicts,
       words,
       diff: patch === "" ? null : `runs/${task.name}-${number}.patch`,
     },

@@ -78,7 +78,7 @@ async function reportIn(dir: TempDir): Promise<Report> {
   return Report.parse(JSON.parse(await readFile(dir.file("out/report.json"), "utf8")));
 }
 
-describe("an evaluation", { tags: ["bubblewrap"] }, () => {
+describe("an evaluation", { tags: ["bubblewrap"], timeout: 300_000 }, () => {
   it.concurrent("takes tasks through the job service, and its report tells what passed and what didn't", async () => {
     await using dir = await openTempDir();
     const { env, args } = await prepare(dir);

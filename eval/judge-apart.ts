@@ -1,0 +1,34 @@
+import { Worker } from "node:worker_threads";
+import type { Files } from "./files.ts";
+import type { Verdict } from "./judge.ts";
+import type { Task } from "./task.ts";
+
+/** Long enough for 2,000 pages on a busy machine. */
+const TIME_LIMIT_MS = 120_000;
+
+export type ToJudge = Pick<Task, "checks" | "expects" | "base"> & { result: Files; words: string };
+
+/** What the checks found, and the change as a patch; empty: nothing changed. */
+export type Judged = { verdicts: Verdict[]; patch: string };
+
+/**
+ * Judges what an agent made in a thread of its own, because its text can be such that a pattern or a
+ * comparison never ends. Null: it took longer than `timeLimitMs`. Rejects if a check failed to run.
+ */
+export async function judgeApart(
+  { checks, expects, base, result, words }: ToJudge,
+  timeLimitMs = TIME_LIMIT_MS,
+): Promise<Judged | null> {
+  const workerData: ToJudge = { checks, expects, base, result, words };
+  const worker = new Worker(new URL("./judge-worker.ts", import.meta.url), { workerData });
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise<Judged | null>((resolve, reject) => {
+      timer = setTimeout(resolve, timeLimitMs, null);
+      worker.once("message", resolve).once("error", reject);
+    });
+  } finally {
+    clearTimeout(timer);
+    await worker.terminate();
+  }
+}
