@@ -13,7 +13,7 @@ export type Judged = { verdicts: Verdict[]; patch: string };
 
 /**
  * Judges what an agent made in a thread of its own, because its text can be such that a pattern or
- * a comparison never ends. Null: it took longer than `timeLimitMs`. Rejects if a check failed to run.
+ * a comparison never ends. Null: it took longer than `timeLimitMs`. Rejects if a check throws.
  */
 export async function judgeApart(
   { checks, expects, base, result, words }: ToJudge,
