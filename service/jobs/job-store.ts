@@ -1,11 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import {
-  type JobStatus,
-  type PlanStep,
-  ReportedOutcome,
-  type ReportedUsage,
-} from "../../src/core/ports/job-service.ts";
+import { type JobStatus, type PlanStep, type ReportedUsage } from "../../src/core/ports/job-service.ts";
 import { cut } from "../../src/core/text/text.ts";
 import { MAX_SHOWN_TURNS } from "../../src/job-client/report-schema.ts";
 import { transaction } from "../../src/store/sqlite/sqlite-database.ts";
@@ -37,12 +32,7 @@ const MAX_EARLIER_CHARS = 10_000;
 const LIST_SCANNED = 500;
 
 const PlaceRow = z.object({ createdAt: z.int(), id: z.string() });
-const EarlierTurnRow = z.object({
-  prompt: z.string(),
-  words: z.string().nullable(),
-  summary: z.string().nullable(),
-  outcome: ReportedOutcome.nullable(),
-});
+const EarlierTurnRow = TurnRow.pick({ prompt: true, words: true, summary: true, outcome: true });
 const BriefRow = z.object({ brief: z.string() });
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 

@@ -2,22 +2,8 @@ import { z } from "zod";
 import { FailureCause, JobStatus, ReportedOutcome, Requester } from "../../src/core/ports/job-service.ts";
 import { WirePullRequest, WireQuestion, WireTurn, WireUsage } from "../../src/job-client/report-schema.ts";
 import type { WireJobRecord } from "../../src/job-client/schema.ts";
+import { json } from "../runner/json.ts";
 import { TurnQuality } from "../runner/turn-runner.ts";
-
-/** A column with JSON in it. */
-export function json<T>(schema: z.ZodType<T>) {
-  return z
-    .string()
-    .transform((text, context): unknown => {
-      try {
-        return JSON.parse(text);
-      } catch {
-        context.addIssue("not JSON");
-        return z.NEVER;
-      }
-    })
-    .pipe(schema);
-}
 
 const Flag = z.int().transform((value) => value === 1);
 

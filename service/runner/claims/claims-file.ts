@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { startOf } from "../../../src/core/text/text.ts";
+import { json } from "../json.ts";
 import { readInside } from "../confined-files.ts";
 
 /** Where an agent names the sources of what it wrote, in its folder for temporary files. */
@@ -32,15 +33,7 @@ export type Claim = z.infer<typeof Claim>;
  */
 export async function readClaims(tmp: string): Promise<Claim[] | null> {
   const text = (await readInside(tmp, CLAIMS_FILE, MAX_BYTES))?.toString("utf8") ?? "";
-  const entries = z.array(z.unknown()).safeParse(parseJson(text.replace(/^\ufeff/, "")));
+  const entries = json(z.array(z.unknown())).safeParse(text.replace(/^\ufeff/, ""));
   if (!entries.success) return null;
   return entries.data.slice(0, MAX_CLAIMS).flatMap((entry) => Claim.safeParse(entry).data ?? []);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

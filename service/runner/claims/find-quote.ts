@@ -14,7 +14,7 @@ export function findQuote(text: string, quote: string, hint: number | null): Lin
   const pattern = new RegExp(
     quote
       .split(" ")
-      .map(escaped)
+      .map((word) => RegExp.escape(word))
       .join(String.raw`\s+`),
     "g",
   );
@@ -33,8 +33,4 @@ export function findQuote(text: string, quote: string, hint: number | null): Lin
 
 function lineFeeds(text: string): number {
   return text.split("\n").length - 1;
-}
-
-function escaped(word: string): string {
-  return word.replace(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`);
 }

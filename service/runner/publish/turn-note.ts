@@ -2,6 +2,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { WireCheck, WireContext } from "../../../src/job-client/report-schema.ts";
+import { json } from "../json.ts";
 import { CheckedClaim } from "./sources-text.ts";
 
 /** What a turn came to, before its pull request: bounded, redacted. */
@@ -47,11 +48,7 @@ export async function writeTurnNote(notesDir: string, jobId: string, note: TurnN
 /** The note of the job's last commit; null if there is none that can be read. */
 export async function readTurnNote(notesDir: string, jobId: string): Promise<TurnNote | null> {
   const text = await readFile(join(notesDir, `${jobId}.json`), "utf8").catch(() => "null");
-  try {
-    return TurnNote.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
+  return json(TurnNote).safeParse(text).data ?? null;
 }
 
 export async function removeTurnNote(notesDir: string, jobId: string): Promise<void> {
