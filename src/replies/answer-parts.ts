@@ -1,4 +1,5 @@
-import type { RichTextBlock, RichTextElement, RichTextList, RichTextSection } from "@slack/types";
+import type { RichTextBlock, RichTextElement, RichTextList } from "@slack/types";
+import { linePart } from "./blocks.ts";
 
 type Parts = RichTextBlock["elements"];
 
@@ -37,10 +38,7 @@ export function answerParts(answer: string): Parts {
 
 /** Untrusted lines as a list. */
 export function bulleted(lines: readonly string[]): RichTextList {
-  const elements = lines.map((text): RichTextSection => ({
-    type: "rich_text_section",
-    elements: [{ type: "text", text }],
-  }));
+  const elements = lines.map((text) => linePart({ type: "text", text }));
   return { type: "rich_text_list", style: "bullet", elements };
 }
 

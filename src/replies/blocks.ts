@@ -5,6 +5,7 @@ import type {
   RichTextBlock,
   RichTextElement,
   RichTextQuote,
+  RichTextSection,
 } from "@slack/types";
 import { cut } from "../core/text/text.ts";
 
@@ -89,6 +90,11 @@ export function quote(elements: RichTextElement[]): RichTextBlock {
 /** Like {@link quote}, as part of a block. */
 export function quotePart(elements: RichTextElement[]): RichTextQuote {
   return { type: "rich_text_quote", elements };
+}
+
+/** A line of rich text, as part of a block. */
+export function linePart(element: RichTextElement): RichTextSection {
+  return { type: "rich_text_section", elements: [element] };
 }
 
 export function quoteText(text: string): RichTextBlock {

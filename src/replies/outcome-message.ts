@@ -1,4 +1,4 @@
-import type { ActionsBlock, Button, KnownBlock, RichTextBlock } from "@slack/types";
+import type { ActionsBlock, Button, KnownBlock, RichTextBlock, RichTextElement } from "@slack/types";
 import { mentionedIn } from "../core/turn/people.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import { endingOf, prLinkOf } from "../core/turn/outcome.ts";
@@ -26,6 +26,7 @@ import {
   plainSection,
   quotePart,
   quoteText,
+  linePart,
   section,
   NAME_MAX,
   SAID_MAX,
@@ -104,32 +105,15 @@ function withMentions(text: OutcomeText, mentioned: readonly string[], stopper: 
   };
 }
 
+function subjectPart({ text, isCode }: NonNullable<OutcomeText["subject"]>): RichTextElement {
+  return { type: "text", text: cut(text, SAID_MAX), style: isCode ? { code: true } : { bold: true } };
+}
+
 /** Our words around the agent's, which are rich text, so that nothing in them is markup. */
-function said({
-  headline,
-  subject,
-  quote,
-  answer,
-  problems,
-  facts,
-  detail,
-  jobId,
-}: OutcomeText): KnownBlock[] {
+function said(text: OutcomeText): KnownBlock[] {
+  const { headline, subject, quote, answer, problems, facts, detail, jobId } = text;
   const theirs: RichTextBlock["elements"] = [
-    ...(subject === null
-      ? []
-      : [
-          {
-            type: "rich_text_section" as const,
-            elements: [
-              {
-                type: "text" as const,
-                text: cut(subject.text, SAID_MAX),
-                style: subject.isCode ? { code: true } : { bold: true },
-              },
-            ],
-          },
-        ]),
+    ...(subject === null ? [] : [linePart(subjectPart(subject))]),
     ...(problems.length === 0 ? [] : [bulleted(problems)]),
     ...(quote === null ? [] : [quotePart([{ type: "text", text: cut(quote, QUOTE_MAX) }])]),
     ...(answer === null ? [] : answerParts(answer)),
