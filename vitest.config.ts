@@ -20,6 +20,7 @@ const ON_REDIS_NIGHTLY = [
   "lists",
   "overdue",
   "projects",
+  "pull-request-news",
   "question-replies",
   "reactions",
   "silent-job-service",

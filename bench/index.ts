@@ -3,6 +3,7 @@ import { accept } from "./scenarios/accept.ts";
 import { busyChannel } from "./scenarios/busy-channel.ts";
 import { busyWorkspace } from "./scenarios/busy-workspace.ts";
 import { commits } from "./scenarios/commits.ts";
+import { feed } from "./scenarios/feed.ts";
 import { flood } from "./scenarios/flood.ts";
 import { followUps } from "./scenarios/follow-ups.ts";
 import { idle } from "./scenarios/idle.ts";
@@ -25,6 +26,7 @@ export const scenarios: readonly Scenario[] = [
   throughput,
   commits,
   polling,
+  feed,
   start,
   memory,
   idle,

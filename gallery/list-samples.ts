@@ -1,5 +1,7 @@
 import type { Message, MessageOf } from "../src/core/ports/notifier.ts";
+import type { JobDiff } from "../src/core/ports/job-service.ts";
 import type { ListedTurn } from "../src/core/turn/request-list.ts";
+import { makeUpFollowedTurn } from "./news-samples.ts";
 import { LONG, NOON, makeUpJob, makeUpOutcome, makeUpRequest, makeUpTold, makeUpTurn } from "./made-up.ts";
 
 type Of<K extends Message["kind"]> = [string, MessageOf<K>][];
@@ -19,11 +21,84 @@ const long: ListedTurn = {
 };
 const all = { kind: "list", from: 0, hasOlder: false, isPartial: false, isHiding: false } as const;
 
+const changed = makeUpTurn({ name: "ended", outcome: ready, at: NOON });
+const onBranch = makeUpTurn({
+  name: "ended",
+  outcome: makeUpOutcome({ kind: "no-changes", job: makeUpJob({ prLink: null }) }),
+  at: NOON,
+});
+const diff: JobDiff = {
+  files: [
+    { path: "docs/install.md", status: "changed", additions: 2, deletions: 1 },
+    { path: "docs/logo.png", status: "added", additions: null, deletions: null },
+  ],
+  fileCount: 2,
+  diff: [
+    "diff --git a/docs/install.md b/docs/install.md",
+    "index 8d0e412..f1a9c3b 100644",
+    "--- a/docs/install.md",
+    "+++ b/docs/install.md",
+    "@@ -1,3 +1,4 @@",
+    " # Install",
+    "-Run `npm instal`.",
+    "+Run `npm install`.",
+    "+<!channel> \u202e is no mention",
+    "diff --git a/docs/logo.png b/docs/logo.png",
+    "new file mode 100644",
+    "Binary files /dev/null and b/docs/logo.png differ",
+  ].join("\n"),
+  isCut: false,
+};
+const large: JobDiff = {
+  files: Array.from({ length: 300 }, (_, n) => ({
+    path: `${LONG}/${n}.md`,
+    status: "removed" as const,
+    additions: 0,
+    deletions: 12_345,
+  })),
+  fileCount: 10_000,
+  diff: `-${LONG}\n`.repeat(1000),
+  isCut: true,
+};
+
+/** What a job changes. */
+export const changesSamples: Of<"changes"> = [
+  ["reading", { kind: "changes", turn: changed, of: { kind: "reading" } }],
+  ["shown", { kind: "changes", turn: changed, of: { kind: "read", diff, rest: null } }],
+  ["shown, with a file", { kind: "changes", turn: changed, of: { kind: "read", diff, rest: "file" } }],
+  ["shown, on a branch", { kind: "changes", turn: onBranch, of: { kind: "read", diff, rest: "page" } }],
+  ["longest", { kind: "changes", turn: changed, of: { kind: "read", diff: large, rest: "file" } }],
+  [
+    "longest, without the scope",
+    { kind: "changes", turn: changed, of: { kind: "read", diff: large, rest: "page" } },
+  ],
+  ["gone", { kind: "changes", turn: changed, of: { kind: "gone" } }],
+  ["gone, on a branch", { kind: "changes", turn: onBranch, of: { kind: "gone" } }],
+  ["unreadable", { kind: "changes", turn: changed, of: { kind: "unreadable" } }],
+];
+
 /** Lists of requests. */
 export const listSamples: Of<"list"> = [
   ["none", { ...all, of: "person", turns: [] }],
   ["none in the channel", { ...all, of: "channel", turns: [] }],
   ["a person's", { ...all, of: "person", turns: [atWork, done] }],
+  [
+    "open pull requests",
+    {
+      ...all,
+      of: "person",
+      openAt: NOON + 3 * 86_400_000,
+      turns: [
+        { review: "changes-requested" as const },
+        { checks: { state: "failed" as const, failed: ["links"] } },
+        { isDraft: true },
+        { review: "approved" as const },
+        {},
+        { waitingFor: [], title: LONG },
+      ].map((pullRequest) => ({ turn: makeUpFollowedTurn(pullRequest), url })),
+    },
+  ],
+  ["no open pull requests", { ...all, of: "person", openAt: NOON, turns: [] }],
   ["a channel's", { ...all, of: "channel", turns: [atWork, done], isHiding: true }],
   [
     "longest",

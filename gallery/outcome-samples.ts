@@ -25,7 +25,7 @@ const withoutPr = { job: makeUpJob({ prLink: null }) };
 export const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Outcome> }> = {
   "pull-request": {
     short: { kind: "pull-request" },
-    long: { kind: "pull-request", told: makeUpTold(longest({})) },
+    long: { kind: "pull-request", hasDiff: true, told: makeUpTold(longest({})) },
   },
   branch: {
     short: {
@@ -41,6 +41,7 @@ export const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Ou
     long: {
       kind: "no-changes",
       ...withoutPr,
+      hasDiff: true,
       told: makeUpTold({ ...longest({ outcome: "branch" }), pullRequest: null }),
     },
   },

@@ -7,8 +7,9 @@ import * as privateMessages from "../src/replies/private-messages.ts";
 import { section } from "../src/replies/blocks.ts";
 import * as shortAnswers from "../src/replies/short-answers.ts";
 import { formSamples } from "./form-samples.ts";
-import { listSamples, standingSamples } from "./list-samples.ts";
+import { changesSamples, listSamples, standingSamples } from "./list-samples.ts";
 import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";
+import { newsSamples } from "./news-samples.ts";
 import { outcomeSamples } from "./outcome-samples.ts";
 import { overdueSamples } from "./overdue-samples.ts";
 import { questionSamples } from "./question-samples.ts";
@@ -52,6 +53,7 @@ const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>
 const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
   status: statusSamples,
   outcome: outcomeSamples,
+  news: newsSamples,
   question: questionSamples,
   overdue: overdueSamples,
   refused: Object.values(refusals)
@@ -68,6 +70,7 @@ const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
   ],
   welcome: [["welcome", { kind: "welcome" }]],
   list: listSamples,
+  changes: changesSamples,
   standing: standingSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],
   "asked-before": [

@@ -5,6 +5,7 @@ import type { Request } from "../src/core/turn/request.ts";
 import { progressOf } from "../src/core/job/reported-turn.ts";
 import type { TurnStage } from "../src/core/turn/turn.ts";
 import { BEN, LONG, NOON, makeUpOutcome, makeUpReport, makeUpTold, makeUpTurn } from "./made-up.ts";
+import { FOLLOWED_STATES, makeUpFollowedTurn } from "./news-samples.ts";
 import { endings } from "./outcome-samples.ts";
 import { askingTurn } from "./question-samples.ts";
 
@@ -98,6 +99,10 @@ function makeStatusSamples(): [string, MessageOf<"status">][] {
     ...Object.entries(ways).map(([from, request]): [string, MessageOf<"status">] => [
       `from a ${from}`,
       status({ turn: makeUpTurn(watching, request) }),
+    ]),
+    ...Object.entries(FOLLOWED_STATES).map(([name, state]): [string, MessageOf<"status">] => [
+      `pull request ${name}`,
+      status({ turn: makeUpFollowedTurn(state) }),
     ]),
     ["waiting for an answer", status({ turn: askingTurn })],
     ["of a follow-up", status({ turn: followUp })],

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -10,6 +11,7 @@ import type { CodeHost } from "../emulators/code-host/index.ts";
 import { renderedSamples } from "../gallery/gallery.ts";
 import { galleryPage } from "../gallery/page.ts";
 import type { AgentMood } from "./agent-mood.ts";
+import { HOSTED_CHECK, startHostedChecks } from "./hosted-checks.ts";
 import { startJobServiceGate } from "./job-service-gate.ts";
 import { createManagedProcess } from "../emulators/managed-process.ts";
 import type { ManagedProcess } from "../emulators/managed-process.ts";
@@ -26,7 +28,10 @@ import {
 const OWNER = "tidepool";
 const REPO = "docs";
 const PROJECT = "docs";
+/** Who reviews, and presses the buttons on the code host's pages. */
+const REVIEWER = "priya";
 const CODE_HOST_TOKEN_ENV = "PLAYGROUND_CODE_HOST_TOKEN";
+const WEBHOOK_SECRET_ENV = "PLAYGROUND_WEBHOOK_SECRET";
 /** Short, so that nobody waits for what is meant to be looked at. */
 const POLLING = { POLL_MIN_MS: "1000", POLL_MAX_MS: "5000" };
 const SAVE_AFTER_MS = 300;
@@ -72,11 +77,20 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
       dataDir: state.file("code-host"),
       port: port(1),
       tokens: [secrets.codeHostToken],
+      visitor: REVIEWER,
       searchPath: options.env["PATH"],
       home: () => ({ label: "Playground", href: pageUrl }),
     }),
   );
-  await codeHost.createRepository(OWNER, REPO, path("sample-docs"));
+  if (await codeHost.createRepository(OWNER, REPO, path("sample-docs"))) {
+    await codeHost.repository(OWNER, REPO).records.saveProtection("main", {
+      approvals: 1,
+      requiredChecks: [HOSTED_CHECK],
+      isStrict: false,
+      dismissesStaleReviews: false,
+    });
+  }
+  starting.use(startHostedChecks(codeHost, { owner: OWNER, repo: REPO }));
 
   const saved = state.workspace();
   const { scopes, events } = readAppSurface();
@@ -93,11 +107,13 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   if (saved === undefined) seedWorkspace(slack);
   starting.defer(keepSaved(slack, state));
 
-  const service = starting.use(serviceProcess(options, codeHost, port(3)));
+  const webhookSecret = randomBytes(16).toString("hex");
+  const service = starting.use(serviceProcess(options, { codeHost, webhookSecret, port: port(3) }));
   let serviceUrl: string | null = null;
   const gate = starting.use(await startJobServiceGate({ port: port(2), target: () => serviceUrl }));
   const startService = async () => {
     serviceUrl = addressIn(await service.start());
+    codeHost.rules.webhook = { url: `${serviceUrl}/webhooks/${PROJECT}`, secret: webhookSecret };
   };
 
   const apiKey = await serviceKey(options, secrets);
@@ -155,7 +171,10 @@ function keepSaved(slack: SlackSide, state: StateFolder): () => void {
   };
 }
 
-function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: number): ManagedProcess {
+function serviceProcess(
+  options: PlaygroundOptions,
+  { codeHost, webhookSecret, port }: { codeHost: CodeHost; webhookSecret: string; port: number },
+): ManagedProcess {
   const { state, agent, env, agentEnv } = options;
   const config = {
     listen: { host: "127.0.0.1", port },
@@ -182,7 +201,10 @@ function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: nu
           owner: OWNER,
           repo: REPO,
           tokenEnv: CODE_HOST_TOKEN_ENV,
+          pollSeconds: 5,
+          webhookSecretEnv: WEBHOOK_SECRET_ENV,
         },
+        pullRequests: { reviewers: [REVIEWER] },
       },
     ],
   };
@@ -190,7 +212,12 @@ function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: nu
   return createManagedProcess({
     name: "The job service",
     args: [path("../service/main.ts"), "serve", "--config", configFile(state)],
-    env: { ...agentEnv, ...env, [CODE_HOST_TOKEN_ENV]: state.secrets().codeHostToken },
+    env: {
+      ...agentEnv,
+      ...env,
+      [CODE_HOST_TOKEN_ENV]: state.secrets().codeHostToken,
+      [WEBHOOK_SECRET_ENV]: webhookSecret,
+    },
     logFile: state.file("logs/service.log"),
     isReadyLine: (line) => line.includes("job service is ready"),
   });

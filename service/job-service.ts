@@ -9,19 +9,23 @@ import { SqliteTaskQueue } from "../src/queue/sqlite/sqlite-task-queue.ts";
 import { GroupCommit } from "../src/store/sqlite/group-commit.ts";
 import type { SqliteDatabase } from "../src/store/sqlite/sqlite-database.ts";
 import { storeErrorsOf } from "../src/store/store-errors.ts";
+import { ChangeFeed } from "./jobs/change-feed.ts";
 import { AttachmentFiles } from "./jobs/attachment-files.ts";
 import { type CommandResult, runCommand, type StateCommand } from "./cli/run-command.ts";
 import type { ServiceConfig } from "./config/config.ts";
+import type { Env } from "./config/env.ts";
 import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
+import { createDiffDesk } from "./jobs/diff-desk.ts";
+import { Follower } from "./follow/follower.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./jobs/keys.ts";
-import { createServiceApp } from "./http/server.ts";
+import { createServiceApp, type ServiceAppDeps } from "./http/server.ts";
 import { QuestionDesk } from "./jobs/question-desk.ts";
-import { runJob, runJobTask } from "./jobs/run-job.ts";
+import { runJob, runJobId, runJobTask } from "./jobs/run-job.ts";
 import { TurnSlots } from "./jobs/turn-slots.ts";
 import { TurnWatch } from "./jobs/turn-watch.ts";
 import { tidy, tidyTask } from "./jobs/tidy.ts";
-import type { TurnRunner, Upkeep } from "./runner/turn-runner.ts";
+import type { DiffReader, TurnRunner, Upkeep } from "./runner/turn-runner.ts";
 
 export type JobServiceDeps = {
   config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
@@ -30,8 +34,14 @@ export type JobServiceDeps = {
   runTurn: TurnRunner;
   /** Called every hour. @default nothing is kept */
   upkeep?: Upkeep;
+  /** @default no job has changed anything */
+  readDiff?: DiffReader;
   clock: Clock;
   logger: Logger;
+  /**
+   * Has the tokens and secrets that the settings name. @default pull requests aren't followed
+   */
+  env?: Env;
 };
 
 /** The self-hosted job service, wired; it listens to nothing. */
@@ -44,8 +54,8 @@ export type SelfHostedJobService = {
   /** Does what the command line asks. */
   runCommand(command: StateCommand): CommandResult;
   /**
-   * Starts no more turns. One whose agent ends from now on runs again after the next start: it may
-   * have been stopped with the service.
+   * Starts no more turns, and answers requests that wait for changes. A turn whose agent ends from
+   * now on runs again after the next start: it may have been stopped with the service.
    */
   expectStop(): void;
   /**
@@ -57,6 +67,8 @@ export type SelfHostedJobService = {
 
 /** Time an aborted runner has to stop, milliseconds. */
 const ABORT_GRACE_MS = 10_000;
+/** Neither turns nor a code host that is slow to answer keep other tasks waiting. */
+const POOLS: Record<string, string> = { "run-job": "jobs", follow: "follow" };
 const ADD_AGAIN_AFTER_MS = 10_000;
 
 /** Wires the service. Throws when the database is not the service's. */
@@ -65,11 +77,15 @@ export function createJobService({
   database,
   runTurn,
   upkeep = async () => {},
+  readDiff = async () => null,
   clock,
   logger,
+  env,
 }: JobServiceDeps): SelfHostedJobService {
   const { db, assertOwned } = database;
-  const store = new JobStore(db);
+  // A write calls it only once both are there.
+  const store: JobStore = new JobStore(db, () => changes.look());
+  const changes: ChangeFeed = new ChangeFeed({ changes: store.changes, clock });
   const folder = join(config.dataDir, "attachments");
   const attachments = new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger });
   const watch = new TurnWatch({ store, logger });
@@ -80,10 +96,11 @@ export function createJobService({
   // Of each project so many jobs are claimed that one is there for each slot that becomes free. The
   // others wait in the table alone.
   const pools = {
-    of: (type: string) => (type === "run-job" ? "jobs" : "others"),
-    budgets: { jobs: 2 * config.jobsAtOnce, others: 16 },
+    of: (type: string) => POOLS[type] ?? "others",
+    budgets: { jobs: 2 * config.jobsAtOnce, follow: 4, others: 16 },
   };
   const queue = new SqliteTaskQueue({ db, commits, clock, logger, pools });
+  const follower = env === undefined ? null : new Follower({ store, projects, queue, env, clock, logger });
   const underWay = new Set<Promise<unknown>>();
   let cancelAddAgain: () => void = () => {};
   let isStopped = false;
@@ -128,10 +145,27 @@ export function createJobService({
     void addTask(jobId);
   }
 
-  const deps = { store, projects, slots, watch, questions, attachments, runTurn, upkeep, clock, logger };
+  const deps = {
+    store,
+    changes,
+    projects,
+    slots,
+    watch,
+    questions,
+    attachments,
+    runTurn,
+    upkeep,
+    clock,
+    logger,
+  };
   /** What a task throws is a fault of the database, and the queue tries again in a minute. */
   async function handle(task: Task, stopped: AbortSignal): Promise<Step> {
-    if (task.type === "run-job") return await runJob(deps, task, stopped);
+    if (task.type === "run-job") {
+      const value = await runJob(deps, task, stopped);
+      const adds = follower?.tasksAfter(runJobId(task)) ?? [];
+      return () => ({ value, adds });
+    }
+    if (task.type === "follow") return (await follower?.run(task, stopped)) ?? { kind: "done" };
     if (task.type === "tidy") return await tidy(deps, stopped);
     return { kind: "dead", reason: `no such type of task: ${task.type}` };
   }
@@ -144,36 +178,56 @@ export function createJobService({
   }
   const { publicBaseUrl } = config;
   const checkKey = createKeyCheck(db);
-  const app = createServiceApp({ ...deps, checkKey, accept, onEnded, ready, publicBaseUrl });
+  const takeWebhook: ServiceAppDeps["takeWebhook"] = async (...delivery) =>
+    (await follower?.takeWebhook(...delivery)) ?? "absent";
+  const app = createServiceApp({
+    ...deps,
+    checkKey,
+    readDiff: createDiffDesk({ ...deps, readDiff }),
+    accept,
+    onEnded,
+    ready,
+    takeWebhook,
+    publicBaseUrl,
+  });
 
   return {
     app,
     store,
     queue,
     async start() {
+      store.changes.begin();
       await attachments.sweep();
       await addUnfinished();
       await queue.add(tidyTask());
+      await follower?.start();
       queue.start((task, { signal }) => {
         const run = handle(task, signal).finally(() => underWay.delete(run));
         underWay.add(run);
         return run;
       });
     },
-    runCommand: (command) =>
-      runCommand(command, {
+    runCommand(command) {
+      const result = runCommand(command, {
         db,
         settings: config,
         nowMs: clock.now(),
         logger,
         onEnded,
         onAnswered: (id, answer) => questions.answered(id, answer),
-      }),
-    expectStop: () => slots.close(),
+      });
+      changes.look();
+      return result;
+    },
+    expectStop() {
+      slots.close();
+      changes.close();
+    },
     async stop(graceMs) {
       isStopped = true;
       cancelAddAgain();
       slots.close();
+      changes.close();
       await queue.stop(graceMs);
       await settled(underWay, clock);
     },

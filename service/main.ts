@@ -7,6 +7,7 @@ import { createSystemClock } from "../src/process/system-clock.ts";
 import type { Finding } from "./cli/check-service.ts";
 import { createProgram } from "./cli/program.ts";
 import { loadServiceConfig, type ServiceConfig } from "./config/config.ts";
+import { learnedSecrets } from "./base/redaction.ts";
 import { projectSecrets } from "./config/project-secrets.ts";
 import { serviceProxy } from "./config/env.ts";
 
@@ -21,6 +22,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   const logger = await createLogger({
     level: config.logLevel,
     secrets: config.projects.flatMap((project) => projectSecrets(project, env)),
+    laterSecrets: learnedSecrets,
     pretty: process.stdout.isTTY,
   });
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
@@ -34,20 +36,22 @@ async function serve(config: ServiceConfig): Promise<void> {
   }
   // Only here: the commands beside a running server need none of it, and start twice as fast
   // without.
-  const [{ RunnerClient }, { serveUntilSignal }] = await Promise.all([
+  const [{ RunnerClient }, { serveUntilSignal }, { fetchThrough }] = await Promise.all([
     import("./runner/process/runner-client.ts"),
     import("./serve.ts"),
+    import("../src/process/proxy.ts"),
   ]);
+  // The code host is asked what became of pull requests.
+  fetchThrough(serviceProxy(env));
   if (process.getuid?.() === 0) {
     logger.warn({}, "runs as root, whose agents' processes aren't bounded: use a user of its own");
   }
   const { dataDir, containment, logLevel, projects } = config;
   const runner = new RunnerClient({ dataDir, containment, logLevel, projects }, logger);
-  const { run: runTurn, upkeep } = runner;
+  const { run: runTurn, upkeep, readDiff } = runner;
   const [prepare, close] = [() => runner.open(), () => runner.close()];
-  await serveUntilSignal({ config, runTurn, upkeep, prepare, close, clock, logger }, process, () =>
-    process.exit(1),
-  );
+  const deps = { config, runTurn, upkeep, readDiff, prepare, close, clock, logger, env };
+  await serveUntilSignal(deps, process, () => process.exit(1));
 }
 
 async function* check(
@@ -80,6 +84,14 @@ try {
     readSettings: (path, { needsSecrets }) => loadServiceConfig(path, needsSecrets ? process.env : null),
     serve,
     check,
+    createApp: async (options) => {
+      const [{ fetchThrough }, { createGitHubApp }] = await Promise.all([
+        import("../src/process/proxy.ts"),
+        import("./cli/github-app.ts"),
+      ]);
+      fetchThrough(serviceProxy(process.env));
+      await createGitHubApp({ ...options, clock, write: (text) => process.stdout.write(text) });
+    },
     clock,
     write: (text) => process.stdout.write(text),
     isTerminal: process.stdout.isTTY,

@@ -49,14 +49,14 @@ export async function startJobService(deps: ServeDeps): Promise<RunningJobServic
   starting.defer(() => service.stop(graceMs));
   const listening = await serveHttp(service.app, config.listen);
   starting.defer(() => listening.close());
+  // Closing waits for the requests that are being answered.
+  starting.defer(() => service.expectStop());
   await service.start();
   const resources = starting.move();
   return {
     url: listening.url,
     async stop(forMs) {
       graceMs = forMs;
-      // At once: what follows first waits for the requests that are being answered.
-      service.expectStop();
       await resources.disposeAsync();
     },
     abort: () => service.stop(0),

@@ -114,7 +114,9 @@ export function createApp(deps: AppDeps): DocsAgentApp {
   });
   const threadReader = createSlackThreadReader({ teams: slack.teams, clock, logger });
   const firstTries = createFirstTries();
+  const stopping = new AbortController();
   const handler = createTaskHandler({
+    stopping: stopping.signal,
     clock,
     random,
     logger,
@@ -165,6 +167,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
   let stopped: Promise<void> | null = null;
 
   async function stop(graceMs: number): Promise<void> {
+    stopping.abort();
     await slack.stop();
     await queue.stop(graceMs);
     // Closing waits for calls in progress, but those of released tasks don't count.

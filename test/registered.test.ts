@@ -90,6 +90,7 @@ const USES: Record<string, { methods?: string[]; events?: string[]; other?: stri
   "groups:read": { methods: READS_CHANNELS },
   // Downloads are plain requests: https://docs.slack.dev/reference/objects/file-object
   "files:read": { other: ["downloads of files"] },
+  "files:write": { methods: ["files.completeUploadExternal", "files.getUploadURLExternal"] },
   "reactions:write": { methods: ["reactions.add", "reactions.remove"] },
 };
 

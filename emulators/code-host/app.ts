@@ -3,6 +3,8 @@ import { messageOf } from "../../src/core/errors.ts";
 import { createGraphql } from "./api/graphql.ts";
 import { ApiRefusal } from "./api/errors.ts";
 import { answerRefusal, createApi } from "./api/index.ts";
+import type { CallLimits } from "./api/call-limits.ts";
+import type { Apps } from "./apps.ts";
 import type { Git } from "./git.ts";
 import { gitServiceOf, serveGit } from "./git-http.ts";
 import type { Host } from "./host.ts";
@@ -14,12 +16,12 @@ export type Log = {
   error(fields: object, message: string): void;
 };
 
-export type CodeHostAppDeps = { host: Host; git: Git; log: Log };
+export type CodeHostAppDeps = { host: Host; apps: Apps; git: Git; log: Log; limits: CallLimits };
 
 const API_ROOT = "/api/v3";
 
 /** Builds the code host's routes: git, API and pages. Listens to nothing. */
-export function createCodeHostApp({ host, git, log }: CodeHostAppDeps): Hono {
+export function createCodeHostApp({ host, apps, git, log, limits }: CodeHostAppDeps): Hono {
   const app = new Hono();
 
   app.use(async (context, next) => {
@@ -34,6 +36,7 @@ export function createCodeHostApp({ host, git, log }: CodeHostAppDeps): Hono {
     }
     await next();
   });
+  app.use(apps.guard());
 
   app.on(
     ["GET", "POST"],
@@ -75,8 +78,10 @@ export function createCodeHostApp({ host, git, log }: CodeHostAppDeps): Hono {
     },
   );
 
-  app.route(API_ROOT, createApi(host));
-  app.route("/api/graphql", createGraphql(host));
+  app.route(API_ROOT, apps.routes());
+  app.route("/", apps.pages());
+  app.route(API_ROOT, createApi(host, limits));
+  app.route("/api/graphql", createGraphql(host, limits));
   app.all(`${API_ROOT}/*`, (context) => answerRefusal(context, new ApiRefusal(404, "Not Found")));
   app.route("/", createPages(host));
 

@@ -25,7 +25,7 @@ export type Traffic = {
   /** Awaited before a request is served. */
   before: ((request: string) => Promise<void>) | undefined;
   /** The fault that strikes this request, if any does. */
-  fault: ((request: string) => CodeHostFault | undefined) | undefined;
+  fault: ((request: string, body: string) => CodeHostFault | undefined) | undefined;
 };
 
 /** The listener of an HTTP server that serves `app`, and the traffic that goes through it. */
@@ -38,7 +38,7 @@ export function serveWithFaults(app: Hono): { traffic: Traffic; listener: Reques
       const name = `${request.method} ${pathname}${search}`;
       requests.push(name);
       await traffic.before?.(name);
-      const fault = traffic.fault?.(name);
+      const fault = traffic.fault?.(name, pathname.endsWith("graphql") ? await request.clone().text() : "");
       if (fault === undefined) return app.fetch(request);
       if (fault.kind === "http") {
         const { status, headers = {}, body = '{"message":"fault"}' } = fault;

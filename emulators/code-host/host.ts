@@ -1,5 +1,7 @@
+import type { HostEvent } from "./events.ts";
 import { PullRequestStore } from "./pull-request-store.ts";
 import { PullRequests } from "./pull-requests.ts";
+import { CommitRecords } from "./commit-records.ts";
 import type { Repositories } from "./repositories.ts";
 import type { Tokens } from "./tokens.ts";
 
@@ -16,6 +18,16 @@ export type Rules = {
   hasDrafts: boolean;
   /** Who can be assigned and asked for a review, teams as `owner/team`; null: anybody. */
   collaborators: Set<string> | null;
+  /** Full names. The API answers 404 for them, as for what a token may not see. */
+  readonly hiddenRepositories: Set<string>;
+  /** False: its address answers 404, as on hosts that have the REST API alone. */
+  hasGraphql: boolean;
+  /** False: tokens lack `read:org`, so GraphQL refuses documents that name a team's fields. */
+  readsTeams: boolean;
+  /** Calls a token may make in an hour; GraphQL has as many points. Answers of 304 are free. */
+  callsPerHour: number;
+  /** Where events are told, signed with the secret. */
+  webhook: { url: string; secret: string } | null;
 };
 
 /**
@@ -25,13 +37,26 @@ export type Rules = {
 export class Host {
   readonly tokens: Tokens;
   readonly links: () => Links;
-  readonly rules: Rules = { privateRepositories: new Set(), hasDrafts: true, collaborators: null };
+  readonly rules: Rules = {
+    privateRepositories: new Set(),
+    hiddenRepositories: new Set(),
+    hasDrafts: true,
+    collaborators: null,
+    hasGraphql: true,
+    readsTeams: true,
+    callsPerHour: 5000,
+    webhook: null,
+  };
+  /** The login of whoever presses a button on the pages. */
+  readonly visitor: string;
   readonly #repositories: Repositories;
   readonly #dataDir: string;
   readonly #now: () => Date;
   readonly #pullRequests = new Map<string, PullRequests>();
+  readonly #listeners = new Set<(event: HostEvent) => void>();
 
   constructor(options: {
+    visitor: string;
     repositories: Repositories;
     tokens: Tokens;
     dataDir: string;
@@ -40,6 +65,7 @@ export class Host {
   }) {
     this.tokens = options.tokens;
     this.links = options.links;
+    this.visitor = options.visitor;
     this.#repositories = options.repositories;
     this.#dataDir = options.dataDir;
     this.#now = options.now;
@@ -60,6 +86,20 @@ export class Host {
     return this.#pullRequests.values();
   }
 
+  /** Tells of everything that happens from now on. Returns what ends that. */
+  onEvent(listener: (event: HostEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  tell(event: HostEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  now(): Date {
+    return this.#now();
+  }
+
   /** See `Repositories.create`. */
   async create(owner: string, name: string, fromDirectory: string): Promise<boolean> {
     const isNew = await this.#repositories.create(owner, name, fromDirectory);
@@ -73,7 +113,10 @@ export class Host {
     if (!repository) return;
     const store = new PullRequestStore(this.#dataDir, fullName);
     await store.load();
-    const pullRequests = new PullRequests(repository, store, this.#now);
+    const records = new CommitRecords(this.#dataDir, fullName);
+    await records.load();
+    const tell = (event: HostEvent): void => this.tell(event);
+    const pullRequests = new PullRequests({ repository, records, store, now: this.#now, tell });
     await pullRequests.followBranches();
     this.#pullRequests.set(fullName, pullRequests);
   }

@@ -1,7 +1,27 @@
-import { mkdir, open, readFile, rename } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { z } from "zod";
-import { CodeHostError } from "./errors.ts";
+import { readJsonFile, replaceJsonFile } from "./json-file.ts";
+
+/** A review, in GitHub's words for its state. */
+export const GivenReview = z.object({
+  id: z.int().positive(),
+  author: z.string(),
+  state: z.enum(["APPROVED", "CHANGES_REQUESTED", "COMMENTED", "DISMISSED"]),
+  body: z.string(),
+  /** The head that was looked at. */
+  commitSha: z.string(),
+  submittedAt: z.string(),
+});
+export type GivenReview = z.infer<typeof GivenReview>;
+
+/** A comment in a pull request's conversation. */
+export const Comment = z.object({
+  id: z.int().positive(),
+  author: z.string(),
+  body: z.string(),
+  createdAt: z.string(),
+});
+export type Comment = z.infer<typeof Comment>;
 
 /** A pull request as it is stored. Times are ISO 8601, UTC, to the second. */
 export const PullRequest = z.object({
@@ -15,12 +35,16 @@ export const PullRequest = z.object({
   isDraft: z.boolean().default(false),
   labels: z.array(z.string()).default([]),
   assignees: z.array(z.string()).default([]),
-  /** People, and teams as `owner/team`, who were asked for a review. */
+  /** People, and teams as `owner/team`, who were asked for a review and haven't given one since. */
   reviewers: z.array(z.string()).default([]),
+  /** Oldest first. */
+  reviews: z.array(GivenReview).default([]),
+  comments: z.array(Comment).default([]),
   createdAt: z.string(),
   updatedAt: z.string(),
   closedAt: z.string().nullable(),
   mergedAt: z.string().nullable(),
+  mergedBy: z.string().nullable().default(null),
   mergeCommitSha: z.string().nullable(),
   /**
    * Where the base branch was when the pull request was closed or merged; while it is open, the
@@ -48,18 +72,8 @@ export class PullRequestStore {
 
   /** Reads what is there. Throws `CodeHostError` when that is not what was once written. */
   async load(): Promise<void> {
-    const text = await readFile(this.#file, "utf8").catch((thrown: unknown) => {
-      if (isMissing(thrown)) return null;
-      throw thrown;
-    });
-    if (text === null) return;
-    try {
-      this.#pullRequests = StoredPullRequests.parse(JSON.parse(text)).pullRequests;
-    } catch (cause) {
-      throw new CodeHostError(`${this.#file} does not hold pull requests. Remove it to start without`, {
-        cause,
-      });
-    }
+    const stored = await readJsonFile(this.#file, StoredPullRequests, "pull requests");
+    this.#pullRequests = stored?.pullRequests ?? [];
   }
 
   /** In the order of their numbers. */
@@ -71,24 +85,7 @@ export class PullRequestStore {
   async save(pullRequest: PullRequest): Promise<void> {
     const others = this.#pullRequests.filter(({ number }) => number !== pullRequest.number);
     const next = [...others, pullRequest].toSorted((one, other) => one.number - other.number);
-    await replaceFile(this.#file, `${JSON.stringify({ version: 1, pullRequests: next }, null, 2)}\n`);
+    await replaceJsonFile(this.#file, { version: 1, pullRequests: next });
     this.#pullRequests = next;
   }
-}
-
-async function replaceFile(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  const draft = `${file}.new`;
-  const handle = await open(draft, "w");
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(draft, file);
-}
-
-function isMissing(thrown: unknown): boolean {
-  return thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT";
 }

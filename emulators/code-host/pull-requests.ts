@@ -1,6 +1,10 @@
-import type { PullRequest, PullRequestStore } from "./pull-request-store.ts";
+import type { HostEvent, PullRequestAction } from "./events.ts";
+import { type Check, checksOf, type MergeState, mergeStateOf, rulesAgainst } from "./merge-state.ts";
 import { isBranchName } from "./names.ts";
+import type { Comment, PullRequest, PullRequestStore, GivenReview } from "./pull-request-store.ts";
+import type { CommitRecords } from "./commit-records.ts";
 import type { Repository } from "./repository.ts";
+import { AUTHOR } from "./tokens.ts";
 
 /** Why something asked of a pull request is not done. */
 export type PullRequestRefusal =
@@ -10,7 +14,10 @@ export type PullRequestRefusal =
   | { kind: "not-open" }
   | { kind: "cannot-reopen"; why: string }
   | { kind: "head-moved" }
-  | { kind: "conflict"; paths: string[] };
+  | { kind: "conflict"; paths: string[] }
+  | { kind: "rules"; why: string[] }
+  | { kind: "own-pull-request" }
+  | { kind: "no-words" };
 
 export type Result<Value> = { ok: true; value: Value } | { ok: false; refusal: PullRequestRefusal };
 
@@ -20,6 +27,7 @@ export type NewPullRequest = {
   head: string;
   base: string;
   isDraft: boolean;
+  author?: string;
 };
 export type Change = {
   title?: string | undefined;
@@ -36,7 +44,9 @@ export type MergeOrder = {
   message?: string | undefined;
   /** The head that the caller has seen; another one is not merged. */
   sha?: string | undefined;
+  by?: string;
 };
+export type Opinion = { author: string; state: Exclude<GivenReview["state"], "DISMISSED">; body: string };
 
 /**
  * The commits that a pull request is about: what would be merged into what, and what is shown as
@@ -44,20 +54,29 @@ export type MergeOrder = {
  */
 export type Commits = { head: string; base: string; mergeBase: string };
 
-/** Who opens pull requests here: whoever holds a token. */
-const AUTHOR = "docs-agent";
-
 /** The pull requests of one repository. Everything that changes them runs one at a time. */
 export class PullRequests {
   readonly repository: Repository;
+  readonly records: CommitRecords;
   readonly #store: PullRequestStore;
   readonly #now: () => Date;
+  readonly #tell: (event: HostEvent) => void;
+  /** The commits for which somebody asked whether they can be merged. */
+  readonly #asked = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(repository: Repository, store: PullRequestStore, now: () => Date) {
-    this.repository = repository;
-    this.#store = store;
-    this.#now = now;
+  constructor(parts: {
+    repository: Repository;
+    records: CommitRecords;
+    store: PullRequestStore;
+    now: () => Date;
+    tell: (event: HostEvent) => void;
+  }) {
+    this.repository = parts.repository;
+    this.records = parts.records;
+    this.#store = parts.store;
+    this.#now = parts.now;
+    this.#tell = parts.tell;
   }
 
   all(): readonly PullRequest[] {
@@ -89,6 +108,44 @@ export class PullRequests {
     return merged.conflicts.length > 0 ? merged.conflicts : ["(the whole history)"];
   }
 
+  checks({ base }: PullRequest, head: string): Check[] {
+    return checksOf(this.records, head, this.records.protection(base));
+  }
+
+  /**
+   * Whether it can be merged. GitHub finds out in the background once somebody asks, so the first
+   * answer for a head and a base is "not known yet" (docs.github.com/rest/pulls/pulls, "Get a pull
+   * request").
+   */
+  async mergeability(pullRequest: PullRequest): Promise<{ mergeable: boolean | null; state: MergeState }> {
+    const commits = pullRequest.state === "open" ? await this.commits(pullRequest) : null;
+    if (commits === null) return { mergeable: null, state: "unknown" };
+    const { head, base, mergeBase } = commits;
+    const isKnown = this.#asked.has(`${base} ${head}`);
+    this.#asked.add(`${base} ${head}`);
+    const hasConflicts = isKnown ? (await this.conflicts(commits)).length > 0 : null;
+    return {
+      mergeable: hasConflicts === null ? null : !hasConflicts,
+      state: mergeStateOf({
+        pullRequest,
+        protection: this.records.protection(pullRequest.base),
+        checks: this.checks(pullRequest, head),
+        hasConflicts,
+        isBehind: mergeBase !== base,
+      }),
+    };
+  }
+
+  /** What the base branch's rules have against a merge now; empty when nothing. */
+  rulesAgainst(pullRequest: PullRequest, { head, base, mergeBase }: Commits): string[] {
+    const protection = this.records.protection(pullRequest.base);
+    const isBehind = protection?.isStrict === true && mergeBase !== base;
+    return [
+      ...rulesAgainst(pullRequest, protection, this.checks(pullRequest, head)),
+      ...(isBehind ? ["Head branch is out of date."] : []),
+    ];
+  }
+
   async create(wanted: NewPullRequest): Promise<Result<PullRequest>> {
     return this.#alone(async () => {
       const { repository } = this;
@@ -105,26 +162,30 @@ export class PullRequests {
       const pullRequest: PullRequest = {
         ...wanted,
         number: Math.max(0, ...this.all().map(({ number }) => number)) + 1,
-        author: AUTHOR,
+        author: wanted.author ?? AUTHOR,
         state: "open",
         labels: [],
         assignees: [],
         reviewers: [],
+        reviews: [],
+        comments: [],
         createdAt: now,
         updatedAt: now,
         closedAt: null,
         mergedAt: null,
+        mergedBy: null,
         mergeCommitSha: null,
         baseSha: null,
         mergeBaseSha: mergeBase,
       };
       await this.#pin(pullRequest.number, head);
-      await this.#store.save(pullRequest);
+      await this.#save(pullRequest, "opened", pullRequest.author);
       return { ok: true, value: pullRequest };
     });
   }
 
-  async change(number: number, { title, body, state, ...others }: Change): Promise<Result<PullRequest>> {
+  async change(number: number, change: Change, by = AUTHOR): Promise<Result<PullRequest>> {
+    const { title, body, state, ...others } = change;
     return this.#alone(async () => {
       const pullRequest = this.#mustFind(number);
       const changed: PullRequest = {
@@ -142,8 +203,70 @@ export class PullRequests {
         if (why !== null) return refuse({ kind: "cannot-reopen", why });
         Object.assign(changed, { state, closedAt: null, baseSha: null });
       }
-      await this.#store.save(changed);
+      await this.#save(changed, actionOf(pullRequest, changed), by);
       return { ok: true, value: changed };
+    });
+  }
+
+  /** Nobody approves their own, and who asks for changes has to say which, as on GitHub. */
+  async review(number: number, { author, state, body }: Opinion): Promise<Result<GivenReview>> {
+    return this.#alone(async () => {
+      const pullRequest = this.#mustFind(number);
+      if (state !== "COMMENTED" && author === pullRequest.author) return refuse({ kind: "own-pull-request" });
+      if (state !== "APPROVED" && body.trim() === "") return refuse({ kind: "no-words" });
+      const commits = await this.commits(pullRequest);
+      const review: GivenReview = {
+        id: number * 10_000 + pullRequest.reviews.length + 1,
+        author,
+        state,
+        body,
+        commitSha: commits?.head ?? "",
+        submittedAt: this.#time(),
+      };
+      const changed: PullRequest = {
+        ...pullRequest,
+        reviews: [...pullRequest.reviews, review],
+        // Who gave a review isn't waited for anymore.
+        reviewers: pullRequest.reviewers.filter((name) => name !== author),
+        updatedAt: this.#time(),
+      };
+      await this.#store.save(changed);
+      this.#tellOf({ kind: "review", action: "submitted", pullRequest: changed, review, sender: author });
+      return { ok: true, value: review };
+    });
+  }
+
+  /** Takes a review back. Undefined where there is no such review. */
+  async dismiss(number: number, id: number, by: string): Promise<GivenReview | undefined> {
+    return this.#alone(async () => {
+      const pullRequest = this.#mustFind(number);
+      const review = pullRequest.reviews.find((known) => known.id === id);
+      if (review === undefined) return undefined;
+      const dismissed: GivenReview = { ...review, state: "DISMISSED" };
+      const reviews = pullRequest.reviews.map((known) => (known.id === id ? dismissed : known));
+      const changed = { ...pullRequest, reviews, updatedAt: this.#time() };
+      await this.#store.save(changed);
+      this.#tellOf({
+        kind: "review",
+        action: "dismissed",
+        pullRequest: changed,
+        review: dismissed,
+        sender: by,
+      });
+      return dismissed;
+    });
+  }
+
+  async comment(number: number, author: string, body: string): Promise<Comment> {
+    return this.#alone(async () => {
+      const pullRequest = this.#mustFind(number);
+      const id = number * 10_000 + 5000 + pullRequest.comments.length;
+      const comment: Comment = { id, author, body, createdAt: this.#time() };
+      const comments = [...pullRequest.comments, comment];
+      const changed = { ...pullRequest, comments, updatedAt: this.#time() };
+      await this.#store.save(changed);
+      this.#tellOf({ kind: "comment", pullRequest: changed, comment, sender: author });
+      return comment;
     });
   }
 
@@ -159,8 +282,11 @@ export class PullRequests {
       if (pullRequest.state !== "open" || commits === null) return refuse({ kind: "not-open" });
       const { head, base } = commits;
       if (order.sha !== undefined && order.sha !== head) return refuse({ kind: "head-moved" });
+      this.#asked.add(`${base} ${head}`);
       const merged = await repository.mergeTree(base, head);
       if (!("tree" in merged)) return refuse({ kind: "conflict", paths: await this.conflicts(commits) });
+      const why = this.rulesAgainst(pullRequest, commits);
+      if (why.length > 0) return refuse({ kind: "rules", why });
       const parents = order.method === "merge" ? [base, head] : [base];
       const sha = await repository.commitTree(
         merged.tree,
@@ -173,12 +299,16 @@ export class PullRequests {
         return refuse({ kind: "head-moved" });
       }
       await this.#pin(number, head);
-      await this.#store.save({
+      const by = order.by ?? AUTHOR;
+      const closed = await this.#closed(pullRequest, base);
+      const changed = {
         ...pullRequest,
-        ...(await this.#closed(pullRequest, base)),
+        ...closed,
         mergedAt: this.#time(),
+        mergedBy: by,
         mergeCommitSha: sha,
-      });
+      };
+      await this.#save(changed, "closed", by);
       return { ok: true, value: sha };
     });
   }
@@ -202,25 +332,36 @@ export class PullRequests {
     const pinned = await repository.refSha(`refs/pull/${number}/head`);
     const head = await repository.branchSha(pullRequest.head);
     if (head === null) {
-      await this.#store.save({ ...pullRequest, ...(await this.#closed(pullRequest)) });
+      await this.#save({ ...pullRequest, ...(await this.#closed(pullRequest)) }, "closed", AUTHOR);
       return;
     }
     const commits = await this.commits(pullRequest);
     if (commits !== null && commits.mergeBase === head) {
       const merge = commits.base;
-      await this.#store.save({
-        ...pullRequest,
-        // The base as it is now already has the change.
-        ...(await this.#closed(pullRequest, pullRequest.mergeBaseSha)),
-        mergedAt: this.#time(),
-        mergeCommitSha: merge,
-      });
+      // The base as it is now already has the change.
+      const closed = await this.#closed(pullRequest, pullRequest.mergeBaseSha);
+      const changed = { ...pullRequest, ...closed, mergedAt: this.#time(), mergeCommitSha: merge };
+      await this.#save(changed, "closed", AUTHOR);
       return;
     }
     if (pinned === head) return;
     await this.#pin(number, head);
     const mergeBaseSha = commits?.mergeBase ?? pullRequest.mergeBaseSha;
-    await this.#store.save({ ...pullRequest, mergeBaseSha, updatedAt: this.#time() });
+    const isStale = this.records.protection(pullRequest.base)?.dismissesStaleReviews === true;
+    const reviews = pullRequest.reviews.map((review) =>
+      isStale && review.state === "APPROVED" ? { ...review, state: "DISMISSED" as const } : review,
+    );
+    const changed = { ...pullRequest, mergeBaseSha, reviews, updatedAt: this.#time() };
+    await this.#save(changed, "synchronize", AUTHOR);
+  }
+
+  async #save(pullRequest: PullRequest, action: PullRequestAction, sender: string): Promise<void> {
+    await this.#store.save(pullRequest);
+    this.#tellOf({ kind: "pull-request", action, pullRequest, sender });
+  }
+
+  #tellOf(event: Untold): void {
+    this.#tell({ ...event, repository: this.repository });
   }
 
   async #closed(pullRequest: PullRequest, base?: string): Promise<Partial<PullRequest>> {
@@ -274,6 +415,19 @@ export function headBranch(head: string, owner: string): string | null {
   if (colon >= 0 && head.slice(0, colon).toLowerCase() !== owner.toLowerCase()) return null;
   const branch = head.slice(colon + 1);
   return isBranchName(branch) ? branch : null;
+}
+
+type WithoutRepository<Event> = Event extends HostEvent ? Omit<Event, "repository"> : never;
+type Untold = WithoutRepository<HostEvent>;
+
+/** The action by which GitHub's webhook would tell of a change. */
+function actionOf(before: PullRequest, after: PullRequest): PullRequestAction {
+  if (before.state !== after.state) return after.state === "open" ? "reopened" : "closed";
+  if (before.isDraft !== after.isDraft) return after.isDraft ? "converted_to_draft" : "ready_for_review";
+  if (before.labels.length < after.labels.length) return "labeled";
+  if (before.assignees.length < after.assignees.length) return "assigned";
+  if (before.reviewers.length < after.reviewers.length) return "review_requested";
+  return "edited";
 }
 
 function messageOf(pullRequest: PullRequest, repository: Repository, order: MergeOrder): string {

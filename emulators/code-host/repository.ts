@@ -64,6 +64,17 @@ export class Repository {
     return out.split("\0").filter((path) => path !== "");
   }
 
+  /** The files of a commit whose paths match, as texts, by path. */
+  async texts(sha: string, path: RegExp): Promise<Map<string, string>> {
+    const out = await this.#run(["ls-tree", "-r", "-z", "--name-only", sha]);
+    const paths = out.split("\0").filter((name) => path.test(name));
+    const texts = paths.map(async (name): Promise<[string, string]> => [
+      name,
+      await this.#run(["cat-file", "blob", `${sha}:${name}`]),
+    ]);
+    return new Map(await Promise.all(texts));
+  }
+
   /** A unified diff of two commits' trees. */
   async diff(from: string, to: string): Promise<string> {
     return this.#run(["diff", ...PLAIN_DIFF, from, to, "--"]);

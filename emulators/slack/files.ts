@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { makeId } from "./ids.ts";
 
 /** A file that was shared in a message. */
 export type SlackFile = { id: string; name: string; mimetype: string; content: Buffer };
@@ -38,4 +39,35 @@ export function answerDownload(
   }
   if (file === undefined) return { status: 404, body: "no such file", type: "text/plain" };
   return { status: 200, body: file.content, type: file.mimetype };
+}
+
+/**
+ * Uploads under way: https://docs.slack.dev/messaging/working-with-files#upload. A file is there
+ * once it was sent whole.
+ */
+export class Uploads {
+  readonly #tickets = new Map<string, { name: string; length: number; content: Buffer | null }>();
+
+  begin(name: string, length: number): { id: string } {
+    const id = makeId("F");
+    this.#tickets.set(id, { name, length, content: null });
+    return { id };
+  }
+
+  /** The status that sending a file is answered with. */
+  receive(id: string, content: Buffer): number {
+    const ticket = this.#tickets.get(id);
+    if (ticket === undefined) return 404;
+    if (content.length !== ticket.length) return 400;
+    ticket.content = content;
+    return 200;
+  }
+
+  /** The file that was sent; undefined if none was, or it was taken before. */
+  take(id: string): SlackFile | undefined {
+    const ticket = this.#tickets.get(id);
+    if (ticket === undefined || ticket.content === null) return undefined;
+    this.#tickets.delete(id);
+    return { id, name: ticket.name, mimetype: "text/plain", content: ticket.content };
+  }
 }

@@ -71,6 +71,15 @@ async function handle(request: IncomingMessage, response: ServerResponse, deps: 
     response.writeHead(found.status, { "content-type": found.type }).end(found.body);
     return;
   }
+  if (request.method === "POST" && area === "upload") {
+    const [, , , ticket = ""] = pathname.split("/");
+    const content = Buffer.from(await readBody(request));
+    await serve({ method: "upload", args: {}, at: deps.now() }, response, deps, () => {
+      const status = deps.context.workspace.uploads.receive(ticket, content);
+      return { status, body: status === 200 ? `OK - ${content.length}` : "", result: String(status) };
+    });
+    return;
+  }
   if (request.method === "POST" && area === "response") return handleResponse(name, request, response, deps);
   send(response, { status: 404, body: "no such page", result: "" });
 }

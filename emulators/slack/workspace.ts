@@ -11,7 +11,7 @@ import type {
   User,
 } from "./entities.ts";
 import { makeId, makeSecret, Timestamps } from "./ids.ts";
-import type { SlackFile } from "./files.ts";
+import { type SlackFile, Uploads } from "./files.ts";
 import { mentionsIn } from "./mentions.ts";
 import { type Ephemeral, type SlackMessage, Messages } from "./messages.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
@@ -30,7 +30,8 @@ export class Workspace {
   readonly team: Team;
   readonly bot: Bot;
   readonly timestamps: Timestamps;
-  /** Where files are downloaded. Ends in a slash. */
+  readonly uploads = new Uploads();
+  /** Where files are downloaded and sent. Ends in a slash. */
   filesUrl = "";
   /** The verification token in every payload; apps are told to ignore it. */
   readonly verificationToken = makeSecret().slice(0, 24);

@@ -24,5 +24,9 @@ export const EXAMPLES: readonly Example[] = [
     request: "replace configuration.md with settings.md",
     does: "breaks links for good: the check finds them, and the pull request is a draft",
   },
+  {
+    request: "rename “Create a key” to “Make a key”",
+    does: "renames a heading that another page links to: a check on the code host fails",
+  },
   { request: "does the CLI support --port?", does: "answers with what the pages say, and changes nothing" },
 ];

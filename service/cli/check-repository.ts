@@ -4,27 +4,27 @@ import { join } from "node:path";
 import { JOB_BRANCH_PREFIX } from "../config/branch.ts";
 import type { Env } from "../config/env.ts";
 import { GitRunner } from "../runner/git/git.ts";
-import { prepare } from "../runner/git/mirror.ts";
+import { type GitCredentials, prepare } from "../runner/git/mirror.ts";
 import { remoteOf } from "../runner/git/remote.ts";
-import type { Redact } from "../runner/redaction.ts";
-import { TurnFailedError } from "../runner/run-error.ts";
+import type { Redact } from "../base/redaction.ts";
+import { TurnFailedError } from "../base/run-error.ts";
 
 export type RepositoryToCheck = {
   repository: string;
   baseBranch: string;
-  credentials: string | null;
+  gitCredentials: GitCredentials | null;
 };
 
 type Asking = { env: Env; redact: Redact; signal: AbortSignal };
 
 /** Asks the git server whether a repository has that branch or tag. Rejects with what is wrong. */
 export async function checkContext(
-  { repository, ref, credentials }: Omit<RepositoryToCheck, "baseBranch"> & { ref: string },
+  { repository, ref, gitCredentials }: Omit<RepositoryToCheck, "baseBranch"> & { ref: string },
   asking: Asking,
 ): Promise<void> {
   const refs = [`refs/heads/${ref}`, `refs/tags/${ref}`];
   await withGit(asking, async (git) => {
-    const remote = remoteOf(repository, credentials);
+    const remote = remoteOf(repository, (await gitCredentials?.token(asking.signal)) ?? null);
     if ((await git.text(["ls-remote", "--", remote.url, ...refs], { remote })) !== "") return;
     throw new TurnFailedError(`The repository has no branch or tag ${ref}. Set ref to one it has.`);
   });
@@ -35,11 +35,11 @@ export async function checkContext(
  * pushes nothing. Rejects with what is wrong, as `Git.run` does.
  */
 export async function checkRepository(
-  { repository, baseBranch, credentials }: RepositoryToCheck,
+  { repository, baseBranch, gitCredentials }: RepositoryToCheck,
   asking: Asking,
 ): Promise<void> {
   await withGit(asking, async (git) => {
-    const remote = remoteOf(repository, credentials);
+    const remote = remoteOf(repository, (await gitCredentials?.token(asking.signal)) ?? null);
     const ref = `refs/heads/${baseBranch}`;
     const listed = await git.text(["ls-remote", "--", remote.url, ref], { remote });
     if (listed === "") {

@@ -6,15 +6,16 @@ import type { Clock } from "../../src/core/ports/clock.ts";
 import { StartError } from "../../src/process/start-error.ts";
 import { doCommand } from "./command-socket.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
-import { type Env, envValue } from "../config/env.ts";
-import { oneLine } from "../runner/printable-text.ts";
+import type { Env } from "../config/env.ts";
+import { oneLine } from "../base/printable-text.ts";
 import { projectSecrets } from "../config/project-secrets.ts";
-import { createGitHubCodeHost } from "../runner/publish/github-code-host.ts";
-import { createRedact } from "../runner/redaction.ts";
-import { operatorText } from "../runner/run-error.ts";
+import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
+import { createRedact } from "../base/redaction.ts";
+import { operatorText } from "../base/run-error.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
 import { checkAgent, type CheckSandbox } from "./check-agent.ts";
+import { checkAppKey, checkCodeHost, type Found } from "./check-code-host.ts";
 import { checkModel } from "./check-model.ts";
 import { checkTool } from "./check-tool.ts";
 import { checkContext, checkRepository } from "./check-repository.ts";
@@ -25,7 +26,7 @@ import { checkContext, checkRepository } from "./check-repository.ts";
  */
 export type Finding = { of: string; what: string; found: string; fault: string | null; isWarning?: boolean };
 
-type Check = { of: string; what: string; run: (signal: AbortSignal) => Promise<string> };
+type Check = { of: string; what: string; run: (signal: AbortSignal) => Promise<string | Found> };
 export type CheckDeps = {
   config: ServiceConfig;
   /** Where the settings are, as commands need it: `--config <path>`, or nothing. */
@@ -38,7 +39,6 @@ export type CheckDeps = {
 
 const TIME_LIMIT_MS = 30_000;
 const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
-const NO_BRANCH_YET = "docs-agent/check";
 
 /**
  * Looks for everything that a turn needs, in the settings' order. Changes nothing but to make
@@ -72,18 +72,21 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
 
 async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps): AsyncGenerator<Finding> {
   const redact = createRedact(config.projects.flatMap((project) => projectSecrets(project, env)));
-  const running = checks.map(async ({ of, what, run }): Promise<Finding> => {
+  const running = checks.map(async ({ of, what, run }): Promise<Finding[]> => {
     const signal = AbortSignal.timeout(TIME_LIMIT_MS);
     try {
-      return { of, what, found: await run(signal), fault: null };
+      const result = await run(signal);
+      const { found, warning } = typeof result === "string" ? { found: result, warning: null } : result;
+      const warnings = warning === null ? [] : [{ of, what, found: warning, fault: null, isWarning: true }];
+      return [{ of, what, found, fault: null }, ...warnings];
     } catch (error) {
       const fault = signal.aborted
         ? `There was no answer within ${TIME_LIMIT_MS / 1000} s. Check the address and the network.`
         : oneLine(redact(operatorText(error)), 1000);
-      return { of, what, found: "", fault };
+      return [{ of, what, found: "", fault }];
     }
   });
-  for (const finding of running) yield await finding;
+  for (const findings of running) yield* await findings;
 }
 
 /**
@@ -109,30 +112,32 @@ function projectChecks(
   { config, configOption, callModel, env, clock }: CheckDeps,
 ): Check[] {
   const { codeHost, repository, baseBranch, id: of } = project;
-  const token = codeHost.kind === "github" ? envValue(env, codeHost.tokenEnv) : null;
-  const credentials = project.gitCredentialsEnv === null ? token : envValue(env, project.gitCredentialsEnv);
+  const app = codeHost.kind === "github" ? codeHost.app : undefined;
+  const tokens = new CodeHostTokens({ env, clock });
+  const gitCredentials = tokens.forGit(project);
   const redact = createRedact(projectSecrets(project, env));
   const checks: Record<string, Check["run"]> = {
     agent: (signal) => checkAgent(project, { sandbox, env, signal }),
     model: (signal) => checkModel(project, { calls: callModel, env, signal }),
     repository: async (signal) => {
-      await checkRepository({ repository, baseBranch, credentials }, { env, redact, signal });
+      await checkRepository({ repository, baseBranch, gitCredentials }, { env, redact, signal });
       return `branch ${baseBranch}, and the service may push`;
     },
     ...Object.fromEntries(
       project.context.map(({ name, ref, gitCredentialsEnv, ...at }) => {
-        const given = gitCredentialsEnv === undefined ? null : envValue(env, gitCredentialsEnv);
+        const context = { repository: at.repository, ref, gitCredentials: tokens.in(gitCredentialsEnv) };
         const check: Check["run"] = async (signal) => {
-          await checkContext({ repository: at.repository, ref, credentials: given }, { env, redact, signal });
+          await checkContext(context, { env, redact, signal });
           return ref;
         };
         return [`context ${name}`, check];
       }),
     ),
+    ...(app !== undefined && { "app key": () => checkAppKey(app) }),
     ...(codeHost.kind === "github" && {
       "code host": async (signal) => {
-        await createGitHubCodeHost({ ...codeHost, token, clock, redact }).find(NO_BRANCH_YET, signal);
-        return `${codeHost.owner}/${codeHost.repo}`;
+        const host = { ...codeHost, tokens: tokens.of(codeHost), clock, redact };
+        return checkCodeHost(codeHost, host, signal);
       },
     }),
     ...Object.fromEntries(

@@ -1,13 +1,21 @@
-import { Command, Option } from "commander";
+import { randomInt } from "node:crypto";
+import { resolve } from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { Finding } from "./check-service.ts";
 import type { ServiceConfig } from "../config/config.ts";
+import { isSafeHttpUrl } from "../config/repository.ts";
+import type { NewAppOptions } from "./github-app.ts";
 import { lineText } from "./show.ts";
 import { addStateCommands, type CommandContext } from "./state-commands.ts";
+
+type AppOptions = Omit<NewAppOptions, "clock" | "write">;
 
 export type ProgramOptions = Omit<CommandContext, "settings"> & {
   version: string;
   /** Reads the settings file at `path`. `needsSecrets`: the variables that it names must be set. */
   readSettings: (path: string, options: { needsSecrets: boolean }) => ServiceConfig;
+  /** Makes an App at the code host. */
+  createApp: (options: AppOptions) => Promise<void>;
   /** Serves until it is told to stop. */
   serve: (config: ServiceConfig) => Promise<void>;
   /** Looks for what a turn needs. */
@@ -35,7 +43,7 @@ const HELP_HINT = "(--help shows the commands)";
  * The command line of the job service. A wrong command or option throws commander's error, after
  * saying what is meant.
  */
-export function createProgram({ readSettings, serve, ...rest }: ProgramOptions): Command {
+export function createProgram({ readSettings, serve, createApp, ...rest }: ProgramOptions): Command {
   const program = new Command("npm run service --")
     .description(
       "The self-hosted job service: runs a coding agent in a checkout of the docs and opens the " +
@@ -63,6 +71,28 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
       await serve(context.settings({ needsSecrets: true }));
     });
   addStateCommands(program, context);
+  program
+    .command("github-app")
+    .description("create a GitHub App that opens the pull requests, in a browser on this machine")
+    .option("--org <name>", "the organization that it belongs to (default: your own account)")
+    .option("--name <name>", "its name, which nobody else may have", `docs-agent-${randomInt(1e6)}`)
+    .option("--key-file <path>", "where its private key goes", "./docs-agent-app.pem")
+    .addOption(
+      urlOption(
+        "--webhook-url <url>",
+        "where GitHub reaches the service: <publicBaseUrl>/webhooks/<project>",
+      ),
+    )
+    .addOption(
+      urlOption("--api-url <url>", "the API, for GitHub Enterprise").default("https://api.github.com"),
+    )
+    .action((options: Omit<AppOptions, "timeLimitMs">) =>
+      createApp({
+        ...options,
+        keyFile: resolve(options.keyFile),
+        timeLimitMs: 15 * 60_000,
+      }),
+    );
   program
     .command("config")
     .description("the settings file")
@@ -108,6 +138,13 @@ function refuseUnknown(program: Command, args: readonly string[]): void {
   for (const command of program.commands) strict.command(command.name());
   strict.parse([...args], { from: "user" });
   program.error("error: too many arguments for 'serve'");
+}
+
+function urlOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((value: string) => {
+    if (isSafeHttpUrl(value)) return value.replace(/\/+$/, "");
+    throw new InvalidArgumentError("It must be an https URL.");
+  });
 }
 
 /** One line of `config check`. */

@@ -7,7 +7,7 @@ import { StartError } from "../../src/process/start-error.ts";
 import type { ServiceConfig } from "../config/config.ts";
 import type { StoredJob, StoredQuestion } from "../jobs/job.ts";
 import { JobStore } from "../jobs/job-store.ts";
-import { terminalText } from "../runner/printable-text.ts";
+import { terminalText } from "../base/printable-text.ts";
 import { createKey, listKeys, revokeKey } from "../jobs/keys.ts";
 import { jobDetails, jobTable, keyTable } from "./show.ts";
 

@@ -6,7 +6,7 @@ import type {
 } from "../../src/core/ports/job-service.ts";
 import { cut } from "../../src/core/text/text.ts";
 import type { KeptAttachment } from "../jobs/attachment-files.ts";
-import { terminalText } from "../runner/printable-text.ts";
+import { terminalText } from "../base/printable-text.ts";
 import {
   isAnswered,
   toTimestamp,
@@ -59,6 +59,7 @@ export function jobDetails(
     `repository    ${lineText(job.repository)} (${lineText(job.ref)})`,
     `model         ${lineText(job.model)}`,
     `pull request  ${job.prLink === null ? "-" : lineText(job.prLink)}`,
+    ...(job.pullRequest === null ? [] : [`stands        ${lineText(standingText(job.pullRequest))}`]),
     `created       ${toTimestamp(job.createdAt)}`,
     ...(job.archivedAt === null ? [] : [`archived      ${toTimestamp(job.archivedAt)}`]),
     ...turns.flatMap((turn) => [
@@ -67,6 +68,21 @@ export function jobDetails(
     ]),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** How the pull request stands, in one line. */
+function standingText(pull: NonNullable<StoredJob["pullRequest"]>): string {
+  const { state, isDraft, review, checks, waitingFor, blockedBy, isVisible } = pull;
+  const failed = checks.failed.length === 0 ? "" : ` (${checks.failed.join(", ")})`;
+  const parts = [
+    isDraft ? `${state}, a draft` : state,
+    `review ${review}`,
+    `checks ${checks.state}${failed}`,
+    ...(waitingFor.length === 0 ? [] : [`waiting for ${waitingFor.join(", ")}`]),
+    ...(blockedBy === null ? [] : [`blocked by ${blockedBy}`]),
+    ...(isVisible ? [] : ["can't be seen anymore"]),
+  ];
+  return parts.join("; ");
 }
 
 function turnLines(turn: ShownTurn): string[] {

@@ -154,19 +154,45 @@ function withPreset(given: unknown): unknown {
 }
 
 const WANT_OWNER = "the name as it stands in the repository's address";
+const WANT_TOKEN_ENV = "the name of an environment variable, never its value, or use app instead";
+const EITHER = ["tokenEnv", "app"];
+/** How a fault of these two is told: together with all others, but none on top of their own. */
+function eitherFault(error: string) {
+  const when = ({ issues }: z.core.ParsePayload) =>
+    !issues.some(({ path }) => EITHER.includes(String(path?.[0])));
+  return { path: ["tokenEnv"], error, when };
+}
 const CodeHost = z.discriminatedUnion(
   "kind",
   [
-    z.strictObject({
-      kind: z.literal("github"),
-      apiUrl: HttpUrl.default("https://api.github.com"),
-      owner: text(WANT_OWNER).regex(OWNER_OR_REPO, WANT_OWNER),
-      repo: text(WANT_OWNER).regex(OWNER_OR_REPO, WANT_OWNER),
-      tokenEnv: EnvName,
-    }),
+    z
+      .strictObject({
+        kind: z.literal("github"),
+        apiUrl: HttpUrl.default("https://api.github.com"),
+        owner: text(WANT_OWNER).regex(OWNER_OR_REPO, WANT_OWNER),
+        repo: text(WANT_OWNER).regex(OWNER_OR_REPO, WANT_OWNER),
+        tokenEnv: EnvName.optional(),
+        app: z
+          .strictObject(
+            {
+              id: whole("the App's id", 1, Number.MAX_SAFE_INTEGER),
+              keyFile: text("the path of the App's private key, a .pem file", 4000),
+              installationId: whole("the id of the App's installation", 1, Number.MAX_SAFE_INTEGER),
+            },
+            "a section with id, keyFile and installationId",
+          )
+          .optional(),
+        pollSeconds: whole("how often pull requests are looked at, in seconds", 5, 3600).default(60),
+        webhookSecretEnv: EnvName.optional(),
+      })
+      .refine(({ tokenEnv, app }) => tokenEnv !== undefined || app !== undefined, eitherFault(WANT_TOKEN_ENV))
+      .refine(
+        ({ tokenEnv, app }) => tokenEnv === undefined || app === undefined,
+        eitherFault("left out beside app, which has tokens of its own"),
+      ),
     z.strictObject({ kind: z.literal("none") }),
   ],
-  "github (with owner, repo and tokenEnv) or none",
+  "github (with owner, repo, and app or tokenEnv) or none",
 );
 
 const WANT_BRANCH =

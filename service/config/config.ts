@@ -32,6 +32,9 @@ export type ServiceProject = Omit<ProjectSettings, "name" | "model" | "models" |
   models: ServiceModel[];
 };
 
+/** Pull requests at GitHub, or at what speaks its API. `app.keyFile` is absolute. */
+export type GitHubSettings = Extract<ServiceProject["codeHost"], { kind: "github" }>;
+
 /** A provider of models. Holds no key: `keyEnv` names an environment variable. */
 export type ServiceModel = ModelSettings & { baseUrl: string };
 
@@ -145,6 +148,7 @@ function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
       name: project.name ?? project.id,
       model: project.model ?? modelOf(project.agent),
       repository: repositoryIn(folder, project.repository),
+      codeHost: codeHostIn(folder, project.codeHost),
       context: project.context.map((each) => ({
         ...each,
         repository: repositoryIn(folder, each.repository),
@@ -158,6 +162,11 @@ function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
 /** Settings give a local path relative to their file. */
 function repositoryIn(folder: string, repository: string): string {
   return repositoryKind(repository) === "local" ? resolve(folder, repository) : repository;
+}
+
+function codeHostIn(folder: string, codeHost: ProjectSettings["codeHost"]): ProjectSettings["codeHost"] {
+  if (codeHost.kind === "none" || codeHost.app === undefined) return codeHost;
+  return { ...codeHost, app: { ...codeHost.app, keyFile: resolve(folder, codeHost.app.keyFile) } };
 }
 
 /** What a job's record shows as its model where the settings don't say. */
@@ -273,7 +282,11 @@ function isEmpty(object: object): boolean {
  */
 function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
   const workTree = workTreeOf(dataDir);
-  const realDataDir = realPathOf(dataDir);
+  const hidden = new Map([[realPathOf(dataDir), "the dataDir"]]);
+  for (const { codeHost } of projects) {
+    const keyFile = codeHost.kind === "github" ? codeHost.app?.keyFile : undefined;
+    if (keyFile !== undefined) hidden.set(realPathOf(keyFile), "the App's private key");
+  }
   return [
     ...(Buffer.byteLength(dataDir) <= MAX_DATA_DIR_BYTES
       ? []
@@ -289,23 +302,26 @@ function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
             `${join(dirname(workTree), "docs-agent-data")}.`,
         ]),
     ...projects.flatMap(({ agent, verify }, index) => [
-      ...shownFaults(["projects", index, "agent", "readable"], agent.readable, realDataDir),
+      ...shownFaults(["projects", index, "agent", "readable"], agent.readable, hidden),
       ...verify.flatMap(({ readable, mounts }, nth) => {
         const shown = [...readable, ...mounts.map(({ from }) => from)];
-        return shownFaults(["projects", index, "verify", nth], shown, realDataDir);
+        return shownFaults(["projects", index, "verify", nth], shown, hidden);
       }),
     ]),
   ];
 }
 
 /** What of the machine must not be shown in a sandbox. */
-function shownFaults(place: PropertyKey[], paths: readonly string[], dataDir: string): string[] {
+function shownFaults(
+  place: PropertyKey[],
+  paths: readonly string[],
+  hidden: ReadonlyMap<string, string>,
+): string[] {
   return paths.flatMap((path) => {
     const real = realPathOf(path);
     const shows =
-      isSameOrBelow(dataDir, real) || isSameOrBelow(real, dataDir)
-        ? "the dataDir"
-        : MACHINE_FOLDERS.find((folder) => isSameOrBelow(real, folder));
+      [...hidden].find(([own]) => isSameOrBelow(own, real) || isSameOrBelow(real, own))?.[1] ??
+      MACHINE_FOLDERS.find((folder) => isSameOrBelow(real, folder));
     if (shows === undefined) return [];
     return [
       `${at(place)} must not have ${path}, which would ` +

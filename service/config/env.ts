@@ -26,21 +26,24 @@ export function pickEnv(env: Env, names: readonly string[]): Record<string, stri
  */
 export function gitVariables({
   codeHost,
-  gitCredentialsEnv: name,
+  gitCredentialsEnv = null,
   context,
 }: NamesGitVariables): NamedVariable[] {
+  const { tokenEnv = null, webhookSecretEnv = null } = codeHost.kind === "github" ? codeHost : {};
   return [
-    ...(codeHost.kind === "github" ? [{ place: "codeHost.tokenEnv", name: codeHost.tokenEnv }] : []),
-    ...(name === undefined || name === null ? [] : [{ place: "gitCredentialsEnv", name }]),
-    ...context.flatMap(({ gitCredentialsEnv }, index) =>
-      gitCredentialsEnv === undefined
-        ? []
-        : [{ place: `context[${index}].gitCredentialsEnv`, name: gitCredentialsEnv }],
-    ),
-  ];
+    { place: "codeHost.tokenEnv", name: tokenEnv },
+    { place: "codeHost.webhookSecretEnv", name: webhookSecretEnv },
+    { place: "gitCredentialsEnv", name: gitCredentialsEnv },
+    ...context.map((each, index) => ({
+      place: `context[${index}].gitCredentialsEnv`,
+      name: each.gitCredentialsEnv ?? null,
+    })),
+  ].flatMap(({ place, name }) => (name === null ? [] : [{ place, name }]));
 }
 type NamesGitVariables = {
-  codeHost: { kind: "github"; tokenEnv: string } | { kind: "none" };
+  codeHost:
+    | { kind: "github"; tokenEnv?: string | undefined; webhookSecretEnv?: string | undefined }
+    | { kind: "none" };
   gitCredentialsEnv?: string | null | undefined;
   context: readonly { gitCredentialsEnv?: string | undefined }[];
 };

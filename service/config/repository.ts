@@ -39,3 +39,14 @@ export function isSafeHttpUrl(value: string): boolean {
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
+
+/** Where the pages of the code host are whose API is at `apiUrl`. GitHub's own has another host. */
+export function pagesOf(apiUrl: string): string {
+  return apiUrl.replace(/(?:\/api\/v3)?\/*$/, "").replace("://api.", "://");
+}
+
+/** True if a repository's address leads to the code host whose API is at `apiUrl`. */
+export function isAtCodeHost(repository: string, apiUrl: string): boolean {
+  const origin = URL.parse(repository)?.origin;
+  return origin !== undefined && [apiUrl, pagesOf(apiUrl)].some((url) => URL.parse(url)?.origin === origin);
+}

@@ -11,7 +11,13 @@ import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./routes.ts";
 const MAY_BE_LARGE = /\/job(?:\/[^/]+\/message)?$/;
 /** What has to be within the first bytes of one, as many as any body may have. */
 const MARK = '"attachments"';
-/** How many are taken at once, over all clients. */
+/**
+ * What code hosts tell, without a key: the pull request and the review, of 64 KB of text each, are
+ * in it.
+ */
+const WEBHOOK = /^\/webhooks\//;
+const MAX_WEBHOOK_BYTES = 1024 ** 2;
+/** How many are taken at once, over all clients; as many webhooks beside them. */
 const MAX_LARGE_AT_ONCE = 4;
 const RETRY_AFTER_S = 5;
 
@@ -23,7 +29,7 @@ const RETRY_AFTER_S = 5;
  * copy.
  */
 export function boundedBody() {
-  let largeNow = 0;
+  const largeNow = { keyed: 0, webhook: 0 };
 
   return async ({ req }: Context, next: () => Promise<void>): Promise<void> => {
     if (req.method !== "POST" || req.raw.body === null) return next();
@@ -31,16 +37,19 @@ export function boundedBody() {
       throw new HttpFault(415, "Send the body as it is, without Content-Encoding.", CLOSES);
     }
     const mayBeLarge = MAY_BE_LARGE.test(req.path);
-    const limit = mayBeLarge ? MAX_BODY_BYTES_WITH_ATTACHMENTS : MAX_BODY_BYTES;
+    const kind = WEBHOOK.test(req.path) ? "webhook" : "keyed";
+    const ofKeyed = mayBeLarge ? MAX_BODY_BYTES_WITH_ATTACHMENTS : MAX_BODY_BYTES;
+    const limit = kind === "webhook" ? MAX_WEBHOOK_BYTES : ofKeyed;
     let isLarge = false;
     /** Called once there is more than other bodies may have. */
     const admitLarge = (start: Buffer): void => {
-      if (!mayBeLarge || !start.subarray(0, MAX_BODY_BYTES).includes(MARK)) throw tooLarge(MAX_BODY_BYTES);
-      if (largeNow >= MAX_LARGE_AT_ONCE) {
+      const isMeant = mayBeLarge && start.subarray(0, MAX_BODY_BYTES).includes(MARK);
+      if (kind === "keyed" && !isMeant) throw tooLarge(MAX_BODY_BYTES);
+      if (largeNow[kind] >= MAX_LARGE_AT_ONCE) {
         const want = `Too many large requests at once. Try again in ${RETRY_AFTER_S} s.`;
         throw new HttpFault(429, want, { ...CLOSES, "retry-after": String(RETRY_AFTER_S) });
       }
-      largeNow += 1;
+      largeNow[kind] += 1;
       isLarge = true;
     };
     try {
@@ -57,7 +66,7 @@ export function boundedBody() {
       }
       await next();
     } finally {
-      if (isLarge) largeNow -= 1;
+      if (isLarge) largeNow[kind] -= 1;
     }
   };
 }

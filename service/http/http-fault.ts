@@ -1,6 +1,6 @@
 import { DocsAgentError } from "../../src/core/errors.ts";
 
-export type FaultStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
+export type FaultStatus = 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503;
 
 /**
  * A request that is refused. The message is the answer's `error` text: for the client, without

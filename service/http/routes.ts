@@ -2,12 +2,14 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../src/core/job/attachment.ts";
 import { Capability, JobStatus } from "../../src/core/ports/job-service.ts";
 import { CAPABILITIES_HEADER, formatCapabilities } from "../../src/job-client/capabilities.ts";
+import { WireDiff } from "../../src/job-client/diff-schema.ts";
 import { MAX_ANSWER_CHARS } from "../../src/job-client/report-schema.ts";
 import {
   AnswerRequest,
   CreateJobRequest,
   ErrorBody,
   MessageRequest,
+  WireChanges,
   WireJob,
   WireJobList,
 } from "../../src/job-client/schema.ts";
@@ -50,9 +52,10 @@ const ReaderHeaders = z.object({
     .optional()
     .openapi({
       description:
-        "What the client reads beyond the contract, separated by commas: `turns` and `questions` " +
-        "add these fields to the job. Without this header the job has the contract's fields only.",
-      example: "turns, questions",
+        "What the client reads beyond the contract, separated by commas: `turns`, `questions` and " +
+        "`pull-request` add these fields to the job. Without this header the job has the " +
+        "contract's fields only.",
+      example: "turns, questions, pull-request",
     }),
 });
 
@@ -68,7 +71,9 @@ export const HEADERS = {
       "`Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, " +
       "which can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns " +
       "canceled, and they can be archived. `attachments`: creates and messages take files. " +
-      "`requester`: creates and messages take `words` and `requester`.",
+      "`requester`: creates and messages take `words` and `requester`. `pull-request`: jobs tell " +
+      "how their pull request stands at the code host. `diff`: what a job changes can be read. " +
+      "`changes`: which jobs have changed can be waited for.",
     required: true,
     schema: { type: "string", example: CAPABILITIES },
   },
@@ -281,6 +286,40 @@ export const getJobRoute = createRoute({
   responses: { 200: json(JobAnswer, "The job."), ...refusals },
 });
 
+const WANT_CURSOR = "the next of an answer before";
+const MAX_WAIT_S = 60;
+const WANT_WAIT = `a whole number from 0 to ${MAX_WAIT_S}`;
+const ChangesQuery = z.object({
+  after: z.string().max(200, WANT_CURSOR).optional().describe("`next` of the answer before."),
+  wait: z.coerce
+    .number(WANT_WAIT)
+    .int(WANT_WAIT)
+    .min(0, WANT_WAIT)
+    .max(MAX_WAIT_S, WANT_WAIT)
+    .default(0)
+    .describe("How many seconds to wait for a change, if there is none yet."),
+});
+
+export const changesRoute = createRoute({
+  method: "get",
+  path: "/v2/agent/{projectId}/changes",
+  operationId: "changes",
+  summary: "Read which jobs have changed",
+  description:
+    "Each job that has changed since, as it is now, and once however often it did; the earliest " +
+    "change first. Without `after` the answer has no job, and its `next` begins now. Ask again with " +
+    "each answer's `next`: there may be more. The steps of a turn that runs come at most every 5 s.",
+  security,
+  request: { params: ProjectParams, query: ChangesQuery, headers: ReaderHeaders },
+  responses: {
+    200: json(WireChanges.extend({}).openapi("Changes"), "The jobs that have changed."),
+    ...invalid,
+    ...refusals,
+    410: fault("The cursor isn't known any more. Begin without one, and read the jobs you wait for."),
+    429: fault("Too many requests wait already.", { "Retry-After": headerRef("RetryAfter") }),
+  },
+});
+
 export const sendMessageRoute = createRoute({
   method: "post",
   path: "/v2/agent/{projectId}/job/{id}/message",
@@ -362,7 +401,7 @@ export const listJobsRoute = createRoute({
     "Jobs that are created while the list is read don't shift its pages. A page may be short, and " +
     "even empty, although `next` leads to more.",
   security,
-  request: { params: ProjectParams, query: ListQuery },
+  request: { params: ProjectParams, query: ListQuery, headers: ReaderHeaders },
   responses: {
     200: json(WireJobList.extend({}).openapi("JobList"), "A page of jobs."),
     ...invalid,
@@ -394,6 +433,24 @@ export const archiveJobRoute = createRoute({
   security,
   request: { params: JobParams },
   responses: { 200: json(JobAnswer, "The job with its turns, archived."), ...postRefusals },
+});
+
+export const readDiffRoute = createRoute({
+  method: "get",
+  path: "/v2/agent/{projectId}/job/{id}/diff",
+  operationId: "readDiff",
+  summary: "Read what a job changes",
+  description:
+    "What the job's branch, and so its pull request, changes against its base, also once it is " +
+    "merged, and while a turn runs. It is read anew each time.",
+  security,
+  request: { params: JobParams },
+  responses: {
+    200: json(WireDiff.extend({}).openapi("Diff"), "The change."),
+    ...refusals,
+    404: fault("No such project, no such job, or it changes nothing that can be found."),
+    503: fault("It can't be read right now.", { "Retry-After": headerRef("RetryAfter") }),
+  },
 });
 
 export const answerQuestionRoute = createRoute({

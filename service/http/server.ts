@@ -17,20 +17,24 @@ import type { ServiceProject } from "../config/config.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
 import { type StoredJob, type StoredQuestion, toRecord } from "../jobs/job.ts";
+import type { DiffDesk } from "../jobs/diff-desk.ts";
 import type { JobStore } from "../jobs/job-store.ts";
-import { LIST_START, parseCursor, toCursor, toWireReport } from "../jobs/report.ts";
+import { LIST_START, parseCursor, toCursor, toWireQuestion, toWireTurn } from "../jobs/report.ts";
+import type { ChangeFeed } from "../jobs/change-feed.ts";
 import type { KeyCheck } from "../jobs/keys.ts";
 import {
   aboutService,
   answerQuestionRoute,
   archiveJobRoute,
   cancelTurnRoute,
+  changesRoute,
   CAPABILITIES,
   createJobRoute,
   getJobRoute,
   HEADERS,
   healthRoute,
   listJobsRoute,
+  readDiffRoute,
   readinessRoute,
   sendMessageRoute,
   WANT_AFTER,
@@ -50,6 +54,14 @@ export type ServiceAppDeps = {
    */
   onEnded: (jobId: string) => void;
   questions: QuestionDesk;
+  readDiff: DiffDesk;
+  changes: ChangeFeed;
+  /** Takes what a code host tells, with its signature of the body. */
+  takeWebhook: (
+    projectId: string,
+    signature: string,
+    body: string,
+  ) => Promise<"taken" | "ignored" | "forged" | "absent">;
   /** Rejects while nothing can be accepted. */
   ready: () => Promise<TaskCounts>;
   clock: Clock;
@@ -103,6 +115,15 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   });
   app.use(boundedBody());
 
+  app.post("/webhooks/:projectId", async (context) => {
+    const signature = context.req.header("x-hub-signature-256") ?? "";
+    const { projectId } = context.req.param();
+    const result = await deps.takeWebhook(projectId, signature, await context.req.text());
+    if (result === "absent") throw new HttpFault(404, "There is nothing at this address.");
+    if (result === "forged") throw new HttpFault(401, "The signature isn't the secret's.");
+    return context.json({ result }, 200);
+  });
+
   function jobOf(projectId: string, id: string): StoredJob {
     const job = store.job(id);
     if (job === null || job.projectId !== projectId) throw new HttpFault(404, NO_SUCH_JOB);
@@ -110,16 +131,22 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   }
 
   /** What of a job beyond the contract the client reads. `upTo`: the newest turn to tell. */
-  function report(jobId: string, wanted: readonly string[], upTo?: number) {
-    return toWireReport({
-      ...(wanted.includes("turns") ? { turns: store.shownTurns(jobId, upTo) } : {}),
-      ...(wanted.includes("questions") ? { questions: store.questions.shown(jobId) } : {}),
-    });
+  function report({ id, pullRequest }: StoredJob, wanted: readonly string[], upTo?: number) {
+    return {
+      ...(wanted.includes("pull-request") && { pullRequest }),
+      ...(wanted.includes("turns") && { turns: store.shownTurns(id, upTo).map(toWireTurn) }),
+      ...(wanted.includes("questions") && { questions: store.questions.shown(id).map(toWireQuestion) }),
+    };
+  }
+
+  /** A job as the client reads it. */
+  function shown(job: StoredJob, wanted: readonly string[]): WireJob {
+    return { ...toRecord(job), ...report(job, wanted) };
   }
 
   /** The project's job with all that is told beyond the contract. */
   function fullJob(projectId: string, id: string): WireJob {
-    return { ...toRecord(jobOf(projectId, id)), ...report(id, ["turns", "questions"]) };
+    return shown(jobOf(projectId, id), ["turns", "questions", "pull-request"]);
   }
 
   async function accept(
@@ -142,7 +169,8 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     }
     const { record, turn } = unlessRefused(accepted);
     // A repeated request gets the record of the first answer; its turns are as they are now.
-    return { ...record, ...report(record.id, parseCapabilities(headers[READS]), turn.number) };
+    const wanted = parseCapabilities(headers[READS]);
+    return { ...record, ...report(jobOf(projectId, record.id), wanted, turn.number) };
   }
 
   app.openapi(createJobRoute, async (context) => {
@@ -155,7 +183,31 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   app.get(getJobRoute.getRoutingPath(), (context) => {
     const { projectId, id } = context.req.param();
     const wanted = parseCapabilities(context.req.header(READS));
-    return context.json({ ...toRecord(jobOf(projectId, id)), ...report(id, wanted) });
+    return context.json(shown(jobOf(projectId, id), wanted));
+  });
+  app.openapi(changesRoute, async (context) => {
+    const { projectId } = context.req.valid("param");
+    const { after, wait } = context.req.valid("query");
+    const { changes } = store;
+    if (after === undefined) return context.json({ jobs: [], next: changes.toCursor(changes.last()) }, 200);
+    const from = changes.parseCursor(after);
+    if (from === null)
+      throw new HttpFault(410, "The cursor isn't known. Begin without one, and read your jobs.");
+    if (!(await deps.changes.wait(projectId, from, wait * 1000, context.req.raw.signal))) {
+      throw new HttpFault(429, "Too many requests wait for changes.", { "retry-after": "5" });
+    }
+    const wanted = parseCapabilities(context.req.header(READS));
+    const jobs: WireJob[] = [];
+    let next = from;
+    let bytes = 0;
+    for (const { changed, ...job } of changes.after(projectId, from, MAX_CHANGED)) {
+      const shownJob = shown(job, wanted);
+      bytes += Buffer.byteLength(JSON.stringify(shownJob));
+      if (jobs.length > 0 && bytes > MAX_CHANGES_BYTES) break;
+      jobs.push(shownJob);
+      next = changed;
+    }
+    return context.json({ jobs, next: changes.toCursor(next) }, 200);
   });
   app.openapi(sendMessageRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
@@ -169,7 +221,9 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     const place = after === undefined ? LIST_START : parseCursor(after);
     if (place === null) throw new HttpFault(400, mustBe("after", WANT_AFTER));
     const { jobs, next } = store.page(projectId, place, status ?? null, limit);
-    return context.json({ jobs: jobs.map(toRecord), next: next === null ? null : toCursor(next) }, 200);
+    const wanted = parseCapabilities(context.req.header(READS)).filter((each) => each === "pull-request");
+    const listed = jobs.map((job) => shown(job, wanted));
+    return context.json({ jobs: listed, next: next === null ? null : toCursor(next) }, 200);
   });
 
   app.openapi(cancelTurnRoute, (context) => {
@@ -191,6 +245,14 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
       deps.onEnded(id);
     }
     return context.json(fullJob(projectId, id), 200);
+  });
+
+  app.openapi(readDiffRoute, async (context) => {
+    const { projectId, id } = context.req.valid("param");
+    const diff = await deps.readDiff(jobOf(projectId, id));
+    if (diff === null) throw new HttpFault(404, "The job changes nothing that can be found.");
+    if (diff === "busy") throw new HttpFault(503, "Try again in 5 s.", { "retry-after": "5" });
+    return context.json(diff, 200);
   });
 
   app.openapi(answerQuestionRoute, (context) => {
@@ -229,6 +291,9 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   return app;
 }
 
+/** The most that an answer of the feed has, unless one job has more. A client reads 1 MiB. */
+const MAX_CHANGED = 50;
+const MAX_CHANGES_BYTES = 512 * 1024;
 const READS = "docs-agent-capabilities";
 /** With every answer. */
 const ALWAYS = {

@@ -6,7 +6,7 @@ import { WireJobRecord } from "../../src/job-client/schema.ts";
 import type { WrittenAttachment } from "./attachment-files.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { JobRow, SELECT_JOB, toRecord, type TurnKey } from "./job.ts";
-import { json } from "../runner/json.ts";
+import { json } from "../base/json.ts";
 import type { Tables } from "./tables.ts";
 
 /** A create (`jobId` null) or a message, as it came in. */

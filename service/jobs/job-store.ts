@@ -2,11 +2,12 @@ import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { type JobStatus, type PlanStep, type ReportedUsage } from "../../src/core/ports/job-service.ts";
 import { cut } from "../../src/core/text/text.ts";
-import { MAX_SHOWN_TURNS } from "../../src/job-client/report-schema.ts";
+import { MAX_SHOWN_TURNS } from "../../src/core/ports/job-report.ts";
 import { transaction } from "../../src/store/sqlite/sqlite-database.ts";
 import type { KeptAttachment } from "./attachment-files.ts";
 import { type EarlierTurn, type RunTurnResult, TurnQuality } from "../runner/turn-runner.ts";
 import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptance.ts";
+import { FollowedStore } from "./followed-store.ts";
 import {
   JobRow,
   SELECT_JOB,
@@ -16,6 +17,7 @@ import {
   type TurnKey,
   TurnRow,
 } from "./job.ts";
+import { ChangeStore } from "./change-store.ts";
 import { QuestionStore } from "./question-store.ts";
 import type { ListPlace } from "./report.ts";
 import { Tables } from "./tables.ts";
@@ -55,10 +57,15 @@ export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
 export class JobStore {
   readonly #tables: Tables;
   readonly questions: QuestionStore;
+  readonly followed: FollowedStore;
+  readonly changes: ChangeStore;
 
-  constructor(db: DatabaseSync) {
-    this.#tables = new Tables(db);
+  /** `onWrite` is called after each write, inside its transaction. */
+  constructor(db: DatabaseSync, onWrite?: () => void) {
+    this.#tables = new Tables(db, onWrite);
     this.questions = new QuestionStore(this.#tables);
+    this.followed = new FollowedStore(this.#tables);
+    this.changes = new ChangeStore(this.#tables);
   }
 
   /** Inside of the caller's transaction: accepts or refuses a create or a message. */
@@ -116,6 +123,14 @@ export class JobStore {
 
   turn({ jobId, number }: TurnKey): StoredTurn | null {
     return this.#tables.one(TurnRow, `${SELECT_TURN} WHERE job_id = ? AND number = ?`, jobId, number);
+  }
+
+  /** The commit that the job's newest pull request ended in when its turn did, or null. */
+  headOf(jobId: string): string | null {
+    const head = "json_extract(pull_request, '$.headSha')";
+    const sql = `SELECT ${head} AS id FROM turns WHERE job_id = ? AND ${head} IS NOT NULL
+      ORDER BY number DESC LIMIT 1`;
+    return this.#tables.ids(sql, jobId)[0] ?? null;
   }
 
   /** What came with a turn's prompt, in order. Its files are there until the turn has ended. */
@@ -223,6 +238,7 @@ export class JobStore {
       }
       if (result.kind === "pull-request") {
         this.#tables.run(`UPDATE jobs SET pr_link = ? WHERE id = ?`, result.prLink, jobId);
+        this.followed.begin(jobId, result.prLink, nowMs);
       }
       this.questions.forget(jobId, number);
       if (changed === 1) this.#touch(jobId, nowMs);
@@ -283,7 +299,7 @@ export class JobStore {
         ORDER BY created_at LIMIT ?3`;
       const ids = this.#tables.ids(sql, projectId, beforeMs, limit);
       for (const id of ids) {
-        for (const table of ["questions", "attachments", "turns"]) {
+        for (const table of ["questions", "attachments", "followed", "turns"]) {
           this.#tables.run(`DELETE FROM ${table} WHERE job_id = ?`, id);
         }
         this.#tables.run(`DELETE FROM jobs WHERE id = ?`, id);

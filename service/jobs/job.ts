@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { FailureCause, JobStatus, ReportedOutcome, Requester } from "../../src/core/ports/job-service.ts";
+import { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
 import { WirePullRequest, WireQuestion, WireTurn, WireUsage } from "../../src/job-client/report-schema.ts";
 import type { WireJobRecord } from "../../src/job-client/schema.ts";
-import { json } from "../runner/json.ts";
+import { json } from "../base/json.ts";
 import { TurnQuality } from "../runner/turn-runner.ts";
 
 const Flag = z.int().transform((value) => value === 1);
@@ -17,6 +18,8 @@ export const JobRow = z.object({
   prLink: z.string().nullable(),
   createdAt: z.int(),
   archivedAt: z.int().nullable(),
+  /** As it was seen last at the code host. */
+  pullRequest: json(WireFollowedPullRequest.nullable().catch(null)),
   status: JobStatus,
 });
 export type StoredJob = z.infer<typeof JobRow>;
@@ -94,7 +97,7 @@ const STATUS = `CASE
 /** Selects {@link JobRow}s. */
 export const SELECT_JOB = `SELECT id, project_id AS projectId, repository, ref, model, pr_link AS
   prLink, created_at AS createdAt,
-    archived_at AS archivedAt, ${STATUS} AS status FROM jobs`;
+    archived_at AS archivedAt, pull_request AS pullRequest, ${STATUS} AS status FROM jobs`;
 /** Selects {@link TurnRow}s. */
 export const SELECT_TURN = `SELECT job_id AS jobId, number, prompt, words, requester,
   accepted_at AS acceptedAt, state, attempts, due_at AS dueAt, started_at AS startedAt, ended_at AS

@@ -1,7 +1,7 @@
 import type { Clock } from "../../src/core/ports/clock.ts";
 import type { PlanStep, ReportedUsage } from "../../src/core/ports/job-service.ts";
 import type { TurnReport } from "./job-store.ts";
-import { oneLine } from "../runner/printable-text.ts";
+import { oneLine } from "../base/printable-text.ts";
 import { sumOf } from "../runner/usage.ts";
 
 const MAX_LINES = 200;
@@ -9,6 +9,10 @@ const MAX_LINE_CHARS = 500;
 const MAX_CHARS = 64 * 1024;
 /** Each write waits for the disk; an agent can report hundreds of lines a second. */
 const WRITE_EVERY_MS = 1000;
+/** … and what a job's record shows of it goes to every client that reads the feed. */
+const SHOW_EVERY_MS = 5000;
+
+type Shown = Omit<TurnReport, "progress">;
 
 /**
  * What the runner reports of a turn, written down now and then: the last lines, the step, the plan,
@@ -23,6 +27,11 @@ export class ReportWriter {
   #step: string | null = null;
   #plan: readonly PlanStep[] = [];
   #usage: ReportedUsage | null = null;
+  /** Of all attempts. */
+  #used: ReportedUsage | null;
+  /** What was written last of what the record shows, and when, by the monotonic clock. */
+  #shown: Shown = { step: null, plan: [], usage: null };
+  #shownAtMs = -Infinity;
   #cancelWrite: (() => void) | null = null;
   #isClosed = false;
 
@@ -40,6 +49,8 @@ export class ReportWriter {
     this.#lines = [...before.progress];
     this.#chars = before.progress.reduce((sum, line) => sum + line.length, 0);
     this.#usedBefore = before.usage;
+    this.#used = before.usage;
+    this.#shown = { ...this.#shown, usage: before.usage };
   }
 
   line(text: string): void {
@@ -69,6 +80,7 @@ export class ReportWriter {
   usage(usage: ReportedUsage): void {
     if (this.#usage !== null && this.#usage.calls !== null && usage.calls === null) return;
     this.#usage = usage;
+    this.#used = sumOf(this.#usedBefore, usage);
     this.#writeLater();
   }
 
@@ -79,21 +91,23 @@ export class ReportWriter {
     if (this.#cancelWrite !== null) this.#flush();
   }
 
-  #writeLater(): void {
+  #writeLater(afterMs = WRITE_EVERY_MS): void {
     if (this.#isClosed) return;
-    this.#cancelWrite ??= this.#clock.wakeAt(this.#clock.now() + WRITE_EVERY_MS, () => this.#flush());
+    this.#cancelWrite ??= this.#clock.wakeAt(this.#clock.now() + afterMs, () => this.#flush());
   }
 
   #flush(): void {
     this.#cancelWrite?.();
     this.#cancelWrite = null;
+    const { step, plan, usage } = this.#shown;
+    const isNew = this.#step !== step || this.#plan !== plan || this.#used !== usage;
+    const waitMs = this.#shownAtMs + SHOW_EVERY_MS - this.#clock.monotonicMs();
+    if (isNew && (waitMs <= 0 || this.#isClosed)) {
+      this.#shown = { step: this.#step, plan: this.#plan, usage: this.#used };
+      this.#shownAtMs = this.#clock.monotonicMs();
+    } else if (isNew) this.#writeLater(waitMs);
     try {
-      this.#write({
-        progress: this.#lines,
-        step: this.#step,
-        plan: this.#plan,
-        usage: sumOf(this.#usedBefore, this.#usage),
-      });
+      this.#write({ progress: this.#lines, ...this.#shown });
     } catch {
       // A report is a comfort; the turn's end, which matters, reports a database that cannot be
       // written.

@@ -1,31 +1,12 @@
 import { cut } from "../../src/core/text/text.ts";
-import {
-  MAX_LEFT_OUT,
-  MAX_NOTES,
-  MAX_PLAN_STEPS,
-  SHOWN_CHARS,
-  type WireQuestion,
-  type WireTurn,
-} from "../../src/job-client/report-schema.ts";
-import type { WireJob } from "../../src/job-client/schema.ts";
+import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
+import { MAX_LEFT_OUT, MAX_NOTES, MAX_PLAN_STEPS } from "../../src/core/ports/job-report.ts";
+import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import { isJobId } from "../config/branch.ts";
 import { isAnswered, type StoredQuestion, type StoredTurn, toTimestamp } from "./job.ts";
 
-/** What is told of a job beyond the contract: the parts that are given. */
-export function toWireReport({
-  turns,
-  questions,
-}: {
-  turns?: readonly StoredTurn[];
-  questions?: readonly StoredQuestion[];
-}): Pick<WireJob, "turns" | "questions"> {
-  return {
-    ...(turns === undefined ? {} : { turns: turns.map(toWireTurn) }),
-    ...(questions === undefined ? {} : { questions: questions.map(toWireQuestion) }),
-  };
-}
-
-function toWireTurn(turn: StoredTurn): WireTurn {
+/** A turn as it is told. */
+export function toWireTurn(turn: StoredTurn): WireTurn {
   return {
     number: turn.number,
     status: turn.state,
@@ -55,7 +36,8 @@ function toWireTurn(turn: StoredTurn): WireTurn {
   };
 }
 
-function toWireQuestion(question: StoredQuestion): WireQuestion {
+/** A question as it is told. */
+export function toWireQuestion(question: StoredQuestion): WireQuestion {
   return {
     id: question.id,
     turn: question.turn,

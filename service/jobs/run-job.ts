@@ -69,6 +69,11 @@ export function runJobTask(jobId: string, projectId: string): NewTask {
   };
 }
 
+/** The job whose turns the task runs. */
+export function runJobId(task: Task): string {
+  return Payload.parse(task.payload).jobId;
+}
+
 /**
  * Runs the oldest turn of a job that has not ended, once there is room, and then the next one. Runs
  * twice: after a crash the runner starts over from a clean worktree; a turn that has ended is not
@@ -82,7 +87,7 @@ export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSi
 
 async function runOldest(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
   const { store, projects, slots, clock } = deps;
-  const { jobId } = Payload.parse(task.payload);
+  const jobId = runJobId(task);
   const job = store.job(jobId);
   if (job === null) return { kind: "dead", reason: `no such job: ${jobId}` };
   const turn = store.oldestUnfinished(jobId);

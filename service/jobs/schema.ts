@@ -1,5 +1,13 @@
 import { queueTables } from "../../src/store/sqlite/migrations.ts";
 
+/** A trigger that gives a job the number of its newest change. Part of a released step. */
+function numbered(name: string, event: string, job: string, when = "TRUE"): string {
+  return `CREATE TRIGGER ${name} AFTER ${event} WHEN ${when} BEGIN
+    UPDATE feed SET last = last + 1;
+    UPDATE jobs SET changed = (SELECT last FROM feed) WHERE id = ${job};
+  END;`;
+}
+
 /**
  * The tables of the job service's SQLite file. A change to them is a further step at the end; a
  * released step never changes. The task queue and the probe are the Slack app's.
@@ -108,5 +116,53 @@ export const serviceSchema: readonly string[] = [
   -- JSON: what is told of a turn beyond what came of it (checks, claims, context, notes).
   ALTER TABLE turns ADD COLUMN quality TEXT NOT NULL DEFAULT '{}';
   ALTER TABLE turns ADD COLUMN brief TEXT; -- What the agent was told, for an operator to read.
+  `,
+  `
+  -- JSON, or null: the newest one as it stands at the code host.
+  ALTER TABLE jobs ADD COLUMN pull_request TEXT NOT NULL DEFAULT 'null';
+  -- The jobs whose pull request is followed, or was.
+  CREATE TABLE followed (
+    job_id TEXT PRIMARY KEY REFERENCES jobs (id),
+    project_id TEXT NOT NULL,
+    link TEXT NOT NULL,
+    began_at INTEGER NOT NULL,
+    look_at INTEGER, -- When it is to be looked at; null: it is followed no more.
+    memory TEXT NOT NULL DEFAULT '{}' -- JSON.
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX followed_by_look ON followed (project_id, look_at) WHERE look_at IS NOT NULL;
+  INSERT INTO followed (job_id, project_id, link, began_at, look_at)
+    SELECT id, project_id, pr_link, created_at, 0 FROM jobs
+    WHERE pr_link IS NOT NULL AND created_at > (unixepoch() - 90 * 86400) * 1000;
+  `,
+  `
+  -- The number of the newest change of what the job's record shows. Triggers set it, so that no
+  -- write can forget to. They say OF what: other columns are shown to nobody.
+  ALTER TABLE jobs ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX jobs_by_change ON jobs (project_id, changed);
+  CREATE TABLE feed (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    last INTEGER NOT NULL, -- Of all changes. It never falls.
+    incarnation TEXT NOT NULL -- Another one in each file, so that cursors of one mean nothing to another.
+  ) STRICT;
+  INSERT INTO feed VALUES (1, 0, lower(hex(randomblob(8))));
+  ${numbered("jobs_added", "INSERT ON jobs", "NEW.id")}
+  ${numbered("jobs_changed", "UPDATE OF pr_link, archived_at, pull_request ON jobs", "NEW.id")}
+  ${numbered("turns_added", "INSERT ON turns", "NEW.job_id")}
+  ${numbered(
+    "turns_changed",
+    `UPDATE OF state, started_at, ended_at, outcome, summary, reason, cause, left_out, quality,
+      pull_request, branch ON turns`,
+    "NEW.job_id",
+  )}
+  -- These are written again and again, and mostly as they were.
+  ${numbered(
+    "turns_reported",
+    "UPDATE OF step, plan, usage ON turns",
+    "NEW.job_id",
+    "(OLD.step, OLD.plan, OLD.usage) IS NOT (NEW.step, NEW.plan, NEW.usage)",
+  )}
+  ${numbered("questions_added", "INSERT ON questions", "NEW.job_id")}
+  ${numbered("questions_answered", "UPDATE ON questions", "NEW.job_id")}
+  ${numbered("questions_removed", "DELETE ON questions", "OLD.job_id")}
   `,
 ];

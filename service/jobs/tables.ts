@@ -4,15 +4,20 @@ import { z } from "zod";
 /** The service's tables. Each statement is prepared once. */
 export class Tables {
   readonly db: DatabaseSync;
+  readonly #onWrite: () => void;
   readonly #statements = new Map<string, StatementSync>();
 
-  constructor(db: DatabaseSync) {
+  /** `onWrite` is called after each write, inside its transaction. */
+  constructor(db: DatabaseSync, onWrite: () => void = () => {}) {
     this.db = db;
+    this.#onWrite = onWrite;
   }
 
   /** Returns how many rows were changed. */
   run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#prepared(sql).run(...values).changes);
+    const { changes } = this.#prepared(sql).run(...values);
+    this.#onWrite();
+    return Number(changes);
   }
 
   /** The first row; null: there is none. */

@@ -5,18 +5,26 @@ import type { Logger } from "../../src/core/ports/logger.ts";
 import { cut } from "../../src/core/text/text.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
 import type { ServiceProject } from "../config/config.ts";
-import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "./turn-runner.ts";
+import type { DiffReader, RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "./turn-runner.ts";
 import { type Env, envValue, gitVariables } from "../config/env.ts";
 import { networkOf } from "../config/project-secrets.ts";
-import { oneLine, sentenceCase } from "./printable-text.ts";
+import { oneLine, sentenceCase } from "../base/printable-text.ts";
 import { projectSecrets } from "../config/project-secrets.ts";
 import { noteAgent, openRunnerFolders, RUNNER, type RunnerFolders, sweep } from "./folders.ts";
 import { KeyedLock } from "./git/keyed-lock.ts";
 import { Mirror } from "./git/mirror.ts";
 import { KeptSessions } from "./kept-sessions.ts";
-import { createGitHubCodeHost } from "./publish/github-code-host.ts";
-import { createRedact, type Redact, secretForms } from "./redaction.ts";
-import { AgentCutOffError, detailsOf, faultText, TransientRunError, TurnFailedError } from "./run-error.ts";
+import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
+import { createGitHubCodeHost } from "../code-host/github-code-host.ts";
+import { createRedact, type Redact, secretForms } from "../base/redaction.ts";
+import {
+  AgentCutOffError,
+  detailsOf,
+  faultText,
+  TransientRunError,
+  TurnFailedError,
+} from "../base/run-error.ts";
+import { readDiff as diffOf } from "./read-diff.ts";
 import { runTurn } from "./run-turn.ts";
 import { lookAfter, UpkeepMemory } from "./upkeep.ts";
 import { KeptTrees } from "./tree/kept-trees.ts";
@@ -65,6 +73,7 @@ export type LocalTurnRunner = {
   open(): Promise<void>;
   run: TurnRunner;
   upkeep: Upkeep;
+  readDiff: DiffReader;
   /** Resolves when what turns left, once their results are told, is put away. */
   settled(): Promise<void>;
 };
@@ -72,6 +81,7 @@ export type LocalTurnRunner = {
 /** Makes the runner of a self-hosted job service's turns. */
 export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const mirrorLock = new KeyedLock();
+  const tokens = new CodeHostTokens(deps);
   const memory = new UpkeepMemory();
   const leftOut = new Set<string>();
   const running = new Set<string>();
@@ -97,18 +107,22 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   /** What reaches a project's repository. */
   function reach(settings: ServiceProject, folders: RunnerFolders, logger: Logger, signal: AbortSignal) {
     const { env, clock } = deps;
-    const project = toRunnerProject(settings, env);
+    const project = toRunnerProject(settings, env, tokens);
     const redact = createRedact(projectSecrets(settings, env));
     const mirrored = { folders, lock: mirrorLock, env, redact, logger, signal };
     const mirror = new Mirror({ project, ...mirrored });
     // Of the project alone: others may have no right to read it.
     const contextRepositories = project.context.map((each) => {
       const { name, repository, gitCredentialsEnv } = each;
-      const gitCredentials = gitCredentialsEnv === undefined ? null : envValue(env, gitCredentialsEnv);
+      const gitCredentials = tokens.in(gitCredentialsEnv);
       const id = `${project.id} context ${name}`;
       return { ...each, mirror: new Mirror({ project: { id, repository, gitCredentials }, ...mirrored }) };
     });
-    const codeHost = project.codeHost && createGitHubCodeHost({ ...project.codeHost, clock, redact });
+    const host = settings.codeHost;
+    const codeHost =
+      host.kind === "github"
+        ? createGitHubCodeHost({ ...host, tokens: tokens.of(host), clock, redact })
+        : null;
     return { project, mirror, contextRepositories, codeHost };
   }
 
@@ -171,9 +185,17 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     await lookAfter({ ...opened, isUnfinished, signal, projects, mirrorLock, clock, logger, memory });
   };
 
+  const readDiff: DiffReader = async ({ project: settings, jobId, head, signal }) => {
+    const { folders } = await open();
+    const { mirror } = reach(settings, folders, deps.logger, signal);
+    const redact = createRedact(projectSecrets(settings, deps.env));
+    return diffOf({ mirror, folders, redact }, { jobId, baseBranch: settings.baseBranch, head });
+  };
+
   return {
     run,
     upkeep,
+    readDiff,
     open: async () => void (await open()),
     settled: async () => void (await Promise.all(leftovers)),
   };
@@ -206,9 +228,8 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
 }
 
 /** The one place that knows both the service's settings and the runner's. */
-function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
-  const { agent, codeHost, gitCredentialsEnv } = project;
-  const host = codeHost.kind === "github" ? { ...codeHost, token: envValue(env, codeHost.tokenEnv) } : null;
+function toRunnerProject(project: ServiceProject, env: Env, tokens: CodeHostTokens): RunnerProject {
+  const { agent, codeHost } = project;
   const secretNames = gitVariables(project).map(({ name }) => name);
   const isAcp = agent.kind === "acp";
   const preset =
@@ -217,8 +238,8 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
   return {
     ...project,
     agent: { ...agent, timeLimitMs: agent.timeLimitMinutes * 60_000, preset, asks },
-    codeHost: host,
-    gitCredentials: gitCredentialsEnv === null ? (host?.token ?? null) : envValue(env, gitCredentialsEnv),
+    codeHost: codeHost.kind === "github" ? codeHost : null,
+    gitCredentials: tokens.forGit(project),
     network: networkOf(project, env),
     agentEnv: Object.fromEntries(
       project.agentEnv.flatMap((name) => {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { GitRunner } from "./git/git.ts";
-import type { HostedPullRequest } from "./publish/code-host.ts";
+import type { HostedPullRequest } from "../code-host/code-host.ts";
 import type { TurnNote } from "./publish/turn-note.ts";
 
 /** What the last lines of a commit's message name the job and the turn by. */

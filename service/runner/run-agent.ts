@@ -13,7 +13,7 @@ import { runCommandAgent } from "./agents/command-agent.ts";
 import { CLAIMS_FILE } from "./claims/claims-file.ts";
 import { forgetAgent, noteAgent, type TurnFolders } from "./folders.ts";
 import type { AgentSession } from "./kept-sessions.ts";
-import { TurnFailedError } from "./run-error.ts";
+import { TurnFailedError } from "../base/run-error.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
 import { plainEnv } from "./sandbox/plain-env.ts";
 import type { TurnSandbox } from "./sandbox/sandbox.ts";

@@ -1,5 +1,5 @@
 import { isBaseBranch, isJobId } from "../config/branch.ts";
-import { TurnFailedError } from "./run-error.ts";
+import { TurnFailedError } from "../base/run-error.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";

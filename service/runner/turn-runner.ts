@@ -8,6 +8,7 @@ import {
   type Requester,
 } from "../../src/core/ports/job-service.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
+import type { WireDiff } from "../../src/job-client/diff-schema.ts";
 import { WireCheck, WireClaims, WireContext, WirePullRequest } from "../../src/job-client/report-schema.ts";
 import type { ServiceProject } from "../config/config.ts";
 
@@ -155,6 +156,15 @@ export class RunnerLostError extends DocsAgentError {
  * with a transient error (worth running again) or when aborted.
  */
 export type TurnRunner = (input: RunTurnInput) => Promise<RunTurnResult>;
+
+/** A job whose change is to be read. `head`: where its newest pull request ended, or null. */
+export type DiffInput = { project: ServiceProject; jobId: string; head: string | null; signal: AbortSignal };
+
+/**
+ * Reads what a job's branch changes; null: nothing that is known anymore. Rejects as turns do, and
+ * with the signal's reason when aborted.
+ */
+export type DiffReader = (input: DiffInput) => Promise<WireDiff | null>;
 
 /** What there is to keep for. */
 export type UpkeepInput = {

@@ -1,16 +1,16 @@
 import type { Clock } from "../../src/core/ports/clock.ts";
 import type { Logger } from "../../src/core/ports/logger.ts";
 import type { ChosenPreset } from "../config/agent-presets.ts";
-import type { ServiceProject } from "../config/config.ts";
+import type { GitHubSettings, ServiceProject } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
 import type { LeftOut } from "../gateway/model-gateway.ts";
 import type { networkOf } from "../config/project-secrets.ts";
 import type { RunTurnInput, RunTurnResult } from "./turn-runner.ts";
 import type { RunnerFolders } from "./folders.ts";
-import type { Mirror } from "./git/mirror.ts";
+import type { GitCredentials, Mirror } from "./git/mirror.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
-import type { PullRequestHost } from "./publish/code-host.ts";
-import type { Redact } from "./redaction.ts";
+import type { PullRequestHost } from "../code-host/code-host.ts";
+import type { Redact } from "../base/redaction.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { KeptTrees } from "./tree/kept-trees.ts";
 import type { KeptOutputs } from "./verify/kept-outputs.ts";
@@ -40,12 +40,9 @@ export type RunnerProject = Pick<
 > & {
   agent: AgentSettings;
   /** Null: branches are pushed, and nobody is asked to merge them. */
-  codeHost: (Extract<ServiceProject["codeHost"], { kind: "github" }> & { token: string | null }) | null;
-  /**
-   * What git authenticates with: a token or `user:password`; null where the repository asks for
-   * nothing.
-   */
-  gitCredentials: string | null;
+  codeHost: Pick<GitHubSettings, "apiUrl" | "owner" | "repo"> | null;
+  /** Null where the repository asks for nothing. */
+  gitCredentials: GitCredentials | null;
   /** The environment variables that the agent sees besides the fixed ones. */
   agentEnv: Readonly<Record<string, string>>;
   network: ReturnType<typeof networkOf>;

@@ -9,9 +9,9 @@ import { RefConflictError } from "./git/git-fault.ts";
 import type { KeyedLock } from "./git/keyed-lock.ts";
 import type { Mirror } from "./git/mirror.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
-import type { PullRequestHost } from "./publish/code-host.ts";
+import type { PullRequestHost } from "../code-host/code-host.ts";
 import { removeTurnNote } from "./publish/turn-note.ts";
-import { operatorText } from "./run-error.ts";
+import { operatorText } from "../base/run-error.ts";
 import type { KeptTrees } from "./tree/kept-trees.ts";
 
 /** A project as its mirror and branches are looked after. */

@@ -19,6 +19,8 @@ export type TaskDeps = {
   /** Belongs to the current run. See `TaskRun`. */
   commit: TaskRun["commit"];
   assertHeld: TaskRun["assertHeld"];
+  /** Aborts when the app begins to stop: whoever only waits for news ends then. */
+  stopping: AbortSignal;
   slots: Slots;
   series: Series;
   /**

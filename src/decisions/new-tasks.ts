@@ -4,10 +4,19 @@ import { turnPayload, TurnPayload, Slotted } from "./payload.ts";
 import { statusKey, isOnlyStepNew, askingMessage } from "../core/text/status-text.ts";
 import { z } from "zod";
 import { FRESH_POLL_STATE, PollState } from "../core/job/watching.ts";
-import { jobKey } from "../core/job/project.ts";
+import { offersFeed } from "../core/job/feed.ts";
+import type { JobServiceAnswer } from "../core/ports/job-service.ts";
+import { jobKey, projectKey, ProjectRef } from "../core/job/project.ts";
 import { isOpen, questionKey, type Question } from "../core/job/question.ts";
-import { hasStatusMessage, questionSlot, isPosted, outcomeSlot } from "../core/turn/delivery.ts";
+import {
+  hasStatusMessage,
+  questionSlot,
+  isOutcomeSlot,
+  isPosted,
+  outcomeSlot,
+} from "../core/turn/delivery.ts";
 import { isNoticeDue } from "../core/turn/overdue.ts";
+import { nextNews } from "../core/turn/pull-request-news.ts";
 import { Refusal } from "../core/ports/notifier.ts";
 import { storedObject } from "../core/ports/stored-object.ts";
 
@@ -31,22 +40,51 @@ export function openTask(turn: Turn): NewTask {
   return { id: `open:${turn.id}`, type: "open", onDuplicate: "pending", payload: turnPayload(turn) };
 }
 
-/** `turnId` is the turn that began the watch. The job's record says which turns are open. */
-export const WatchPayload = TurnPayload.extend({ jobKey: z.string(), state: PollState });
+/**
+ * `turnId` is the turn that began the watch. The job's record says which turns are open.
+ * `isFollowing` is true once the watch goes on for the job's pull request.
+ */
+export const WatchPayload = TurnPayload.extend({
+  jobKey: z.string(),
+  state: PollState,
+  isFollowing: z.boolean().optional(),
+});
 
 export type WatchPayload = z.infer<typeof WatchPayload>;
 
-/** The task that watches a job, one per job. Adding it again brings the next poll forward. */
-export function watchTask(turn: Turn, dueAt: number): NewTask {
+/**
+ * The task that watches a job, one per job. Adding it again brings the next poll forward.
+ * `isFollowing` is true if only the job's pull request goes on.
+ */
+export function watchTask(turn: Turn, dueAt: number, isFollowing = false): NewTask {
   if (turn.job === null) throw new TypeError(`Turn ${turn.id} has no job to watch.`);
   const key = jobKey(turn.request.project, turn.job.id);
   const payload = {
     ...turnPayload(turn),
     jobKey: key,
     state: FRESH_POLL_STATE,
+    ...(isFollowing ? { isFollowing } : {}),
   } satisfies WatchPayload;
   const { service } = turn.request.project;
   return { id: `watch:${key}`, type: "watch", share: service, onDuplicate: "latest", dueAt, payload };
+}
+
+/** `quick` is how often in a row the feed answered at once that nothing has changed. */
+export const FeedPayload = z.object({ project: ProjectRef, quick: z.number().int() });
+
+/**
+ * The task that reads a project's feed, to add whenever an answer announces that there is one.
+ * There is none if the project has moved to another address: its jobs are known under the old one.
+ */
+export function feedTasks(
+  project: ProjectRef,
+  service: string | undefined,
+  answer: Pick<JobServiceAnswer, "capabilities">,
+): NewTask[] {
+  if (project.service !== service || !offersFeed(answer)) return [];
+  const id = `feed:${projectKey(project)}`;
+  const payload = { project, quick: 0 } satisfies z.infer<typeof FeedPayload>;
+  return [{ id, type: "feed", share: service, onDuplicate: "pending", payload }];
 }
 
 /** The task that cancels a watched turn, one per watch. */
@@ -123,23 +161,37 @@ export function deliverTasks(turn: Turn): NewTask[] {
 }
 
 /**
+ * The task to add whenever there may be news of a turn's pull request. One task tells them all, so
+ * they keep their order. The outcome, which has the link, comes first.
+ */
+export function newsTasks(turn: Turn): NewTask[] {
+  const { pullRequest, delivery } = turn;
+  const isLinked = Object.entries(delivery.slots).some(
+    ([name, { ts }]) => isOutcomeSlot(name) && ts !== null,
+  );
+  if (pullRequest === undefined || !isLinked || nextNews(pullRequest) === undefined) return [];
+  return [{ id: `news:${turn.id}`, type: "news", onDuplicate: "latest", payload: turnPayload(turn) }];
+}
+
+/**
  * The task that updates a status message, one per message. However much changes while it waits for
  * its slot, it shows the state when it runs.
  */
-export function refreshTask(turn: Turn, slotMs?: number): NewTask {
+export function refreshTask(turn: Turn): NewTask {
   const turnId = turn.delivery.statusOf ?? turn.id;
-  const payload: TurnPayload = { ...turnPayload(turn), turnId, ...(slotMs === undefined ? {} : { slotMs }) };
+  const payload: TurnPayload = { ...turnPayload(turn), turnId };
   return { id: `refresh:${turnId}`, type: "refresh", onDuplicate: "latest", payload };
 }
 
 /**
- * The task to add whenever an unfinished turn has changed. If only its step has changed, the
- * message is updated later: {@link stepRefreshTask}.
+ * The task to add whenever a turn has changed. The update that shows that a turn has ended follows
+ * its outcome.
  */
 export function refreshTasks(turn: Turn): NewTask[] {
-  const { shown } = turn.delivery;
-  const isShown = shown === null || shown === statusKey(turn) || isOnlyStepNew(turn);
-  return isShown || turn.stage.name === "ended" ? [] : [refreshTask(turn)];
+  const { shown, refusedUpdate } = turn.delivery;
+  if (shown === null || shown === statusKey(turn)) return [];
+  if (isOnlyStepNew(turn)) return refusedUpdate === undefined ? [refreshTask(turn)] : [];
+  return turn.stage.name === "ended" && turn.pullRequest === undefined ? [] : [refreshTask(turn)];
 }
 
 /**
@@ -151,11 +203,15 @@ export function reactTasks(turn: Turn): NewTask[] {
   return [{ id: `react:${turn.id}`, type: "react", onDuplicate: "latest", payload: turnPayload(turn) }];
 }
 
-export const ReplyPayload = Slotted.extend({
+/** Where a person asked for something that is shown to them alone. */
+const Asked = Slotted.extend({
   teamId: z.string(),
   channelId: z.string(),
   threadTs: z.string().nullable(),
   userId: z.string(),
+});
+
+export const ReplyPayload = Asked.extend({
   message: z.discriminatedUnion("kind", [
     storedObject({ kind: z.literal("help"), isOfFiles: z.boolean().optional() }),
     storedObject({ kind: z.literal("refused"), refusal: Refusal }),
@@ -170,13 +226,11 @@ export function replyTask(cause: string, payload: ReplyPayload): NewTask {
   return { id: `reply:${cause}`, type: "reply", payload };
 }
 
-export const ListPayload = Slotted.extend({
-  teamId: z.string(),
-  channelId: z.string(),
-  threadTs: z.string().nullable(),
-  userId: z.string(),
+export const ListPayload = Asked.extend({
   responseUrl: z.string().nullable(),
   of: z.enum(["person", "channel", "standing"]),
+  /** True for open pull requests, the person's own and the channel's. */
+  isOpen: z.boolean().optional(),
   /** The number of newer requests to leave out. */
   from: z.number().int().min(0),
   /** True if somebody turns the pages of a list that is already there. */
@@ -191,6 +245,22 @@ export type ListPayload = z.infer<typeof ListPayload>;
  */
 export function listTask(cause: string, payload: ListPayload): NewTask {
   return { id: `list:${cause}`, type: "list", payload };
+}
+
+export const DiffPayload = Asked.extend({
+  responseUrl: z.string().nullable(),
+  turnId: z.string(),
+  /** True if the person was told that it takes a moment. */
+  isTold: z.boolean().optional(),
+  /** Where the rest of a long change is. Absent until that is known. */
+  rest: z.enum(["file", "page"]).optional(),
+});
+
+export type DiffPayload = z.infer<typeof DiffPayload>;
+
+/** The task that shows somebody what a turn's job changes. `cause`: as for {@link listTask}. */
+export function diffTask(cause: string, service: string, payload: DiffPayload): NewTask {
+  return { id: `diff:${cause}`, type: "diff", share: service, payload };
 }
 
 export const WelcomePayload = Slotted.extend({

@@ -1,4 +1,4 @@
-import { pullRequestAfter, shownBy } from "../core/turn/follow-up.ts";
+import { pullRequestAfter, shownWith } from "../core/turn/follow-up.ts";
 import type { Outcome } from "../core/turn/outcome.ts";
 import { jobKey } from "../core/job/project.ts";
 import { THREAD_TURNS_MAX, keyOfWrite, readAfter, threadId, threadIdOf } from "../core/ports/records.ts";
@@ -69,17 +69,28 @@ function writesOf(deps: Deps, read: Read, turn: Turn): Write[] {
   const hasNewJob = before?.job?.id !== turn.job?.id;
   const thread = threadOf(turn);
   const isNewInThread = before === undefined || threadOf(before)?.ts !== thread?.ts;
-  const longestMs = deps.polling.deadlineMs + deps.retentionMs;
+  const isOtherPullRequest = before?.pullRequest?.changedAt !== turn.pullRequest?.changedAt;
+  const isNews = isOtherStage || isOtherPullRequest;
   const writes: Write[] = [
     { kind: "turn", id: turn.id, record: turn, ttlMs },
     ...withheldWrites(read, turn.request),
   ];
-  // When it ends or is watched again, everything is kept for a different time.
-  if (thread !== null && (isNewInThread || (key !== null && isOtherStage))) {
-    const record = threadWith(read, thread, turn, isNewInThread);
-    writes.push({ kind: "thread", id: threadId(thread), record, ttlMs: longestMs });
+  const now = deps.clock.now();
+  const longestMs = Math.max(deps.polling.deadlineMs + deps.retentionMs, ttlMs);
+  // When it ends or is watched again, or its pull request changes, everything is kept for a
+  // different time.
+  if (thread !== null && (isNewInThread || (key !== null && isNews))) {
+    const known = threadWith(read, thread, turn, isNewInThread);
+    const keepUntil = Math.max(known.keepUntil ?? 0, isOtherPullRequest ? now + ttlMs : 0);
+    const record = keepUntil === 0 ? known : { ...known, keepUntil };
+    writes.push({
+      kind: "thread",
+      id: threadId(thread),
+      record,
+      ttlMs: Math.max(longestMs, keepUntil - now),
+    });
   }
-  if (key !== null && turn.job !== null && (isNewInThread || isOtherStage || hasNewJob)) {
+  if (key !== null && turn.job !== null && (isNewInThread || isNews || hasNewJob)) {
     const known = read("job", key);
     const pullRequest = pullRequestAfter(known?.pullRequest, turn);
     const record: JobRecord = {
@@ -90,18 +101,23 @@ function writesOf(deps: Deps, read: Read, turn: Turn): Write[] {
       thread: thread ?? known?.thread ?? null,
       openTurnIds: openWith(read, known?.openTurnIds ?? [], turn, before),
       ...(pullRequest === undefined ? {} : { pullRequest }),
-      createdAt: known?.createdAt ?? deps.clock.now(),
+      createdAt: known?.createdAt ?? now,
     };
     // The job is kept as long as the turn that is kept longest.
+    const leftId = pullRequest?.turnId ?? turn.id;
+    const left = leftId === turn.id ? turn : read("turn", leftId);
+    const leftMs = left === undefined ? 0 : keptMs(deps, read, left);
     const isOpen = record.openTurnIds.length > 0;
-    writes.push({ kind: "job", id: key, record, ttlMs: isOpen ? longestMs : ttlMs });
+    writes.push({ kind: "job", id: key, record, ttlMs: Math.max(isOpen ? longestMs : ttlMs, leftMs) });
   }
   return writes;
 }
 
-/** A turn is kept as long as the turns that its status message shows. */
+/** Turns that one status message shows are kept for the same time. */
 function keptMs({ clock, polling, retentionMs }: Deps, read: Read, turn: Turn): number {
-  return Math.max(...shownBy(read, turn).map((each) => keepTurnMs(each, clock.now(), polling, retentionMs)));
+  return Math.max(
+    ...[turn, ...shownWith(read, turn)].map((each) => keepTurnMs(each, clock.now(), polling, retentionMs)),
+  );
 }
 
 /**

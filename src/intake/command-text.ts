@@ -3,8 +3,8 @@ import type { ListOf } from "../core/turn/request-list.ts";
 /** A person's parsed words after `/docs-agent` or after a mention of the app. */
 export type CommandText =
   | { kind: "help" }
-  /** Lists the person's own requests, or this channel's. */
-  | { kind: "list"; of: ListOf }
+  /** Lists the person's own requests, or this channel's. `isOpen`: open pull requests of both. */
+  | { kind: "list"; of: ListOf; isOpen?: true }
   | { kind: "status" }
   | { kind: "empty"; project: string | null }
   | { kind: "prompt"; project: string | null; prompt: string };
@@ -16,6 +16,7 @@ const ALONE: ReadonlyMap<string, CommandText> = new Map<string, CommandText>([
   ["help", { kind: "help" }],
   ["list", { kind: "list", of: "person" }],
   ["list channel", { kind: "list", of: "channel" }],
+  ["list open", { kind: "list", of: "person", isOpen: true }],
   ["status", { kind: "status" }],
 ]);
 

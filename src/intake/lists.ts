@@ -9,8 +9,8 @@ import { teamOf, type IntakeDeps } from "./deps.ts";
 type Asked = Pick<ListPayload, "teamId" | "channelId" | "threadTs" | "userId" | "responseUrl">;
 
 /**
- * Adds the task that shows what a person typed `list`, `list channel` or `status` for. `cause` is
- * derived from what Slack sent.
+ * Adds the task that shows what a person typed `list`, `list channel`, `list open` or `status`
+ * for. `cause` is derived from what Slack sent.
  */
 export async function askForList(
   deps: Pick<IntakeDeps, "queue">,
@@ -19,7 +19,10 @@ export async function askForList(
   asked: Asked,
 ): Promise<void> {
   const of = typed.kind === "list" ? typed.of : "standing";
-  await deps.queue.add(listTask(cause, { ...asked, of, from: 0, replaces: false }));
+  const isOpen = typed.kind === "list" && typed.isOpen === true;
+  await deps.queue.add(
+    listTask(cause, { ...asked, of, ...(isOpen && { isOpen }), from: 0, replaces: false }),
+  );
 }
 
 /** The buttons that turn the pages of a list. */

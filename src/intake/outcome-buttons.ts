@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { App, BlockAction } from "@slack/bolt";
+import type { App, BlockAction, Context } from "@slack/bolt";
 import { isPosted, outcomeSlot } from "../core/turn/delivery.ts";
 import { maySteer, noteVote, votesOf } from "../core/turn/people.ts";
 import type { Decision, Plan } from "../core/ports/task-queue.ts";
@@ -8,6 +8,7 @@ import { askedAgain } from "../core/turn/shared.ts";
 import { canKeepWatching, isFollowUp, pressButton, resumeTurn, type Turn } from "../core/turn/turn.ts";
 import {
   KEEP_WATCHING,
+  SHOW_CHANGES,
   TRY_AGAIN,
   VIEW_MESSAGE,
   VIEW_PULL_REQUEST,
@@ -21,11 +22,11 @@ import {
 } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { ALREADY_WATCHING, FINISHED, ON_ITS_WAY, THANKS } from "../replies/short-answers.ts";
-import { reactTasks, refreshTask, watchTask } from "../decisions/new-tasks.ts";
+import { diffTask, reactTasks, refreshTask, watchTask } from "../decisions/new-tasks.ts";
 import { turnWrites } from "../decisions/turn-writes.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { alreadyDone, containerOf, onPress, tooOld, type PressAnswer } from "./press.ts";
+import { alreadyDone, containerOf, onPress, placeOfPress, tooOld, type PressAnswer } from "./press.ts";
 
 /**
  * The buttons of outcome messages. Presses are kept in the turn's record, as long as that is kept.
@@ -35,6 +36,9 @@ export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
   for (const actionId of [VIEW_PULL_REQUEST, VIEW_MESSAGE]) app.action(actionId, ({ ack }) => ack());
 
   onPress(app, deps, TRY_AGAIN, buttonValue, (pressed, body) => tryAgain(deps, pressed, body));
+  onPress(app, deps, SHOW_CHANGES, buttonValue, (pressed, body, context) =>
+    showChanges(deps, pressed, body, context),
+  );
   onPress(app, deps, KEEP_WATCHING, buttonValue, (pressed, { user }) =>
     deps.queue.commit(keepWatching(deps, pressed, user.id)),
   );
@@ -93,6 +97,20 @@ function keepWatching(
       value: null,
     };
   };
+}
+
+/** Whoever reads the thread may read the change, too. */
+async function showChanges(
+  deps: IntakeDeps,
+  { turnId }: ButtonValue,
+  body: BlockAction,
+  context: Pick<Context, "teamId">,
+): Promise<PressAnswer> {
+  const turn = await deps.records.turn.get(turnId);
+  if (turn === undefined) return tooOld(deps);
+  const asked = { ...placeOfPress(body, context), turnId };
+  await deps.queue.add(diffTask(`press:${body.trigger_id}`, turn.request.project.service, asked));
+  return null;
 }
 
 function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockAction): Request {

@@ -71,13 +71,22 @@ export async function answerPress(
     await respond({ ...shown, response_type: "ephemeral", replace_original: false, ...thread });
     return;
   }
-  const { user, channel, response_url: responseUrl } = body;
-  const threadTs = thread.thread_ts ?? null;
-  const place = { teamId: teamOf(context), channelId: channel?.id ?? "", threadTs };
-  // A response URL would show it in the channel.
-  const to = { place, userId: user.id, responseUrl: threadTs === null ? responseUrl : null };
-  const reply = await notifier.replyPrivately(to, answer);
+  const { userId, responseUrl, ...place } = placeOfPress(body, context);
+  const reply = await notifier.replyPrivately({ place, userId, responseUrl }, answer);
   if (!reply.ok) logger.warn({ error: reply.fault.error }, "could not say who may press a button");
+}
+
+/** Who pressed a button, and where to answer them alone. */
+export function placeOfPress(body: BlockAction, context: Pick<Context, "teamId">) {
+  const threadTs = threadOfButton(body).thread_ts ?? null;
+  return {
+    teamId: teamOf(context),
+    channelId: body.channel?.id ?? "",
+    threadTs,
+    userId: body.user.id,
+    // In a thread, a response URL would show it in the channel.
+    responseUrl: threadTs === null ? body.response_url : null,
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/ports/clock.ts";
 import { isFromServiceThatIsUp } from "../core/ports/job-service.ts";
-import type { Contact, Contacts, JobServiceAnswer } from "../core/ports/job-service.ts";
+import type { AnswerWith, Contact, Contacts } from "../core/ports/job-service.ts";
 import { projectKey } from "../core/job/project.ts";
 import type { ProjectRef } from "../core/job/project.ts";
 
@@ -10,7 +10,7 @@ import type { ProjectRef } from "../core/job/project.ts";
  */
 export function createContacts(
   clock: Pick<Clock, "now">,
-): Contacts & { noting(project: ProjectRef): (answer: JobServiceAnswer) => void } {
+): Contacts & { noting(project: ProjectRef): (answer: AnswerWith<object>) => void } {
   const contacts = new Map<string, Contact>();
   return {
     last: () => [...contacts.values()],

@@ -24,15 +24,22 @@ export type AnswerHeaders = Record<string, string | string[] | undefined>;
 
 /**
  * Sends one request and reads the answer within `timeoutMs`. Never rejects, follows no redirects
- * and repeats nothing.
+ * and repeats nothing. Gives up when `signal` aborts.
  */
 export function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   timeoutMs: number,
+  signal?: AbortSignal,
 ): Promise<Exchange> {
-  return new Promise((resolve) => {
-    const handler = new ExchangeHandler(timeoutMs, resolve);
+  return new Promise((settle) => {
+    const giveUp = () => handler.giveUp("given up");
+    const handler = new ExchangeHandler(timeoutMs, (exchanged) => {
+      signal?.removeEventListener("abort", giveUp);
+      settle(exchanged);
+    });
+    if (signal?.aborted === true) return giveUp();
+    signal?.addEventListener("abort", giveUp);
     try {
       dispatcher.dispatch(request, handler);
     } catch (thrown) {
@@ -57,7 +64,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   constructor(timeoutMs: number, resolve: (exchange: Exchange) => void) {
     this.#resolve = resolve;
-    this.#timer = setTimeout(() => this.#giveUp(`no complete answer within ${timeoutMs} ms`), timeoutMs);
+    this.#timer = setTimeout(() => this.giveUp(`no complete answer within ${timeoutMs} ms`), timeoutMs);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -73,12 +80,12 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > MAX_BODY_BYTES) return this.#giveUp(`a body of more than ${MAX_BODY_BYTES} bytes`);
+    if (this.#bytes > MAX_BODY_BYTES) return this.giveUp(`a body of more than ${MAX_BODY_BYTES} bytes`);
     this.#chunks.push(chunk);
   }
 
   onResponseEnd(): void {
-    if (this.#answer === null) return this.#giveUp("an answer without a status");
+    if (this.#answer === null) return this.giveUp("an answer without a status");
     void this.#read(this.#answer);
   }
 
@@ -98,7 +105,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#fault(reason);
   }
 
-  #giveUp(reason: string): void {
+  giveUp(reason: string): void {
     this.#fault(reason);
     this.#controller?.abort(new Error(reason));
   }

@@ -1,9 +1,16 @@
-import type { Job, JobServiceAnswer, JobServiceFault, JobReport } from "../core/ports/job-service.ts";
+import type {
+  Announced,
+  AnswerWith,
+  JobDiff,
+  JobServiceFault,
+  ReportedJob,
+} from "../core/ports/job-service.ts";
 import { parseRetryAfter } from "../core/job/retry.ts";
 import { CAPABILITIES_HEADER, parseCapabilities } from "./capabilities.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
+import { WireDiff } from "./diff-schema.ts";
 import { ReceivedReport } from "./report-schema.ts";
-import { ErrorBody, ReceivedJobRecord, toJob } from "./schema.ts";
+import { ErrorBody, ReceivedChanges, ReceivedJobRecord, toJob } from "./schema.ts";
 
 const MAX_SAID_CHARS = 300;
 /** Characters that could forge a log line or reorder the text around it. */
@@ -27,22 +34,31 @@ type CallContext = {
   now: () => number;
 };
 
-/** Interprets an exchange as a job or a fault. */
-export function readExchange(exchange: Exchange, context: CallContext): JobServiceAnswer {
+/** What a body says, without secrets. `problem`: how it breaks the contract. */
+export type Reader<T> = (json: unknown, context: CallContext) => T | { problem: string };
+
+/** Interprets an exchange as what `read` makes of a body in JSON, or a fault. */
+export function readExchange<T extends object>(
+  exchange: Exchange,
+  context: CallContext,
+  read: Reader<T>,
+): Announced & AnswerWith<T> {
   const capabilities = parseCapabilities(
     exchange.kind === "answer" ? exchange.headers[CAPABILITIES_HEADER.toLowerCase()] : null,
   );
   const honorsIdempotencyKeys = context.honorsIdempotencyKeys || capabilities.includes("idempotency-key");
   const announced = { honorsIdempotencyKeys, capabilities };
-  const read = readOutcome(exchange, context);
-  if ("job" in read) return { ok: true, ...read, ...announced };
-  const message = context.redact(`${context.call}: ${read.message}`);
-  return { ok: false, fault: { ...read, message }, ...announced };
+  const found = readOutcome(exchange, context, read);
+  if (!("message" in found)) return { ...announced, ok: true, ...found };
+  const message = context.redact(`${context.call}: ${found.message}`);
+  return { ...announced, ok: false, fault: { ...found, message } };
 }
 
-type Success = { job: Job; report: JobReport };
-
-function readOutcome(exchange: Exchange, context: CallContext): Success | JobServiceFault {
+function readOutcome<T extends object>(
+  exchange: Exchange,
+  context: CallContext,
+  read: Reader<T>,
+): T | JobServiceFault {
   switch (exchange.kind) {
     case "unsendable":
       return { kind: "rejected", message: `cannot be sent: ${exchange.reason}` };
@@ -54,7 +70,7 @@ function readOutcome(exchange: Exchange, context: CallContext): Success | JobSer
           `${exchange.sent ? "it may have arrived" : "it was not sent"}`,
       };
     case "answer":
-      if (exchange.status >= 200 && exchange.status < 300) return readSuccess(exchange, context);
+      if (exchange.status >= 200 && exchange.status < 300) return readSuccess(exchange, context, read);
       return readRefusal(exchange, context);
     default:
       return exchange satisfies never;
@@ -63,31 +79,60 @@ function readOutcome(exchange: Exchange, context: CallContext): Success | JobSer
 
 type Answered = Extract<Exchange, { kind: "answer" }>;
 
-function readSuccess(
+function readSuccess<T extends object>(
   { status, body, reason }: Answered,
-  { jobId, redact }: CallContext,
-): Success | JobServiceFault {
+  context: CallContext,
+  read: Reader<T>,
+): T | JobServiceFault {
   if (body === null) return { kind: "unknown", status, message: `answered ${status}, but: ${reason}` };
   const json = parseJson(body);
   if (json === undefined) {
     return { kind: "unknown", status, message: `answered ${status} without a JSON body` };
   }
+  const found = read(json, context);
+  if ("problem" in found) {
+    return { kind: "contract", status, message: `answered ${status} with ${found.problem}` };
+  }
+  return found;
+}
+
+/** Reads a record of the job that the call is about. */
+export function readJob(
+  json: unknown,
+  { jobId, redact }: CallContext,
+): Required<ReportedJob> | { problem: string } {
   const record = ReceivedJobRecord.safeParse(json);
   if (!record.success) {
     const issues = record.error.issues.map(
       (issue) => `${issue.path.join(".") || "the record"}: ${issue.message}`,
     );
-    return {
-      kind: "contract",
-      status,
-      message: `answered ${status} with a record that breaks the contract (${issues.join("; ")})`,
-    };
+    return { problem: `a record that breaks the contract (${issues.join("; ")})` };
   }
-  if (jobId !== null && record.data.id !== jobId) {
-    return { kind: "contract", status, message: `answered ${status} with the record of another job` };
-  }
+  if (jobId !== null && record.data.id !== jobId) return { problem: "the record of another job" };
   // People will read it, so a service must not be able to repeat the key in it.
-  return { job: toJob(record.data), report: ReceivedReport.parse(parseJson(redact(body)) ?? {}) };
+  return { job: toJob(record.data), report: ReceivedReport.parse(redacted(json, redact) ?? {}) };
+}
+
+/** Reads an answer of the feed. Jobs that can't be read are left out. */
+export function readChanges(
+  json: unknown,
+  context: CallContext,
+): { changed: ReportedJob[]; next: string } | { problem: string } {
+  const page = ReceivedChanges.safeParse(json);
+  if (!page.success) return { problem: "what isn't an answer of a feed" };
+  const { jobs, next } = page.data;
+  // Each job once: of several, the last one is the newest.
+  const byId = new Map(jobs.map((job) => [job.id, job]));
+  const changed = [...byId.values()].flatMap((job) => {
+    const read = readJob(job, context);
+    return "problem" in read ? [] : [read];
+  });
+  return { changed, next };
+}
+
+export function readJobDiff(json: unknown, { redact }: CallContext): { diff: JobDiff } | { problem: string } {
+  const diff = WireDiff.safeParse(redacted(json, redact));
+  return diff.success ? { diff: diff.data } : { problem: "a diff that can't be read" };
 }
 
 function readRefusal({ status, headers, body }: Answered, context: CallContext): JobServiceFault {
@@ -157,6 +202,11 @@ function cleaned(error: string, redact: (text: string) => string): string | null
   const said = redact(error.replace(UNPRINTABLE, " ").trim());
   if (said === "") return null;
   return said.length <= MAX_SAID_CHARS ? said : `${said.slice(0, MAX_SAID_CHARS - 1).toWellFormed()}…`;
+}
+
+/** The same, without the key in any text of it. */
+function redacted(json: unknown, redact: (text: string) => string): unknown {
+  return parseJson(redact(JSON.stringify(json)));
 }
 
 function parseJson(text: string): unknown {

@@ -1,16 +1,26 @@
 import type { Dispatcher } from "undici";
-import type { Besides, JobService, JobServiceAnswer, QuestionAnswer } from "../core/ports/job-service.ts";
+import type {
+  Announced,
+  AnswerWith,
+  Besides,
+  ChangesAnswer,
+  DiffAnswer,
+  JobService,
+  JobServiceAnswer,
+  QuestionAnswer,
+} from "../core/ports/job-service.ts";
 import { createDispatcher, DIRECT, type ProxySettings } from "../process/proxy.ts";
 import { CAPABILITIES_HEADER, formatCapabilities } from "./capabilities.ts";
 import { exchange } from "./exchange.ts";
-import { readExchange } from "./fault.ts";
+import { readChanges, readJobDiff, readExchange, readJob, type Reader } from "./fault.ts";
 import type { AnswerRequest, CreateJobRequest, MessageRequest } from "./schema.ts";
 
 const USER_AGENT = "docs-agent-slack/0.1.0";
 const POLL_KEEP_ALIVE_MS = 30_000;
 const MAX_CALL_CHARS = 200;
+const MAX_WAIT_S = 50;
 /** What this client reads beyond the contract. */
-const READS = formatCapabilities(["turns", "questions"]);
+const READS = formatCapabilities(["turns", "questions", "pull-request"]);
 
 /** One project at one job service. */
 export type HttpJobServiceOptions = {
@@ -25,10 +35,12 @@ export type HttpJobServiceOptions = {
   /** @default DIRECT */
   proxy?: ProxySettings;
   /** Called with each answer. */
-  onAnswer?: (answer: JobServiceAnswer) => void;
+  onAnswer?: (answer: AnswerWith<object>) => void;
   /** Epoch milliseconds, for comparison with dates in `Retry-After`. @default Date.now */
   now?: () => number;
 };
+
+type Outgoing = { method: Dispatcher.HttpMethod; headers: Record<string, string>; body?: string };
 
 /** Creates a project's client. Connects on the first call. Throws only for an invalid base URL. */
 export function createHttpJobService(options: HttpJobServiceOptions): HttpJobService {
@@ -44,7 +56,7 @@ export class HttpJobService implements JobService {
   readonly #projectPath: string;
   readonly #apiKey: string;
   readonly #timeoutMs: number;
-  readonly #onAnswer: (answer: JobServiceAnswer) => void;
+  readonly #onAnswer: (answer: AnswerWith<object>) => void;
   readonly #now: () => number;
   readonly #polls: Dispatcher;
   readonly #creates: Dispatcher;
@@ -85,8 +97,14 @@ export class HttpJobService implements JobService {
   }
 
   getJob(jobId: string): Promise<JobServiceAnswer> {
-    const request = { method: "GET" as const, headers: {} };
-    return this.#call(this.#polls, `${this.#projectPath}/${segment(jobId)}`, jobId, request);
+    return this.#get(`${this.#projectPath}/${segment(jobId)}`, jobId, readJob);
+  }
+
+  changes(after: string | null, waitS: number, signal: AbortSignal): Promise<ChangesAnswer> {
+    const wait = Math.min(waitS, longestWaitS(this.#timeoutMs));
+    const query = after === null ? "" : `?after=${segment(after)}&wait=${wait}`;
+    const path = `${this.#projectPath.replace(/job$/, "changes")}${query}`;
+    return this.#get(path, null, readChanges, signal);
   }
 
   sendMessage(
@@ -105,6 +123,10 @@ export class HttpJobService implements JobService {
     return this.#post(`${this.#projectPath}/${segment(jobId)}/turn/${turn}/cancel`, jobId, null);
   }
 
+  readDiff(jobId: string): Promise<DiffAnswer> {
+    return this.#get(`${this.#projectPath}/${segment(jobId)}/diff`, jobId, readJobDiff);
+  }
+
   answerQuestion(jobId: string, questionId: string, answer: QuestionAnswer): Promise<JobServiceAnswer> {
     const body: AnswerRequest = { questionId, ...answer };
     return this.#post(`${this.#projectPath}/${segment(jobId)}/answer`, jobId, body);
@@ -119,26 +141,29 @@ export class HttpJobService implements JobService {
     return this.#closed;
   }
 
+  #get<T extends object>(path: string, jobId: string | null, read: Reader<T>, signal?: AbortSignal) {
+    return this.#call(this.#polls, path, jobId, { method: "GET", headers: {} }, read, signal);
+  }
+
   #post(
     path: string,
     jobId: string | null,
     body: CreateJobRequest | MessageRequest | AnswerRequest | null,
     headers: Record<string, string> = {},
   ): Promise<JobServiceAnswer> {
-    return this.#call(this.#creates, path, jobId, {
-      method: "POST",
-      ...(body === null
-        ? { headers }
-        : { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) }),
-    });
+    const json = { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+    const request = { method: "POST" as const, ...(body === null ? { headers } : json) };
+    return this.#call(this.#creates, path, jobId, request, readJob);
   }
 
-  async #call(
+  async #call<T extends object>(
     dispatcher: Dispatcher,
     path: string,
     jobId: string | null,
-    request: { method: Dispatcher.HttpMethod; headers: Record<string, string>; body?: string },
-  ): Promise<JobServiceAnswer> {
+    request: Outgoing,
+    read: Reader<T>,
+    signal?: AbortSignal,
+  ): Promise<Announced & AnswerWith<T>> {
     const headers = {
       ...request.headers,
       authorization: `Bearer ${this.#apiKey}`,
@@ -149,17 +174,18 @@ export class HttpJobService implements JobService {
       "user-agent": USER_AGENT,
     };
     const outgoing = { ...request, origin: this.#origin, path: this.#basePath + path, headers };
-    const exchanged = await exchange(dispatcher, outgoing, this.#timeoutMs);
-    const answer = readExchange(exchanged, {
+    const exchanged = await exchange(dispatcher, outgoing, this.#timeoutMs, signal);
+    const context = {
       call: `${request.method} ${this.#redact(path).slice(0, MAX_CALL_CHARS)}`,
       isRead: request.method === "GET",
       jobId,
       host: this.#host,
       honorsIdempotencyKeys: this.honorsIdempotencyKeys,
-      redact: (text) => this.#redact(text),
+      redact: (text: string) => this.#redact(text),
       now: this.#now,
-    });
-    this.#onAnswer(answer);
+    };
+    const answer = readExchange(exchanged, context, read);
+    if (signal?.aborted !== true) this.#onAnswer(answer);
     return answer;
   }
 
@@ -167,6 +193,14 @@ export class HttpJobService implements JobService {
     if (this.#apiKey === "") return text;
     return text.replaceAll(this.#apiKey, "[redacted]").replaceAll(segment(this.#apiKey), "[redacted]");
   }
+}
+
+/**
+ * The longest wait for changes, seconds: an answer that comes at its end still arrives in time, and
+ * nothing in between cuts a silent connection.
+ */
+function longestWaitS(timeoutMs: number): number {
+  return Math.min(MAX_WAIT_S, Math.floor(Math.max(timeoutMs - 5_000, timeoutMs / 2) / 1_000));
 }
 
 /**

@@ -1,37 +1,29 @@
 import { z } from "zod";
 import {
   FailureCause,
-  type JobReport,
+  MAX_CHECKS,
+  MAX_CONTEXT,
+  MAX_FINDINGS,
+  MAX_NOTES,
+  MAX_PLAN_STEPS,
+  MAX_SHOWN_TURNS,
+  PlanStep,
+  ReportedCheck,
   ReportedOutcome,
-  type ReportedQuestion,
-  type ReportedTurn,
-} from "../core/ports/job-service.ts";
-import { cut } from "../core/text/text.ts";
+  ReportedPullRequest,
+  ReportedQuestion,
+  ReportedTurn,
+} from "../core/ports/job-report.ts";
+import type { JobReport } from "../core/ports/job-service.ts";
+import { Time, orNull, readableItems } from "../core/ports/reading.ts";
+import { ReceivedFollowedPullRequest } from "./pull-request-schema.ts";
 
-const Time = z.iso.datetime();
 const Count = z.int().min(0);
 
-/** The most turns that a record shows. The newest stay. */
-export const MAX_SHOWN_TURNS = 20;
-/** The most UTF-16 units that a record shows of each text. A client reads no more. */
-export const SHOWN_CHARS = { reason: 1000, summary: 4000, line: 300, path: 200, finding: 150 } as const;
-export const MAX_PLAN_STEPS = 20;
-export const MAX_LEFT_OUT = 20;
-/** A record is bounded: what a turn may have of these is little. */
-export const MAX_CHECKS = 10;
-export const MAX_FINDINGS = 5;
-export const MAX_CONTEXT = 10;
-export const MAX_NOTES = 10;
 export const MAX_QUESTIONS = 20;
 /** The most UTF-16 units of an answer in words. */
 export const MAX_ANSWER_CHARS = 4000;
 export const MAX_CHOICES = 10;
-/** The most choices that a client reads from a service that offers more than ours. */
-const MAX_READ_CHOICES = 100;
-
-const PlanStatus = z.enum(["pending", "in-progress", "completed"]);
-const PullRequestState = z.enum(["open", "closed", "merged"]);
-const TurnStatus = z.enum(["waiting", "running", "ended"]);
 
 /** A turn's usage, in wire format. */
 export const WireUsage = z
@@ -51,7 +43,7 @@ export const WirePullRequest = z
     url: z.string().describe("Its page."),
     number: z.int().min(1).describe("Its number at the code host."),
     title: z.string().describe("Its title."),
-    state: PullRequestState.describe("How the turn left it."),
+    state: ReportedPullRequest.shape.state.describe("How the turn left it."),
     files: Count.nullable().describe("Changed files."),
     additions: Count.nullable().describe("Added lines."),
     deletions: Count.nullable().describe("Removed lines."),
@@ -69,9 +61,9 @@ export type WirePullRequest = z.infer<typeof WirePullRequest>;
 export const WireCheck = z
   .object({
     name: z.string().describe("Its name in the project's settings."),
-    result: z
-      .enum(["passed", "failed", "not-checked"])
-      .describe("`failed`: there are new findings. `not-checked`: it couldn't run."),
+    result: ReportedCheck.shape.result.describe(
+      "`failed`: there are new findings. `not-checked`: it couldn't run.",
+    ),
     findings: z
       .array(z.string())
       .max(MAX_FINDINGS)
@@ -102,7 +94,7 @@ export type WireContext = z.infer<typeof WireContext>;
 export const WireTurn = z
   .object({
     number: z.int().min(1).describe("1 is the create, the others are messages."),
-    status: TurnStatus.describe("Whether it waits, runs or has ended."),
+    status: ReportedTurn.shape.status.describe("Whether it waits, runs or has ended."),
     outcome: ReportedOutcome.nullable().describe(
       "How it ended; null until then. `branch`: the changes are on a branch, and there is no code host.",
     ),
@@ -116,7 +108,7 @@ export const WireTurn = z
       .array(
         z.object({
           text: z.string().describe("What the agent means to do."),
-          status: PlanStatus.describe("How far it is."),
+          status: PlanStep.shape.status.describe("How far it is."),
         }),
       )
       .max(MAX_PLAN_STEPS)
@@ -159,94 +151,11 @@ export const WireQuestion = z
   .meta({ id: "Question", description: "What the agent asks while its turn runs." });
 export type WireQuestion = z.infer<typeof WireQuestion>;
 
-function clipped(max: number) {
-  return z.string().transform((text) => cut(text, max));
-}
-const Line = clipped(SHOWN_CHARS.line);
-const Millis = Time.transform((text) => Date.parse(text));
-/** Reads invalid values as absent, because no more depends on them than on their absence. */
-const orNull = <T extends z.ZodType>(schema: T) =>
-  schema
-    .nullish()
-    .catch(null)
-    .transform((value) => value ?? null);
-
-/** A list without its unreadable items. */
-function readable<T extends z.ZodType>(item: T, max: number) {
-  return z
-    .array(z.unknown())
-    .catch([])
-    .transform((items) =>
-      items.flatMap((each): z.output<T>[] => {
-        const parsed = item.safeParse(each);
-        return parsed.success ? [parsed.data] : [];
-      }),
-    )
-    .transform((items) => items.slice(-max));
-}
-
-const ReceivedTurn = z.object({
-  number: z.int().min(1),
-  status: TurnStatus,
-  outcome: orNull(ReportedOutcome),
-  reason: orNull(clipped(SHOWN_CHARS.reason)),
-  cause: FailureCause.optional().catch(undefined),
-  summary: orNull(clipped(SHOWN_CHARS.summary)),
-  step: orNull(Line),
-  plan: readable(z.object({ text: Line, status: PlanStatus }), MAX_PLAN_STEPS),
-  usage: orNull(
-    z.object({
-      inputTokens: orNull(Count),
-      outputTokens: orNull(Count),
-      cachedInputTokens: orNull(Count),
-      calls: orNull(Count),
-      costUsd: orNull(z.number().min(0)),
-    }),
-  ),
-  pullRequest: orNull(
-    WirePullRequest.extend({
-      title: Line,
-      files: orNull(Count),
-      additions: orNull(Count),
-      deletions: orNull(Count),
-      headRef: Line,
-      headSha: Line,
-      isDraft: z.boolean().optional().catch(undefined),
-    }),
-  ),
-  branch: orNull(Line),
-  acceptedAt: orNull(Millis),
-  startedAt: orNull(Millis),
-  endedAt: orNull(Millis),
-  leftOut: readable(clipped(SHOWN_CHARS.path), MAX_LEFT_OUT + 1),
-  answer: orNull(clipped(SHOWN_CHARS.summary)),
-  checks: readable(
-    z.object({
-      name: Line,
-      result: WireCheck.shape.result,
-      findings: readable(Line, MAX_FINDINGS),
-    }),
-    MAX_CHECKS,
-  ),
-  claims: orNull(z.object({ total: Count, verified: Count })),
-  context: readable(z.object({ name: Line, commit: Line }), MAX_CONTEXT),
-  notes: readable(Line, MAX_NOTES),
-}) satisfies z.ZodType<ReportedTurn>;
-
-const ReceivedQuestion = z.object({
-  id: z.string().min(1).max(SHOWN_CHARS.line),
-  turn: z.int().min(1),
-  text: clipped(SHOWN_CHARS.reason),
-  choices: readable(z.object({ id: z.string().min(1).max(SHOWN_CHARS.line), label: Line }), MAX_READ_CHOICES),
-  allowsText: z.boolean().catch(false),
-  askedAt: orNull(Millis),
-  answeredAt: orNull(Millis),
-}) satisfies z.ZodType<ReportedQuestion>;
-
 /**
  * What a client reads of a record beyond the contract. Never fails: unreadable parts are left out.
  */
 export const ReceivedReport = z.object({
-  turns: orNull(z.array(z.unknown()).pipe(readable(ReceivedTurn, MAX_SHOWN_TURNS))),
-  questions: orNull(z.array(z.unknown()).pipe(readable(ReceivedQuestion, MAX_QUESTIONS))),
+  turns: orNull(z.array(z.unknown()).pipe(readableItems(ReportedTurn, MAX_SHOWN_TURNS))),
+  questions: orNull(z.array(z.unknown()).pipe(readableItems(ReportedQuestion, MAX_QUESTIONS))),
+  pullRequest: orNull(ReceivedFollowedPullRequest),
 }) satisfies z.ZodType<JobReport>;

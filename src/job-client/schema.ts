@@ -1,10 +1,16 @@
 import { z } from "zod";
 import { JobStatus, type Job } from "../core/ports/job-service.ts";
 import { WireAttachment } from "./attachments.ts";
+import { readableItems } from "../core/ports/reading.ts";
+import { WireFollowedPullRequest } from "./pull-request-schema.ts";
 import { WireQuestion, WireTurn } from "./report-schema.ts";
 
 /** Ids are part of keys, task ids and log lines. A longer one breaks the contract. */
 const JOB_ID_MAX_CHARS = 300;
+/** A client keeps it. */
+const CURSOR_MAX_CHARS = 1000;
+/** More than fit into the largest answer that is read. */
+const MAX_READ_CHANGES = 10_000;
 
 export const WireRequester = z.object({
   name: z.string().min(1),
@@ -61,6 +67,9 @@ export type WireJobRecord = z.infer<typeof WireJobRecord>;
 export const WireJob = WireJobRecord.extend({
   turns: z.array(WireTurn).optional().describe("The newest 20, the oldest first."),
   questions: z.array(WireQuestion).optional().describe("Those of turns that have not ended."),
+  pullRequest: WireFollowedPullRequest.nullable()
+    .optional()
+    .describe("Null: there is none that is followed."),
 });
 export type WireJob = z.infer<typeof WireJob>;
 
@@ -69,10 +78,19 @@ export type WireJob = z.infer<typeof WireJob>;
  * or null on the last page.
  */
 export const WireJobList = z.object({
-  jobs: z.array(WireJobRecord).describe("Without turns and questions."),
+  jobs: z
+    .array(WireJob.omit({ turns: true, questions: true }).meta({ id: "ListedJob" }))
+    .describe("Without turns and questions."),
   next: z.string().nullable().describe("Goes into `after`; null: there are no more."),
 });
 export type WireJobList = z.infer<typeof WireJobList>;
+
+/** Answer of the feed: the jobs that have changed. `next` is the next request's `after`. */
+export const WireChanges = z.object({
+  jobs: z.array(WireJob).describe("As they are now, with the fields that the client reads."),
+  next: z.string().describe("Goes into `after`."),
+});
+export type WireChanges = z.infer<typeof WireChanges>;
 
 /** Body of an answer to a question: a choice's id, or text if the question allows it. */
 export const AnswerRequest = z.union([
@@ -99,6 +117,12 @@ export const ReceivedJobRecord = z.object({
   prLink: z.string().nullish(),
 });
 export type ReceivedJobRecord = z.infer<typeof ReceivedJobRecord>;
+
+/** An answer of the feed as a client reads it: jobs that aren't recognizable are left out. */
+export const ReceivedChanges = z.object({
+  jobs: z.array(z.unknown()).pipe(readableItems(z.looseObject({ id: z.string() }), MAX_READ_CHANGES)),
+  next: z.string().min(1).max(CURSOR_MAX_CHARS),
+});
 
 /** Body of a refusal. Proxies answer without one. */
 export const ErrorBody = z.object({ error: z.string().describe("What is wrong, and what to do.") });

@@ -7,6 +7,8 @@ type LoggerOptions = {
   level: (typeof LOG_LEVELS)[number];
   /** Texts that must never appear in a line. */
   secrets: string[];
+  /** More of them, which come to be while the program runs. @default none */
+  laterSecrets?: () => readonly string[];
   /** True for coloured lines in a terminal instead of JSON lines. */
   pretty: boolean;
   /** The file descriptor to write to. @default 1, the standard output */
@@ -16,7 +18,8 @@ type LoggerOptions = {
 /**
  * Creates a logger that writes synchronously, because the last lines before an exit matter most.
  */
-export async function createLogger({ level, secrets, pretty, dest = 1 }: LoggerOptions): Promise<Logger> {
+export async function createLogger(options: LoggerOptions): Promise<Logger> {
+  const { level, secrets, laterSecrets = () => [], pretty, dest = 1 } = options;
   // In a line, secrets appear as JSON writes them.
   const written = secrets
     .filter((secret) => secret !== "")
@@ -29,7 +32,10 @@ export async function createLogger({ level, secrets, pretty, dest = 1 }: LoggerO
       formatters: { level: (label) => ({ level: label }) },
       hooks: {
         streamWrite: (line) =>
-          written.reduce((scrubbed, secret) => scrubbed.replaceAll(secret, "[secret]"), line),
+          [...laterSecrets(), ...written].reduce(
+            (scrubbed, secret) => scrubbed.replaceAll(secret, "[secret]"),
+            line,
+          ),
       },
     },
     pretty ? await prettyDestination(dest) : pino.destination({ dest, sync: true }),

@@ -5,6 +5,7 @@ export const VIEW_PULL_REQUEST = "view_pull_request";
 export const VIEW_MESSAGE = "view_message";
 export const TRY_AGAIN = "try_again";
 export const KEEP_WATCHING = "keep_watching";
+export const SHOW_CHANGES = "show_changes";
 export const STOP_TURN = "stop_turn";
 export const FOLLOW_MENU = "follow_menu";
 export const FOLLOW_IT = "follow_it";
@@ -79,9 +80,13 @@ export const IN_WORDS = -1;
 /** The reply that the buttons of its question belong to. */
 export const replyValue = carried(z.object({ replyId: z.string() }));
 
-/** The list, and the number of newer requests before the page. */
+/** The list, and the number of requests before the page. `isOpen`: of open pull requests. */
 export const listValue = carried(
-  z.object({ of: z.enum(["person", "channel"]), from: z.number().int().min(0).max(1000) }),
+  z.object({
+    of: z.enum(["person", "channel"]),
+    isOpen: z.boolean().optional(),
+    from: z.number().int().min(0).max(1000),
+  }),
 );
 
 export const suggestionValue = carried(z.object({ prompt: z.string().min(1) }));

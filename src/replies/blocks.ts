@@ -1,4 +1,5 @@
 import type {
+  ActionsBlock,
   Button,
   ContextBlock,
   KnownBlock,
@@ -97,6 +98,16 @@ export function linePart(element: RichTextElement): RichTextSection {
   return { type: "rich_text_section", elements: [element] };
 }
 
+/** A line of rich text. */
+export function richLine(elements: RichTextElement[]): RichTextBlock {
+  return { type: "rich_text", elements: [{ type: "rich_text_section", elements }] };
+}
+
+/** A row of buttons and menus. None if it is empty. */
+export function actions(elements: ActionsBlock["elements"]): ActionsBlock[] {
+  return elements.length === 0 ? [] : [{ type: "actions", elements }];
+}
+
 export function quoteText(text: string): RichTextBlock {
   return quote([{ type: "text", text }]);
 }
@@ -137,6 +148,5 @@ export function linkedLine(line: string, link: { url: string; label: string } | 
           { type: "link", url: link.url, text: link.label },
           { type: "text", text: line.slice(at + link.label.length) },
         ];
-  const elements = parts.filter((part) => part.type !== "text" || part.text !== "");
-  return { type: "rich_text", elements: [{ type: "rich_text_section", elements }] };
+  return richLine(parts.filter((part) => part.type !== "text" || part.text !== ""));
 }

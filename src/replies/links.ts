@@ -39,8 +39,11 @@ const PULL_PATH = /^\/([\w.-]{1,100})\/([\w.-]{1,100})\/pull\/(\d{1,12})\/?$/;
  * in the host, nothing that could end a link in mrkdwn, nothing invisible. Otherwise null, and the
  * text must be shown as text. `httpOrigins` are origins for which the operator allows http.
  */
-export function pullRequestLink(prLink: string, httpOrigins: readonly string[] = []): PullRequestLink | null {
-  if (escapeMrkdwn(prLink).length > LINK_MAX || UNSEEN.test(prLink)) return null;
+export function pullRequestLink(
+  prLink: string | null,
+  httpOrigins: readonly string[] = [],
+): PullRequestLink | null {
+  if (prLink === null || escapeMrkdwn(prLink).length > LINK_MAX || UNSEEN.test(prLink)) return null;
   if (!PLAIN_URL.test(prLink) || !URL.canParse(prLink)) return null;
   const url = new URL(prLink);
   if (url.protocol !== "https:" && !httpOrigins.includes(url.origin)) return null;

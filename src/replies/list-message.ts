@@ -1,15 +1,24 @@
 import type { ActionsBlock, KnownBlock, RichTextElement } from "@slack/types";
 import type { Contact } from "../core/ports/job-service.ts";
-import { prLinkOf } from "../core/turn/outcome.ts";
 import type { ListPage, ListedTurn, RequestCounts, Standing } from "../core/turn/request-list.ts";
-import { LIST_PAGE_SIZE, isDirect } from "../core/turn/request-list.ts";
+import { LIST_PAGE_SIZE, isDirect, openedAt } from "../core/turn/request-list.ts";
 import { unnamedText } from "../core/text/prompt.ts";
 import { DEFAULT_INSTRUCTIONS, type Request } from "../core/turn/request.ts";
 import { statusText } from "../core/text/status-text.ts";
-import { cut, plainLine } from "../core/text/text.ts";
-import { isTriedAgain } from "../core/turn/turn.ts";
+import { waitsFor } from "../core/text/pull-request-text.ts";
+import { cut, formatAgo, plainLine } from "../core/text/text.ts";
+import { isTriedAgain, turnPrLink } from "../core/turn/turn.ts";
 import { LIST_NEWER, LIST_OLDER, listValue } from "./actions.ts";
-import { context, labelled, section, NAME_MAX, type Rendered, type Presentation } from "./blocks.ts";
+import {
+  actions,
+  context,
+  labelled,
+  richLine,
+  section,
+  NAME_MAX,
+  type Rendered,
+  type Presentation,
+} from "./blocks.ts";
 import { cutEscaped, dateAndTime, timeOfDay } from "./mrkdwn.ts";
 import { pullRequestLink } from "./links.ts";
 
@@ -24,9 +33,13 @@ const HIDING = "Requests in channels that you or I have left aren't listed.";
 
 /** A page of requests that a person may see. */
 export function listMessage(page: ListPage, view: View): Rendered {
-  const { of, turns, from, hasOlder, isPartial, isHiding } = page;
-  const title = of === "person" ? "Your requests" : "Requests in this channel";
-  const empty = of === "person" ? "You have no recent requests." : "No recent requests in this channel.";
+  const { of, turns, from, hasOlder, isPartial, isHiding, openAt } = page;
+  const [title, empty] =
+    openAt === undefined
+      ? of === "person"
+        ? ["Your requests", "You have no recent requests."]
+        : ["Requests in this channel", "No recent requests in this channel."]
+      : ["Open pull requests", "I don't know of any open pull requests of yours or in this channel."];
   const note = isPartial ? [context([PARTIAL])] : isHiding ? [context([HIDING])] : [];
   if (turns.length === 0) {
     const text = isPartial || isHiding ? "I found no requests to list." : empty;
@@ -37,7 +50,10 @@ export function listMessage(page: ListPage, view: View): Rendered {
     text: title,
     blocks: [
       section(number === 1 ? `*${title}*` : `*${title}*, page ${number}`),
-      ...turns.flatMap((listed) => [row(listed, view), smallPrint(listed, of)]),
+      ...turns.flatMap((listed) => [
+        openAt === undefined ? row(listed, view) : openRow(listed, view, openAt),
+        smallPrint(listed, of),
+      ]),
       ...note,
       ...pages(page, hasOlder),
     ],
@@ -47,18 +63,35 @@ export function listMessage(page: ListPage, view: View): Rendered {
 /** The request's first words as a link to its thread, its state, and its pull request. */
 function row({ turn, url }: ListedTurn, view: View): KnownBlock {
   const words = wordsOf(turn.request);
-  const prLink = turn.stage.name === "ended" ? prLinkOf(turn.stage.outcome) : null;
-  const pr = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
+  const pr = pullRequestLink(turnPrLink(turn), view.httpOrigins);
   const own = plainLine(statusText(turn, { watchedFor: view.watchedFor, pr: null }), STATE_LINE_MAX);
   const state = isTriedAgain(turn) ? "🔁 Tried again" : own;
-  const elements: RichTextElement[] = [
-    url === null
-      ? { type: "text", text: words, style: { bold: true } }
-      : { type: "link", url, text: words, style: { bold: true } },
+  return richLine([
+    { ...linked(words, url), style: { bold: true } },
     { type: "text", text: pr === null ? `\n${state}` : `\n${state} · ` },
-    ...(pr === null ? [] : [{ type: "link" as const, url: pr.url, text: cut(pr.label, NAME_MAX) }]),
-  ];
-  return { type: "rich_text", elements: [{ type: "rich_text_section", elements }] };
+    ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url)]),
+  ]);
+}
+
+/** A text that is a link if there is an address. */
+function linked(text: string, url: string | null): RichTextElement {
+  return url === null ? { type: "text", text } : { type: "link", url, text };
+}
+
+/** A pull request, its title as a link to its thread, its age, and whose turn it is. */
+function openRow({ turn, url }: ListedTurn, view: View, now: number): KnownBlock {
+  const { pullRequest, request } = turn;
+  if (pullRequest === undefined) return row({ turn, url }, view);
+  const pr = pullRequestLink(pullRequest.url, view.httpOrigins);
+  const title = plainLine(pullRequest.latest.title ?? "", WORDS_MAX) || wordsOf(request);
+  const age = formatAgo(now - openedAt(turn)).replace(/ ago$/, "");
+  const { text, isRequesters } = waitsFor(pullRequest.latest);
+  return richLine([
+    ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url), linked(" ", null)]),
+    linked(title, url),
+    linked(`, ${age}, ${cut(text, STATE_LINE_MAX)}`, null),
+    ...(isRequesters ? [{ type: "user" as const, user_id: request.userId }] : []),
+  ]);
 }
 
 /**
@@ -79,21 +112,18 @@ function smallPrint({ turn }: ListedTurn, of: ListPage["of"]): KnownBlock {
   return { type: "context", elements: [{ type: "mrkdwn", text }] };
 }
 
-function pages({ of, from }: ListPage, hasOlder: boolean): ActionsBlock[] {
-  const elements = [
-    ...(from === 0
-      ? []
-      : [
-          {
-            ...labelled(LIST_NEWER, "Newer"),
-            value: listValue.write({ of, from: Math.max(0, from - LIST_PAGE_SIZE) }),
-          },
-        ]),
-    ...(hasOlder
-      ? [{ ...labelled(LIST_OLDER, "Older"), value: listValue.write({ of, from: from + LIST_PAGE_SIZE }) }]
-      : []),
-  ];
-  return elements.length === 0 ? [] : [{ type: "actions", elements }];
+function pages({ of, from, openAt }: ListPage, hasOlder: boolean): ActionsBlock[] {
+  const list = { of, ...(openAt !== undefined && { isOpen: true }) };
+  // The next page of open pull requests has the newer ones.
+  const [before, after] = openAt === undefined ? ["Newer", "Older"] : ["Older", "Newer"];
+  const button = (id: string, text: string, at: number) => ({
+    ...labelled(id, text),
+    value: listValue.write({ ...list, from: Math.max(0, at) }),
+  });
+  return actions([
+    ...(from === 0 ? [] : [button(LIST_NEWER, before, from - LIST_PAGE_SIZE)]),
+    ...(hasOlder ? [button(LIST_OLDER, after, from + LIST_PAGE_SIZE)] : []),
+  ]);
 }
 
 /** The state of a person's requests, and whether the agent can be reached. */

@@ -1,4 +1,4 @@
-import type { ActionsBlock, Button, KnownBlock, RichTextBlock, RichTextElement } from "@slack/types";
+import type { Button, KnownBlock, RichTextBlock, RichTextElement } from "@slack/types";
 import { mentionedIn } from "../core/turn/people.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import { endingOf, prLinkOf } from "../core/turn/outcome.ts";
@@ -9,6 +9,7 @@ import { cut } from "../core/text/text.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import {
   KEEP_WATCHING,
+  SHOW_CHANGES,
   TRY_AGAIN,
   VIEW_PULL_REQUEST,
   buttonValue,
@@ -20,6 +21,7 @@ import {
 import { answerParts, bulleted } from "./answer-parts.ts";
 import { movedBlock, pullRequestLink } from "./links.ts";
 import {
+  actions,
   context,
   labelledText,
   labelled,
@@ -44,7 +46,7 @@ export function outcomeMessage(
   view: Presentation & TeamView,
 ): Rendered {
   const prLink = prLinkOf(outcome);
-  const link = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
+  const link = pullRequestLink(prLink, view.httpOrigins);
   const label = link === null ? null : cutEscaped(link.label, NAME_MAX);
   const url = link === null ? null : escapeMrkdwn(link.url);
   const { stoppedBy } = outcome;
@@ -61,7 +63,6 @@ export function outcomeMessage(
   const mentioned = mentionedIn(turn, muted);
   const text = withMentions(outcomeText(outcome, words), mentioned, stopper);
   const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
-  const actions: ActionsBlock[] = buttons.length === 0 ? [] : [{ type: "actions", elements: buttons }];
   const asksForFeedback = HAS_RESULT.has(endingOf(outcome));
   const blocks: KnownBlock[] = [
     ...(movedBecause === null ? [] : [movedBlock(turn.request, movedBecause, view)]),
@@ -74,7 +75,7 @@ export function outcomeMessage(
         ]
       : []),
     ...(movedBecause === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
-    ...actions,
+    ...actions(buttons),
     ...(asksForFeedback ? feedbackButtons(turn) : []),
   ];
   return {
@@ -155,13 +156,17 @@ function button(name: OutcomeButton, turn: Turn, watch: number, url: string | nu
     case "view-pull-request":
       if (url === null) return [];
       return [{ ...labelled(VIEW_PULL_REQUEST, "View pull request"), url, style: "primary" }];
+    case "show-changes":
+      return [buttonOf(SHOW_CHANGES, "Show changes", turn, watch)];
     case "try-again":
-      return [{ ...labelled(TRY_AGAIN, "Try again"), value: buttonValue.write({ turnId: turn.id, watch }) }];
+      return [buttonOf(TRY_AGAIN, "Try again", turn, watch)];
     case "keep-watching":
-      return [
-        { ...labelled(KEEP_WATCHING, "Keep watching"), value: buttonValue.write({ turnId: turn.id, watch }) },
-      ];
+      return [buttonOf(KEEP_WATCHING, "Keep watching", turn, watch)];
   }
+}
+
+function buttonOf(actionId: string, label: string, { id: turnId }: Turn, watch: number): Button {
+  return { ...labelled(actionId, label), value: buttonValue.write({ turnId, watch }) };
 }
 
 const QUESTION = "Was this helpful?";

@@ -31,7 +31,8 @@ export function helpMessage(projects: string[]): Rendered {
     "• *Fix these docs* in a message's menu",
     "• Mention me in a channel or thread, or message me directly. In a request's thread that's a " +
       "follow-up; starting with `new` makes it a separate request",
-    "• `/docs-agent list` shows your requests, `list channel` this channel's, `status` how many are running",
+    "• `/docs-agent list` shows your requests, `list channel` this channel's, `list open` pull " +
+      "requests that aren't merged yet, `status` how many are running",
     ...(projects.length > 1
       ? [
           `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\` picks a project: ` +

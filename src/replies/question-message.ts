@@ -1,11 +1,21 @@
-import type { Button, KnownBlock, RichTextBlock, RichTextSection } from "@slack/types";
+import type { Button, KnownBlock, RichTextBlock } from "@slack/types";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import { isOpen, type PersonAnswer, type Question } from "../core/job/question.ts";
 import { cut, roughDuration } from "../core/text/text.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
 import { movedBlock } from "./links.ts";
-import { context, labelled, quoteText, section, SAID_MAX, STATE_MAX } from "./blocks.ts";
+import {
+  actions,
+  context,
+  labelled,
+  linePart,
+  quoteText,
+  richLine,
+  section,
+  SAID_MAX,
+  STATE_MAX,
+} from "./blocks.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
 import { overdueKey } from "../core/turn/overdue.ts";
@@ -81,27 +91,16 @@ function named(actionId: string, label: string): Button {
 }
 
 function numbered(labels: string[]): RichTextBlock {
-  const elements = labels.map((text): RichTextSection => ({
-    type: "rich_text_section",
-    elements: [{ type: "text", text }],
-  }));
+  const elements = labels.map((text) => linePart({ type: "text", text }));
   return { type: "rich_text", elements: [{ type: "rich_text_list", style: "ordered", elements }] };
 }
 
 function answerBlock({ userId, words }: PersonAnswer): RichTextBlock {
-  return {
-    type: "rich_text",
-    elements: [
-      {
-        type: "rich_text_section",
-        elements: [
-          { type: "user", user_id: userId },
-          { type: "text", text: " answered: " },
-          { type: "text", text: cut(words, SAID_MAX), style: { bold: true } },
-        ],
-      },
-    ],
-  };
+  return richLine([
+    { type: "user", user_id: userId },
+    { type: "text", text: " answered: " },
+    { type: "text", text: cut(words, SAID_MAX), style: { bold: true } },
+  ]);
 }
 
 /** A last remark on a closed question. May be empty. */
@@ -149,7 +148,7 @@ export function overdueMessage(
     blocks: [
       ...(movedBecause === null ? [] : [movedBlock(turn.request, movedBecause, team)]),
       section(text),
-      ...(key === "open" ? [{ type: "actions" as const, elements: [stopButton(turn)] }] : []),
+      ...actions(key === "open" ? [stopButton(turn)] : []),
     ],
   };
 }

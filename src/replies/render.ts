@@ -1,6 +1,8 @@
 import type { Message } from "../core/ports/notifier.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
+import { changesMessage } from "./changes-message.ts";
 import { listMessage, standingMessage } from "./list-message.ts";
+import { newsMessage } from "./news-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import { overdueMessage, questionMessage } from "./question-message.ts";
 import {
@@ -29,6 +31,8 @@ export function render(message: Message, presentation: Presentation, team: TeamV
       return questionMessage(message, view);
     case "overdue":
       return overdueMessage(message, view);
+    case "news":
+      return newsMessage(message, view);
     case "kept":
       return keptMessage();
     case "help":
@@ -39,6 +43,8 @@ export function render(message: Message, presentation: Presentation, team: TeamV
       return listMessage(message, presentation);
     case "standing":
       return standingMessage(message, presentation);
+    case "changes":
+      return changesMessage(message, presentation);
     case "ask":
       return askMessage(message.replyId);
     case "asked-before":

@@ -146,18 +146,44 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
     },
 
     async openDirectMessage(teamId, userId) {
-      return inTeam(teamId, "direct-message", async ({ client }) => {
-        const opened = await client.conversations.open({ users: userId }).catch((thrown: unknown) => {
-          // Without im:write, posting to the person's id still reaches their direct messages.
-          if (slackFault(thrown).error === "missing_scope") return { channel: { id: userId } };
-          throw thrown;
+      return inTeam(teamId, "direct-message", async ({ client }) =>
+        done({ channelId: await directChannel(client, userId) }),
+      );
+    },
+
+    async sendFile({ teamId, userId }, { name, content }) {
+      // Whatever the fault, the caller doesn't repeat it.
+      return inTeam(teamId, "other", async ({ client, identity }) => {
+        if (!grants(identity, "files:write")) return { ok: false, fault: NO_SCOPE };
+        const length = Buffer.byteLength(content);
+        const asked = await client.files.getUploadURLExternal({ filename: name, length });
+        const [url, id] = z.tuple([z.url(), z.string()]).parse([asked.upload_url, asked.file_id]);
+        const uploaded = await options.fetch(url, {
+          method: "POST",
+          body: content,
+          redirect: "manual",
+          signal: AbortSignal.timeout(options.timeoutMs),
         });
-        return done({ channelId: z.string().parse(opened.channel?.id) });
+        if (uploaded.status !== 200) return { ok: false, fault: httpFault(uploaded.status) };
+        await client.files.completeUploadExternal({
+          files: [{ id, title: name }],
+          channel_id: await directChannel(client, userId),
+        });
+        return done(null);
       });
     },
 
     slackTimeMs: () => slackClock.timeMs(),
   };
+}
+
+async function directChannel(client: WebClient, userId: string): Promise<string> {
+  const opened = await client.conversations.open({ users: userId }).catch((thrown: unknown) => {
+    // Without im:write, posting to the person's id still reaches their direct messages.
+    if (slackFault(thrown).error === "missing_scope") return { channel: { id: userId } };
+    throw thrown;
+  });
+  return z.string().parse(opened.channel?.id);
 }
 
 const NO_SCOPE: NotifierFault = { kind: "credentials", error: "missing_scope" };

@@ -1,14 +1,14 @@
 import type { KnownBlock, TaskCardBlock, ActionsBlock, Button, Overflow } from "@slack/types";
 import type { MessageOf } from "../core/ports/notifier.ts";
-import { prLinkOf } from "../core/turn/outcome.ts";
 import { DEFAULT_INSTRUCTIONS } from "../core/turn/request.ts";
 import { sharedTexts } from "../core/turn/shared.ts";
 import { WORKING, planOf, statusText } from "../core/text/status-text.ts";
 import { cut } from "../core/text/text.ts";
 import type { TurnProgress } from "../core/job/reported-turn.ts";
-import { withLatestTries, isFollowUp, type Turn } from "../core/turn/turn.ts";
+import { withLatestTries, isFollowUp, turnPrLink, type Turn } from "../core/turn/turn.ts";
 import { movedBlock, pullRequestLink, type PullRequestLink } from "./links.ts";
 import {
+  actions,
   context,
   linkedLine,
   quoteText,
@@ -80,9 +80,7 @@ const FOLLOW_UPS_MAX = 5;
 type State = { line: string; link: PullRequestLink | null; plan: TurnProgress["plan"] | null };
 
 function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): State {
-  const { stage } = turn;
-  const prLink = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
-  const link = prLink === null ? null : pullRequestLink(prLink, httpOrigins);
+  const link = pullRequestLink(turnPrLink(turn), httpOrigins);
   const said = statusText(turn, { watchedFor, pr: link?.label ?? null });
   const line = said === WORKING ? `${WORKING} I'll reply here when it's done.` : said;
   return { line, link, plan: planOf(turn) };
@@ -167,7 +165,7 @@ export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[]
     ...(open.some(({ stop }) => stop === undefined) ? [stopButton(host)] : []),
     ...(open.length > 0 ? followMenu(host) : []),
   ];
-  return elements.length === 0 ? [] : [{ type: "actions", elements }];
+  return actions(elements);
 }
 
 /** A button that stops the turn and the others that its status message shows. */

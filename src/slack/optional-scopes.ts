@@ -11,5 +11,6 @@ export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
   "channels:read": "public channels have no names in prompts, and are left out of lists",
   "groups:read": "private channels have no names in prompts, and are left out of lists",
   "files:read": "images and files stay in Slack",
+  "files:write": "long changes aren't sent as files",
   "reactions:write": "no reactions under the messages that ask",
 };

@@ -109,6 +109,7 @@ export function openRecords<S extends RecordStorage>(
       reply: named("reply", recordSchemas.reply),
       withheld: named("withheld", recordSchemas.withheld),
       asked: named("asked", recordSchemas.asked),
+      feed: named("feed", recordSchemas.feed),
     },
     setAside,
     setAsideCount: () => setAsideCount,

@@ -5,7 +5,7 @@ import type { Step, Task } from "../core/ports/task-queue.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
-import { refreshTask, DeliverPayload } from "../decisions/new-tasks.ts";
+import { newsTasks, refreshTask, DeliverPayload } from "../decisions/new-tasks.ts";
 import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /** How long an outcome that Slack doesn't accept holds back those of later requests. */
@@ -63,7 +63,7 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
     turn,
     outcome,
     watch,
-    ...aside(turn, outcomeSlot(watch), thread),
+    ...(await aside(deps, turn, outcomeSlot(watch), thread)),
   });
   if (attempt.kind !== "posted") return attempt.step;
   deps.logger.info({ outcome: outcome.kind, away: turn.delivery.away }, "outcome delivered");
@@ -82,7 +82,10 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
     };
     return {
       writes: turnWrites(deps, read, delivered),
-      adds: statusKey(delivered) === delivered.delivery.shown ? [] : [refreshTask(delivered)],
+      adds: [
+        ...(statusKey(delivered) === delivered.delivery.shown ? [] : [refreshTask(delivered)]),
+        ...newsTasks(delivered),
+      ],
       value: { kind: "done" },
     };
   };

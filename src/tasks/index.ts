@@ -10,7 +10,10 @@ import { ask } from "./ask.ts";
 import { cancel } from "./cancel.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
+import { diff } from "./diff.ts";
+import { feed } from "./feed.ts";
 import { list } from "./list.ts";
+import { news } from "./news.ts";
 import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, TaskOwner } from "../decisions/payload.ts";
 import { overdue } from "./overdue.ts";
@@ -25,23 +28,26 @@ import { watch } from "./watch.ts";
 
 /**
  * Every type of task and what it does, in the order of the flow. Each pool has its own budget:
- * Slack messages never wait for the job service, messages never wait for updates, and creates never
- * wait for polls.
+ * Slack messages never wait for the job service, messages never wait for updates or for news of
+ * pull requests, and creates never wait for polls.
  */
 const handlers: Record<string, Handler> = {
   submit: { pool: "creates", handle: submit, endsTurn: "create-lost" },
   message: { pool: "creates", handle: submit, endsTurn: "create-lost" },
   open: { pool: "messages", handle: open },
+  feed: { pool: "feeds", handle: feed, isQuiet: true },
   watch: { pool: "polls", handle: watch, endsTurn: "unreadable" },
   cancel: { pool: "creates", handle: cancel, isQuiet: true },
   question: { pool: "messages", handle: question },
   answer: { pool: "creates", handle: answer },
   overdue: { pool: "messages", handle: overdue, isQuiet: true },
   deliver: { pool: "messages", handle: deliver },
+  news: { pool: "news", handle: news, isQuiet: true },
   refresh: { pool: "updates", handle: refresh, isQuiet: true },
   react: { pool: "reactions", handle: react, isQuiet: true },
   reply: { pool: "messages", handle: reply, isQuiet: true },
   list: { pool: "messages", handle: list, isQuiet: true },
+  diff: { pool: "others", handle: diff, isQuiet: true },
   ask: { pool: "messages", handle: ask, isQuiet: true },
   welcome: { pool: "messages", handle: welcome, isQuiet: true },
   tell: { pool: "messages", handle: tell, isQuiet: true },
@@ -65,7 +71,16 @@ type Handler = {
  * How many tasks of each pool run at once, counted separately for each job service. They mostly
  * wait for others.
  */
-const POOLS = { creates: 32, messages: 64, polls: 64, updates: 16, reactions: 8, others: 4 };
+const POOLS = {
+  creates: 32,
+  messages: 64,
+  polls: 64,
+  feeds: 64,
+  updates: 16,
+  news: 8,
+  reactions: 8,
+  others: 4,
+};
 
 export const taskPools = {
   of: (type: string): string => handlers[type]?.pool ?? "others",
@@ -154,7 +169,7 @@ function ended(
       const payload = OwnedPayload.safeParse(task.payload);
       const { endsTurn, isQuiet } = handlers[task.type] ?? {};
       if (isQuiet === true || !payload.success) return end;
-      const { whose, turnId, jobKey } = payload.data;
+      const { whose, turnId, jobKey, isFollowing } = payload.data;
       return (read) => {
         const ids = new Set([
           ...(turnId === undefined ? [] : [turnId]),
@@ -163,6 +178,8 @@ function ended(
         const open = [...ids]
           .flatMap((id) => read("turn", id) ?? [])
           .filter(({ id, stage }) => stage.name === "watching" || (id === turnId && stage.name !== "ended"));
+        // Nobody waits for a watch that only followed a pull request.
+        if (open.length === 0 && isFollowing === true) return { value: end };
         if (open.length === 0 || endsTurn === undefined) return { adds: [tellTask(task, whose)], value: end };
         // Every turn ends in an outcome, so its thread says what happened and what to do.
         const now = deps.clock.now();
@@ -189,6 +206,7 @@ const OwnedPayload = z.object({
   turnId: z.string().optional(),
   /** The watched job's key. */
   jobKey: z.string().optional(),
+  isFollowing: z.boolean().optional(),
 });
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();

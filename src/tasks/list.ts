@@ -2,7 +2,9 @@ import {
   LIST_PAGE_SIZE,
   countsOf,
   isDirect,
+  linkedListOf,
   maySee,
+  openPullRequests,
   requestListOf,
   type ListOf,
   type ListPage,
@@ -11,7 +13,8 @@ import {
   type Viewer,
 } from "../core/turn/request-list.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
-import { cameToNothing } from "../core/turn/outcome.ts";
+import { jobKey } from "../core/job/project.ts";
+import { cameToNothing, prLinkOf } from "../core/turn/outcome.ts";
 import { isTriedAgain, type Turn } from "../core/turn/turn.ts";
 import { answerPrivately } from "./reply.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
@@ -51,9 +54,10 @@ async function listedTurns(
   { records, series }: Pick<TaskDeps, "records" | "series">,
   of: ListOf,
   place: Pick<ListPayload, "teamId" | "userId" | "channelId">,
+  seriesOf = requestListOf,
 ): Promise<Turn[]> {
   const { channelId } = place;
-  const turnIds = await series.of(requestListOf(of, place));
+  const turnIds = await series.of(seriesOf(of, place));
   const turns = await Promise.all(turnIds.toReversed().map((id) => records.turn.get(id)));
   const kept = turns.filter((turn) => turn !== undefined);
   if (of === "person" || !isDirect(channelId)) return kept;
@@ -68,17 +72,22 @@ async function pageOf(
   payload: ListPayload,
   viewer: Viewer,
 ): Promise<Omit<ListPage, "isPartial">> {
-  const turns = await listedTurns(deps, of, payload);
-  const seen = turns.filter((turn) => maySee(turn, viewer));
+  const openAt = payload.isOpen === true ? deps.clock.now() : null;
+  const lists: ListOf[] = openAt === null ? [of] : ["person", "channel"];
+  const seriesOf = openAt === null ? requestListOf : linkedListOf;
+  const turns = (await Promise.all(lists.map((each) => listedTurns(deps, each, payload, seriesOf)))).flat();
+  const visible = turns.filter((turn) => maySee(turn, viewer));
+  const seen = openAt === null ? visible : openPullRequests(visible, openAt);
   const lastPage = Math.max(0, Math.ceil(seen.length / LIST_PAGE_SIZE) - 1);
   const from = Math.min(payload.from, lastPage * LIST_PAGE_SIZE);
   const page = seen.slice(from, from + LIST_PAGE_SIZE);
   return {
     of,
-    turns: await Promise.all(page.map((turn) => withUrl(deps, turn))),
+    turns: await Promise.all(page.map(async (turn) => withUrl(deps, await withPullRequest(deps, turn)))),
     from,
     hasOlder: seen.length > from + LIST_PAGE_SIZE,
-    isHiding: of === "person" && seen.length < turns.length,
+    isHiding: of === "person" && visible.length < turns.length,
+    ...(openAt === null ? {} : { openAt }),
   };
 }
 
@@ -104,6 +113,16 @@ async function standingOf(
     contacts: deps.contacts.last(),
     trouble: newest === undefined ? null : { ...(await withUrl(deps, newest.turn)), at: newest.at },
   };
+}
+
+/** A follow-up's turn with the state that is kept at the turn that first left the pull request. */
+async function withPullRequest({ records }: Pick<TaskDeps, "records">, turn: Turn): Promise<Turn> {
+  const { job, stage, request } = turn;
+  if (stage.name !== "ended" || job === null || turn.pullRequest !== undefined) return turn;
+  const left = (await records.job.get(jobKey(request.project, job.id)))?.pullRequest;
+  if (left === undefined || left.url !== prLinkOf(stage.outcome)) return turn;
+  const pullRequest = (await records.turn.get(left.turnId))?.pullRequest;
+  return pullRequest === undefined ? turn : { ...turn, pullRequest };
 }
 
 async function withUrl({ directory }: Pick<TaskDeps, "directory">, turn: Turn): Promise<ListedTurn> {

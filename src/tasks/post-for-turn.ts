@@ -21,7 +21,8 @@ type TurnPost =
 
 /**
  * Posts a message where the turn reports, once. If that place can't take it, the turn moves to a
- * direct message with the requester.
+ * direct message with the requester. With `isPatient` it waits until no other post wants the
+ * channel.
  */
 export async function postForTurn(
   deps: TaskDeps,
@@ -29,6 +30,7 @@ export async function postForTurn(
   turn: Turn,
   slot: string,
   message: Message,
+  isPatient = false,
 ): Promise<TurnPost> {
   const attempt = await postOnce(deps, task, {
     teamId: turn.request.teamId,
@@ -36,6 +38,7 @@ export async function postForTurn(
     slot,
     label: { turnId: turn.id, post: slot },
     message,
+    isPatient,
     saveIntent: (change) => deps.commit((read) => changed(deps, read, turn.id, change)),
   });
   switch (attempt.kind) {
@@ -95,7 +98,7 @@ export async function showPart(
   note: (turn: Turn, shown: string) => Turn,
   isDue: (turn: Turn) => boolean,
 ): Promise<Step> {
-  const said = { ...message, ...aside(turn, slot, await threadRecordOf(deps, turn)) };
+  const said = { ...message, ...(await aside(deps, turn, slot, await threadRecordOf(deps, turn))) };
   const attempt = await postOrUpdate(deps, task, turn, slot, said);
   if (attempt.kind !== "posted") return attempt.step;
   // A post by an earlier attempt shows the state of that time.
@@ -116,15 +119,17 @@ export async function showPart(
  * post is where the request was made, or if the status message already gives the reason. `muted`
  * are the people not to mention in the turn's thread.
  */
-export function aside(
-  { delivery, request }: Turn,
+export async function aside(
+  deps: Pick<TaskDeps, "records">,
+  turn: Turn,
   slot: string,
   thread: ThreadRecord | undefined,
-): { movedBecause: string | null; muted: readonly string[] } {
+): Promise<{ movedBecause: string | null; muted: readonly string[] }> {
+  const { delivery, request } = turn;
   const { slots, channelId, away } = delivery;
   const at = slots[slot]?.channelId ?? channelId;
   const isExplained = at === request.channelId || slots[STATUS_SLOT]?.channelId === at;
-  return { movedBecause: isExplained ? null : away, muted: thread?.muted ?? [] };
+  return { movedBecause: isExplained ? null : away, muted: await mutedBy(deps, turn, thread) };
 }
 
 /** The record of the thread that a turn reports to. */
@@ -134,6 +139,19 @@ export async function threadRecordOf(
 ): Promise<ThreadRecord | undefined> {
   const id = threadIdOf({ teamId, ...delivery });
   return id === null ? undefined : await records.thread.get(id);
+}
+
+/** Who muted the thread that a turn reports to, or the one that it reported to before it moved. */
+async function mutedBy(
+  { records }: Pick<TaskDeps, "records">,
+  { request, delivery }: Turn,
+  thread: ThreadRecord | undefined,
+): Promise<readonly string[]> {
+  const now = thread?.muted ?? [];
+  const threadTs = request.threadTs ?? delivery.slots[STATUS_SLOT]?.ts ?? null;
+  const id = delivery.away === null ? null : threadIdOf({ ...request, threadTs });
+  const before = id === null ? undefined : await records.thread.get(id);
+  return [...now, ...(before?.muted ?? [])];
 }
 
 async function reportDirectly(

@@ -33,6 +33,8 @@ type OncePost = {
   slot: string;
   label: { turnId: string; post: string };
   message: Message;
+  /** True if it waits until no other post wants the channel. */
+  isPatient?: boolean;
   /** Stores, before the post is sent, that it is about to be. */
   saveIntent: (change: (delivery: Delivery) => Delivery) => Promise<void>;
 };
@@ -72,7 +74,10 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
   }
 
   const gate = postGate(place);
-  const slotMs = await deps.slots.reserve(gate, POST_RATE, task.payload.slotMs);
+  const heldMs = task.payload.slotMs;
+  const slotMs = await (post.isPatient === true
+    ? idleSlot(deps, gate, heldMs)
+    : deps.slots.reserve(gate, POST_RATE, heldMs));
   if (slotMs > deps.clock.now()) return waitUntil(task, slotMs, { slotMs });
   const sentAtMs = deps.notifier.slackTimeMs();
   try {
@@ -123,6 +128,17 @@ function retryAt({ payload }: SlottedTask, dueAt: number, reason: string): TaskE
 
 function postGate(place: Pick<Place, "teamId" | "channelId">): string {
   return `post:${place.teamId}:${place.channelId}`;
+}
+
+/**
+ * The time of a slot that isn't reserved ahead, so that other posts are delayed by one gap at most.
+ * Posts that wait like this take turns, and at most every second slot.
+ */
+async function idleSlot({ slots, clock }: Deps, gate: string, heldMs: number | undefined): Promise<number> {
+  const turnMs = await slots.reserve(`patient:${gate}`, { gapMs: 2 * POST_RATE.gapMs }, heldMs);
+  const now = clock.now();
+  if (turnMs > now) return turnMs;
+  return (await slots.takeIfIdle(gate, POST_RATE)) ? now : now + POST_RATE.gapMs;
 }
 
 /** `slots` are the task's slots that change. */

@@ -1,28 +1,15 @@
-import { STATUS_SLOT, hasStatusMessage } from "../core/turn/delivery.ts";
+import { STATUS_SLOT } from "../core/turn/delivery.ts";
 import { isOnlyStepNew, statusKey } from "../core/text/status-text.ts";
-import type { NewTask, Step, Task } from "../core/ports/task-queue.ts";
+import type { Step, Task } from "../core/ports/task-queue.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { TurnPayload } from "../decisions/payload.ts";
 import { readTurnTask, turnWrites } from "../decisions/turn-writes.ts";
 import { UPDATE_RATE, updateGate, updatePost } from "./post.ts";
-import { refreshTask } from "../decisions/new-tasks.ts";
-
-/**
- * The refresh task for a message that lacks only the agent's latest step. Undefined unless Slack
- * has time for it. If it is skipped, the next poll brings the step again, so steps never queue up
- * or delay other updates.
- */
-export async function stepRefreshTask(deps: TaskDeps, turn: Turn): Promise<NewTask | undefined> {
-  if (!isOnlyStepNew(turn) || !hasStatusMessage(turn.delivery)) return undefined;
-  if (turn.delivery.refusedUpdate !== undefined) return undefined;
-  if (!(await deps.slots.takeIfIdle(updateGate(turn.request.teamId), UPDATE_RATE))) return undefined;
-  return refreshTask(turn, deps.clock.now());
-}
 
 /**
  * Updates the status message with its turn and the others that it shows. Idempotent, and nothing
- * waits for it.
+ * waits for it. If only steps are new, it waits until no other update wants the workspace's slot.
  */
 export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);
@@ -36,14 +23,20 @@ export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   if (slot === undefined || slot.ts === null || shown.every(isShown)) return { kind: "done" };
 
   const isStep = shown.every((other) => isShown(other) || isOnlyStepNew(other));
+  const isHeld = task.payload.slotMs !== undefined;
+  const now = deps.clock.now();
+  if (isStep && !isHeld && !(await deps.slots.takeIfIdle(updateGate(teamId), UPDATE_RATE))) {
+    return { kind: "wait", dueAt: now + UPDATE_RATE.gapMs * (1 + 3 * deps.random()) };
+  }
+  const slotted = isStep && !isHeld ? { ...task, payload: { ...task.payload, slotMs: now } } : task;
   const movedBecause = slot.channelId === request.channelId ? null : delivery.away;
-  const updated = await updatePost(deps, task, {
+  const updated = await updatePost(deps, slotted, {
     place: { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },
     ts: slot.ts,
     message: { kind: "status", turn, followUps, movedBecause },
     label: { turnId: turn.id, post: STATUS_SLOT },
   });
-  if (updated.kind === "later") return updated.isFault && isStep ? { kind: "done" } : updated.end;
+  if (updated.kind === "later") return updated.end;
   const refused = updated.refused === null ? {} : { refusedUpdate: updated.refused };
   return (read) => {
     const noted = shown.flatMap((other): Turn[] => {
@@ -52,11 +45,10 @@ export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
       const { refusedUpdate: _, ...rest } = current.delivery;
       return [{ ...current, delivery: { ...rest, shown: statusKey(other), ...refused } }];
     });
-    const isTrue = noted.every((other) => isShown(other) || isOnlyStepNew(other));
     const { slotMs: _, ...payload } = task.payload;
     return {
       writes: turnWrites(deps, read, ...noted),
-      value: isTrue ? { kind: "done" } : { kind: "again", dueAt: deps.clock.now(), payload },
+      value: noted.every(isShown) ? { kind: "done" } : { kind: "again", dueAt: deps.clock.now(), payload },
     };
   };
 }

@@ -7,8 +7,9 @@ import {
   type Job,
 } from "../core/ports/job-service.ts";
 import { composePrompt } from "../core/text/prompt.ts";
+import { sentJobAppend } from "../core/job/feed.ts";
 import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/job/retry.ts";
-import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Plan, Step, Task } from "../core/ports/task-queue.ts";
 import {
   afterSubmit,
   askedBy,
@@ -23,7 +24,7 @@ import { deadlineOf, endTurn, isFollowUp, type Turn } from "../core/turn/turn.ts
 import { isStoreAnswerLost } from "../core/errors.ts";
 import { threadIdOf, type Read, type ServiceRecord, type Write } from "../core/ports/records.ts";
 import { changesOf } from "../decisions/after-change.ts";
-import { cancelTask, submitTask, watchTask } from "../decisions/new-tasks.ts";
+import { cancelTask, feedTasks, submitTask, watchTask } from "../decisions/new-tasks.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import {
   namesOfRequest,
@@ -103,10 +104,16 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
     });
   } catch (thrown) {
     if (!isStoreAnswerLost(thrown)) throw thrown;
-    return endSubmit(deps, turnId, (turn) => notSubmitted(turn, known), [], {
-      afterMs: AFTER_STORE_FAULT_MS,
-      reason: thrown.message,
-    });
+    return endSubmit(
+      deps,
+      turnId,
+      (turn) => notSubmitted(turn, known),
+      {},
+      {
+        afterMs: AFTER_STORE_FAULT_MS,
+        reason: thrown.message,
+      },
+    );
   }
   if (before === null) return { kind: "wait", dueAt: deps.clock.now() };
   // Decided again on the turn's state at that time, to keep what was posted for it in between.
@@ -140,7 +147,18 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const { afterMs } = afterSubmit(before, answer, at);
   const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
   const noted = announcementWrites(service, announced, answer);
-  return endSubmit(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
+  const { project } = request;
+  const adds = feedTasks(project, service, answer);
+  // If the feed breaks off, the job is found by this.
+  const appends =
+    adds.length > 0 && answer.ok ? [sentJobAppend(project, answer.job.id, deps.polling.deadlineMs)] : [];
+  return endSubmit(
+    deps,
+    turnId,
+    (turn) => afterSubmit(turn, answer, at).turn,
+    { writes: noted, adds, appends },
+    retry,
+  );
 }
 
 /**
@@ -257,7 +275,7 @@ function endSubmit(
   deps: TaskDeps,
   turnId: string,
   change: (turn: Turn) => Turn,
-  more: Write[] = [],
+  more: Pick<Plan<unknown>, "writes" | "adds" | "appends"> = {},
   retry: { afterMs: number; reason: string } | null = null,
 ): Step {
   return (read: Read) => {
@@ -271,8 +289,10 @@ function endSubmit(
     const { stage } = next;
     const now = deps.clock.now();
     return {
-      writes: [...more, ...writes],
+      writes: [...(more.writes ?? []), ...writes],
+      appends: more.appends ?? [],
       adds: [
+        ...(more.adds ?? []),
         ...(isFollowUp(turn) && !isFollowUp(next) && stage.name === "accepted" ? [submitTask(next)] : []),
         ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
         ...(stage.name === "watching" && next.stop !== undefined ? [cancelTask(next)] : []),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseCapabilities } from "../../src/job-client/capabilities.ts";
-import { WireJob, WireJobList } from "../../src/job-client/schema.ts";
+import { WireChanges, WireJob, WireJobList } from "../../src/job-client/schema.ts";
 import type { AgentQuestion } from "../../service/runner/turn-runner.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import {
@@ -49,6 +49,7 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
           "cancel",
           "archive",
           "attachments",
+          "changes",
         ]),
       ]);
     });
@@ -164,6 +165,38 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
       expect((await jobOf(server, id)).questions).toEqual([]);
     });
 
+    it("tells which jobs have changed, at once and each once, as a read shows them", async () => {
+      await using server = await start();
+      const one = recordOf((await create(server, "Fix")).json).id;
+      const begun = await changes(server);
+      expect(begun.jobs).toEqual([]);
+      expect(await changes(server, begun.next)).toEqual(begun);
+      const waiting = changes(server, begun.next, 30);
+      const two = recordOf((await create(server, "Fix more")).json).id;
+      let { jobs, next } = await waiting;
+      for (; jobs.length > 0; { jobs, next } = await changes(server, next)) {
+        for (const { id } of jobs) expect([one, two]).toContain(id);
+      }
+      await server.endTurn(one, "pull-request");
+      await settled(server, one, "completed");
+      const ended = await changes(server, next, 30);
+      expect(ended.jobs.find(({ id }) => id === one)).toEqual(await jobOf(server, one));
+      expect(await changes(server, ended.next)).toMatchObject({ jobs: [] });
+      const path = `/v2/agent/${server.projectId}/changes?after=${encodeURIComponent(next)}`;
+      recordOf(WireChanges.parse((await send(server, { path })).json).jobs[0]);
+    });
+
+    it("begins anew for a cursor that isn't its own, and refuses other waits", async () => {
+      await using server = await start();
+      const path = `/v2/agent/${server.projectId}/changes`;
+      for (const after of ["", "x", "MTIzLjE", "%00"]) {
+        const fault = faultOf(await send(server, { path: `${path}?after=${after}&wait=30` }), 410);
+        expect(fault).toContain("Begin without one");
+      }
+      for (const wait of ["-1", "61", "1.5", "x"])
+        faultOf(await send(server, { path: `${path}?wait=${wait}` }), 400);
+    });
+
     it("asks for the project's key everywhere, and knows no other project's jobs", async () => {
       await using server = await start();
       const { id } = recordOf((await create(server, "Fix")).json);
@@ -180,6 +213,15 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
         faultOf(await send(server, { ...at(server.other.projectId), key: server.other.key }), 404);
       }
       faultOf(await send(server, { path: jobsOf(server), key: server.other.key }), 403);
+      const feed = `/v2/agent/${server.projectId}/changes`;
+      faultOf(await send(server, { path: feed, key: server.other.key }), 403);
+      const { next } = await changes(server);
+      await send(server, {
+        path: `/v2/agent/${server.other.projectId}/job`,
+        body: '{"prompt":"Fix"}',
+        key: server.other.key,
+      });
+      expect((await changes(server, next)).jobs.filter((changed) => changed.id !== id)).toEqual([]);
       expect(recordOf((await get(server, id)).json).status).toBe("active");
     });
   });
@@ -188,6 +230,14 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
 async function jobOf(server: JobServiceServer, id: string): Promise<WireJob> {
   const { json } = await send(server, { path: `${jobsOf(server)}/${id}`, headers: READER });
   return WireJob.strict().parse(json);
+}
+
+async function changes(server: JobServiceServer, after?: string, wait = 0): Promise<WireChanges> {
+  const query = after === undefined ? "" : `?after=${encodeURIComponent(after)}&wait=${wait}`;
+  const path = `/v2/agent/${server.projectId}/changes${query}`;
+  const { status, json } = await send(server, { path, headers: READER });
+  expect(status).toBe(200);
+  return WireChanges.strict().parse(json);
 }
 
 async function list(server: JobServiceServer, query: string): Promise<WireJobList> {

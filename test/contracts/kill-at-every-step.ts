@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { SlackDelivery, SlackSide } from "../../emulators/slack/index.ts";
 import type { AppProcess } from "../support/app-process.ts";
-import { startJobServiceSide } from "../support/job-service-side.ts";
+import { startJobServiceSide, type JobServiceSideOptions } from "../support/job-service-side.ts";
 import { onRequests } from "../support/request-boundaries.ts";
 import { isTaken, untilTaken } from "../support/taken.ts";
 import { ANA, DOCS, environment, RANDOM, startSlackSide } from "../support/world.ts";
@@ -59,10 +59,11 @@ async function runWithDeath(
   scene: Scene,
   boundary: Boundary | null,
   onStep: (step: Boundary) => void = () => {},
+  offers: JobServiceSideOptions = {},
 ): Promise<Ending> {
   await using resources = new AsyncDisposableStack();
   const slack = resources.use(await startSlackSide());
-  const service = resources.use(await startJobServiceSide());
+  const service = resources.use(await startJobServiceSide(offers));
   service.script.completeAfterPolls(2, { prLink: PR });
   const env = {
     ...environment(slack, service),
@@ -119,11 +120,12 @@ function postsOf(slack: SlackSide, scene: Scene, name: RegExp): string[] {
 export async function describeKillAtEveryStep(
   open: OpenKillSubject,
   chosen: (steps: Boundary[]) => Boundary[] = (steps) => steps,
+  offers: JobServiceSideOptions = {},
 ): Promise<void> {
   const boundariesOf = new Map<Scene, Boundary[]>();
   for (const scene of scenes) {
     const boundaries: Boundary[] = [];
-    await runWithDeath(open, scene, null, (step) => boundaries.push(step));
+    await runWithDeath(open, scene, null, (step) => boundaries.push(step), offers);
     // Right after a write is right before the next boundary: nothing outside memory lies between.
     const lastWrite = boundaries.findLast(({ at }) => at === "write");
     if (lastWrite?.phase === "before") boundaries.push({ ...lastWrite, phase: "after" });
@@ -141,6 +143,7 @@ export async function describeKillAtEveryStep(
       "auth.test",
       "chat.postMessage",
       "chat.update",
+      ...(offers.changes === undefined ? [] : ["job service changes"]),
       "job service create",
       "job service get",
       "users.info",
@@ -159,7 +162,7 @@ export async function describeKillAtEveryStep(
       `${scene.name}: killed $phase $at $number ($what), one outcome`,
       { timeout: 120_000 },
       async (boundary) => {
-        const ending = await runWithDeath(open, scene, boundary);
+        const ending = await runWithDeath(open, scene, boundary, undefined, offers);
         expect(ending).toMatchObject({ statusPosts: 1, deadTasks: 0 });
         expect(ending.outcomes).toHaveLength(1);
         expect(ending.createsSeen).toBeLessThanOrEqual(1);

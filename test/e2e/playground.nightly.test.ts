@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBrowser, violationsOf } from "../support/browser.ts";
 import {
+  approveAndMerge,
   ask,
   inChannel,
   inThread,
@@ -10,6 +11,7 @@ import {
   openPlayground,
   openPullRequest,
   shoot,
+  shootBoth,
 } from "../support/playground-page.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
@@ -18,6 +20,52 @@ describe("the playground", { timeout: 180_000 }, () => {
   beforeAll(async () => void (browser = await startBrowser()));
   afterAll(() => browser.close());
 
+  it("tells in the thread what becomes of the pull request, up to its merge", async () => {
+    await using dir = await openTempDir();
+    await using at = await openPlayground(browser, dir.file("playground"));
+    const { tab } = at;
+    await openChannel(tab, "docs");
+    await ask(tab, "rename “Create a key” to “Make a key”");
+    const root = inChannel(tab).filter({ hasText: "rename “Create a key”" });
+    await root.getByText("tidepool/docs#").waitFor();
+    await root.getByRole("button", { name: /^\d repl/ }).click();
+    const { page } = await openPullRequest(tab);
+    await shootBoth(page, "1-opened");
+
+    await inThread(tab).getByText("❌ Checks failed on tidepool/docs#1: anchors").waitFor();
+    await root.getByText("❌ Checks failed").waitFor();
+    await page.reload();
+    await page.getByText("docs/quickstart.md has no heading #2-create-a-key").waitFor();
+    expect(await page.getByRole("button", { name: "Merge" }).isDisabled()).toBe(true);
+    await shootBoth(tab, "2-check-failed");
+
+    await page
+      .getByRole("textbox", { name: /What do you say/ })
+      .fill("The link in the API's README is lost.");
+    await page.getByRole("button", { name: "Request changes" }).click();
+    const asked = inThread(tab).filter({ hasText: "✏️ priya requested changes on tidepool/docs#1" });
+    // Reviews within a minute are one post.
+    await asked.getByText("The link in the API's README is lost.").waitFor({ timeout: 120_000 });
+    await shootBoth(tab, "3-changes-requested");
+    await shootBoth(page, "3-changes-requested-page");
+
+    const composer = tab.getByRole("textbox", { name: "Reply in thread" });
+    await composer.fill("@docs-agent replace quickstart.md#2-create-a-key with quickstart.md#2-make-a-key");
+    await composer.press("Enter");
+    await inThread(tab).getByText("The agent updated tidepool/docs#1").waitFor();
+    // The check passes again; the review still stands.
+    await root.getByText("✏️ Changes requested").waitFor();
+    await shootBoth(tab, "4-updated");
+    await page.reload();
+    await approveAndMerge(page);
+    await inThread(tab).getByText("tidepool/docs#1 is merged.").waitFor();
+    await root.getByText("🎉 Merged").waitFor();
+    await shootBoth(tab, "5-merged");
+    await shootBoth(page, "5-merged-page");
+    expect(await inThread(tab).getByText("is merged.").count()).toBe(1);
+    for (const shown of [tab, page]) expect(await violationsOf(shown)).toEqual([]);
+  });
+
   it("checks what the agent did: a broken link goes back to it, one that stays makes a draft", async () => {
     await using dir = await openTempDir();
     await using at = await openPlayground(browser, dir.file("playground"));
@@ -25,13 +73,13 @@ describe("the playground", { timeout: 180_000 }, () => {
     await openChannel(tab, "docs");
     await ask(tab, "replace refrence.md with references.md");
     const mended = inChannel(tab).filter({ hasText: "references.md" });
-    await mended.getByText("✅ tidepool/docs#").waitFor();
+    await mended.getByText("tidepool/docs#").waitFor();
     await mended.getByRole("button", { name: /^1 reply/ }).click();
     await inThread(tab).last().getByText("The project's check found broken links").waitFor();
 
     await ask(tab, "replace configuration.md with settings.md");
     const left = inChannel(tab).filter({ hasText: "settings.md" });
-    await left.getByText("📝 tidepool/docs#").waitFor();
+    await left.getByText("tidepool/docs#").waitFor();
     await left.getByRole("button", { name: /^1 reply/ }).click();
     const outcome = inThread(tab).last();
     await outcome.getByText(/broken link to/).waitFor();
@@ -93,7 +141,7 @@ describe("the playground", { timeout: 180_000 }, () => {
     await press("Enter");
     await inChannel(tab)
       .filter({ hasText: "fix the typos in the quickstart" })
-      .getByText("✅ tidepool")
+      .getByText("tidepool/docs#")
       .waitFor();
     // It has folded to leave room to the answer.
     const next = card.getByRole("button", { name: "Fix what a message says" });
@@ -214,7 +262,7 @@ describe("the playground", { timeout: 180_000 }, () => {
     await down.uncheck();
     await killed.uncheck();
     await tab.keyboard.press("Escape");
-    await root.getByText("✅ tidepool/docs#").waitFor();
+    await root.getByText("tidepool/docs#").waitFor();
     await root.getByRole("button", { name: /^1 reply/ }).click();
     await openPullRequest(tab);
     expect(
@@ -230,11 +278,11 @@ describe("the playground", { timeout: 180_000 }, () => {
       await using at = await openPlayground(browser, dir.file("playground"));
       await openChannel(at.tab, "docs");
       await ask(at.tab, "fix the typos in the quickstart");
-      await inChannel(at.tab).getByText("✅ tidepool/docs#").first().waitFor();
+      await inChannel(at.tab).getByText("tidepool/docs#").first().waitFor();
     }
     await using again = await openPlayground(browser, dir.file("playground"));
     await openChannel(again.tab, "docs");
-    await inChannel(again.tab).getByText("✅ tidepool/docs#").first().waitFor();
+    await inChannel(again.tab).getByText("tidepool/docs#").first().waitFor();
     const pulls = await fetch(`${again.playground.codeHostUrl}/api/v3/repos/tidepool/docs/pulls?state=all`);
     expect(await pulls.json()).toHaveLength(1);
   });

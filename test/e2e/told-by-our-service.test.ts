@@ -81,10 +81,16 @@ it("between Slack and our own job service, the thread says what the agent does a
     "Add the install command",
     "The quickstart had none.",
     "The agent named no sources.",
-    "[View pull request]",
+    "[View pull request] [Show changes]",
   ]);
   expect(reply.mentions).toEqual([`@${ANA}`]);
   await slack.until(() => /✅ acme\/docs#1 \(http.*\/pull\/1\), 2 files, \+3 −0$/m.test(status()), 20_000);
+
+  const shown = () => slack.ephemerals(BEN).map((message) => slack.visibleText(message).split("\n"));
+  await slack.person(BEN).click({ channel: DOCS, messageTs: reply.ts, actionId: "show_changes" });
+  await slack.until(() => shown().length > 0, 30_000);
+  expect(shown()[0]?.[0]).toMatch(/^\*Changes in acme\/docs#1 .+:\* 2 files, \+3 −0$/);
+  expect(shown()[0]).toContainEqual(expect.stringMatching(/^\+\S/));
 
   const root = slack.messages(DOCS)[0]?.ts ?? "";
   const mention = (text: string) => slack.person(BEN).mention({ channel: DOCS, threadTs: root, text });
@@ -99,7 +105,7 @@ it("between Slack and our own job service, the thread says what the agent does a
     expect.stringMatching(/^✅ @Ben The agent updated acme\/docs#1 \(http:.*\/acme\/docs\/pull\/1\)\.$/),
     "The quickstart had none.",
     "The agent named no sources.",
-    "[View pull request]",
+    "[View pull request] [Show changes]",
   ]);
 
   const jobId = /"job_id":"(job-\w+)"/.exec(app.stdout)?.[1] ?? "";
@@ -145,7 +151,7 @@ it("an answer stands in the thread, and a follow-up makes a change of it, with i
     "✅ @Ben Your pull request is ready:",
     "Document --json",
     "2 statements, 1 with a source",
-    "[View pull request]",
+    "[View pull request] [Show changes]",
   ]);
   expect(await docs.pageOfJob("docs/quickstart.md")).toContain("Use --json.");
 }, 120_000);

@@ -22,6 +22,7 @@ describe("list and status", () => {
   it.each([
     ["list", { kind: "list", of: "person" }],
     [" LIST  channel\n", { kind: "list", of: "channel" }],
+    ["list Open", { kind: "list", of: "person", isOpen: true }],
     ["Status", { kind: "status" }],
   ])("are what %j asks for", (text, expected) => {
     expect(parseCommandText(text)).toEqual(expected);

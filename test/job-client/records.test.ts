@@ -35,7 +35,7 @@ describe("a job record", () => {
     expect(await reading(RECORD)).toEqual({
       ok: true,
       job: JOB,
-      report: { turns: null, questions: null },
+      report: { turns: null, questions: null, pullRequest: null },
       honorsIdempotencyKeys: false,
       capabilities: [],
     });

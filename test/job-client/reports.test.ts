@@ -76,7 +76,7 @@ describe("what a job service tells beyond the contract", () => {
   it("is asked for, and read, with the times in milliseconds", async () => {
     await using side = await clientOf({ ...RECORD, turns: [TURN], questions: [QUESTION] });
     const answer = await side.client.getJob("job-1");
-    expect(side.requests[0]?.headers["docs-agent-capabilities"]).toBe("turns, questions");
+    expect(side.requests[0]?.headers["docs-agent-capabilities"]).toBe("turns, questions, pull-request");
     const at = (seconds: number) => Date.UTC(2026, 10, 22, 3, 0, seconds);
     expect(answer).toMatchObject({
       ok: true,

@@ -538,3 +538,30 @@ it("lets no agent read the dataDir by another name, or what is the machine's", a
     expect(await faultsFor(path)).toContain(`${path}, which would show the agent /`);
   }
 });
+
+it("takes a token or an App at the code host, and not both or none", async () => {
+  const host = { kind: "github", owner: "acme", repo: "docs" };
+  const app = { id: 12, keyFile: "./app.pem", installationId: 77 };
+  const config = await load(withProject({ codeHost: { ...host, app } }));
+  const { codeHost } = config.projects[0] ?? {};
+  expect(codeHost).toMatchObject({ app: { ...app, keyFile: expect.stringMatching(/^\/.*\/app\.pem$/) } });
+  const both = await faultsOf(withProject({ codeHost: { ...host, app, tokenEnv: "DOCS_TOKEN" } }));
+  expect(both).toMatch(/Fix one setting:\n.*codeHost\.tokenEnv must be left out beside app/);
+  expect(await faultsOf(withProject({ codeHost: host }))).toMatch(
+    /Fix one setting:\n.*codeHost\.tokenEnv is missing\. Set it to .*, or use app instead\./,
+  );
+  const wrong = { ...host, app: { id: "twelve", keyFile: "-----BEGIN RSA PRIVATE KEY-----\nMIIE" } };
+  const faults = await faultsOf(withProject({ codeHost: wrong }));
+  expect(faults).toMatch(/Fix 3 settings/);
+  expect(faults).toMatch(/codeHost\.app\.id must be a whole number/);
+  expect(faults).toMatch(/codeHost\.app\.installationId is missing/);
+  expect(faults).toMatch(/codeHost\.app\.keyFile looks like a secret/);
+  expect(faults).not.toContain("MIIE");
+  // The agent must not be shown the key.
+  const keyFile = "/srv/docs-agent/app.pem";
+  const shown = withProject({
+    agent: { ...agent, readable: ["/srv/docs-agent"] },
+    codeHost: { ...host, app: { ...app, keyFile } },
+  });
+  expect(await faultsOf(shown)).toMatch(/readable must not have \/srv\/docs-agent, .* the App's private key/);
+});

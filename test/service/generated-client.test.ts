@@ -1,6 +1,6 @@
 import { type AxiosResponse, OpenAPIClientAxios, type OpenAPIClient } from "openapi-client-axios";
 import { expect, it } from "vitest";
-import type { WireJob, WireJobList } from "../../src/job-client/schema.ts";
+import type { WireChanges, WireJob, WireJobList } from "../../src/job-client/schema.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
@@ -55,7 +55,13 @@ it("is enough for a generated client to use every operation", async () => {
   const { turns } = await call<WireJob>("getJob", { ...job, ...READER });
   expect(turns?.map(({ outcome }) => outcome)).toEqual(["pull-request", "cancelled"]);
 
+  subject.readDiff = async () => ({ files: [], fileCount: 0, diff: "+more", isCut: false });
+  expect(await call("readDiff", job)).toMatchObject({ diff: "+more" });
+
+  const { next } = await call<WireChanges>("changes", project);
   await call("archiveJob", job);
+  const changed = await call<WireChanges>("changes", { ...project, after: next, wait: 30 });
+  expect(changed.jobs.map(({ status }) => status)).toEqual(["archived"]);
   const { jobs } = await call<WireJobList>("listJobs", { ...project, status: "archived", limit: 5 });
   expect(jobs.map((listed) => listed.id)).toEqual([id]);
   await call("health", {});

@@ -231,7 +231,7 @@ it("announces with every answer what it offers beyond the contract, errors inclu
   ]);
   for (const { headers } of answers) {
     expect(headers.get("Docs-Agent-Capabilities")).toBe(
-      "idempotency-key, turns, list, cancel, archive, questions, attachments, requester",
+      "idempotency-key, turns, list, cancel, archive, questions, attachments, requester, pull-request, diff, changes",
     );
   }
 });

@@ -110,11 +110,13 @@ it("answers every documented operation with every documented status, as document
     sendMessage: `${jobs}/${id}/message`,
     getJob: `${jobs}/${id}`,
     listJobs: jobs,
+    changes: `/v2/agent/docs/changes?after=${subject.store.changes.toCursor(0)}`,
     answerQuestion: `${jobs}/${id}/answer`,
     cancelTurn: `${jobs}/${id}/turn/1/cancel`,
     archiveJob: `${jobs}/${id}/archive`,
+    readDiff: `${jobs}/${id}/diff`,
   };
-  const reads = ["getJob", "listJobs"];
+  const reads = ["getJob", "listJobs", "readDiff", "changes"];
   for (const [operation, path] of Object.entries(addresses)) {
     const body = reads.includes(operation) ? {} : { body: prompt };
     await ask(operation, path, { ...body, key: null });
@@ -126,6 +128,26 @@ it("answers every documented operation with every documented status, as document
   }
   await ask("listJobs", `${jobs}?status=completed&limit=1`);
   await ask("listJobs", `${jobs}?limit=0`);
+  subject.readDiff = async () => ({ files: [], fileCount: 0, diff: "", isCut: false });
+  await ask("readDiff", addresses.readDiff);
+  subject.readDiff = () => Promise.reject(new Error("busy"));
+  await ask("readDiff", addresses.readDiff);
+  await ask("changes", addresses.changes);
+  await ask("changes", `${addresses.changes}&wait=x`);
+  await ask("changes", "/v2/agent/docs/changes?after=x");
+  const leaving = new AbortController();
+  const last = subject.store.changes.toCursor(subject.store.changes.last());
+  const path = `/v2/agent/docs/changes?after=${last}&wait=60`;
+  const { url, keys } = subject;
+  const headers = { authorization: `Bearer ${keys["docs"]}` };
+  const waiting = Array.from({ length: 33 }, () =>
+    fetch(`${url}${path}`, { headers, signal: leaving.signal }),
+  );
+  // That is one more than may wait, so one is answered.
+  await Promise.race(waiting);
+  await ask("changes", path);
+  leaving.abort();
+  await Promise.allSettled(waiting);
   await ask("answerQuestion", addresses.answerQuestion, { body: { questionId: question } });
   await ask("answerQuestion", addresses.answerQuestion, { body: "x".repeat(MAX_BODY_BYTES + 1) });
   await ask("answerQuestion", addresses.answerQuestion, {

@@ -129,7 +129,7 @@ export class AppProcess implements AsyncDisposable {
 export async function quiet(storePath: string, app: AppProcess): Promise<void> {
   const db = new DatabaseSync(storePath, { readOnly: true });
   try {
-    const busy = db.prepare("SELECT count(*) AS busy FROM tasks WHERE state = 'waiting'");
+    const busy = db.prepare("SELECT count(*) AS busy FROM tasks WHERE state = 'waiting' AND type <> 'feed'");
     while (!app.hasExited && Number(busy.get()?.["busy"]) > 0) await sleep(10);
   } finally {
     db.close();

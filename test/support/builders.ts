@@ -1,3 +1,4 @@
+import type { FollowedPullRequest } from "../../src/core/ports/followed-pull-request.ts";
 import type {
   Job,
   JobServiceAnswer,
@@ -116,4 +117,24 @@ export function found(job = makeJob(), reported?: ReportedTurn): JobServiceAnswe
   const answer = { ok: true, honorsIdempotencyKeys: false, job } as const;
   if (reported === undefined) return answer;
   return { ...answer, capabilities: ["turns"], report: { turns: [reported], questions: null } };
+}
+
+/** A pull request that waits for a review, as a service tells it. */
+export function makeFollowed(overrides: Partial<FollowedPullRequest> = {}): FollowedPullRequest {
+  return {
+    url: "https://github.com/acme/docs/pull/7",
+    title: "Correct the install command",
+    state: "open",
+    isDraft: false,
+    review: "none",
+    checks: { state: "passed", failed: [] },
+    reviews: [],
+    waitingFor: ["maria"],
+    mergeable: null,
+    blockedBy: null,
+    headSha: "0123456789abcdef0123456789abcdef01234567",
+    isVisible: true,
+    openedAt: null,
+    ...overrides,
+  };
 }

@@ -1,4 +1,5 @@
 import type { JobStatus } from "../../src/core/ports/job-service.ts";
+import type { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
 import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import type { WireJob, WireJobRecord } from "../../src/job-client/schema.ts";
 
@@ -18,6 +19,8 @@ export type SideJob = {
   staleReads: { left: number; record: WireJobRecord } | null;
   /** As a service tells them that tells of turns. */
   turns: WireTurn[];
+  /** As a service tells it that follows pull requests; null: there is none that it follows. */
+  pullRequest: WireFollowedPullRequest | null;
   /** Those of turns that have not ended, as a service tells them that tells of questions. */
   questions: SideQuestion[];
 };
@@ -43,7 +46,7 @@ export class JobScript {
     this.#onCreate = hook;
   }
 
-  /** Every turn completes with its `polls`-th get; with 0, at once. No `prLink`: nothing needed changing. */
+  /** Every turn completes with its `polls`-th get, or request of the feed; with 0, at once. No `prLink`: nothing needed changing. */
   completeAfterPolls(polls: number, outcome: { prLink?: string | null } = {}): void {
     this.endAfterPolls(polls, () => ({ status: "completed", ...outcome }));
   }
@@ -129,7 +132,7 @@ export function newTurn(number: number, at: string): WireTurn {
 /** The job as it goes over the wire, with its turns and questions if they are asked for. */
 export function recordOf(
   job: SideJob,
-  { withTurns, withQuestions }: { withTurns: boolean; withQuestions: boolean },
+  told: { withTurns: boolean; withQuestions: boolean; withPullRequest: boolean },
 ): WireJob {
   return {
     id: job.id,
@@ -139,8 +142,9 @@ export function recordOf(
     prLink: job.prLink,
     createdAt: job.createdAt,
     archivedAt: job.archivedAt,
-    ...(withTurns ? { turns: structuredClone(job.turns) } : {}),
-    ...(withQuestions ? { questions: job.questions.map(asTold) } : {}),
+    ...(told.withTurns ? { turns: structuredClone(job.turns) } : {}),
+    ...(told.withQuestions ? { questions: job.questions.map(asTold) } : {}),
+    ...(told.withPullRequest ? { pullRequest: structuredClone(job.pullRequest) } : {}),
   };
 }
 

@@ -9,7 +9,9 @@ import {
   type WireJobRecord,
 } from "../../src/job-client/schema.ts";
 import { faultAfter, faultBefore, FaultPlan, type JobServiceOp } from "./job-service-faults.ts";
+import type { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
 import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
+import { SideFeed } from "./side-feed.ts";
 import { endJob, JobScript, newTurn, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
 import {
   bearer,
@@ -45,8 +47,14 @@ export type JobServiceSideOptions = {
   cancels?: boolean;
   /** Announces that creates and messages take files; elsewhere a body with files is refused. @default false */
   attachments?: boolean;
+  /** Announces that it follows pull requests, and tells those clients of it that ask for it. @default false */
+  pullRequests?: boolean;
   /** It takes the person's own words and who asked, and announces it. @default false */
   requester?: boolean;
+  /** It tells what jobs change, and announces it; elsewhere there is no such route. @default false */
+  diff?: boolean;
+  /** Announces that it tells what changes: an answer waits for a change, or comes at once. @default no feed */
+  changes?: "held" | "at-once";
   /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
   now?: () => number;
 };
@@ -69,6 +77,8 @@ export type SideCall = {
   withTurns: boolean;
   /** As `withTurns`, of questions. */
   withQuestions: boolean;
+  /** As `withTurns`, of the pull request that is followed. */
+  withPullRequest: boolean;
 };
 /** An answer that reached the agent. */
 export type SideAnswer = { jobId: string; questionId: string; answer: string };
@@ -99,10 +109,14 @@ export class JobServiceSide implements AsyncDisposable {
   /** The gets that were answered with a record. */
   readonly gets: SideGet[] = [];
   readonly jobs = new Map<string, SideJob>();
+  /** What jobs change, by job id; 404 for the others. */
+  readonly diffs = new Map<string, object>();
   readonly faults = new FaultPlan();
   /** Of gets that only ask what is announced. */
   readonly faultsOfLooks = new FaultPlan();
   readonly script = new JobScript();
+  /** Null: there is none. */
+  readonly feed: SideFeed | null;
   /** Connections accepted so far. */
   connections = 0;
 
@@ -113,9 +127,11 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #announced: Record<string, string>;
   readonly #tellsTurns: boolean;
   readonly #tellsQuestions: boolean;
+  readonly #followsPullRequests: boolean;
   readonly #cancels: boolean;
   readonly #takesFiles: boolean;
   readonly #takesRequester: boolean;
+  readonly #tellsDiffs: boolean;
   /** By project and key; null where keys are not honored. */
   readonly #answered: Map<string, Reply> | null;
   #port: number;
@@ -132,7 +148,10 @@ export class JobServiceSide implements AsyncDisposable {
     questions = false,
     cancels = false,
     attachments = false,
+    pullRequests = false,
     requester = false,
+    diff = false,
+    changes,
     now = () => Date.now(),
   }: JobServiceSideOptions) {
     this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
@@ -145,9 +164,15 @@ export class JobServiceSide implements AsyncDisposable {
       ...(cancels ? ["cancel"] : []),
       ...(attachments ? ["attachments"] : []),
       ...(requester ? ["requester"] : []),
+      ...(pullRequests ? ["pull-request"] : []),
+      ...(diff ? ["diff"] : []),
+      ...(changes === undefined ? [] : ["changes"]),
     ];
+    this.#followsPullRequests = pullRequests;
     this.#takesFiles = attachments;
+    this.feed = changes === undefined ? null : new SideFeed(changes === "held");
     this.#takesRequester = requester;
+    this.#tellsDiffs = diff;
     this.#cancels = cancels;
     this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
     this.#tellsTurns = turns;
@@ -192,6 +217,28 @@ export class JobServiceSide implements AsyncDisposable {
   tell(jobId: string, turn: Partial<WireTurn>): void {
     const current = this.#job(jobId).turns.at(-1);
     if (current !== undefined) Object.assign(current, { status: "running", ...turn });
+  }
+
+  /** The job's pull request stands like this now: it waits for a review, unless `pullRequest` says otherwise. */
+  follow(jobId: string, pullRequest: Partial<WireFollowedPullRequest> = {}): void {
+    const job = this.#job(jobId);
+    job.pullRequest = {
+      url: job.prLink ?? "",
+      number: 7,
+      title: "Correct the install command",
+      state: "open",
+      isDraft: false,
+      review: "none",
+      checks: { state: "passed", failed: [] },
+      reviews: [],
+      waitingFor: ["maria"],
+      mergeable: null,
+      blockedBy: null,
+      headSha: "0123456789abcdef0123456789abcdef01234567",
+      isVisible: true,
+      openedAt: this.#time(),
+      ...pullRequest,
+    };
   }
 
   /** The agent of the job's current turn asks; returns the question's id. */
@@ -255,9 +302,14 @@ export class JobServiceSide implements AsyncDisposable {
     if (body === null) return;
     const route = routeOf(request);
     const headers = this.#announced;
-    if (route === null || (route.op === "cancel" && !this.#cancels))
+    if (
+      route === null ||
+      (route.op === "cancel" && !this.#cancels) ||
+      (route.op === "diff" && !this.#tellsDiffs)
+    )
       return send(response, { status: 404, json: { error: "No such route" } }, headers);
 
+    if (route.op === "changes") return await this.#changes(route, request, response);
     // Asked only to learn what is announced: nothing that tests script or count.
     if (route.op === "get" && route.jobId === "capabilities") {
       const fault = this.faultsOfLooks.take("get");
@@ -275,6 +327,26 @@ export class JobServiceSide implements AsyncDisposable {
     send(response, reply, headers);
   }
 
+  async #changes(route: Route, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { feed } = this;
+    const call = this.#record(route, request, "");
+    const fault = this.faults.take("changes");
+    await this.#callHook("before", call);
+    if (fault !== null && (await faultBefore(fault, response, this.#announced))) return;
+    const refused = this.#authorize(call, request);
+    const none = { status: 404, json: { error: "No such route" } };
+    if (feed === null || refused !== null) return send(response, refused ?? none, this.#announced);
+    const query = new URL(request.url ?? "", "http://side").searchParams;
+    const asked = { after: query.get("after"), wait: Number(query.get("wait") ?? 0) };
+    const ofProject = () => [...this.jobs.values()].filter(({ projectId }) => projectId === route.projectId);
+    for (const job of ofProject()) this.script.polled(job, this.#time());
+    const jobs = () => ofProject().map((job) => recordOf(job, call));
+    const reply = await feed.answer(asked, jobs, response);
+    await this.#callHook("after", call);
+    if (fault !== null && faultAfter(fault, response, reply, this.#announced)) return;
+    if ((await feed.lie?.(asked, reply, response)) !== true) send(response, reply, this.#announced);
+  }
+
   #record(route: Route, request: IncomingMessage, body: string): SideCall {
     const reads = header(request, "docs-agent-capabilities") ?? "";
     const parsed =
@@ -288,6 +360,7 @@ export class JobServiceSide implements AsyncDisposable {
       idempotencyKey: header(request, "idempotency-key"),
       withTurns: this.#tellsTurns && /\bturns\b/.test(reads),
       withQuestions: this.#tellsQuestions && /\bquestions\b/.test(reads),
+      withPullRequest: this.#followsPullRequests && /\bpull-request\b/.test(reads),
       authorized: bearer(request) !== null && bearer(request) === this.#projects[route.projectId]?.apiKey,
     };
     this.calls.push(call);
@@ -333,6 +406,10 @@ export class JobServiceSide implements AsyncDisposable {
 
   #perform(call: SideCall, request: IncomingMessage, body: string): Reply {
     if (call.op === "get") return this.#get(call);
+    if (call.op === "diff") {
+      const diff = this.diffs.get(call.jobId ?? "");
+      return diff === undefined ? { status: 404, json: { error: "No change" } } : { status: 200, json: diff };
+    }
     if (call.op === "cancel") return this.#cancel(call);
     if (!header(request, "content-type")?.startsWith("application/json")) {
       return { status: 400, json: { error: "Content-Type must be application/json" } };
@@ -364,6 +441,7 @@ export class JobServiceSide implements AsyncDisposable {
       staleReads: null,
       turns: [newTurn(1, this.#time())],
       questions: [],
+      pullRequest: null,
     };
     this.jobs.set(job.id, job);
     this.script.created(job, this.#time());

@@ -25,8 +25,13 @@ export function sendText(
 export function routeOf(request: IncomingMessage): Route | null {
   const path = (request.url ?? "").split("?")[0] ?? "";
   const [, project, job, call, turn] =
-    /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(?:\/(message|answer))?(?:\/turn\/(\d+)\/cancel)?)?$/.exec(path) ??
-    [];
+    /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(?:\/(message|answer|diff))?(?:\/turn\/(\d+)\/cancel)?)?$/.exec(
+      path,
+    ) ?? [];
+  const feed = /^\/v2\/agent\/([^/]+)\/changes$/.exec(path)?.[1];
+  if (feed !== undefined && request.method === "GET") {
+    return { op: "changes", projectId: decode(feed), jobId: null };
+  }
   if (project === undefined) return null;
   const projectId = decode(project);
   if (job === undefined) return request.method === "POST" ? { op: "create", projectId, jobId: null } : null;
@@ -34,6 +39,7 @@ export function routeOf(request: IncomingMessage): Route | null {
   if (turn === undefined && call === undefined) {
     return request.method === "GET" ? { op: "get", projectId, jobId } : null;
   }
+  if (call === "diff") return request.method === "GET" ? { op: "diff", projectId, jobId } : null;
   if (request.method !== "POST") return null;
   if (turn !== undefined) return { op: "cancel", projectId, jobId, turn: Number(turn) };
   return { op: call === "answer" ? "answer" : "message", projectId, jobId };

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ServiceConfig, ServiceProject } from "../../service/config/config.ts";
 import { createJobService, type SelfHostedJobService } from "../../service/job-service.ts";
+import type { DiffReader } from "../../service/runner/turn-runner.ts";
 import { createKey } from "../../service/jobs/keys.ts";
 import { serveHttp } from "../../service/http/serve-http.ts";
 import { openServiceDatabase } from "../../service/jobs/state-file.ts";
@@ -35,6 +36,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
       owner: "acme",
       repo: "docs",
       tokenEnv: "T",
+      pollSeconds: 60,
     },
     pullRequests: {
       draft: false,
@@ -79,6 +81,8 @@ export function makeAskingAgent(): ServiceProject["agent"] {
 export type ServiceOptions = {
   projects?: ServiceProject[];
   jobsAtOnce?: number;
+  /** With it, pull requests are followed. */
+  env?: Record<string, string>;
   config?: Partial<Pick<ServiceConfig, "publicBaseUrl">>;
 };
 
@@ -100,6 +104,8 @@ export class ServiceUnderTest implements AsyncDisposable {
   runner = new ScriptedRunner();
   /** How often the runner was to look after what it keeps. */
   upkeeps = 0;
+  /** Reads a job's change. */
+  readDiff: DiffReader = async () => null;
   readonly #options: ServiceOptions;
   readonly #dead: SelfHostedJobService[] = [];
   readonly #clients: HttpJobService[] = [];
@@ -158,11 +164,13 @@ export class ServiceUnderTest implements AsyncDisposable {
       },
       database,
       runTurn: (input) => this.runner.runTurn(input),
+      readDiff: (input) => this.readDiff(input),
       upkeep: async () => {
         this.upkeeps += 1;
       },
       clock,
       logger,
+      ...(this.#options.env && { env: this.#options.env }),
     });
     const listening = await serveHttp(service.app, { host: "127.0.0.1", port: 0 });
     await service.start();

@@ -31,7 +31,7 @@ export async function openSqliteKill(
     quiet: (app) => quiet(path, app),
     tasks: () => {
       const db = new DatabaseSync(path, { readOnly: true });
-      const rows = db.prepare("SELECT id FROM tasks WHERE state = 'waiting'").all();
+      const rows = db.prepare("SELECT id FROM tasks WHERE state = 'waiting' AND type <> 'feed'").all();
       db.close();
       return rows.map(({ id }) => String(id));
     },

@@ -5,6 +5,7 @@ import { COMPILE_CACHE } from "./child-process.ts";
 
 /** Real programs, a real agent process and real git: all of it takes seconds, on a busy machine more. */
 const PATIENCE_MS = 60_000;
+const RELOAD_MS = 500;
 
 /** The whole playground, as `npm run playground` starts it, and its page open in a browser. */
 export async function openPlayground(browser: Browser, dir: string) {
@@ -37,6 +38,14 @@ export async function shoot(page: Page, name: string): Promise<void> {
   if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` });
 }
 
+/** The same in light and in dark. */
+export async function shootBoth(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ["dark", "light"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await shoot(page, `${name}-${colorScheme}`);
+  }
+}
+
 export async function openChannel(tab: Page, name: string): Promise<void> {
   await tab
     .getByRole("navigation")
@@ -61,4 +70,25 @@ export async function openPullRequest(tab: Page): Promise<{ page: Page; text: st
   const [page] = await Promise.all([tab.context().waitForEvent("page"), link.click()]);
   await page.getByRole("heading", { level: 1 }).waitFor();
   return { page, text: await page.locator("body").innerText() };
+}
+
+/** Presses the buttons on a pull request's page as soon as the rules of its branch let it be merged. */
+export async function approveAndMerge(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Approve" }).click();
+  await reloadUntil(page, "every link finds its heading");
+  await page.getByRole("button", { name: "Merge" }).click();
+  await page
+    .getByText(/^Merged/)
+    .first()
+    .waitFor();
+}
+
+/** Looks again and again until a page of the code host says it. */
+export async function reloadUntil(page: Page, text: string): Promise<void> {
+  const until = Date.now() + PATIENCE_MS;
+  while ((await page.getByText(text).count()) === 0 && Date.now() < until) {
+    await page.waitForTimeout(RELOAD_MS);
+    await page.reload();
+  }
+  await page.getByText(text).first().waitFor();
 }

@@ -75,5 +75,7 @@ const LIVE_TASKS = `
 `;
 
 export async function liveTasks(admin: RedisClientType, prefix: string): Promise<string[]> {
-  return (await admin.eval(LIVE_TASKS, { keys: [prefix] })) as string[];
+  const ids = (await admin.eval(LIVE_TASKS, { keys: [prefix] })) as string[];
+  // A feed never is over.
+  return ids.filter((id) => !id.startsWith("feed:"));
 }

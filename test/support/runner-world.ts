@@ -10,6 +10,7 @@ import type { Clock } from "../../src/core/ports/clock.ts";
 import type { ServiceProject } from "../../service/config/config.ts";
 import { createTurnRunner } from "../../service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult } from "../../service/runner/turn-runner.ts";
+import type { WireDiff } from "../../src/job-client/diff-schema.ts";
 import { createSystemClock } from "../../src/process/system-clock.ts";
 import { need } from "./need.ts";
 import { RecordingLogger } from "./recording-logger.ts";
@@ -187,6 +188,11 @@ export async function openRunnerWorld({
     upkeep(projects: ServiceProject[], unfinished: ReadonlySet<string> = new Set()): Promise<void> {
       return current.upkeep({ projects, unfinished, signal: new AbortController().signal });
     },
+    /** What the service has the runner read of a job's change. */
+    diff(head: string | null = null, project?: ServiceProject): Promise<WireDiff | null> {
+      const { signal } = new AbortController();
+      return current.readDiff({ project: project ?? world.project(["true"]), jobId: "job1", head, signal });
+    },
     /** A person's call to the API about a pull request. */
     async asPerson(method: "PATCH" | "PUT", path: string, body: object): Promise<void> {
       const answer = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls/${path}`, {
@@ -221,6 +227,7 @@ export async function openRunnerWorld({
           owner: "acme",
           repo: "docs",
           tokenEnv: "DOCS_TOKEN",
+          pollSeconds: 60,
         },
         pullRequests: {
           draft: false,

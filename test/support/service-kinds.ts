@@ -1,6 +1,6 @@
 import type { JobServiceSideOptions } from "./job-service-side.ts";
 
-/** A job service that offers all that we know of. */
+/** A job service that offers all that we know of, but a feed. */
 export const OFFERS_EVERYTHING: JobServiceSideOptions = {
   idempotencyKeys: true,
   turns: true,
@@ -13,4 +13,8 @@ export const SERVICE_KINDS: [string, JobServiceSideOptions][] = [
   ["a service that knows only the contract", {}],
   ["one that honors idempotency keys", { idempotencyKeys: true }],
   ["one that offers everything", OFFERS_EVERYTHING],
+  ["one that tells what changes", { ...OFFERS_EVERYTHING, changes: "at-once" }],
 ];
+
+/** A job service with a feed that waits, in real time. It honors no idempotency keys. */
+export const TELLS_CHANGES: JobServiceSideOptions = { turns: true, changes: "held" };

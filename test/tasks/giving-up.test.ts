@@ -175,6 +175,16 @@ it("a watch that is abandoned ends every turn of the job that is watched", async
   expect(rig.added.map(({ id }) => id)).toEqual(["open:command:1", "open:mention:2"]);
 });
 
+it("a watch that is abandoned while it only follows a pull request says nothing", async () => {
+  await using rig = await TaskRig.open();
+  const ended = endTurn({ ...turn, job: makeJob() }, "pull-request", 5);
+  await rig.queue.commit((read) => ({ writes: turnWrites(rig.deps, read, ended), value: undefined }));
+  const task = rig.task(watchTask(ended, 0, true), { deaths: 8 });
+  const step = await createTaskHandler(rig.deps)(task, rig.run);
+  expect(await rig.carryOut(step)).toMatchObject({ kind: "dead" });
+  expect(rig.added).toEqual([]);
+});
+
 it("a private answer to a mention that can be shown nowhere is given up quietly", async () => {
   await using rig = await TaskRig.open();
   rig.slack.faults.replyPrivately = [refused];

@@ -63,6 +63,7 @@ async function run(rig: TaskRig, given: Event[], lagMs: number) {
   const notifier: Notifier = {
     slackTimeMs: () => slack.slackTimeMs(),
     isEmpty: () => slack.isEmpty(),
+    sendFile: () => slack.sendFile(),
     update: () => slack.update(),
     react: () => slack.react(),
     replyPrivately: (to, message) => slack.replyPrivately(to, message),

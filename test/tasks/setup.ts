@@ -75,6 +75,10 @@ export class ScriptedSlack implements Notifier {
     return this.#answer("replyPrivately", null, () => this.toldPrivately.push(message));
   }
 
+  async sendFile() {
+    return this.#answer("sendFile", null);
+  }
+
   async openDirectMessage() {
     return this.#answer("openDirectMessage", { channelId: "D1" });
   }
@@ -156,6 +160,12 @@ export class TaskRig implements AsyncDisposable {
       sendMessage: async () => this.#nextAnswer(),
       cancelTurn: async () => this.#nextAnswer(),
       answerQuestion: async () => this.#nextAnswer(),
+      changes: async () => ({
+        ok: false,
+        honorsIdempotencyKeys: false,
+        fault: { kind: "missing", message: "no feed" },
+      }),
+      readDiff: async () => ({ ok: false, fault: { kind: "missing", message: "no diff" } }),
     };
     this.deps = {
       clock,
@@ -164,6 +174,7 @@ export class TaskRig implements AsyncDisposable {
       firstTries: { note: () => {} },
       commit: this.run.commit,
       assertHeld: this.run.assertHeld,
+      stopping: new AbortController().signal,
       slots: store.slots,
       series: store.series,
       records: store.records,

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { z } from "zod";
+import { CommitCheck, CommitStatus, CONCLUSIONS } from "../commit-records.ts";
 import { ApiRefusal } from "./errors.ts";
 
 const MAX_TITLE_CHARS = 256;
@@ -29,6 +30,46 @@ export const MergePullRequest = z.object({
   commit_message: text.optional(),
   sha: z.string().max(64).optional(),
   merge_method: z.enum(["merge", "squash", "rebase"]).default("merge"),
+});
+export const GiveReview = z.object({
+  event: z.enum(["APPROVE", "REQUEST_CHANGES", "COMMENT"]),
+  body: text.nullish(),
+});
+export const DismissReview = z.object({ message: text.min(1) });
+export const WriteComment = z.object({ body: text.min(1) });
+
+const sha = z.string().regex(/^[0-9a-f]{40}$/);
+const CheckRunFields = {
+  status: CommitCheck.shape.status.optional(),
+  conclusion: z.enum(CONCLUSIONS).optional(),
+  details_url: z.string().max(2000).optional(),
+  output: z.object({ title: z.string().max(10_000), summary: text }).optional(),
+};
+export const CreateCheckRun = z.object({ name: z.string().min(1), head_sha: sha, ...CheckRunFields });
+export const ChangeCheckRun = z.object(CheckRunFields);
+export const CreateStatus = z.object({
+  state: CommitStatus.shape.state,
+  context: z.string().min(1).default("default"),
+  description: z.string().max(140).nullish(),
+  target_url: z.string().max(2000).nullish(),
+});
+export const ProtectBranch = z.object({
+  required_status_checks: z
+    .object({
+      strict: z.boolean().optional(),
+      contexts: Names.optional(),
+      checks: z
+        .array(z.object({ context: z.string() }))
+        .max(100)
+        .optional(),
+    })
+    .nullable(),
+  required_pull_request_reviews: z
+    .object({
+      required_approving_review_count: z.int().min(0).max(6).optional(),
+      dismiss_stale_reviews: z.boolean().optional(),
+    })
+    .nullable(),
 });
 
 /**

@@ -3,12 +3,15 @@ import type { PullRequestRefusal } from "../pull-requests.ts";
 
 const DOCUMENTATION_URL = "https://docs.github.com/rest";
 
-export type FieldError = {
-  resource: string;
-  code: "custom" | "invalid" | "missing_field";
-  field?: string;
-  message?: string;
-};
+/** Most are objects; some are only a sentence. */
+export type FieldError =
+  | string
+  | {
+      resource: string;
+      code: "custom" | "invalid" | "missing_field";
+      field?: string;
+      message?: string;
+    };
 
 /** What the API answers instead of a result: GitHub's error body and its status. */
 export class ApiRefusal extends Error {
@@ -60,6 +63,12 @@ export function refusalOf(refusal: PullRequestRefusal, owner: string): ApiRefusa
     case "not-open":
     case "conflict":
       return new ApiRefusal(405, "Pull Request is not mergeable");
+    case "rules":
+      return new ApiRefusal(405, refusal.why.join("\n"));
+    case "own-pull-request":
+      return new ApiRefusal(422, "Unprocessable Entity", ["Can not approve your own pull request"]);
+    case "no-words":
+      return new ApiRefusal(422, "Unprocessable Entity", ["Review Can not be blank"]);
     case "head-moved":
       return new ApiRefusal(409, "Head branch was modified. Review and try the merge again.");
   }

@@ -1,11 +1,15 @@
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { Host } from "../host.ts";
+import { addCheckRoutes } from "./checks.ts";
 import type { ApiEnv } from "./env.ts";
 import { ApiRefusal, notFound } from "./errors.ts";
+import { limited, type CallLimits } from "./call-limits.ts";
 import { addPeopleRoutes } from "./people.ts";
+import { addProtectionRoutes } from "./protection.ts";
 import { addPullRequestRoutes } from "./pulls.ts";
 import { addRepositoryRoutes } from "./repos.ts";
+import { addReviewRoutes } from "./reviews.ts";
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
@@ -13,17 +17,19 @@ const MAX_BODY_BYTES = 1024 * 1024;
  * The part of GitHub's REST API that the job service uses. Reading needs no token, as for a public
  * repository.
  */
-export function createApi(host: Host): Hono<ApiEnv> {
+export function createApi(host: Host, limits: CallLimits): Hono<ApiEnv> {
   const api = new Hono<ApiEnv>();
   api.use(async (context, next) => {
     const caller = host.tokens.caller(context.req.header("authorization"));
     if (caller === "refused") throw new ApiRefusal(401, "Bad credentials");
     const isReading = context.req.method === "GET" || context.req.method === "HEAD";
     if (caller === "nobody" && !isReading) throw new ApiRefusal(401, "Requires authentication");
-    context.set("canPush", caller === "writer");
+    context.set("caller", caller);
+    context.set("canPush", caller !== "nobody");
     await next();
     context.header("x-github-media-type", "github.v3; format=json");
   });
+  api.use(limited(limits));
   api.use(
     bodyLimit({
       maxSize: MAX_BODY_BYTES,
@@ -32,9 +38,12 @@ export function createApi(host: Host): Hono<ApiEnv> {
       },
     }),
   );
+  addProtectionRoutes(api, host);
   addRepositoryRoutes(api, host);
   addPullRequestRoutes(api, host);
   addPeopleRoutes(api, host);
+  addReviewRoutes(api, host);
+  addCheckRoutes(api, host);
   api.notFound((context) => answerRefusal(context, notFound()));
   return api;
 }

@@ -3,7 +3,7 @@ import type { Host } from "../host.ts";
 import { AddAssignees, AddLabels, AskReviewers, readBody } from "./bodies.ts";
 import type { ApiEnv } from "./env.ts";
 import { ApiRefusal } from "./errors.ts";
-import { full, named } from "./pulls.ts";
+import { full, loginOf, named, UNKNOWN } from "./pulls.ts";
 
 const REPOSITORY = "/repos/:owner/:repo";
 
@@ -38,7 +38,25 @@ export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
     }
     const changed = { reviewers: union(pullRequest.reviewers, asked) };
     await pullRequests.change(pullRequest.number, changed);
-    return context.json(await full(context, host, pullRequests, { ...pullRequest, ...changed }), 201);
+    const after = { ...pullRequest, ...changed };
+    return context.json(await full(context, host, pullRequests, after, UNKNOWN), 201);
+  });
+
+  api.delete(`${REPOSITORY}/pulls/:number/requested_reviewers`, async (context) => {
+    const { pullRequests, pullRequest } = named(context, host);
+    const { reviewers, team_reviewers: teams } = await readBody(context, AskReviewers);
+    const { owner } = pullRequests.repository;
+    const gone = new Set([...reviewers, ...teams.map((team) => `${owner}/${team}`)]);
+    const changed = { reviewers: pullRequest.reviewers.filter((name) => !gone.has(name)) };
+    await pullRequests.change(pullRequest.number, changed, loginOf(context));
+    return context.json(await full(context, host, pullRequests, { ...pullRequest, ...changed }, UNKNOWN));
+  });
+
+  api.delete(`${REPOSITORY}/issues/:number/labels/:name`, async (context) => {
+    const { pullRequests, pullRequest } = named(context, host);
+    const labels = pullRequest.labels.filter((name) => name !== context.req.param("name"));
+    await pullRequests.change(pullRequest.number, { labels }, loginOf(context));
+    return context.json(labels.map((name) => ({ name })));
   });
 }
 

@@ -2,16 +2,20 @@ import type { Context, Hono } from "hono";
 import { changedFiles } from "../changed-files.ts";
 import type { Host } from "../host.ts";
 import type { PullRequest } from "../pull-request-store.ts";
+import { AUTHOR } from "../tokens.ts";
 import { headBranch, type PullRequests } from "../pull-requests.ts";
 import { ChangePullRequest, CreatePullRequest, MergePullRequest, readBody } from "./bodies.ts";
 import { ApiRefusal, notFound, refusalOf, validationFailed } from "./errors.ts";
 import type { ApiEnv } from "./env.ts";
 import { pageOf } from "./paging.ts";
 import { mustFind } from "./repos.ts";
-import { fileShape, pullRequestShape } from "./shapes.ts";
+import { fileShape, pullRequestShape, userShape } from "./shapes.ts";
 
 const PULLS = "/repos/:owner/:repo/pulls";
 const PULL = `${PULLS}/:number`;
+
+/** Nobody has asked yet. */
+export const UNKNOWN = { mergeable: null, state: "unknown" } as const;
 
 type ApiContext = Context<ApiEnv>;
 
@@ -36,23 +40,26 @@ export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
     if (draft && !host.rules.hasDrafts) {
       throw new ApiRefusal(422, "Draft pull requests are not supported in this repository.");
     }
-    const wanted = { title, body: body ?? null, head: branch, base, isDraft: draft };
+    const author = loginOf(context);
+    const wanted = { title, body: body ?? null, head: branch, base, isDraft: draft, author };
     const made = await pullRequests.create(wanted);
     if (!made.ok) throw refusalOf(made.refusal, owner);
-    return context.json(await full(context, host, pullRequests, made.value), 201);
+    return context.json(await full(context, host, pullRequests, made.value, UNKNOWN), 201);
   });
 
   api.get(PULL, async (context) => {
     const { pullRequests, pullRequest } = named(context, host);
-    return context.json(await full(context, host, pullRequests, pullRequest));
+    const mergeability = await pullRequests.mergeability(pullRequest);
+    return context.json(await full(context, host, pullRequests, pullRequest, mergeability));
   });
 
   api.patch(PULL, async (context) => {
     const { pullRequests, pullRequest } = named(context, host);
     const change = await readBody(context, ChangePullRequest);
-    const changed = await pullRequests.change(pullRequest.number, change);
+    const changed = await pullRequests.change(pullRequest.number, change, loginOf(context));
     if (!changed.ok) throw refusalOf(changed.refusal, pullRequests.repository.owner);
-    return context.json(await full(context, host, pullRequests, changed.value));
+    const mergeability = await pullRequests.mergeability(changed.value);
+    return context.json(await full(context, host, pullRequests, changed.value, mergeability));
   });
 
   api.get(`${PULL}/files`, async (context) => {
@@ -83,10 +90,17 @@ export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
       title: order.commit_title,
       message: order.commit_message,
       sha: order.sha,
+      by: loginOf(context),
     });
     if (!merged.ok) throw refusalOf(merged.refusal, pullRequests.repository.owner);
     return context.json({ sha: merged.value, merged: true, message: "Pull Request successfully merged" });
   });
+}
+
+/** Who calls. */
+export function loginOf(context: ApiContext): string {
+  const caller = context.get("caller");
+  return typeof caller === "string" ? AUTHOR : caller.login;
 }
 
 export function named(
@@ -142,6 +156,7 @@ export async function full(
   host: Host,
   pullRequests: PullRequests,
   pullRequest: PullRequest,
+  { mergeable, state }: Awaited<ReturnType<PullRequests["mergeability"]>>,
 ) {
   const { repository } = pullRequests;
   const commits = await pullRequests.commits(pullRequest);
@@ -149,16 +164,14 @@ export async function full(
   const count =
     commits === null ? 0 : (await repository.commitsBetween(commits.mergeBase, commits.head)).length;
   const isMerged = pullRequest.mergedAt !== null;
-  const isOpen = pullRequest.state === "open" && commits !== null;
-  const mergeable = isOpen ? (await pullRequests.conflicts(commits)).length === 0 : null;
   return {
     ...(await brief(context, host, pullRequests, pullRequest)),
     merged: isMerged,
     mergeable,
     rebaseable: false,
-    mergeable_state: mergeable === null ? "unknown" : mergeable ? "clean" : "dirty",
-    merged_by: null,
-    comments: 0,
+    mergeable_state: state,
+    merged_by: pullRequest.mergedBy === null ? null : userShape(pullRequest.mergedBy, "User", host.links()),
+    comments: pullRequest.comments.length,
     review_comments: 0,
     maintainer_can_modify: false,
     commits: count,

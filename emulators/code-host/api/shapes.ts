@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { ChangedFile } from "../changed-files.ts";
 import type { PullRequest } from "../pull-request-store.ts";
 import type { Commits } from "../pull-requests.ts";
+import type { Protection } from "../commit-records.ts";
 import type { Branch, Repository } from "../repository.ts";
 
 /** Where the answers' links lead. */
@@ -139,14 +140,27 @@ export function fileShape(file: ChangedFile, repository: Repository, head: strin
   };
 }
 
-export function branchShape({ name, sha }: Branch, repository: Repository, links: Links) {
+/** The rules' required checks are there for whoever may read (docs.github.com/rest/branches). */
+export function branchShape(
+  { name, sha }: Branch,
+  protection: Protection | null,
+  repository: Repository,
+  links: Links,
+) {
   const path = name.split("/").map(encodeURIComponent).join("/");
   const url = `${links.apiUrl}/repos/${repository.fullName}`;
   return {
     name,
     commit: { sha, url: `${url}/commits/${sha}` },
-    protected: false,
-    protection: { enabled: false },
+    protected: protection !== null,
+    protection: {
+      enabled: protection !== null,
+      required_status_checks: {
+        enforcement_level: protection === null ? "off" : "everyone",
+        contexts: protection?.requiredChecks ?? [],
+        checks: (protection?.requiredChecks ?? []).map((check) => ({ context: check, app_id: null })),
+      },
+    },
     protection_url: `${url}/branches/${path}/protection`,
     _links: { self: `${url}/branches/${path}`, html: `${links.url}/${repository.fullName}/tree/${path}` },
   };

@@ -3,22 +3,23 @@ import type { ChangedFile } from "../changed-files.ts";
 import type { WayBack } from "../host.ts";
 import type { PullRequest } from "../pull-request-store.ts";
 import type { Commit, Repository } from "../repository.ts";
+import { conversation, reviewForm } from "./conversation.ts";
 import { diffSection } from "./diff.ts";
 import { type Html, page, time } from "./layout.ts";
 import { markdownHtml } from "./markdown.ts";
+import { type MergeBox, mergeBox } from "./merge-box.ts";
 
-export type PullRequestView = {
+export type PullRequestView = Omit<MergeBox, "root"> & {
   repository: Repository;
-  pullRequest: PullRequest;
   commits: Commit[];
   files: ChangedFile[];
   diff: string;
-  /** Paths that stand against a merge. */
-  conflicts: string[];
-  tokens: { merge: string; close: string };
+  visitor: string;
   home: WayBack | null;
   /** Why the last button did not do what it says. */
   problem?: string | undefined;
+  /** What stands in the field for a review. */
+  words?: string | undefined;
 };
 
 function stateOf(pullRequest: PullRequest): "open" | "merged" | "closed" {
@@ -35,6 +36,7 @@ export function badge(pullRequest: PullRequest): Html {
 export function pullRequestPage(view: PullRequestView): Html {
   const { repository, pullRequest, commits, files, diff } = view;
   const { number, title, author, head, base } = pullRequest;
+  const root = `/${repository.fullName}`;
   const body = markdownHtml(pullRequest.body ?? "").trim();
   const content = html`<h1>${title} <span class="quiet">#${number}</span></h1>
     <p class="byline">
@@ -47,11 +49,30 @@ export function pullRequestPage(view: PullRequestView): Html {
     </p>
     ${peopleLine(pullRequest)}
     ${view.problem === undefined ? "" : html`<p class="problem" role="alert">${view.problem}</p>`}
-    ${actions(view)}
-    <section aria-labelledby="description">
-      <h2 id="description">Description</h2>
-      ${body === "" ? html`<p class="quiet">No description.</p>` : html`<div class="body">${raw(body)}</div>`}
-    </section>
+    <div class="sides">
+      ${mergeBox({ ...view, root })}
+      <div>
+        <section aria-labelledby="description">
+          <h2 id="description">Description</h2>
+          ${
+            body === ""
+              ? html`<p class="quiet">No description.</p>`
+              : html`<div class="body">${raw(body)}</div>`
+          }
+        </section>
+        ${conversation(pullRequest)}
+        ${
+          pullRequest.state === "open"
+            ? reviewForm({
+                action: `${root}/pull/${number}/review`,
+                token: view.tokenFor("review"),
+                visitor: view.visitor,
+                words: view.words ?? "",
+              })
+            : ""
+        }
+      </div>
+    </div>
     <section aria-labelledby="commits">
       <h2 id="commits">Commits</h2>
       ${commitList(commits)}
@@ -65,11 +86,10 @@ export function pullRequestPage(view: PullRequestView): Html {
   });
 }
 
-function peopleLine({ labels, assignees, reviewers }: PullRequest): Html {
+function peopleLine({ labels, assignees }: PullRequest): Html {
   const parts = [
     ["Labels", labels],
     ["Assigned to", assignees],
-    ["Review asked of", reviewers],
   ] as const;
   const shown = parts.flatMap(([name, list]) => (list.length === 0 ? [] : `${name}: ${list.join(", ")}`));
   return html`${shown.length === 0 ? "" : html`<p class="quiet">${shown.join(" · ")}</p>`}`;
@@ -86,36 +106,4 @@ function commitList(commits: Commit[]): Html {
         </li>`,
     )}
   </ol>`;
-}
-
-function actions({ repository, pullRequest, conflicts, tokens }: PullRequestView): Html {
-  const path = `/${repository.fullName}/pull/${pullRequest.number}`;
-  if (pullRequest.mergedAt !== null) {
-    return html`<p class="note">Merged ${time(pullRequest.mergedAt)}.</p>`;
-  }
-  if (pullRequest.state === "closed") {
-    return html`<p class="note">
-      Closed${pullRequest.closedAt === null ? "" : html` ${time(pullRequest.closedAt)}`} without merging.
-    </p>`;
-  }
-  return html`<section class="actions" aria-label="Decide">
-    ${
-      conflicts.length === 0
-        ? html`<p>No conflicts with <span class="branch">${pullRequest.base}</span>.</p>`
-        : html`<p>Cannot be merged: it conflicts with <span class="branch">${pullRequest.base}</span> in</p>
-            <ul>
-              ${conflicts.map((conflict) => html`<li><code>${conflict}</code></li>`)}
-            </ul>`
-    }
-    <div class="buttons">
-      <form method="post" action="${path}/merge">
-        <input type="hidden" name="token" value="${tokens.merge}" />
-        <button class="primary" type="submit" ${conflicts.length === 0 ? "" : "disabled"}>Merge</button>
-      </form>
-      <form method="post" action="${path}/close">
-        <input type="hidden" name="token" value="${tokens.close}" />
-        <button type="submit">Close</button>
-      </form>
-    </div>
-  </section>`;
 }

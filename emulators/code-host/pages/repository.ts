@@ -42,6 +42,9 @@ export function repositoryPage({
         )}
       </ul>
     </section>
+    <p>
+      <a href="${root}/rules">Rules of <span class="branch">${branch}</span></a>
+    </p>
     <section aria-labelledby="files">
       <h2 id="files">Files on <span class="branch">${branch}</span></h2>
       <ul class="rows">

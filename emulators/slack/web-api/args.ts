@@ -10,7 +10,7 @@ const Json = z.record(z.string(), z.unknown());
  * Arguments that a form carries as JSON text: what `@slack/web-api` does with everything that is no
  * scalar.
  */
-const jsonArguments = ["blocks", "view", "metadata", "attachments", "loading_messages"];
+const jsonArguments = ["blocks", "view", "metadata", "attachments", "loading_messages", "files"];
 
 /** Reads a call's body; the token argument, where there is one, comes back apart. */
 export function parseBody(contentType: string, body: string): { args: Args; token: string | undefined } {

@@ -5,6 +5,7 @@ import { assistantMethods } from "./assistant.ts";
 import { blocksMethods } from "./blocks.ts";
 import { chatMethods } from "./chat.ts";
 import { conversationsMethods } from "./conversations.ts";
+import { filesMethods } from "./files.ts";
 import { type Method, type MethodContext, type MethodTable, refuseWithoutScope } from "./method.ts";
 import { reactionsMethods } from "./reactions.ts";
 import { teamMethods } from "./team.ts";
@@ -16,6 +17,7 @@ const methods: MethodTable = {
   ...blocksMethods,
   ...chatMethods,
   ...conversationsMethods,
+  ...filesMethods,
   ...reactionsMethods,
   ...viewsMethods,
 };

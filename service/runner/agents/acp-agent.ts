@@ -10,8 +10,8 @@ import {
 import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../../src/core/errors.ts";
-import { oneLine } from "../printable-text.ts";
-import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-error.ts";
+import { oneLine } from "../../base/printable-text.ts";
+import { AgentCutOffError, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import { AcpPermissions, refusedText } from "./acp-permissions.ts";
 import { CHECK_PROTOCOL, type OpenSession, openSession } from "./acp-session.ts";
 import { acpStream, drained } from "./acp-stream.ts";

@@ -6,7 +6,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { resolve } from "node:path";
 import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
-import { oneLine, sentenceCase } from "../printable-text.ts";
+import { oneLine, sentenceCase } from "../../base/printable-text.ts";
 import { isInside } from "../confined-files.ts";
 import type { AgentRun } from "./agent.ts";
 

@@ -6,8 +6,9 @@ import type {
 import { z } from "zod";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import { cut } from "../../../src/core/text/text.ts";
-import { MAX_CHOICES, SHOWN_CHARS } from "../../../src/job-client/report-schema.ts";
-import { oneLine, printableText } from "../printable-text.ts";
+import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
+import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
+import { oneLine, printableText } from "../../base/printable-text.ts";
 import type { AgentRun } from "./agent.ts";
 
 /** A form of more fields is declined: nobody fills that in within a thread. */

@@ -7,7 +7,7 @@ import {
   RequestError,
 } from "@agentclientprotocol/sdk";
 import type { Clock } from "../../../src/core/ports/clock.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { TurnFailedError } from "../../base/run-error.ts";
 import { type AgentRun, foldersBesideTree } from "./agent.ts";
 
 /** A session that waits for a prompt. */

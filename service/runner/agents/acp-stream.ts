@@ -1,7 +1,7 @@
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { TurnFailedError } from "../run-error.ts";
+import { TurnFailedError } from "../../base/run-error.ts";
 
 /** An agent that waits for an answer now and then has a handful of them. */
 const MAX_UNANSWERED = 1000;

@@ -8,8 +8,9 @@ import type {
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PlanStep } from "../../../src/core/ports/job-service.ts";
 import { cut, startOf } from "../../../src/core/text/text.ts";
-import { MAX_PLAN_STEPS, SHOWN_CHARS } from "../../../src/job-client/report-schema.ts";
-import { oneLine, printableText } from "../printable-text.ts";
+import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
+import { MAX_PLAN_STEPS } from "../../../src/core/ports/job-report.ts";
+import { oneLine, printableText } from "../../base/printable-text.ts";
 import { type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
 import type { AcpPermissions } from "./acp-permissions.ts";
 import type { OpenSession } from "./acp-session.ts";

@@ -1,7 +1,7 @@
 import { presetArgs } from "../../config/agent-presets.ts";
-import { endOf, oneLine } from "../printable-text.ts";
+import { endOf, oneLine } from "../../base/printable-text.ts";
 import { type Ending, type ProcessOptions, startProcessGroup, TailBuffer } from "../process-group.ts";
-import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-error.ts";
+import { AgentCutOffError, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import type { AgentSettings } from "../turn.ts";
 import { type AgentRun, foldersBesideTree } from "./agent.ts";
 

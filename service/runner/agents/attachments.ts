@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { attachmentKindOf } from "../../../src/core/job/attachment.ts";
 import { codeOf } from "../../../src/core/errors.ts";
 import type { TurnAttachment } from "../turn-runner.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { TurnFailedError } from "../../base/run-error.ts";
 
 /**
  * An attachment of which the agent has a copy. `path` is out of its reach, `inside` is the copy as

@@ -1,4 +1,4 @@
-import { endOf, printableText } from "../printable-text.ts";
+import { endOf, printableText } from "../../base/printable-text.ts";
 import { TailBuffer } from "../process-group.ts";
 import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
 import { failureOf, startAgent } from "./agent-process.ts";

@@ -1,5 +1,5 @@
-import { oneLine } from "../printable-text.ts";
-import type { Redact } from "../redaction.ts";
+import { oneLine } from "../../base/printable-text.ts";
+import type { Redact } from "../../base/redaction.ts";
 
 const MAX_LINE_LENGTH = 300;
 const MAX_LINES = 1000;

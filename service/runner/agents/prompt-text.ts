@@ -1,5 +1,5 @@
 import { cut } from "../../../src/core/text/text.ts";
-import { oneLine } from "../printable-text.ts";
+import { oneLine } from "../../base/printable-text.ts";
 import type { EarlierTurn } from "../turn-runner.ts";
 import type { PlacedAttachment } from "./attachments.ts";
 

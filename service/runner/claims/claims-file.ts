@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { startOf } from "../../../src/core/text/text.ts";
-import { json } from "../json.ts";
+import { json } from "../../base/json.ts";
 import { readInside } from "../confined-files.ts";
 
 /** Where an agent names the sources of what it wrote, in its folder for temporary files. */

@@ -1,5 +1,5 @@
-import { endOf } from "../printable-text.ts";
-import { TransientRunError, TurnFailedError } from "../run-error.ts";
+import { endOf } from "../../base/printable-text.ts";
+import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 
 /** A git command that talked to nobody failed. `detail` says which, and how, for the operator. */
 export class GitError extends TransientRunError {
@@ -10,6 +10,9 @@ export class GitError extends TransientRunError {
 
 /** A git command that talked to a remote failed, and its words don't tell on which side. */
 export class UnclearRemoteError extends TransientRunError {}
+
+/** The server takes the credentials no longer, or for nothing of this kind. */
+export class CredentialsRefusedError extends TurnFailedError {}
 
 /** A branch is not what it was, or somebody else is changing it. */
 export class RefConflictError extends TransientRunError {}
@@ -58,10 +61,10 @@ export function remoteFault(doing: string, words: string): TransientRunError | T
     return new TransientRunError(`The git server answered ${status}.`, { details: [said] });
   }
   if (status === 401 || status === 403 || AUTHENTICATION.test(words)) {
-    return failed(
-      "The git server refused the service's credentials.",
-      "Check the token's rights on the repository.",
-    );
+    const advice = "Check the token's rights on the repository. An App needs contents: write.";
+    return new CredentialsRefusedError("The git server refused the service's credentials.", {
+      details: [advice, said],
+    });
   }
   if (status === 404 || NO_REPOSITORY.test(words)) {
     return failed(

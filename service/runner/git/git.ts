@@ -1,7 +1,7 @@
 import type { Env } from "../../config/env.ts";
 import { runProgram } from "../process-group.ts";
-import type { Redact } from "../redaction.ts";
-import { TransientRunError } from "../run-error.ts";
+import type { Redact } from "../../base/redaction.ts";
+import { TransientRunError } from "../../base/run-error.ts";
 import { gitEnv, type GitSetting } from "./git-env.ts";
 import { GitError, localFault, remoteFault } from "./git-fault.ts";
 import type { Remote } from "./remote.ts";

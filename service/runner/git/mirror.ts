@@ -5,13 +5,14 @@ import { join } from "node:path";
 import type { Logger } from "../../../src/core/ports/logger.ts";
 import { JOB_BRANCH_PREFIX, jobBranch } from "../../config/branch.ts";
 import type { Env } from "../../config/env.ts";
+import type { TokenProvider } from "../../code-host/token-provider.ts";
 import type { RunnerFolders } from "../folders.ts";
-import type { Redact } from "../redaction.ts";
-import { operatorText } from "../run-error.ts";
-import { GitRunner } from "./git.ts";
-import { GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
+import type { Redact } from "../../base/redaction.ts";
+import { operatorText } from "../../base/run-error.ts";
+import { type GitCall, GitRunner } from "./git.ts";
+import { CredentialsRefusedError, GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
-import { type Remote, remoteOf } from "./remote.ts";
+import { remoteOf } from "./remote.ts";
 
 const BASE_REF = "refs/mirror/base";
 const JOBS_PREFIX = "refs/mirror/jobs/";
@@ -51,7 +52,10 @@ const MAX_PACKS = 20;
 const PACK_TIME_LIMIT_MS = 30 * 60_000;
 
 /** What of a project names its mirror, and leads to its remote. */
-export type MirroredProject = { id: string; repository: string; gitCredentials: string | null };
+export type MirroredProject = { id: string; repository: string; gitCredentials: GitCredentials | null };
+
+/** What git authenticates with; asked for right before each use. */
+export type GitCredentials = Pick<TokenProvider, "token" | "drop">;
 
 export type MirrorOptions = {
   project: MirroredProject;
@@ -122,19 +126,18 @@ export class Mirror {
     act: (git: GitRunner) => Promise<Result>,
   ): Promise<Result> {
     const { lock, logger, signal } = this.#options;
-    const remote = this.#remote();
-    const args = ["fetch", ...FETCH_OPTIONS, ...options, "--", remote.url, ...refs];
+    const args = ["fetch", ...FETCH_OPTIONS, ...options, "--"];
     return lock.run(this.path, signal, async () => {
       try {
         await prepare(this.git);
         await removeLocks(this.path);
-        await this.git.run(args, { remote });
+        await this.#talk(args, refs);
       } catch (error) {
         if (!(await isBroken(error, this.git))) throw error;
         logger.warn({ problem: operatorText(error) }, "mirror is broken, making it anew");
         await rm(this.path, { recursive: true, force: true });
         await prepare(this.git);
-        await this.git.run(args, { remote });
+        await this.#talk(args, refs);
       }
       return act(this.git);
     });
@@ -165,11 +168,19 @@ export class Mirror {
    * somebody moved it.
    */
   async push(jobId: string, commit: string | null, expected: string | null): Promise<void> {
-    const remote = this.#remote();
     const ref = `refs/heads/${jobBranch(jobId)}`;
     const options = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"];
     const lease = `--force-with-lease=${ref}:${expected ?? ""}`;
-    await this.git.run(["push", ...options, lease, "--", remote.url, `${commit ?? ""}:${ref}`], { remote });
+    await this.#talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`]);
+  }
+
+  /** Whether the commit is here. The remote is asked for one that isn't, whatever branch has it. */
+  async has(commit: string): Promise<boolean> {
+    const isHere = async () =>
+      (await this.git.text(["cat-file", "-t", commit], { okCodes: [0, 128] })) === "commit";
+    if (await isHere()) return true;
+    await this.#talk(["fetch", ...FETCH_OPTIONS, "--"], [commit], { okCodes: [0, 1, 128] });
+    return isHere();
   }
 
   /** Notes that the job's branch is gone, if it was `commit`. */
@@ -200,9 +211,25 @@ export class Mirror {
     return new Map(lines.map((line) => [line.split(" ")[0] ?? "", line.split(" ")[1] ?? ""]));
   }
 
-  #remote(): Remote {
-    const { repository, gitCredentials } = this.#options.project;
-    return remoteOf(repository, gitCredentials);
+  /** Runs git with the remote's address between the arguments. */
+  async #talk(
+    args: readonly string[],
+    refs: readonly string[],
+    call: Pick<GitCall, "okCodes"> = {},
+  ): Promise<void> {
+    const { project, signal } = this.#options;
+    const { repository, gitCredentials } = project;
+    for (let isAgain = false; ; isAgain = true) {
+      const token = (await gitCredentials?.token(signal)) ?? null;
+      const remote = remoteOf(repository, token);
+      try {
+        await this.git.run([...args, remote.url, ...refs], { remote, ...call });
+        return;
+      } catch (error) {
+        const isRefused = error instanceof CredentialsRefusedError && token !== null;
+        if (isAgain || !isRefused || gitCredentials?.drop(token) !== true) throw error;
+      }
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 import { repositoryKind } from "../../config/repository.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { TurnFailedError } from "../../base/run-error.ts";
 
 /** Where a repository is fetched from and pushed to. */
 export type Remote = {

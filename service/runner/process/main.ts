@@ -2,7 +2,8 @@ import { messageOf } from "../../../src/core/errors.ts";
 import { createLogger } from "../../../src/process/logger.ts";
 import { fetchThrough } from "../../../src/process/proxy.ts";
 import { createSystemClock } from "../../../src/process/system-clock.ts";
-import { oneLine } from "../printable-text.ts";
+import { oneLine } from "../../base/printable-text.ts";
+import { learnedSecrets } from "../../base/redaction.ts";
 import { projectSecrets } from "../../config/project-secrets.ts";
 import { serviceProxy } from "../../config/env.ts";
 import { createTurnRunner } from "../create-turn-runner.ts";
@@ -31,6 +32,7 @@ async function open(settings: RunnerSettings): Promise<void> {
   const logger = await createLogger({
     level: logLevel,
     secrets: projects.flatMap((project) => projectSecrets(project, env)),
+    laterSecrets: learnedSecrets,
     pretty: process.stdout.isTTY,
   });
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import { WireQuestion, WireTurn, WireUsage } from "../../../src/job-client/report-schema.ts";
+import { WireDiff } from "../../../src/job-client/diff-schema.ts";
 import type { ServiceConfig } from "../../config/config.ts";
 import { type RunTurnInput, RunTurnResult } from "../turn-runner.ts";
 
@@ -31,6 +32,7 @@ export type ToRunner =
   | { kind: "abort"; run: number }
   | { kind: "answer"; run: number; question: number; answer: QuestionAnswer | null }
   | { kind: "upkeep"; run: number; unfinished: string[] }
+  | { kind: "diff"; run: number; projectId: string; jobId: string; head: string | null }
   /** Asks for a sign of life. */
   | { kind: "ping" };
 
@@ -49,8 +51,8 @@ export type News = z.infer<typeof News>;
 const run = z.int();
 
 /**
- * What a runner tells the service. A run ends with `result`, `done` (upkeep) or `failed`: that it
- * couldn't be carried out now, or was aborted. Reports are few, whatever an agent does: see
+ * What a runner tells the service. A run ends with `result`, `done` (upkeep), `diff` or `failed`:
+ * that it couldn't be carried out now, or was aborted. Reports are few, whatever an agent does: see
  * `Reporter`.
  */
 export const FromRunner = z.discriminatedUnion("kind", [
@@ -67,6 +69,7 @@ export const FromRunner = z.discriminatedUnion("kind", [
   }),
   z.object({ kind: z.literal("result"), run, result: RunTurnResult }),
   z.object({ kind: z.literal("done"), run }),
+  z.object({ kind: z.literal("diff"), run, diff: WireDiff.nullable() }),
   z.object({
     kind: z.literal("failed"),
     run,

@@ -7,8 +7,8 @@ import { z } from "zod";
 import type { Logger } from "../../../src/core/ports/logger.ts";
 import { messageOf } from "../../../src/core/errors.ts";
 import { StartError } from "../../../src/process/start-error.ts";
-import { RunnerLostError, type TurnRunner, type Upkeep } from "../turn-runner.ts";
-import { TransientRunError } from "../run-error.ts";
+import { type DiffReader, RunnerLostError, type TurnRunner, type Upkeep } from "../turn-runner.ts";
+import { TransientRunError } from "../../base/run-error.ts";
 import { FromRunner, type RunnerSettings, type ToRunner } from "./messages.ts";
 
 type News = Extract<FromRunner, { run: number }>;
@@ -85,6 +85,13 @@ export class RunnerClient {
       signal,
       (run) => ({ kind: "upkeep", run, unfinished: [...unfinished] }),
       (message, end) => message.kind === "done" && end(),
+    );
+
+  readonly readDiff: DiffReader = ({ project, signal, ...of }) =>
+    this.#carryOut(
+      signal,
+      (run) => ({ kind: "diff", run, projectId: project.id, ...of }),
+      (message, end) => message.kind === "diff" && end(message.diff),
     );
 
   /** Ends the runner, and with it its agents. */

@@ -1,8 +1,9 @@
 import { basename, join } from "node:path";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
+import type { ServiceProject } from "../../config/config.ts";
 import type { AgentQuestion, RunTurnInput } from "../turn-runner.ts";
 import type { LocalTurnRunner } from "../create-turn-runner.ts";
-import { detailsOf, faultText, TransientRunError, TurnFailedError } from "../run-error.ts";
+import { detailsOf, faultText, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import type { FromRunner, News, RunnerSettings, ToRunner, TurnCalls, TurnOrder } from "./messages.ts";
 
 type Tell = (message: FromRunner) => Promise<void>;
@@ -37,6 +38,12 @@ export class RunnerHost {
           const unfinished = new Set(order.unfinished);
           await this.#runner.upkeep({ projects: this.#settings.projects, unfinished, signal });
           return { kind: "done", run: order.run };
+        });
+      case "diff":
+        return this.#begin(order.run, async ({ abort: { signal } }) => {
+          const { run, jobId, head } = order;
+          const project = this.#project(order.projectId);
+          return { kind: "diff", run, diff: await this.#runner.readDiff({ project, jobId, head, signal }) };
         });
       case "abort":
         return this.#runs.get(order.run)?.abort.abort(new Error("The run was aborted"));
@@ -106,18 +113,21 @@ export class RunnerHost {
   }
 
   #inputOf({ projectId, attachments, ...turn }: TurnOrder): Omit<RunTurnInput, keyof TurnCalls> {
-    const { dataDir, projects } = this.#settings;
-    const project = projects.find(({ id }) => id === projectId);
-    if (project === undefined) throw new TurnFailedError("The project isn't set up anymore.");
-    const folder = join(dataDir, "attachments");
+    const folder = join(this.#settings.dataDir, "attachments");
     return {
       ...turn,
-      project,
+      project: this.#project(projectId),
       attachments: attachments.map(({ file, ...about }) => ({
         ...about,
         path: join(folder, basename(file)),
       })),
     };
+  }
+
+  #project(projectId: string): ServiceProject {
+    const project = this.#settings.projects.find(({ id }) => id === projectId);
+    if (project === undefined) throw new TurnFailedError("The project isn't set up anymore.");
+    return project;
   }
 }
 

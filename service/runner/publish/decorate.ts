@@ -1,6 +1,6 @@
 import type { RunnerProject } from "../turn.ts";
-import type { HostedPullRequest, PullRequestHost } from "./code-host.ts";
-import { RefusedByCodeHostError } from "./github-api.ts";
+import type { HostedPullRequest, PullRequestHost } from "../../code-host/code-host.ts";
+import { RefusedByCodeHostError } from "../../code-host/github-api.ts";
 
 type Decoration = {
   codeHost: PullRequestHost;

@@ -1,7 +1,7 @@
 import remarkGfm from "remark-gfm";
 import remarkParse from "remark-parse";
 import { unified } from "unified";
-import { printableText } from "../printable-text.ts";
+import { printableText } from "../../base/printable-text.ts";
 
 /** Invisible, and enough that a code host sees no name or number. */
 const BREAK = "\u200b";

@@ -1,11 +1,11 @@
 import type { ReportedPullRequest } from "../../../src/core/ports/job-service.ts";
-import { oneLine } from "../printable-text.ts";
-import type { Redact } from "../redaction.ts";
-import { TransientRunError } from "../run-error.ts";
+import { oneLine } from "../../base/printable-text.ts";
+import type { Redact } from "../../base/redaction.ts";
+import { TransientRunError } from "../../base/run-error.ts";
 import type { RunnerProject } from "../turn.ts";
-import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
+import type { PullRequestHost, HostedPullRequest } from "../../code-host/code-host.ts";
 import { decorate } from "./decorate.ts";
-import { RefusedByCodeHostError } from "./github-api.ts";
+import { RefusedByCodeHostError } from "../../code-host/github-api.ts";
 import {
   bodyOf,
   changeTitle,

@@ -2,8 +2,8 @@ import { countFindings } from "../../../src/core/job/reported-quality.ts";
 import type { ReportedCheck, Requester } from "../../../src/core/ports/job-service.ts";
 import { cut } from "../../../src/core/text/text.ts";
 import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
-import { oneLine } from "../printable-text.ts";
-import type { Redact } from "../redaction.ts";
+import { oneLine } from "../../base/printable-text.ts";
+import type { Redact } from "../../base/redaction.ts";
 import type { EarlierTurn } from "../turn-runner.ts";
 import { ABOVE_FOLD, folded, linesWithin, startWithin } from "./fold.ts";
 import {

@@ -1,6 +1,6 @@
 import { cut } from "../../../src/core/text/text.ts";
-import { oneLine } from "../printable-text.ts";
-import type { Redact } from "../redaction.ts";
+import { oneLine } from "../../base/printable-text.ts";
+import type { Redact } from "../../base/redaction.ts";
 import { imperative } from "./imperative.ts";
 import { inertWords } from "./inert-text.ts";
 

@@ -2,7 +2,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { WireCheck, WireContext } from "../../../src/job-client/report-schema.ts";
-import { json } from "../json.ts";
+import { json } from "../../base/json.ts";
 import { CheckedClaim } from "./sources-text.ts";
 
 /** What a turn came to, before its pull request: bounded, redacted. */

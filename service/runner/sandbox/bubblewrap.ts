@@ -4,7 +4,7 @@ import { dirname, join, normalize, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Env } from "../../config/env.ts";
 import { isInside } from "../confined-files.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { TurnFailedError } from "../../base/run-error.ts";
 import { findProgram, SYSTEM_FOLDERS } from "./program.ts";
 import type { AgentLimits, CommandLine, InsidePaths, Sandbox } from "./sandbox.ts";
 import type { TurnGroups } from "./turn-groups.ts";

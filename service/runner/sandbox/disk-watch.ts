@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import type { Clock } from "../../../src/core/ports/clock.ts";
-import { TransientRunError, TurnFailedError } from "../run-error.ts";
+import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import { runProgram } from "../process-group.ts";
 
 const LOOK_EVERY_MS = 5_000;

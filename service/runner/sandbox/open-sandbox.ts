@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Env, pickEnv } from "../../config/env.ts";
-import { oneLine } from "../printable-text.ts";
+import { oneLine } from "../../base/printable-text.ts";
 import { runProgram } from "../process-group.ts";
 import { bubblewrap } from "./bubblewrap.ts";
 import { findProgram } from "./program.ts";

@@ -1,8 +1,8 @@
-import { oneLine } from "../printable-text.ts";
+import { oneLine } from "../../base/printable-text.ts";
 import type { GitRunner } from "../git/git.ts";
 import { readFiles, readObjects } from "../git/objects.ts";
 import { type ForeignWords, foreignWordsOf } from "../publish/slack-words.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { TurnFailedError } from "../../base/run-error.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { isPublicRepository } from "./describe.ts";
 

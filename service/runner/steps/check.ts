@@ -3,7 +3,7 @@ import { ignoredPaths, indexLine, makeCommit, storeFiles, writeIndex } from "../
 import { boundedPaths, commitMessageOf } from "../publish/pull-request-text.ts";
 import { foreignWordsOf } from "../publish/slack-words.ts";
 import type { AgentRunResult } from "../run-agent.ts";
-import { isNoRoom, TurnFailedError } from "../run-error.ts";
+import { isNoRoom, TurnFailedError } from "../../base/run-error.ts";
 import { copyChanges } from "../tree/copy-changes.ts";
 import { isPortable, isSafePath } from "../tree/names.ts";
 import { scanTree, type TreeChange } from "../tree/scan-tree.ts";

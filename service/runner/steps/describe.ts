@@ -5,7 +5,7 @@ import { foreignWordsOf } from "../publish/slack-words.ts";
 import { type CheckedClaim, sourcesSection } from "../publish/sources-text.ts";
 import { readTemplate } from "../publish/template.ts";
 import { readWholeChange } from "../publish/whole-change.ts";
-import { operatorText } from "../run-error.ts";
+import { operatorText } from "../../base/run-error.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 
 /** Whether everybody can read what is pushed, as far as is known: what isn't counts as public. */

@@ -1,6 +1,6 @@
 import type { GitRunner } from "../git/git.ts";
 import { readSnapshot } from "../git/objects.ts";
-import { operatorText, TurnFailedError } from "../run-error.ts";
+import { operatorText, TurnFailedError } from "../../base/run-error.ts";
 import type { TurnWork } from "../publish/turn-note.ts";
 import { createIsDoc } from "../tree/select-changes.ts";
 import type { ContextRepository, OpenContext, RunContext, RunnerTurn } from "../turn.ts";

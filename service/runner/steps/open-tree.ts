@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, renameSync } from "node:fs";
 import { basename, join } from "node:path";
 import { openTurnFolders, removeFolder, type TurnFolders } from "../folders.ts";
-import { faultText } from "../run-error.ts";
+import { faultText } from "../../base/run-error.ts";
 import { fillTree, type TreeStart } from "../tree/fill-tree.ts";
 import type { RunContext } from "../turn.ts";
 

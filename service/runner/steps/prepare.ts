@@ -1,5 +1,5 @@
 import { jobBranch } from "../../config/branch.ts";
-import type { HostedPullRequest } from "../publish/code-host.ts";
+import type { HostedPullRequest } from "../../code-host/code-host.ts";
 import { findEarlierPush, turnKeyOf } from "../earlier-push.ts";
 import { readTurnNote, TurnWork } from "../publish/turn-note.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";

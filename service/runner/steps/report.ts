@@ -1,12 +1,12 @@
 import { jobBranch } from "../../config/branch.ts";
 import { refusedText } from "../agents/acp-permissions.ts";
-import type { HostedPullRequest } from "../publish/code-host.ts";
+import type { HostedPullRequest } from "../../code-host/code-host.ts";
 import { type EarlierPush, holdsPush, turnKeyOf } from "../earlier-push.ts";
 import { publish } from "../publish/publish.ts";
 import { countClaims } from "../publish/sources-text.ts";
 import { type TurnWork, writeTurnNote } from "../publish/turn-note.ts";
 import type { AgentRunResult } from "../run-agent.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { TurnFailedError } from "../../base/run-error.ts";
 import type { RunContext, RunnerTurn, Success } from "../turn.ts";
 import { describe } from "./describe.ts";
 

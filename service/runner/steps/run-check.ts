@@ -1,9 +1,9 @@
 import { basename } from "node:path";
 import { presetOfCheck } from "../../config/check-presets.ts";
 import { forgetAgent, noteAgent } from "../folders.ts";
-import { endOf, oneLine } from "../printable-text.ts";
+import { endOf, oneLine } from "../../base/printable-text.ts";
 import { type Ending, startProcessGroup } from "../process-group.ts";
-import { faultText } from "../run-error.ts";
+import { faultText } from "../../base/run-error.ts";
 import { watchDisk } from "../sandbox/disk-watch.ts";
 import { plainEnv } from "../sandbox/plain-env.ts";
 import { findProgram } from "../sandbox/program.ts";

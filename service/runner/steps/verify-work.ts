@@ -1,6 +1,7 @@
-import { MAX_FINDINGS, SHOWN_CHARS } from "../../../src/job-client/report-schema.ts";
+import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
+import { MAX_FINDINGS } from "../../../src/core/ports/job-report.ts";
 import type { ReportedCheck } from "../../../src/core/ports/job-service.ts";
-import { oneLine, sentenceCase } from "../printable-text.ts";
+import { oneLine, sentenceCase } from "../../base/printable-text.ts";
 import type { TurnWork } from "../publish/turn-note.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import { newFindings, type ToolOutput } from "../verify/findings.ts";

@@ -4,7 +4,7 @@ import type { ReportedUsage } from "../../../src/core/ports/job-service.ts";
 import { removeFolder } from "../folders.ts";
 import type { CheckedClaim } from "../publish/sources-text.ts";
 import { type AgentRunResult, type SecondRound, runAgent } from "../run-agent.ts";
-import { operatorText } from "../run-error.ts";
+import { operatorText } from "../../base/run-error.ts";
 import { sumOf } from "../usage.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { type Verified, verifyWork } from "./verify-work.ts";

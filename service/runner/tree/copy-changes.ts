@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openInside } from "../confined-files.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { TurnFailedError } from "../../base/run-error.ts";
 import type { DocsChange } from "./select-changes.ts";
 
 const MAX_FILES = 1000;

@@ -4,7 +4,7 @@ import { chmod, opendir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../../src/core/errors.ts";
 import { openInside, OutsideTreeError } from "../confined-files.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { TurnFailedError } from "../../base/run-error.ts";
 import type { TreeStart } from "./fill-tree.ts";
 import { identityOf } from "./written-files.ts";
 

@@ -1,4 +1,4 @@
-import { printableText } from "../printable-text.ts";
+import { printableText } from "../../base/printable-text.ts";
 
 /** What a tool wrote, and whether it exited with 0. */
 export type ToolOutput = { text: string; isClean: boolean };

@@ -11,6 +11,7 @@ import {
   isFollowUp,
   leftAs,
 } from "../turn/turn.ts";
+import { overdueAt, type Usual } from "../turn/overdue.ts";
 import type { Turn } from "../turn/turn.ts";
 
 /** What is remembered between the polls of one job. */
@@ -40,6 +41,8 @@ export const FRESH_POLL_STATE: PollState = { faults: 0, strikes: null };
  */
 const STRIKES_THAT_END = 3;
 const STRIKES_LAST_MS = 3 * 60_000;
+/** How often a job is polled while its service tells what changes, in case that it forgets to. */
+const TOLD_POLL_MS = 10 * 60_000;
 /** How many polls in a row must fail before the thread says so. */
 const FAULTS_THAT_SHOW = 3;
 
@@ -99,15 +102,32 @@ export function turnAfterPoll(
 export function nextPollAt(
   turn: Turn,
   state: PollState,
-  at: { now: number; retryAfterMs: number; random: number; policy: PollingPolicy },
+  at: {
+    now: number;
+    retryAfterMs: number;
+    random: number;
+    policy: PollingPolicy;
+    /** Set if the service tells what changes: when to look all the same. */
+    told?: { usual: Usual | null };
+  },
 ): number {
-  const { now, retryAfterMs, policy, random } = at;
+  const { now, retryAfterMs, policy, random, told } = at;
   const since = turn.stage.name === "watching" ? turn.stage.since : now;
   // The clock may have been set back since.
   const ageMs = Math.max(0, now - since);
   const delayMs = nextPollDelayMs({ ageMs, faults: state.faults, retryAfterMs, policy, random });
   const deadline = since + policy.deadlineMs;
-  return now < deadline ? Math.min(now + delayMs, deadline) : now + delayMs;
+  const soon = now < deadline ? Math.min(now + delayMs, deadline) : now + delayMs;
+  if (told === undefined || state.faults > 0 || now >= deadline || isUntold(turn)) return soon;
+  const late = now + TOLD_POLL_MS * (0.9 + 0.2 * random);
+  return Math.max(soon, Math.min(Math.ceil(late), deadline, overdueAt(turn, told.usual, now)));
+}
+
+/** True if a record of the job could still be about an earlier turn, which takes time to know. */
+function isUntold(turn: Turn): boolean {
+  const { stage, number } = turn;
+  if (stage.name === "watching" && stage.unseen !== undefined) return true;
+  return isFollowUp(turn) && number === undefined;
 }
 
 function strike(state: PollState, fault: JobServiceFault, now: number): PollState["strikes"] {

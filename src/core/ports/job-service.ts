@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { Attachment } from "../job/attachment.ts";
 import type { ProjectRef } from "../job/project.ts";
+import type { FollowedPullRequest } from "./followed-pull-request.ts";
+import type { ReportedQuestion, ReportedTurn } from "./job-report.ts";
 import { storedObject } from "./stored-object.ts";
 
 /**
@@ -16,122 +18,22 @@ export const Capability = z.enum([
   "questions",
   "attachments",
   "requester",
+  "pull-request",
+  "diff",
+  "changes",
 ]);
 export type Capability = z.infer<typeof Capability>;
 
-/**
- * How a turn ended, in the job service's words. `branch` means that the changes are on a branch,
- * because there is no code host to ask.
- */
-export const ReportedOutcome = z.enum([
-  "pull-request",
-  "branch",
-  "no-changes",
-  "failed",
-  "cancelled",
-  "archived",
-]);
-export type ReportedOutcome = z.infer<typeof ReportedOutcome>;
-
-/** Why a turn failed, if the requester can do something about it. */
-export const FailureCause = z.enum(["time-limit", "budget"]);
-export type FailureCause = z.infer<typeof FailureCause>;
-
-/** One step of the agent's plan. */
-export type PlanStep = { text: string; status: "pending" | "in-progress" | "completed" };
-
-/**
- * What the models used in all calls of the turn. The counts are null if only the agent's own word
- * for its cost is known. `costUsd` is null if there is no price.
- */
-export type ReportedUsage = {
-  inputTokens: number | null;
-  outputTokens: number | null;
-  /** The part of `inputTokens` that came from a cache. */
-  cachedInputTokens: number | null;
-  calls: number | null;
-  costUsd: number | null;
-};
-
-/**
- * The result of one of the project's checks. `failed` lists what is new compared with the base, one
- * line each. `not-checked` couldn't run, and says nothing about the change.
- */
-export type ReportedCheck = {
-  name: string;
-  result: "passed" | "failed" | "not-checked";
-  findings: string[];
-};
-
-/**
- * The number of statements that the agent gave sources for, and of those sources that were found.
- */
-export type ReportedClaims = { total: number; verified: number };
-
-/** A pull request as the turn left it. Fields are null if the code host didn't say. */
-export type ReportedPullRequest = {
-  url: string;
-  number: number;
-  title: string;
-  state: "open" | "closed" | "merged";
-  files: number | null;
-  additions: number | null;
-  deletions: number | null;
-  headRef: string;
-  headSha: string;
-  /** Absent if the code host didn't say. */
-  isDraft?: boolean | undefined;
-};
-
-/**
- * A turn as the job service reports it (untrusted text, bounded). Times are epoch milliseconds.
- * Unknown fields are null.
- */
-export type ReportedTurn = {
-  /** 1 is the create. The others are messages, in order. */
-  number: number;
-  status: "waiting" | "running" | "ended";
-  outcome: ReportedOutcome | null;
-  /** Why the turn ended like this, or why its last attempt broke off. */
-  reason: string | null;
-  /** Absent if it is another cause, or the service didn't say. */
-  cause?: FailureCause | undefined;
-  /** The agent's last words. */
-  summary: string | null;
-  /** The agent's latest step. */
-  step: string | null;
-  plan: PlanStep[];
-  usage: ReportedUsage | null;
-  pullRequest: ReportedPullRequest | null;
-  /** The branch with the changes, if there is no code host. */
-  branch: string | null;
-  acceptedAt: number | null;
-  startedAt: number | null;
-  endedAt: number | null;
-  /** Files that the agent changed outside this project's documentation. */
-  leftOut: string[];
-  /** The agent's answer if it changed nothing. */
-  answer: string | null;
-  checks: ReportedCheck[];
-  claims: ReportedClaims | null;
-  /** The commits of context repositories that the agent could read. */
-  context: { name: string; commit: string }[];
-  /** Other things people should know about the turn, one sentence each. */
-  notes: string[];
-};
-
-/** A question that the agent asks a person. It is open until it is answered or its turn ends. */
-export type ReportedQuestion = {
-  id: string;
-  /** The number of the turn that asks. */
-  turn: number;
-  text: string;
-  choices: { id: string; label: string }[];
-  /** True if people may answer in their own words. */
-  allowsText: boolean;
-  askedAt: number | null;
-  answeredAt: number | null;
-};
+export { FailureCause, ReportedOutcome } from "./job-report.ts";
+export type {
+  PlanStep,
+  ReportedCheck,
+  ReportedClaims,
+  ReportedPullRequest,
+  ReportedQuestion,
+  ReportedTurn,
+  ReportedUsage,
+} from "./job-report.ts";
 
 /** A job service's report on a job, beyond the contract. Fields are null if it doesn't say. */
 export type JobReport = {
@@ -142,6 +44,8 @@ export type JobReport = {
   turns: ReportedTurn[] | null;
   /** Questions of unfinished turns. */
   questions: ReportedQuestion[] | null;
+  /** The job's newest pull request as it stands now. Null if there is none that is followed. */
+  pullRequest?: FollowedPullRequest | null;
 };
 
 /** A job's state, in the job service's own words (`docs/job-service.md`). */
@@ -196,18 +100,43 @@ export type JobServiceFault = {
 /**
  * `honorsIdempotencyKeys` is true if this answer announced it or the project's settings say so.
  * `capabilities` are what this answer announced; if it announced nothing, it may come from
- * something in front of the service. `report` is what it says beyond the contract.
+ * something in front of the service.
  */
-export type JobServiceAnswer = { honorsIdempotencyKeys: boolean; capabilities?: readonly Capability[] } & (
-  | { ok: true; job: Job; report?: JobReport }
-  | { ok: false; fault: JobServiceFault }
-);
+export type Announced = { honorsIdempotencyKeys: boolean; capabilities?: readonly Capability[] };
+
+export type AnswerWith<T extends object> = ({ ok: true } & T) | { ok: false; fault: JobServiceFault };
+
+/** `report` is what the service says beyond the contract. */
+export type ReportedJob = { job: Job; report?: JobReport };
+export type JobServiceAnswer = Announced & AnswerWith<ReportedJob>;
+
+/** A service's feed: its jobs that have changed, and the cursor for the next request. */
+export type ChangesAnswer = Announced & AnswerWith<{ changed: readonly ReportedJob[]; next: string }>;
 
 /** A fault for the log, without the service's words, which may quote people. */
 export function faultForLog(fault: JobServiceFault): Omit<JobServiceFault, "said"> {
   const { said: _, ...logged } = fault;
   return logged;
 }
+
+/** What a job's branch changes against its base (untrusted text, bounded). */
+export type JobDiff = {
+  /** The first of `fileCount`. Lines are null of files that are no text. */
+  files: {
+    path: string;
+    status: "added" | "changed" | "removed";
+    additions: number | null;
+    deletions: number | null;
+  }[];
+  fileCount: number;
+  /** As git writes it. */
+  diff: string;
+  /** True if files, lines or parts of lines are missing. */
+  isCut: boolean;
+};
+
+/** `missing`: the service has no such job, or it changes nothing that can be found. */
+export type DiffAnswer = AnswerWith<{ diff: JobDiff }>;
 
 /**
  * How this process's last call to a project's job service went. `isUp` means that the service
@@ -223,7 +152,7 @@ export interface Contacts {
 }
 
 /** True if an answer shows that the service accepts requests, even if it refused this one. */
-export function isFromServiceThatIsUp(answer: JobServiceAnswer): boolean {
+export function isFromServiceThatIsUp(answer: AnswerWith<object>): boolean {
   return answer.ok || !["not-created", "unknown"].includes(answer.fault.kind);
 }
 
@@ -287,6 +216,12 @@ export interface JobService {
   createJob(prompt: string, idempotencyKey: string, besides?: Besides): Promise<JobServiceAnswer>;
   /** Reads a job. Safe to repeat. */
   getJob(jobId: string): Promise<JobServiceAnswer>;
+  /**
+   * Waits until jobs of the project have changed since a cursor, at most `waitS` seconds or as long
+   * as a call may take. A null cursor begins now. Needs `changes`. The fault of an unknown cursor
+   * has the status 410. Ends at once when `signal` aborts. Safe to repeat.
+   */
+  changes(after: string | null, waitS: number, signal: AbortSignal): Promise<ChangesAnswer>;
   /** Sends a job a follow-up prompt. Delivery is as for {@link createJob}. */
   sendMessage(
     jobId: string,
@@ -296,6 +231,8 @@ export interface JobService {
   ): Promise<JobServiceAnswer>;
   /** Ends a waiting or running turn without a result. Needs `cancel`. Safe to repeat. */
   cancelTurn(jobId: string, turn: number): Promise<JobServiceAnswer>;
+  /** Reads what a job changes. Needs `diff`. Safe to repeat. */
+  readDiff(jobId: string): Promise<DiffAnswer>;
   /** Answers a question of the agent's. Needs `questions`. Safe to repeat with the same answer. */
   answerQuestion(jobId: string, questionId: string, answer: QuestionAnswer): Promise<JobServiceAnswer>;
 }

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { storedObject } from "./stored-object.ts";
+import type { JobDiff } from "./job-service.ts";
 import type { Outcome } from "../turn/outcome.ts";
 import type { Question } from "../job/question.ts";
 import type { ListPage, Standing } from "../turn/request-list.ts";
+import type { PullRequestNews } from "../turn/pull-request-news.ts";
 import type { Turn } from "../turn/turn.ts";
 
 /** Where a message goes: a channel of a team, or a thread in it. */
@@ -42,6 +44,8 @@ export type Message =
   | ({ kind: "question"; question: Question } & OfTurn)
   /** A notice that the turn takes longer than usual. It is posted once and updated later. */
   | ({ kind: "overdue"; overdue: NonNullable<Turn["overdue"]> } & OfTurn)
+  /** What became of the turn's pull request. */
+  | ({ kind: "news"; news: PullRequestNews; url: string } & OfTurn)
   /** The notice that one watch of a turn has ended. */
   | ({ kind: "outcome"; outcome: Outcome; watch: number } & OfTurn)
   /** To the requester alone: the app can't post in that channel, and how to invite it. */
@@ -61,6 +65,17 @@ export type Message =
   | ({ kind: "list" } & ListPage)
   /** To one person alone: the state of their requests and of the channel's. */
   | ({ kind: "standing" } & Standing)
+  /**
+   * To one person alone: what the turn's job changes. `rest` is where the lines are that the
+   * message has no room for; null if it has them all.
+   */
+  | {
+      kind: "changes";
+      turn: Turn;
+      of:
+        | { kind: "reading" | "gone" | "unreadable" }
+        | { kind: "read"; diff: JobDiff; rest: "file" | "page" | null };
+    }
   /** To the author of a reply in a thread alone: asks if it is for the agent. */
   | { kind: "ask"; replyId: string }
   /**
@@ -157,6 +172,14 @@ export interface Notifier {
   ): Promise<NotifierAnswer<null>>;
   /** Shows a message to one person alone. Not idempotent. */
   replyPrivately(to: Recipient, message: Message): Promise<NotifierAnswer<null>>;
+  /**
+   * Sends a text to a person as a file, in their direct messages. Not idempotent. A fault may mean
+   * that the app lacks the scope for it.
+   */
+  sendFile(
+    to: { teamId: string; userId: string },
+    file: { name: string; content: string },
+  ): Promise<NotifierAnswer<null>>;
   /** Opens the direct-message channel with a person. Idempotent. */
   openDirectMessage(teamId: string, userId: string): Promise<NotifierAnswer<{ channelId: string }>>;
   /**

@@ -55,6 +55,10 @@ export const ThreadRecord = storedObject({
   turnIds: z.array(z.string()),
   /** The people not to mention in this thread. */
   muted: z.array(z.string()).optional(),
+  /**
+   * How long a turn's pull request may need it, epoch milliseconds. Absent if none is followed.
+   */
+  keepUntil: z.number().optional(),
 });
 export type ThreadRecord = z.infer<typeof ThreadRecord>;
 
@@ -139,6 +143,21 @@ const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery })
  */
 const WithheldRecord = storedObject({ version: z.literal(1), messages: z.array(z.string()) });
 
+/**
+ * How far a project's feed has been read, by `projectKey`. It tells what changes while it was heard
+ * lately and has no faults.
+ */
+export const FeedRecord = storedObject({
+  version: z.literal(1),
+  /** Null before it has begun, or if the service doesn't know it any more. */
+  cursor: z.string().nullable(),
+  /** When it answered last, epoch milliseconds. */
+  heardAt: z.number(),
+  /** Faults since it was last asked with a cursor and answered. */
+  faults: z.number().int(),
+});
+export type FeedRecord = z.infer<typeof FeedRecord>;
+
 /** Every kind of record. Its name here begins its keys in the store. */
 export const recordSchemas = {
   turn: Turn,
@@ -150,6 +169,7 @@ export const recordSchemas = {
   notice: NoticeRecord,
   withheld: WithheldRecord,
   asked: AskedRecord,
+  feed: FeedRecord,
 };
 export type RecordKind = keyof typeof recordSchemas;
 export type RecordOf<K extends RecordKind> = z.infer<(typeof recordSchemas)[K]>;

@@ -4,7 +4,9 @@ import type { PullRequestReport, ResultReport } from "../job/reported-turn.ts";
 const MAX_PROBLEMS = 5;
 
 /** The known part of a change's size: `3 files, +12 −4`. */
-export function diffText(report: PullRequestReport | null | undefined): string {
+export function diffText(
+  report: Pick<PullRequestReport, "files" | "additions" | "deletions"> | null | undefined,
+): string {
   if (report === null || report === undefined) return "";
   const { files, additions, deletions } = report;
   const lines = additions === null || deletions === null ? "" : `+${count(additions)} −${count(deletions)}`;

@@ -1,10 +1,17 @@
-import { cameToNothing, endingOf, prLinkOf, updateOf, type Outcome } from "../turn/outcome.ts";
+import {
+  canShowChanges,
+  cameToNothing,
+  endingOf,
+  prLinkOf,
+  updateOf,
+  type Outcome,
+} from "../turn/outcome.ts";
 import { unnamedText } from "./prompt.ts";
 import type { Request } from "../turn/request.ts";
 import type { ResultReport } from "../job/reported-turn.ts";
 import { factLines, problemLines, problemsCount } from "./change-text.ts";
 
-export type OutcomeButton = "view-pull-request" | "try-again" | "keep-watching";
+export type OutcomeButton = "view-pull-request" | "show-changes" | "try-again" | "keep-watching";
 
 /**
  * The values that an outcome's text is filled in with, in the markup of the place where it appears.
@@ -76,13 +83,17 @@ export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText 
     facts: isChange ? factLines(outcome.told) : (outcome.told?.notes ?? []),
     jobId: cameToNothing(outcome) ? outcome.job?.id || null : null,
     ...said,
-    buttons: hasPullRequest ? ["view-pull-request", ...said.buttons] : said.buttons,
+    buttons: [
+      ...(hasPullRequest ? (["view-pull-request"] as const) : []),
+      ...(canShowChanges(outcome) ? (["show-changes"] as const) : []),
+      ...said.buttons,
+    ],
   };
 }
 
 type Text = Pick<OutcomeText, "symbol" | "headline" | "detail" | "buttons"> & Partial<OutcomeText>;
 
-/** `buttons` leaves out the one that leads to the pull request. */
+/** `buttons` leaves out those of the change. */
 function text(symbol: string, headline: string, detail = "", ...buttons: OutcomeButton[]): Text {
   return { symbol, headline, detail, buttons };
 }

@@ -2,6 +2,7 @@ import type { ReactionChange } from "../ports/notifier.ts";
 import { upToMinute, utcTimeOfDay } from "./text.ts";
 import { endingOf, cameToNothing, type Outcome } from "../turn/outcome.ts";
 import { diffText } from "./change-text.ts";
+import { shownPullRequestState } from "./pull-request-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedTexts } from "../turn/shared.ts";
 import type { TurnProgress } from "../job/reported-turn.ts";
@@ -11,18 +12,22 @@ import type { Request } from "../turn/request.ts";
 /** Names what a status message shows. The message is updated only when this changes. */
 export function statusKey(turn: Turn): string {
   const state = stateOf(turn);
-  const { plan, step = null } = shownProgress(turn) ?? {};
+  const { plan, step = shownPullRequestState(turn) } = shownProgress(turn) ?? {};
   // One character per step of the plan shows how far it is.
   const planned = plan?.map(({ status }) => status[0]).join("") ?? null;
   const progress = [planned, step].filter((part) => part !== null);
   return progress.length === 0 ? state : `${state}${BEFORE_STEP}${progress.join(" ")}`;
 }
 
-/** True if the message shows the turn's state and only lacks the agent's latest step. */
+/**
+ * True if the message shows the turn's state, and lacks only the agent's latest step or the pull
+ * request's state.
+ */
 export function isOnlyStepNew(turn: Turn): boolean {
   const { shown } = turn.delivery;
   if (shown === null || shown === statusKey(turn)) return false;
-  return shown.split(BEFORE_STEP, 1)[0] === stateOf(turn);
+  const state = stateOf(turn);
+  return shown === state || shown.startsWith(state + BEFORE_STEP);
 }
 
 /** Separates the state from the step. No state's name contains it. */
@@ -119,8 +124,18 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
       return isFollowUp(turn) ? FOLLOW_UP_SENT : WORKING;
     }
     case "ended":
-      return outcomeLine(stage.outcome, words);
+      return pullRequestLine(turn, words) ?? outcomeLine(stage.outcome, words);
   }
+}
+
+/**
+ * The pull request as it stands now, where that is known. Without its size: a follow-up, or a
+ * person's commit, may have changed it since this turn.
+ */
+function pullRequestLine(turn: Turn, { pr }: Pick<OutcomeWords, "pr">): string | null {
+  const state = shownPullRequestState(turn);
+  if (state === null) return null;
+  return pr === null ? state : `${state}: ${pr}`;
 }
 
 function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {

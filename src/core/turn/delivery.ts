@@ -30,6 +30,11 @@ export function questionSlot(number: number): string {
   return `question-${number}`;
 }
 
+/** The slot of a news about the pull request. */
+export function newsSlot(id: string): string {
+  return `news-${id}`;
+}
+
 export function isOutcomeSlot(name: string): boolean {
   return name.startsWith("outcome-");
 }

@@ -126,6 +126,13 @@ export function shownBy(read: Read, turn: Turn): Turn[] {
   return [turn, ...(turn.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? [])];
 }
 
+/** The other turns that are shown by the same status message as this one. */
+export function shownWith(read: Read, turn: Turn): Turn[] {
+  const { statusOf } = turn.delivery;
+  const host = statusOf === undefined ? turn : read("turn", statusOf);
+  return shownBy(read, host ?? turn).filter(({ id }) => id !== turn.id);
+}
+
 /** The host turn after its status message has taken in another turn. */
 export function alsoShowing(host: Turn, { id }: Turn): Turn {
   const alsoShows = [...(host.delivery.alsoShows ?? []), id];

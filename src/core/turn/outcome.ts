@@ -64,6 +64,8 @@ export const Outcome = storedObject({
    * one.
    */
   isUnsure: z.boolean().optional(),
+  /** True if the service can show what the job changes. */
+  hasDiff: z.boolean().optional(),
   /** Who stopped the turn. Absent if nobody did, or if it ended by itself first. */
   stoppedBy: z.string().optional(),
 });
@@ -128,6 +130,11 @@ export function updateOf(outcome: Outcome): "updated" | "maybe-updated" | null {
 /** The address of the turn's pull request as the service gave it (untrusted), or null. */
 export function prLinkOf({ told: report, job }: Outcome): string | null {
   return report?.pullRequest?.url ?? job?.prLink ?? null;
+}
+
+/** True if there is a change, and the service can show it. */
+export function canShowChanges(outcome: Outcome): boolean {
+  return outcome.hasDiff === true && (prLinkOf(outcome) !== null || endingOf(outcome) === "branch");
 }
 
 /** True if the turn ended without a result, although nobody stopped it. */

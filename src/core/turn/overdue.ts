@@ -23,7 +23,7 @@ const OVERDUE_MIN_MS = 5 * 60_000;
  * Half of a project's turns take at most `usualMs`. A turn that takes longer than `limitMs` is
  * overdue.
  */
-type Usual = { usualMs: number; limitMs: number };
+export type Usual = { usualMs: number; limitMs: number };
 
 /** Computes what is usual from a project's history, or null if the history is too short. */
 export function usualOf(history: readonly string[]): Usual | null {
@@ -59,6 +59,16 @@ export function mayBeOverdue(turn: Turn, now: number): boolean {
   const { stage, watch, overdue, stop } = turn;
   if (stage.name !== "watching" || watch !== 1 || overdue !== undefined || stop !== undefined) return false;
   return isSeenAtWork(stage) && !isAsking(turn) && workedMs(stage, now) >= OVERDUE_MIN_MS;
+}
+
+/**
+ * The earliest time at which the turn may be overdue, epoch milliseconds. Infinity if it never can
+ * be again.
+ */
+export function overdueAt({ stage, watch, overdue, stop }: Turn, usual: Usual | null, now: number): number {
+  if (usual === null || stage.name !== "watching") return Infinity;
+  if (watch !== 1 || overdue !== undefined || stop !== undefined) return Infinity;
+  return now + Math.max(0, usual.limitMs - workedMs(stage, now)) + 1;
 }
 
 /** Marks the turn as overdue if it is. Returns the same object otherwise. */

@@ -1,7 +1,8 @@
 import type { Contact } from "../ports/job-service.ts";
 import type { Request } from "./request.ts";
 import type { Append } from "../ports/task-queue.ts";
-import type { Turn } from "./turn.ts";
+import { FOLLOWED_MS } from "./pull-request-news.ts";
+import { isFollowing, type Turn } from "./turn.ts";
 
 /**
  * `person` lists what one person asked for anywhere. `channel` lists what anyone asked for in one
@@ -11,6 +12,8 @@ export type ListOf = "person" | "channel";
 
 /** The most requests that a list names. */
 const LISTED_MAX = 100;
+/** The most requests with a pull request that are looked through for open ones. */
+const LINKED_MAX = 500;
 export const LIST_PAGE_SIZE = 10;
 
 /** The series with the ids of a list's newest turns. It holds no words. */
@@ -24,10 +27,24 @@ export function requestListOf(
     : `channel:${teamId}:${channelId}`;
 }
 
+/** The series of those in a list that left a pull request, which more requests don't push out. */
+export function linkedListOf(...list: Parameters<typeof requestListOf>): string {
+  return `linked-${requestListOf(...list)}`;
+}
+
 /** Adds a new request to the lists it belongs to. */
 export function listAppends(request: Request, ttlMs: number): Append[] {
-  const lists = new Set([requestListOf("person", request), requestListOf("channel", request)]);
-  return [...lists].map((series) => ({ series, entry: request.id, keep: LISTED_MAX, ttlMs }));
+  return appendsTo(requestListOf, request, LISTED_MAX, ttlMs);
+}
+
+/** Adds a request to its lists once its pull request is followed. */
+export function linkedAppends(request: Request): Append[] {
+  return appendsTo(linkedListOf, request, LINKED_MAX, FOLLOWED_MS);
+}
+
+function appendsTo(listOf: typeof requestListOf, request: Request, keep: number, ttlMs: number): Append[] {
+  const lists = new Set([listOf("person", request), listOf("channel", request)]);
+  return [...lists].map((series) => ({ series, entry: request.id, keep, ttlMs }));
 }
 
 /** The person who looks at a list, and the channels that they are in now. */
@@ -75,7 +92,24 @@ export type ListPage = {
   hasOlder: boolean;
   isPartial: boolean;
   isHiding: boolean;
+  /**
+   * The time that ages are counted to, epoch milliseconds, if this lists open pull requests, oldest
+   * first: those of the person's own requests and of the channel's.
+   */
+  openAt?: number;
 };
+
+/** When a turn's pull request was opened, as far as it is known, epoch milliseconds. */
+export function openedAt({ pullRequest }: Turn): number {
+  return pullRequest === undefined ? 0 : (pullRequest.latest.openedAt ?? pullRequest.since);
+}
+
+/** The turns whose pull request is open, each pull request once, the oldest first. */
+export function openPullRequests(turns: readonly Turn[], now: number): Turn[] {
+  const open = turns.filter((turn) => isFollowing(turn, now));
+  const byUrl = new Map(open.map((turn) => [turn.pullRequest?.url, turn]));
+  return [...byUrl.values()].toSorted((one, other) => openedAt(one) - openedAt(other));
+}
 
 /**
  * `channel` is null in direct messages. `trouble` is the newest of the person's own recent requests

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
 import { Job, Requester, type JobServiceAnswer, type JobServiceFault } from "../ports/job-service.ts";
-import { Outcome, outcomeKindOf, type OutcomeKind, type OutcomeReason } from "./outcome.ts";
+import { Outcome, outcomeKindOf, prLinkOf, type OutcomeKind, type OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "../job/retry.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } from "../job/question.ts";
+import { followedUntil, TurnPullRequest } from "./pull-request-news.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "../ports/stored-object.ts";
 import { isBefore, isSamePlan, ownTurn, progressOf, resultReport } from "../job/reported-turn.ts";
@@ -140,6 +141,11 @@ export const Turn = storedObject({
   /** Absent if nobody has stopped this watch. */
   stop: Stop.optional(),
   overdue: Overdue.optional(),
+  /**
+   * The pull request that this turn was the first to leave. Absent if the service doesn't tell how
+   * it stands.
+   */
+  pullRequest: TurnPullRequest.optional(),
   /** The people to mention in the outcome besides the requester. */
   followers: z.array(z.string()).optional(),
   /** Keyed by the watch whose outcome has the button. */
@@ -174,6 +180,7 @@ export function endTurn(
     report?: ResultReport | undefined;
     stoppedBy?: string | undefined;
     isUnsure?: boolean;
+    hasDiff?: boolean | undefined;
   } = {},
 ): Turn {
   const job = detail.job ?? turn.job;
@@ -186,6 +193,7 @@ export function endTurn(
     ...(detail.report === undefined ? {} : { told: detail.report }),
     ...(detail.stoppedBy === undefined ? {} : { stoppedBy: detail.stoppedBy }),
     ...(detail.isUnsure === true ? { isUnsure: true } : {}),
+    ...(detail.hasDiff === true ? { hasDiff: true } : {}),
   };
   return {
     ...withQuestions(turn, closeQuestions(turn.questions ?? [])),
@@ -195,12 +203,25 @@ export function endTurn(
 }
 
 /**
- * How long to keep a turn's record from now on, milliseconds: `retentionMs` after its end, and at
- * least as long as it is watched.
+ * How long to keep a turn's record from now on, milliseconds: `retentionMs` after its end and after
+ * the last news of its pull request, and at least as long as either is followed.
  */
 export function keepTurnMs(turn: Turn, now: number, policy: PollingPolicy, retentionMs: number): number {
-  if (turn.stage.name !== "ended") return policy.deadlineMs + retentionMs;
-  return Math.max(1, turn.stage.at + retentionMs - now);
+  const { stage, pullRequest } = turn;
+  if (stage.name !== "ended") return policy.deadlineMs + retentionMs;
+  const changedAt = pullRequest?.changedAt ?? 0;
+  const until = pullRequest === undefined ? 0 : (followedUntil(pullRequest) ?? 0);
+  return Math.max(1, Math.max(stage.at, changedAt, until) + retentionMs - now);
+}
+
+/** True while the turn's pull request is open, can be seen, and isn't too old. */
+export function isFollowing({ pullRequest }: Turn, now: number): boolean {
+  return pullRequest !== undefined && now < (followedUntil(pullRequest) ?? 0);
+}
+
+/** The address of the pull request that an ended turn left, as the service gave it, or null. */
+export function turnPrLink({ stage }: Turn): string | null {
+  return stage.name === "ended" ? prLinkOf(stage.outcome) : null;
 }
 
 /** The deadline for starting or watching this turn, epoch milliseconds. */
@@ -245,7 +266,9 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
   if (kind !== null) {
     const report = resultReport(reported);
     const isUnsure = reported === null && stage.unseen !== undefined && stage.unseen.leftAs === leftAs(job);
-    return endTurn(turn, kind, now, { job, report, stoppedBy: stopperOf(turn, kind, report), isUnsure });
+    const hasDiff = answer.capabilities?.includes("diff");
+    const stoppedBy = stopperOf(turn, kind, report);
+    return endTurn(turn, kind, now, { job, report, stoppedBy, isUnsure, hasDiff });
   }
   const asked = isEarlierTurn ? null : reportedQuestions(answer, number);
   const withAsked = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));

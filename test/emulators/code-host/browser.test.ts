@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { startBrowser } from "../../support/browser.ts";
+import { startBrowser, violationsOf } from "../../support/browser.ts";
 import { openPullRequest, openTestHost } from "./setup.ts";
 
 /** For a person to look at; set by hand. */
@@ -36,10 +36,25 @@ it("fits a phone in light and dark, and merges from the keyboard", async () => {
     "docs/new page.md": "New\n",
   });
   await work.push("main", { "README.md": "# Tidepool\n\nTheirs.\n" });
+  const repository = test.host.repository("tidepool", "docs");
+  const { data: head } = await test.octokit.rest.pulls.get({
+    owner: "tidepool",
+    repo: "docs",
+    pull_number: number,
+  });
+  const words = "Two things:\n\n- The **first** sentence is too long.\n- Say `keep`, not `retain`.";
+  await repository.review(number, { author: "mira", state: "CHANGES_REQUESTED", body: words });
+  await repository.comment(number, "otto", "The build on my machine is green.");
+  await repository.change(number, { reviewers: ["tidepool/writers"] });
+  const check = { sha: head.head.sha, name: "spelling", result: "passed" } as const;
+  await test.host.setCheck("tidepool", "docs", check);
+  const failed = { name: "anchors", result: "failed", summary: `1 broken: ${LONG}` } as const;
+  await test.host.setCheck("tidepool", "docs", { ...check, ...failed });
   const browser = await startBrowser();
   try {
     const paths = {
       repository: "/tidepool/docs",
+      rules: "/tidepool/docs/rules",
       pull: `/tidepool/docs/pull/${number}`,
       conflict: `/tidepool/docs/pull/${conflicting}`,
     };
@@ -51,6 +66,7 @@ it("fits a phone in light and dark, and merges from the keyboard", async () => {
         for (const [name, path] of Object.entries(paths)) {
           await page.goto(test.host.url + path);
           expect(await overflow(page)).toBeLessThanOrEqual(0);
+          expect(await violationsOf(page)).toEqual([]);
           if (SHOTS)
             await page.screenshot({ path: `${SHOTS}/${name}-${colorScheme}-${width}.png`, fullPage: true });
         }
@@ -64,7 +80,7 @@ it("fits a phone in light and dark, and merges from the keyboard", async () => {
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
     await page.keyboard.press("Enter");
     const merge = page.getByRole("button", { name: "Merge" });
-    for (let presses = 0; presses < 10; presses += 1) {
+    for (let presses = 0; presses < 40; presses += 1) {
       if (await merge.evaluate((button) => button === button.ownerDocument.activeElement)) break;
       await page.keyboard.press("Tab");
     }

@@ -142,6 +142,10 @@ it("shows what people and agents wrote as text, wherever it stands", async () =>
     base: "main",
   });
   await work.push("main", { [`${evil.replaceAll("/", "")}.md`]: "Text\n" });
+  const repository = test.host.repository(OWNER, REPO);
+  await repository.review(data.number, { author: evil, state: "CHANGES_REQUESTED", body: evil });
+  await repository.comment(data.number, evil, evil);
+  await test.host.setCheck(OWNER, REPO, { sha: data.head.sha, name: evil, result: "failed", summary: evil });
   const paths = ["/tidepool/docs", `/tidepool/docs/pull/${data.number}`, `/${encodeURIComponent(evil)}`];
   for (const path of paths) {
     const { text, headers } = await read(test, path);

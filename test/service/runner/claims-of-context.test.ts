@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { createSystemClock } from "../../../src/process/system-clock.ts";
 import { KeyedLock } from "../../../service/runner/git/keyed-lock.ts";
 import { Mirror } from "../../../service/runner/git/mirror.ts";
-import { createGitHubCodeHost } from "../../../service/runner/publish/github-code-host.ts";
+import { fixedToken } from "../../../service/code-host/token-provider.ts";
+import { createGitHubCodeHost } from "../../../service/code-host/github-code-host.ts";
 import { checkClaims } from "../../../service/runner/steps/check-claims.ts";
 import type { TurnTree } from "../../../service/runner/steps/open-tree.ts";
 import type { RunContext, RunnerTurn } from "../../../service/runner/turn.ts";
@@ -37,7 +38,7 @@ it("sources in context repositories are linked at the code host, and public only
   const docs = await open("docs");
 
   const settings = { kind: "github" as const, apiUrl: codeHost.apiUrl, owner: "acme", repo: "docs", token };
-  const github = { ...settings, tokenEnv: "DOCS_TOKEN", clock, redact };
+  const github = { ...settings, tokens: fixedToken(token, "DOCS_TOKEN"), clock, redact };
   const check = async (...repositories: string[]) => {
     const claims = repositories.map((repository) => ({
       page: "docs/cli.md",

@@ -1,7 +1,8 @@
 import { createEmulator } from "emulate";
 import { expect, it } from "vitest";
 import { createSystemClock } from "../../../src/process/system-clock.ts";
-import { createGitHubCodeHost } from "../../../service/runner/publish/github-code-host.ts";
+import { fixedToken } from "../../../service/code-host/token-provider.ts";
+import { createGitHubCodeHost } from "../../../service/code-host/github-code-host.ts";
 import { publish } from "../../../service/runner/publish/publish.ts";
 
 const TOKEN = "ghp_0123456789abcdefghijklmnop";
@@ -32,8 +33,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
       apiUrl: github.url,
       owner: "acme",
       repo: "docs",
-      token: TOKEN,
-      tokenEnv: "DOCS_TOKEN",
+      tokens: fixedToken(TOKEN, "DOCS_TOKEN"),
       clock: createSystemClock(),
       redact: (text) => text,
     });

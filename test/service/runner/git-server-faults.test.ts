@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { remoteFault } from "../../../service/runner/git/git-fault.ts";
-import { TransientRunError } from "../../../service/runner/run-error.ts";
+import { TransientRunError } from "../../../service/base/run-error.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
 const PROJECT = { repository: "git@git.example.com:acme/docs.git" };

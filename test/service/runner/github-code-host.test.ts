@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { createGitHubCodeHost } from "../../../service/runner/publish/github-code-host.ts";
+import { fixedToken } from "../../../service/code-host/token-provider.ts";
+import { createGitHubCodeHost } from "../../../service/code-host/github-code-host.ts";
 import { createSystemClock } from "../../../src/process/system-clock.ts";
 import { startHttpSide } from "../../support/turn-network.ts";
 
@@ -35,8 +36,7 @@ it("takes no fork's pull request for the job's, where the host doesn't filter th
     apiUrl: host.url,
     owner: "acme",
     repo: "handbook",
-    token: null,
-    tokenEnv: "DOCS_TOKEN",
+    tokens: fixedToken(null, "DOCS_TOKEN"),
     clock: createSystemClock(),
     redact: (text) => text,
   });

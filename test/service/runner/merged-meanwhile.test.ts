@@ -1,6 +1,6 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { TransientRunError } from "../../../service/runner/run-error.ts";
+import { TransientRunError } from "../../../service/base/run-error.ts";
 import { atNight } from "../../support/nightly.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ReportedUsage } from "../../../src/core/ports/job-service.ts";
 import type { ServiceProject } from "../../../service/config/config.ts";
-import { TransientRunError } from "../../../service/runner/run-error.ts";
+import { TransientRunError } from "../../../service/base/run-error.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { sessionProject, toldOf } from "../../support/session-agent.ts";
 

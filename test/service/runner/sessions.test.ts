@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PlanStep, ReportedUsage } from "../../../src/core/ports/job-service.ts";
-import { TransientRunError } from "../../../service/runner/run-error.ts";
+import { TransientRunError } from "../../../service/base/run-error.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { atNight } from "../../support/nightly.ts";

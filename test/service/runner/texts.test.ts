@@ -2,13 +2,13 @@ import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isBaseBranch } from "../../../service/config/branch.ts";
-import { oneLine, printableText, terminalText } from "../../../service/runner/printable-text.ts";
+import { oneLine, printableText, terminalText } from "../../../service/base/printable-text.ts";
 import { failureOf } from "../../../service/runner/agents/agent-process.ts";
 import { remoteOf } from "../../../service/runner/git/remote.ts";
 import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
 import { bodyOf, commitMessageOf, mergedBody } from "../../../service/runner/publish/pull-request-text.ts";
 import { belowTitle, titleOf } from "../../../service/runner/publish/title.ts";
-import { createRedact } from "../../../service/runner/redaction.ts";
+import { createRedact } from "../../../service/base/redaction.ts";
 
 const plain = (text: string) => text;
 const turn = {
@@ -90,6 +90,7 @@ describe("redaction", () => {
     Buffer.from("s3cret-value/+").toString("base64"),
     "ghp_abcdefghijklmnopqrst",
     "github_pat_11ABCDEFG0123456789_abc",
+    "ghs_123456_eyJhbGciOi-JI.eyJzdWIi_OiIx.SflKxwRJ-SMeK",
     ["xoxb", "123456789012", "abcdef"].join("-"),
     ["AKIA", "ABCDEFGHIJKLMNOP"].join(""),
     "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeK",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
-import { RunError, TransientRunError } from "../run-error.ts";
+import { RunError, TransientRunError } from "../base/run-error.ts";
 import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 
 /** Missing where a host doesn't tell, null where the repository is gone. */
@@ -30,6 +30,8 @@ const Repository = z.object({ private: z.boolean(), visibility: z.string().optio
 const Decorated = z
   .object({ assignees: z.array(z.object({ login: z.string() })).nullish() })
   .catch({ assignees: null });
+
+const Marked = z.object({ markPullRequestReadyForReview: z.object({}) });
 
 const REPOSITORY = "/repos/{owner}/{repo}";
 const PULLS = `${REPOSITORY}/pulls`;
@@ -83,7 +85,7 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
     },
 
     async markReady(nodeId, signal) {
-      const asked = { doing: "Marking the pull request as ready", signal, schema: z.unknown() };
+      const asked = { doing: "Marking the pull request as ready", signal, schema: Marked };
       await api.query(asked, READY, { id: nodeId });
     },
 

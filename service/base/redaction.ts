@@ -27,11 +27,39 @@ export function secretForms(values: readonly string[]): string[] {
   return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
 }
 
-/** Removes the given secrets, in all their forms, and whatever looks like a credential. */
+/** More projects than that are hardly asked about within the hour that a token lives. */
+const MAX_LEARNED = 200;
+const learned = new Set<string>();
+let learnedForms: readonly string[] = [];
+
+/**
+ * Notes a secret that came to be after the start, such as a token that the code host gave. All of
+ * this process keeps it to itself from now on; of very many, the oldest are forgotten.
+ */
+export function learnSecret(value: string): void {
+  if (learned.has(value)) return;
+  learned.add(value);
+  const [oldest] = learned;
+  if (learned.size > MAX_LEARNED && oldest !== undefined) learned.delete(oldest);
+  learnedForms = secretForms([...learned]);
+}
+
+/** The secrets that this process has learned, in all their forms. */
+export function learnedSecrets(): readonly string[] {
+  return learnedForms;
+}
+
+/**
+ * Removes the given secrets and those that were learned, in all their forms, and whatever looks
+ * like a credential.
+ */
 export function createRedact(secrets: readonly string[]): Redact {
   const forms = secretForms(secrets);
   return (text) => {
-    const known = forms.reduce((clean, form) => clean.replaceAll(form, PLACEHOLDER), text);
+    const known = [...learnedForms, ...forms].reduce(
+      (clean, form) => clean.replaceAll(form, PLACEHOLDER),
+      text,
+    );
     return LOOKS_SECRET.reduce((clean, pattern) => clean.replace(pattern, PLACEHOLDER), known);
   };
 }

@@ -1,0 +1,83 @@
+import type { Host } from "./host.ts";
+import type { PullRequests } from "./pull-requests.ts";
+import { type CommitCheck, type CommitStatus, latestBy } from "./commit-records.ts";
+
+/** A check as people see it: still running, or its result. */
+export type CheckResult = "pending" | "passed" | "failed";
+
+export type NewCheckRun = Pick<CommitCheck, "headSha" | "name"> & Partial<Omit<CommitCheck, "id">>;
+
+/** Stores a new check run, or with `id` what became of one, and tells of it. */
+export async function saveCheckRun(
+  host: Host,
+  { records, repository }: PullRequests,
+  wanted: NewCheckRun & { id?: number },
+  sender: string,
+): Promise<CommitCheck> {
+  const time = `${host.now().toISOString().slice(0, 19)}Z`;
+  const conclusion = wanted.conclusion ?? null;
+  // A conclusion alone ends it, too (docs.github.com/rest/checks/runs).
+  const status = conclusion === null ? (wanted.status ?? "queued") : "completed";
+  const run: CommitCheck = {
+    title: null,
+    summary: null,
+    detailsUrl: null,
+    startedAt: time,
+    ...wanted,
+    id: wanted.id ?? records.nextId(),
+    status,
+    conclusion,
+    completedAt: status === "completed" ? (wanted.completedAt ?? time) : null,
+  };
+  await records.saveCheckRun(run);
+  const runs = latestBy(records.checkRuns(run.headSha), ({ name }) => name);
+  if (runs.every((known) => known.status === "completed")) {
+    const isFine = runs.every((known) => /^(?:success|neutral|skipped)$/.test(known.conclusion ?? ""));
+    const ended = {
+      kind: "checks-ended",
+      sha: run.headSha,
+      conclusion: isFine ? "success" : "failure",
+    } as const;
+    host.tell({ ...ended, repository, sender });
+  }
+  return run;
+}
+
+export async function addStatus(
+  host: Host,
+  { records, repository }: PullRequests,
+  wanted: Omit<CommitStatus, "id" | "createdAt">,
+): Promise<CommitStatus> {
+  const createdAt = `${host.now().toISOString().slice(0, 19)}Z`;
+  const status: CommitStatus = { ...wanted, id: records.nextId(), createdAt };
+  await records.addStatus(status);
+  host.tell({ kind: "status", status, repository, sender: wanted.creator });
+  return status;
+}
+
+/**
+ * Sets a check of a commit as people would put it: a run that is under way goes on or ends, else a
+ * new one begins.
+ */
+export async function setCheck(
+  host: Host,
+  pullRequests: PullRequests,
+  check: { sha: string; name: string; result: CheckResult; summary?: string | null },
+  sender: string,
+): Promise<CommitCheck> {
+  const { sha, name, result, summary = null } = check;
+  const before = pullRequests.records.checkRuns(sha).findLast((run) => run.name === name);
+  return saveCheckRun(
+    host,
+    pullRequests,
+    {
+      ...(before?.status === "completed" ? {} : before),
+      headSha: sha,
+      name,
+      title: summary,
+      status: result === "pending" ? "in_progress" : "completed",
+      conclusion: result === "pending" ? null : result === "passed" ? "success" : "failure",
+    },
+    sender,
+  );
+}

@@ -1,0 +1,132 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { readJsonFile, replaceJsonFile } from "./json-file.ts";
+
+export const CONCLUSIONS = [
+  "action_required",
+  "cancelled",
+  "failure",
+  "neutral",
+  "skipped",
+  "stale",
+  "success",
+  "timed_out",
+] as const;
+
+/** A check run, in GitHub's words (docs.github.com/rest/checks/runs). */
+export const CommitCheck = z.object({
+  id: z.int().positive(),
+  headSha: z.string(),
+  name: z.string(),
+  status: z.enum(["queued", "in_progress", "completed"]),
+  conclusion: z.enum(CONCLUSIONS).nullable(),
+  title: z.string().nullable(),
+  summary: z.string().nullable(),
+  detailsUrl: z.string().nullable(),
+  startedAt: z.string(),
+  completedAt: z.string().nullable(),
+});
+export type CommitCheck = z.infer<typeof CommitCheck>;
+
+/** A commit status, the older kind of check (docs.github.com/rest/commits/statuses). */
+export const CommitStatus = z.object({
+  id: z.int().positive(),
+  sha: z.string(),
+  context: z.string(),
+  state: z.enum(["error", "failure", "pending", "success"]),
+  description: z.string().nullable(),
+  targetUrl: z.string().nullable(),
+  creator: z.string(),
+  createdAt: z.string(),
+});
+export type CommitStatus = z.infer<typeof CommitStatus>;
+
+/** What has to be so before anything is merged into a branch. */
+export const Protection = z.object({
+  approvals: z.int().min(0).max(6).default(0),
+  requiredChecks: z.array(z.string()).default([]),
+  /** Whether the head has to contain the base as it is now. */
+  isStrict: z.boolean().default(false),
+  /** Whether a push makes earlier approvals void. */
+  dismissesStaleReviews: z.boolean().default(false),
+});
+export type Protection = z.infer<typeof Protection>;
+
+const StoredRecords = z.object({
+  version: z.literal(1),
+  checkRuns: z.array(CommitCheck),
+  statuses: z.array(CommitStatus),
+  protections: z.record(z.string(), Protection),
+});
+type StoredRecords = z.infer<typeof StoredRecords>;
+
+/** The checks of one repository's commits and its branches' rules, in one JSON file. */
+export class CommitRecords {
+  readonly #file: string;
+  #stored: StoredRecords = { version: 1, checkRuns: [], statuses: [], protections: {} };
+
+  constructor(dataDir: string, fullName: string) {
+    this.#file = join(dataDir, "checks", `${fullName}.json`);
+  }
+
+  /** Reads what is there. Throws `CodeHostError` when that is not what was once written. */
+  async load(): Promise<void> {
+    this.#stored = (await readJsonFile(this.#file, StoredRecords, "checks")) ?? this.#stored;
+  }
+
+  protection(branch: string): Protection | null {
+    return this.#stored.protections[branch] ?? null;
+  }
+
+  /** Every run of a commit, oldest first. */
+  checkRuns(sha: string): CommitCheck[] {
+    return this.#stored.checkRuns.filter(({ headSha }) => headSha === sha);
+  }
+
+  checkRun(id: number): CommitCheck | undefined {
+    return this.#stored.checkRuns.find((run) => run.id === id);
+  }
+
+  /** Every status of a commit, oldest first. */
+  statuses(sha: string): CommitStatus[] {
+    return this.#stored.statuses.filter((status) => status.sha === sha);
+  }
+
+  nextId(): number {
+    const { checkRuns, statuses } = this.#stored;
+    return Math.max(1000, ...[...checkRuns, ...statuses].map(({ id }) => id)) + 1;
+  }
+
+  async saveProtection(branch: string, protection: Protection | null): Promise<void> {
+    const { [branch]: _before, ...others } = this.#stored.protections;
+    await this.#replace({
+      protections: protection === null ? others : { ...others, [branch]: protection },
+    });
+  }
+
+  /** A new one, or another state of one that is known. */
+  async saveCheckRun(run: CommitCheck): Promise<void> {
+    const { checkRuns } = this.#stored;
+    const isKnown = checkRuns.some(({ id }) => id === run.id);
+    await this.#replace({
+      checkRuns: isKnown
+        ? checkRuns.map((known) => (known.id === run.id ? run : known))
+        : [...checkRuns, run],
+    });
+  }
+
+  async addStatus(status: CommitStatus): Promise<void> {
+    await this.#replace({ statuses: [...this.#stored.statuses, status] });
+  }
+
+  async #replace(change: Partial<StoredRecords>): Promise<void> {
+    const next = { ...this.#stored, ...change };
+    await replaceJsonFile(this.#file, next);
+    this.#stored = next;
+  }
+}
+
+/** The newest of each name. */
+export function latestBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): Item[] {
+  return [...new Map(items.map((item) => [nameOf(item), item])).values()];
+}

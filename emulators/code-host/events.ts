@@ -1,0 +1,26 @@
+import type { Comment, PullRequest, GivenReview } from "./pull-request-store.ts";
+import type { CommitStatus } from "./commit-records.ts";
+import type { Repository } from "./repository.ts";
+
+/** `action` of GitHub's webhook event `pull_request`. */
+export type PullRequestAction =
+  | "opened"
+  | "closed"
+  | "reopened"
+  | "synchronize"
+  | "edited"
+  | "labeled"
+  | "assigned"
+  | "review_requested"
+  | "ready_for_review"
+  | "converted_to_draft";
+
+/** What happened in a repository, after it was stored. */
+export type HostEvent = { repository: Repository; sender: string } & (
+  | { kind: "pull-request"; action: PullRequestAction; pullRequest: PullRequest }
+  | { kind: "review"; action: "submitted" | "dismissed"; pullRequest: PullRequest; review: GivenReview }
+  | { kind: "comment"; pullRequest: PullRequest; comment: Comment }
+  /** All runs of a commit have ended. */
+  | { kind: "checks-ended"; sha: string; conclusion: "success" | "failure" }
+  | { kind: "status"; status: CommitStatus }
+);

@@ -1,0 +1,147 @@
+import type { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { z } from "zod";
+import { setCheck } from "../checks.ts";
+import type { Host } from "../host.ts";
+import type { PullRequest } from "../pull-request-store.ts";
+import type { PullRequests } from "../pull-requests.ts";
+import { messagePage } from "./repository.ts";
+import { type FormTokens, isSameOrigin } from "./security.ts";
+import { draw, formOf, pullRequestAt, noSuchPage, rulesFormOf } from "./drawing.ts";
+
+const MAX_FORM_BYTES = 256 * 1024;
+const ACTIONS = ["merge", "close", "reopen", "ready", "review", "check"] as const;
+
+const Opinion = z.object({
+  state: z.enum(["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]),
+  words: z.string().max(65_536).default(""),
+});
+const CheckForm = z.object({
+  name: z.string().trim().min(1).max(100),
+  result: z.enum(["pending", "passed", "failed"]),
+});
+const RulesForm = z.object({
+  approvals: z.coerce.number().int().min(0).max(6),
+  checks: z.string().max(1000).default(""),
+  strict: z.string().optional(),
+  dismiss: z.string().optional(),
+});
+
+type Form = Record<string, unknown>;
+/** What came of a button: nothing to say, or why not. `words` stand in the form again. */
+type Done = { problem: string | null; at?: string; words?: string };
+
+/** The forms' routes. Each form has its own token, and only this server's pages may send it. */
+export function addActionRoutes(pages: Hono, host: Host, formTokens: FormTokens): void {
+  const limit = bodyLimit({ maxSize: MAX_FORM_BYTES });
+  const isGenuine = (raw: Request, form: string, token: unknown) =>
+    isSameOrigin(raw.headers, new URL(raw.url).origin) && formTokens.isValid(form, token);
+
+  for (const action of ACTIONS) {
+    pages.post(`/:owner/:repo/pull/:number{[0-9]+}/${action}`, limit, async (context) => {
+      const found = pullRequestAt(context, host);
+      if (!found) return noSuchPage(context);
+      const { pullRequests, pullRequest } = found;
+      const { number } = pullRequest;
+      const form: Form = await context.req.parseBody();
+      if (!isGenuine(context.req.raw, formOf(pullRequests.repository, number, action), form["token"])) {
+        return context.html(NOT_DONE, 403);
+      }
+      const { problem, at = "", words } = await act(host, pullRequests, pullRequest, action, form);
+      const path = `/${pullRequests.repository.fullName}/pull/${number}`;
+      if (problem === null) return context.redirect(path + at, 303);
+      return context.html(await draw(host, pullRequests, number, formTokens, { problem, words }), 409);
+    });
+  }
+
+  pages.post("/:owner/:repo/rules", limit, async (context) => {
+    const pullRequests = host.find(context.req.param("owner"), context.req.param("repo"));
+    if (!pullRequests) return noSuchPage(context);
+    const { repository, records } = pullRequests;
+    const form: Form = await context.req.parseBody();
+    const { data: rules } = RulesForm.safeParse(form);
+    if (!isGenuine(context.req.raw, rulesFormOf(repository), form["token"]) || rules === undefined) {
+      return context.html(NOT_DONE, 403);
+    }
+    const names = rules.checks.split(",").map((name) => name.trim());
+    await records.saveProtection(await repository.defaultBranch(), {
+      approvals: rules.approvals,
+      requiredChecks: [...new Set(names)].filter((name) => name !== ""),
+      isStrict: rules.strict !== undefined,
+      dismissesStaleReviews: rules.dismiss !== undefined,
+    });
+    return context.redirect(`/${repository.fullName}/rules?saved`, 303);
+  });
+}
+
+const NOT_DONE = messagePage(
+  "Not done",
+  "The form is out of date, or it was not this page that sent it. Go back, reload, and try again.",
+);
+
+/** Does what a button says. */
+async function act(
+  host: Host,
+  pullRequests: PullRequests,
+  pullRequest: PullRequest,
+  action: (typeof ACTIONS)[number],
+  form: Form,
+): Promise<Done> {
+  const { number } = pullRequest;
+  const by = host.visitor;
+  switch (action) {
+    case "close":
+      await pullRequests.change(number, { state: "closed" }, by);
+      return { problem: null };
+    case "ready":
+      await pullRequests.change(number, { isDraft: false }, by);
+      return { problem: null };
+    case "reopen": {
+      const { ok } = await pullRequests.change(number, { state: "open" }, by);
+      return {
+        problem: ok ? null : "Not reopened: its branch is gone, or another pull request has taken it.",
+      };
+    }
+    case "merge":
+      return { problem: await merge(pullRequests, pullRequest, by) };
+    case "check": {
+      const { data: check } = CheckForm.safeParse(form);
+      const commits = await pullRequests.commits(pullRequest);
+      if (check === undefined || commits === null) return { problem: "The check needs a name." };
+      await setCheck(host, pullRequests, { ...check, sha: commits.head }, by);
+      return { problem: null, at: "#checks" };
+    }
+    case "review": {
+      const { data: opinion } = Opinion.safeParse(form);
+      if (opinion === undefined) return { problem: "The review has no state, or is too long." };
+      const { state, words } = opinion;
+      if (state === "COMMENTED" && words.trim() !== "") {
+        await pullRequests.comment(number, by, words);
+        return { problem: null, at: "#conversation" };
+      }
+      const given = await pullRequests.review(number, { author: by, state, body: words });
+      if (given.ok) return { problem: null, at: "#conversation" };
+      return { problem: "Say what should change, in the field for your review.", words };
+    }
+  }
+}
+
+/** Why it couldn't be merged; null if it was. */
+async function merge(
+  pullRequests: PullRequests,
+  { number, base }: PullRequest,
+  by: string,
+): Promise<string | null> {
+  const merged = await pullRequests.merge(number, { method: "merge", by });
+  if (merged.ok) return null;
+  switch (merged.refusal.kind) {
+    case "conflict":
+      return `Not merged: it conflicts with ${base} in ${merged.refusal.paths.join(", ")}.`;
+    case "rules":
+      return `Not merged. ${merged.refusal.why.join(" ")}`;
+    case "not-open":
+      return "Not merged: it is no longer open, or its branch is gone.";
+    default:
+      return `Not merged: ${base} was changed at the same moment. Try again.`;
+  }
+}

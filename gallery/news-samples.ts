@@ -1,0 +1,109 @@
+import type { FollowedPullRequest, Review } from "../src/core/ports/followed-pull-request.ts";
+import type { MessageOf } from "../src/core/ports/notifier.ts";
+import { withPullRequest, type PullRequestNews } from "../src/core/turn/pull-request-news.ts";
+import type { Turn } from "../src/core/turn/turn.ts";
+import { ANA, BEN, LONG, NOON, UNBROKEN, makeUpOutcome, makeUpTold, makeUpTurn } from "./made-up.ts";
+
+const URL = "https://github.com/tidepool/docs/pull/7";
+const outcome = makeUpOutcome({ kind: "pull-request", told: makeUpTold() });
+
+function makeUpFollowed(pullRequest: Partial<FollowedPullRequest> = {}): FollowedPullRequest {
+  return {
+    url: URL,
+    title: "Correct the install command",
+    state: "open",
+    isDraft: false,
+    review: "none",
+    checks: { state: "passed", failed: [] },
+    reviews: [],
+    waitingFor: ["maria-s", "tidepool/docs"],
+    mergeable: null,
+    blockedBy: null,
+    headSha: "0123456789abcdef0123456789abcdef01234567",
+    isVisible: true,
+    openedAt: NOON,
+    ...pullRequest,
+  };
+}
+
+/** A turn whose pull request stands like this. */
+export function makeUpFollowedTurn(
+  pullRequest: Partial<FollowedPullRequest>,
+  before: Turn = makeUpTurn({ name: "ended", outcome, at: NOON }),
+): Turn & { pullRequest: NonNullable<Turn["pullRequest"]> } {
+  const at = { url: URL, linkedAt: NOON, now: NOON };
+  return { ...before, pullRequest: withPullRequest(undefined, makeUpFollowed(pullRequest), at) };
+}
+
+function told(pullRequest: Partial<FollowedPullRequest>): MessageOf<"news"> {
+  const turn = makeUpFollowedTurn(pullRequest);
+  const news = turn.pullRequest.news.at(-1);
+  if (news === undefined) throw new Error("nothing is new");
+  return { kind: "news", turn, news, url: URL, movedBecause: null };
+}
+
+function review(id: string, author: string, words: string): Review {
+  return { id, author, words, state: "changes-requested", at: NOON };
+}
+
+const maria = review(
+  "1",
+  "maria-s",
+  "The old name is still in the FAQ. Could you say which version renamed it?",
+);
+const monday = NOON - 7 * 86_400_000;
+const everything: PullRequestNews = {
+  kind: "checks-failed",
+  id: "9",
+  at: NOON,
+  names: Array.from({ length: 20 }, () => LONG.slice(0, 100)),
+  headSha: null,
+};
+
+/** What a thread is told after the link. */
+export const newsSamples: [string, MessageOf<"news">][] = [
+  ["changes requested", told({ reviews: [maria] })],
+  ["changes requested, without words", told({ reviews: [review("1", "maria-s", "")] })],
+  [
+    "changes requested by two",
+    told({ reviews: [maria, review("2", "tom", "Please keep the npx form, too.")] }),
+  ],
+  [
+    "changes requested, longest",
+    {
+      ...told({
+        reviews: Array.from({ length: 20 }, (_, n) =>
+          review(`${n}`, `${n} ${LONG}`, n % 2 === 0 ? LONG : UNBROKEN),
+        ),
+      }),
+      movedBecause: "is_archived",
+    },
+  ],
+  ["checks failed", told({ checks: { state: "failed", failed: ["links"] } })],
+  ["checks failed, several", told({ checks: { state: "failed", failed: ["links", "build (node 24)"] } })],
+  ["checks failed, no names", told({ checks: { state: "failed", failed: [] } })],
+  ["checks failed, longest", { ...told({ state: "merged" }), news: everything }],
+  ["merged", told({ state: "merged" })],
+  ["merged, without a mention", { ...told({ state: "merged" }), muted: [ANA] }],
+  [
+    "merged, with a follower",
+    { ...told({ state: "merged" }), turn: { ...makeUpFollowedTurn({}), followers: [BEN] } },
+  ],
+  ["merged, link not safe", { ...told({ state: "merged" }), url: "https://user@evil.example/x" }],
+  ["closed", told({ state: "closed" })],
+  ["closed, in a direct message", { ...told({ state: "closed" }), movedBecause: "is_archived" }],
+  ["waiting for a review", told({ openedAt: monday })],
+  ["waiting for nobody in particular", told({ openedAt: monday, waitingFor: [] })],
+  ["out of sight", told({ isVisible: false })],
+];
+
+/** The states that a status message shows. */
+export const FOLLOWED_STATES: Readonly<Record<string, Partial<FollowedPullRequest>>> = {
+  "waiting for a review": {},
+  approved: { review: "approved" },
+  "changes requested": { review: "changes-requested" },
+  "checks failed": { checks: { state: "failed", failed: ["links"] } },
+  draft: { isDraft: true },
+  merged: { state: "merged" },
+  closed: { state: "closed" },
+};

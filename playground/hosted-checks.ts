@@ -1,0 +1,107 @@
+import { posix } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import remarkGfm from "remark-gfm";
+import remarkParse from "remark-parse";
+import { unified } from "unified";
+import { z } from "zod";
+import type { CodeHost, HostEvent } from "../emulators/code-host/index.ts";
+
+/** The name of the check that runs on the code host for every pull request. */
+export const HOSTED_CHECK = "anchors";
+
+/** Long enough to see that it is running. */
+const RUN_MS = 3000;
+const MAX_SUMMARY_CHARS = 1000;
+
+type Repo = { owner: string; repo: string };
+
+/**
+ * Checks what is pushed for a pull request, as a build would: every link to a heading of another
+ * page has to find it. The agent's own check knows nothing of headings, so that a change can pass
+ * there and fail here. Also checks what was pushed before the last end. Ends when disposed of.
+ */
+export function startHostedChecks(codeHost: CodeHost, { owner, repo }: Repo): Disposable {
+  const ended = new AbortController();
+  const repository = codeHost.repository(owner, repo);
+
+  async function run(sha: string): Promise<void> {
+    const check = { sha, name: HOSTED_CHECK };
+    await codeHost.setCheck(owner, repo, { ...check, result: "pending" });
+    const problems = brokenAnchors(await repository.repository.texts(sha, /\.mdx?$/));
+    await wait(RUN_MS, undefined, { signal: ended.signal, ref: false });
+    const result = problems.length === 0 ? "passed" : "failed";
+    const summary = problems.join("; ").slice(0, MAX_SUMMARY_CHARS) || "every link finds its heading";
+    await codeHost.setCheck(owner, repo, { ...check, result, summary });
+  }
+
+  async function runFor(number: number): Promise<void> {
+    const pullRequest = repository.find(number);
+    const commits = pullRequest === undefined ? null : await repository.commits(pullRequest);
+    if (commits === null) return;
+    const isDone = repository.records
+      .checkRuns(commits.head)
+      .some(({ name, status }) => name === HOSTED_CHECK && status === "completed");
+    if (!isDone) await run(commits.head);
+  }
+
+  function onEvent(event: HostEvent): void {
+    if (event.kind !== "pull-request" || event.pullRequest.state !== "open") return;
+    // One that was cut short runs again at the next start.
+    runFor(event.pullRequest.number).catch(() => {});
+  }
+
+  const stop = codeHost.onEvent(onEvent);
+  for (const { number, state } of repository.all()) {
+    if (state === "open") runFor(number).catch(() => {});
+  }
+  return {
+    [Symbol.dispose]() {
+      stop();
+      ended.abort();
+    },
+  };
+}
+
+const Node = z.object({
+  type: z.string(),
+  value: z.string().optional(),
+  url: z.string().optional(),
+  get children() {
+    return z.array(Node).optional();
+  },
+});
+type Node = z.infer<typeof Node>;
+
+/** A line for each link to a heading that isn't there. Pages by path. */
+export function brokenAnchors(pages: ReadonlyMap<string, string>): string[] {
+  const parser = unified().use(remarkParse).use(remarkGfm).freeze();
+  const trees = new Map([...pages].map(([path, text]) => [path, nodesOf(Node.parse(parser.parse(text)))]));
+  const anchors = new Map([...trees].map(([path, nodes]) => [path, anchorsOf(nodes)]));
+  return [...trees].flatMap(([path, nodes]) =>
+    nodes.flatMap(({ url = "" }) => {
+      const [target = "", anchor] = url.split("#");
+      if (anchor === undefined || anchor === "" || /^[a-z]+:|^\//i.test(target)) return [];
+      const page = target === "" ? path : posix.join(posix.dirname(path), target);
+      const known = anchors.get(page);
+      return known === undefined || known.has(anchor) ? [] : `${path}: ${page} has no heading #${anchor}`;
+    }),
+  );
+}
+
+function nodesOf(node: Node): Node[] {
+  return [node, ...(node.children ?? []).flatMap(nodesOf)];
+}
+
+/** The anchors that GitHub makes of headings. */
+function anchorsOf(nodes: readonly Node[]): Set<string> {
+  const anchors = new Set<string>();
+  for (const heading of nodes.filter(({ type }) => type === "heading")) {
+    const text = nodesOf(heading).map(({ value = "" }) => value);
+    const words = text.join("").toLowerCase().trim();
+    const slug = words.replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, "").replaceAll(" ", "-");
+    let anchor = slug;
+    for (let count = 1; anchors.has(anchor); count += 1) anchor = `${slug}-${count}`;
+    anchors.add(anchor);
+  }
+  return anchors;
+}

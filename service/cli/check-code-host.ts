@@ -1,0 +1,98 @@
+import { stat } from "node:fs/promises";
+import { z } from "zod";
+import type { Clock } from "../../src/core/ports/clock.ts";
+import { StartError } from "../../src/process/start-error.ts";
+import { operatorText, RunError } from "../base/run-error.ts";
+import { GitHubApi, type GitHubOptions } from "../code-host/github-api.ts";
+import { askAsApp, type InstalledApp, PERMISSIONS, readAppKey } from "../code-host/github-app.ts";
+import { createGitHubCodeHost } from "../code-host/github-code-host.ts";
+import type { GitHubSettings } from "../config/config.ts";
+
+const NO_BRANCH_YET = "docs-agent/check";
+const USE_AN_APP = "Use a GitHub App: npm run --silent service -- github-app";
+
+/** What was found, and what of it is allowed but not good; null: nothing. */
+export type Found = { found: string; warning: string | null };
+
+const Installation = z.object({
+  permissions: z.record(z.string(), z.string()),
+});
+const Repository = z.object({ private: z.boolean() });
+
+/**
+ * Asks the code host whether pull requests can be opened and followed. Rejects with all that is
+ * missing.
+ */
+export async function checkCodeHost(
+  codeHost: GitHubSettings,
+  options: GitHubOptions,
+  signal: AbortSignal,
+): Promise<Found> {
+  const { owner, repo, app } = codeHost;
+  if (app !== undefined) await checkInstallation(codeHost, app, options, signal);
+  await createGitHubCodeHost(options).find(NO_BRANCH_YET, signal);
+  const found = `${owner}/${repo}`;
+  return app === undefined
+    ? { found, warning: await tokenWarning(codeHost, options, signal) }
+    : { found: `${found}, as App ${app.id}`, warning: null };
+}
+
+/** Looks for the key of the code host's App, and who else may read it. */
+export async function checkAppKey({ keyFile }: InstalledApp): Promise<Found> {
+  await readAppKey(keyFile);
+  const isOpen = ((await stat(keyFile)).mode & 0o004) !== 0;
+  const warning = `Everybody on this machine can read ${keyFile}. Run chmod 600 on it.`;
+  return { found: keyFile, warning: isOpen ? warning : null };
+}
+
+async function checkInstallation(
+  { apiUrl }: GitHubSettings,
+  app: InstalledApp,
+  { tokens, clock }: { tokens: GitHubOptions["tokens"]; clock: Clock },
+  signal: AbortSignal,
+): Promise<void> {
+  const asked = { doing: "Reading the App's installation", signal, schema: Installation };
+  const { permissions } = await askAsApp(
+    { ...app, apiUrl, clock },
+    asked,
+    "GET /app/installations/{installation_id}",
+    { installation_id: app.installationId },
+  );
+  const missing = Object.entries(PERMISSIONS)
+    .filter(([name, want]) => ![want, "write", "admin"].includes(permissions[name] ?? ""))
+    .map(([name, want]) => `${name}: ${want}`);
+  const faults =
+    missing.length === 0
+      ? []
+      : [
+          `App ${app.id} lacks permissions: ${missing.join(", ")}. Add them in the App's settings, and ` +
+            "accept them in its installation.",
+        ];
+  // That the repository isn't in it, for one. Asked for in any case, to tell all at once.
+  await tokens.token(signal).catch((error: unknown) => {
+    if (!(error instanceof RunError)) throw error;
+    faults.push(operatorText(error));
+  });
+  if (faults.length > 0) throw new StartError(faults.join(" "));
+}
+
+/** A classic token says what it may do; a fine-grained one only refuses. */
+async function tokenWarning(
+  { tokenEnv = "" }: GitHubSettings,
+  options: GitHubOptions,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const asked = { doing: "Reading the token's scopes", signal, schema: Repository };
+  const { data, headers } = await new GitHubApi(options).answer(asked, "GET /repos/{owner}/{repo}");
+  if ((await options.tokens.token(signal))?.startsWith("github_pat_") === true) {
+    const unread = "so the thread says “checks unknown”";
+    return `A fine-grained token can't read check runs, ${unread}. ${USE_AN_APP}`;
+  }
+  const scopes = headers["x-oauth-scopes"];
+  if (typeof scopes !== "string") return null;
+  const fitting = data.private ? ["repo"] : ["repo", "public_repo"];
+  if (scopes.split(",").some((scope) => fitting.includes(scope.trim()))) {
+    return `The token in ${tokenEnv} may do whatever its owner may. ${USE_AN_APP}`;
+  }
+  throw new StartError(`The token in ${tokenEnv} lacks the scope ${fitting.at(-1)}. Add it to the token.`);
+}

@@ -1,0 +1,266 @@
+import { Octokit } from "@octokit/rest";
+import { z } from "zod";
+import type { Clock } from "../../src/core/ports/clock.ts";
+import { boundRetryAfterMs, parseRetryAfter } from "../../src/core/job/retry.ts";
+import { messageOf } from "../../src/core/errors.ts";
+import { oneLine } from "../base/printable-text.ts";
+import type { Redact } from "../base/redaction.ts";
+import { TransientRunError, TurnFailedError } from "../base/run-error.ts";
+import type { GitHubSettings } from "../config/config.ts";
+import type { CodeHostRefusal, TokenProvider } from "./token-provider.ts";
+
+/** What Octokit throws. */
+const RequestFailure = z.object({
+  status: z.int(),
+  message: z.string(),
+  response: z.object({ headers: z.record(z.string(), z.unknown()) }).optional(),
+});
+
+/** What is wrong with a part of GraphQL's answer. */
+const GraphqlError = z.object({
+  type: z.string().nullish(),
+  message: z.string().catch(""),
+  path: z.array(z.union([z.string(), z.number()])).nullish(),
+});
+export type GraphqlError = z.infer<typeof GraphqlError>;
+const GraphqlAnswer = z.object({ data: z.unknown().optional(), errors: z.array(GraphqlError).default([]) });
+
+/** What GitHub wants where a secondary limit names no time. */
+const SECONDARY_WAIT_MS = 60_000;
+const REQUEST_TIME_LIMIT_MS = 30_000;
+const MAX_BODY_BYTES = 20 * 1024 * 1024;
+
+/** How faults of an API are put into words. */
+export type FaultWords = {
+  clock: Clock;
+  redact: Redact;
+  /** What a refusal means: the reason for people, and what the operator can do. */
+  refusalOf: TokenProvider["refusalOf"];
+};
+
+export type GitHubOptions = Pick<GitHubSettings, "apiUrl" | "owner" | "repo"> & {
+  tokens: TokenProvider;
+  clock: Clock;
+  redact: Redact;
+  /** Told of each answer, also of refusals. */
+  onAnswer?: (status: number, headers: Headers) => void;
+};
+
+/** The code host refused a request for good. `said`: its own words, bounded and redacted. */
+export class RefusedByCodeHostError extends TurnFailedError {
+  readonly status: number;
+  readonly said: string;
+
+  constructor(
+    reason: string,
+    { status, said, details }: { status: number; said: string; details: string[] },
+  ) {
+    super(reason, { details });
+    this.status = status;
+    this.said = said;
+  }
+}
+
+/** One request: its route or its GraphQL document, and what its answer has to look like. */
+export type Asked<Data> = { doing: string; signal: AbortSignal; schema: z.ZodType<Data> };
+
+/** What each request brings along. `headers` say who asks. */
+type Sending = { request: { signal: AbortSignal }; headers: Record<string, string> };
+type Answer<Data> = { data: Data; headers: Readonly<Record<string, unknown>> };
+
+/**
+ * Requests to GitHub's API, or to what speaks it. They reject with a `TransientRunError` when
+ * asking again may help, else with a {@link RefusedByCodeHostError}. Nothing is repeated here but
+ * what was refused because a token ran out: a whole turn is, cheaply.
+ */
+export class GitHubApi {
+  readonly #options: GitHubOptions;
+  readonly #octokit: Octokit;
+
+  constructor(options: GitHubOptions) {
+    this.#options = options;
+    async function told(...request: Parameters<typeof fetch>): Promise<Response> {
+      const response = await boundedFetch(...request);
+      options.onAnswer?.(response.status, response.headers);
+      return response;
+    }
+    this.#octokit = new Octokit({ ...octokitOptions(options.apiUrl), request: { fetch: told } });
+  }
+
+  /** `route`: a method and a path, with `{owner}` and `{repo}` for those of the settings. */
+  async ask<Data>(asked: Asked<Data>, route: string, params: Record<string, unknown> = {}): Promise<Data> {
+    return (await this.answer(asked, route, params)).data;
+  }
+
+  /** The same, with the answer's headers. */
+  async answer<Data>(
+    asked: Asked<Data>,
+    route: string,
+    params: Record<string, unknown> & { headers?: Record<string, string> } = {},
+  ): Promise<Answer<Data>> {
+    const { owner, repo } = this.#options;
+    return this.#asMe(asked, ({ request, headers }) => {
+      const sent = { owner, repo, ...params, request };
+      return this.#octokit.request(route, { ...sent, headers: { ...params.headers, ...headers } });
+    });
+  }
+
+  /** Like {@link answer}. Null: nothing changed since the answer that had this `etag`. */
+  async answerIfChanged<Data>(
+    asked: Asked<Data>,
+    route: string,
+    { etag, ...params }: Record<string, unknown> & { etag: string | null },
+  ): Promise<Answer<Data> | null> {
+    const headers = etag === null ? {} : { "if-none-match": etag };
+    try {
+      return await this.answer(asked, route, { ...params, headers });
+    } catch (error) {
+      // Octokit takes this for a failure.
+      if (error instanceof RefusedByCodeHostError && error.status === 304) return null;
+      throw error;
+    }
+  }
+
+  /** GraphQL. `errors` say what is missing in an answer that fits the schema all the same. */
+  async query<Data>(
+    asked: Asked<Data>,
+    query: string,
+    variables: Record<string, string>,
+  ): Promise<{ data: Data; errors: GraphqlError[] }> {
+    const { apiUrl, clock, redact } = this.#options;
+    const route = `POST ${apiUrl.replace(/(?:\/v3)?\/*$/, "")}/graphql`;
+    const { data: answer, headers } = await this.#asMe({ ...asked, schema: GraphqlAnswer }, (sending) =>
+      this.#octokit.request(route, { query, variables, ...sending }),
+    );
+    const { data, errors } = answer;
+    const said = oneLine(redact(errors.map(({ message }) => message).join(" ")), 500);
+    if (errors.some(({ type }) => type === "RATE_LIMITED")) {
+      const retryAfterMs = waitOf({ ...headers, "x-ratelimit-remaining": "0" }, clock) ?? SECONDARY_WAIT_MS;
+      throw new TransientRunError("The code host's limit is reached.", { retryAfterMs, details: [said] });
+    }
+    const parsed = asked.schema.safeParse(data);
+    if (parsed.success) return { data: parsed.data, errors };
+    if (errors.length === 0) throw brokenPromise(asked.doing);
+    throw new RefusedByCodeHostError("The code host refused.", { status: 200, said, details: [said] });
+  }
+
+  async #asMe<Data>(
+    asked: Asked<Data>,
+    send: (sending: Sending) => Promise<Answer<unknown>>,
+  ): Promise<Answer<Data>> {
+    const { tokens, clock, redact } = this.#options;
+    const words = { clock, redact, refusalOf: (refusal: CodeHostRefusal) => tokens.refusalOf(refusal) };
+    for (let isAgain = false; ; isAgain = true) {
+      const token = await tokens.token(asked.signal);
+      const headers = token === null ? {} : { authorization: `token ${token}` };
+      try {
+        return await answered(asked, words, (request) => send({ request, headers }));
+      } catch (error) {
+        const isRefused = error instanceof RefusedByCodeHostError && error.status === 401;
+        if (!isRefused || token === null || !tokens.drop(token)) throw error;
+        // A new one may take a moment until all of the host's machines know it.
+        if (isAgain) throw new TransientRunError(error.message, { cause: error, details: error.details });
+      }
+    }
+  }
+}
+
+/** For Octokit: without a token, and silent. */
+export function octokitOptions(apiUrl: string) {
+  return {
+    baseUrl: apiUrl.replace(/\/+$/, ""),
+    userAgent: "docs-agent",
+    request: { fetch: boundedFetch },
+    // Its own lines would go to the console.
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+  };
+}
+
+/** What one request is answered. Rejects as {@link GitHubApi} does. */
+export async function answered<Data>(
+  { doing, signal, schema }: Asked<Data>,
+  words: FaultWords,
+  send: (request: { signal: AbortSignal }) => Promise<Answer<unknown>>,
+): Promise<Answer<Data>> {
+  let answer: Answer<unknown>;
+  try {
+    answer = await send({ signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIME_LIMIT_MS)]) });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw faultOf(doing, error, words);
+  }
+  const parsed = schema.safeParse(answer.data);
+  if (parsed.success) return { data: parsed.data, headers: answer.headers };
+  throw brokenPromise(doing);
+}
+
+/** A proxy or a page for people: more often a passing state than what will always be there. */
+function brokenPromise(doing: string): TransientRunError {
+  return new TransientRunError("The code host's answer isn't what its API promises.", { details: [doing] });
+}
+
+function faultOf(
+  doing: string,
+  error: unknown,
+  { redact, clock, refusalOf }: FaultWords,
+): TransientRunError | RefusedByCodeHostError {
+  const failure = RequestFailure.safeParse(error);
+  if (!failure.success) {
+    const details = [`${doing}: ${oneLine(redact(messageOf(error)), 300)}`];
+    return new TransientRunError("The code host can't be reached.", { details });
+  }
+  const { status, message, response } = failure.data;
+  const said = oneLine(redact(message), 500);
+  const headers = response?.headers ?? {};
+  const isSecondary = status === 403 && /secondary rate limit|abuse detection/i.test(said);
+  const isLimited =
+    status === 429 ||
+    isSecondary ||
+    (status === 403 && (headers["retry-after"] !== undefined || headers["x-ratelimit-remaining"] === "0"));
+  // Octokit reports a lost connection as 500 without a response.
+  if (isLimited || status >= 500) {
+    return new TransientRunError(
+      response ? `The code host answered ${status}.` : "The code host can't be reached.",
+      {
+        retryAfterMs: waitOf(headers, clock) ?? (isLimited ? SECONDARY_WAIT_MS : null),
+        details: [`${doing}: ${said}`],
+      },
+    );
+  }
+  const permissions = permissionsOf(headers["x-accepted-github-permissions"]);
+  const [reason, advice] = refusalOf({ status, said, permissions });
+  return new RefusedByCodeHostError(reason, { status, said, details: [advice, `${doing}: ${said}`] });
+}
+
+/** How long the host wants to be left alone, in milliseconds; null: it doesn't say. */
+function waitOf(headers: Readonly<Record<string, unknown>>, clock: Clock): number | null {
+  const asked = parseRetryAfter(headers["retry-after"], clock.now());
+  if (asked !== null || headers["x-ratelimit-remaining"] !== "0") return asked;
+  const resetAt = Number(headers["x-ratelimit-reset"]) * 1000;
+  return Number.isNaN(resetAt) ? null : boundRetryAfterMs(resetAt - clock.now());
+}
+
+/** `issues=write,contents=read; pull_requests=write` in words; null: the host doesn't say. */
+function permissionsOf(header: unknown): string | null {
+  if (typeof header !== "string" || !/^[a-z_=,; ]{1,300}$/.test(header)) return null;
+  const either = header.split(";").map((all) => all.trim().split(/ *, */).join(" and "));
+  return either.join(" or ").replaceAll("=", ": ");
+}
+
+/** `fetch`, with an error instead of a response body of more than 20 MiB. */
+async function boundedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  if (!response.body) return response;
+  let bytes = 0;
+  const bounded = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        bytes += chunk.length;
+        if (bytes > MAX_BODY_BYTES) controller.error(new Error("The answer is too large"));
+        else controller.enqueue(chunk);
+      },
+    }),
+  );
+  const { status, statusText, headers } = response;
+  return new Response(bounded, { status, statusText, headers });
+}

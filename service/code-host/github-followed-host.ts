@@ -1,0 +1,126 @@
+import { z } from "zod";
+import { TransientRunError } from "../base/run-error.ts";
+import type { ChangedPulls, FollowedHost, PullLook } from "./followed-pull.ts";
+import { GitHubApi, type GitHubOptions, RefusedByCodeHostError } from "./github-api.ts";
+import { HostTime, listOf } from "./github-pull-facts.ts";
+import { queryPulls } from "./github-pull-query.ts";
+import { readChecksBefore, readPull } from "./github-pull-reading.ts";
+
+const LIST = "GET /repos/{owner}/{repo}/pulls";
+const PAGE = 100;
+/** More changes than this are read by looking at each pull request that is followed. */
+const MAX_PAGES = 5;
+/** By GraphQL, which answers within ten seconds or not at all. */
+const MAX_BATCH = 20;
+/** By REST, where each pull request takes some calls. */
+const REST_BATCH = 5;
+/** What a host answers that has no GraphQL. */
+const NO_GRAPHQL = [400, 404, 405, 410, 422];
+/** … or an older one, that lacks some of the fields. */
+const NO_SUCH_FIELD = /doesn't exist on type|cannot query field|can't be spread/i;
+/** A classic token needs `read:org` for any field of a team. Then it is asked without teams. */
+const NO_SUCH_SCOPE = /not been granted the required scopes/i;
+const MAX_KEPT = 1000;
+
+const Listed = z.object({ number: z.int().positive(), updated_at: HostTime });
+
+/** GitHub, or what speaks its API, as it is followed. */
+export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
+  const api = new GitHubApi(options);
+  const { owner, repo } = options;
+  let hasGraphql = true;
+  let readsTeams = true;
+  let batch = MAX_BATCH;
+  /** What failed before, by base branch and head commit. */
+  const failedBefore = new Map<string, ReadonlySet<string>>();
+
+  async function byRest(numbers: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
+    const looks = new Map<number, PullLook>();
+    for (const number of numbers) {
+      looks.set(number, await readPull(api, { owner, number }, signal));
+    }
+    return looks;
+  }
+
+  return {
+    get batch() {
+      return Math.min(batch, hasGraphql ? MAX_BATCH : REST_BATCH);
+    },
+
+    async changed(since, etag, signal) {
+      const asked = { doing: "Listing pull requests", signal, schema: listOf(Listed) };
+      const params = { state: "all", sort: "updated", direction: "desc", per_page: PAGE };
+      const pulls: ChangedPulls["pulls"] = [];
+      let isComplete = false;
+      let newEtag: unknown = null;
+      for (let page = 1; page <= MAX_PAGES && !isComplete; page += 1) {
+        const isFirst = page === 1;
+        const answer = await api.answerIfChanged(asked, LIST, {
+          ...params,
+          page,
+          etag: isFirst ? etag : null,
+        });
+        if (answer === null) return null;
+        if (isFirst) newEtag = answer.headers["etag"];
+        pulls.push(...answer.data.map(({ number, updated_at: updatedAt }) => ({ number, updatedAt })));
+        const last = answer.data.at(PAGE - 1);
+        isComplete = since === null || last === undefined || last.updated_at < since;
+      }
+      return { pulls, isComplete, etag: typeof newEtag === "string" ? newEtag : null };
+    },
+
+    async look(all, signal) {
+      const numbers = all.slice(0, this.batch);
+      try {
+        const looks = hasGraphql
+          ? await queryPulls(api, { owner, repo, numbers, readsTeams }, signal)
+          : await byRest(numbers, signal);
+        batch = Math.min(MAX_BATCH, batch * 2);
+        return looks;
+      } catch (error) {
+        const isRefused = error instanceof RefusedByCodeHostError;
+        const lacksScope = isRefused && NO_SUCH_SCOPE.test(error.said);
+        if (lacksScope && readsTeams) {
+          readsTeams = false;
+          return this.look(all, signal);
+        }
+        const lacksFields = isRefused && (lacksScope || NO_SUCH_FIELD.test(error.said));
+        if (hasGraphql && isRefused && (lacksFields || NO_GRAPHQL.includes(error.status))) {
+          hasGraphql = false;
+          return this.look(all, signal);
+        }
+        // Too long in words or in time, which GitHub may answer with 200: less at once.
+        const isTooMuch = isRefused ? error.status === 200 : isPassing(error);
+        if (!isTooMuch) throw error;
+        batch = Math.max(1, Math.floor(numbers.length / 2));
+        // One that the host fails at doesn't hold up the others.
+        if (numbers.length === 1) return new Map(numbers.map((number) => [number, "unreadable"]));
+        throw error;
+      }
+    },
+
+    async failedBefore(facts, signal) {
+      const key = `${facts.baseRef} ${facts.headSha}`;
+      const known = failedBefore.get(key);
+      if (known !== undefined) return known;
+      try {
+        const checks = await readChecksBefore(api, facts, signal);
+        const failed = new Set(checks.filter(({ state }) => state === "failed").map(({ name }) => name));
+        if (failedBefore.size >= MAX_KEPT) failedBefore.clear();
+        // Those that still run there, or that aren't there yet, may fail, too.
+        if (checks.length > 0 && checks.every(({ state }) => state !== "pending"))
+          failedBefore.set(key, failed);
+        return failed;
+      } catch (error) {
+        if (error instanceof RefusedByCodeHostError) return new Set();
+        if (isPassing(error)) return null;
+        throw error;
+      }
+    },
+  };
+}
+
+/** It may pass, and isn't a limit of the host's. */
+function isPassing(error: unknown): boolean {
+  return error instanceof TransientRunError && error.retryAfterMs === null;
+}

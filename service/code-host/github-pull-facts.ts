@@ -1,0 +1,120 @@
+import { z } from "zod";
+import { readableItems } from "../../src/core/ports/reading.ts";
+import type { HostedCheck, PullFacts, PullLook } from "./followed-pull.ts";
+
+/** A person at the code host, by login. Their account may be gone. */
+const Login = z
+  .object({ login: z.string() })
+  .nullish()
+  .transform((person) => person?.login ?? "ghost");
+
+/** A time as GitHub has it, as epoch milliseconds. */
+export const HostTime = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+
+/** REST has a state in lower case, GraphQL in upper case. */
+const Word = z.string().transform((word) => word.toLowerCase());
+
+/** A list of either API, in which what is unreadable, or null, is left out. */
+export function listOf<T extends z.ZodType>(item: T) {
+  const Items = z.array(z.unknown());
+  return Items.or(z.object({ nodes: Items }).transform(({ nodes }) => nodes))
+    .nullish()
+    .transform((items) => items ?? [])
+    .pipe(readableItems(item, Infinity));
+}
+
+const PASSED = ["success", "neutral", "skipped"];
+const PENDING = ["pending", "expected"];
+const IsRequired = z.boolean().nullish().default(null);
+const CheckRun = z.object({
+  name: z.string(),
+  status: Word,
+  conclusion: Word.nullish(),
+  isRequired: IsRequired,
+});
+const CommitStatus = z.object({ context: z.string(), state: Word, isRequired: IsRequired });
+/** A check run, or a commit's status. */
+export const ReadCheck = z.union([
+  CheckRun.transform(({ name, status, conclusion, isRequired }): HostedCheck => {
+    const hasPassed = PASSED.includes(conclusion ?? "neutral");
+    return { name, state: status !== "completed" ? "pending" : hasPassed ? "passed" : "failed", isRequired };
+  }),
+  CommitStatus.transform(({ context: name, state, isRequired }): HostedCheck => {
+    const ended = state === "success" ? "passed" : "failed";
+    return { name, state: PENDING.includes(state) ? "pending" : ended, isRequired };
+  }),
+]);
+
+const Opinion = z.object({ state: Word, user: Login });
+const Review = Opinion.extend({ id: z.int().nullish(), body: z.string().nullish(), submitted_at: HostTime });
+/** A pull request in the words of REST, in which GraphQL is asked, too, and flat. */
+const Pull = z.object({
+  number: z.int().positive(),
+  html_url: z.url({ protocol: /^https?$/ }).max(2000),
+  title: z.string(),
+  state: Word.pipe(z.enum(["open", "closed", "merged"])),
+  merged_at: z.string().nullish(),
+  draft: z.boolean().nullish(),
+  created_at: HostTime,
+  updated_at: HostTime,
+  headRef: z.string(),
+  headSha: z.string(),
+  baseRef: z.string(),
+  user: Login,
+  mergeable: z.union([z.boolean(), z.string()]).nullish(),
+  mergeable_state: Word.nullish(),
+  reviewDecision: z.string().nullish(),
+  opinions: listOf(Opinion),
+  reviews: listOf(Review),
+  requested: listOf(z.object({ requestedReviewer: z.object({ login: z.string() }) })),
+});
+
+/** Reads what either API tells of a pull request, with its checks; null: they can't be read. */
+export function toLook(told: unknown, checks: HostedCheck[] | null): PullLook {
+  const parsed = Pull.safeParse(told);
+  if (!parsed.success) return "unreadable";
+  const { state, mergeable = null, ...pull } = parsed.data;
+  return {
+    number: pull.number,
+    url: pull.html_url,
+    title: pull.title,
+    state: state === "closed" && pull.merged_at ? "merged" : state,
+    isDraft: pull.draft === true,
+    headRef: pull.headRef,
+    headSha: pull.headSha,
+    baseRef: pull.baseRef,
+    author: pull.user,
+    openedAt: pull.created_at,
+    updatedAt: pull.updated_at,
+    isMergeable:
+      mergeable === null || mergeable === "UNKNOWN" ? null : [true, "MERGEABLE"].includes(mergeable),
+    mergeState: pull.mergeable_state ?? "unknown",
+    needsApproval: pull.reviewDecision === "REVIEW_REQUIRED",
+    opinions: opinionsOf(pull.opinions),
+    reviews: pull.reviews.flatMap(({ id, user: author, body, state: word, submitted_at: at }) => {
+      const chosen = REVIEWS[word];
+      if (chosen === undefined) return [];
+      return [{ id: String(id ?? `${author} ${at}`), author, words: body ?? "", state: chosen, at }];
+    }),
+    requested: pull.requested.map(({ requestedReviewer: { login } }) => login),
+    checks,
+  };
+}
+
+/** Others, such as those that aren't sent yet, or were dismissed, say nothing. */
+const REVIEWS: Record<string, PullFacts["reviews"][number]["state"] | undefined> = {
+  approved: "approved",
+  changes_requested: "changes-requested",
+  commented: "commented",
+};
+
+/** The newest of each reviewer, who are told oldest first. */
+function opinionsOf(told: readonly z.infer<typeof Opinion>[]): PullFacts["opinions"] {
+  const newest = new Map<string, PullFacts["opinions"][number]>();
+  for (const { user: author, state: word } of told) {
+    const state = REVIEWS[word];
+    if (word === "dismissed") newest.delete(author);
+    else if (state !== undefined && state !== "commented") newest.set(author, { author, state });
+  }
+  return [...newest.values()];
+}

@@ -1,0 +1,84 @@
+import { z } from "zod";
+import type { HostedCheck, PullFacts, PullLook } from "./followed-pull.ts";
+import { type GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
+import { listOf, ReadCheck, toLook } from "./github-pull-facts.ts";
+
+const REPOSITORY = "/repos/{owner}/{repo}";
+/** They are told oldest first, and the newest count. */
+const MAX_REVIEW_PAGES = 10;
+const PAGE = 100;
+
+const Pull = z.looseObject({
+  head: z.object({ ref: z.string(), sha: z.string() }),
+  base: z.object({ ref: z.string() }),
+  requested_reviewers: listOf(z.object({ login: z.string() })),
+  requested_teams: listOf(z.object({ slug: z.string() })),
+});
+const CheckRuns = z.object({ check_runs: listOf(ReadCheck) }).transform(({ check_runs: runs }) => runs);
+const Statuses = z.object({ statuses: listOf(ReadCheck) }).transform(({ statuses }) => statuses);
+const Comparison = z.object({ merge_base_commit: z.object({ sha: z.string() }) });
+
+/** Looks at a pull request in calls of REST, for hosts without GraphQL. */
+export async function readPull(
+  api: GitHubApi,
+  { owner, number }: { owner: string; number: number },
+  signal: AbortSignal,
+): Promise<PullLook> {
+  const at = `GET ${REPOSITORY}/pulls/${number}`;
+  const asked = { doing: "Looking at a pull request", signal, schema: z.unknown() };
+  const found = await unlessRefused(api.ask(asked, at), [404]);
+  if (found === null) return "not-there";
+  const { data: pull } = Pull.safeParse(found);
+  if (pull === undefined) return "unreadable";
+  const reviews: unknown[] = [];
+  for (let page = 1; page <= MAX_REVIEW_PAGES && reviews.length === (page - 1) * PAGE; page += 1) {
+    const params = { per_page: PAGE, page };
+    const schema = z.array(z.unknown());
+    reviews.push(...(await api.ask({ doing: "Reading reviews", signal, schema }, `${at}/reviews`, params)));
+  }
+  const { head, base, requested_reviewers: people, requested_teams: teams } = pull;
+  const asPeople = teams.map(({ slug }) => ({ login: `${owner}/${slug}` }));
+  const requested = [...people, ...asPeople].map((requestedReviewer) => ({ requestedReviewer }));
+  const flat = { headRef: head.ref, headSha: head.sha, baseRef: base.ref };
+  const told = { ...pull, ...flat, opinions: reviews, reviews, requested };
+  return toLook(told, await readChecks(api, head.sha, signal));
+}
+
+/** The checks of a commit. Null: the token may not read them. */
+async function readChecks(api: GitHubApi, sha: string, signal: AbortSignal): Promise<HostedCheck[] | null> {
+  const read = (what: string, schema: z.ZodType<HostedCheck[]>) => {
+    const asked = { doing: "Reading checks", signal, schema };
+    // Not every host has each kind.
+    const found = unlessRefused(
+      api.ask(asked, `GET ${REPOSITORY}/commits/${sha}/${what}`, { per_page: PAGE }),
+      [404],
+    );
+    return found.then((checks) => checks ?? []);
+  };
+  return unlessRefused(
+    (async () => [...(await read("check-runs", CheckRuns)), ...(await read("status", Statuses))])(),
+    [403],
+  );
+}
+
+/** The checks of the commit that a pull request's branch grew from. */
+export async function readChecksBefore(
+  api: GitHubApi,
+  { baseRef, headSha }: PullFacts,
+  signal: AbortSignal,
+): Promise<HostedCheck[]> {
+  const asked = { doing: "Looking for the merge base", signal, schema: Comparison };
+  const params = { basehead: `${baseRef}...${headSha}`, per_page: 1 };
+  const { merge_base_commit: base } = await api.ask(asked, `GET ${REPOSITORY}/compare/{basehead}`, params);
+  return (await readChecks(api, base.sha, signal)) ?? [];
+}
+
+/** Null where the host answers one of these. */
+async function unlessRefused<T>(answer: Promise<T>, statuses: readonly number[]): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof RefusedByCodeHostError && statuses.includes(error.status)) return null;
+    throw error;
+  }
+}

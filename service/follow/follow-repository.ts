@@ -1,0 +1,185 @@
+import { codeOf, messageOf } from "../../src/core/errors.ts";
+import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Logger } from "../../src/core/ports/logger.ts";
+import type { TaskEnd } from "../../src/core/ports/task-queue.ts";
+import { detailsOf, RunError, TransientRunError } from "../base/run-error.ts";
+import type { PullFacts, PullLook } from "../code-host/followed-pull.ts";
+import { RefusedByCodeHostError } from "../code-host/github-api.ts";
+import { jobBranch } from "../config/branch.ts";
+import type { FollowedJob } from "../jobs/followed-store.ts";
+import type { JobStore } from "../jobs/job-store.ts";
+import { countingChecks, toFollowed } from "./judge.ts";
+import { type AfterLook, afterSeen, afterUnseen } from "./next-look.ts";
+import type { FollowedRepository } from "./repositories.ts";
+
+/** Webhooks bring a run forward so often at most. */
+const SOONEST_MS = 1000;
+/** One run of the task does a bounded part. */
+const MAX_BATCHES = 10;
+const FAULT_MS = { first: 10_000, max: 10 * 60_000 };
+const REFUSALS = [401, 403, 404];
+const NONE: ReadonlySet<string> = new Set();
+
+export type FollowDeps = {
+  store: JobStore;
+  /** Does something in one transaction, which is durable when this resolves. */
+  commit: (work: () => void) => Promise<void>;
+  clock: Clock;
+  logger: Logger;
+};
+
+/**
+ * Follows the pull requests of one repository. What it keeps in memory only saves calls: a new
+ * process reads the list, and looks at each pull request once more.
+ */
+export class RepositoryFollower {
+  readonly repository: FollowedRepository;
+  readonly #deps: FollowDeps;
+  #etag: string | null = null;
+  /** The newest change that was listed; null: none was. */
+  #listedUntil: number | null = null;
+  /** When the newest list says that each pull request changed, by number. */
+  #listed: ReadonlyMap<number | null, number> = new Map();
+  #listAt = 0;
+  #notBefore = 0;
+  #faults = 0;
+  /** The list alone doesn't tell what happened while nobody read it. */
+  #looksAtAll = true;
+
+  constructor(repository: FollowedRepository, deps: FollowDeps) {
+    this.repository = repository;
+    this.#deps = deps;
+  }
+
+  /** Runs twice: the second time, little is left to look at. */
+  async run(stopped: AbortSignal): Promise<TaskEnd> {
+    const { store, clock } = this.#deps;
+    const { projectIds, budget } = this.repository;
+    if (store.followed.nextLookAt(projectIds) === null) return { kind: "done" };
+    const freeAt = () => Math.max(this.#notBefore, budget.freeAt());
+    if (freeAt() > clock.now()) return { kind: "again", dueAt: freeAt() };
+    this.#notBefore = clock.now() + SOONEST_MS;
+    try {
+      if (clock.now() >= this.#listAt) await this.#list(stopped);
+      await this.#lookAtDue(stopped);
+      if (this.#faults > 0) this.#log("info", {}, "pull requests can be followed again");
+      this.#faults = 0;
+    } catch (thrown) {
+      // Other faults are our own, for the queue.
+      if (!stopped.aborted && thrown instanceof RunError) await this.#failed(thrown);
+      else if (!stopped.aborted) throw thrown;
+    }
+    const lookAt = store.followed.nextLookAt(projectIds);
+    if (lookAt === null) return { kind: "done" };
+    return { kind: "again", dueAt: Math.max(Math.min(this.#listAt, lookAt), freeAt()) };
+  }
+
+  /** Has those looked at that the list shows to have changed. */
+  async #list(signal: AbortSignal): Promise<void> {
+    const { store, clock, commit } = this.#deps;
+    const { host, projectIds, pollMs } = this.repository;
+    const listed = await host.changed(this.#listedUntil, this.#etag, signal);
+    const nowMs = clock.now();
+    const looksAtAll = this.#looksAtAll || listed?.isComplete === false;
+    if (listed !== null) {
+      this.#listed = new Map(listed.pulls.map(({ number, updatedAt }) => [number, updatedAt]));
+    }
+    if (listed !== null || looksAtAll) {
+      const changed = store.followed
+        .of(projectIds)
+        .filter((job) => looksAtAll || this.#listedAt(job) > job.memory.seenAt);
+      await commit(() => {
+        for (const { jobId } of changed) store.followed.lookNow(jobId, nowMs);
+      });
+    }
+    // Only now: what isn't noted has to be told once more.
+    this.#listAt = nowMs + pollMs;
+    this.#looksAtAll = false;
+    if (listed === null) return;
+    this.#etag = listed.etag;
+    this.#listedUntil = Math.max(this.#listedUntil ?? 0, ...this.#listed.values()) || null;
+  }
+
+  #listedAt({ link }: FollowedJob): number {
+    return this.#listed.get(numberOf(link)) ?? 0;
+  }
+
+  async #lookAtDue(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#deps;
+    const { host, budget, projectIds } = this.repository;
+    for (let batches = 0; batches < MAX_BATCHES && budget.freeAt() <= clock.now(); batches += 1) {
+      const due = store.followed.due(projectIds, clock.now(), host.batch);
+      if (due.length === 0) return;
+      const numbers = new Set(due.flatMap(({ link }) => numberOf(link) ?? []));
+      const looks = numbers.size === 0 ? new Map() : await host.look([...numbers], signal);
+      const looked: [FollowedJob, AfterLook][] = [];
+      for (const job of due) {
+        const number = numberOf(job.link);
+        const look = number === null ? "not-there" : looks.get(number);
+        if (look !== undefined) looked.push([job, await this.#judge(job, look, signal)]);
+      }
+      await this.#keep(looked);
+    }
+  }
+
+  async #judge(job: FollowedJob, look: PullLook, signal: AbortSignal): Promise<AfterLook> {
+    const { clock } = this.#deps;
+    const { host, pollMs } = this.repository;
+    if (look === "unreadable" || look === "not-there" || !isOurs(look, job)) {
+      if (look === "unreadable" && job.memory.refusals === 0) {
+        this.#log("warn", { pull_request: job.link }, "a pull request can't be read; trying again");
+      }
+      return afterUnseen(job, look !== "unreadable", clock.now());
+    }
+    const hasFailed = countingChecks(look)?.some(({ state }) => state === "failed") === true;
+    const before = hasFailed && look.state === "open" ? await host.failedBefore(look, signal) : NONE;
+    const { updatedAt } = look;
+    const record = before ? toFollowed(look, before) : toFollowed({ ...look, checks: null }, NONE);
+    const seen = { record, updatedAt, listedAt: this.#listedAt(job) };
+    return afterSeen(job, seen, { nowMs: clock.now(), pollMs });
+  }
+
+  async #keep(looked: readonly (readonly [FollowedJob, AfterLook])[]): Promise<void> {
+    await this.#deps.commit(() => {
+      for (const [job, after] of looked) this.#deps.store.followed.setLooked(job, after);
+    });
+    for (const [{ jobId, link, record: before }, { record }] of looked) {
+      if (record === null || before === null || record.isVisible === before.isVisible) continue;
+      const fields = { job_id: jobId, pull_request: link };
+      if (record.isVisible) this.#log("info", fields, "a pull request can be seen again");
+      else this.#log("warn", fields, "a pull request can't be seen anymore");
+    }
+  }
+
+  async #failed(error: RunError): Promise<void> {
+    const { store, clock } = this.#deps;
+    const { projectIds, budget } = this.repository;
+    const nowMs = clock.now();
+    this.#faults += 1;
+    const fields = { problem: messageOf(error), details: detailsOf(error), code: codeOf(error) };
+    // Once, however long it lasts.
+    if (this.#faults === 1) this.#log("warn", fields, "pull requests can't be followed now; trying again");
+    const retryAfterMs = (error instanceof TransientRunError && error.retryAfterMs) || 0;
+    budget.pause(retryAfterMs);
+    this.#notBefore = nowMs + Math.min(FAULT_MS.max, FAULT_MS.first * 2 ** Math.min(this.#faults - 1, 10));
+    if (!(error instanceof RefusedByCodeHostError) || !REFUSALS.includes(error.status)) return;
+    this.#looksAtAll = true;
+    this.#listAt = 0;
+    await this.#keep(store.followed.of(projectIds).map((job) => [job, afterUnseen(job, true, nowMs)]));
+  }
+
+  #log(level: "info" | "warn", fields: object, message: string): void {
+    this.#deps.logger[level]({ repository: this.repository.fullName, ...fields }, message);
+  }
+}
+
+/** Settings may have come to name another repository, which has such a number, too. */
+function isOurs({ headRef, url }: PullFacts, { jobId, link }: FollowedJob): boolean {
+  return headRef === jobBranch(jobId) || url === link;
+}
+
+/** The number that a pull request's page has. */
+export function numberOf(link: string): number | null {
+  const number = /\/(?:pull|pulls|merge_requests)\/(\d{1,9})\/?$/.exec(link)?.[1];
+  return number === undefined ? null : Number(number);
+}

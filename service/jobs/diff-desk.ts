@@ -1,0 +1,44 @@
+import type { Logger } from "../../src/core/ports/logger.ts";
+import type { WireDiff } from "../../src/job-client/diff-schema.ts";
+import { operatorText } from "../base/run-error.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { DiffReader } from "../runner/turn-runner.ts";
+import type { StoredJob } from "./job.ts";
+import type { JobStore } from "./job-store.ts";
+
+/** Each is a fetch, and git beside the turns. */
+const MAX_AT_ONCE = 4;
+/** Our app waits 15 s for an answer. */
+const WITHIN_MS = 10_000;
+
+type DiffDeps = {
+  projects: ReadonlyMap<string, ServiceProject>;
+  store: Pick<JobStore, "headOf">;
+  readDiff: DiffReader;
+  logger: Logger;
+};
+
+/** What a job changes; null: nothing that is known anymore. "busy": it can't be read now. */
+export type DiffDesk = (job: StoredJob) => Promise<WireDiff | null | "busy">;
+
+/** Has a few changes read at once, in bounded time. */
+export function createDiffDesk({ projects, store, readDiff, logger }: DiffDeps): DiffDesk {
+  let running = 0;
+  return async ({ id: jobId, projectId, pullRequest }) => {
+    const project = projects.get(projectId);
+    if (project === undefined) return null;
+    if (running >= MAX_AT_ONCE) return "busy";
+    running += 1;
+    try {
+      const signal = AbortSignal.timeout(WITHIN_MS);
+      const head = pullRequest?.headSha ?? store.headOf(jobId);
+      return await readDiff({ project, jobId, head, signal });
+    } catch (thrown) {
+      const problem = operatorText(thrown);
+      logger.warn({ project: projectId, job_id: jobId, problem }, "a job's change can't be read");
+      return "busy";
+    } finally {
+      running -= 1;
+    }
+  };
+}

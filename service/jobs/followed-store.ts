@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
+import { json } from "../base/json.ts";
+import type { Tables } from "./tables.ts";
+
+/** What following a pull request has to remember. Times are epoch milliseconds. */
+export const FollowMemory = z.object({
+  /** Its newest change that was read, by the code host's clock; 0: nothing was read yet. */
+  seenAt: z.int().default(0),
+  /** When something of it was last seen to change, by our clock. */
+  changedAt: z.int().default(0),
+  /** How often in a row an answer wasn't final yet. */
+  unknowns: z.int().default(0),
+  /** How often in a row it couldn't be seen, and since when. */
+  refusals: z.int().default(0),
+  refusedAt: z.int().nullable().default(null),
+});
+export type FollowMemory = z.infer<typeof FollowMemory>;
+
+/** A job whose pull request is followed. Times are epoch milliseconds. */
+const FollowedRow = z.object({
+  jobId: z.string(),
+  /** The pull request's page. */
+  link: z.string(),
+  beganAt: z.int(),
+  /** When it is to be looked at. */
+  lookAt: z.int(),
+  memory: json(FollowMemory),
+  /** As it was seen last. */
+  record: json(WireFollowedPullRequest.nullable().catch(null)),
+});
+export type FollowedJob = z.infer<typeof FollowedRow>;
+
+const NextRow = z.object({ at: z.int().nullable() });
+const SELECT = `SELECT job_id AS jobId, link, began_at AS beganAt, look_at AS lookAt, memory,
+    pull_request AS record
+  FROM followed JOIN jobs ON jobs.id = job_id
+  WHERE look_at IS NOT NULL`;
+const OF_PROJECTS = `followed.project_id IN (SELECT value FROM json_each(?1))`;
+/**
+ * Now, in a way that whoever looks at it at this very moment notices: what that look brings may be
+ * older than this.
+ */
+const NOW = `iif(look_at = ?1, ?1 + 1, ?1)`;
+
+/** Which jobs' pull requests are followed, and what is known of them. */
+export class FollowedStore {
+  readonly #tables: Tables;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  /** Inside of a transaction: a turn of the job has left its pull request. */
+  begin(jobId: string, link: string, nowMs: number): void {
+    const again = `UPDATE followed SET look_at = ${NOW} WHERE job_id = ?2 AND link = ?3`;
+    if (this.#tables.run(again, nowMs, jobId, link) > 0) return;
+    const sql = `INSERT OR REPLACE INTO followed (job_id, project_id, link, began_at, look_at)
+      SELECT id, project_id, ?2, ?3, ?3 FROM jobs WHERE id = ?1`;
+    this.#tables.run(sql, jobId, link, nowMs);
+    this.#tables.run(`UPDATE jobs SET pull_request = 'null' WHERE id = ?`, jobId);
+  }
+
+  /** Those of some projects. */
+  of(projectIds: readonly string[]): FollowedJob[] {
+    return this.#tables.all(FollowedRow, `${SELECT} AND ${OF_PROJECTS}`, JSON.stringify(projectIds));
+  }
+
+  /** Those that are to be looked at, the one that has waited longest first. */
+  due(projectIds: readonly string[], nowMs: number, limit: number): FollowedJob[] {
+    const sql = `${SELECT} AND ${OF_PROJECTS} AND look_at <= ?2 ORDER BY look_at, job_id LIMIT ?3`;
+    return this.#tables.all(FollowedRow, sql, JSON.stringify(projectIds), nowMs, limit);
+  }
+
+  /** When the first of them is to be looked at; null: none is followed. */
+  nextLookAt(projectIds: readonly string[]): number | null {
+    const sql = `SELECT min(look_at) AS at FROM followed WHERE ${OF_PROJECTS} AND look_at IS NOT NULL`;
+    return this.#tables.one(NextRow, sql, JSON.stringify(projectIds))?.at ?? null;
+  }
+
+  /** Has a job's pull request looked at now. False: it isn't followed. */
+  lookNow(jobId: string, nowMs: number): boolean {
+    const sql = `UPDATE followed SET look_at = ${NOW} WHERE job_id = ?2 AND look_at IS NOT NULL`;
+    return this.#tables.run(sql, nowMs, jobId) === 1;
+  }
+
+  /**
+   * Inside of a transaction: keeps what a look brought. `lookAt`: null: it is followed no more. A
+   * job that has another pull request by now, or is gone, stays as it is; what was asked for
+   * meanwhile stays asked for.
+   */
+  setLooked(
+    { jobId, link, lookAt: wasDueAt }: FollowedJob,
+    { record, memory, lookAt }: Pick<FollowedJob, "record" | "memory"> & { lookAt: number | null },
+  ): void {
+    const sql = `UPDATE followed SET memory = ?1, look_at = iif(look_at = ?2, ?3, look_at)
+      WHERE job_id = ?4 AND link = ?5 AND look_at IS NOT NULL`;
+    const values = [JSON.stringify(memory), wasDueAt, lookAt, jobId, link];
+    if (this.#tables.run(sql, ...values) === 0) return;
+    // Only a change is written: clients are told of each.
+    const change = `UPDATE jobs SET pull_request = ?1 WHERE id = ?2 AND pull_request <> ?1`;
+    this.#tables.run(change, JSON.stringify(record), jobId);
+  }
+}

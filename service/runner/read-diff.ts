@@ -1,0 +1,94 @@
+import { cut } from "../../src/core/text/text.ts";
+import { DIFF_LIMITS, type WireDiff } from "../../src/job-client/diff-schema.ts";
+import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
+import { oneLine } from "../base/printable-text.ts";
+import type { Redact } from "../base/redaction.ts";
+import { turnCommits } from "./earlier-push.ts";
+import type { RunnerFolders } from "./folders.ts";
+import type { GitRunner } from "./git/git.ts";
+import type { Mirror } from "./git/mirror.ts";
+import { readTurnNote } from "./publish/turn-note.ts";
+import { readWholeChange } from "./publish/whole-change.ts";
+
+/** As `DiffInput` has it. */
+type DiffOf = { jobId: string; baseBranch: string; head: string | null };
+
+type Tools = { mirror: Mirror; folders: Pick<RunnerFolders, "notes">; redact: Redact };
+
+/** Larger files are named only. */
+const MAX_FILE = "512k";
+/** More of what git writes than a diff with whole lines can have. */
+const MAX_READ_BYTES = 4 * 1024 * 1024;
+const COMMIT = /^[0-9a-f]{40,64}$/;
+/** Nothing that the repository's attributes name runs. */
+const OPTIONS = ["-r", "-p", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv"];
+
+/**
+ * Reads what a job's branch changes. A branch that is gone is known by the commit that it ended in.
+ * Null: there is none, or it is nowhere anymore.
+ */
+export function readDiff(
+  { mirror, folders, redact }: Tools,
+  { jobId, baseBranch, head }: DiffOf,
+): Promise<WireDiff | null> {
+  return mirror.fetch(baseBranch, async (git) => {
+    const { base: baseTip, job } = await mirror.tips(jobId);
+    const note = job === null ? await readTurnNote(folders.notes, jobId) : null;
+    const candidates = job === null ? [head, note?.isPushed ? note.commit : null] : [job];
+    let commit: string | null = null;
+    for (const each of candidates) {
+      if (each !== null && COMMIT.test(each) && (await mirror.has(each))) commit ??= each;
+    }
+    if (commit === null) return null;
+    const base = await baseOf(git, { baseTip, commit, jobId });
+    if (base === "") return null;
+    const { pages } = await readWholeChange(git, { base, commit, jobId });
+    const config = ["-c", `core.bigFileThreshold=${MAX_FILE}`, "-c", "core.quotePath=false"];
+    const written = await git.run([...config, "diff-tree", ...OPTIONS, base, commit, "--"]);
+    const start = redact(written.subarray(0, MAX_READ_BYTES).toString("utf8"));
+    const { diff, isCut } = bounded(start.split("\n"));
+    return {
+      files: pages.slice(0, DIFF_LIMITS.files).map(({ path, kind, additions, deletions }) => ({
+        path: oneLine(redact(path), SHOWN_CHARS.line),
+        status: kind,
+        additions,
+        deletions,
+      })),
+      fileCount: pages.length,
+      diff,
+      isCut: isCut || written.length > MAX_READ_BYTES || pages.length > DIFF_LIMITS.files,
+    };
+  });
+}
+
+/** The commit that the branch is compared with, whether or not it is merged; "": there is none. */
+async function baseOf(
+  git: GitRunner,
+  { baseTip, commit, jobId }: { baseTip: string; commit: string; jobId: string },
+): Promise<string> {
+  // Once the base branch has the commit, what it was merged into is what it changed.
+  const options = ["--first-parent", "--ancestry-path", "--reverse"];
+  const [merge] = await git
+    .text(["rev-list", ...options, `${commit}..${baseTip}`])
+    .then((text) => text.split("\n"));
+  const into = merge ? `${merge}^1` : baseTip;
+  const base = await git.text(["merge-base", into, commit], { okCodes: [0, 1] });
+  if (base !== commit) return base;
+  // Merged without a commit of its own: the job's commits say where it began.
+  const first = (await turnCommits(git, jobId, commit)).at(-1)?.commit ?? commit;
+  return git.text(["rev-parse", "--quiet", "--verify", `${first}^1`], { okCodes: [0, 1] });
+}
+
+function bounded(lines: readonly string[]): { diff: string; isCut: boolean } {
+  const kept: string[] = [];
+  let bytes = 0;
+  let isCut = false;
+  for (const line of lines) {
+    const shown = cut(line, DIFF_LIMITS.lineChars);
+    isCut ||= shown !== line;
+    bytes += Buffer.byteLength(JSON.stringify(shown));
+    if (bytes > DIFF_LIMITS.bytes) return { diff: kept.join("\n"), isCut: true };
+    kept.push(shown);
+  }
+  return { diff: kept.join("\n"), isCut };
+}

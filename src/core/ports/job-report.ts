@@ -1,0 +1,142 @@
+import { z } from "zod";
+import { Millis, SHOWN_CHARS, clipped, orNull, readableItems } from "./reading.ts";
+
+/** The most turns that a record shows. The newest stay. */
+export const MAX_SHOWN_TURNS = 20;
+export const MAX_PLAN_STEPS = 20;
+export const MAX_LEFT_OUT = 20;
+/** A record is bounded: what a turn may have of these is little. */
+export const MAX_CHECKS = 10;
+export const MAX_FINDINGS = 5;
+export const MAX_CONTEXT = 10;
+export const MAX_NOTES = 10;
+/** The most choices that are read from a service that offers more than ours. */
+const MAX_READ_CHOICES = 100;
+
+const Line = clipped(SHOWN_CHARS.line);
+const Count = z.int().min(0);
+
+/**
+ * How a turn ended, in the job service's words. `branch` means that the changes are on a branch,
+ * because there is no code host to ask.
+ */
+export const ReportedOutcome = z.enum([
+  "pull-request",
+  "branch",
+  "no-changes",
+  "failed",
+  "cancelled",
+  "archived",
+]);
+export type ReportedOutcome = z.infer<typeof ReportedOutcome>;
+
+/** Why a turn failed, if the requester can do something about it. */
+export const FailureCause = z.enum(["time-limit", "budget"]);
+export type FailureCause = z.infer<typeof FailureCause>;
+
+/** One step of the agent's plan. */
+export const PlanStep = z.object({ text: Line, status: z.enum(["pending", "in-progress", "completed"]) });
+export type PlanStep = z.infer<typeof PlanStep>;
+
+/**
+ * What the models used in all calls of the turn. The counts are null if only the agent's own word
+ * for its cost is known.
+ */
+const ReportedUsage = z.object({
+  inputTokens: orNull(Count),
+  outputTokens: orNull(Count),
+  /** The part of `inputTokens` that came from a cache. */
+  cachedInputTokens: orNull(Count),
+  calls: orNull(Count),
+  /** Null if there is no price. */
+  costUsd: orNull(z.number().min(0)),
+});
+export type ReportedUsage = z.infer<typeof ReportedUsage>;
+
+/**
+ * The result of one of the project's checks. `failed` lists what is new compared with the base, one
+ * line each. `not-checked` couldn't run, and says nothing about the change.
+ */
+export const ReportedCheck = z.object({
+  name: Line,
+  result: z.enum(["passed", "failed", "not-checked"]),
+  findings: readableItems(Line, MAX_FINDINGS),
+});
+export type ReportedCheck = z.infer<typeof ReportedCheck>;
+
+/**
+ * The number of statements that the agent gave sources for, and of those sources that were found.
+ */
+const ReportedClaims = z.object({ total: Count, verified: Count });
+export type ReportedClaims = z.infer<typeof ReportedClaims>;
+
+/** A pull request as the turn left it. Fields are null if the code host didn't say. */
+export const ReportedPullRequest = z.object({
+  url: z.string(),
+  number: z.int().min(1),
+  title: Line,
+  state: z.enum(["open", "closed", "merged"]),
+  files: orNull(Count),
+  additions: orNull(Count),
+  deletions: orNull(Count),
+  headRef: Line,
+  headSha: Line,
+  /** Absent if the code host didn't say. */
+  isDraft: z.boolean().optional().catch(undefined),
+});
+export type ReportedPullRequest = z.infer<typeof ReportedPullRequest>;
+
+/**
+ * A turn as the job service reports it (untrusted text, bounded). Times are epoch milliseconds.
+ * Unknown fields are null.
+ */
+export const ReportedTurn = z.object({
+  /** 1 is the create. The others are messages, in order. */
+  number: z.int().min(1),
+  status: z.enum(["waiting", "running", "ended"]),
+  outcome: orNull(ReportedOutcome),
+  /** Why the turn ended like this, or why its last attempt broke off. */
+  reason: orNull(clipped(SHOWN_CHARS.reason)),
+  /** Absent if it is another cause, or the service didn't say. */
+  cause: FailureCause.optional().catch(undefined),
+  /** The agent's last words. */
+  summary: orNull(clipped(SHOWN_CHARS.summary)),
+  /** The agent's latest step. */
+  step: orNull(Line),
+  plan: readableItems(PlanStep, MAX_PLAN_STEPS),
+  usage: orNull(ReportedUsage),
+  pullRequest: orNull(ReportedPullRequest),
+  /** The branch with the changes, if there is no code host. */
+  branch: orNull(Line),
+  acceptedAt: orNull(Millis),
+  startedAt: orNull(Millis),
+  endedAt: orNull(Millis),
+  /** Files that the agent changed outside this project's documentation. */
+  leftOut: readableItems(clipped(SHOWN_CHARS.path), MAX_LEFT_OUT + 1),
+  /** The agent's answer if it changed nothing. */
+  answer: orNull(clipped(SHOWN_CHARS.summary)),
+  checks: readableItems(ReportedCheck, MAX_CHECKS),
+  claims: orNull(ReportedClaims),
+  /** The commits of context repositories that the agent could read. */
+  context: readableItems(z.object({ name: Line, commit: Line }), MAX_CONTEXT),
+  /** Other things people should know about the turn, one sentence each. */
+  notes: readableItems(Line, MAX_NOTES),
+});
+export type ReportedTurn = z.infer<typeof ReportedTurn>;
+
+/** A question that the agent asks a person. It is open until it is answered or its turn ends. */
+export const ReportedQuestion = z.object({
+  id: z.string().min(1).max(SHOWN_CHARS.line),
+  /** The number of the turn that asks. */
+  turn: z.int().min(1),
+  text: clipped(SHOWN_CHARS.reason),
+  choices: readableItems(
+    z.object({ id: z.string().min(1).max(SHOWN_CHARS.line), label: Line }),
+    MAX_READ_CHOICES,
+  ),
+  /** True if people may answer in their own words. */
+  allowsText: z.boolean().catch(false),
+  askedAt: orNull(Millis),
+  answeredAt: orNull(Millis),
+});
+export type ReportedQuestion = z.infer<typeof ReportedQuestion>;

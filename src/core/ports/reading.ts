@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { cut } from "../text/text.ts";
+
+/** The most UTF-16 units that a record shows of each text. A client reads no more. */
+export const SHOWN_CHARS = { reason: 1000, summary: 4000, line: 300, path: 200, finding: 150 } as const;
+
+/** A time, as it is sent: ISO 8601, UTC. */
+export const Time = z.iso.datetime();
+
+/** A text, cut to a length. */
+export function clipped(max: number) {
+  return z.string().transform((text) => cut(text, max));
+}
+
+/** A time, read as epoch milliseconds. */
+export const Millis = Time.transform((text) => Date.parse(text));
+
+/** Reads invalid values as absent, because no more depends on them than on their absence. */
+export const orNull = <T extends z.ZodType>(schema: T) =>
+  schema
+    .nullish()
+    .catch(null)
+    .transform((value) => value ?? null);
+
+/** A list without its unreadable items. */
+export function readableItems<T extends z.ZodType>(item: T, max: number) {
+  return z
+    .array(z.unknown())
+    .catch([])
+    .transform((items) =>
+      items.flatMap((each): z.output<T>[] => {
+        const parsed = item.safeParse(each);
+        return parsed.success ? [parsed.data] : [];
+      }),
+    )
+    .transform((items) => items.slice(-max));
+}

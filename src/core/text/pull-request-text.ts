@@ -1,0 +1,121 @@
+import type { FollowedPullRequest } from "../ports/followed-pull-request.ts";
+import type { PullRequestNews } from "../turn/pull-request-news.ts";
+import { endingOf } from "../turn/outcome.ts";
+import type { Turn } from "../turn/turn.ts";
+
+/** A state's symbol and name, for the status message and lists. */
+const PULL_REQUEST_STATES = {
+  merged: "🎉 Merged",
+  closed: "🚫 Closed",
+  "checks-failed": "❌ Checks failed",
+  "changes-requested": "✏️ Changes requested",
+  draft: "📝 Draft",
+  approved: "✅ Approved",
+  waiting: "👀 Waiting for review",
+} as const;
+
+/** What an open pull request waits for. `isRequesters`: the requester's name follows. */
+export function waitsFor(latest: FollowedPullRequest): { text: string; isRequesters: boolean } {
+  const state = pullRequestState(latest);
+  switch (state) {
+    case "checks-failed":
+    case "changes-requested":
+    case "draft":
+      return { text: `${state.replace("-", " ")}, waiting for `, isRequesters: true };
+    case "approved":
+      return { text: "approved, not merged yet", isRequesters: false };
+    default:
+      return { text: `waiting for ${reviewersOf(latest)}`, isRequesters: false };
+  }
+}
+
+function reviewersOf({ waitingFor }: Pick<FollowedPullRequest, "waitingFor">): string {
+  return waitingFor.length === 0 ? "a review" : listed(waitingFor);
+}
+
+export type PullRequestState = keyof typeof PULL_REQUEST_STATES;
+
+/** What matters most about a pull request. Null if it isn't known how that stands. */
+export function pullRequestState(latest: FollowedPullRequest): PullRequestState | null {
+  if (latest.state !== "open") return latest.state;
+  if (!latest.isVisible) return null;
+  if (latest.checks.state === "failed") return "checks-failed";
+  if (latest.review === "changes-requested") return "changes-requested";
+  if (latest.isDraft) return "draft";
+  return latest.review === "approved" ? "approved" : "waiting";
+}
+
+/**
+ * The state that an ended turn's line in the status message shows in place of its outcome, or null.
+ * A turn that couldn't finish says so until its pull request ends.
+ */
+export function shownPullRequestState({ stage, pullRequest }: Turn): string | null {
+  if (stage.name !== "ended" || pullRequest === undefined) return null;
+  const state = pullRequestState(pullRequest.latest);
+  if (state === "merged" || state === "closed") return PULL_REQUEST_STATES[state];
+  if (state === null || endingOf(stage.outcome) !== "pull-request") return null;
+  const isUnchecked = pullRequest.latest.checks.state === "unknown";
+  return `${PULL_REQUEST_STATES[state]}${isUnchecked ? ", checks unknown" : ""}`;
+}
+
+/** The parts of the text that tells a thread about its pull request. */
+export type NewsText = {
+  symbol: string;
+  /** True if people are mentioned. */
+  isForAll: boolean;
+  /** What stands before and after the pull request's name. Plain text that may be untrusted. */
+  before: string;
+  after: string;
+  /** Untrusted words, each with its author where there are several. */
+  quotes: { author: string | null; words: string }[];
+};
+
+/** The text of one news. */
+export function newsText(news: PullRequestNews): NewsText {
+  switch (news.kind) {
+    case "changes-requested": {
+      const { reviews } = news;
+      const authors = [...new Set(reviews.map(({ author }) => author))];
+      const said = reviews.filter(({ words }) => words !== "");
+      return {
+        ...newsOf("✏️", `${listed(authors)} requested changes on `, said.length === 0 ? "." : ":"),
+        quotes: said
+          .slice(0, QUOTED_MAX)
+          .map(({ author, words }) => ({ author: authors.length === 1 ? null : author, words })),
+      };
+    }
+    case "checks-failed":
+      return newsOf(
+        "❌",
+        "Checks failed on ",
+        news.names.length === 0 ? "." : `: ${listed(news.names, ", ")}`,
+      );
+    case "merged":
+      return { ...newsOf("🎉", "", " is merged."), isForAll: true };
+    case "closed":
+      return { ...newsOf("🚫", "", " was closed without merging."), isForAll: true };
+    case "waiting":
+      return newsOf("⏰", "", ` has waited 3 working days for ${reviewersOf(news)}.`);
+    case "unseen":
+      return newsOf("⚠️", "I can't see ", " anymore, so I stopped following it.");
+  }
+}
+
+const NAMED_MAX = 5;
+/** The most reviews that one post quotes. The others' authors are named or counted. */
+const QUOTED_MAX = 5;
+
+function newsOf(symbol: string, before: string, after: string): NewsText {
+  return { symbol, isForAll: false, before, after, quotes: [] };
+}
+
+/** Names in one line: `ana`, `ana and ben`, `ana, ben and 3 more`. */
+function listed(names: readonly string[], last = " and "): string {
+  const shown = names.slice(0, NAMED_MAX);
+  const left = names.length - shown.length;
+  const all = left === 0 ? shown : [...shown, `${left} more`];
+  const [only = "someone"] = all;
+  if (all.length < 2) return only;
+  const joint = left === 0 ? last : " and ";
+  return `${all.slice(0, -1).join(", ")}${joint}${all.at(-1)}`;
+}

@@ -1,0 +1,149 @@
+import {
+  showsEarlierTurn,
+  waitForOwnTurn,
+  expireTurn,
+  turnAfterPoll,
+  type Polled,
+  type PollState,
+} from "../core/job/watching.ts";
+import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/turn/overdue.ts";
+import type { JobServiceAnswer } from "../core/ports/job-service.ts";
+import { keyOfWrite, readAfter, type JobRecord, type Read } from "../core/ports/records.ts";
+import type { Plan } from "../core/ports/task-queue.ts";
+import { isOpen } from "../core/job/question.ts";
+import { endTurn, type Turn } from "../core/turn/turn.ts";
+import { changesOf } from "../decisions/after-change.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import { followingChanges } from "../decisions/following.ts";
+import { turnPayload } from "../decisions/payload.ts";
+import { RecordLostError } from "../decisions/turn-writes.ts";
+
+/**
+ * How many of a job's open turns an answer is applied to, oldest first. A job works on its turns
+ * one after the other.
+ */
+export const POLLED_TURNS_MAX = 100;
+
+/** A job's record, and its open turns that are watched. Both were read before the job was asked. */
+export type WatchedJob = { key: string; job: JobRecord; open: readonly Turn[] };
+
+/** Reads a job that is watched. Undefined if there is no readable record of it. */
+export async function readWatchedJob(
+  { records }: Pick<TaskDeps, "records">,
+  key: string,
+): Promise<WatchedJob | undefined> {
+  const job = await records.job.get(key);
+  if (job === undefined) return undefined;
+  const turns = await Promise.all(
+    job.openTurnIds.slice(0, POLLED_TURNS_MAX).map((id) => records.turn.get(id)),
+  );
+  if (turns.length > 0 && turns.every((turn) => turn === undefined)) {
+    throw new RecordLostError(`There is no readable record of a turn of job ${key}.`);
+  }
+  return { key, job, open: turns.flatMap((turn) => (turn?.stage.name === "watching" ? [turn] : [])) };
+}
+
+/** What was heard about a job, by a poll or otherwise. */
+export type Heard = {
+  /** Null if nobody was asked. */
+  answer: JobServiceAnswer | null;
+  /** When the job was asked, epoch milliseconds. */
+  askedAt: number;
+  /** What is remembered between polls, after this answer. */
+  state: PollState;
+  /** True if turns that are past their deadline end now. */
+  isConfirmedLate: boolean;
+  /** True if the job's project is still configured. */
+  isConfigured: boolean;
+  /** The thread that the logger names. Null if it names none. */
+  thread: string | null;
+};
+
+/** What follows for a job's turns. `watched` are those that go on. */
+type Applied = Required<Pick<Plan<unknown>, "writes" | "adds" | "appends">> & {
+  watched: Turn[];
+  /** True if turns came into view that the answer wasn't applied to. */
+  hasMore: boolean;
+  /** The turn that left the job's pull request, if that is followed. */
+  followed: Turn | undefined;
+};
+
+/**
+ * Applies what a job service says about one job to the job's turns: ends those that have ended, and
+ * notes what has changed. This is the only place that does so. Returns a decision, which is safe to
+ * repeat, also with an older answer.
+ */
+export async function applyAnswer(
+  deps: TaskDeps,
+  { key, job, open }: WatchedJob,
+  heard: Heard,
+): Promise<(read: Read) => Applied> {
+  const { answer, askedAt, state } = heard;
+  const usual =
+    answer?.ok === true && open.some((turn) => mayBeOverdue(turn, askedAt))
+      ? usualOf(await deps.series.of(historyOf(job.project)))
+      : null;
+  // A turn that began later, such as a message, may be younger than the answer.
+  const asked = new Map(open.map(({ id, watch }) => [id, watch]));
+  const change = (turn: Turn, earlier: readonly Polled[]): Turn => {
+    if (turn.stage.name !== "watching") return turn;
+    if (!heard.isConfigured) return endTurn(turn, "rejected", askedAt, { reason: "project" });
+    const isAsked = asked.get(turn.id) === turn.watch;
+    const polled =
+      answer === null || !isAsked ? turn : turnAfterPoll(turn, state, answer, deps.clock.now(), earlier);
+    if (polled.stage.name === "ended") return polled;
+    const next = heard.isConfirmedLate ? expireTurn(polled, askedAt, deps.polling) : polled;
+    return isAsked ? withOverdue(next, usual, askedAt) : next;
+  };
+  const polled: Polled[] = [];
+  for (const turn of open) {
+    const next = change(turn, polled);
+    polled.push({ turn, next });
+    if (isSeenAtWork(next, answer)) showWork(deps, next);
+  }
+  const now = deps.clock.now();
+  return (read) => {
+    const turns: Polled[] = [];
+    for (const turn of job.openTurnIds.slice(0, POLLED_TURNS_MAX).flatMap((id) => read("turn", id) ?? [])) {
+      turns.push({ turn, next: change(turn, turns) });
+    }
+    const ending = turns.filter(({ turn, next }) => next !== turn && next.stage.name === "ended");
+    const coming = job.openTurnIds.slice(POLLED_TURNS_MAX, POLLED_TURNS_MAX + ending.length);
+    for (const turn of coming.flatMap((id) => read("turn", id) ?? [])) {
+      const isEarlierTurn = answer?.ok === true && showsEarlierTurn(turn, turns);
+      turns.push({ turn, next: isEarlierTurn ? waitForOwnTurn(turn, answer, now) : turn });
+    }
+    const changed = turns.filter(({ turn, next }) => next !== turn).map(({ next }) => next);
+    const [first] = changed;
+    // A task that was added before the thread existed doesn't name it.
+    const logger =
+      first === undefined || heard.thread !== null
+        ? deps.logger
+        : deps.logger.child({ thread: turnPayload(first).thread });
+    const { writes, adds } = changesOf({ ...deps, logger }, read, changed);
+    const written = new Map(writes.map((write) => [keyOfWrite(write), write]));
+    const following = followingChanges(deps, readAfter(read, written), key, answer);
+    for (const write of following.writes) written.set(keyOfWrite(write), write);
+    return {
+      writes: [...written.values()],
+      // Added in the commit that ends the turn, so that each turn counts once.
+      appends: [...historyAppends(job.project, turns, deps.retentionMs), ...following.appends],
+      adds: [...adds, ...following.adds],
+      watched: turns.map(({ next }) => next).filter((turn) => turn.stage.name === "watching"),
+      hasMore: coming.length > 0,
+      followed: following.followed,
+    };
+  };
+}
+
+/** True if the agent is working on the turn and isn't waiting for an answer. */
+function isSeenAtWork({ stage, stop, questions = [] }: Turn, answer: JobServiceAnswer | null): boolean {
+  if (answer === null || !answer.ok || answer.job.status !== "active") return false;
+  if (stage.name !== "watching" || stop !== undefined) return false;
+  return stage.progress?.isWaiting !== true && !questions.some(isOpen);
+}
+
+function showWork({ workStatus }: TaskDeps, { request: { teamId }, delivery }: Turn): void {
+  const { channelId, threadTs } = delivery;
+  if (threadTs !== null) workStatus.show({ teamId, channelId, threadTs });
+}

@@ -1,0 +1,75 @@
+import { newsSlot, type Delivery } from "../core/turn/delivery.ts";
+import { GROUP_MS, isGrouping, nextNews, withClosed, withTold } from "../core/turn/pull-request-news.ts";
+import type { Read } from "../core/ports/records.ts";
+import type { Plan, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Turn } from "../core/turn/turn.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import { newsTasks } from "../decisions/new-tasks.ts";
+import { TurnPayload } from "../decisions/payload.ts";
+import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
+import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
+
+/**
+ * Tells a thread what became of its pull request: one post for each news, once, oldest first. News
+ * wait for outcomes and other posts. Safe to repeat. News that Slack doesn't take for a day are
+ * left out: the status message shows how the pull request stands.
+ */
+export async function news(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn } = await readTurnTask(deps, TurnPayload, given);
+  const { pullRequest } = turn;
+  const next = pullRequest === undefined ? undefined : nextNews(pullRequest);
+  if (pullRequest === undefined || next === undefined) return { kind: "done" };
+  const now = deps.clock.now();
+  if (isGrouping(next, now)) return { kind: "again", dueAt: next.at + GROUP_MS };
+  // What a post says can't change between its intent and its result.
+  if (next.kind === "changes-requested" && next.isClosed !== true) {
+    return (read) => noted(deps, read, turnNow(read, turn.id), (current) => withClosed(current, next.id));
+  }
+  const slot = newsSlot(next.id);
+  const said = await aside(deps, turn, slot, await threadRecordOf(deps, turn));
+  // Direct messages say once why they are there, in the post that the others are below.
+  const movedBecause = turn.delivery.threadTs === null ? said.movedBecause : null;
+  const message = { kind: "news", turn, news: next, url: pullRequest.url, ...said, movedBecause } as const;
+  const attempt = await postForTurn(deps, task, turn, slot, message, true);
+  const told = (read: Read, delivery: (turn: Turn) => Delivery): Plan<TaskEnd> => {
+    const current = turnNow(read, turn.id);
+    const posted = { ...current, delivery: delivery(current) };
+    return noted(deps, read, posted, (each) => withTold(each, next.id));
+  };
+  if (attempt.kind === "posted") {
+    deps.logger.info({ news: next.kind }, "news of a pull request told");
+    return (read) =>
+      told(read, (current) => {
+        const delivery = attempt.change(current.delivery);
+        // In direct messages, later news go below the first.
+        return { ...delivery, threadTs: delivery.threadTs ?? delivery.slots[slot]?.ts ?? null };
+      });
+  }
+  const { step } = attempt;
+  if (typeof step !== "function") return step;
+  return (read) => {
+    const plan = step(read);
+    if (plan.value.kind !== "dead") return plan;
+    deps.logger.warn({ news: next.kind, reason: plan.value.reason }, "news of a pull request given up");
+    return told(read, ({ delivery }) => delivery);
+  };
+}
+
+/** The turn's pull request after a change. The task goes on while there is something to tell. */
+function noted(
+  deps: TaskDeps,
+  read: Read,
+  turn: Turn,
+  change: (pullRequest: NonNullable<Turn["pullRequest"]>) => NonNullable<Turn["pullRequest"]>,
+): Plan<TaskEnd> {
+  const { pullRequest } = turn;
+  const next: Turn = pullRequest === undefined ? turn : { ...turn, pullRequest: change(pullRequest) };
+  const [again] = newsTasks(next);
+  return {
+    writes: turnWrites(deps, read, next),
+    value:
+      again === undefined
+        ? { kind: "done" }
+        : { kind: "again", dueAt: deps.clock.now(), payload: again.payload },
+  };
+}

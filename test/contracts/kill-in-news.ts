@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import type { AppProcess } from "../support/app-process.ts";
+import { startJobServiceSide } from "../support/job-service-side.ts";
+import { onRequests } from "../support/request-boundaries.ts";
+import { untilTaken } from "../support/taken.ts";
+import { LINK, PR } from "../support/threads.ts";
+import { ANA, DOCS, environment, startSlackSide } from "../support/world.ts";
+import type { Boundary, OpenKillSubject } from "./kill-at-every-step.ts";
+
+const THREAD = [
+  `@Ana requested a docs change:\nfix the quickstart\n🎉 Merged: ${LINK}`,
+  expect.stringContaining("✅ @Ana Your pull request is ready"),
+  `✏️ maria and tom requested changes on ${LINK}:\nmaria\nThe FAQ, too.\ntom\nAnd the glossary.`,
+  `🎉 @Ana ${LINK} is merged.`,
+];
+
+type Ending = { thread: string[]; deadTasks: number };
+
+/** A request whose pull request is reviewed and merged, with the process killed at one boundary (null: at none) and started again. */
+async function runWithDeath(
+  open: OpenKillSubject,
+  boundary: Boundary | null,
+  onStep: (step: Boundary) => void = () => {},
+): Promise<Ending> {
+  await using resources = new AsyncDisposableStack();
+  const slack = resources.use(await startSlackSide());
+  const service = resources.use(await startJobServiceSide({ turns: true, pullRequests: true }));
+  service.script.completeAfterPolls(2, { prLink: PR });
+  service.script.onCreate(({ id }) => {
+    const review = { author: "maria", words: "The FAQ, too.", state: "changes-requested" as const };
+    const at = new Date(Date.now() + 60_000).toISOString();
+    const reviews = [
+      { ...review, id: "1", at },
+      { ...review, id: "2", at, author: "tom", words: "And the glossary." },
+    ];
+    service.follow(id, { url: PR, state: "merged", reviews });
+  });
+  const env = { ...environment(slack, service), POLL_MIN_MS: "200", POLL_MAX_MS: "500" };
+  let running: AppProcess | null = null;
+  onRequests({ slack, service }, boundary, onStep, () => running?.kill());
+  const subject = resources.use(await open(env, boundary, onStep));
+  const { first } = subject;
+  running = first;
+  slack.setAppUrl(`${await first.ready()}/slack/events`);
+  await untilTaken(slack, await slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" }));
+  await subject.quiet(first);
+  if (boundary !== null) {
+    // What is written at the same time may share a commit, so that a run may have fewer writes: then it dies at its end.
+    if (!first.hasExited) await first.kill();
+    const second = resources.use(await subject.startSecond());
+    running = second;
+    slack.setAppUrl(`${await second.ready()}/slack/events`);
+    await subject.quiet(second);
+  }
+  const thread = slack.messages(DOCS).map((message) => slack.visibleText(message));
+  return { thread, deadTasks: await subject.deadTasks() };
+}
+
+/** What a thread is told of its pull request, with the app killed at each step from the end on that `chosen` takes. */
+export async function describeKillInNews(
+  open: OpenKillSubject,
+  chosen: (steps: Boundary[]) => Boundary[] = (steps) => steps,
+): Promise<void> {
+  const steps: Boundary[] = [];
+  const undisturbed = await runWithDeath(open, null, (step) => steps.push(step));
+  // The second poll shows the end, and all the news.
+  const end = steps.findIndex(({ what, number }) => what === "job service get" && number === 2);
+  const lastWrite = steps.findLast(({ at }) => at === "write");
+  if (lastWrite?.phase === "before") steps.push({ ...lastWrite, phase: "after" });
+
+  it("tells each news once, in order", () => {
+    expect(undisturbed).toEqual({ thread: THREAD, deadTasks: 0 });
+    expect(steps.slice(end).filter(({ what }) => what === "chat.postMessage").length).toBeGreaterThanOrEqual(
+      6,
+    );
+  });
+
+  it.concurrent.each(chosen(steps.slice(end)))(
+    "killed $phase $at $number ($what), the thread reads the same",
+    { timeout: 120_000 },
+    async (boundary) => {
+      expect(await runWithDeath(open, boundary)).toEqual({ thread: THREAD, deadTasks: 0 });
+    },
+  );
+}

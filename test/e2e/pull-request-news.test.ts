@@ -1,0 +1,307 @@
+import { describe, expect, it } from "vitest";
+import type { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
+import type { SlackMessage } from "../../emulators/slack/index.ts";
+import { press } from "../support/presses.ts";
+import { withoutStop } from "../support/status-buttons.ts";
+import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
+
+const PR = "https://github.com/acme/docs/pull/7";
+const LINK = `acme/docs#7 (${PR})`;
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+const MUTE = "Don't mention me in this thread";
+/** A Monday. */
+const MONDAY = Date.UTC(2026, 10, 23, 9);
+
+type Followed = Partial<WireFollowedPullRequest>;
+
+function start(options: WorldOptions = {}): Promise<World> {
+  const jobService = { turns: true, pullRequests: true, ...options.jobService };
+  return World.start({ startMs: MONDAY, ...options, jobService });
+}
+
+/** Ana asks, and gets her link. */
+async function linked(world: World, prLink = PR, pullRequest: Followed = {}): Promise<string> {
+  const { service, slack } = world;
+  const before = world.read(DOCS).length;
+  await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+  await world.until(() => world.read(DOCS).length > before && service.creates.length > 0);
+  const jobId = service.creates.at(-1)?.jobId ?? "";
+  service.finish(jobId, { status: "completed", prLink });
+  service.follow(jobId, pullRequest);
+  await world.until(() => world.read(DOCS).length === before + 2);
+  await world.pass(MINUTE);
+  return jobId;
+}
+
+/** The service says so, and everything that follows from it happens. */
+async function stands(world: World, jobId: string, ...pullRequests: Followed[]): Promise<void> {
+  for (const pullRequest of pullRequests) {
+    world.service.follow(jobId, pullRequest);
+    await world.pass(12 * MINUTE);
+  }
+}
+
+/** The replies after the one with the link. */
+function told(world: World): string[] {
+  return world.read(DOCS).slice(2);
+}
+
+function stateOf(world: World): string {
+  const [root] = world.slack.messages(DOCS);
+  return root === undefined ? "" : (withoutStop(world.slack.visibleText(root)).split("\n").at(-1) ?? "");
+}
+
+function menuValue({ blocks = [] }: SlackMessage, label: string): string {
+  const [menu] = blocks
+    .flatMap((block) => (block.type === "actions" ? block.elements : []))
+    .filter(({ action_id }) => action_id === "follow_menu");
+  const options = menu?.type === "overflow" ? menu.options : [];
+  return options.find(({ text }) => text.text === label)?.value ?? "";
+}
+
+function review(id: string, words: string, author = "maria"): WireFollowedPullRequest["reviews"][number] {
+  return { id, author, words, state: "changes-requested", at: new Date(MONDAY + DAY).toISOString() };
+}
+
+describe("after the link, the thread", () => {
+  it("is told what happens to the pull request, once each, and the root shows how it stands", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    expect(stateOf(world)).toBe(`👀 Waiting for review: ${LINK}`);
+    expect(told(world)).toEqual([]);
+
+    await stands(world, jobId, { checks: { state: "unknown", failed: [] } });
+    expect(stateOf(world)).toBe(`👀 Waiting for review, checks unknown: ${LINK}`);
+    const failed: Followed = { checks: { state: "failed", failed: ["links", "build"] } };
+    await stands(world, jobId, failed, failed);
+    expect(stateOf(world)).toBe(`❌ Checks failed: ${LINK}`);
+    const reviews = [review("1", "The FAQ, too.")];
+    await stands(world, jobId, { review: "changes-requested", reviews });
+    expect(stateOf(world)).toBe(`✏️ Changes requested: ${LINK}`);
+    await stands(world, jobId, { review: "approved", reviews });
+    expect(stateOf(world)).toBe(`✅ Approved: ${LINK}`);
+    await stands(world, jobId, { state: "merged", reviews }, { reviews }, { state: "closed" });
+    expect(stateOf(world)).toBe(`🎉 Merged: ${LINK}`);
+    expect(told(world)).toEqual([
+      `❌ Checks failed on ${LINK}: links, build`,
+      `✏️ maria requested changes on ${LINK}:\nThe FAQ, too.`,
+      `🎉 @Ana ${LINK} is merged.`,
+    ]);
+    const [root, ...replies] = world.slack.messages(DOCS);
+    for (const { thread_ts } of replies) expect(thread_ts).toBe(root?.ts);
+    // Nobody looks at it anymore.
+    const calls = world.service.calls.length;
+    await world.pass(30 * DAY);
+    expect(world.service.calls).toHaveLength(calls);
+  });
+
+  it("gets reviews within a minute as one post", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    const reviews = [review("1", "First."), review("2", "Second.", "tom")];
+    await stands(world, jobId, { review: "changes-requested", reviews });
+    expect(told(world)).toEqual([
+      `✏️ maria and tom requested changes on ${LINK}:\nmaria\nFirst.\ntom\nSecond.`,
+    ]);
+  });
+
+  it("is told once that nobody reviews for three working days, and that it is closed", async () => {
+    await using world = await start();
+    // Three days without the weekend end 40 minutes after the start.
+    const openedAt = new Date(MONDAY - 5 * DAY + 40 * MINUTE).toISOString();
+    const jobId = await linked(world, PR, { openedAt });
+    await stands(world, jobId, { openedAt });
+    expect(told(world)).toEqual([]);
+    await world.pass(40 * MINUTE);
+    expect(told(world)).toEqual([`⏰ ${LINK} has waited 3 working days for maria.`]);
+    await world.pass(DAY / 4);
+    await stands(world, jobId, { openedAt, state: "closed" }, { openedAt }, { openedAt, state: "closed" });
+    expect(told(world).slice(1)).toEqual([`🚫 @Ana ${LINK} was closed without merging.`]);
+    expect(stateOf(world)).toBe(`🚫 Closed: ${LINK}`);
+  });
+
+  it("is told once that it can't be seen anymore, and that ends it", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    await stands(world, jobId, { isVisible: false }, { isVisible: false });
+    expect(told(world)).toEqual([`⚠️ I can't see ${LINK} anymore, so I stopped following it.`]);
+    const calls = world.service.calls.length;
+    await world.pass(DAY);
+    expect(world.service.calls).toHaveLength(calls);
+  });
+
+  it("of a pull request that is merged before the first look gets its end after its link", async () => {
+    await using world = await start();
+    const { service } = world;
+    await world.slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+    await world.until(() => service.creates.length === 1 && world.read(DOCS).length === 1);
+    const jobId = service.creates[0]?.jobId ?? "";
+    service.finish(jobId, { status: "completed", prLink: PR });
+    const old = { ...review("1", "Long ago."), at: new Date(MONDAY - DAY).toISOString() };
+    service.follow(jobId, { state: "merged", reviews: [old] });
+    await world.pass(30 * MINUTE);
+    expect(world.read(DOCS).slice(1)).toEqual([
+      expect.stringContaining("Your pull request is ready"),
+      `🎉 @Ana ${LINK} is merged.`,
+    ]);
+  });
+
+  it("mentions followers, and nobody who muted it", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+    await world.until(() => world.read(DOCS).length === 1 && service.creates.length === 1);
+    const root = slack.messages(DOCS)[0];
+    if (root === undefined) throw new Error("no root message");
+    await press(world, BEN, root, "follow_menu", menuValue(root, "Mention me in the result"));
+    await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
+    const jobId = service.creates[0]?.jobId ?? "";
+    service.finish(jobId, { status: "completed", prLink: PR });
+    service.follow(jobId);
+    await world.pass(12 * MINUTE);
+    await stands(world, jobId, { state: "merged" });
+    expect(told(world)).toEqual([`🎉 @Ben ${LINK} is merged.`]);
+  });
+
+  it("mentions nobody who muted it, also once it is told in a direct message", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+    await world.until(() => world.read(DOCS).length === 1 && service.creates.length === 1);
+    const [root] = slack.messages(DOCS);
+    if (root === undefined) throw new Error("no root message");
+    await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
+    const jobId = service.creates[0]?.jobId ?? "";
+    service.finish(jobId, { status: "completed", prLink: PR });
+    service.follow(jobId);
+    await world.pass(12 * MINUTE);
+    slack.workspace.archiveChannel(DOCS);
+    await stands(world, jobId, { state: "merged" });
+    const { id: channel } = slack.workspace.openDirectMessage([ANA]);
+    expect(world.read(channel)).toEqual([`#docs is archived, so I'm replying here.\n🎉 ${LINK} is merged.`]);
+  });
+
+  it("is told, and shows it, although a finished request is kept for a shorter time", async () => {
+    await using world = await start({ env: { RETENTION_DAYS: "1" } });
+    const { slack, service } = world;
+    await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+    await world.until(() => world.read(DOCS).length === 1 && service.creates.length === 1);
+    const [root] = slack.messages(DOCS);
+    if (root === undefined) throw new Error("no root message");
+    await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
+    const jobId = service.creates[0]?.jobId ?? "";
+    service.finish(jobId, { status: "completed", prLink: PR });
+    service.follow(jobId);
+    await world.pass(DAY / 2);
+    // A follow-up ends, and with it what is kept of the job and the thread is set anew.
+    await slack.person(BEN).mention({ channel: DOCS, text: "and the FAQ", threadTs: root.ts });
+    await world.until(() => service.messages.length === 1);
+    service.finish(jobId, { status: "completed" });
+    await world.pass(1.2 * DAY);
+    await stands(world, jobId, { state: "merged" });
+    expect(told(world).at(-1)).toBe(`🎉 ${LINK} is merged.`);
+    expect(stateOf(world)).toBe(`🎉 Merged: ${LINK}`);
+  });
+
+  it("goes on showing it at the root when a follow-up updates it, and follows the next pull request", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    const jobId = await linked(world);
+    await stands(world, jobId, { review: "changes-requested", reviews: [review("1", "The FAQ.")] });
+    const root = slack.messages(DOCS)[0];
+    await slack.person(ANA).mention({ channel: DOCS, text: "and the FAQ", threadTs: root?.ts ?? "" });
+    await world.until(() => service.messages.length === 1);
+    await world.pass(MINUTE);
+    service.finish(jobId, { status: "completed" });
+    await world.pass(MINUTE);
+    expect(stateOf(world)).toBe(`✏️ Changes requested: ${LINK}`);
+    await stands(world, jobId, { state: "merged" });
+    expect(stateOf(world)).toBe(`🎉 Merged: ${LINK}`);
+
+    await slack.person(ANA).mention({ channel: DOCS, text: "and the rest", threadTs: root?.ts ?? "" });
+    await world.until(() => service.messages.length === 2);
+    await world.pass(MINUTE);
+    const next = "https://github.com/acme/docs/pull/8";
+    // Until it knows the next one, a service may still tell of the one before.
+    service.finish(jobId, { status: "completed", prLink: next });
+    await world.pass(20 * MINUTE);
+    await stands(world, jobId, { url: next, state: "closed" });
+    expect(told(world).at(-1)).toBe(`🚫 @Ana acme/docs#8 (${next}) was closed without merging.`);
+    expect(told(world).filter((text) => text.includes("merged."))).toHaveLength(1);
+    expect(stateOf(world)).toBe(`🎉 Merged: ${LINK}`);
+  });
+
+  it("that is in a direct message is told there", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    const { id: channel } = slack.workspace.openDirectMessage([ANA]);
+    await slack.person(ANA).say({ channel, text: "fix the install page" });
+    await world.until(() => service.creates.length === 1);
+    await world.pass(MINUTE);
+    const jobId = service.creates[0]?.jobId ?? "";
+    service.finish(jobId, { status: "completed", prLink: PR });
+    service.follow(jobId, { state: "merged" });
+    await world.pass(30 * MINUTE);
+    expect(world.read(channel).at(-1)).toBe(`🎉 @Ana ${LINK} is merged.`);
+  });
+
+  it("in a channel that is archived since is told in a direct message", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    world.slack.workspace.archiveChannel(DOCS);
+    await stands(
+      world,
+      jobId,
+      { review: "changes-requested", reviews: [review("1", "No.")] },
+      { state: "closed" },
+    );
+    const { id: channel } = world.slack.workspace.openDirectMessage([ANA]);
+    expect(world.read(channel)).toEqual([
+      `#docs is archived, so I'm replying here.\n✏️ maria requested changes on ${LINK}:\nNo.`,
+      `🚫 @Ana ${LINK} was closed without merging.`,
+    ]);
+  });
+
+  it("shows hostile words and names as text, cut, and nobody is mentioned by them", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    const huge = "<!channel> <@U0BEN> @here <https://evil.example|click> `x` *b* \u202Eevil ".repeat(1_000);
+    await stands(
+      world,
+      jobId,
+      {
+        checks: {
+          state: "failed",
+          failed: Array.from({ length: 20 }, (_, n) => `${n} ${huge.slice(0, 10_000)}`),
+        },
+      },
+      { review: "changes-requested", reviews: [review("1", huge, huge)] },
+    );
+    const posts = world.slack.messages(DOCS).slice(2);
+    expect(posts).toHaveLength(2);
+    for (const post of posts) {
+      expect(post.mentions).toEqual([]);
+      const text = world.slack.visibleText(post);
+      expect(text).toContain("<!channel> <@U0BEN> @here");
+      expect(text).not.toContain("\u202E");
+      expect(text.length).toBeLessThan(1_500);
+    }
+  });
+});
+
+it("a service that knows only the contract is polled as before, and nothing of this shows", async () => {
+  await using world = await World.start({ startMs: MONDAY, jobService: {} });
+  const { service, slack } = world;
+  await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+  await world.until(() => service.creates.length === 1 && world.read(DOCS).length === 1);
+  const jobId = service.creates[0]?.jobId ?? "";
+  service.finish(jobId, { status: "completed", prLink: PR });
+  service.follow(jobId, { state: "merged" });
+  await world.until(() => world.read(DOCS).length === 2);
+  const calls = service.calls.length;
+  await world.pass(5 * DAY);
+  expect(service.calls).toHaveLength(calls);
+  expect(world.read(DOCS)).toHaveLength(2);
+  expect(stateOf(world)).toBe(`✅ ${LINK}`);
+});

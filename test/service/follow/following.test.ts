@@ -1,0 +1,289 @@
+import { expect, it } from "vitest";
+import { jobDetails } from "../../../service/cli/show.ts";
+import { openFollowingWorld } from "../../support/following-world.ts";
+
+const MINUTE = 60_000;
+
+it("tells a pull request from its opening to its merge, to clients that name the capability", async () => {
+  await using world = await openFollowingWorld();
+  const { id, number, sha, pull, prLink } = await world.job();
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toEqual({
+    url: prLink,
+    number,
+    title: `Change of docs-agent/${id}`,
+    state: "open",
+    isDraft: false,
+    review: "none",
+    checks: { state: "passed", failed: [] },
+    reviews: [],
+    waitingFor: [],
+    mergeable: true,
+    blockedBy: null,
+    headSha: sha,
+    isVisible: true,
+    openedAt: "2026-01-05T09:00:00Z",
+  });
+  const plain = await (await world.service.ask(`/v2/agent/docs/job/${id}`)).json();
+  expect(plain).not.toHaveProperty("pullRequest");
+
+  await world.mine.pulls.requestReviewers({ ...pull, reviewers: ["mira", "otto"] });
+  await world.hers.pulls.createReview({ ...pull, event: "REQUEST_CHANGES", body: "Say it shorter." });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({
+    review: "changes-requested",
+    waitingFor: ["otto"],
+    reviews: [{ author: "mira", words: "Say it shorter.", state: "changes-requested" }],
+  });
+  await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+  await world.hers.pulls.createReview({ ...pull, event: "COMMENT", body: "Thanks!" });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ review: "approved" });
+  await world.mine.pulls.merge(pull);
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "merged", waitingFor: [], mergeable: null });
+
+  world.host.resetCalls();
+  await world.pass(60 * MINUTE);
+  expect(world.host.calls).toMatchObject({ paid: 0, notModified: 0, graphql: 0 });
+});
+
+it.each([true, false])("reads the same by GraphQL and without it (%s)", async (hasGraphql) => {
+  await using world = await openFollowingWorld();
+  world.host.rules.hasGraphql = hasGraphql;
+  const { id, sha, pull } = await world.job();
+  const check = (name: string, result: "pending" | "failed") =>
+    world.host.setCheck(world.at.owner, world.at.repo, { sha, name, result });
+  await check("links", "pending");
+  await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({
+    review: "approved",
+    checks: { state: "pending", failed: [] },
+    mergeable: true,
+    blockedBy: null,
+  });
+  // Checks don't move the time of the last change.
+  await check("links", "failed");
+  await world.mine.repos.createCommitStatus({ ...world.at, sha, state: "error", context: "build" });
+  await world.pass(2 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ checks: { state: "failed", failed: ["build", "links"] } });
+
+  await world.work.push("main", { "docs/quickstart.md": "# Another\n" });
+  await world.mine.issues.createComment({ ...world.at, issue_number: pull.pull_number, body: "Hm" });
+  await world.pass(2 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ mergeable: false, blockedBy: "conflicts" });
+  const { graphql } = world.host.calls;
+  expect(graphql > 0).toBe(hasGraphql);
+});
+
+it("doesn't count what failed before the change, and only what is required where the host says so", async () => {
+  await using world = await openFollowingWorld();
+  const { owner, repo } = world.at;
+  const base = (await world.work.git("rev-parse", "origin/main")).trim();
+  await world.host.setCheck(owner, repo, { sha: base, name: "old links", result: "failed" });
+  const { id, sha } = await world.job();
+  await world.host.setCheck(owner, repo, { sha, name: "old links", result: "failed" });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ checks: { state: "passed", failed: [] } });
+  await world.host.setCheck(owner, repo, { sha, name: "build", result: "failed" });
+  await world.pass(5 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ checks: { state: "failed", failed: ["build"] } });
+  await world.mine.repos.updateBranchProtection({
+    ...world.at,
+    branch: "main",
+    required_status_checks: { strict: false, contexts: ["lint"] },
+    required_pull_request_reviews: null,
+    enforce_admins: true,
+    restrictions: null,
+  });
+  await world.host.setCheck(owner, repo, { sha, name: "lint", result: "passed" });
+  await world.pass(10 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ checks: { state: "passed", failed: [] } });
+});
+
+it.each([true, false])(
+  "says that checks are unknown to a token that can't read them (%s)",
+  async (hasGraphql) => {
+    await using world = await openFollowingWorld({ tokenKind: "fine-grained" });
+    world.host.rules.hasGraphql = hasGraphql;
+    const { id, sha } = await world.job();
+    await world.host.setCheck(world.at.owner, world.at.repo, { sha, name: "links", result: "failed" });
+    await world.pass(MINUTE);
+    expect(await world.record(id)).toMatchObject({ state: "open", checks: { state: "unknown", failed: [] } });
+    expect(world.service.logger.lines.filter(({ level }) => level === "warn")).toEqual([]);
+  },
+);
+
+it("sees that a closed one is opened again, for two weeks", async () => {
+  await using world = await openFollowingWorld();
+  const { id, pull } = await world.job();
+  await world.mine.pulls.update({ ...pull, state: "closed" });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "closed" });
+  await world.pass(5 * 60 * MINUTE);
+  await world.mine.pulls.update({ ...pull, state: "open" });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "open" });
+  await world.mine.pulls.update({ ...pull, state: "closed" });
+  await world.pass(10 * MINUTE);
+  await world.service.stop();
+  world.service.clock.advance(15 * 24 * 60 * MINUTE);
+  await world.service.start();
+  await world.pass(MINUTE);
+  world.host.resetCalls();
+  await world.pass(60 * MINUTE);
+  expect(world.host.calls).toMatchObject({ paid: 0, notModified: 0, graphql: 0 });
+}, 60_000);
+
+it("says that it can't be seen anymore after ten minutes, and that it can be seen again", async () => {
+  await using world = await openFollowingWorld();
+  const { id } = await world.job();
+  await world.pass(MINUTE);
+  world.host.rules.hiddenRepositories.add("tidepool/docs");
+  await world.pass(9 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "open", isVisible: true });
+  await world.pass(16 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "open", isVisible: false });
+  world.host.rules.hiddenRepositories.clear();
+  await world.pass(61 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "open", isVisible: true });
+  const said = world.service.logger.lines
+    .filter(({ level }) => level === "warn")
+    .map(({ message }) => message);
+  expect(said).toEqual([
+    "pull requests can't be followed now; trying again",
+    "a pull request can't be seen anymore",
+  ]);
+});
+
+it("waits as long as the host asks for, and goes on where an answer isn't what the API promises", async () => {
+  await using world = await openFollowingWorld();
+  const { traffic } = world.host;
+  const { id, pull } = await world.job();
+  await world.pass(MINUTE);
+  traffic.fault = () => ({ kind: "http", status: 429, headers: { "retry-after": "1800" } });
+  await world.pass(MINUTE);
+  const before = traffic.requests.length;
+  await world.pass(28 * MINUTE);
+  expect(traffic.requests.length).toBe(before);
+  const odd = [
+    '{"data": null, "errors": [{"message": "Something went wrong"}]}',
+    '{"data": {"repository": {"p1": {"number": "one"}}}}',
+    "[]",
+    '{"a":',
+    "<html>",
+  ];
+  traffic.fault = () => ({
+    kind: "http",
+    status: 200,
+    body: odd[traffic.requests.length % odd.length] ?? "",
+  });
+  await world.pass(60 * MINUTE);
+  expect(traffic.requests.length - before).toBeLessThan(100);
+  expect(await world.record(id)).toMatchObject({ state: "open", isVisible: true });
+  traffic.fault = undefined;
+  await world.mine.pulls.merge(pull);
+  world.host.resetCalls();
+  await world.pass(20 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "merged" });
+  // It isn't taken for a host without GraphQL.
+  expect(world.host.calls.graphql).toBeGreaterThan(0);
+});
+
+it("goes on once the App's key can be read again, however long it couldn't", async () => {
+  const app = { id: 12, keyFile: "/nowhere/app.pem", installationId: 77 };
+  await using world = await openFollowingWorld({ app });
+  await world.job();
+  await world.pass(5 * 60 * MINUTE);
+  expect(await world.service.service.queue.counts()).toMatchObject({ dead: 0 });
+  const warnings = world.service.logger.lines.filter(({ level }) => level === "warn");
+  expect(warnings).toMatchObject([{ message: "pull requests can't be followed now; trying again" }]);
+});
+
+it("follows what an earlier version left, and what another process followed", async () => {
+  await using world = await openFollowingWorld();
+  const { id, pull } = await world.job();
+  await world.pass(MINUTE);
+  await world.service.stop();
+  await world.mine.pulls.merge(pull);
+  await world.service.start();
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "merged" });
+  const job = world.service.store.job(id);
+  expect(job && jobDetails(job, [], [])).toContain("stands        merged; review none; checks passed\n");
+});
+
+it("follows with a token that may not read teams", async () => {
+  await using world = await openFollowingWorld();
+  world.host.rules.readsTeams = false;
+  const { id, pull } = await world.job();
+  await world.mine.pulls.requestReviewers({ ...pull, reviewers: ["otto"], team_reviewers: ["writers"] });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "open", waitingFor: ["otto"] });
+  expect(world.service.logger.lines.filter(({ level }) => level === "warn")).toEqual([]);
+  // Not at the price of REST, which doesn't tell what is required.
+  expect(world.host.calls.graphql).toBeGreaterThan(0);
+});
+
+it.each([true, false])("isn't held up by one that the host fails at (%s)", async (hasGraphql) => {
+  await using world = await openFollowingWorld();
+  world.host.rules.hasGraphql = hasGraphql;
+  const poison = await world.job();
+  const other = await world.job({ "docs/other.md": "# Other\n" });
+  await world.pass(MINUTE);
+  const asksForPoison = new RegExp(`pulls/${poison.number}\\b|p${poison.number}: pullRequest`);
+  world.host.traffic.fault = (request, body) =>
+    asksForPoison.test(request + body) ? { kind: "http", status: 502 } : undefined;
+  await world.hers.pulls.createReview({ ...other.pull, event: "APPROVE" });
+  await world.host.setCheck(world.at.owner, world.at.repo, {
+    sha: poison.sha,
+    name: "links",
+    result: "failed",
+  });
+  await world.pass(10 * MINUTE);
+  expect(await world.record(other.id)).toMatchObject({ review: "approved" });
+  expect(await world.record(poison.id)).toMatchObject({ state: "open", isVisible: true });
+  world.host.traffic.fault = undefined;
+  await world.pass(6 * MINUTE);
+  expect(await world.record(poison.id)).toMatchObject({ checks: { state: "failed" } });
+});
+
+it("tells the rest of a pull request, and of others, while its base can't be read", async () => {
+  await using world = await openFollowingWorld();
+  const { id, sha, pull } = await world.job();
+  await world.host.setCheck(world.at.owner, world.at.repo, { sha, name: "links", result: "failed" });
+  world.host.traffic.fault = (request) =>
+    request.includes("/compare/") ? { kind: "http", status: 500 } : undefined;
+  await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ review: "approved", checks: { state: "unknown" } });
+  world.host.traffic.fault = undefined;
+  await world.pass(2 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ checks: { state: "failed", failed: ["links"] } });
+});
+
+it("looks at the base again if nothing was checked there yet", async () => {
+  await using world = await openFollowingWorld();
+  const { owner, repo } = world.at;
+  const base = (await world.work.git("rev-parse", "origin/main")).trim();
+  const { id, sha } = await world.job();
+  await world.host.setCheck(owner, repo, { sha, name: "old links", result: "failed" });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ checks: { state: "failed" } });
+  await world.host.setCheck(owner, repo, { sha: base, name: "old links", result: "failed" });
+  await world.pass(5 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ checks: { state: "passed", failed: [] } });
+});
+
+it("doesn't take a trouble of the host's for a repository that may not be seen", async () => {
+  await using world = await openFollowingWorld();
+  const { id } = await world.job();
+  await world.pass(MINUTE);
+  const body = '{"data": {"repository": null}, "errors": [{"message": "Something went wrong"}]}';
+  const headers = { "content-type": "application/json" };
+  world.host.traffic.fault = (request) =>
+    request.includes("graphql") ? { kind: "http", status: 200, headers, body } : undefined;
+  await world.pass(60 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ isVisible: true });
+});

@@ -1,0 +1,105 @@
+import { expect, it } from "vitest";
+import type { HostedCheck, PullFacts } from "../../../service/code-host/followed-pull.ts";
+import { toFollowed } from "../../../service/follow/judge.ts";
+import { WireFollowedPullRequest } from "../../../src/job-client/pull-request-schema.ts";
+
+function facts(over: Partial<PullFacts> = {}): PullFacts {
+  return {
+    number: 7,
+    url: "https://github.com/acme/docs/pull/7",
+    title: "Fix it",
+    state: "open",
+    isDraft: false,
+    headRef: "docs-agent/a",
+    headSha: "abc",
+    baseRef: "main",
+    author: "docs-agent",
+    openedAt: 0,
+    updatedAt: 0,
+    isMergeable: true,
+    mergeState: "clean",
+    needsApproval: false,
+    opinions: [],
+    reviews: [],
+    requested: [],
+    checks: [],
+    ...over,
+  };
+}
+
+const judged = (over: Partial<PullFacts>, failedBefore: string[] = []) =>
+  toFollowed(facts(over), new Set(failedBefore));
+const check = (name: string, state: HostedCheck["state"], isRequired: boolean | null = null) => ({
+  name,
+  state,
+  isRequired,
+});
+
+it.each<[what: string, PullFacts["opinions"], needsApproval: boolean, review: string]>([
+  ["nobody", [], false, "none"],
+  ["one approves", [{ author: "mira", state: "approved" }], false, "approved"],
+  ["one approves of two that are wanted", [{ author: "mira", state: "approved" }], true, "none"],
+  ["the author's own", [{ author: "docs-agent", state: "approved" }], false, "none"],
+  [
+    "one approves, one doesn't",
+    [
+      { author: "mira", state: "approved" },
+      { author: "otto", state: "changes-requested" },
+    ],
+    false,
+    "changes-requested",
+  ],
+])("comes to one review: %s", (_, opinions, needsApproval, review) => {
+  expect(judged({ opinions, needsApproval }).review).toBe(review);
+});
+
+it.each<[Partial<PullFacts>, mergeable: boolean | null, blockedBy: string | null]>([
+  [{}, true, null],
+  [{ mergeState: "unstable" }, true, null],
+  [{ isMergeable: null, mergeState: "unknown" }, null, null],
+  [{ isMergeable: false, mergeState: "dirty", isDraft: true }, false, "conflicts"],
+  [{ isDraft: true, mergeState: "draft" }, false, "draft"],
+  [{ mergeState: "behind" }, false, "behind"],
+  [{ mergeState: "blocked", checks: [check("a", "pending")] }, false, "checks"],
+  [{ mergeState: "blocked" }, false, "reviews"],
+  [{ mergeState: "blocked", opinions: [{ author: "mira", state: "approved" }] }, false, "other"],
+  [{ state: "merged", mergeState: "blocked", requested: ["mira"] }, null, null],
+])("says why it can't be merged: %j", (over, mergeable, blockedBy) => {
+  expect(judged(over)).toMatchObject({ mergeable, blockedBy });
+});
+
+it("counts required checks only, where the host says which are, and none that failed before", () => {
+  const checks = [check("a", "failed", false), check("b", "failed", true), check("c", "failed", true)];
+  expect(judged({ checks }, ["c"]).checks).toEqual({ state: "failed", failed: ["b"] });
+  expect(judged({ checks: [check("a", "failed", false)] }).checks).toEqual({
+    state: "failed",
+    failed: ["a"],
+  });
+  expect(judged({ checks: [...checks.slice(2), check("d", "pending", true)] }, ["c"]).checks.state).toBe(
+    "pending",
+  );
+  expect(judged({ checks: null }).checks).toEqual({ state: "unknown", failed: [] });
+});
+
+it("keeps a bounded part of what others write, with nothing in it that changes how the rest reads", () => {
+  const words = `<@U1> <!channel> https://evil.example \u202etxt\u2066 ${"ä😀".repeat(20_000)}`;
+  const review = (id: number) => ({
+    id: `${id}`,
+    author: `mira\u202e${id}`,
+    words,
+    state: "commented" as const,
+    at: id,
+  });
+  const record = judged({
+    title: words,
+    requested: Array.from({ length: 500 }, (_, index) => `${index}${"x".repeat(10_000)}`),
+    checks: Array.from({ length: 200 }, (_, index) => check(`\u2067${index}${"y".repeat(10_000)}`, "failed")),
+    reviews: Array.from({ length: 5000 }, (_, index) => review(index)),
+  });
+  expect(WireFollowedPullRequest.parse(record)).toEqual(record);
+  expect(JSON.stringify(record).length).toBeLessThan(64 * 1024);
+  expect(JSON.stringify(record)).not.toMatch(/[\u202e\u2066\u2067]/);
+  expect(record.reviews).toHaveLength(20);
+  expect(record.reviews.at(-1)).toMatchObject({ id: "4999", author: "mira4999" });
+  expect(record.reviews.every(({ words: kept }) => kept.isWellFormed() && kept.length <= 1000)).toBe(true);
+});

@@ -1,0 +1,99 @@
+import { expect, it } from "vitest";
+import { openFollowingWorld, SECRET } from "../../support/following-world.ts";
+import { sign } from "@octokit/webhooks-methods";
+
+const SECOND = 1000;
+
+async function send(
+  world: Awaited<ReturnType<typeof openFollowingWorld>>,
+  body: unknown,
+  signature?: string,
+) {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const headers = { "x-hub-signature-256": signature ?? (await sign(SECRET, text)) };
+  const answer = await world.service.ask("/webhooks/docs", { key: null, body: text, headers });
+  return { status: answer.status, body: await answer.json() };
+}
+
+it("sees at once what a webhook tells, however seldom it polls", async () => {
+  await using world = await openFollowingWorld({ pollSeconds: 3600, hasWebhook: true });
+  const { id, sha, pull } = await world.job();
+  await world.pass(60 * SECOND);
+  await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+  await told(world, 2);
+  expect(await world.record(id)).toMatchObject({ review: "approved" });
+  await world.host.setCheck(world.at.owner, world.at.repo, { sha, name: "links", result: "failed" });
+  await told(world, 3);
+  expect(await world.record(id)).toMatchObject({ checks: { state: "failed", failed: ["links"] } });
+  await world.mine.pulls.merge(pull);
+  await told(world, 4);
+  expect(await world.record(id)).toMatchObject({ state: "merged" });
+});
+
+it("takes no webhook that isn't signed, and ignores what isn't about a pull request of ours", async () => {
+  await using world = await openFollowingWorld({ hasWebhook: true });
+  const { pull } = await world.job();
+  await world.pass(60 * SECOND);
+  const about = (full_name: string, number: number) => ({
+    repository: { full_name },
+    pull_request: { number },
+  });
+  const ours = about("Tidepool/docs", pull.pull_number);
+  const wrong = await sign("another secret", JSON.stringify(ours));
+  expect((await send(world, ours, wrong)).status).toBe(401);
+  for (const forged of [
+    "",
+    "sha256=",
+    "sha1=aa",
+    "sha256=ü",
+    `${await sign(SECRET, JSON.stringify(ours))}0`,
+  ]) {
+    expect((await send(world, ours, encodeURI(forged))).status).toBe(401);
+  }
+  for (const other of [
+    about("tidepool/other", 1),
+    about("tidepool/docs", 99),
+    {},
+    [],
+    null,
+    "[{",
+    "not JSON",
+  ]) {
+    expect(await send(world, other)).toEqual({ status: 200, body: { result: "ignored" } });
+  }
+  expect((await send(world, "x".repeat(1024 ** 2 + 1))).status).toBe(413);
+  const padded = { ...ours, padding: "ü".repeat(400_000) };
+  expect(await send(world, padded)).toEqual({ status: 200, body: { result: "taken" } });
+  for (const path of ["/webhooks/api", "/webhooks/none", "/webhooks/docs/x"]) {
+    expect((await world.service.ask(path, { key: null, body: ours })).status).toBe(404);
+  }
+  expect((await world.service.ask("/webhooks/docs", { key: null })).status).toBe(405);
+});
+
+it("looks once a second at most, however often a webhook is replayed", async () => {
+  await using world = await openFollowingWorld({ hasWebhook: true, pollSeconds: 3600 });
+  const { pull } = await world.job();
+  await world.pass(60 * SECOND);
+  const { full_name } = (await world.mine.repos.get(world.at)).data;
+  world.host.resetCalls();
+  for (let second = 0; second < 10; second += 1) {
+    for (let replay = 0; replay < 20; replay += 1) {
+      await send(world, { repository: { full_name }, pull_request: { number: pull.pull_number } });
+    }
+    await world.pass(SECOND);
+  }
+  expect(world.host.calls.graphql).toBeGreaterThan(5);
+  expect(world.host.calls.graphql).toBeLessThan(15);
+});
+
+it("has no webhooks without a secret", async () => {
+  await using world = await openFollowingWorld();
+  expect((await send(world, {})).status).toBe(404);
+});
+
+/** Waits until the host has told so many things, and lets what comes of them be done. */
+async function told(world: Awaited<ReturnType<typeof openFollowingWorld>>, count: number): Promise<void> {
+  const answered = () => world.host.deliveries.filter(({ status }) => status === 200).length;
+  while (answered() < count) await new Promise((resolve) => setImmediate(resolve));
+  await world.pass(2 * SECOND);
+}

@@ -1,0 +1,112 @@
+import { Octokit } from "@octokit/rest";
+import type { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
+import { makeServiceProject, ServiceUnderTest } from "./job-service.ts";
+import { openPullRequest, openTestHost, OWNER, QUIET, REPO, TOKEN } from "../emulators/code-host/setup.ts";
+import { ManualClock } from "./manual-clock.ts";
+
+export const SECRET = "webhook-secret-0123456789";
+export const REVIEWER = { token: "mira-token-0123456789", login: "mira" };
+/** Checks of Apps write with it. */
+const CHECKS = { token: "checks-token-0123456789", login: "checks[bot]", kind: "installation" } as const;
+
+type Settings = {
+  pollSeconds?: number;
+  hasWebhook?: boolean;
+  tokenKind?: "classic" | "fine-grained";
+  /** Instead of the token. */
+  app?: { id: number; keyFile: string; installationId: number };
+};
+
+/**
+ * The service with the emulated code host, on one clock that the test moves. Its only job's pull request is real; the runner that
+ * opened it is a script.
+ */
+export async function openFollowingWorld({
+  pollSeconds = 60,
+  hasWebhook = false,
+  tokenKind = "classic",
+  app,
+}: Settings = {}) {
+  const resources = new AsyncDisposableStack();
+  let clock: ManualClock = new ManualClock();
+  const tokens = [{ token: TOKEN, kind: tokenKind }, REVIEWER, CHECKS] as const;
+  const site = resources.use(await openTestHost(undefined, { tokens, now: () => new Date(clock.now()) }));
+  const { host } = site;
+  const work = await site.clone("work");
+  const codeHost = {
+    kind: "github" as const,
+    apiUrl: host.apiUrl,
+    owner: OWNER,
+    repo: REPO,
+    ...(app === undefined ? { tokenEnv: "TOKEN" } : { app }),
+    pollSeconds,
+    ...(hasWebhook && { webhookSecretEnv: "SECRET" }),
+  };
+  const service = resources.use(
+    await ServiceUnderTest.start({
+      projects: [
+        makeServiceProject({ codeHost }),
+        makeServiceProject({ id: "api", codeHost: { kind: "none" } }),
+      ],
+      env: { TOKEN, SECRET },
+    }),
+  );
+  clock = service.clock;
+  if (hasWebhook) host.rules.webhook = { url: `${service.url}/webhooks/docs`, secret: SECRET };
+  const as = (token: string) => new Octokit({ auth: token, baseUrl: host.apiUrl, log: QUIET });
+  const at = { owner: OWNER, repo: REPO };
+
+  /** What a client reads that names the capability. */
+  async function record(id: string): Promise<WireFollowedPullRequest | null> {
+    const headers = { "Docs-Agent-Capabilities": "pull-request" };
+    const answer = await service.ask(`/v2/agent/docs/job/${id}`, { headers });
+    return ((await answer.json()) as { pullRequest: WireFollowedPullRequest | null }).pullRequest;
+  }
+
+  return {
+    service,
+    site,
+    host,
+    work,
+    at,
+    mine: as(TOKEN).rest,
+    hers: as(REVIEWER.token).rest,
+    checks: as(CHECKS.token).rest.checks,
+    /** A job whose turn has opened a pull request, and what there is to name it. */
+    async job(files: Record<string, string> = { "docs/quickstart.md": "# Quickstart\n" }) {
+      const created = await service.ask("/v2/agent/docs/job", { body: { prompt: "Fix it" } });
+      const { id } = (await created.json()) as { id: string };
+      const run = await service.runner.runOf(id);
+      const number = await openPullRequest(site, work, `docs-agent/${id}`, files);
+      const sha = (await work.git("rev-parse", "HEAD")).trim();
+      const prLink = `${host.url}/${OWNER}/${REPO}/pull/${number}`;
+      run.end({ kind: "pull-request", prLink, summary: "Fixed", leftOut: [] });
+      const ended = async () => {
+        const job = await (await service.ask(`/v2/agent/docs/job/${id}`)).json();
+        return (job as { status: string }).status !== "active";
+      };
+      await until(ended);
+      return { id, number, sha, prLink, pull: { ...at, pull_number: number } };
+    },
+    record,
+    /** Lets time pass, and everything that is due meanwhile be done. */
+    async pass(ms: number): Promise<void> {
+      const endMs = clock.now() + ms;
+      for (;;) {
+        await service.service.queue.idle();
+        const next = service.service.queue.nextDueAt();
+        if (next === null || next > endMs) break;
+        clock.advanceTo(next);
+      }
+      clock.advanceTo(endMs);
+      await service.service.queue.idle();
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+export type FollowingWorld = Awaited<ReturnType<typeof openFollowingWorld>>;
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve));
+}

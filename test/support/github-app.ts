@@ -1,0 +1,45 @@
+import { generateKeyPairSync } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import type { CodeHost } from "../../emulators/code-host/index.ts";
+
+/** One for all tests of a file: making it takes long. */
+const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+/** As GitHub gives it out. */
+export const APP_KEY = privateKey.export({ type: "pkcs1", format: "pem" }).toString();
+/** A line from its middle, which shows wherever any of it leaked. */
+export const APP_KEY_LINE = APP_KEY.split("\n")[5] ?? "";
+
+export const APP_PERMISSIONS = {
+  metadata: "read",
+  contents: "write",
+  pull_requests: "write",
+  checks: "read",
+  statuses: "read",
+};
+
+/** An App that is installed on acme/docs, and the settings that name it. Its key is in `keyFile`. */
+export function installApp(codeHost: CodeHost, keyFile: string) {
+  writeFileSync(keyFile, APP_KEY, { mode: 0o600 });
+  const installation = {
+    id: 77,
+    account: "acme",
+    repositories: ["docs", "handbook"],
+    permissions: { ...APP_PERMISSIONS } as Record<string, string>,
+    isSuspended: false,
+  };
+  const app = codeHost.apps.add({
+    id: 12,
+    slug: "acme-docs-agent",
+    publicKey,
+    installations: [installation],
+  });
+  const settings = {
+    kind: "github" as const,
+    apiUrl: codeHost.apiUrl,
+    owner: "acme",
+    repo: "docs",
+    pollSeconds: 60,
+    app: { id: app.id, keyFile, installationId: installation.id },
+  };
+  return { installation, settings };
+}

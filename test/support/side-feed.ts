@@ -1,0 +1,61 @@
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { WireJob } from "../../src/job-client/schema.ts";
+import type { Reply } from "./job-service-wire.ts";
+
+/** `after`: null begins. `wait`: seconds. */
+export type FeedRequest = { after: string | null; wait: number };
+/** Takes the place of an honest answer, which it gets. True: it has answered. */
+export type FeedLie = (asked: FeedRequest, honest: Reply, response: ServerResponse) => unknown;
+
+const LOOK_EVERY_MS = 10;
+
+/** The feed of a stand-in: looks itself what has changed, so that nothing has to tell it. */
+export class SideFeed {
+  readonly #isHeld: boolean;
+  readonly #seen = new Map<string, { text: string; number: number }>();
+  #last = 0;
+  #forgotten = 0;
+  /** Every request, in order. */
+  readonly requests: FeedRequest[] = [];
+  lie: FeedLie | null = null;
+
+  /** `isHeld`: an answer waits for a change, as it should. Else it comes at once. */
+  constructor(isHeld: boolean) {
+    this.#isHeld = isHeld;
+  }
+
+  /** Knows no cursor any more, and what has changed since is never told. */
+  forget(): void {
+    this.#forgotten = this.#last + 1;
+    this.#last += 1;
+  }
+
+  async answer(asked: FeedRequest, jobs: () => readonly WireJob[], response: ServerResponse): Promise<Reply> {
+    this.requests.push(asked);
+    this.#look(jobs());
+    if (asked.after === null) return this.#reply([], this.#last);
+    const after = Number(asked.after.replace(/^c/, ""));
+    if (!(after <= this.#last && after >= this.#forgotten))
+      return { status: 410, json: { error: "No such cursor" } };
+    const until = performance.now() + (this.#isHeld ? asked.wait * 1000 : 0);
+    while (this.#last <= after && performance.now() < until && !response.destroyed) {
+      await sleep(LOOK_EVERY_MS);
+      this.#look(jobs());
+    }
+    const numberOf = ({ id }: WireJob) => this.#seen.get(id)?.number ?? 0;
+    const changed = jobs().filter((job) => numberOf(job) > after);
+    return this.#reply(changed, Math.max(after, ...changed.map(numberOf)));
+  }
+
+  #look(jobs: readonly WireJob[]): void {
+    for (const job of jobs) {
+      const text = JSON.stringify(job);
+      if (this.#seen.get(job.id)?.text !== text) this.#seen.set(job.id, { text, number: ++this.#last });
+    }
+  }
+
+  #reply(jobs: readonly WireJob[], next: number): Reply {
+    return { status: 200, json: { jobs, next: `c${next}` } };
+  }
+}
