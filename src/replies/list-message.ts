@@ -85,7 +85,7 @@ function openRow({ turn, url }: ListedTurn, view: View, now: number): KnownBlock
   const pr = pullRequestLink(pullRequest.url, view.httpOrigins);
   const title = plainLine(pullRequest.latest.title ?? "", WORDS_MAX) || wordsOf(request);
   const age = formatAgo(now - openedAt(turn)).replace(/ ago$/, "");
-  const { text, isRequesters } = waitsFor(pullRequest.latest);
+  const { text, isRequesters } = waitsFor(pullRequest);
   return richLine([
     ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url), linked(" ", null)]),
     linked(title, url),

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FollowedPullRequest, Review } from "../../src/core/ports/followed-pull-request.ts";
-import { pullRequestState } from "../../src/core/text/pull-request-text.ts";
 import {
   followedUntil,
   GROUP_MS,
   nextNews,
+  openStateOf,
   TurnPullRequest,
   withPullRequest,
   withTold,
@@ -302,23 +302,33 @@ describe("how a pull request stands", () => {
     expect(
       [
         { ...all, state: "merged" as const },
-        { ...all, state: "closed" as const, isVisible: false },
         { ...all, isVisible: false },
         all,
         { ...all, checks: { state: "unknown" as const, failed: [] } },
         { isDraft: true, review: "approved" as const },
         { review: "approved" as const },
         {},
-      ].map((report) => pullRequestState(makeFollowed(report))),
-    ).toEqual([
-      "merged",
-      "closed",
-      null,
-      "checks-failed",
-      "changes-requested",
-      "draft",
-      "approved",
-      "waiting",
-    ]);
+      ].map((report) => openStateOf(tell([[0, report]]))),
+    ).toEqual([null, null, "checks-failed", "changes-requested", "draft", "approved", "waiting"]);
+  });
+
+  it("waits for a review again once it has changed since changes were requested", () => {
+    const asked = { review: "changes-requested" as const, reviews: [review("1")], headSha: "a" };
+    const again = { ...asked, reviews: [review("1"), review("2")], headSha: "b" };
+    const states = (reports: Partial<FollowedPullRequest>[]) =>
+      openStateOf(tell(reports.map((report) => [DAY, report])));
+    expect(states([asked, asked])).toBe("changes-requested");
+    expect(states([asked, { ...asked, headSha: "b" }])).toBe("waiting");
+    expect(states([asked, { ...asked, headSha: "b" }, again])).toBe("changes-requested");
+    expect(states([asked, { ...asked, headSha: "b" }, { ...again, headSha: "c" }])).toBe("changes-requested");
+    expect(states([asked, { ...asked, headSha: "b" }, again, { ...again, headSha: "c" }])).toBe("waiting");
+    expect(states([{ ...asked, headSha: null }, asked])).toBe("changes-requested");
+    expect(
+      kinds([
+        [0, asked],
+        [1, { ...asked, headSha: "b" }],
+        [4 * DAY, { ...asked, headSha: "b" }],
+      ]),
+    ).toEqual(["changes-requested 1", "waiting"]);
   });
 });

@@ -49,7 +49,7 @@ it("lists open pull requests, the oldest first, with whose turn it is", async ()
   await using world = await start();
   await linked(world, 1, {});
   await linked(world, 2, { waitingFor: [] });
-  await linked(world, 3, { review: "changes-requested" }, BEN);
+  const reviewed = await linked(world, 3, { review: "changes-requested", waitingFor: [] }, BEN);
   await linked(world, 4, { checks: { state: "failed", failed: ["links"] } });
   await linked(world, 5, { isDraft: true });
   await linked(world, 6, { review: "approved" });
@@ -71,6 +71,11 @@ it("lists open pull requests, the oldest first, with whose turn it is", async ()
     "acme/docs#3 Page 3, 3 days, changes requested, waiting for @Ben",
   ]);
   expect(await listed(world, ANA, DOCS, "list")).toContain("🎉 Merged · acme/docs#7");
+  // A follow-up has changed it: now it is the reviewer's turn.
+  world.service.follow(reviewed, { review: "changes-requested", waitingFor: [], headSha: "b".repeat(40) });
+  await world.pass(15 * MINUTE);
+  expect(await listed(world, BEN, DOCS, "list")).toContain("👀 Waiting for review · acme/docs#3");
+  expect((await listed(world, BEN, RANDOM)).at(-1)).toMatch(/^acme\/docs#3 .*, waiting for a review$/);
 });
 
 it("says of a follow-up, too, how its pull request stands", async () => {

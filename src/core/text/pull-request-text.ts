@@ -1,5 +1,5 @@
 import type { FollowedPullRequest } from "../ports/followed-pull-request.ts";
-import type { PullRequestNews } from "../turn/pull-request-news.ts";
+import { openStateOf, type PullRequestNews, type TurnPullRequest } from "../turn/pull-request-news.ts";
 import { endingOf } from "../turn/outcome.ts";
 import type { Turn } from "../turn/turn.ts";
 
@@ -15,8 +15,8 @@ const PULL_REQUEST_STATES = {
 } as const;
 
 /** What an open pull request waits for. `isRequesters`: the requester's name follows. */
-export function waitsFor(latest: FollowedPullRequest): { text: string; isRequesters: boolean } {
-  const state = pullRequestState(latest);
+export function waitsFor(pullRequest: TurnPullRequest): { text: string; isRequesters: boolean } {
+  const state = openStateOf(pullRequest);
   switch (state) {
     case "checks-failed":
     case "changes-requested":
@@ -25,24 +25,12 @@ export function waitsFor(latest: FollowedPullRequest): { text: string; isRequest
     case "approved":
       return { text: "approved, not merged yet", isRequesters: false };
     default:
-      return { text: `waiting for ${reviewersOf(latest)}`, isRequesters: false };
+      return { text: `waiting for ${reviewersOf(pullRequest.latest)}`, isRequesters: false };
   }
 }
 
 function reviewersOf({ waitingFor }: Pick<FollowedPullRequest, "waitingFor">): string {
   return waitingFor.length === 0 ? "a review" : listed(waitingFor);
-}
-
-export type PullRequestState = keyof typeof PULL_REQUEST_STATES;
-
-/** What matters most about a pull request. Null if it isn't known how that stands. */
-export function pullRequestState(latest: FollowedPullRequest): PullRequestState | null {
-  if (latest.state !== "open") return latest.state;
-  if (!latest.isVisible) return null;
-  if (latest.checks.state === "failed") return "checks-failed";
-  if (latest.review === "changes-requested") return "changes-requested";
-  if (latest.isDraft) return "draft";
-  return latest.review === "approved" ? "approved" : "waiting";
 }
 
 /**
@@ -51,10 +39,11 @@ export function pullRequestState(latest: FollowedPullRequest): PullRequestState 
  */
 export function shownPullRequestState({ stage, pullRequest }: Turn): string | null {
   if (stage.name !== "ended" || pullRequest === undefined) return null;
-  const state = pullRequestState(pullRequest.latest);
-  if (state === "merged" || state === "closed") return PULL_REQUEST_STATES[state];
+  const { latest } = pullRequest;
+  if (latest.state !== "open") return PULL_REQUEST_STATES[latest.state];
+  const state = openStateOf(pullRequest);
   if (state === null || endingOf(stage.outcome) !== "pull-request") return null;
-  const isUnchecked = pullRequest.latest.checks.state === "unknown";
+  const isUnchecked = latest.checks.state === "unknown";
   return `${PULL_REQUEST_STATES[state]}${isUnchecked ? ", checks unknown" : ""}`;
 }
 

@@ -45,6 +45,8 @@ export const TurnPullRequest = storedObject({
   changedAt: z.number(),
   /** Since when it waits for a review. Null if it doesn't. Epoch milliseconds. */
   waitingSince: z.number().nullable(),
+  /** The commit that changes were requested on. Absent if none are, or it isn't known. */
+  reviewedSha: z.string().optional(),
   /** Oldest first. */
   news: z.array(PullRequestNews),
   /** How many news there were, also about a pull request that the turn left before this one. */
@@ -91,39 +93,51 @@ export function withPullRequest(
   if (before?.latest.state === "merged") return before;
   const latest = bounded(reported);
   const isSame = before !== undefined && JSON.stringify(before.latest) === JSON.stringify(latest);
-  const isOpen = latest.state === "open" && latest.isVisible;
-  const isWaiting = isOpen && !latest.isDraft && latest.review === "none" && latest.checks.state !== "failed";
-  const opened = Math.min(latest.openedAt ?? now, now);
-  const waitingSince = isWaiting ? (before?.waitingSince ?? (before === undefined ? opened : now)) : null;
+  const { reviewedSha: earlierSha, ...kept } = before ?? {};
+  const added = newReviews(before?.news ?? [], reported.reviews, linkedAt);
+  const isRequested = latest.review === "changes-requested";
+  const isFirst = added.length > 0 || before?.latest.review !== "changes-requested";
+  const reviewedSha = isFirst ? latest.headSha : earlierSha;
   const next: TurnPullRequest = {
-    ...before,
+    ...kept,
     url,
     latest,
     since: before?.since ?? now,
     changedAt: now,
-    waitingSince,
+    waitingSince: null,
+    ...(isRequested && typeof reviewedSha === "string" && { reviewedSha }),
     news: before?.news ?? [],
     count: before?.count ?? known?.count ?? 0,
   };
-  const reviewed = withReviews(next, reported.reviews, { linkedAt, now });
-  const newest = withWaiting(withEnd(withFailedChecks(reviewed, now), now), now);
+  if (openStateOf(next) === "waiting") {
+    const openedAt = Math.min(latest.openedAt ?? now, now);
+    next.waitingSince = before?.waitingSince ?? (before === undefined ? openedAt : now);
+  }
+  const newest = withWaiting(withEnd(withFailedChecks(withReviews(next, added, now), now), now), now);
   const isLate = before === undefined && now - linkedAt > LATE_MS;
   const told = isLate ? newest.news.reduce((all, { id }) => withTold(all, id), newest) : newest;
-  return isSame && told === next && before.waitingSince === waitingSince ? before : told;
+  return isSame && told === next && before.waitingSince === next.waitingSince ? before : told;
 }
 
-/** Adds the reviews that request changes and are new. */
-function withReviews(
-  current: TurnPullRequest,
-  reviews: readonly Review[],
-  { linkedAt, now }: { linkedAt: number; now: number },
-): TurnPullRequest {
+/** What matters most about an open pull request. Null if it isn't open, or can't be seen. */
+export function openStateOf({ latest, reviewedSha }: TurnPullRequest): OpenState | null {
+  if (latest.state !== "open" || !latest.isVisible) return null;
+  if (latest.checks.state === "failed") return "checks-failed";
+  // Once it has changed since, it is the reviewers' turn again.
+  const isChanged = reviewedSha !== undefined && latest.headSha !== null && latest.headSha !== reviewedSha;
+  if (latest.review === "changes-requested" && !isChanged) return "changes-requested";
+  if (latest.isDraft) return "draft";
+  return latest.review === "approved" ? "approved" : "waiting";
+}
+
+type OpenState = "checks-failed" | "changes-requested" | "draft" | "approved" | "waiting";
+
+/** The reviews that request changes and are new, bounded. */
+function newReviews(news: readonly PullRequestNews[], reviews: readonly Review[], linkedAt: number) {
   const known = new Set(
-    current.news
-      .flatMap((news) => (news.kind === "changes-requested" ? news.reviews : []))
-      .map(({ id }) => id),
+    news.flatMap((each) => (each.kind === "changes-requested" ? each.reviews : [])).map(({ id }) => id),
   );
-  const added = reviews
+  return reviews
     .filter(({ state, at }) => state === "changes-requested" && (at === null || at > linkedAt - HISTORY_MS))
     .map(({ id, author, words }) => ({
       id: lineOf(id),
@@ -132,6 +146,13 @@ function withReviews(
     }))
     .filter(({ id }) => !known.has(id) && known.add(id))
     .slice(-GROUP_MAX);
+}
+
+function withReviews(
+  current: TurnPullRequest,
+  added: ReturnType<typeof newReviews>,
+  now: number,
+): TurnPullRequest {
   if (added.length === 0) return current;
   const last = current.news.at(-1);
   if (last?.kind !== "changes-requested" || !isGrouping(last, now)) {
