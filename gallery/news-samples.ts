@@ -1,4 +1,4 @@
-import type { FollowedPullRequest, Review } from "../src/core/ports/followed-pull-request.ts";
+import type { FollowedPullRequest, Review } from "../src/core/ports/job-report.ts";
 import type { MessageOf } from "../src/core/ports/notifier.ts";
 import { withPullRequest, type PullRequestNews } from "../src/core/turn/pull-request-news.ts";
 import type { Turn } from "../src/core/turn/turn.ts";

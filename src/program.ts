@@ -12,7 +12,7 @@ import { listenWith } from "./process/listen.ts";
 import { createLogger } from "./process/logger.ts";
 import { fetchThrough } from "./process/proxy.ts";
 import { isRedisUrl, shownStoreUrl } from "./store/redis/redis-location.ts";
-import { StartError } from "./process/start-error.ts";
+import { StartError } from "./core/errors.ts";
 import type { StopSignals } from "./process/stop-signals.ts";
 import { createSystemClock } from "./process/system-clock.ts";
 

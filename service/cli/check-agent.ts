@@ -1,6 +1,6 @@
 import { access, mkdir, mkdtemp } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-import { StartError } from "../../src/process/start-error.ts";
+import { StartError } from "../../src/core/errors.ts";
 import { AGENT_PRESETS } from "../config/agent-presets.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { Env } from "../config/env.ts";

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { z } from "zod";
 import type { Clock } from "../../src/core/ports/clock.ts";
-import { StartError } from "../../src/process/start-error.ts";
+import { StartError } from "../../src/core/errors.ts";
 import { operatorText, RunError } from "../base/run-error.ts";
 import { GitHubApi, type GitHubOptions } from "../code-host/github-api.ts";
 import { askAsApp, type InstalledApp, PERMISSIONS, readAppKey } from "../code-host/github-app.ts";

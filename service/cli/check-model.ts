@@ -1,5 +1,5 @@
 import type { Logger } from "../../src/core/ports/logger.ts";
-import { StartError } from "../../src/process/start-error.ts";
+import { StartError } from "../../src/core/errors.ts";
 import { AGENT_PRESETS } from "../config/agent-presets.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { Env } from "../config/env.ts";

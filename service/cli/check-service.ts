@@ -1,24 +1,28 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
+import { StartError } from "../../src/core/errors.ts";
 import type { Clock } from "../../src/core/ports/clock.ts";
-import { StartError } from "../../src/process/start-error.ts";
-import { doCommand } from "./command-socket.ts";
+import { oneLine } from "../base/printable-text.ts";
+import { createRedact, type Redact } from "../base/redaction.ts";
+import { operatorText, TurnFailedError } from "../base/run-error.ts";
+import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
+import { presetOfCheck } from "../config/check-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
-import { oneLine } from "../base/printable-text.ts";
 import { projectSecrets } from "../config/project-secrets.ts";
-import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
-import { createRedact } from "../base/redaction.ts";
-import { operatorText } from "../base/run-error.ts";
-import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
+import { JOB_BRANCH_PREFIX } from "../config/repository.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
-import { checkAgent, type CheckSandbox } from "./check-agent.ts";
+import { isInside } from "../runner/confined-files.ts";
+import { GitRunner, remoteOf } from "../runner/git/git.ts";
+import { type GitCredentials, prepare } from "../runner/git/mirror.ts";
+import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
+import { findProgram } from "../runner/sandbox/program.ts";
+import { type AgentCheck, checkAgent, type CheckSandbox, isThere, unreadableInside } from "./check-agent.ts";
 import { checkAppKey, checkCodeHost, type Found } from "./check-code-host.ts";
 import { checkModel } from "./check-model.ts";
-import { checkTool } from "./check-tool.ts";
-import { checkContext, checkRepository } from "./check-repository.ts";
+import { doCommand } from "./command-socket.ts";
 
 /**
  * One thing that a turn needs. `fault` says what is wrong and what to do; null: it is there, as
@@ -161,4 +165,106 @@ function projectChecks(
     },
   };
   return Object.entries(checks).map(([what, run]) => ({ of, what, run }));
+}
+
+/**
+ * Looks for the tool of one of the project's checks and what it is given, and whether its sandbox
+ * shows them to it. Resolves to the program's path.
+ */
+async function checkTool(
+  check: ServiceProject["verify"][number],
+  { agent }: ServiceProject,
+  { sandbox, env, signal }: AgentCheck,
+): Promise<string> {
+  const { command, readable, mounts, cwd } = check;
+  const install = presetOfCheck(check)?.install ?? "install it, or correct the check in verify";
+  const missing = (what: string) => new StartError(`There is no ${what}. To mend that: ${install}.`);
+  const [name = "", ...args] = command;
+  const program = await findProgram(name, env["PATH"] ?? "/usr/bin:/bin");
+  if (program === null) throw missing(`program ${name}`);
+  for (const path of [...readable, ...mounts.map(({ from }) => from)]) {
+    if (!(await isThere(path))) throw missing(path);
+  }
+  for (const arg of args) {
+    const file = isAbsolute(arg) ? arg : join("/", cwd, arg);
+    const mount = mounts.find(({ at }) => !isAbsolute(arg) && isInside(join("/", at), file));
+    const isShown = isAbsolute(arg) && readable.some((folder) => isInside(folder, arg));
+    const needed = mount === undefined ? file : join(mount.from, file.slice(join("/", mount.at).length));
+    if ((mount !== undefined || isShown) && !(await isThere(needed))) throw missing(needed);
+  }
+  const opened = (await sandbox?.opened.catch(() => null)) ?? null;
+  // That it doesn't open is a fault of its own, which nothing here mends.
+  if (sandbox === null || opened === null) {
+    if (sandbox !== null || mounts.length === 0) return program.path;
+    throw new StartError("A check with mounts needs a sandbox. Set containment to required, or remove it.");
+  }
+  const folder = await mkdtemp(join(sandbox.folder, "check-"));
+  for (const { at } of mounts) await mkdir(join(folder, "tree", at), { recursive: true });
+  const shown = { command, readable, shown: mounts, limits: agent.limits };
+  const place = { sandbox: opened, folder, env, signal };
+  const [hidden] = await unreadableInside(shown, [program.path], place);
+  if (hidden === undefined) return program.path;
+  throw new StartError(`The sandbox doesn't show the check ${hidden}. Add it to its readable.`);
+}
+
+type RepositoryToCheck = {
+  repository: string;
+  baseBranch: string;
+  gitCredentials: GitCredentials | null;
+};
+
+type Asking = { env: Env; redact: Redact; signal: AbortSignal };
+
+/** Asks the git server whether a repository has that branch or tag. Rejects with what is wrong. */
+async function checkContext(
+  { repository, ref, gitCredentials }: Omit<RepositoryToCheck, "baseBranch"> & { ref: string },
+  asking: Asking,
+): Promise<void> {
+  const refs = [`refs/heads/${ref}`, `refs/tags/${ref}`];
+  await withGit(asking, async (git) => {
+    const remote = remoteOf(repository, (await gitCredentials?.token(asking.signal)) ?? null);
+    if ((await git.text(["ls-remote", "--", remote.url, ...refs], { remote })) !== "") return;
+    throw new TurnFailedError(`The repository has no branch or tag ${ref}. Set ref to one it has.`);
+  });
+}
+
+/**
+ * Asks the git server whether the base branch is there, and whether a job's branch could be pushed;
+ * pushes nothing. Rejects with what is wrong, as `Git.run` does.
+ */
+async function checkRepository(
+  { repository, baseBranch, gitCredentials }: RepositoryToCheck,
+  asking: Asking,
+): Promise<void> {
+  await withGit(asking, async (git) => {
+    const remote = remoteOf(repository, (await gitCredentials?.token(asking.signal)) ?? null);
+    const ref = `refs/heads/${baseBranch}`;
+    const listed = await git.text(["ls-remote", "--", remote.url, ref], { remote });
+    if (listed === "") {
+      throw new TurnFailedError(`The repository has no branch ${baseBranch}. Set baseBranch to one it has.`);
+    }
+    // Something to push: git asks the server for the right to push before it says what it would do.
+    const tree = await git.text(["mktree"]);
+    const commit = await git.text([
+      "-c",
+      "user.name=Docs Agent",
+      "-c",
+      "user.email=docs-agent@localhost",
+      "commit-tree",
+      tree,
+    ]);
+    const target = `${commit}:refs/heads/${JOB_BRANCH_PREFIX}check`;
+    await git.run(["push", "--dry-run", "--", remote.url, target], { remote });
+  });
+}
+
+async function withGit(asking: Asking, act: (git: GitRunner) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
+  try {
+    const git = new GitRunner({ gitDir: join(folder, "check.git"), home: folder, ...asking });
+    await prepare(git);
+    await act(git);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { JobStatus, type QuestionAnswer } from "../../src/core/ports/job-service.ts";
 import type { Logger } from "../../src/core/ports/logger.ts";
 import { MAX_ANSWER_CHARS } from "../../src/job-client/report-schema.ts";
-import { StartError } from "../../src/process/start-error.ts";
+import { StartError } from "../../src/core/errors.ts";
 import type { ServiceConfig } from "../config/config.ts";
 import type { StoredJob, StoredQuestion } from "../jobs/job.ts";
 import { JobStore } from "../jobs/job-store.ts";

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { TransientRunError } from "../base/run-error.ts";
-import type { ChangedPulls, FollowedHost, PullLook } from "./followed-pull.ts";
-import { GitHubApi, type GitHubOptions, RefusedByCodeHostError } from "./github-api.ts";
-import { HostTime, listOf } from "./github-pull-facts.ts";
-import { queryPulls } from "./github-pull-query.ts";
+import type { ChangedPulls, FollowedHost, PullLook } from "./code-host.ts";
+import { GitHubApi, type GitHubOptions, type GraphqlError, RefusedByCodeHostError } from "./github-api.ts";
+import { HostTime, listOf, ReadCheck, toLook } from "./github-pull-facts.ts";
 import { readChecksBefore, readPull } from "./github-pull-reading.ts";
 
 const LIST = "GET /repos/{owner}/{repo}/pulls";
@@ -123,4 +122,67 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
 /** It may pass, and isn't a limit of the host's. */
 function isPassing(error: unknown): boolean {
   return error instanceof TransientRunError && error.retryAfterMs === null;
+}
+
+/** The newest reviews whose words are read. A review may have 64 KB of them. */
+const MAX_WORDS = 30;
+
+/** https://docs.github.com/en/graphql/reference/objects#pullrequest, in the words of REST. */
+function pullOf(number: number, readsTeams: boolean): string {
+  return `p${number}: pullRequest(number: ${number}) {
+    number html_url: url title state draft: isDraft created_at: createdAt updated_at: updatedAt
+    headRef: headRefName headSha: headRefOid baseRef: baseRefName
+    mergeable mergeable_state: mergeStateStatus reviewDecision
+    user: author { login }
+    opinions: latestOpinionatedReviews(first: 100) { nodes { state user: author { login } } }
+    reviews(last: ${MAX_WORDS}, states: [APPROVED, CHANGES_REQUESTED, COMMENTED]) {
+      nodes { id: databaseId state body submitted_at: submittedAt user: author { login } }
+    }
+    requested: reviewRequests(first: 20) { nodes { requestedReviewer {
+      ... on User { login } ... on Bot { login } ... on Mannequin { login }
+      ${readsTeams ? "... on Team { login: combinedSlug }" : ""}
+    } } }
+    commits(last: 1) { nodes { commit { statusCheckRollup { contexts(first: 100) { nodes {
+      ... on CheckRun { name status conclusion isRequired(pullRequestNumber: ${number}) }
+      ... on StatusContext { context state isRequired(pullRequestNumber: ${number}) }
+    } } } } } }
+  }`;
+}
+
+const Rollup = z.object({ contexts: listOf(ReadCheck) }).nullish();
+const Commits = z.object({
+  commits: listOf(z.object({ commit: z.object({ statusCheckRollup: Rollup }).nullish() })),
+});
+const Answer = z.object({ repository: z.record(z.string(), z.unknown()).nullish() });
+
+/** Looks at some pull requests in one call of GraphQL. */
+async function queryPulls(
+  api: GitHubApi,
+  asking: { owner: string; repo: string; numbers: readonly number[]; readsTeams: boolean },
+  signal: AbortSignal,
+): Promise<Map<number, PullLook>> {
+  const { owner, repo, numbers, readsTeams } = asking;
+  const pulls = numbers.map((number) => pullOf(number, readsTeams)).join("\n");
+  const document = `query ($owner: String!, $repo: String!) {
+    repository(owner: $owner, name: $repo) { ${pulls} }
+  }`;
+  const asked = { doing: "Looking at pull requests", signal, schema: Answer };
+  const { data, errors } = await api.query(asked, document, { owner, repo });
+  // Without a repository, the token may not see it, unless there was another trouble.
+  const isHidden = !data.repository && errors.every(isRefusal);
+  return new Map(
+    numbers.map((number): [number, PullLook] => {
+      const told = data.repository?.[`p${number}`];
+      const faults = errors.filter(({ path }) => path?.[1] === `p${number}`);
+      const isGone = isHidden || faults.some((fault) => fault.path?.length === 2 && isRefusal(fault));
+      if (!told) return [number, isGone ? "not-there" : "unreadable"];
+      if (faults.some(({ path }) => path?.includes("commits"))) return [number, toLook(told, null)];
+      const commit = Commits.safeParse(told).data?.commits.at(-1)?.commit;
+      return [number, toLook(told, commit?.statusCheckRollup?.contexts ?? [])];
+    }),
+  );
+}
+
+function isRefusal({ type }: GraphqlError): boolean {
+  return type === "NOT_FOUND" || type === "FORBIDDEN";
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readableItems } from "../../src/core/ports/reading.ts";
-import type { HostedCheck, PullFacts, PullLook } from "./followed-pull.ts";
+import type { HostedCheck, PullFacts, PullLook } from "./code-host.ts";
 
 /** A person at the code host, by login. Their account may be gone. */
 const Login = z

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { HostedCheck, PullFacts, PullLook } from "./followed-pull.ts";
+import type { HostedCheck, PullFacts, PullLook } from "./code-host.ts";
 import { type GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
 import { listOf, ReadCheck, toLook } from "./github-pull-facts.ts";
 

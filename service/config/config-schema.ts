@@ -3,10 +3,9 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { CHECK_PRESETS } from "./check-presets.ts";
-import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
+import { isBaseBranch, isSafeHttpUrl, JOB_BRANCH_PREFIX, repositoryKind } from "./repository.ts";
 import { parseHostRule } from "../egress/host-rules.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
-import { isSafeHttpUrl, repositoryKind } from "./repository.ts";
 
 /** The files that count as documentation unless a project says otherwise. */
 const DEFAULT_DOCS_GLOBS = [

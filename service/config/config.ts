@@ -6,7 +6,7 @@ import { didYouMean } from "../../src/config/did-you-mean.ts";
 import { DocsAgentError, messageOf } from "../../src/core/errors.ts";
 import { readProxySettings } from "../../src/config/proxy-settings.ts";
 import { ServiceSettings, settingNames } from "./config-schema.ts";
-import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
+import { CREDENTIAL_SHAPES } from "../base/redaction.ts";
 import { type Env, gitVariables, type NamedVariable, variableFaults } from "./env.ts";
 import { KIND_TRAITS } from "../gateway/model-kinds.ts";
 import { MAX_DATA_DIR_BYTES } from "../gateway/limits.ts";

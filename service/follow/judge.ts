@@ -6,7 +6,7 @@ import {
 } from "../../src/job-client/pull-request-schema.ts";
 import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
 import { oneLine, printableText } from "../base/printable-text.ts";
-import type { HostedCheck, PullFacts } from "../code-host/followed-pull.ts";
+import type { HostedCheck, PullFacts } from "../code-host/code-host.ts";
 import { toTimestamp } from "../jobs/job.ts";
 
 /**

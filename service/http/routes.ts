@@ -1,18 +1,19 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../src/core/job/attachment.ts";
 import { Capability, JobStatus } from "../../src/core/ports/job-service.ts";
-import { CAPABILITIES_HEADER, formatCapabilities } from "../../src/job-client/capabilities.ts";
-import { WireDiff } from "../../src/job-client/diff-schema.ts";
-import { MAX_ANSWER_CHARS } from "../../src/job-client/report-schema.ts";
 import {
   AnswerRequest,
+  CAPABILITIES_HEADER,
   CreateJobRequest,
   ErrorBody,
+  formatCapabilities,
   MessageRequest,
   WireChanges,
   WireJob,
   WireJobList,
 } from "../../src/job-client/schema.ts";
+import { WireDiff } from "../../src/job-client/pull-request-schema.ts";
+import { MAX_ANSWER_CHARS } from "../../src/job-client/report-schema.ts";
 
 /** The most bytes of a request's body. */
 export const MAX_BODY_BYTES = 256 * 1024;

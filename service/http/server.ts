@@ -7,12 +7,15 @@ import type { Clock } from "../../src/core/ports/clock.ts";
 import { formatDuration } from "../../src/core/text/text.ts";
 import type { Logger } from "../../src/core/ports/logger.ts";
 import type { TaskCounts } from "../../src/core/ports/task-queue.ts";
-import { CAPABILITIES_HEADER, parseCapabilities } from "../../src/job-client/capabilities.ts";
+import {
+  CAPABILITIES_HEADER,
+  type CreateJobRequest,
+  parseCapabilities,
+  type WireJob,
+} from "../../src/job-client/schema.ts";
 import type { QuestionAnswer } from "../../src/core/ports/job-service.ts";
-import type { CreateJobRequest, WireJob } from "../../src/job-client/schema.ts";
 import type { AttachmentFiles } from "../jobs/attachment-files.ts";
-import { decodeAttachments } from "./decode-attachments.ts";
-import { boundedBody } from "./bounded-body.ts";
+import { boundedBody, decodeAttachments } from "./bounded-body.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";

@@ -1,5 +1,7 @@
+import { z } from "zod";
 import type { Clock } from "../../src/core/ports/clock.ts";
-import type { ChangeStore } from "./change-store.ts";
+import { JobRow, SELECT_JOB, type StoredJob } from "./job.ts";
+import type { Tables } from "./tables.ts";
 
 /** How many requests of a project may wait for changes at once. */
 const MAX_WAITING = 32;
@@ -64,5 +66,67 @@ export class ChangeFeed {
   close(): void {
     this.#isClosed = true;
     for (const waiting of this.#waiting.values()) for (const { wake } of waiting) wake();
+  }
+}
+
+const FeedRow = z.object({ last: z.int(), incarnation: z.string() });
+const ChangedRow = JobRow.extend({ changed: z.int() });
+const NumberRow = z.object({ number: z.int() });
+
+/**
+ * How far the numbers of changes jump at a start. A power cut may lose the newest ones, which
+ * clients have seen; what comes later must be above them.
+ */
+const START_JUMP = 1_000_000;
+
+/**
+ * Which jobs have changed since when. Triggers in the schema number each change, so no write can
+ * forget to; a job has only the number of its newest one.
+ */
+export class ChangeStore {
+  readonly #tables: Tables;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  /** Call it when the service starts. */
+  begin(): void {
+    this.#tables.run(`UPDATE feed SET last = last + ?`, START_JUMP);
+  }
+
+  /** The number of the newest change of all projects. */
+  last(): number {
+    return this.#feed().last;
+  }
+
+  /** The number of a project's newest change. */
+  lastOf(projectId: string): number {
+    const sql = `SELECT coalesce(max(changed), 0) AS number FROM jobs WHERE project_id = ?`;
+    return this.#tables.one(NumberRow, sql, projectId)?.number ?? 0;
+  }
+
+  /** A project's jobs that changed after this, the earliest change first. */
+  after(projectId: string, after: number, limit: number): (StoredJob & { changed: number })[] {
+    const sql = `SELECT *, (SELECT changed FROM jobs WHERE id = job.id) AS changed FROM (${SELECT_JOB}
+      WHERE project_id = ? AND changed > ? ORDER BY jobs.changed LIMIT ?) AS job ORDER BY changed`;
+    return this.#tables.all(ChangedRow, sql, projectId, after, limit);
+  }
+
+  /** A number as clients get it: text that means nothing to them, nor to another database. */
+  toCursor(number: number): string {
+    return Buffer.from(`${this.#feed().incarnation}.${number}`).toString("base64url");
+  }
+
+  /** The number that a cursor of {@link toCursor} names, or null if this database has no such. */
+  parseCursor(cursor: string): number | null {
+    const text = Buffer.from(cursor, "base64url").toString();
+    const [, incarnation, digits] = /^([0-9a-f]+)\.(\d{1,15})$/.exec(text) ?? [];
+    const { incarnation: ours, last } = this.#feed();
+    return incarnation === ours && Number(digits) <= last ? Number(digits) : null;
+  }
+
+  #feed(): z.infer<typeof FeedRow> {
+    return this.#tables.one(FeedRow, `SELECT last, incarnation FROM feed`) ?? { last: 0, incarnation: "" };
   }
 }

@@ -1,5 +1,5 @@
 import type { Logger } from "../../src/core/ports/logger.ts";
-import type { WireDiff } from "../../src/job-client/diff-schema.ts";
+import type { WireDiff } from "../../src/job-client/pull-request-schema.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { DiffReader } from "../runner/turn-runner.ts";

@@ -17,7 +17,7 @@ import {
   type TurnKey,
   TurnRow,
 } from "./job.ts";
-import { ChangeStore } from "./change-store.ts";
+import { ChangeStore } from "./change-feed.ts";
 import { QuestionStore } from "./question-store.ts";
 import type { ListPlace } from "./report.ts";
 import { Tables } from "./tables.ts";

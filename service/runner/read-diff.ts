@@ -1,5 +1,5 @@
 import { cut } from "../../src/core/text/text.ts";
-import { DIFF_LIMITS, type WireDiff } from "../../src/job-client/diff-schema.ts";
+import { DIFF_LIMITS, type WireDiff } from "../../src/job-client/pull-request-schema.ts";
 import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
 import { oneLine } from "../base/printable-text.ts";
 import type { Redact } from "../base/redaction.ts";

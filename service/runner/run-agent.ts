@@ -15,8 +15,7 @@ import { forgetAgent, noteAgent, type TurnFolders } from "./folders.ts";
 import type { AgentSession } from "./kept-sessions.ts";
 import { TurnFailedError } from "../base/run-error.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
-import { plainEnv } from "./sandbox/plain-env.ts";
-import type { TurnSandbox } from "./sandbox/sandbox.ts";
+import { plainEnv, type TurnSandbox } from "./sandbox/sandbox.ts";
 import type { AgentSettings, OpenContext, RunContext, RunnerProject, RunnerTurn } from "./turn.ts";
 
 /** Every kind of agent, and what runs it. */

@@ -1,10 +1,12 @@
-import { isBaseBranch, isJobId } from "../config/branch.ts";
 import { TurnFailedError } from "../base/run-error.ts";
+import type { HostedPullRequest } from "../code-host/code-host.ts";
+import { isBaseBranch, isJobId, jobBranch } from "../config/repository.ts";
+import { findEarlierPush, turnKeyOf } from "./earlier-push.ts";
+import { readTurnNote, TurnWork } from "./publish/turn-note.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
-import { prepareTurn } from "./steps/prepare.ts";
-import { publishWork, reportNothing, reportWork } from "./steps/report.ts";
+import { publishWork, reportNothing, reportWork, type TurnStart } from "./steps/report.ts";
 import { workInRounds } from "./steps/work-in-rounds.ts";
 import type { RunContext, RunnerTurn, Success } from "./turn.ts";
 
@@ -47,4 +49,38 @@ function assertNames({ jobId, project }: RunnerTurn): void {
       details: [`${named} can't be a base branch. Correct the project's baseBranch.`],
     });
   }
+}
+
+/** Brings the mirror up to date and finds out where the turn starts. */
+async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnStart> {
+  const { mirror, folders, logger, signal, codeHost } = context;
+  const { jobId, number, project } = turn;
+  context.onProgress("fetching the repository");
+  return mirror.fetch(project.baseBranch, async (git) => {
+    const { base, job } = await mirror.tips(jobId);
+    let asked: Promise<HostedPullRequest[]> | undefined;
+    const findPulls = () =>
+      (asked ??= codeHost ? codeHost.find(jobBranch(jobId), signal) : Promise.resolve([]));
+
+    const note = await readTurnNote(folders.notes, jobId);
+    const turnKey = turnKeyOf(turn);
+    const earlier = await findEarlierPush({ git, jobId, turnKey, base, tip: job, note, findPulls });
+    // Without a code host there was nothing to merge it with but git itself.
+    const pulls = earlier === null && (job !== null || number > 1) ? await findPulls() : [];
+    const mergeBase = job === null ? "" : await git.text(["merge-base", base, job], { okCodes: [0, 1] });
+    const start = { commit: job ?? base, base: mergeBase || base, job, pulls, pushed: null };
+    if (earlier !== null) {
+      logger.info({}, "turn was pushed before, only the pull request is left");
+      const work = earlier.note ?? TurnWork.parse({ commit: earlier.commit });
+      const openBefore = earlier.note?.openPull ?? null;
+      return { ...start, pushed: { ...work, commit: job ?? earlier.commit, openBefore, earlier } };
+    }
+    // What was merged is in the base, perhaps as another commit: a new pull request starts from
+    // there.
+    const isMerged =
+      job !== null &&
+      !pulls.some(({ state }) => state === "open") &&
+      pulls.some(({ state, headSha }) => state === "merged" && headSha === job);
+    return isMerged ? { ...start, commit: base, base } : start;
+  });
 }

@@ -8,7 +8,7 @@ import {
   type Requester,
 } from "../../src/core/ports/job-service.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
-import type { WireDiff } from "../../src/job-client/diff-schema.ts";
+import type { WireDiff } from "../../src/job-client/pull-request-schema.ts";
 import { WireCheck, WireClaims, WireContext, WirePullRequest } from "../../src/job-client/report-schema.ts";
 import type { ServiceProject } from "../config/config.ts";
 

@@ -3,7 +3,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../src/core/ports/clock.ts";
 import type { Logger } from "../../src/core/ports/logger.ts";
-import { isJobId, jobBranch } from "../config/branch.ts";
+import { isJobId, jobBranch } from "../config/repository.ts";
 import type { RunnerFolders } from "./folders.ts";
 import { RefConflictError } from "./git/git-fault.ts";
 import type { KeyedLock } from "./git/keyed-lock.ts";

@@ -50,3 +50,8 @@ export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
   return String(thrown);
 }
+
+/** Something outside keeps the program from starting. The message tells the operator what to do. */
+export class StartError extends DocsAgentError {
+  readonly code = "start";
+}

@@ -4,9 +4,8 @@ import type { Logger } from "../core/ports/logger.ts";
 import type { Directory, Memberships } from "../core/ports/directory.ts";
 import type { Notifier, WorkStatus } from "../core/ports/notifier.ts";
 import type { PollingPolicy } from "../core/job/retry.ts";
-import type { RecordKind, RecordOf, RecordStore } from "../core/ports/records.ts";
+import type { RecordKind, RecordOf, RecordStore, Slots } from "../core/ports/records.ts";
 import type { Series, TaskRun } from "../core/ports/task-queue.ts";
-import type { Slots } from "../core/ports/slots.ts";
 import type { FileReader, ThreadReader } from "../core/turn/shared.ts";
 import type { FirstTries } from "./first-tries.ts";
 

@@ -3,8 +3,7 @@ import { isFollowUp, type Turn } from "../core/turn/turn.ts";
 import { turnPayload, TurnPayload, Slotted } from "./payload.ts";
 import { statusKey, isOnlyStepNew, askingMessage } from "../core/text/status-text.ts";
 import { z } from "zod";
-import { FRESH_POLL_STATE, PollState } from "../core/job/watching.ts";
-import { offersFeed } from "../core/job/feed.ts";
+import { FRESH_POLL_STATE, offersFeed, PollState } from "../core/job/watching.ts";
 import type { JobServiceAnswer } from "../core/ports/job-service.ts";
 import { jobKey, projectKey, ProjectRef } from "../core/job/project.ts";
 import { isOpen, questionKey, type Question } from "../core/job/question.ts";
@@ -18,7 +17,7 @@ import {
 import { isNoticeDue } from "../core/turn/overdue.ts";
 import { nextNews } from "../core/turn/pull-request-news.ts";
 import { Refusal } from "../core/ports/notifier.ts";
-import { storedObject } from "../core/ports/stored-object.ts";
+import { storedObject } from "../core/ports/reading.ts";
 
 /**
  * The task that sends a turn: as a create or, for a follow-up, as a message to its job. Adding it

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ThreadLook } from "../core/turn/shared.ts";
-import { storedObject } from "../core/ports/stored-object.ts";
+import { storedObject } from "../core/ports/reading.ts";
 import type { Task } from "../core/ports/task-queue.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { DocsAgentError } from "../core/errors.ts";

@@ -6,11 +6,17 @@ import type {
   ReportedJob,
 } from "../core/ports/job-service.ts";
 import { parseRetryAfter } from "../core/job/retry.ts";
-import { CAPABILITIES_HEADER, parseCapabilities } from "./capabilities.ts";
+import {
+  CAPABILITIES_HEADER,
+  ErrorBody,
+  parseCapabilities,
+  ReceivedChanges,
+  ReceivedJobRecord,
+  toJob,
+} from "./schema.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
-import { WireDiff } from "./diff-schema.ts";
+import { WireDiff } from "./pull-request-schema.ts";
 import { ReceivedReport } from "./report-schema.ts";
-import { ErrorBody, ReceivedChanges, ReceivedJobRecord, toJob } from "./schema.ts";
 
 const MAX_SAID_CHARS = 300;
 /** Characters that could forge a log line or reorder the text around it. */

@@ -10,10 +10,15 @@ import type {
   QuestionAnswer,
 } from "../core/ports/job-service.ts";
 import { createDispatcher, DIRECT, type ProxySettings } from "../process/proxy.ts";
-import { CAPABILITIES_HEADER, formatCapabilities } from "./capabilities.ts";
+import {
+  type AnswerRequest,
+  CAPABILITIES_HEADER,
+  type CreateJobRequest,
+  formatCapabilities,
+  type MessageRequest,
+} from "./schema.ts";
 import { exchange } from "./exchange.ts";
 import { readChanges, readJobDiff, readExchange, readJob, type Reader } from "./fault.ts";
-import type { AnswerRequest, CreateJobRequest, MessageRequest } from "./schema.ts";
 
 const USER_AGENT = "docs-agent-slack/0.1.0";
 const POLL_KEEP_ALIVE_MS = 30_000;

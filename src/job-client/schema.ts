@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { JobStatus, type Job } from "../core/ports/job-service.ts";
-import { WireAttachment } from "./attachments.ts";
+import type { Attachment } from "../core/job/attachment.ts";
+import { Capability, type Job, JobStatus } from "../core/ports/job-service.ts";
 import { readableItems } from "../core/ports/reading.ts";
 import { WireFollowedPullRequest } from "./pull-request-schema.ts";
 import { WireQuestion, WireTurn } from "./report-schema.ts";
@@ -11,6 +11,14 @@ const JOB_ID_MAX_CHARS = 300;
 const CURSOR_MAX_CHARS = 1000;
 /** More than fit into the largest answer that is read. */
 const MAX_READ_CHANGES = 10_000;
+
+/** A file that goes along with a prompt, in wire format. `data` is base64. */
+export const WireAttachment = z.object({
+  name: z.string(),
+  mediaType: z.string(),
+  data: z.string(),
+}) satisfies z.ZodType<Attachment>;
+export type WireAttachment = z.infer<typeof WireAttachment>;
 
 export const WireRequester = z.object({
   name: z.string().min(1),
@@ -141,4 +149,23 @@ export function toJob(record: ReceivedJobRecord): Job {
     model: record.model ?? null,
     prLink: record.prLink || null,
   };
+}
+
+/**
+ * The header in which a job service announces, with every answer, what it offers beyond the
+ * contract, and in which a client says which of that it reads. Its value is a list of tokens
+ * separated by commas. A record carries `turns` and `questions` only for a client that names them.
+ */
+export const CAPABILITIES_HEADER = "Docs-Agent-Capabilities";
+
+/** The known capabilities in a value of {@link CAPABILITIES_HEADER}, in our order. */
+export function parseCapabilities(header: string | readonly string[] | null | undefined): Capability[] {
+  const tokens = [header ?? []].flat().flatMap((value) => value.split(","));
+  const named = new Set(tokens.map((token) => token.trim().toLowerCase()));
+  return Capability.options.filter((capability) => named.has(capability));
+}
+
+/** Writes a value of {@link CAPABILITIES_HEADER}. */
+export function formatCapabilities(capabilities: readonly Capability[]): string {
+  return capabilities.join(", ");
 }

@@ -1,6 +1,5 @@
 import { createServer, type Server } from "node:http";
-import { codeOf } from "../core/errors.ts";
-import { StartError } from "./start-error.ts";
+import { codeOf, StartError } from "../core/errors.ts";
 
 export type Listening = AsyncDisposable & {
   /** `http://host:port` */

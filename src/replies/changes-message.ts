@@ -1,7 +1,6 @@
 import type { KnownBlock, RichTextBlock } from "@slack/types";
 import type { MessageOf } from "../core/ports/notifier.ts";
-import { diffText } from "../core/text/change-text.ts";
-import { diffLines, fileLines, sizeOf } from "../core/text/diff-text.ts";
+import { diffLines, diffText, fileLines, sizeOf } from "../core/text/change-text.ts";
 import { turnPrLink } from "../core/turn/turn.ts";
 import { section, NAME_MAX, type Presentation, type Rendered } from "./blocks.ts";
 import { pullRequestLink } from "./links.ts";

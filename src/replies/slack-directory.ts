@@ -1,15 +1,18 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { UsersInfoResponse } from "@slack/web-api";
 import type { Clock } from "../core/ports/clock.ts";
+import type { Admission, Directory } from "../core/ports/directory.ts";
 import type { Logger } from "../core/ports/logger.ts";
-import type { Directory } from "../core/ports/directory.ts";
 import { builtPermalink } from "./links.ts";
-import { createSlackAdmission } from "./slack-admission.ts";
 import { slackFault } from "./slack-faults.ts";
-import type { SlackTeams } from "./slack-teams.ts";
+import type { SlackIdentity, SlackTeams } from "./slack-teams.ts";
 
 /**
- * A renamed person keeps the old name, and a channel made private counts as public, for this long.
+ * For this long a renamed person keeps the old name, a channel made private counts as public, and
+ * someone who becomes a member, or a guest, is treated as before.
  */
 const KEPT_MS = 5 * 60_000;
+/** The most that is remembered of each kind. The oldest goes first. */
 const KEPT_MAX = 10_000;
 
 /**
@@ -110,4 +113,120 @@ export function createSlackDirectory(options: {
       return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, threadTs);
     },
   };
+}
+
+/** Slack waits 3 s for an ack, and storing the request has to fit in, too. */
+const WITHIN_MS = 1_000;
+/** Time before a person is looked up again after Slack didn't answer. */
+const UNANSWERED_MS = 5_000;
+/**
+ * How long a known member stays admitted while Slack doesn't answer, so that their requests don't
+ * wait.
+ */
+const TRUSTED_MS = 24 * 60 * 60_000;
+
+/**
+ * users.info: errors for people of other organizations who share no channel with the app.
+ * https://docs.slack.dev/reference/methods/users.info
+ */
+const NOT_HERE: ReadonlySet<string> = new Set(["user_not_found", "user_not_visible"]);
+
+type User = NonNullable<UsersInfoResponse["user"]>;
+
+type Options = { teams: SlackTeams; allowGuests: boolean; clock: Pick<Clock, "monotonicMs">; logger: Logger };
+
+/** Checks if a person may use the app. See `Directory.admission`. */
+function createSlackAdmission({ teams, allowGuests, clock, logger }: Options) {
+  /** `saidMs` is when Slack said so. */
+  const known = new Map<string, { admission: Admission; saidMs: number; untilMs: number }>();
+  const asking = new Map<string, Promise<Admission>>();
+  let hasWarned = false;
+
+  async function ask(teamId: string, userId: string): Promise<Admission> {
+    try {
+      const { client, identity } = await teams.of(teamId);
+      const { user } = await client.users.info({ user: userId });
+      if (user === undefined || identity.teamId === "") return "unchecked";
+      return isMember(user, identity) ? "admitted" : "guest";
+    } catch (thrown) {
+      const fault = slackFault(thrown);
+      if (NOT_HERE.has(fault.error)) return "guest";
+      if (fault.error !== "missing_scope") {
+        logger.warn({ user: userId, fault }, "cannot look up whether a person is a member");
+        return "unchecked";
+      }
+      if (!hasWarned) {
+        hasWarned = true;
+        logger.error(
+          { missing: ["users:read"] },
+          "Members can't be told from guests, so nobody is let in. Reinstall the app with " +
+            "users:read, or set ALLOW_GUESTS to true.",
+        );
+      }
+      return "uncheckable";
+    }
+  }
+
+  /** Returns the answer that counts from now on. */
+  function keep(key: string, answer: Admission): Admission {
+    const nowMs = clock.monotonicMs();
+    const before = known.get(key);
+    const isTrusted = before?.admission === "admitted" && nowMs < before.saidMs + TRUSTED_MS;
+    const isSaid = answer === "admitted" || answer === "guest";
+    const { admission, saidMs } =
+      answer === "unchecked" && isTrusted ? before : { admission: answer, saidMs: nowMs };
+    known.delete(key);
+    known.set(key, { admission, saidMs, untilMs: nowMs + (isSaid ? KEPT_MS : UNANSWERED_MS) });
+    const [oldest] = known.keys();
+    if (known.size > KEPT_MAX && oldest !== undefined) known.delete(oldest);
+    return admission;
+  }
+
+  async function look(key: string, teamId: string, userId: string): Promise<Admission> {
+    try {
+      const answer = await ask(teamId, userId);
+      // For an unknown person, one failed call isn't enough.
+      const isLost = answer === "unchecked" && !known.has(key);
+      return keep(key, isLost ? await ask(teamId, userId) : answer);
+    } finally {
+      asking.delete(key);
+    }
+  }
+
+  return async function admission(teamId: string, userId: string): Promise<Admission> {
+    if (allowGuests) return "admitted";
+    const key = `${teamId}:${userId}`;
+    const before = known.get(key);
+    if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.admission;
+    let answer = asking.get(key);
+    if (answer === undefined) {
+      answer = look(key, teamId, userId);
+      asking.set(key, answer);
+    }
+    const inTime = await Promise.race([answer, sleep(WITHIN_MS, null, { ref: false })]);
+    if (inTime !== null) return inTime;
+    // The next caller doesn't wait as well. When the answer arrives, it replaces this.
+    return keep(key, "unchecked");
+  };
+}
+
+/**
+ * From https://docs.slack.dev/reference/objects/user-object and
+ * https://docs.slack.dev/apis/slack-connect: `is_restricted` marks any guest, and
+ * `is_ultra_restricted` a guest of a single channel. `is_stranger` marks a person of another
+ * workspace who is in no channel that the app sees. A person of another organization in a shared
+ * channel has none of these, but another `team_id`. So do people of other workspaces of the same
+ * Enterprise Grid, where `enterprise_user` names the organization; they may have no `team_id` at
+ * all. For a deactivated person, Slack leaves out `is_restricted`, so we can't tell if they were a
+ * guest (github.com/brekkylab/backlot/issues/258 shows both).
+ */
+function isMember(user: User, { teamId, enterpriseId }: SlackIdentity): boolean {
+  if (user.is_restricted === true || user.is_ultra_restricted === true || user.is_stranger === true) {
+    return false;
+  }
+  if (user.deleted === true && user.is_restricted === undefined) return false;
+  const enterprise = user.enterprise_user;
+  const organization = enterprise?.enterprise_id ?? user.enterprise_id ?? "";
+  if (enterpriseId !== "" && organization === enterpriseId) return true;
+  return [user.team_id, ...(user.teams ?? []), ...(enterprise?.teams ?? [])].includes(teamId);
 }

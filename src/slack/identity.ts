@@ -1,12 +1,11 @@
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
+import { retryDelayMs } from "../core/job/retry.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Logger } from "../core/ports/logger.ts";
-import { retryDelayMs } from "../core/job/retry.ts";
+import { StartError } from "../core/errors.ts";
 import type { InstalledTeam } from "../replies/slack-teams.ts";
 import { type SlackTrouble, slackTrouble } from "./tokens.ts";
-import { OPTIONAL_SCOPES } from "./optional-scopes.ts";
-import { StartError } from "../process/start-error.ts";
 
 /** Health probes are frequent, and Slack limits the rate of calls. */
 const FRESH_MS = 30_000;
@@ -167,3 +166,20 @@ export class SlackIdentityCheck {
     logger.warn({ slack: state, is_bot_known: team.isIdentityKnown }, "Slack does not say who we are");
   }
 }
+
+/**
+ * The scopes that may be left out when the app is installed, and what is missing without each. They
+ * match manifest.yml.
+ */
+export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
+  "channels:history": "threads in public channels can't go along; after a crash, a post there may be doubled",
+  "groups:history": "threads in private channels can't go along; after a crash, a post there may be doubled",
+  "im:history":
+    "what people write to the app in direct messages isn't heard; after a crash, one of its own " +
+    "may be doubled",
+  "channels:read": "public channels have no names in prompts, and are left out of lists",
+  "groups:read": "private channels have no names in prompts, and are left out of lists",
+  "files:read": "images and files stay in Slack",
+  "files:write": "long changes aren't sent as files",
+  "reactions:write": "no reactions under the messages that ask",
+};

@@ -2,10 +2,14 @@ import { Keyv } from "keyv";
 import { z } from "zod";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Logger } from "../core/ports/logger.ts";
-import { recordSchemas } from "../core/ports/records.ts";
-import type { RecordKind, RecordOf, RecordStore } from "../core/ports/records.ts";
+import {
+  type RecordKind,
+  type RecordOf,
+  recordSchemas,
+  type RecordStore,
+  type Slots,
+} from "../core/ports/records.ts";
 import type { Series } from "../core/ports/task-queue.ts";
-import type { Slots } from "../core/ports/slots.ts";
 import { DocsAgentError, messageOf } from "../core/errors.ts";
 
 /** Everything the app stores. */

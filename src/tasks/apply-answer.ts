@@ -1,22 +1,25 @@
+import { isOpen } from "../core/job/question.ts";
 import {
-  showsEarlierTurn,
-  waitForOwnTurn,
   expireTurn,
-  turnAfterPoll,
   type Polled,
   type PollState,
+  showsEarlierTurn,
+  turnAfterPoll,
+  waitForOwnTurn,
 } from "../core/job/watching.ts";
-import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/turn/overdue.ts";
 import type { JobServiceAnswer } from "../core/ports/job-service.ts";
-import { keyOfWrite, readAfter, type JobRecord, type Read } from "../core/ports/records.ts";
-import type { Plan } from "../core/ports/task-queue.ts";
-import { isOpen } from "../core/job/question.ts";
-import { endTurn, type Turn } from "../core/turn/turn.ts";
+import { type JobRecord, keyOfWrite, type Read, readAfter, type Write } from "../core/ports/records.ts";
+import type { Append, NewTask, Plan } from "../core/ports/task-queue.ts";
+import { shownWith } from "../core/turn/follow-up.ts";
+import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/turn/overdue.ts";
+import { withPullRequest } from "../core/turn/pull-request-news.ts";
+import { linkedAppends } from "../core/turn/request-list.ts";
+import { endTurn, isFollowing, type Turn } from "../core/turn/turn.ts";
 import { changesOf } from "../decisions/after-change.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
-import { followingChanges } from "../decisions/following.ts";
+import { newsTasks, refreshTasks } from "../decisions/new-tasks.ts";
 import { turnPayload } from "../decisions/payload.ts";
-import { RecordLostError } from "../decisions/turn-writes.ts";
+import { RecordLostError, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
  * How many of a job's open turns an answer is applied to, oldest first. A job works on its turns
@@ -146,4 +149,46 @@ function isSeenAtWork({ stage, stop, questions = [] }: Turn, answer: JobServiceA
 function showWork({ workStatus }: TaskDeps, { request: { teamId }, delivery }: Turn): void {
   const { channelId, threadTs } = delivery;
   if (threadTs !== null) workStatus.show({ teamId, channelId, threadTs });
+}
+
+/** How long after a link the service may take to say how its pull request stands, milliseconds. */
+const FIRST_LOOK_MS = 60 * 60_000;
+
+/**
+ * What to write and add when an answer says how a job's pull request stands. `followed` is the turn
+ * that left it, if it goes on being followed, or will be once the service has looked at it. Another
+ * pull request of the job isn't followed.
+ */
+function followingChanges(
+  deps: Pick<TaskDeps, "clock" | "polling" | "retentionMs">,
+  read: Read,
+  key: string,
+  answer: JobServiceAnswer | null,
+): { writes: Write[]; adds: NewTask[]; appends: Append[]; followed: Turn | undefined } {
+  const now = deps.clock.now();
+  const left = read("job", key)?.pullRequest;
+  const before = left === undefined ? undefined : read("turn", left.turnId);
+  const nothing = { writes: [], adds: [], appends: [] };
+  if (left === undefined || before?.stage.name !== "ended") return { ...nothing, followed: undefined };
+  const told = answer?.ok === true && answer.capabilities?.includes("pull-request") === true ? answer : null;
+  const reported = told?.report?.pullRequest ?? null;
+  const { url } = left;
+  const isAbout = reported !== null && (reported.url ?? told?.job.prLink) === url;
+  const linkedAt = before.stage.at;
+  const pullRequest = isAbout
+    ? withPullRequest(before.pullRequest, { ...reported, url }, { url, linkedAt, now })
+    : before.pullRequest;
+  if (pullRequest === undefined) {
+    const isAwaited = told !== null && now < linkedAt + FIRST_LOOK_MS;
+    return { ...nothing, followed: isAwaited ? before : undefined };
+  }
+  const turn: Turn = { ...before, pullRequest };
+  const followed = isFollowing(turn, now) ? turn : undefined;
+  if (pullRequest === before.pullRequest) return { ...nothing, followed };
+  return {
+    writes: turnWrites(deps, read, turn, ...shownWith(read, turn)),
+    adds: [...refreshTasks(turn), ...newsTasks(turn)],
+    appends: before.pullRequest === undefined ? linkedAppends(turn.request) : [],
+    followed,
+  };
 }

@@ -2,7 +2,7 @@ import type { DiffAnswer } from "../core/ports/job-service.ts";
 import { within } from "../core/ports/clock.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import type { Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
-import { isLongDiff, visibleDiff } from "../core/text/diff-text.ts";
+import { isLongDiff, visibleDiff } from "../core/text/change-text.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { DiffPayload } from "../decisions/new-tasks.ts";
 import { readTask } from "../decisions/payload.ts";

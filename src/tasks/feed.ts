@@ -1,7 +1,6 @@
-import { gapMs, isFresh, offersFeed, sentJobsOf } from "../core/job/feed.ts";
+import { FRESH_POLL_STATE, gapMs, isFresh, offersFeed, sentJobsOf } from "../core/job/watching.ts";
 import { jobKey, projectKey, type ProjectRef } from "../core/job/project.ts";
 import { retryDelayMs } from "../core/job/retry.ts";
-import { FRESH_POLL_STATE } from "../core/job/watching.ts";
 import {
   faultForLog,
   type ChangesAnswer,

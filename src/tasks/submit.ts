@@ -7,7 +7,7 @@ import {
   type Job,
 } from "../core/ports/job-service.ts";
 import { composePrompt } from "../core/text/prompt.ts";
-import { sentJobAppend } from "../core/job/feed.ts";
+import { sentJobAppend } from "../core/job/watching.ts";
 import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/job/retry.ts";
 import type { Plan, Step, Task } from "../core/ports/task-queue.ts";
 import {

@@ -1,9 +1,8 @@
-import { isLate, nextPollAt, pollStateAfter, type PollState } from "../core/job/watching.ts";
+import { isFresh, isLate, nextPollAt, type PollState, pollStateAfter } from "../core/job/watching.ts";
 import { faultForLog } from "../core/ports/job-service.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { applyAnswer, POLLED_TURNS_MAX, readWatchedJob } from "./apply-answer.ts";
-import { isFresh } from "../core/job/feed.ts";
 import { projectKey, type ProjectRef } from "../core/job/project.ts";
 import { historyOf, usualOf, type Usual } from "../core/turn/overdue.ts";
 import { askJobService } from "./project-gate.ts";

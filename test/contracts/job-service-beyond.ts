@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseCapabilities } from "../../src/job-client/capabilities.ts";
-import { WireChanges, WireJob, WireJobList } from "../../src/job-client/schema.ts";
+import { parseCapabilities, WireChanges, WireJob, WireJobList } from "../../src/job-client/schema.ts";
 import type { AgentQuestion } from "../../service/runner/turn-runner.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import {

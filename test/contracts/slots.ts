@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Slots } from "../../src/core/ports/slots.ts";
+import type { Slots } from "../../src/core/ports/records.ts";
 
 /** Slots under test. */
 export type SlotsSubject = AsyncDisposable & {

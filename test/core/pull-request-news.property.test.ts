@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { FollowedPullRequest, Review } from "../../src/core/ports/followed-pull-request.ts";
+import type { FollowedPullRequest, Review } from "../../src/core/ports/job-report.ts";
 import {
   followedUntil,
   GROUP_MS,

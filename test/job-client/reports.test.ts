@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseCapabilities } from "../../src/job-client/capabilities.ts";
+import { parseCapabilities } from "../../src/job-client/schema.ts";
 import { createHttpJobService } from "../../src/job-client/http-job-service.ts";
 import { ReceivedReport, type WireQuestion, type WireTurn } from "../../src/job-client/report-schema.ts";
 import { startRawServer } from "../support/job-service-raw.ts";

@@ -1,4 +1,4 @@
-import { serviceSchema } from "../../service/jobs/schema.ts";
+import { serviceSchema } from "../../service/jobs/state-file.ts";
 import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { type Socket, connect } from "node:net";
 import { expect, it } from "vitest";
 import { listenWith } from "../../src/process/listen.ts";
-import { StartError } from "../../src/process/start-error.ts";
+import { StartError } from "../../src/core/errors.ts";
 
 const options = { host: "127.0.0.1", port: 0, remedy: "Choose another.", graceMs: 1000 };
 

@@ -1,4 +1,4 @@
-import type { FollowedPullRequest } from "../../src/core/ports/followed-pull-request.ts";
+import type { FollowedPullRequest } from "../../src/core/ports/job-report.ts";
 import type {
   Job,
   JobServiceAnswer,

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Requester } from "../../src/core/ports/job-service.ts";
-import type { WireAttachment } from "../../src/job-client/attachments.ts";
 import {
   AnswerRequest,
   CreateJobRequest,
+  type WireAttachment,
   type WireJob,
   type WireJobRecord,
 } from "../../src/job-client/schema.ts";

@@ -10,7 +10,7 @@ import type { Clock } from "../../src/core/ports/clock.ts";
 import type { ServiceProject } from "../../service/config/config.ts";
 import { createTurnRunner } from "../../service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult } from "../../service/runner/turn-runner.ts";
-import type { WireDiff } from "../../src/job-client/diff-schema.ts";
+import type { WireDiff } from "../../src/job-client/pull-request-schema.ts";
 import { createSystemClock } from "../../src/process/system-clock.ts";
 import { need } from "./need.ts";
 import { RecordingLogger } from "./recording-logger.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { posted, type Delivery } from "../../src/core/turn/delivery.ts";
 import { GROUP_MS, withPullRequest } from "../../src/core/turn/pull-request-news.ts";
-import type { FollowedPullRequest } from "../../src/core/ports/followed-pull-request.ts";
+import type { FollowedPullRequest } from "../../src/core/ports/job-report.ts";
 import type { Turn } from "../../src/core/turn/turn.ts";
 import { newsTasks } from "../../src/decisions/new-tasks.ts";
 import { news } from "../../src/tasks/news.ts";

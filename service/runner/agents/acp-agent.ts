@@ -22,7 +22,7 @@ import { failureOf, lastWordsOf, startAgent } from "./agent-process.ts";
 import { attachmentBlocks } from "./attachments.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
-import { attachmentsText, earlierTurnsText, findingsText, RESUMED_TEXT } from "./prompt-text.ts";
+import { attachmentsText, earlierTurnsText, findingsText, RESUMED_TEXT } from "./brief.ts";
 
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;

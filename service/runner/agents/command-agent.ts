@@ -3,7 +3,7 @@ import { TailBuffer } from "../process-group.ts";
 import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
 import { failureOf, startAgent } from "./agent-process.ts";
 import { ProgressLines } from "./progress.ts";
-import { attachmentsText, earlierTurnsText, findingsText } from "./prompt-text.ts";
+import { attachmentsText, earlierTurnsText, findingsText } from "./brief.ts";
 
 /** Standard output kept for the summary, in bytes: characters have up to four. */
 const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;

@@ -1,10 +1,10 @@
-import type { Env } from "../../config/env.ts";
-import { runProgram } from "../process-group.ts";
+import { isAbsolute } from "node:path";
 import type { Redact } from "../../base/redaction.ts";
-import { TransientRunError } from "../../base/run-error.ts";
-import { gitEnv, type GitSetting } from "./git-env.ts";
+import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
+import { type Env, pickEnv, serviceProxy } from "../../config/env.ts";
+import { repositoryKind } from "../../config/repository.ts";
+import { runProgram } from "../process-group.ts";
 import { GitError, localFault, remoteFault } from "./git-fault.ts";
-import type { Remote } from "./remote.ts";
 
 export type GitCall = {
   /** @default the repository itself */
@@ -112,4 +112,127 @@ export class GitRunner {
     const { env: ours, home } = this.#options;
     return { ...gitEnv(ours, home, settings), GIT_DIR: this.gitDir, ...env };
   }
+}
+
+/**
+ * What git may know of the service's environment: how to find itself and how to reach the network.
+ */
+const PASSED_ON = [
+  "PATH",
+  "ALL_PROXY",
+  "all_proxy",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "GIT_SSL_CAINFO",
+  "SSH_AUTH_SOCK",
+] as const;
+
+type GitSetting = readonly [key: string, value: string];
+
+/**
+ * Outweighs every configuration file: what could run a program, leave the machine unasked, or
+ * change contents is off.
+ */
+const SETTINGS: readonly GitSetting[] = [
+  ["core.hooksPath", "/dev/null"],
+  ["core.fsmonitor", "false"],
+  ["core.attributesFile", "/dev/null"],
+  ["core.excludesFile", "/dev/null"],
+  ["core.symlinks", "false"],
+  ["core.autocrlf", "false"],
+  ["core.pager", "cat"],
+  ["core.askPass", ""],
+  ["credential.helper", ""],
+  ["submodule.recurse", "false"],
+  ["fetch.recurseSubmodules", "false"],
+  ["protocol.allow", "never"],
+  ["protocol.http.allow", "always"],
+  ["protocol.https.allow", "always"],
+  // A redirect could carry the request, and what it says, to a host that nobody named.
+  ["http.followRedirects", "false"],
+  ["http.lowSpeedLimit", "500"],
+  ["http.lowSpeedTime", "60"],
+  // Mirrors are packed by `upkeep.ts`, when nobody waits.
+  ["maintenance.auto", "false"],
+  ["gc.auto", "0"],
+  ["commit.gpgSign", "false"],
+  ["push.gpgSign", "false"],
+];
+
+/**
+ * The whole environment of a git process: nothing of the user's or the system's configuration, and
+ * `settings` (where credentials go) on top. Settings travel as variables because arguments are
+ * visible to every process on the machine.
+ */
+function gitEnv(env: Env, home: string, settings: readonly GitSetting[]): Record<string, string> {
+  const all = [...SETTINGS, ...settings];
+  return {
+    ...pickEnv(env, PASSED_ON),
+    ...proxyEnv(env),
+    HOME: home,
+    LC_ALL: "C",
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_SSH_COMMAND: "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=30",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_ATTR_NOSYSTEM: "1",
+    GIT_NO_REPLACE_OBJECTS: "1",
+    GIT_OPTIONAL_LOCKS: "0",
+    GIT_CONFIG_COUNT: String(all.length),
+    ...Object.fromEntries(
+      all.flatMap(([key, value], index) => [
+        [`GIT_CONFIG_KEY_${index}`, key],
+        [`GIT_CONFIG_VALUE_${index}`, value],
+      ]),
+    ),
+  };
+}
+
+/**
+ * As we read them: git itself knows HTTP_PROXY in lower case only, and doesn't take it for https.
+ */
+function proxyEnv(env: Env): Record<string, string> {
+  const { http, https, none } = serviceProxy(env);
+  const variables = { http_proxy: http, https_proxy: https || http, no_proxy: none };
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ""));
+}
+
+/** Where a repository is fetched from and pushed to. */
+type Remote = {
+  /** Without credentials: it appears in arguments. */
+  url: string;
+  kind: "http" | "ssh" | "local";
+  /**
+   * Configuration that carries the credentials, to be given by environment; empty where none are
+   * needed.
+   */
+  credentials: ReadonlyArray<readonly [key: string, value: string]>;
+};
+
+/**
+ * The remote of a project's repository. `credentials`, a token or `user:password`, go out as a
+ * header and to that origin only; over ssh the operator's ssh agent answers. Throws for an address
+ * that is not allowed, and for a path that is not absolute.
+ */
+export function remoteOf(repository: string, credentials: string | null): Remote {
+  const kind = repositoryKind(repository);
+  if (kind === null || (kind === "local" && !isAbsolute(repository))) {
+    throw new TurnFailedError("The project's repository isn't set up correctly.", {
+      details: ["repository must be an https or ssh URL without credentials, or an absolute path."],
+    });
+  }
+  const url = URL.parse(repository);
+  if (kind === "local" || url === null) return { url: repository, kind, credentials: [] };
+  if (kind === "ssh" || credentials === null) return { url: url.href, kind, credentials: [] };
+  return {
+    url: url.href,
+    kind,
+    credentials: [[`http.${url.origin}/.extraHeader`, `Authorization: Basic ${basicOf(credentials)}`]],
+  };
+}
+
+/** GitHub, GitLab and Gitea all take a token as the password of any user. */
+function basicOf(credentials: string): string {
+  const pair = credentials.includes(":") ? credentials : `x-access-token:${credentials}`;
+  return Buffer.from(pair).toString("base64");
 }

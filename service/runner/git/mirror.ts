@@ -3,16 +3,15 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../../src/core/ports/logger.ts";
-import { JOB_BRANCH_PREFIX, jobBranch } from "../../config/branch.ts";
+import { JOB_BRANCH_PREFIX, jobBranch } from "../../config/repository.ts";
 import type { Env } from "../../config/env.ts";
 import type { TokenProvider } from "../../code-host/token-provider.ts";
 import type { RunnerFolders } from "../folders.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { operatorText } from "../../base/run-error.ts";
-import { type GitCall, GitRunner } from "./git.ts";
+import { type GitCall, GitRunner, remoteOf } from "./git.ts";
 import { CredentialsRefusedError, GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
-import { remoteOf } from "./remote.ts";
 
 const BASE_REF = "refs/mirror/base";
 const JOBS_PREFIX = "refs/mirror/jobs/";

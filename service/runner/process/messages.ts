@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import { WireQuestion, WireTurn, WireUsage } from "../../../src/job-client/report-schema.ts";
-import { WireDiff } from "../../../src/job-client/diff-schema.ts";
+import { WireDiff } from "../../../src/job-client/pull-request-schema.ts";
 import type { ServiceConfig } from "../../config/config.ts";
 import { type RunTurnInput, RunTurnResult } from "../turn-runner.ts";
 

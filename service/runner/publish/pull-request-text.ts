@@ -1,11 +1,10 @@
-import { countFindings } from "../../../src/core/job/reported-quality.ts";
+import { countFindings } from "../../../src/core/job/reported-turn.ts";
 import type { ReportedCheck, Requester } from "../../../src/core/ports/job-service.ts";
 import { cut } from "../../../src/core/text/text.ts";
-import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
+import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
 import type { EarlierTurn } from "../turn-runner.ts";
-import { ABOVE_FOLD, folded, linesWithin, startWithin } from "./fold.ts";
 import {
   closedMarkdown,
   fileName,
@@ -15,7 +14,6 @@ import {
   plainMarkdown,
   quoted,
 } from "./inert-text.ts";
-import { splitByPage } from "./page-words.ts";
 import { belowTitle, titleOf, wholeTitle } from "./title.ts";
 import type { ChangedPage, WholeChange } from "./whole-change.ts";
 
@@ -270,3 +268,61 @@ const EARLIER: Readonly<Record<string, string>> = {
   "no-changes": "Asked before, and nothing was changed",
   cancelled: "Asked before, and stopped",
 };
+
+const MAX_PAGE_WORDS_LENGTH = 160;
+/** `- <page>: the new flag`, with or without a number, marks, or code around the path. */
+const LINE =
+  /^\s*(?:[-*+]|\d+[.)])\s+[*_`[]*([^\s*_`:\]]+)[\]*_`]*(?:\([^)]*\))?[*_`]*\s*(?::|–|—|-)\s+(\S.*)$/;
+
+/**
+ * Takes the lines of a summary that say what was done to one of these pages out of it, so that they
+ * stand with the page. A page may be named by the end of its path where only one ends so.
+ */
+function splitByPage(
+  summary: string,
+  paths: readonly string[],
+): { rest: string; wordsOf: Map<string, string> } {
+  const wordsOf = new Map<string, string>();
+  const rest = summary.split("\n").filter((line) => {
+    const [, named = "", words = ""] = LINE.exec(line) ?? [];
+    const ending = named.replace(/^\.?\//, "");
+    const meant = paths.filter((path) => path === ending || path.endsWith(`/${ending}`));
+    const [path] = paths.includes(ending) ? [ending] : meant;
+    if (named === "" || path === undefined || (meant.length > 1 && path !== ending)) return true;
+    // Another line about it is about something else, such as what was left alone.
+    if (wordsOf.has(path)) return true;
+    wordsOf.set(path, cut(words, MAX_PAGE_WORDS_LENGTH));
+    return false;
+  });
+  return { rest: rest.join("\n").trim(), wordsOf };
+}
+
+/** The most characters of a pull request's text that stand above what is folded. */
+const ABOVE_FOLD = 1500;
+
+/** As many of the lines as fit, and how many more there are. `what`: one of them. */
+function linesWithin(lines: readonly string[], room: number, what: string): string {
+  const kept: string[] = [];
+  let left = room - `- … and ${lines.length} more ${what}s`.length;
+  for (const line of lines) {
+    left -= line.length + 1;
+    if (left < 0) break;
+    kept.push(line);
+  }
+  const more = lines.length - kept.length;
+  const rest = more === 0 ? [] : [`- … and ${more} more ${what}${more === 1 ? "" : "s"}`];
+  return [...kept, ...rest].join("\n");
+}
+
+/** The start of a text, up to the end of a paragraph or a line where one is near. */
+function startWithin(text: string, room: number): string {
+  if (text.length <= room) return text;
+  const start = text.slice(0, room);
+  const end = [start.lastIndexOf("\n\n"), start.lastIndexOf("\n")].find((at) => at > room / 2);
+  return end === undefined ? cut(text, room) : `${start.slice(0, end).trimEnd()}\n\n…`;
+}
+
+/** A section that opens when it is clicked. Its title is ours. */
+function folded(title: string, text: string): string {
+  return `<details>\n<summary>${title}</summary>\n\n${text}\n\n</details>`;
+}

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ReportedClaims } from "../../../src/core/ports/job-service.ts";
+import type { RunnerProject } from "../turn.ts";
 import { fileName, plainMarkdown } from "./inert-text.ts";
 
 /** A statement and what came of looking for its source: bounded, redacted. */
@@ -63,4 +64,64 @@ function claimText({ page, statement, source, isFound, url }: CheckedClaim, isPu
   // What wasn't found may be a name that isn't public.
   if (!isFound) return `${about} source not found${isPublic || path === "" ? "" : ` (${place})`}`;
   return `${about} source found: ${url === null ? place : `[${place}](${url})`}`;
+}
+
+type CodeHost = NonNullable<RunnerProject["codeHost"]>;
+/** A repository of the project's own code host. */
+export type HostedRepository = { owner: string; repo: string };
+
+const SSH_ADDRESS = /^(?:ssh:\/\/)?[\w.-]+@(?<host>[\w.-]+)(?::\d+\/|[:/])(?<path>.+)$/;
+const PART = /^(?!\.{1,2}$)[\w.-]{1,100}$/;
+
+/**
+ * Where people see the code host's repositories, by the address of its API; null: that says
+ * nothing of it.
+ */
+function webAddress({ apiUrl }: CodeHost): URL | null {
+  const url = URL.parse(apiUrl);
+  if (url === null) return null;
+  const path = url.pathname.replace(/\/+$/, "");
+  if (/\/api\/v\d+$/.test(path)) return new URL(path.replace(/\/api\/v\d+$/, "/"), url.origin);
+  return path === "" && url.host.startsWith("api.") ? new URL(`${url.protocol}//${url.host.slice(4)}`) : null;
+}
+
+/** What a repository's address names at this code host; null: it lies somewhere else. */
+export function repositoryAt(codeHost: CodeHost, repository: string): HostedRepository | null {
+  const web = webAddress(codeHost);
+  if (web === null) return null;
+  const { host, path } = addressOf(repository) ?? { host: "", path: "" };
+  const base = web.pathname.slice(1);
+  if (host !== web.host && host !== web.hostname) return null;
+  const parts = path.startsWith(base) ? path.slice(base.length).split("/") : [];
+  const [owner = "", repo = ""] = [parts[0], parts[1]?.replace(/\.git$/, "")];
+  return parts.length === 2 && PART.test(owner) && PART.test(repo) ? { owner, repo } : null;
+}
+
+function addressOf(repository: string): { host: string; path: string } | null {
+  if (/^https?:/i.test(repository)) {
+    const url = URL.parse(repository);
+    return url && { host: url.host, path: url.pathname.slice(1) };
+  }
+  const { host, path } = SSH_ADDRESS.exec(repository)?.groups ?? {};
+  return host === undefined || path === undefined ? null : { host, path: path.replace(/^\//, "") };
+}
+
+/** The page of these lines of a file at that commit; null: the code host's pages aren't known. */
+export function linesUrl(
+  codeHost: CodeHost,
+  { owner, repo }: HostedRepository,
+  commit: string,
+  { path, from, to }: { path: string; from: number; to: number },
+): string | null {
+  const web = webAddress(codeHost);
+  const steps = [owner, repo, "blob", commit, ...path.split("/")].map(encodeStep).join("/");
+  return web && `${web.href}${steps}#L${from}${to === from ? "" : `-L${to}`}`;
+}
+
+/** As a part of a path, and of a link in Markdown. */
+function encodeStep(part: string): string {
+  return encodeURIComponent(part).replace(
+    /[!'()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }

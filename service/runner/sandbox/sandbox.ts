@@ -1,4 +1,6 @@
+import { dirname } from "node:path";
 import { DocsAgentError } from "../../../src/core/errors.ts";
+import { type Env, pickEnv } from "../../config/env.ts";
 
 /** A program and its arguments. */
 export type CommandLine = { command: string; args: readonly string[] };
@@ -88,4 +90,23 @@ export class SandboxMissingError extends DocsAgentError {
         "containment to none.",
     );
   }
+}
+
+const PASSED_ON = ["LANG", "LC_ALL", "TZ"] as const;
+
+/**
+ * The environment of whatever runs in a sandbox, but for how to find programs: throw-away folders
+ * for its own files. None of ours, so no credentials of the code host.
+ */
+export function plainEnv(env: Env, { home, tmp, tree }: InsidePaths): Record<string, string> {
+  return {
+    LANG: "C.UTF-8",
+    ...pickEnv(env, PASSED_ON),
+    TERM: "dumb",
+    HOME: home,
+    TMPDIR: tmp,
+    // Git started in the tree, which is no repository, must not find one that the data folder
+    // happens to lie in.
+    GIT_CEILING_DIRECTORIES: dirname(tree),
+  };
 }

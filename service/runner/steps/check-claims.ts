@@ -1,16 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import { within } from "../../../src/core/ports/clock.ts";
-import { readClaims } from "../claims/claims-file.ts";
-import { readFiles } from "../git/objects.ts";
-import type { Mirror } from "../git/mirror.ts";
 import { oneLine } from "../../base/printable-text.ts";
-import { type HostedRepository, linesUrl, repositoryAt } from "../publish/source-address.ts";
-import type { CheckedClaim } from "../publish/sources-text.ts";
 import { faultText } from "../../base/run-error.ts";
+import { readClaims } from "../claims/claims-file.ts";
+import type { Mirror } from "../git/mirror.ts";
+import { readFiles } from "../git/objects.ts";
+import { type CheckedClaim, type HostedRepository, linesUrl, repositoryAt } from "../publish/sources-text.ts";
 import { isSafePath } from "../tree/names.ts";
-import type { TurnTree } from "./open-tree.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
-import { findQuote } from "../claims/find-quote.ts";
+import type { TurnTree } from "./open-tree.ts";
 
 /** For all claims together: other turns wait for the mirrors, or run beside this one. */
 const TIME_LIMIT_MS = 60_000;
@@ -89,4 +87,41 @@ export async function checkClaims(
     }
   }
   return checked;
+}
+
+/** Shorter words stand in many a file. */
+const MIN_QUOTE_LENGTH = 12;
+const MAX_MATCHES = 1000;
+
+/** The first and the last line of what was found, from 1. */
+type Lines = { from: number; to: number };
+
+/**
+ * Where the quote, words with single spaces between them, stands in the text, whatever the white
+ * space there: the place that is nearest to the line of `hint`. Null: nowhere, or it is too short.
+ */
+function findQuote(text: string, quote: string, hint: number | null): Lines | null {
+  if (quote.length < MIN_QUOTE_LENGTH) return null;
+  const pattern = new RegExp(
+    quote
+      .split(" ")
+      .map((word) => RegExp.escape(word))
+      .join(String.raw`\s+`),
+    "g",
+  );
+  let found: Lines | null = null;
+  let [line, at, matches] = [1, 0, 0];
+  for (const match of text.matchAll(pattern)) {
+    line += lineFeeds(text.slice(at, match.index));
+    at = match.index;
+    const place = { from: line, to: line + lineFeeds(match[0]) };
+    const distance = ({ from }: Lines) => Math.abs(from - (hint ?? 1));
+    if (found === null || distance(place) < distance(found)) found = place;
+    if ((matches += 1) === MAX_MATCHES) break;
+  }
+  return found;
+}
+
+function lineFeeds(text: string): number {
+  return text.split("\n").length - 1;
 }

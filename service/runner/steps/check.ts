@@ -4,10 +4,9 @@ import { boundedPaths, commitMessageOf } from "../publish/pull-request-text.ts";
 import { foreignWordsOf } from "../publish/slack-words.ts";
 import type { AgentRunResult } from "../run-agent.ts";
 import { isNoRoom, TurnFailedError } from "../../base/run-error.ts";
-import { copyChanges } from "../tree/copy-changes.ts";
+import { copyChanges, createIsDoc, selectChanges } from "../tree/select-changes.ts";
 import { isPortable, isSafePath } from "../tree/names.ts";
 import { scanTree, type TreeChange } from "../tree/scan-tree.ts";
-import { createIsDoc, selectChanges } from "../tree/select-changes.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import type { TurnTree } from "./open-tree.ts";
 

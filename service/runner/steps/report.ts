@@ -1,4 +1,4 @@
-import { jobBranch } from "../../config/branch.ts";
+import { jobBranch } from "../../config/repository.ts";
 import { refusedText } from "../agents/acp-permissions.ts";
 import type { HostedPullRequest } from "../../code-host/code-host.ts";
 import { type EarlierPush, holdsPush, turnKeyOf } from "../earlier-push.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { storedObject } from "../ports/stored-object.ts";
+import { storedObject } from "../ports/reading.ts";
 
 /**
  * A docs project at a job service. `service` and `id` identify it; `name`, its short name, is what

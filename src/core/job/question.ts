@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ReportedQuestion, JobServiceAnswer, QuestionAnswer } from "../ports/job-service.ts";
-import { storedObject } from "../ports/stored-object.ts";
+import { storedObject } from "../ports/reading.ts";
 import { cut, excerpt, plainLine } from "../text/text.ts";
 
 /** How much of a question is kept, in UTF-16 units. A message shows no more. */

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import type { Attachment } from "../job/attachment.ts";
 import type { ProjectRef } from "../job/project.ts";
-import type { FollowedPullRequest } from "./followed-pull-request.ts";
-import type { ReportedQuestion, ReportedTurn } from "./job-report.ts";
-import { storedObject } from "./stored-object.ts";
+import type { FollowedPullRequest, ReportedQuestion, ReportedTurn } from "./job-report.ts";
+import { storedObject } from "./reading.ts";
 
 /**
  * What a job service may offer beyond the contract. With `idempotency-key`, it answers a repeated

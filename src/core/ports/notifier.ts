@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { storedObject } from "./stored-object.ts";
+import { storedObject } from "./reading.ts";
 import type { JobDiff } from "./job-service.ts";
 import type { Outcome } from "../turn/outcome.ts";
 import type { Question } from "../job/question.ts";

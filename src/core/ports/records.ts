@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { Delivery } from "../turn/delivery.ts";
 import { ProjectRef } from "../job/project.ts";
+import { Delivery } from "../turn/delivery.ts";
 import { QuotedMessage, Request, ThreadContext } from "../turn/request.ts";
-import { storedObject } from "./stored-object.ts";
 import { Turn } from "../turn/turn.ts";
+import { storedObject } from "./reading.ts";
 
 /**
  * Records of one kind, by id. A record that can't be parsed is set aside and reads as absent.
@@ -204,3 +204,30 @@ export type WriteOf<K extends RecordKind> = {
   [P in K]: { kind: P; id: string; record: RecordOf<P> | null; ttlMs?: number };
 }[K];
 export type Write = WriteOf<RecordKind>;
+
+/**
+ * Hands out rate slots: each caller gets a time of its own at once, first come, first served. They
+ * keep the rates that Slack and job services allow.
+ */
+export interface Slots {
+  /**
+   * Takes the gate's next free slot and returns its time, epoch milliseconds. That is now if the
+   * gate is free. `burst` is how many slots an idle gate gives at once. `heldMs` is a slot reserved
+   * before: it is still good unless the gate was postponed past it or its time passed seconds ago.
+   * Without a burst, slots that are used late still keep the gap: if several come late together,
+   * all but the first get a slightly later time.
+   */
+  reserve(gate: string, rate: { gapMs: number; burst?: number }, heldMs?: number): Promise<number>;
+  /**
+   * Takes a slot for now if the gate is idle: its burst is all saved up and it isn't postponed.
+   * Otherwise takes none. So optional calls never delay others by more than one gap.
+   */
+  takeIfIdle(gate: string, rate: { gapMs: number }): Promise<boolean>;
+  /** Makes the gate's slots good only from `untilMs` on. */
+  postpone(gate: string, untilMs: number): Promise<void>;
+  /**
+   * When the gate's slots are good again, epoch milliseconds. That is now unless the gate was
+   * postponed. Takes none.
+   */
+  openAt(gate: string): Promise<number>;
+}

@@ -1,4 +1,4 @@
-import type { FollowedPullRequest } from "../ports/followed-pull-request.ts";
+import type { FollowedPullRequest } from "../ports/job-report.ts";
 import { openStateOf, type PullRequestNews, type TurnPullRequest } from "../turn/pull-request-news.ts";
 import { endingOf } from "../turn/outcome.ts";
 import type { Turn } from "../turn/turn.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { storedObject } from "../ports/stored-object.ts";
+import { storedObject } from "../ports/reading.ts";
 
 /** A post of a turn. Until it has a `ts`, only Slack knows if it arrived. */
 const PostSlot = storedObject({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Job, type ReportedTurn } from "../ports/job-service.ts";
-import { storedObject } from "../ports/stored-object.ts";
+import { storedObject } from "../ports/reading.ts";
 import { ResultReport } from "../job/reported-turn.ts";
 
 /** How a turn ended. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { FollowedPullRequest, type Review } from "../ports/followed-pull-request.ts";
-import { storedObject } from "../ports/stored-object.ts";
+import { FollowedPullRequest, type Review } from "../ports/job-report.ts";
+import { storedObject } from "../ports/reading.ts";
 import { passage, plainLine, startOf } from "../text/text.ts";
 
 const common = {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ProjectRef } from "../job/project.ts";
-import { storedObject } from "../ports/stored-object.ts";
+import { storedObject } from "../ports/reading.ts";
 
 /**
  * The most characters a person may type as one request (UTF-16 units, as Slack counts). Slack's own

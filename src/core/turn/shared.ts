@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { NotifierAnswer } from "../ports/notifier.ts";
 import type { Request, Segment, ShownMessage, ThreadContext, ThreadMessage, SharedFile } from "./request.ts";
-import { storedObject } from "../ports/stored-object.ts";
+import { storedObject } from "../ports/reading.ts";
 import { startOf, plainLine } from "../text/text.ts";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../job/attachment.ts";
 import type { Turn } from "./turn.ts";

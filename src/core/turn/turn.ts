@@ -6,7 +6,7 @@ import type { PollingPolicy } from "../job/retry.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } from "../job/question.ts";
 import { followedUntil, TurnPullRequest } from "./pull-request-news.ts";
 import { Request } from "./request.ts";
-import { storedObject } from "../ports/stored-object.ts";
+import { storedObject } from "../ports/reading.ts";
 import { isBefore, isSamePlan, ownTurn, progressOf, resultReport } from "../job/reported-turn.ts";
 import { type ResultReport, TurnProgress } from "../job/reported-turn.ts";
 

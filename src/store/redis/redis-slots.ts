@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { Slots } from "../../core/ports/slots.ts";
+import type { Slots } from "../../core/ports/records.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 /**

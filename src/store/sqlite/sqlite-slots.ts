@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { Slots } from "../../core/ports/slots.ts";
+import type { Slots } from "../../core/ports/records.ts";
 import type { Limit } from "../../core/ports/task-queue.ts";
 import { LimitReachedError } from "../../core/errors.ts";
 import type { GroupCommit } from "./group-commit.ts";

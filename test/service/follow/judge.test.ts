@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { HostedCheck, PullFacts } from "../../../service/code-host/followed-pull.ts";
+import type { HostedCheck, PullFacts } from "../../../service/code-host/code-host.ts";
 import { toFollowed } from "../../../service/follow/judge.ts";
 import { WireFollowedPullRequest } from "../../../src/job-client/pull-request-schema.ts";
 

@@ -1,8 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { isBaseBranch } from "../../../service/config/branch.ts";
-import { repositoryKind } from "../../../service/config/repository.ts";
+import { isBaseBranch, repositoryKind } from "../../../service/config/repository.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 const USABLE = [

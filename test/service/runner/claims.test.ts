@@ -1,8 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { type CheckedClaim, sourcesSection } from "../../../service/runner/publish/sources-text.ts";
-import { repositoryAt } from "../../../service/runner/publish/source-address.ts";
+import {
+  type CheckedClaim,
+  repositoryAt,
+  sourcesSection,
+} from "../../../service/runner/publish/sources-text.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 
 const CLI = "// The options.\nexport const options = [\n  '--json',\n  '--quiet',\n];\n";

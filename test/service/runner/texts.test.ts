@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isBaseBranch } from "../../../service/config/branch.ts";
+import { isBaseBranch } from "../../../service/config/repository.ts";
 import { oneLine, printableText, terminalText } from "../../../service/base/printable-text.ts";
 import { failureOf } from "../../../service/runner/agents/agent-process.ts";
-import { remoteOf } from "../../../service/runner/git/remote.ts";
+import { remoteOf } from "../../../service/runner/git/git.ts";
 import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
 import { bodyOf, commitMessageOf, mergedBody } from "../../../service/runner/publish/pull-request-text.ts";
 import { belowTitle, titleOf } from "../../../service/runner/publish/title.ts";
