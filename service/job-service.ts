@@ -22,8 +22,7 @@ import { createKeyCheck } from "./jobs/keys.ts";
 import { createServiceApp, type ServiceAppDeps } from "./http/server.ts";
 import { QuestionDesk } from "./jobs/question-desk.ts";
 import { runJob, runJobId, runJobTask } from "./jobs/run-job.ts";
-import { TurnSlots } from "./jobs/turn-slots.ts";
-import { TurnWatch } from "./jobs/turn-watch.ts";
+import { TurnSlots, TurnWatch } from "./jobs/turn-slots.ts";
 import { tidy, tidyTask } from "./jobs/tidy.ts";
 import type { DiffReader, TurnRunner, Upkeep } from "./runner/turn-runner.ts";
 

@@ -12,14 +12,13 @@ import { createHealth } from "./health.ts";
 import { registerIntake } from "./intake/index.ts";
 import { createSlackFileReader } from "./intake/slack-file-reader.ts";
 import { createSlackThreadReader } from "./intake/slack-thread-reader.ts";
-import { createContacts } from "./job-client/contacts.ts";
-import { createHttpJobService } from "./job-client/http-job-service.ts";
+import { createContacts, createHttpJobService } from "./job-client/http-job-service.ts";
 import { createSlackDirectory } from "./replies/slack-directory.ts";
 import { createSlackMemberships } from "./replies/slack-memberships.ts";
 import { createSlackNotifier } from "./replies/slack-notifier.ts";
 import { createSlackWorkStatus } from "./replies/slack-work-status.ts";
 import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection.ts";
-import { createFirstTries } from "./decisions/first-tries.ts";
+import { createFirstTries } from "./decisions/deps.ts";
 import { createTaskHandler } from "./tasks/index.ts";
 
 /** Time for calls in progress to end at a stop. */

@@ -6,7 +6,7 @@ import type { Logger } from "./core/ports/logger.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
 import { createDispatcher } from "./process/proxy.ts";
 import type { SlackSettings } from "./slack/connection.ts";
-import { slackTrouble } from "./slack/tokens.ts";
+import { slackTrouble } from "./slack/identity.ts";
 
 /** An id that no job has. Reading it shows if the job service accepts the key. */
 const NO_JOB = "docs-agent-check";

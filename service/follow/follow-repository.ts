@@ -8,8 +8,7 @@ import { RefusedByCodeHostError } from "../code-host/github-api.ts";
 import { jobBranch } from "../config/repository.ts";
 import type { FollowedJob } from "../jobs/followed-store.ts";
 import type { JobStore } from "../jobs/job-store.ts";
-import { countingChecks, toFollowed } from "./judge.ts";
-import { type AfterLook, afterSeen, afterUnseen } from "./next-look.ts";
+import { type AfterLook, afterSeen, afterUnseen, countingChecks, toFollowed } from "./judge.ts";
 import type { FollowedRepository } from "./repositories.ts";
 
 /** Webhooks bring a run forward so often at most. */

@@ -2,7 +2,7 @@ import type { Clock } from "../../src/core/ports/clock.ts";
 import type { PlanStep, ReportedUsage } from "../../src/core/ports/job-service.ts";
 import type { TurnReport } from "./job-store.ts";
 import { oneLine } from "../base/printable-text.ts";
-import { sumOf } from "../runner/usage.ts";
+import { sumOf } from "../runner/turn-runner.ts";
 
 const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;

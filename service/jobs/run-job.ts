@@ -12,8 +12,7 @@ import type { JobStore } from "./job-store.ts";
 import { RunnerLostError, type RunTurnResult, type TurnRunner, type Upkeep } from "../runner/turn-runner.ts";
 import type { QuestionDesk } from "./question-desk.ts";
 import { ReportWriter } from "./report-writer.ts";
-import type { TurnSlots } from "./turn-slots.ts";
-import type { TurnWatch } from "./turn-watch.ts";
+import type { TurnSlots, TurnWatch } from "./turn-slots.ts";
 
 /** What the service's tasks work with. */
 export type ServiceTaskDeps = {

@@ -1,3 +1,8 @@
+import { messageOf } from "../../src/core/errors.ts";
+import type { Logger } from "../../src/core/ports/logger.ts";
+import type { JobStore } from "./job-store.ts";
+import type { TurnKey } from "./job.ts";
+
 type Waiter = { projectId: string; limit: number; isAlone: boolean; take: () => void };
 
 /**
@@ -74,5 +79,40 @@ export class TurnSlots {
 
   #count(projectId: string, change: number): void {
     this.#taken.set(projectId, (this.#taken.get(projectId) ?? 0) + change);
+  }
+}
+
+/** Aborts turns that were ended while they run: canceled, or their job archived. */
+export class TurnWatch {
+  readonly #store: JobStore;
+  readonly #logger: Logger;
+  /** By job: its turns run one after the other. */
+  readonly #running = new Map<string, { turn: TurnKey; abort: AbortController }>();
+
+  constructor({ store, logger }: { store: JobStore; logger: Logger }) {
+    this.#store = store;
+    this.#logger = logger;
+  }
+
+  /** A signal that aborts when the turn was ended. Call `end` when the turn is over. */
+  watch(turn: TurnKey): { signal: AbortSignal; end: () => void } {
+    const abort = new AbortController();
+    this.#running.set(turn.jobId, { turn, abort });
+    return { signal: abort.signal, end: () => this.#running.delete(turn.jobId) };
+  }
+
+  /** Looks at a job's turns, after some of them were ended. */
+  lookAt(jobId: string): void {
+    const watched = this.#running.get(jobId);
+    if (watched === undefined || watched.abort.signal.aborted) return;
+    try {
+      const stored = this.#store.turn(watched.turn);
+      if (stored?.state !== "ended") return;
+      const fields = { job_id: jobId, turn: stored.number, outcome: stored.outcome };
+      this.#logger.info(fields, "turn was ended: its agent is stopped");
+      watched.abort.abort(new Error("The turn was ended"));
+    } catch (thrown) {
+      this.#logger.warn({ error: messageOf(thrown) }, "cannot see whether running turns were ended");
+    }
   }
 }

@@ -10,7 +10,7 @@ import type { AgentResult, AgentRun, RunAgent } from "./agents/agent.ts";
 import { briefOf } from "./agents/brief.ts";
 import { placeAttachments } from "./agents/attachments.ts";
 import { runCommandAgent } from "./agents/command-agent.ts";
-import { CLAIMS_FILE } from "./claims/claims-file.ts";
+import { CLAIMS_FILE } from "./claims-file.ts";
 import { forgetAgent, noteAgent, type TurnFolders } from "./folders.ts";
 import type { AgentSession } from "./kept-sessions.ts";
 import { TurnFailedError } from "../base/run-error.ts";

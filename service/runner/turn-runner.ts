@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { DocsAgentError } from "../../src/core/errors.ts";
 import {
   FailureCause,
   type PlanStep,
@@ -7,7 +8,6 @@ import {
   type ReportedUsage,
   type Requester,
 } from "../../src/core/ports/job-service.ts";
-import { DocsAgentError } from "../../src/core/errors.ts";
 import type { WireDiff } from "../../src/job-client/pull-request-schema.ts";
 import { WireCheck, WireClaims, WireContext, WirePullRequest } from "../../src/job-client/report-schema.ts";
 import type { ServiceProject } from "../config/config.ts";
@@ -180,3 +180,19 @@ export type UpkeepInput = {
  * Rejects only when aborted.
  */
 export type Upkeep = (input: UpkeepInput) => Promise<void>;
+
+/** What two runs of an agent used together. What neither tells stays null. */
+export function sumOf(before: ReportedUsage | null, now: ReportedUsage): ReportedUsage;
+export function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): ReportedUsage | null;
+export function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): ReportedUsage | null {
+  if (before === null || now === null) return now ?? before;
+  const plus = (one: number | null, other: number | null) =>
+    one === null && other === null ? null : (one ?? 0) + (other ?? 0);
+  return {
+    inputTokens: plus(before.inputTokens, now.inputTokens),
+    outputTokens: plus(before.outputTokens, now.outputTokens),
+    cachedInputTokens: plus(before.cachedInputTokens, now.cachedInputTokens),
+    calls: plus(before.calls, now.calls),
+    costUsd: plus(before.costUsd, now.costUsd),
+  };
+}

@@ -1,13 +1,12 @@
+import type { PollingPolicy } from "../core/job/retry.ts";
 import type { Clock } from "../core/ports/clock.ts";
+import type { Directory, Memberships } from "../core/ports/directory.ts";
 import type { Contacts, JobServices } from "../core/ports/job-service.ts";
 import type { Logger } from "../core/ports/logger.ts";
-import type { Directory, Memberships } from "../core/ports/directory.ts";
 import type { Notifier, WorkStatus } from "../core/ports/notifier.ts";
-import type { PollingPolicy } from "../core/job/retry.ts";
 import type { RecordKind, RecordOf, RecordStore, Slots } from "../core/ports/records.ts";
 import type { Series, TaskRun } from "../core/ports/task-queue.ts";
 import type { FileReader, ThreadReader } from "../core/turn/shared.ts";
-import type { FirstTries } from "./first-tries.ts";
 
 /** Everything the tasks depend on. Each takes the part it needs. */
 export type TaskDeps = {
@@ -40,3 +39,38 @@ export type TaskDeps = {
   /** How long the records of an ended turn are kept, milliseconds. */
   retentionMs: number;
 };
+
+/** Tells if Slack refused, for now, the first attempt of this process to post a status message. */
+export type FirstTries = {
+  /**
+   * Resolves to true if Slack refuses the turn's status message, and to false if it accepts it or
+   * isn't asked within `ms`.
+   */
+  isRefused: (turnId: string, ms: number) => Promise<boolean>;
+  note: (turnId: string, isRefused: boolean) => void;
+};
+
+/**
+ * Lets a command wait for its status message. Only one waits at a time, because under load quick
+ * answers matter more.
+ */
+export function createFirstTries(): FirstTries {
+  const waiting = new Map<string, (isRefused: boolean) => void>();
+  return {
+    async isRefused(turnId, ms) {
+      if (waiting.size > 0) return false;
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      waiting.set(turnId, resolve);
+      const timer = setTimeout(() => resolve(false), ms);
+      try {
+        return await promise;
+      } finally {
+        clearTimeout(timer);
+        waiting.delete(turnId);
+      }
+    },
+    note(turnId, isRefused) {
+      waiting.get(turnId)?.(isRefused);
+    },
+  };
+}

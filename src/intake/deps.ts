@@ -1,9 +1,8 @@
-import type { TaskDeps } from "../decisions/deps.ts";
+import type { FirstTries, TaskDeps } from "../decisions/deps.ts";
 import type { Directory } from "../core/ports/directory.ts";
 import type { Notifier, Refusal } from "../core/ports/notifier.ts";
 import type { ProjectRef } from "../core/job/project.ts";
 import type { FollowUps } from "../core/turn/people.ts";
-import type { FirstTries } from "../decisions/first-tries.ts";
 import type { AcceptanceEnd } from "../decisions/accept.ts";
 import type { TaskQueue } from "../core/ports/task-queue.ts";
 import type { Context } from "@slack/bolt";

@@ -1,15 +1,22 @@
 import type { Dispatcher } from "undici";
-import type {
-  Announced,
-  AnswerWith,
-  Besides,
-  ChangesAnswer,
-  DiffAnswer,
-  JobService,
-  JobServiceAnswer,
-  QuestionAnswer,
+import { projectKey, type ProjectRef } from "../core/job/project.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import {
+  type Announced,
+  type AnswerWith,
+  type Besides,
+  type ChangesAnswer,
+  type Contact,
+  type Contacts,
+  type DiffAnswer,
+  isFromServiceThatIsUp,
+  type JobService,
+  type JobServiceAnswer,
+  type QuestionAnswer,
 } from "../core/ports/job-service.ts";
 import { createDispatcher, DIRECT, type ProxySettings } from "../process/proxy.ts";
+import { exchange } from "./exchange.ts";
+import { readChanges, type Reader, readExchange, readJob, readJobDiff } from "./fault.ts";
 import {
   type AnswerRequest,
   CAPABILITIES_HEADER,
@@ -17,8 +24,6 @@ import {
   formatCapabilities,
   type MessageRequest,
 } from "./schema.ts";
-import { exchange } from "./exchange.ts";
-import { readChanges, readJobDiff, readExchange, readJob, type Reader } from "./fault.ts";
 
 const USER_AGENT = "docs-agent-slack/0.1.0";
 const POLL_KEEP_ALIVE_MS = 30_000;
@@ -226,4 +231,27 @@ function bodyOf(prompt: string, { attachments = [], words, requester }: Besides 
  */
 function segment(text: string): string {
   return encodeURIComponent(text.toWellFormed());
+}
+
+/**
+ * Remembers whether each project's job service last answered. It covers this process only, and
+ * makes no calls of its own.
+ */
+export function createContacts(
+  clock: Pick<Clock, "now">,
+): Contacts & { noting(project: ProjectRef): (answer: AnswerWith<object>) => void } {
+  const contacts = new Map<string, Contact>();
+  return {
+    last: () => [...contacts.values()],
+
+    noting(project) {
+      const key = projectKey(project);
+      return (answer) => {
+        const at = clock.now();
+        const isUp = isFromServiceThatIsUp(answer);
+        const known = contacts.get(key);
+        contacts.set(key, { project, isUp, since: known?.isUp === isUp ? known.since : at, at });
+      };
+    },
+  };
 }

@@ -1,8 +1,7 @@
 import type { Message } from "../core/ports/notifier.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
-import { changesMessage } from "./changes-message.ts";
+import { changesMessage, newsMessage } from "./pull-request-messages.ts";
 import { listMessage, standingMessage } from "./list-message.ts";
-import { newsMessage } from "./news-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import { overdueMessage, questionMessage } from "./question-message.ts";
 import {

@@ -1,12 +1,10 @@
 import type { Receiver, ReceiverEvent } from "@slack/bolt";
 import type { WebClientOptions } from "@slack/web-api";
-import { App } from "./bolt.ts";
+import { App, canBoltRead, isSlackBody } from "./bolt.ts";
 import type { Logger } from "../core/ports/logger.ts";
 import { DocsAgentError } from "../core/errors.ts";
 import type { SlackTeams } from "../replies/slack-teams.ts";
-import { canBoltRead, isSlackBody } from "./slack-body.ts";
-import type { SampleLine } from "./line-sampler.ts";
-import { slackLogger } from "./sdk-logger.ts";
+import { type SampleLine, slackLogger } from "./log-lines.ts";
 
 /**
  * An event came before Slack said who the app is, so we can't recognize mentions of the app. Slack

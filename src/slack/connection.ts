@@ -6,14 +6,13 @@ import { HTTPReceiver } from "./bolt.ts";
 import { BoltApp, IdentityUnknownError } from "./bolt-app.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Logger } from "../core/ports/logger.ts";
-import { createLineSampler } from "./line-sampler.ts";
+import { createLineSampler, slackLogger } from "./log-lines.ts";
 import { createDispatcher, isProxied, type ProxySettings } from "../process/proxy.ts";
 import { createSlackClock } from "../replies/slack-clock.ts";
 import type { SlackClock } from "../replies/slack-clock.ts";
 import { InstalledTeam, type SlackTeams } from "../replies/slack-teams.ts";
 import { SlackIdentityCheck } from "./identity.ts";
 import { createSlackListener } from "./listener.ts";
-import { slackLogger } from "./sdk-logger.ts";
 import { SocketMode } from "./socket-mode.ts";
 
 /** Timeout of one call to Slack's Web API, milliseconds. */

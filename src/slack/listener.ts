@@ -2,9 +2,8 @@ import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { BufferedIncomingMessage } from "@slack/bolt";
 import type { Logger } from "../core/ports/logger.ts";
-import { parseHTTPRequestBody } from "./bolt.ts";
-import type { SampleLine } from "./line-sampler.ts";
-import { isSlackBody } from "./slack-body.ts";
+import { isSlackBody, parseHTTPRequestBody } from "./bolt.ts";
+import type { SampleLine } from "./log-lines.ts";
 
 /** The path that Slack sends its requests to. */
 const PATH = "/slack/events";

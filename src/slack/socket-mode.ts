@@ -9,9 +9,8 @@ import { retryDelayMs } from "../core/job/retry.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Logger } from "../core/ports/logger.ts";
 import { StartError } from "../core/errors.ts";
-import { SocketModeReceiver } from "./bolt.ts";
-import { isObject } from "./slack-body.ts";
-import { slackTrouble } from "./tokens.ts";
+import { isObject, SocketModeReceiver } from "./bolt.ts";
+import { slackTrouble } from "./identity.ts";
 
 /** Time from asking for a connection to Slack's `hello`. */
 const HELLO_TIMEOUT_MS = 30_000;

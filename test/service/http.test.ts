@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { MAX_BODY_BYTES } from "../../service/http/routes.ts";
 import { MAX_PROMPT_BYTES } from "../../service/http/routes.ts";
-import { serveHttp } from "../../service/http/serve-http.ts";
+import { serveHttp } from "../../service/serve.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 
 const JOBS = "/v2/agent/docs/job";

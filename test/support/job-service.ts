@@ -3,7 +3,7 @@ import type { ServiceConfig, ServiceProject } from "../../service/config/config.
 import { createJobService, type SelfHostedJobService } from "../../service/job-service.ts";
 import type { DiffReader } from "../../service/runner/turn-runner.ts";
 import { createKey } from "../../service/jobs/keys.ts";
-import { serveHttp } from "../../service/http/serve-http.ts";
+import { serveHttp } from "../../service/serve.ts";
 import { openServiceDatabase } from "../../service/jobs/state-file.ts";
 import { createHttpJobService, type HttpJobService } from "../../src/job-client/http-job-service.ts";
 import { ManualClock } from "./manual-clock.ts";

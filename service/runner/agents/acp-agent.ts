@@ -17,11 +17,10 @@ import { CHECK_PROTOCOL, type OpenSession, openSession } from "./acp-session.ts"
 import { acpStream, drained } from "./acp-stream.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { answerForm } from "./acp-questions.ts";
-import type { AgentResult, AgentRun } from "./agent.ts";
+import { type AgentResult, type AgentRun, ProgressLines } from "./agent.ts";
 import { failureOf, lastWordsOf, startAgent } from "./agent-process.ts";
 import { attachmentBlocks } from "./attachments.ts";
 import { PausableClock } from "./pausable-clock.ts";
-import { ProgressLines } from "./progress.ts";
 import { attachmentsText, earlierTurnsText, findingsText, RESUMED_TEXT } from "./brief.ts";
 
 const LAST_WORDS_MS = 1000;

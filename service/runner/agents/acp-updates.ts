@@ -11,10 +11,9 @@ import { cut, startOf } from "../../../src/core/text/text.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
 import { MAX_PLAN_STEPS } from "../../../src/core/ports/job-report.ts";
 import { oneLine, printableText } from "../../base/printable-text.ts";
-import { type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
+import { type AgentRun, MAX_SUMMARY_LENGTH, type ProgressLines } from "./agent.ts";
 import type { AcpPermissions } from "./acp-permissions.ts";
 import type { OpenSession } from "./acp-session.ts";
-import type { ProgressLines } from "./progress.ts";
 
 const MAX_MESSAGE_LENGTH = 64_000;
 /** No session costs more; an agent that says so is wrong. */

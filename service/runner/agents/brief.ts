@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cut } from "../../../src/core/text/text.ts";
 import { oneLine } from "../../base/printable-text.ts";
-import { CLAIMS_FILE } from "../claims/claims-file.ts";
+import { CLAIMS_FILE } from "../claims-file.ts";
 import type { InsidePaths } from "../sandbox/sandbox.ts";
 import type { EarlierTurn } from "../turn-runner.ts";
 import type { OpenContext, RunnerProject } from "../turn.ts";

@@ -1,8 +1,7 @@
 import { endOf, printableText } from "../../base/printable-text.ts";
 import { TailBuffer } from "../process-group.ts";
-import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
+import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH, ProgressLines } from "./agent.ts";
 import { failureOf, startAgent } from "./agent-process.ts";
-import { ProgressLines } from "./progress.ts";
 import { attachmentsText, earlierTurnsText, findingsText } from "./brief.ts";
 
 /** Standard output kept for the summary, in bytes: characters have up to four. */

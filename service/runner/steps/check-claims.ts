@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { within } from "../../../src/core/ports/clock.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import { faultText } from "../../base/run-error.ts";
-import { readClaims } from "../claims/claims-file.ts";
+import { readClaims } from "../claims-file.ts";
 import type { Mirror } from "../git/mirror.ts";
 import { readFiles } from "../git/objects.ts";
 import { type CheckedClaim, type HostedRepository, linesUrl, repositoryAt } from "../publish/sources-text.ts";

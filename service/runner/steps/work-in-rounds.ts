@@ -5,7 +5,7 @@ import { removeFolder } from "../folders.ts";
 import type { CheckedClaim } from "../publish/sources-text.ts";
 import { type AgentRunResult, type SecondRound, runAgent } from "../run-agent.ts";
 import { operatorText } from "../../base/run-error.ts";
-import { sumOf } from "../usage.ts";
+import { sumOf } from "../turn-runner.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { type Verified, verifyWork } from "./verify-work.ts";
 import { checkClaims } from "./check-claims.ts";

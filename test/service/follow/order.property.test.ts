@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type AfterLook, afterSeen, afterUnseen } from "../../../service/follow/next-look.ts";
+import { type AfterLook, afterSeen, afterUnseen } from "../../../service/follow/judge.ts";
 import { type FollowedJob, FollowMemory } from "../../../service/jobs/followed-store.ts";
 import type { WireFollowedPullRequest } from "../../../src/job-client/pull-request-schema.ts";
 

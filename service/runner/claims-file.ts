@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { startOf } from "../../../src/core/text/text.ts";
-import { json } from "../../base/json.ts";
-import { readInside } from "../confined-files.ts";
+import { startOf } from "../../src/core/text/text.ts";
+import { json } from "../base/json.ts";
+import { readInside } from "./confined-files.ts";
 
 /** Where an agent names the sources of what it wrote, in its folder for temporary files. */
 export const CLAIMS_FILE = "claims.json";

@@ -1,0 +1,109 @@
+import type { KnownBlock, RichTextBlock, RichTextElement } from "@slack/types";
+import type { MessageOf } from "../core/ports/notifier.ts";
+import { diffLines, diffText, fileLines, sizeOf } from "../core/text/change-text.ts";
+import { newsText } from "../core/text/pull-request-text.ts";
+import { mentionedIn } from "../core/turn/people.ts";
+import { turnPrLink } from "../core/turn/turn.ts";
+import {
+  linePart,
+  NAME_MAX,
+  type Presentation,
+  quotePart,
+  type Rendered,
+  SAID_MAX,
+  section,
+  STATE_MAX,
+  type TeamView,
+} from "./blocks.ts";
+import { movedBlock, pullRequestLink } from "./links.ts";
+import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
+
+/**
+ * What became of a turn's pull request. It is rich text, so that nothing in it is markup: names and
+ * words come from whoever can write at the code host.
+ */
+export function newsMessage(
+  { turn, news, url, movedBecause, muted = [] }: MessageOf<"news">,
+  view: Pick<Presentation, "httpOrigins"> & TeamView,
+): Rendered {
+  const { symbol, isForAll, before, after, quotes } = newsText(news);
+  const link = pullRequestLink(url, view.httpOrigins);
+  const unnamed = before === "" ? "The pull request" : "the pull request";
+  const people = isForAll ? mentionedIn(turn, muted) : [];
+  const line: RichTextElement[] = [
+    { type: "text", text: `${symbol} ` },
+    ...people.flatMap((userId): RichTextElement[] => [
+      { type: "user", user_id: userId },
+      { type: "text", text: " " },
+    ]),
+    ...(before === "" ? [] : [{ type: "text" as const, text: before }]),
+    link === null ? { type: "text", text: unnamed } : { type: "link", url: link.url, text: link.label },
+    { type: "text", text: after },
+  ];
+  const elements: RichTextBlock["elements"] = [
+    { type: "rich_text_section", elements: line },
+    ...quotes.flatMap(({ author, words }) => [
+      ...(author === null ? [] : [linePart({ type: "text", text: author, style: { bold: true } })]),
+      quotePart([{ type: "text", text: words }]),
+    ]),
+  ];
+  const mentions = people.map((userId) => `<@${userId}> `).join("");
+  const headline = cutEscaped(`${before}${link?.label ?? unnamed}${after}`, STATE_MAX);
+  return {
+    text: [
+      `${symbol} ${mentions}${headline}`,
+      ...quotes.map(({ author, words }) =>
+        cutEscaped(author === null ? words : `${author}: ${words}`, SAID_MAX),
+      ),
+    ].join("\n"),
+    blocks: [
+      ...(movedBecause === null ? [] : [movedBlock(turn.request, movedBecause, view)]),
+      { type: "rich_text", elements },
+    ],
+  };
+}
+
+/** What a job changes, or why that can't be shown. */
+export function changesMessage(
+  { turn, of }: MessageOf<"changes">,
+  { httpOrigins, contact }: Pick<Presentation, "httpOrigins" | "contact">,
+): Rendered {
+  const link = pullRequestLink(turnPrLink(turn), httpOrigins);
+  const pr = link === null ? null : `<${escapeMrkdwn(link.url)}|${cutEscaped(link.label, NAME_MAX)}>`;
+  const said = (text: string): Rendered => ({ text, blocks: [section(text)] });
+  switch (of.kind) {
+    case "reading":
+      return said("⏳ Reading the changes…");
+    case "gone":
+      return said(`The agent no longer has this change.${pr === null ? "" : ` Look at ${pr}.`}`);
+    case "unreadable":
+      return said(`I couldn't read the changes. Try again in a minute, or contact ${contact}.`);
+    case "read": {
+      const { diff, rest } = of;
+      const size = diffText(sizeOf(diff));
+      const title = pr === null ? `*Changes:* ${size}` : `*Changes in ${pr}:* ${size}`;
+      const where = pr === null ? "The rest is on the branch." : `The rest is on the page of ${pr}.`;
+      const inFile = `I sent you the rest as a file.${diff.isCut ? ` It isn't all of it. ${where}` : ""}`;
+      return {
+        text: title,
+        blocks: [
+          section(title),
+          preformatted(fileLines(diff)),
+          preformatted(diffLines(diff)),
+          rest === null ? null : section(rest === "page" ? where : inFile),
+        ].filter((block) => block !== null),
+      };
+    }
+  }
+}
+
+/** Untrusted lines, in which nothing is markup. */
+function preformatted(lines: readonly string[]): KnownBlock | null {
+  const text = lines.join("\n");
+  if (text.trim() === "") return null;
+  const block: RichTextBlock = {
+    type: "rich_text",
+    elements: [{ type: "rich_text_preformatted", elements: [{ type: "text", text }] }],
+  };
+  return block;
+}
