@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { proxyFor, readProxySettings } from "../src/config/proxy-settings.ts";
-import { createDispatcher } from "../src/process/proxy.ts";
+import { createDispatcher, proxyFor, readProxySettings } from "../src/process/proxy.ts";
 
 it("reads names in lower case first, takes a bare host:port, and shows no value that is wrong", () => {
   expect(

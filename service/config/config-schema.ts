@@ -4,7 +4,7 @@ import { z } from "zod";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { CHECK_PRESETS } from "./check-presets.ts";
 import { isBaseBranch, isSafeHttpUrl, JOB_BRANCH_PREFIX, repositoryKind } from "./repository.ts";
-import { parseHostRule } from "../egress/host-rules.ts";
+import { parseHostRule } from "../egress/find-route.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
 
 /** The files that count as documentation unless a project says otherwise. */

@@ -4,7 +4,7 @@ import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { didYouMean } from "../../src/config/did-you-mean.ts";
 import { DocsAgentError, messageOf } from "../../src/core/errors.ts";
-import { readProxySettings } from "../../src/config/proxy-settings.ts";
+import { readProxySettings } from "../../src/process/proxy.ts";
 import { ServiceSettings, settingNames } from "./config-schema.ts";
 import { CREDENTIAL_SHAPES } from "../base/redaction.ts";
 import { type Env, gitVariables, type NamedVariable, variableFaults } from "./env.ts";

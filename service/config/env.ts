@@ -1,5 +1,4 @@
-import { readProxySettings } from "../../src/config/proxy-settings.ts";
-import type { ProxySettings } from "../../src/process/proxy.ts";
+import { type ProxySettings, readProxySettings } from "../../src/process/proxy.ts";
 
 /** Environment variables by name. */
 export type Env = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
-import { proxySecretsOf, readProxySettings } from "../../src/config/proxy-settings.ts";
+import { proxySecretsOf, readProxySettings } from "../../src/process/proxy.ts";
 import type { ServiceProject } from "./config.ts";
 import { type Env, envValue, gitVariables, serviceProxy } from "./env.ts";
-import { type HostRule, parseHostRule } from "../egress/host-rules.ts";
+import { type HostRule, parseHostRule } from "../egress/find-route.ts";
 import type { TurnNetworkOptions } from "../egress/turn-network.ts";
 
 /** Shorter values (a flag, a locale) are words of everyday text more often than secrets. */

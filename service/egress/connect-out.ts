@@ -3,7 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { connect, isIP, type LookupFunction, Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { ProxyConnectError } from "../../src/process/proxy.ts";
-import { type NetworkTarget, targetText } from "./host-rules.ts";
+import { type NetworkTarget, targetText } from "./find-route.ts";
 import type { NetworkLimits } from "../gateway/limits.ts";
 
 /**

@@ -11,11 +11,19 @@ import type { Duplex, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "../../src/core/ports/logger.ts";
 import { codeOf } from "../../src/core/errors.ts";
-import { proxyFor } from "../../src/config/proxy-settings.ts";
-import type { ProxySettings } from "../../src/process/proxy.ts";
+import { proxyFor, type ProxySettings } from "../../src/process/proxy.ts";
 import { connectOut, type WayOut } from "./connect-out.ts";
-import { findRoute, isLocalhost, type Resolve, scopeOf } from "./find-route.ts";
-import { type HostRule, httpTargetOf, type NetworkTarget, parseAuthority, targetText } from "./host-rules.ts";
+import {
+  findRoute,
+  type HostRule,
+  httpTargetOf,
+  isLocalhost,
+  type NetworkTarget,
+  parseAuthority,
+  type Resolve,
+  scopeOf,
+  targetText,
+} from "./find-route.ts";
 import { endToEndHeaders, isSameSecret } from "../gateway/http-headers.ts";
 import { type NetworkLimits, type TrafficMeter, trafficReason, type TurnTraffic } from "../gateway/limits.ts";
 

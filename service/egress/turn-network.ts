@@ -7,8 +7,7 @@ import type { Logger } from "../../src/core/ports/logger.ts";
 import { codeOrNameOf, DocsAgentError } from "../../src/core/errors.ts";
 import { createDispatcher, DIRECT, type ProxySettings } from "../../src/process/proxy.ts";
 import { createEgressProxy } from "./egress-proxy.ts";
-import { createResolve, type Resolve } from "./find-route.ts";
-import type { HostRule } from "./host-rules.ts";
+import { createResolve, type HostRule, type Resolve } from "./find-route.ts";
 import {
   createBoundedLogger,
   type HostTraffic,

@@ -1,13 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
 import { createParser, type EventSourceParser } from "eventsource-parser";
-import {
-  type CallUsage,
-  laterReport,
-  NO_USAGE,
-  readUsage,
-  type UsageFormat,
-  type UsageReport,
-} from "./usage-formats.ts";
 
 /** Without a report, this many bytes of a request or an answer count as a token. */
 const BYTES_PER_TOKEN = 4;
@@ -103,4 +95,163 @@ export class AnswerUsage {
       if (report !== null) this.#report = this.#report === null ? report : laterReport(this.#report, report);
     }
   }
+}
+
+/** The shapes in which providers report what a call used. */
+export type UsageFormat = "anthropic" | "openai-chat" | "openai-responses" | "gemini";
+
+/** Tokens of one call. */
+export type CallUsage = {
+  /** All input, cached or not. */
+  inputTokens: number;
+  /** The part of the input that the provider had cached. */
+  cachedInputTokens: number;
+  outputTokens: number;
+  /** What writing to the provider's cache costs on top, in input tokens. For money only. */
+  surchargeTokens: number;
+};
+
+/** Usage as reported so far. */
+type UsageReport = {
+  usage: CallUsage;
+  /** True if the answer had come to its end when it was reported. */
+  isFinal: boolean;
+};
+
+export const NO_USAGE: CallUsage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  surchargeTokens: 0,
+};
+
+/**
+ * Anthropic's prices for cache writes that live 5 minutes and 1 hour are 1.25 and 2 times those of
+ * input.
+ */
+const SURCHARGE_5_MINUTES = 0.25;
+const SURCHARGE_1_HOUR = 1;
+
+type Reader = (event: unknown) => UsageReport | null;
+
+const READERS: Readonly<Record<UsageFormat, Reader>> = {
+  anthropic(event) {
+    const usage = partOf(event, "usage") ?? partOf(event, "message", "usage");
+    if (usage === null) return null;
+    const written = count(usage, "cache_creation_input_tokens");
+    const written1Hour = Math.min(written, count(usage, "cache_creation", "ephemeral_1h_input_tokens"));
+    const cachedInputTokens = count(usage, "cache_read_input_tokens");
+    return {
+      usage: {
+        inputTokens: count(usage, "input_tokens") + written + cachedInputTokens,
+        cachedInputTokens,
+        outputTokens: count(usage, "output_tokens"),
+        surchargeTokens: (written - written1Hour) * SURCHARGE_5_MINUTES + written1Hour * SURCHARGE_1_HOUR,
+      },
+      isFinal: valueOf(event, "type") !== "message_start",
+    };
+  },
+
+  "openai-chat"(event) {
+    const usage = partOf(event, "usage");
+    if (usage === null) return null;
+    const inputTokens = count(usage, "prompt_tokens");
+    const hasDetails = partOf(usage, "prompt_tokens_details") !== null;
+    const unreportedReasoning = count(usage, "total_tokens") - inputTokens;
+    return {
+      usage: {
+        ...NO_USAGE,
+        inputTokens,
+        cachedInputTokens: hasDetails
+          ? count(usage, "prompt_tokens_details", "cached_tokens")
+          : count(usage, "prompt_cache_hit_tokens"),
+        // Some servers leave reasoning out of the completion, but not out of the total.
+        outputTokens: Math.max(count(usage, "completion_tokens"), unreportedReasoning),
+      },
+      // Some servers report with each piece.
+      isFinal: !listOf(event, "choices").some(
+        (choice) => isGiven(choice, "delta") && !isGiven(choice, "finish_reason"),
+      ),
+    };
+  },
+
+  "openai-responses"(event) {
+    const usage = partOf(event, "response", "usage") ?? partOf(event, "usage");
+    if (usage === null) return null;
+    const status = valueOf(event, "response", "status");
+    return {
+      usage: {
+        ...NO_USAGE,
+        inputTokens: count(usage, "input_tokens"),
+        cachedInputTokens: count(usage, "input_tokens_details", "cached_tokens"),
+        outputTokens: count(usage, "output_tokens"),
+      },
+      isFinal: status !== "queued" && status !== "in_progress",
+    };
+  },
+
+  gemini(event) {
+    const usage = partOf(event, "usageMetadata");
+    if (usage === null) return null;
+    const inputTokens = count(usage, "promptTokenCount") + count(usage, "toolUsePromptTokenCount");
+    const written = count(usage, "candidatesTokenCount") + count(usage, "thoughtsTokenCount");
+    return {
+      usage: {
+        ...NO_USAGE,
+        inputTokens,
+        cachedInputTokens: count(usage, "cachedContentTokenCount"),
+        outputTokens: Math.max(written, count(usage, "totalTokenCount") - inputTokens),
+      },
+      isFinal:
+        listOf(event, "candidates").some((candidate) => isGiven(candidate, "finishReason")) ||
+        isGiven(event, "promptFeedback"),
+    };
+  },
+};
+
+/** What one event of a stream, or a whole answer, says about usage; null: nothing. */
+export function readUsage(format: UsageFormat, event: unknown): UsageReport | null {
+  return READERS[format](event);
+}
+
+/** Two reports of one call, which both count from its beginning. */
+function laterReport(a: UsageReport, b: UsageReport): UsageReport {
+  return { usage: combined(a.usage, b.usage, Math.max), isFinal: a.isFinal || b.isFinal };
+}
+
+/** Count by count. */
+export function combined(a: CallUsage, b: CallUsage, combine: (a: number, b: number) => number): CallUsage {
+  return {
+    inputTokens: combine(a.inputTokens, b.inputTokens),
+    cachedInputTokens: combine(a.cachedInputTokens, b.cachedInputTokens),
+    outputTokens: combine(a.outputTokens, b.outputTokens),
+    surchargeTokens: combine(a.surchargeTokens, b.surchargeTokens),
+  };
+}
+
+function valueOf(from: unknown, ...path: string[]): unknown {
+  return path.reduce((value: unknown, name): unknown => Object(value)[name], from);
+}
+
+function isGiven(from: unknown, name: string): boolean {
+  return (valueOf(from, name) ?? null) !== null;
+}
+
+function partOf(from: unknown, ...path: string[]): object | null {
+  const part = valueOf(from, ...path);
+  return typeof part === "object" ? part : null;
+}
+
+function listOf(from: unknown, name: string): unknown[] {
+  const list = valueOf(from, name);
+  return Array.isArray(list) ? list : [];
+}
+
+/**
+ * Providers and compatible servers leave out, null or invent fields; what isn't a count reads as
+ * none.
+ */
+function count(from: unknown, ...path: string[]): number {
+  const value = valueOf(from, ...path);
+  return typeof value === "number" && value >= 0 && value <= 1e12 ? value : 0;
 }

@@ -1,4 +1,4 @@
-import { ModelCallFault } from "./model-call-fault.ts";
+import { ModelCallFault } from "./model-trouble.ts";
 
 /** What an operator lets pass besides what we know. */
 export type AllowedExtras = {

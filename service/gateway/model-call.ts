@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { estimateTokens } from "./answer-usage.ts";
+import { type CallUsage, estimateTokens, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
 import { type AllowedBesides, admit, type Shape } from "./body-shape.ts";
-import { ModelCallFault } from "./model-call-fault.ts";
-import { type CallUsage, NO_USAGE, type UsageFormat } from "./usage-formats.ts";
+import { ModelCallFault } from "./model-trouble.ts";
 
 /** A model call as it goes to the upstream. */
 export type ModelCall = {

@@ -1,17 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Logger } from "../../src/core/ports/logger.ts";
-import { AnswerUsage } from "./answer-usage.ts";
+import { AnswerUsage, type CallUsage, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
 import type { AllowedBesides, LeftOutKind } from "./body-shape.ts";
 import { type NetworkLimits, trafficReason, type TurnTraffic } from "./limits.ts";
 import { type ModelCall, prepareCall, prepareFreeCall } from "./model-call.ts";
-import { ModelCallFault } from "./model-call-fault.ts";
 import { carriesKey, findOperation, type ModelOperation, parseModelTarget } from "./model-kinds.ts";
-import { type ModelTrouble, shownModel, troubleOf } from "./model-trouble.ts";
+import { ModelCallFault, type ModelTrouble, shownModel, troubleOf } from "./model-trouble.ts";
 import { keyPattern, sendAnswer } from "./send-answer.ts";
 import { costUsdOf, type ModelPrice, priceOf, type Spending, type TurnBudget } from "./turn-budget.ts";
 import { createUpstreamClient, errorCodeOf, mayHaveCost, type ModelUpstream } from "./upstream-client.ts";
-import { type CallUsage, NO_USAGE, type UsageFormat } from "./usage-formats.ts";
 
 export type ModelGatewayDeps = {
   upstreams: readonly ModelUpstream[];

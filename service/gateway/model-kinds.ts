@@ -7,7 +7,7 @@ import {
   openAiResponsesBody,
 } from "./model-bodies.ts";
 import { isSameSecret } from "./http-headers.ts";
-import type { UsageFormat } from "./usage-formats.ts";
+import type { UsageFormat } from "./answer-usage.ts";
 
 export const MODEL_KINDS = ["anthropic", "openai", "gemini"] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];

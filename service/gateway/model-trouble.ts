@@ -1,5 +1,36 @@
 import type { ProxyConnectError } from "../../src/process/proxy.ts";
-import type { ModelUpstream } from "./upstream-client.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
+
+const TYPES: Readonly<Record<number, string>> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  415: "invalid_request_error",
+  426: "invalid_request_error",
+  429: "rate_limit_error",
+};
+
+/**
+ * A model call that is refused. The message is for whoever reads the agent's output, and holds no
+ * secret.
+ */
+export class ModelCallFault extends DocsAgentError {
+  readonly code = "model_call";
+  /** Of HTTP. */
+  readonly status: number;
+
+  constructor(status: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+
+  /** The kind of fault, as providers name it. */
+  get type(): string {
+    return TYPES[this.status] ?? "api_error";
+  }
+}
 
 const PROXY_REFUSED: ProxyConnectError["code"] = "ERR_PROXY_CONNECT";
 
@@ -14,7 +45,7 @@ export type CallEnding = { model: string; status: number | null; code: string | 
 
 /** What the end of a call says of its upstream. Null: nothing that a person could mend. */
 export function troubleOf(
-  { name, baseUrl, keyEnv }: Pick<ModelUpstream, "name" | "baseUrl" | "keyEnv">,
+  { name, baseUrl, keyEnv }: { name: string; baseUrl: string; keyEnv: string },
   { model, status, code }: CallEnding,
 ): ModelTrouble | null {
   const of = `(models: ${name})`;

@@ -3,11 +3,10 @@ import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createUnzip, createZstdDecompress } from "node:zlib";
 import type { Dispatcher } from "undici";
-import type { AnswerUsage } from "./answer-usage.ts";
+import type { AnswerUsage, CallUsage } from "./answer-usage.ts";
 import { pickHeaders, type SentHeaders } from "./http-headers.ts";
 import type { NetworkLimits, TrafficMeter } from "./limits.ts";
-import { ModelCallFault } from "./model-call-fault.ts";
-import type { CallUsage } from "./usage-formats.ts";
+import { ModelCallFault } from "./model-trouble.ts";
 
 type AnswerOptions = {
   key: KeyPattern | null;

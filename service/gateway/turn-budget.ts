@@ -1,5 +1,5 @@
 import picomatch from "picomatch";
-import { type CallUsage, combined, NO_USAGE } from "./usage-formats.ts";
+import { type CallUsage, combined, NO_USAGE } from "./answer-usage.ts";
 
 /** What a turn may use. Null: as much as it likes. */
 export type Budget = { tokens: number | null; usd: number | null };

@@ -4,7 +4,7 @@ import { codeOrNameOf } from "../../src/core/errors.ts";
 import { admitBetas, type AllowedBesides, type AllowedExtras } from "./body-shape.ts";
 import { pickHeaders } from "./http-headers.ts";
 import type { ModelCall } from "./model-call.ts";
-import { ModelCallFault } from "./model-call-fault.ts";
+import { ModelCallFault } from "./model-trouble.ts";
 import { KNOWN_BETAS } from "./model-bodies.ts";
 import { KIND_TRAITS, type ModelKind, type ModelOperation, upstreamUrl } from "./model-kinds.ts";
 import type { NetworkLimits, TurnTraffic } from "./limits.ts";

@@ -1,5 +1,8 @@
 import { z } from "zod";
-import { HttpUrl, NO_SPACE } from "./config-values.ts";
+import { HttpUrl } from "../process/proxy.ts";
+
+/** Text without spaces or control characters, as in a token. */
+export const NO_SPACE = /^[\x21-\x7e]+$/;
 
 /**
  * A docs project at a job service. `idempotencyKeys` is true if the service honors them without

@@ -1,18 +1,24 @@
 import { z } from "zod";
-import { readProjects } from "./config-projects.ts";
-import type { Project } from "./config-projects.ts";
-import { HttpOrigins, HttpUrl, NO_SPACE, YesOrNo } from "./config-values.ts";
+import { NO_SPACE, type Project, readProjects } from "./config-projects.ts";
 import { FollowUps } from "../core/turn/people.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { DocsAgentError } from "../core/errors.ts";
 import { LOG_LEVELS } from "../process/logger.ts";
-import { proxySecretsOf, readProxySettings } from "./proxy-settings.ts";
-import type { ProxySettings } from "../process/proxy.ts";
+import { HttpUrl, type ProxySettings, proxySecretsOf, readProxySettings } from "../process/proxy.ts";
 import { isRedisUrl, readRedisUrl } from "../store/redis/redis-location.ts";
 import type { SlackSettings } from "../slack/connection.ts";
 
 /** Text that can notify only a person or channel it names, never a whole group. */
 const CONTACT = /^(?:[^<>\n]|<[@#][A-Z0-9]{2,30}>)+$/;
+
+/** `true` or `false`. */
+const YesOrNo = z.enum(["true", "false"]).transform((value) => value === "true");
+
+/** Origins, separated by commas. */
+const HttpOrigins = z
+  .string()
+  .transform((list) => list.split(",").map((origin) => origin.trim()))
+  .refine((origins) => origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin));
 
 export type Config = {
   slack: SlackSettings;
@@ -50,6 +56,15 @@ export class ConfigError extends DocsAgentError {
         "file .env next to package.json. See .env.example for all settings.",
     );
   }
+}
+
+/** A whole number with at most as many digits as the largest one. */
+function whole(min: number, max: number): z.ZodType<number> {
+  return z
+    .string()
+    .regex(new RegExp(`^\\d{1,${String(max).length}}$`))
+    .transform(Number)
+    .refine((number) => number >= min && number <= max);
 }
 
 function isStoreUrl(url: string): boolean {
@@ -95,20 +110,10 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     return read(name, schema, rule, "");
   }
   function milliseconds(name: string, fallback: number): number {
-    const schema = z
-      .string()
-      .regex(/^\d{1,12}$/)
-      .transform(Number)
-      .refine((ms) => ms >= 1);
-    return read(name, schema, "a whole number of milliseconds, at least 1", fallback);
+    return read(name, whole(1, 1e12 - 1), "a whole number of milliseconds, at least 1", fallback);
   }
-
   function requestsAnHour(name: string, fallback: number): number {
-    const schema = z
-      .string()
-      .regex(/^\d{1,6}$/)
-      .transform(Number);
-    return read(name, schema, "a whole number of requests an hour, or 0 for no limit", fallback);
+    return read(name, whole(0, 999_999), "a whole number of requests an hour, or 0 for no limit", fallback);
   }
 
   const botToken = need(
@@ -157,16 +162,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       ),
     },
     host: read("HOST", z.string().regex(NO_SPACE), "an address to listen on, such as 0.0.0.0", "0.0.0.0"),
-    port: read(
-      "PORT",
-      z
-        .string()
-        .regex(/^\d{1,5}$/)
-        .transform(Number)
-        .refine((port) => port <= 65_535),
-      "a port number, 0 to 65535",
-      3000,
-    ),
+    port: read("PORT", whole(0, 65_535), "a port number, 0 to 65535", 3000),
     projects: readProjects({
       given,
       need,
@@ -202,16 +198,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     allowGuests: read("ALLOW_GUESTS", YesOrNo, "true or false", false),
     followUps: read("FOLLOW_UPS", FollowUps, `one of ${FollowUps.options.join(", ")}`, "mention"),
-    retentionDays: read(
-      "RETENTION_DAYS",
-      z
-        .string()
-        .regex(/^\d{1,5}$/)
-        .transform(Number)
-        .refine((days) => days >= 1),
-      "a whole number of days, at least 1",
-      90,
-    ),
+    retentionDays: read("RETENTION_DAYS", whole(1, 99_999), "a whole number of days, at least 1", 90),
     logLevel: read("LOG_LEVEL", z.enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(", ")}`, "info"),
   };
   // Other programs use the environment, too, so only likely misspellings of settings count. Short

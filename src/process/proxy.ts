@@ -1,5 +1,5 @@
-import { Agent, EnvHttpProxyAgent, Pool, setGlobalDispatcher } from "undici";
-import type { Dispatcher } from "undici";
+import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool, setGlobalDispatcher } from "undici";
+import { z } from "zod";
 import { codeOrNameOf, DocsAgentError } from "../core/errors.ts";
 
 /** The proxies out of the network. Each field is empty if it isn't set. */
@@ -17,6 +17,16 @@ export type ProxySettings = {
    */
   none: string;
 };
+
+/** An http or https URL. */
+export const HttpUrl = z.url({ protocol: /^https?$/ });
+
+/** A proxy's URL. Like in other programs, a bare `host:port` means an http proxy. */
+const ProxyUrl = z
+  .string()
+  .transform((address) => (address.includes("://") ? address : `http://${address}`))
+  .pipe(HttpUrl)
+  .refine((address) => !URL.canParse(address) || isDecodable(new URL(address)));
 
 /** Everything is reached directly. */
 export const DIRECT: ProxySettings = { http: "", https: "", none: "" };
@@ -95,4 +105,83 @@ type ConnectCallback = (err: Error | null, data: Dispatcher.ConnectData) => void
 
 function remedyFor(status: number): string {
   return status === 407 ? ": put a user name and password that it accepts into its address" : "";
+}
+
+/**
+ * Reads the proxies from the environment, preferring lower-case names as curl does. Faults name the
+ * variable but never its value.
+ */
+export function readProxySettings(env: Readonly<Record<string, string | undefined>>): {
+  proxy: ProxySettings;
+  faults: string[];
+} {
+  const faults: string[] = [];
+  function given(name: string): [name: string, value: string] {
+    for (const each of [name.toLowerCase(), name]) {
+      const value = env[each]?.trim() ?? "";
+      if (value !== "") return [each, value];
+    }
+    return [name, ""];
+  }
+  function read(name: string): string {
+    const [found, value] = given(name);
+    if (value === "") return "";
+    const parsed = ProxyUrl.safeParse(value);
+    if (parsed.success) return parsed.data;
+    faults.push(`${found} must be the http(s) URL of your proxy, such as http://proxy.internal:3128.`);
+    return "";
+  }
+  const proxy = {
+    http: read("HTTP_PROXY"),
+    https: read("HTTPS_PROXY"),
+    none: given("NO_PROXY")[1],
+  };
+  return { proxy, faults };
+}
+
+/** Secrets in the proxies' addresses, as written there and as sent. */
+export function proxySecretsOf({ http, https }: ProxySettings): string[] {
+  const passwords = [http, https].map((address) => (address === "" ? "" : new URL(address).password));
+  const forms = passwords.flatMap((password) => [password, decodeURIComponent(password)]);
+  return [...new Set(forms)].filter((form) => form !== "");
+}
+
+/**
+ * The proxy for a connection to a host, or null if there is none. The rules are those of
+ * `createDispatcher`: a name in `none` also covers all names below it.
+ */
+export function proxyFor(
+  { http, https, none }: ProxySettings,
+  { scheme, host, port }: { scheme: "http" | "https"; host: string; port: number },
+): string | null {
+  if (none === "*") return null;
+  const isDirect = none
+    .split(/[,\s]/)
+    .filter((entry) => entry !== "")
+    .some((entry) => {
+      const [, named = entry, onlyPort] = /^(.+):(\d+)$/.exec(isAddress6(entry) ? "" : entry) ?? [];
+      if (onlyPort !== undefined && Number(onlyPort) !== port) return false;
+      const name = named
+        .replace(/^\*?\./, "")
+        .replace(/^\[(.*)\]$/, "$1")
+        .toLowerCase();
+      return host === name || host.endsWith(`.${name}`);
+    });
+  const address = scheme === "https" ? https || http : http;
+  return isDirect || address === "" ? null : address;
+}
+
+/** True for an IPv6 address without brackets, as curl accepts it. Its last part isn't a port. */
+function isAddress6(entry: string): boolean {
+  return !entry.startsWith("[") && entry.split(":").length > 2;
+}
+
+/** True if user name and password are percent-encoded correctly. */
+function isDecodable({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../core/ports/clock.ts";
 import type { Logger } from "../core/ports/logger.ts";
 import { messageOf } from "../core/errors.ts";
 import { KEEP_DONE_MS } from "../queue/storable-task.ts";
-import { checkRedis } from "../store/redis/check-redis.ts";
+import { checkRedis } from "../store/redis/open-redis-store.ts";
 import { RedisConnection } from "../store/redis/redis-connection.ts";
 import { REMOVED_AFTER_MS, fromEntryText, toEntryText } from "../store/redis/redis-storage.ts";
 import { type Entry, RECORD_KINDS, type Side, StateError, TaskEntry } from "./entry.ts";

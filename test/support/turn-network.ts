@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
-import { parseHostRule } from "../../service/egress/host-rules.ts";
+import { parseHostRule } from "../../service/egress/find-route.ts";
 import {
   openTurnNetwork,
   type TurnNetwork,

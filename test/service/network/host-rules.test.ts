@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { BlockList, isIP } from "node:net";
 import { expect, it } from "vitest";
-import { scopeOf } from "../../../service/egress/find-route.ts";
-import { findRoute } from "../../../service/egress/find-route.ts";
 import {
   findRule,
   type HostRule,
   parseAuthority,
   parseHostRule,
+  scopeOf,
   targetText,
-} from "../../../service/egress/host-rules.ts";
+} from "../../../service/egress/find-route.ts";
+import { findRoute } from "../../../service/egress/find-route.ts";
 
 function rulesOf(...texts: string[]): HostRule[] {
   return texts.map(parseHostRule).filter((rule): rule is HostRule => rule !== null);

@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { AnswerUsage } from "../../../service/gateway/answer-usage.ts";
+import { AnswerUsage, NO_USAGE, readUsage } from "../../../service/gateway/answer-usage.ts";
 import { costUsdOf, priceOf } from "../../../service/gateway/turn-budget.ts";
 import { keyPattern, KeyScrubber } from "../../../service/gateway/send-answer.ts";
 import { TurnBudget } from "../../../service/gateway/turn-budget.ts";
-import { NO_USAGE, readUsage } from "../../../service/gateway/usage-formats.ts";
 import { ANSWERS } from "./model-answers.ts";
 
 function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {
