@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JobServiceAnswer, ReportedTurn } from "../src/core/ports/job-service.ts";
+import type { ReportedTurn } from "../src/core/ports/job-report.ts";
+import type { JobServiceAnswer } from "../src/core/ports/job-service.ts";
 import { DocsAgentError } from "../src/core/errors.ts";
 import { composePrompt } from "../src/core/text/prompt.ts";
 import type { Segment } from "../src/core/turn/request.ts";

@@ -1,4 +1,5 @@
-import type { Job, ReportedTurn } from "../src/core/ports/job-service.ts";
+import type { ReportedTurn } from "../src/core/ports/job-report.ts";
+import type { Job } from "../src/core/ports/job-service.ts";
 import type { Outcome } from "../src/core/turn/outcome.ts";
 import type { Request } from "../src/core/turn/request.ts";
 import { resultReport } from "../src/core/job/reported-turn.ts";

@@ -1,4 +1,4 @@
-import type { PlanStep } from "../src/core/ports/job-service.ts";
+import type { PlanStep } from "../src/core/ports/job-report.ts";
 import type { MessageOf } from "../src/core/ports/notifier.ts";
 import type { Outcome } from "../src/core/turn/outcome.ts";
 import type { Request } from "../src/core/turn/request.ts";

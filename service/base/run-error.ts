@@ -1,4 +1,4 @@
-import type { FailureCause } from "../../src/core/ports/job-service.ts";
+import type { FailureCause } from "../../src/core/ports/job-report.ts";
 import { codeOf, DocsAgentError, messageOf } from "../../src/core/errors.ts";
 
 /**

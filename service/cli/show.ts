@@ -3,7 +3,7 @@ import type {
   ReportedCheck,
   ReportedPullRequest,
   ReportedUsage,
-} from "../../src/core/ports/job-service.ts";
+} from "../../src/core/ports/job-report.ts";
 import { cut } from "../../src/core/text/text.ts";
 import type { KeptAttachment } from "../jobs/attachment-files.ts";
 import { terminalText } from "../base/printable-text.ts";

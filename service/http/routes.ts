@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { JobDiff } from "../../src/core/ports/job-report.ts";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../src/core/job/attachment.ts";
 import { Capability, JobStatus } from "../../src/core/ports/job-service.ts";
 import {
@@ -12,7 +13,6 @@ import {
   WireJob,
   WireJobList,
 } from "../../src/job-client/schema.ts";
-import { WireDiff } from "../../src/job-client/pull-request-schema.ts";
 import { MAX_ANSWER_CHARS } from "../../src/job-client/report-schema.ts";
 
 /** The most bytes of a request's body. */
@@ -447,7 +447,7 @@ export const readDiffRoute = createRoute({
   security,
   request: { params: JobParams },
   responses: {
-    200: json(WireDiff.extend({}).openapi("Diff"), "The change."),
+    200: json(JobDiff.extend({}).openapi("Diff"), "The change."),
     ...refusals,
     404: fault("No such project, no such job, or it changes nothing that can be found."),
     503: fault("It can't be read right now.", { "Retry-After": headerRef("RetryAfter") }),

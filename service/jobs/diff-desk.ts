@@ -1,5 +1,5 @@
+import type { JobDiff } from "../../src/core/ports/job-report.ts";
 import type { Logger } from "../../src/core/ports/logger.ts";
-import type { WireDiff } from "../../src/job-client/pull-request-schema.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { DiffReader } from "../runner/turn-runner.ts";
@@ -19,7 +19,7 @@ type DiffDeps = {
 };
 
 /** What a job changes; null: nothing that is known anymore. "busy": it can't be read now. */
-export type DiffDesk = (job: StoredJob) => Promise<WireDiff | null | "busy">;
+export type DiffDesk = (job: StoredJob) => Promise<JobDiff | null | "busy">;
 
 /** Has a few changes read at once, in bounded time. */
 export function createDiffDesk({ projects, store, readDiff, logger }: DiffDeps): DiffDesk {

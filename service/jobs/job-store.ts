@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { type JobStatus, type PlanStep, type ReportedUsage } from "../../src/core/ports/job-service.ts";
+import { type JobStatus } from "../../src/core/ports/job-service.ts";
 import { cut } from "../../src/core/text/text.ts";
-import { MAX_SHOWN_TURNS } from "../../src/core/ports/job-report.ts";
+import { MAX_SHOWN_TURNS, type PlanStep, type ReportedUsage } from "../../src/core/ports/job-report.ts";
 import { transaction } from "../../src/store/sqlite/sqlite-database.ts";
 import type { KeptAttachment } from "./attachment-files.ts";
 import { type EarlierTurn, type RunTurnResult, TurnQuality } from "../runner/turn-runner.ts";

@@ -1,5 +1,5 @@
+import { DIFF_LIMITS, type JobDiff } from "../../src/core/ports/job-report.ts";
 import { cut } from "../../src/core/text/text.ts";
-import { DIFF_LIMITS, type WireDiff } from "../../src/job-client/pull-request-schema.ts";
 import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
 import { oneLine } from "../base/printable-text.ts";
 import type { Redact } from "../base/redaction.ts";
@@ -30,7 +30,7 @@ const OPTIONS = ["-r", "-p", "--no-color", "--no-renames", "--no-ext-diff", "--n
 export function readDiff(
   { mirror, folders, redact }: Tools,
   { jobId, baseBranch, head }: DiffOf,
-): Promise<WireDiff | null> {
+): Promise<JobDiff | null> {
   return mirror.fetch(baseBranch, async (git) => {
     const { base: baseTip, job } = await mirror.tips(jobId);
     const note = job === null ? await readTurnNote(folders.notes, jobId) : null;

@@ -1,14 +1,13 @@
 import { z } from "zod";
-import { DocsAgentError } from "../../src/core/errors.ts";
 import {
+  type JobDiff,
   FailureCause,
   type PlanStep,
-  type QuestionAnswer,
   type ReportedOutcome,
   type ReportedUsage,
-  type Requester,
-} from "../../src/core/ports/job-service.ts";
-import type { WireDiff } from "../../src/job-client/pull-request-schema.ts";
+} from "../../src/core/ports/job-report.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
+import { type QuestionAnswer, type Requester } from "../../src/core/ports/job-service.ts";
 import { WireCheck, WireClaims, WireContext, WirePullRequest } from "../../src/job-client/report-schema.ts";
 import type { ServiceProject } from "../config/config.ts";
 
@@ -164,7 +163,7 @@ export type DiffInput = { project: ServiceProject; jobId: string; head: string |
  * Reads what a job's branch changes; null: nothing that is known anymore. Rejects as turns do, and
  * with the signal's reason when aborted.
  */
-export type DiffReader = (input: DiffInput) => Promise<WireDiff | null>;
+export type DiffReader = (input: DiffInput) => Promise<JobDiff | null>;
 
 /** What there is to keep for. */
 export type UpkeepInput = {

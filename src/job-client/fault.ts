@@ -1,10 +1,5 @@
-import type {
-  Announced,
-  AnswerWith,
-  JobDiff,
-  JobServiceFault,
-  ReportedJob,
-} from "../core/ports/job-service.ts";
+import type { Announced, AnswerWith, JobServiceFault, ReportedJob } from "../core/ports/job-service.ts";
+import { JobDiff } from "../core/ports/job-report.ts";
 import { parseRetryAfter } from "../core/job/retry.ts";
 import {
   CAPABILITIES_HEADER,
@@ -15,7 +10,6 @@ import {
   toJob,
 } from "./schema.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
-import { WireDiff } from "./pull-request-schema.ts";
 import { ReceivedReport } from "./report-schema.ts";
 
 const MAX_SAID_CHARS = 300;
@@ -137,7 +131,7 @@ export function readChanges(
 }
 
 export function readJobDiff(json: unknown, { redact }: CallContext): { diff: JobDiff } | { problem: string } {
-  const diff = WireDiff.safeParse(redacted(json, redact));
+  const diff = JobDiff.safeParse(redacted(json, redact));
   return diff.success ? { diff: diff.data } : { problem: "a diff that can't be read" };
 }
 

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { ReportedTurn } from "../../src/core/ports/job-report.ts";
 import { pullRequestAfter, withPrBefore } from "../../src/core/turn/follow-up.ts";
-import type { Job, ReportedTurn } from "../../src/core/ports/job-service.ts";
+import type { Job } from "../../src/core/ports/job-service.ts";
 import { updateOf } from "../../src/core/turn/outcome.ts";
 import { afterSubmit, beforeSubmit } from "../../src/core/turn/submitting.ts";
 import { endTurn, newTurn } from "../../src/core/turn/turn.ts";

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ReportedQuestion } from "../../src/core/ports/job-service.ts";
 import {
   Question,
   answerInWords,
@@ -12,6 +11,7 @@ import {
   resultOf,
   sentAnswer,
 } from "../../src/core/job/question.ts";
+import type { ReportedQuestion } from "../../src/core/ports/job-report.ts";
 import { fault, found } from "../support/builders.ts";
 
 const anyText = fc.oneof(

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Job, ReportedTurn } from "../../src/core/ports/job-service.ts";
-import { JobStatus, ReportedOutcome } from "../../src/core/ports/job-service.ts";
+import { type ReportedTurn, ReportedOutcome } from "../../src/core/ports/job-report.ts";
+import type { Job } from "../../src/core/ports/job-service.ts";
+import { JobStatus } from "../../src/core/ports/job-service.ts";
 import type { Message, Refusal } from "../../src/core/ports/notifier.ts";
 import { OutcomeKind, OutcomeReason, prLinkOf } from "../../src/core/turn/outcome.ts";
 import type { Outcome } from "../../src/core/turn/outcome.ts";

@@ -1,6 +1,6 @@
+import type { ReportedTurn } from "../../src/core/ports/job-report.ts";
 import { visibleText } from "../../emulators/slack/index.ts";
 import { readContent } from "../../emulators/slack/web-api/chat.ts";
-import type { ReportedTurn } from "../../src/core/ports/job-service.ts";
 import type { Message } from "../../src/core/ports/notifier.ts";
 import type { Outcome } from "../../src/core/turn/outcome.ts";
 import { resultReport } from "../../src/core/job/reported-turn.ts";

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import type { ReportedUsage } from "../../src/core/ports/job-service.ts";
-import { MAX_CHECKS, MAX_FINDINGS } from "../../src/core/ports/job-report.ts";
+import { MAX_CHECKS, MAX_FINDINGS, type ReportedUsage } from "../../src/core/ports/job-report.ts";
 import type { WireJob } from "../../src/job-client/schema.ts";
 import type { RunTurnResult } from "../../service/runner/turn-runner.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";

@@ -1,10 +1,5 @@
-import type { FollowedPullRequest } from "../../src/core/ports/job-report.ts";
-import type {
-  Job,
-  JobServiceAnswer,
-  JobServiceFault,
-  ReportedTurn,
-} from "../../src/core/ports/job-service.ts";
+import type { FollowedPullRequest, ReportedTurn } from "../../src/core/ports/job-report.ts";
+import type { Job, JobServiceAnswer, JobServiceFault } from "../../src/core/ports/job-service.ts";
 import type { Outcome } from "../../src/core/turn/outcome.ts";
 import type { QuotedMessage, Request } from "../../src/core/turn/request.ts";
 import { newTurn } from "../../src/core/turn/turn.ts";

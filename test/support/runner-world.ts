@@ -5,12 +5,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, vi } from "vitest";
+import type { JobDiff } from "../../src/core/ports/job-report.ts";
 import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/index.ts";
 import type { Clock } from "../../src/core/ports/clock.ts";
 import type { ServiceProject } from "../../service/config/config.ts";
 import { createTurnRunner } from "../../service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult } from "../../service/runner/turn-runner.ts";
-import type { WireDiff } from "../../src/job-client/pull-request-schema.ts";
 import { createSystemClock } from "../../src/process/system-clock.ts";
 import { need } from "./need.ts";
 import { RecordingLogger } from "./recording-logger.ts";
@@ -189,7 +189,7 @@ export async function openRunnerWorld({
       return current.upkeep({ projects, unfinished, signal: new AbortController().signal });
     },
     /** What the service has the runner read of a job's change. */
-    diff(head: string | null = null, project?: ServiceProject): Promise<WireDiff | null> {
+    diff(head: string | null = null, project?: ServiceProject): Promise<JobDiff | null> {
       const { signal } = new AbortController();
       return current.readDiff({ project: project ?? world.project(["true"]), jobId: "job1", head, signal });
     },

@@ -6,10 +6,9 @@ import type {
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PlanStep } from "../../../src/core/ports/job-service.ts";
 import { cut, startOf } from "../../../src/core/text/text.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
-import { MAX_PLAN_STEPS } from "../../../src/core/ports/job-report.ts";
+import { MAX_PLAN_STEPS, type PlanStep } from "../../../src/core/ports/job-report.ts";
 import { oneLine, printableText } from "../../base/printable-text.ts";
 import { type AgentRun, MAX_SUMMARY_LENGTH, type ProgressLines } from "./agent.ts";
 import type { AcpPermissions } from "./acp-permissions.ts";

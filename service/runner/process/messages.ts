@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { JobDiff } from "../../../src/core/ports/job-report.ts";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import { WireQuestion, WireTurn, WireUsage } from "../../../src/job-client/report-schema.ts";
-import { WireDiff } from "../../../src/job-client/pull-request-schema.ts";
 import type { ServiceConfig } from "../../config/config.ts";
 import { type RunTurnInput, RunTurnResult } from "../turn-runner.ts";
 
@@ -69,7 +69,7 @@ export const FromRunner = z.discriminatedUnion("kind", [
   }),
   z.object({ kind: z.literal("result"), run, result: RunTurnResult }),
   z.object({ kind: z.literal("done"), run }),
-  z.object({ kind: z.literal("diff"), run, diff: WireDiff.nullable() }),
+  z.object({ kind: z.literal("diff"), run, diff: JobDiff.nullable() }),
   z.object({
     kind: z.literal("failed"),
     run,

@@ -1,4 +1,4 @@
-import type { ReportedPullRequest } from "../../../src/core/ports/job-service.ts";
+import type { ReportedPullRequest } from "../../../src/core/ports/job-report.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { TransientRunError } from "../../base/run-error.ts";

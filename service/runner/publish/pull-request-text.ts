@@ -1,5 +1,6 @@
+import type { ReportedCheck } from "../../../src/core/ports/job-report.ts";
 import { countFindings } from "../../../src/core/job/reported-turn.ts";
-import type { ReportedCheck, Requester } from "../../../src/core/ports/job-service.ts";
+import type { Requester } from "../../../src/core/ports/job-service.ts";
 import { cut } from "../../../src/core/text/text.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";

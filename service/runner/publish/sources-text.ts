@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ReportedClaims } from "../../../src/core/ports/job-service.ts";
+import type { ReportedClaims } from "../../../src/core/ports/job-report.ts";
 import type { RunnerProject } from "../turn.ts";
 import { fileName, plainMarkdown } from "./inert-text.ts";
 

@@ -1,6 +1,5 @@
 import { basename } from "node:path";
-import { MAX_FINDINGS } from "../../../src/core/ports/job-report.ts";
-import type { ReportedCheck } from "../../../src/core/ports/job-service.ts";
+import { MAX_FINDINGS, type ReportedCheck } from "../../../src/core/ports/job-report.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
 import { endOf, oneLine, sentenceCase } from "../../base/printable-text.ts";
 import { faultText } from "../../base/run-error.ts";

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ReportedUsage } from "../../../src/core/ports/job-service.ts";
+import type { ReportedUsage } from "../../../src/core/ports/job-report.ts";
 import { removeFolder } from "../folders.ts";
 import type { CheckedClaim } from "../publish/sources-text.ts";
 import { type AgentRunResult, type SecondRound, runAgent } from "../run-agent.ts";

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { ReportedQuestion, JobServiceAnswer, QuestionAnswer } from "../ports/job-service.ts";
+import type { ReportedQuestion } from "../ports/job-report.ts";
+import type { JobServiceAnswer, QuestionAnswer } from "../ports/job-service.ts";
 import { storedObject } from "../ports/reading.ts";
 import { cut, excerpt, plainLine } from "../text/text.ts";
 

@@ -1,11 +1,6 @@
 import { z } from "zod";
-import type {
-  JobServiceAnswer,
-  PlanStep,
-  ReportedCheck,
-  ReportedPullRequest,
-  ReportedTurn,
-} from "../ports/job-service.ts";
+import type { PlanStep, ReportedCheck, ReportedPullRequest, ReportedTurn } from "../ports/job-report.ts";
+import type { JobServiceAnswer } from "../ports/job-service.ts";
 import { storedObject } from "../ports/reading.ts";
 import { cut, excerpt, passage, plainLine } from "../text/text.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Attachment } from "../job/attachment.ts";
 import type { ProjectRef } from "../job/project.ts";
-import type { FollowedPullRequest, ReportedQuestion, ReportedTurn } from "./job-report.ts";
+import type { JobDiff, FollowedPullRequest, ReportedQuestion, ReportedTurn } from "./job-report.ts";
 import { storedObject } from "./reading.ts";
 
 /**
@@ -22,17 +22,6 @@ export const Capability = z.enum([
   "changes",
 ]);
 export type Capability = z.infer<typeof Capability>;
-
-export { FailureCause, ReportedOutcome } from "./job-report.ts";
-export type {
-  PlanStep,
-  ReportedCheck,
-  ReportedClaims,
-  ReportedPullRequest,
-  ReportedQuestion,
-  ReportedTurn,
-  ReportedUsage,
-} from "./job-report.ts";
 
 /** A job service's report on a job, beyond the contract. Fields are null if it doesn't say. */
 export type JobReport = {
@@ -117,22 +106,6 @@ export function faultForLog(fault: JobServiceFault): Omit<JobServiceFault, "said
   const { said: _, ...logged } = fault;
   return logged;
 }
-
-/** What a job's branch changes against its base (untrusted text, bounded). */
-export type JobDiff = {
-  /** The first of `fileCount`. Lines are null of files that are no text. */
-  files: {
-    path: string;
-    status: "added" | "changed" | "removed";
-    additions: number | null;
-    deletions: number | null;
-  }[];
-  fileCount: number;
-  /** As git writes it. */
-  diff: string;
-  /** True if files, lines or parts of lines are missing. */
-  isCut: boolean;
-};
 
 /** `missing`: the service has no such job, or it changes nothing that can be found. */
 export type DiffAnswer = AnswerWith<{ diff: JobDiff }>;

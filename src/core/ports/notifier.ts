@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { JobDiff } from "./job-report.ts";
 import { storedObject } from "./reading.ts";
-import type { JobDiff } from "./job-service.ts";
 import type { Outcome } from "../turn/outcome.ts";
 import type { Question } from "../job/question.ts";
 import type { ListPage, Standing } from "../turn/request-list.ts";

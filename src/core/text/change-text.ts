@@ -1,5 +1,5 @@
+import type { JobDiff } from "../ports/job-report.ts";
 import type { PullRequestReport, QualityReport, ResultReport } from "../job/reported-turn.ts";
-import type { JobDiff } from "../ports/job-service.ts";
 import { cut } from "./text.ts";
 
 const MAX_PROBLEMS = 5;

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Job, type ReportedTurn } from "../ports/job-service.ts";
+import type { ReportedTurn } from "../ports/job-report.ts";
+import { Job } from "../ports/job-service.ts";
 import { storedObject } from "../ports/reading.ts";
 import { ResultReport } from "../job/reported-turn.ts";
 

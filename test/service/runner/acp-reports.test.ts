@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import type { PlanStep, ReportedUsage } from "../../../src/core/ports/job-service.ts";
+import type { PlanStep, ReportedUsage } from "../../../src/core/ports/job-report.ts";
 import type { AgentQuestion } from "../../../service/runner/turn-runner.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";

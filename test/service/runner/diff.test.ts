@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { DIFF_LIMITS } from "../../../src/job-client/pull-request-schema.ts";
+import { DIFF_LIMITS } from "../../../src/core/ports/job-report.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ReportedUsage } from "../../../src/core/ports/job-service.ts";
+import type { ReportedUsage } from "../../../src/core/ports/job-report.ts";
 import type { ServiceProject } from "../../../service/config/config.ts";
 import { TransientRunError } from "../../../service/base/run-error.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PlanStep, ReportedUsage } from "../../../src/core/ports/job-service.ts";
+import type { PlanStep, ReportedUsage } from "../../../src/core/ports/job-report.ts";
 import { TransientRunError } from "../../../service/base/run-error.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
