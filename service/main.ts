@@ -8,8 +8,7 @@ import type { Finding } from "./cli/check-service.ts";
 import { createProgram } from "./cli/program.ts";
 import { loadServiceConfig, type ServiceConfig } from "./config/config.ts";
 import { learnedSecrets } from "./base/redaction.ts";
-import { projectSecrets } from "./config/project-secrets.ts";
-import { serviceProxy } from "./config/env.ts";
+import { projectSecrets, serviceProxy } from "./config/env.ts";
 
 const clock = createSystemClock();
 const PACKAGE = new URL("../package.json", import.meta.url);

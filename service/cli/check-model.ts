@@ -2,9 +2,8 @@ import type { Logger } from "../../src/core/ports/logger.ts";
 import { StartError } from "../../src/core/errors.ts";
 import { AGENT_PRESETS } from "../config/agent-presets.ts";
 import type { ServiceProject } from "../config/config.ts";
-import type { Env } from "../config/env.ts";
+import { type Env, networkOf } from "../config/env.ts";
 import { type ModelAccess, openTurnNetwork } from "../egress/turn-network.ts";
-import { networkOf } from "../config/project-secrets.ts";
 
 const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 

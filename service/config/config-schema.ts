@@ -17,9 +17,7 @@ const DEFAULT_DOCS_GLOBS = [
   "docs/**",
 ] as const;
 
-const ID = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/i;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
-const OWNER_OR_REPO = /^[A-Za-z0-9_.-]{1,100}$/;
 
 /** Messages of this schema are rules: they follow "must be", or "Set it to". */
 function whole(want: string, min: number, max: number): z.ZodNumber {
@@ -27,8 +25,14 @@ function whole(want: string, min: number, max: number): z.ZodNumber {
   return z.int(error).min(min, error).max(max, error);
 }
 
-function text(want: string, max = 500): z.ZodString {
-  return z.string(want).min(1, want).max(max, want);
+function number(want: string, max: number): z.ZodNumber {
+  return z.number(want).min(0, want).max(max, want);
+}
+
+/** A text that is neither empty nor too long, and that `fits`. */
+function text(want: string, max = 500, fits: RegExp | ((value: string) => boolean) = /^/) {
+  const isFitting = fits instanceof RegExp ? (value: string) => fits.test(value) : fits;
+  return z.string(want).min(1, want).max(max, want).refine(isFitting, want);
 }
 
 function list<T extends z.ZodType>(item: T, want: string, max = 200) {
@@ -40,45 +44,32 @@ function section<T extends z.ZodType>(schema: T) {
   return z.preprocess((given) => given ?? {}, schema);
 }
 
-const EnvName = text("the name of an environment variable, never its value", 128).regex(
-  ENV_NAME,
-  "the name of an environment variable, never its value",
-);
-
+const EnvName = text("the name of an environment variable, never its value", 128, ENV_NAME);
 const WANT_HTTP_URL = "an https URL (http only to this machine) without a user name or a password";
-const HttpUrl = text(WANT_HTTP_URL, 2000).refine(isSafeHttpUrl, WANT_HTTP_URL);
-
+const HttpUrl = text(WANT_HTTP_URL, 2000, isSafeHttpUrl);
 const WANT_REPOSITORY =
   "an https URL (http only to this machine), an ssh URL, user@host:path, or a local path; " +
   "credentials come from gitCredentialsEnv";
-
 /** `local` is a path, relative to the settings file until it is resolved. */
-const Repository = text(WANT_REPOSITORY, 2000).refine(
-  (value) => repositoryKind(value) !== null,
-  WANT_REPOSITORY,
-);
+const Repository = text(WANT_REPOSITORY, 2000, (value) => repositoryKind(value) !== null);
 
 const MAX_INSTRUCTIONS = 8000;
-const WANT_PAGE = "the path of a file in the repository, for example docs/STYLE.md";
-const WANT_PAGES = "a list of paths of files in the repository, for example [docs/STYLE.md]";
 /** A path inside of a repository, as git has it. */
 function repositoryPath(want: string) {
-  return text(want, 300).refine(isInsideRepository, want);
+  const isOutside = (part: string) => part === ".." || part === ".git";
+  return text(want, 300, (path) => !path.startsWith("/") && !path.split("/").some(isOutside));
 }
 
-function isInsideRepository(path: string): boolean {
-  return !path.startsWith("/") && !path.split("/").some((part) => part === ".." || part === ".git");
-}
-
-const WANT_READABLE = "the absolute path of a file or folder on this machine, for example /opt/vale";
 const Readable = list(
-  text(WANT_READABLE, 4000).refine(isAbsolute, WANT_READABLE),
+  text("the absolute path of a file or folder on this machine, for example /opt/vale", 4000, isAbsolute),
   "a list of absolute paths of files and folders on this machine, for example [/opt/vale]",
 ).default([]);
-const wantCommand = (example: string) => `a list of texts, the program first, for example ${example}`;
-const WANT_COMMAND = wantCommand('["opencode", "acp"]');
+function command(example: string) {
+  const want = `a list of texts, the program first, for example ${example}`;
+  return list(text(want, 4000), want).min(1, want);
+}
 const AgentSettings = {
-  command: list(text(WANT_COMMAND, 4000), WANT_COMMAND).min(1, WANT_COMMAND),
+  command: command('["opencode", "acp"]'),
   timeLimitMinutes: whole("how long a turn may take, in minutes", 1, 24 * 60).default(30),
   maxOutputBytes: whole("how much the agent may write, in bytes", 1024, 1024 ** 3).default(16 * 1024 ** 2),
   readable: Readable,
@@ -86,7 +77,11 @@ const AgentSettings = {
     `what the project's agent should know, at most ${MAX_INSTRUCTIONS} characters`,
     MAX_INSTRUCTIONS,
   ).optional(),
-  styleGuide: list(repositoryPath(WANT_PAGE), WANT_PAGES, 10).default([]),
+  styleGuide: list(
+    repositoryPath("the path of a file in the repository, for example docs/STYLE.md"),
+    "a list of paths of files in the repository, for example [docs/STYLE.md]",
+    10,
+  ).default([]),
   limits: section(
     z.strictObject({
       memoryMegabytes: whole("how much memory the agent may use, in megabytes", 1024, 1_048_576).default(
@@ -101,20 +96,6 @@ const AgentSettings = {
     }),
   ),
 };
-const AskingSettings = {
-  // With `ask`, a person decides what the policy does not allow, and the agent may put questions of
-  // its own.
-  permissions: z.enum(["policy", "ask"], "policy or ask").default("policy"),
-  answerTimeLimitMinutes: whole(
-    "how long an agent waits for a person's answer, in minutes",
-    1,
-    24 * 60,
-  ).default(60),
-};
-const WANT_PRESET = `one of ${AGENT_PRESET_NAMES.join(", ")}`;
-const WANT_AGENT =
-  'acp (Agent Client Protocol over stdio) or command (any program), with command: ["…"]; ' +
-  "or use preset: opencode (or gemini, claude, codex, copilot)";
 const WANT_MODEL = "the model's name at its provider, beside a preset";
 const Agent = z.preprocess(
   withPreset,
@@ -124,11 +105,18 @@ const Agent = z.preprocess(
       z
         .strictObject({
           kind: z.literal("acp"),
-          preset: z.enum(AGENT_PRESET_NAMES, WANT_PRESET).optional(),
+          preset: z.enum(AGENT_PRESET_NAMES, `one of ${AGENT_PRESET_NAMES.join(", ")}`).optional(),
           model: text(WANT_MODEL, 200).optional(),
           ...AgentSettings,
           terminal: z.boolean("true or false").default(false),
-          ...AskingSettings,
+          // With `ask`, a person decides what the policy does not allow, and the agent may put
+          // questions of its own.
+          permissions: z.enum(["policy", "ask"], "policy or ask").default("policy"),
+          answerTimeLimitMinutes: whole(
+            "how long an agent waits for a person's answer, in minutes",
+            1,
+            24 * 60,
+          ).default(60),
         })
         .refine(({ preset, model }) => preset !== undefined || model === undefined, {
           path: ["model"],
@@ -140,7 +128,8 @@ const Agent = z.preprocess(
         terminal: z.literal(false, "left out: it is a capability of kind: acp").default(false),
       }),
     ],
-    WANT_AGENT,
+    'acp (Agent Client Protocol over stdio) or command (any program), with command: ["…"]; ' +
+      "or use preset: opencode (or gemini, claude, codex, copilot)",
   ),
 );
 
@@ -152,8 +141,7 @@ function withPreset(given: unknown): unknown {
   return { kind: "acp", command: [...command], ...given };
 }
 
-const WANT_OWNER = "the name as it stands in the repository's address";
-const WANT_TOKEN_ENV = "the name of an environment variable, never its value, or use app instead";
+const OwnerOrRepo = text("the name as it stands in the repository's address", 500, /^[A-Za-z0-9_.-]{1,100}$/);
 const EITHER = ["tokenEnv", "app"];
 /** How a fault of these two is told: together with all others, but none on top of their own. */
 function eitherFault(error: string) {
@@ -168,8 +156,8 @@ const CodeHost = z.discriminatedUnion(
       .strictObject({
         kind: z.literal("github"),
         apiUrl: HttpUrl.default("https://api.github.com"),
-        owner: text(WANT_OWNER).regex(OWNER_OR_REPO, WANT_OWNER),
-        repo: text(WANT_OWNER).regex(OWNER_OR_REPO, WANT_OWNER),
+        owner: OwnerOrRepo,
+        repo: OwnerOrRepo,
         tokenEnv: EnvName.optional(),
         app: z
           .strictObject(
@@ -184,7 +172,10 @@ const CodeHost = z.discriminatedUnion(
         pollSeconds: whole("how often pull requests are looked at, in seconds", 5, 3600).default(60),
         webhookSecretEnv: EnvName.optional(),
       })
-      .refine(({ tokenEnv, app }) => tokenEnv !== undefined || app !== undefined, eitherFault(WANT_TOKEN_ENV))
+      .refine(
+        ({ tokenEnv, app }) => tokenEnv !== undefined || app !== undefined,
+        eitherFault("the name of an environment variable, never its value, or use app instead"),
+      )
       .refine(
         ({ tokenEnv, app }) => tokenEnv === undefined || app === undefined,
         eitherFault("left out beside app, which has tokens of its own"),
@@ -194,23 +185,21 @@ const CodeHost = z.discriminatedUnion(
   "github (with owner, repo, and app or tokenEnv) or none",
 );
 
-const WANT_BRANCH =
+const Branch = text(
   `the name of a branch that git takes, not ${JOB_BRANCH_PREFIX.slice(0, -1)} and none that begins ` +
-  `with ${JOB_BRANCH_PREFIX}`;
-const WANT_ID = "1 to 64 letters, digits, '.', '_' or '-'";
-const WANT_GLOB = "a glob inside the repository, for example docs/**";
+    `with ${JOB_BRANCH_PREFIX}`,
+  200,
+  isBaseBranch,
+).default("main");
+const isGlob = (text: string) => !/^[/!]/.test(text) && !text.split("/").includes("..");
 const WANT_GLOBS = 'a list of globs inside the repository, for example ["docs/**"]';
-const Glob = text(WANT_GLOB, 300).refine(
-  (glob) => !glob.startsWith("/") && !glob.split("/").includes("..") && !glob.startsWith("!"),
-  WANT_GLOB,
-);
+const Globs = list(text("a glob inside the repository, for example docs/**", 300, isGlob), WANT_GLOBS);
 
 const WANT_MODEL_NAME = "lower-case letters, digits or '-', a letter first, at most 32";
-const ModelName = text(WANT_MODEL_NAME, 32).regex(/^[a-z][a-z0-9-]*$/, WANT_MODEL_NAME);
+const ModelName = text(WANT_MODEL_NAME, 32, /^[a-z][a-z0-9-]*$/);
 
 function dollars(want: string) {
-  const error = `${want}, in US dollars, from 0 to 100000`;
-  return z.number(error).min(0, error).max(100_000, error);
+  return number(`${want}, in US dollars, from 0 to 100000`, 100_000);
 }
 
 const WANT_PRICES = 'a price per model or pattern, for example "gpt-5*": { input: 1.25, output: 10 }';
@@ -223,9 +212,7 @@ const Price = z.strictObject(
   WANT_PRICES,
 );
 const WANT_EXTRAS = "lists of names under fields, tools and betas, as the log shows them";
-const ExtraNames = list(text(WANT_EXTRAS, 100).regex(/^[\w.:/@=[\]-]+$/, WANT_EXTRAS), WANT_EXTRAS).default(
-  [],
-);
+const ExtraNames = list(text(WANT_EXTRAS, 100, /^[\w.:/@=[\]-]+$/), WANT_EXTRAS).default([]);
 const Model = z.strictObject({
   name: ModelName,
   kind: z.enum(MODEL_KINDS, `one of ${MODEL_KINDS.join(", ")}, whichever API the upstream has`),
@@ -239,31 +226,24 @@ const WANT_HOST_RULES =
   "a list of hosts: packages.example.com, *.docs.example.com for all names below it, or either " +
   "with :port; an address or host:port for one that isn't on the internet";
 const HostRules = list(
-  text(WANT_HOST_RULES, 300).refine((rule) => parseHostRule(rule) !== null, WANT_HOST_RULES),
+  text(WANT_HOST_RULES, 300, (rule) => parseHostRule(rule) !== null),
   WANT_HOST_RULES,
 );
 
-const WANT_CONTEXT_NAME = "lower-case letters, digits or '-', a letter first, at most 32, and not docs";
 const Context = z.strictObject({
-  name: text(WANT_CONTEXT_NAME, 32)
-    .regex(/^[a-z][a-z0-9-]*$/, WANT_CONTEXT_NAME)
-    .refine((name) => name !== "docs", WANT_CONTEXT_NAME),
+  name: text(`${WANT_MODEL_NAME}, and not docs`, 32, /^(?!docs$)[a-z][a-z0-9-]*$/),
   repository: Repository,
   // A branch or a tag.
-  ref: text(WANT_BRANCH, 200).refine(isBaseBranch, WANT_BRANCH).default("main"),
-  paths: list(Glob, WANT_GLOBS).default([]),
+  ref: Branch,
+  paths: Globs.default([]),
   gitCredentialsEnv: EnvName.optional(),
 });
 
 const WANT_CHECK = `one of ${[...CHECK_PRESETS.keys()].join(", ")}, or a section with name and command`;
-const WANT_CHECK_COMMAND = wantCommand('["node", "check.mjs"]');
-const WANT_CHECK_NAME = "1 to 40 letters, digits, spaces, '.', '_' or '-'";
-const WANT_MOUNT_FROM = "the absolute path of a folder on this machine";
-const WANT_MOUNT_AT = "a folder in the repository, for example website/node_modules";
 const CheckSection = z.strictObject(
   {
-    name: text(WANT_CHECK_NAME, 40).regex(/^[A-Za-z0-9][\w .-]*$/, WANT_CHECK_NAME),
-    command: list(text(WANT_CHECK_COMMAND, 4000), WANT_CHECK_COMMAND).min(1, WANT_CHECK_COMMAND),
+    name: text("1 to 40 letters, digits, spaces, '.', '_' or '-'", 40, /^[A-Za-z0-9][\w .-]*$/),
+    command: command('["node", "check.mjs"]'),
     cwd: repositoryPath("a folder in the repository, for example website").default("."),
     env: z.record(z.string().regex(ENV_NAME), z.string().max(4000), "variables and their values").default({}),
     timeoutSeconds: whole("how long the check may take, in seconds", 1, 3600).default(300),
@@ -271,8 +251,8 @@ const CheckSection = z.strictObject(
     readable: Readable,
     mounts: list(
       z.strictObject({
-        from: text(WANT_MOUNT_FROM, 4000).refine(isAbsolute, WANT_MOUNT_FROM),
-        at: repositoryPath(WANT_MOUNT_AT),
+        from: text("the absolute path of a folder on this machine", 4000, isAbsolute),
+        at: repositoryPath("a folder in the repository, for example website/node_modules"),
       }),
       "a list of folders, each with from and at",
       20,
@@ -289,37 +269,32 @@ const Check = z.preprocess((given) => {
 }, CheckSection);
 
 const WANT_TITLE = "a text with {title} in it, for example docs: {title}";
-const WANT_LOGIN = "a user name at the code host, without @";
-const Logins = list(
-  text(WANT_LOGIN, 100).regex(/^[A-Za-z0-9][\w.-]*$/, WANT_LOGIN),
-  "a list of user names at the code host",
-  15,
-).default([]);
+const isTitle = (template: string) => template.includes("{title}") && !/\p{Cc}/u.test(template);
 const WANT_REVIEWER = "a user name at the code host, or a team as owner/team, without @";
 const PullRequests = z.strictObject({
   draft: z.boolean("true or false").default(false),
   labels: list(text("a label of 1 to 50 characters", 50), "a list of at most 20 labels", 20).default([]),
   reviewers: list(
-    text(WANT_REVIEWER, 140).regex(/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/, WANT_REVIEWER),
+    text(WANT_REVIEWER, 140, /^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/),
     "a list of user names at the code host, or teams as owner/team",
     15,
   ).default([]),
-  assignees: Logins,
-  titleTemplate: text(WANT_TITLE, 100)
-    .refine((template) => template.includes("{title}") && !/[\p{Cc}]/u.test(template), WANT_TITLE)
-    .default("{title}"),
+  assignees: list(
+    text("a user name at the code host, without @", 100, /^[A-Za-z0-9][\w.-]*$/),
+    "a list of user names at the code host",
+    15,
+  ).default([]),
+  titleTemplate: text(WANT_TITLE, 100, isTitle).default("{title}"),
   // Whether a pull request names who asked and links to the thread. auto: in private repositories.
   requester: z.enum(["auto", "always", "never"], "auto, always or never").default("auto"),
 });
 
 const Project = z.strictObject({
-  id: text(WANT_ID).regex(ID, WANT_ID),
+  id: text("1 to 64 letters, digits, '.', '_' or '-'", 500, /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/i),
   name: text("a short name for people", 100).optional(),
   repository: Repository,
-  baseBranch: text(WANT_BRANCH, 200).refine(isBaseBranch, WANT_BRANCH).default("main"),
-  docs: list(Glob, WANT_GLOBS)
-    .min(1, WANT_GLOBS)
-    .default([...DEFAULT_DOCS_GLOBS]),
+  baseBranch: Branch,
+  docs: Globs.min(1, WANT_GLOBS).default([...DEFAULT_DOCS_GLOBS]),
   portableNames: z.boolean("true or false").default(true),
   agent: Agent,
   context: list(Context, "a list of repositories, each with name and repository", 10).default([]),
@@ -355,7 +330,8 @@ const Project = z.strictObject({
   model: text("what the job's record shows as its model", 200).optional(),
 });
 
-const WANT_HOST = "an address to listen on, for example 127.0.0.1";
+const WANT_PREFIX = "1 to 20 lower-case letters or digits, a letter first";
+const isHost = (host: string) => isIP(host) !== 0 || /^[A-Za-z0-9.-]+$/.test(host);
 
 /**
  * The settings file as it is written. Defaults are filled in; paths and names that follow from
@@ -364,27 +340,19 @@ const WANT_HOST = "an address to listen on, for example 127.0.0.1";
 export const ServiceSettings = z.strictObject({
   listen: section(
     z.strictObject({
-      host: text(WANT_HOST, 255)
-        .refine((host) => isIP(host) !== 0 || /^[A-Za-z0-9.-]+$/.test(host), WANT_HOST)
-        .default("127.0.0.1"),
+      host: text("an address to listen on, for example 127.0.0.1", 255, isHost).default("127.0.0.1"),
       port: whole("a port", 0, 65_535).default(4000),
     }),
   ),
   dataDir: text("the folder for the service's state and checkouts, for example ../docs-agent-data", 4000),
   publicBaseUrl: HttpUrl.optional(),
-  keyPrefix: text("1 to 20 lower-case letters or digits, a letter first", 20)
-    .regex(/^[a-z][a-z0-9]*$/, "1 to 20 lower-case letters or digits, a letter first")
-    .default("docsagent"),
+  keyPrefix: text(WANT_PREFIX, 20, /^[a-z][a-z0-9]*$/).default("docsagent"),
   containment: z
     .enum(["required", "none"], "required, or none if agents may see all that the service sees")
     .default("required"),
   logLevel: z.enum(["debug", "info", "warn", "error"], "debug, info, warn or error").default("info"),
   jobsAtOnce: whole("how many jobs of all projects may run at once", 1, 1000).default(4),
-  stopGraceMinutes: z
-    .number("a number of minutes, 0 to 1440")
-    .min(0, "a number of minutes, 0 to 1440")
-    .max(1440, "a number of minutes, 0 to 1440")
-    .default(1),
+  stopGraceMinutes: number("a number of minutes, 0 to 1440", 1440).default(1),
   models: list(Model, "a list of models, each with name, kind and keyEnv", 100).default([]),
   projects: list(Project, "a list of projects, each with id, repository and agent", 1000).min(
     1,

@@ -6,14 +6,19 @@ import { didYouMean } from "../../src/config/did-you-mean.ts";
 import { DocsAgentError, messageOf } from "../../src/core/errors.ts";
 import { readProxySettings } from "../../src/process/proxy.ts";
 import { ServiceSettings, settingNames } from "./config-schema.ts";
-import { CREDENTIAL_SHAPES } from "../base/redaction.ts";
-import { type Env, gitVariables, type NamedVariable, variableFaults } from "./env.ts";
+import {
+  CREDENTIAL_SHAPES,
+  type Env,
+  gitVariables,
+  type NamedVariable,
+  type ServiceModel,
+  variableFaults,
+} from "./env.ts";
 import { KIND_TRAITS } from "../gateway/model-kinds.ts";
 import { MAX_DATA_DIR_BYTES } from "../gateway/limits.ts";
 import { repositoryKind } from "./repository.ts";
 
 type ProjectSettings = ServiceSettings["projects"][number];
-type ModelSettings = ServiceSettings["models"][number];
 
 /**
  * A project of the job service. Holds no secret: names ending in `Env` name environment variables.
@@ -34,9 +39,6 @@ export type ServiceProject = Omit<ProjectSettings, "name" | "model" | "models" |
 
 /** Pull requests at GitHub, or at what speaks its API. `app.keyFile` is absolute. */
 export type GitHubSettings = Extract<ServiceProject["codeHost"], { kind: "github" }>;
-
-/** A provider of models. Holds no key: `keyEnv` names an environment variable. */
-export type ServiceModel = ModelSettings & { baseUrl: string };
 
 export type ServiceConfig = Omit<ServiceSettings, "projects" | "models" | "publicBaseUrl"> & {
   /** Absolute. */
@@ -376,10 +378,5 @@ function at(path: readonly PropertyKey[]): string {
 }
 
 function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
-  let value = raw;
-  for (const key of path) {
-    if (typeof value !== "object" || value === null) return undefined;
-    value = Object.entries(value).find(([name]) => name === String(key))?.[1];
-  }
-  return value;
+  return path.reduce((value: unknown, key): unknown => Object(value)[key], raw);
 }

@@ -1,4 +1,10 @@
-import { type ProxySettings, readProxySettings } from "../../src/process/proxy.ts";
+import { type ProxySettings, proxySecretsOf, readProxySettings } from "../../src/process/proxy.ts";
+import { type HostRule, parseHostRule } from "../egress/find-route.ts";
+import type { TurnNetworkOptions } from "../egress/turn-network.ts";
+import type { ServiceSettings } from "./config-schema.ts";
+
+/** A provider of models. Holds no key: `keyEnv` names an environment variable. */
+export type ServiceModel = ServiceSettings["models"][number] & { baseUrl: string };
 
 /** Environment variables by name. */
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -19,33 +25,27 @@ export function pickEnv(env: Env, names: readonly string[]): Record<string, stri
   );
 }
 
+type ProjectSettings = ServiceSettings["projects"][number];
+type NamesGitVariables = Pick<ProjectSettings, "codeHost" | "context"> & {
+  gitCredentialsEnv?: string | null | undefined;
+};
+
 /**
  * The variables that git and the code host are used with, and where the settings of a project name
  * them.
  */
-export function gitVariables({
-  codeHost,
-  gitCredentialsEnv = null,
-  context,
-}: NamesGitVariables): NamedVariable[] {
-  const { tokenEnv = null, webhookSecretEnv = null } = codeHost.kind === "github" ? codeHost : {};
+export function gitVariables({ codeHost, gitCredentialsEnv, context }: NamesGitVariables): NamedVariable[] {
+  const { tokenEnv, webhookSecretEnv } = codeHost.kind === "github" ? codeHost : {};
   return [
     { place: "codeHost.tokenEnv", name: tokenEnv },
     { place: "codeHost.webhookSecretEnv", name: webhookSecretEnv },
     { place: "gitCredentialsEnv", name: gitCredentialsEnv },
     ...context.map((each, index) => ({
       place: `context[${index}].gitCredentialsEnv`,
-      name: each.gitCredentialsEnv ?? null,
+      name: each.gitCredentialsEnv,
     })),
-  ].flatMap(({ place, name }) => (name === null ? [] : [{ place, name }]));
+  ].flatMap(({ place, name }) => (name ? [{ place, name }] : []));
 }
-type NamesGitVariables = {
-  codeHost:
-    | { kind: "github"; tokenEnv?: string | undefined; webhookSecretEnv?: string | undefined }
-    | { kind: "none" };
-  gitCredentialsEnv?: string | null | undefined;
-  context: readonly { gitCredentialsEnv?: string | undefined }[];
-};
 
 /** A setting that names a variable, which is to hold a token or a key. */
 export type NamedVariable = { place: string; name: string };
@@ -58,8 +58,8 @@ export function variableFaults(named: readonly NamedVariable[], env: Env): strin
   return [...new Set(named.map(({ name }) => name))].flatMap((name) => {
     const places = named.filter((one) => one.name === name).map(({ place }) => place);
     const who = `${places.join(" and ")} ${places.length === 1 ? "names" : "name"} ${name}`;
-    const value = (env[name] ?? "").trim();
-    if (value === "") return [`${who}, which is not set. Set it in the environment or in .env.`];
+    const value = envValue(env, name);
+    if (value === null) return [`${who}, which is not set. Set it in the environment or in .env.`];
     // Such as the … of an example. Only user:password may have any.
     if (!value.includes(":") && /[^\x20-\x7e]/.test(value)) {
       return [`${who}, which has characters that no token or key has. Set it again.`];
@@ -80,3 +80,70 @@ export function serviceProxy(env: Env): ProxySettings {
   if (proxy.none === "*") return proxy;
   return { ...proxy, none: [proxy.none, ...THIS_MACHINE].filter((name) => name !== "").join(",") };
 }
+
+/** Shorter values (a flag, a locale) are words of everyday text more often than secrets. */
+const MIN_LENGTH = 8;
+
+/**
+ * The values of the variables that a project names, to be kept out of whatever leaves the process:
+ * what git, the code host and models are used with, what the agent gets, and the passwords of
+ * proxies.
+ */
+export function projectSecrets(
+  project: NamesGitVariables & Pick<ProjectSettings, "agentEnv"> & { models: readonly { keyEnv: string }[] },
+  env: Env,
+): string[] {
+  const given = gitVariables(project).flatMap(({ name }) => envValue(env, name) ?? []);
+  const passwords = given.map((value) => value.slice(value.indexOf(":") + 1));
+  const others = [...project.models.map(({ keyEnv }) => keyEnv), ...project.agentEnv].flatMap(
+    (name) => envValue(env, name) ?? [],
+  );
+  const ofProxies = proxySecretsOf(readProxySettings(env).proxy);
+  return [...new Set([...given, ...passwords, ...others, ...ofProxies])].filter(
+    (value) => value.length >= MIN_LENGTH,
+  );
+}
+
+/**
+ * What a project's settings say about its network, with the models' keys and the proxy from the
+ * environment.
+ */
+export function networkOf(
+  {
+    network,
+    models,
+    budget,
+  }: Pick<ProjectSettings, "network" | "budget"> & { models: readonly ServiceModel[] },
+  env: Env,
+): Pick<TurnNetworkOptions, "allow" | "maxBytes" | "models" | "budget" | "proxy"> {
+  return {
+    allow: network.allow.map(parseHostRule).filter((rule): rule is HostRule => rule !== null),
+    maxBytes: network.maxBytes,
+    models: models.map((model) => ({ ...model, key: envValue(env, model.keyEnv) ?? "" })),
+    budget: { tokens: budget.tokens ?? null, usd: budget.usd ?? null },
+    proxy: serviceProxy(env),
+  };
+}
+
+/**
+ * What looks like a credential wherever it comes from: the prefixes that the issuers document, and
+ * keys. All are global.
+ */
+export const CREDENTIAL_SHAPES: readonly RegExp[] = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  // Newer tokens of Apps: the App's id, and a signed part.
+  /\bghs_[\w-]{4,}(?:\.[\w-]{4,}){2}/g,
+  /\bgh[pousr]_[A-Za-z0-9]{16,}/g,
+  /\bgithub_pat_[A-Za-z0-9_]{20,}/g,
+  /\bglpat-[A-Za-z0-9_-]{16,}/g,
+  /\bxox[a-z]-[A-Za-z0-9-]{10,}/g,
+  /\bxapp-[A-Za-z0-9-]{10,}/g,
+  /\bsk-[A-Za-z0-9_-]{20,}/g,
+  /\bmint_[A-Za-z0-9]{16,}/g,
+  /\bA(?:KIA|SIA)[A-Z0-9]{16}\b/g,
+  /\bAIza[A-Za-z0-9_-]{30,}/g,
+  // Digits and letters alone: `npm_config_user_agent` is the name of a variable.
+  /\b(?:npm|hf)_[A-Za-z0-9]{30,}/g,
+  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g,
+  /(?<=\b(?:bearer|basic)\s+)[A-Za-z0-9+/_.~-]{16,}={0,2}/gi,
+];

@@ -5,8 +5,7 @@ import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
 import type { FollowedHost } from "../code-host/code-host.ts";
 import { createGitHubFollowedHost } from "../code-host/github-followed-host.ts";
 import type { ServiceProject } from "../config/config.ts";
-import { type Env, envValue } from "../config/env.ts";
-import { projectSecrets } from "../config/project-secrets.ts";
+import { type Env, envValue, projectSecrets } from "../config/env.ts";
 
 /** A repository of a code host, with the projects that ask for it with the same token. */
 export type FollowedRepository = {

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
 import { loadServiceConfig } from "../../service/config/config.ts";
-import { networkOf, projectSecrets } from "../../service/config/project-secrets.ts";
+import { networkOf, projectSecrets } from "../../service/config/env.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../service.example.yml", import.meta.url));
