@@ -16,7 +16,7 @@ async function answered(body: Buffer, encoding: string, status = 201): Promise<J
 }
 
 describe("a compressed answer", () => {
-  it.each(["gzip", "deflate", "raw-deflate", "br"] as const)("is read: %s", async (encoding) => {
+  it.each(["gzip", "deflate", "br"] as const)("is read: %s", async (encoding) => {
     await using side = await startJobServiceSide();
     await using client = openClient({ baseUrl: side.baseUrl });
     side.faults.add({ op: "*", fault: { kind: "encoded", encoding } });
@@ -28,7 +28,6 @@ describe("a compressed answer", () => {
     ["X-GZIP", gzipSync(RECORD)],
     ["zstd", zstdCompressSync(RECORD)],
     ["identity", Buffer.from(RECORD)],
-    ["br, gzip", gzipSync(brotliCompressSync(RECORD))],
     ["gzip", Buffer.concat([gzipSync(RECORD.slice(0, 9)), gzipSync(RECORD.slice(9))])],
   ])("is read: %s", async (encoding, body) => {
     expect(await answered(body, encoding)).toMatchObject({ ok: true, job: { id: "job_1" } });
@@ -55,7 +54,7 @@ describe("a compressed answer", () => {
     ["something else", Buffer.from(RECORD), "gzip"],
     ["in an unknown encoding", Buffer.from(RECORD), "compress"],
     ["in an encoding that is a word of the language", Buffer.from(RECORD), "constructor"],
-    ["in many encodings", Buffer.from(RECORD), "gzip,gzip,gzip,gzip"],
+    ["in two encodings", gzipSync(gzipSync(Buffer.alloc(300_000_000), { level: 1 })), "gzip, gzip"],
   ])("that is %s leaves the create unknown", async (_name, body, encoding) => {
     const fault = faultOf(await answered(body, encoding));
     expect(fault).toMatchObject({ kind: "unknown", status: 201 });
@@ -68,7 +67,6 @@ describe("a compressed answer", () => {
 
   it.each([
     ["at once", gzipSync(Buffer.alloc(1_048_577, 0x20)), "gzip"],
-    ["in the first of two steps", gzipSync(gzipSync(Buffer.alloc(300_000_000), { level: 1 })), "gzip, gzip"],
     ["by brotli", brotliCompressSync(Buffer.alloc(30_000_000)), "br"],
   ])("is unpacked to 1 MiB and no further: %s", async (_name, bomb, encoding) => {
     expect(bomb.length).toBeLessThan(1_048_576);

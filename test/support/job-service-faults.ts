@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { send, sendText, type Reply } from "./job-service-wire.ts";
 
 export type JobServiceOp = "create" | "get" | "message" | "answer" | "cancel" | "diff" | "changes";
@@ -28,10 +28,9 @@ export type SideFault =
   | { kind: "slow"; ms: number };
 
 const COMPRESS = {
-  gzip: { name: "gzip", compress: gzipSync },
-  deflate: { name: "deflate", compress: deflateSync },
-  "raw-deflate": { name: "deflate", compress: deflateRawSync },
-  br: { name: "br", compress: brotliCompressSync },
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
 };
 
 export type FaultRule = {
@@ -118,9 +117,9 @@ export function faultAfter(
       sendText(response, fault.status, fault.body, { "content-type": fault.contentType ?? "text/html" });
       return true;
     case "encoded": {
-      const { name, compress } = COMPRESS[fault.encoding];
-      const json = { ...headers, "content-type": "application/json", "content-encoding": name };
-      sendText(response, reply.status, compress(JSON.stringify(reply.json)), json);
+      const { encoding } = fault;
+      const json = { ...headers, "content-type": "application/json", "content-encoding": encoding };
+      sendText(response, reply.status, COMPRESS[encoding](JSON.stringify(reply.json)), json);
       return true;
     }
     case "other-job":
