@@ -135,7 +135,7 @@ function describe(thrown: unknown): string {
 type Decoded = { body: string; reason: null } | { body: null; reason: string };
 
 type Decompress = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
-/** Nothing else is asked for than `identity`, but something in between may compress all the same. */
+/** The app asks for `identity` alone, but something in between may compress all the same. */
 const DECOMPRESS = new Map<string, Decompress>([
   ["gzip", promisify(unzip)],
   ["x-gzip", promisify(unzip)],
