@@ -25,11 +25,9 @@ const NOTHING_NEXT = { endedAt: null, reason: null, nextPayload: null, nextDueAt
 
 /** Opens a Redis. As a target, it is rejected if it may evict its data. */
 export async function openRedisSide(options: RedisSideOptions, isTarget: boolean): Promise<Side> {
-  const redis = await RedisConnection.open(
-    options.url,
-    options.logger,
-    "Check that Redis runs and that the URL is right, and run this again.",
-  );
+  const redis = await RedisConnection.open(options.url, options.logger, {
+    remedy: "Check that Redis runs and that the URL is right, and run this again.",
+  });
   if (!isTarget) return new RedisSide(redis, options);
   try {
     const { risk } = await checkRedis(redis);

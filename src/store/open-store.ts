@@ -86,7 +86,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
   const series = new SqliteSeries({ db, commits, clock });
   const storageOf = (namespace: string) => new SqliteStorage({ db, commits, namespace, clock });
   const records = openRecords(storageOf, { clock, logger, keepSetAsideMs });
-  const { kinds, setAside } = records;
+  const { records: kinds, setAside } = records;
 
   function read<K extends RecordKind>(kind: K, id: string): RecordOf<K> | undefined {
     const store = kinds[kind];
@@ -145,7 +145,6 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     series,
     decided: { read, peek, write: (change) => write(change), append: (append) => series.append(append) },
     ...records,
-    records: kinds,
     risk: null,
     sweep() {
       slots.sweep();

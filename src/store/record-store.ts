@@ -78,7 +78,7 @@ const Envelope = z.object({ value: z.any() });
 
 /** A store's records, with one storage per kind. */
 export type Records<S extends RecordStorage> = {
-  kinds: { readonly [K in RecordKind]: KeyvRecordStore<RecordOf<K>, S> };
+  records: { readonly [K in RecordKind]: KeyvRecordStore<RecordOf<K>, S> };
   /** Where records go that can't be parsed, under `<kind>:<id>`. */
   setAside: S;
   setAsideCount(): number;
@@ -103,7 +103,7 @@ export function openRecords<S extends RecordStorage>(
     return new KeyvRecordStore({ ...shared, storage: storageOf(name), schema });
   }
   return {
-    kinds: {
+    records: {
       turn: named("turn", recordSchemas.turn),
       job: named("job", recordSchemas.job),
       thread: named("thread", recordSchemas.thread),

@@ -40,12 +40,7 @@ const Answer = z.union([
   z.tuple([z.literal("ok"), z.string()]),
 ]);
 
-type Options = {
-  store: RedisStore;
-  clock: Clock;
-  work: RedisWork;
-  pools: Pools;
-};
+type Options = { store: RedisStore; clock: Clock; work: RedisWork; pools: Pools };
 
 /**
  * The most attempts at a decision. Others may write in between often, but not endlessly. Bytes that
@@ -53,12 +48,11 @@ type Options = {
  */
 const ROUNDS = 1_000;
 
-/** The entries that a decision read, by key, as it saw them. */
-type Seen = Map<string, { storage: RedisStorage; text: string | undefined }>;
-type Entry = { storage: RedisStorage; key: string; text: string | undefined; keepMs: number };
 type SetAside = { kind: RecordKind; id: string; bad: SetAsideRecord };
-/** What a decision read, and which of those records can't be parsed. */
-type Basis = { seen: Seen; asideOf: SetAside[] };
+/** The entries that a decision read, by key, as it saw them. `aside`: it can't be parsed. */
+type Seen = Map<string, { storage: RedisStorage; text: string | undefined; aside?: SetAside }>;
+/** An entry to write; without a text, to remove. Redis keeps it for good without `keepMs`. */
+type Entry = { storage: RedisStorage; key: string; text?: string; keepMs?: number | undefined };
 
 /**
  * Carries out decisions on Redis. A decision runs on the records as last seen, or as earlier
@@ -82,20 +76,24 @@ export class RedisCommits {
     decide: Decision<T>,
     { claim, endOf }: { claim?: TaskClaim | undefined; endOf?: (value: T) => TaskEnd } = {},
   ): Promise<{ value: T; added: boolean[] }> {
-    return this.#onRecords(decide, async (plan, basis) => {
+    const { store, work, pools, clock } = this.#options;
+    return this.#onRecords(decide, async (plan, seen) => {
       const { writes = [], adds = [], appends = [], within = [], value } = plan;
-      const { seen, asideOf } = basis;
-      const { store, work, pools } = this.#options;
-      const now = this.#options.clock.now();
+      const now = clock.now();
+      const asides = [...seen.values()].flatMap(({ aside }) => aside ?? []);
       const entries = [
-        ...asideOf.flatMap((aside) => this.#asideEntries(aside)),
+        ...asides.flatMap((aside) => this.#asideEntries(aside)),
         ...writes.map((write) => this.#entryOf(write)),
       ];
       const args = [
         ...(claim === undefined ? ["", ""] : [claim.id, claim.token]),
         ...counted([...seen].map(([key, { text }]) => [key, text === undefined ? "" : hash("sha1", text)])),
         ...counted(within.map(({ gate, limit, windowMs }) => [gate, String(limit), String(windowMs)])),
-        ...counted(entries.map(({ key, text, keepMs }) => [key, keepWord(text, keepMs), text ?? ""])),
+        ...counted(
+          entries.map(({ key, text, keepMs = "" }) => {
+            return text === undefined ? [key, "none", ""] : [key, String(keepMs), text];
+          }),
+        ),
         ...counted(
           appends.map(({ series, entry, keep, ttlMs }) => {
             return [store.series.keyOf(series), entry, String(keep), String(Math.ceil(ttlMs))];
@@ -113,7 +111,7 @@ export class RedisCommits {
       for (const { storage, key, text } of entries) storage.saw(key, text);
       const answer = Answer.parse(await asked);
       if (answer[0] === "ok") {
-        for (const { kind, id, bad } of asideOf) store.kinds[kind].wasSetAside(id, bad);
+        for (const { kind, id, bad } of asides) store.records[kind].wasSetAside(id, bad);
         return { value, added: answer[1].split("").map((flag) => flag === "1") };
       }
       // Nothing was written.
@@ -133,7 +131,7 @@ export class RedisCommits {
 
   /** Answers from the current records, reading each once. */
   async read<T>(ask: (read: Read) => T): Promise<T> {
-    const { value } = await this.#onRecords(ask, async (value, { seen }) =>
+    const { value } = await this.#onRecords(ask, async (value, seen) =>
       (await this.#isCurrent(seen)) ? { value } : null,
     );
     return value;
@@ -142,37 +140,33 @@ export class RedisCommits {
   /** Decides and acts, until `act` resolves to a value. Null means that a record had changed. */
   async #onRecords<P, T>(
     decide: (read: Read) => P,
-    act: (made: P, basis: Basis) => Promise<T | null>,
+    act: (made: P, seen: Seen) => Promise<T | null>,
   ): Promise<T> {
     const seen: Seen = new Map();
     for (let round = 0; round < ROUNDS; round += 1) {
       seen.clear();
-      const basis: Basis = { seen, asideOf: [] };
       let made;
       try {
-        made = decide((kind, id) => this.#read(basis, kind, id));
+        made = decide((kind, id) => this.#read(seen, kind, id));
       } catch (thrown) {
         if (await this.#isCurrent(seen)) throw thrown;
         continue;
       }
-      const done = await act(made, basis);
+      const done = await act(made, seen);
       if (done !== null) return done;
     }
     const keys = [...seen.keys()].join(", ");
     throw new TypeError(`A record that is decided on was never what it was read as: ${keys}`);
   }
 
-  #read<K extends RecordKind>({ seen, asideOf }: Basis, kind: K, id: string): RecordOf<K> | undefined {
-    const store = this.#options.store.kinds[kind];
+  #read<K extends RecordKind>(seen: Seen, kind: K, id: string): RecordOf<K> | undefined {
+    const store = this.#options.store.records[kind];
     const { storage } = store;
     const key = storage.keyOf(id);
-    const entry = seen.get(key) ?? { storage, text: storage.last(key) };
-    seen.set(key, entry);
-    const text = storage.current(entry.text);
-    if (text === undefined) return undefined;
-    const { record, bad } = store.fromText(id, text);
-    if (bad !== null && !asideOf.some((aside) => aside.kind === kind && aside.id === id))
-      asideOf.push({ kind, id, bad });
+    const { text: entry } = seen.get(key) ?? { text: storage.last(key) };
+    const text = storage.current(entry);
+    const { record, bad } = text === undefined ? NOTHING : store.fromText(id, text);
+    seen.set(key, { storage, text: entry, ...(bad !== null && { aside: { kind, id, bad } }) });
     return record;
   }
 
@@ -190,33 +184,28 @@ export class RedisCommits {
   }
 
   #entryOf<K extends RecordKind>({ kind, id, record, ttlMs }: WriteOf<K>): Entry {
-    const store = this.#options.store.kinds[kind];
+    const store = this.#options.store.records[kind];
     const { storage } = store;
-    const key = storage.keyOf(id);
-    if (record === null) return { storage, key, text: undefined, keepMs: 0 };
-    return { storage, key, ...storage.entry(store.toText(id, record), ttlMs) };
+    const entry = record === null ? {} : storage.entry(store.toText(id, record), ttlMs);
+    return { storage, key: storage.keyOf(id), ...entry };
   }
 
   #asideEntries({ kind, id, bad }: SetAside): Entry[] {
-    const { setAside, keepSetAsideMs, kinds } = this.#options.store;
-    const { storage } = kinds[kind];
+    const { setAside, keepSetAsideMs, records } = this.#options.store;
+    const { storage } = records[kind];
     const aside = setAside.entry(serialize({ value: bad }), keepSetAsideMs);
     return [
       { storage: setAside, key: setAside.keyOf(`${kind}:${id}`), ...aside },
-      { storage, key: storage.keyOf(id), text: undefined, keepMs: 0 },
+      { storage, key: storage.keyOf(id) },
     ];
   }
 }
 
+const NOTHING = { record: undefined, bad: null };
+
 /** A count, followed by the words themselves. */
 function counted(all: readonly (readonly string[])[]): string[] {
   return [String(all.length), ...all.flat()];
-}
-
-/** How long Redis keeps an entry, in the script's format. */
-function keepWord(text: string | undefined, keepMs: number): string {
-  if (text === undefined) return "none";
-  return keepMs > 0 ? String(keepMs) : "";
 }
 
 /**

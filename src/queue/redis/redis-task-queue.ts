@@ -3,14 +3,20 @@ import { z } from "zod";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Logger } from "../../core/ports/logger.ts";
 import type { Read } from "../../core/ports/records.ts";
-import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../../core/ports/task-queue.ts";
+import type {
+  Decision,
+  NewTask,
+  Step,
+  TaskCounts,
+  TaskHandler,
+  TaskQueue,
+} from "../../core/ports/task-queue.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import { StoreAnswerLostError } from "../../store/store-errors.ts";
-import type { Pools } from "../storable-task.ts";
-import { QueueStoppedError, faultDelayMs } from "../task-runs.ts";
-import { RedisCommits } from "./redis-commits.ts";
-import { ClaimedTasks, RedisRuns } from "./redis-runs.ts";
+import { type Pools, fromStoredPayload } from "../storable-task.ts";
+import { QueueStoppedError, type Run, TaskRuns, type TaskRunsOptions, faultDelayMs } from "../task-runs.ts";
+import { ClaimLostError, RedisCommits, type TaskClaim } from "./redis-commits.ts";
 import { type ClaimAsked, RedisWork } from "./redis-work.ts";
 import { LOOK } from "./task-script.ts";
 
@@ -32,8 +38,13 @@ const callEveryMs = 2_000;
 /** How often this process itself checks that due tasks begin, in case nobody else checks it. */
 const lookEveryMs = 60_000;
 /** The most abandoned tasks that one look removes. */
-const forgetAtMost = 500;
+const FORGET_AT_MOST = 500;
 
+const count = z.coerce.number();
+/** Tasks in the script's format. See `WORK`. */
+const ClaimedTasks = z.array(
+  z.tuple([z.string(), z.string(), z.string(), z.string(), count, count, count, count]),
+);
 /** The claimed tasks, and the time until the next one is due, milliseconds. */
 const Claimed = z.tuple([ClaimedTasks, z.coerce.number().nullable()]);
 const Looked = z.tuple([z.int(), z.int(), z.int(), z.string()]);
@@ -44,7 +55,6 @@ const Looked = z.tuple([z.int(), z.int(), z.int(), z.string()]);
  */
 export class RedisTaskQueue implements TaskQueue {
   readonly #options: RedisTaskQueueOptions;
-  readonly #now: () => string;
   readonly #work: RedisWork;
   readonly #commits: RedisCommits;
   readonly #runs: RedisRuns;
@@ -64,9 +74,8 @@ export class RedisTaskQueue implements TaskQueue {
   constructor(options: RedisTaskQueueOptions) {
     this.#options = options;
     const { store, clock, logger, pools, leaseMs = 30_000 } = options;
-    const { serverNow, redis } = store;
-    this.#now = () => (serverNow === undefined ? "" : String(serverNow()));
-    const work = new RedisWork({ redis, now: this.#now, leaseMs, onCall: () => this.#claim() });
+    const { redis } = store;
+    const work = new RedisWork({ redis, now: () => redis.now, leaseMs, onCall: () => this.#claim() });
     const commits = new RedisCommits({ store, clock, work, pools });
     this.#work = work;
     this.#commits = commits;
@@ -130,13 +139,13 @@ export class RedisTaskQueue implements TaskQueue {
 
   /** `leftOut` are pools that don't count for the next due task. */
   async #look(leftOut: readonly string[]) {
-    const running = Object.fromEntries(this.#runs.all.map(({ key, pool }) => [key, pool]));
+    const { keepDeadMs, clock, store } = this.#options;
+    const here = Object.fromEntries(this.#runs.all.map(({ key, pool }) => [key, pool]));
     const pools = Object.fromEntries(leftOut.map((pool) => [pool, true]));
-    const kept = [this.#options.keepDeadMs, forgetAtMost].map(String);
-    const args = [this.#now(), ...kept, JSON.stringify(running), JSON.stringify(pools)];
-    const [live, here, dead, inMs] = Looked.parse(await this.#options.store.redis.run(LOOK, args));
-    const nextDueAt = inMs === "" ? null : this.#options.clock.now() + Number(inMs);
-    return { live, running: here, dead, nextDueAt };
+    const args = [keepDeadMs, FORGET_AT_MOST, JSON.stringify(here), JSON.stringify(pools)].map(String);
+    const looked = await store.redis.run(LOOK, [store.redis.now, ...args]);
+    const [live, running, dead, inMs] = Looked.parse(looked);
+    return { live, running, dead, nextDueAt: inMs === "" ? null : clock.now() + Number(inMs) };
   }
 
   async #lookForStandstill(): Promise<Error | null> {
@@ -168,7 +177,10 @@ export class RedisTaskQueue implements TaskQueue {
         this.#lost = [];
         this.#runs.begin(handler, token, nowMs, tasks);
         this.#callIn(Math.min(nextInMs ?? callEveryMs, callEveryMs));
-        this.#lookIfDue(nowMs);
+        if (nowMs < this.#lookAtMs) return;
+        this.#lookAtMs = nowMs + lookEveryMs;
+        // `check` reports the error, and the next look tries again.
+        this.#lookForStandstill().catch(noop);
       },
       reject: (thrown) => {
         if (thrown instanceof StoreAnswerLostError) this.#lost.push({ token, atMs: nowMs });
@@ -192,13 +204,94 @@ export class RedisTaskQueue implements TaskQueue {
       this.#work.callSoon(),
     );
   }
+}
 
-  #lookIfDue(nowMs: number): void {
-    if (nowMs < this.#lookAtMs) return;
-    this.#lookAtMs = nowMs + lookEveryMs;
-    // `check` reports the error, and the next look tries again.
-    this.#lookForStandstill().catch(noop);
+type RedisRunsOptions = TaskRunsOptions & { work: RedisWork; commits: RedisCommits; leaseMs: number };
+
+/** `heldAtMs` is a monotonic time at which nobody else had the task. */
+type RedisRun = Run & { claim: TaskClaim; heldAtMs: number };
+
+/** This process's runs of tasks, each from its claim until Redis has its end. */
+class RedisRuns extends TaskRuns<RedisRun> {
+  readonly #options: RedisRunsOptions;
+
+  constructor(options: RedisRunsOptions) {
+    super(options);
+    this.#options = options;
   }
+
+  /** Renews leases of which a quarter has passed. */
+  renew(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const due = this.all.filter(({ heldAtMs }) => nowMs - heldAtMs > this.#options.leaseMs / 4);
+    if (due.length === 0) return;
+    this.#options.work.ask({ kind: "renew", args: wordsOf(due) }).then(
+      (held) => {
+        for (const [n, run] of due.entries()) if (String(held)[n] === "1") run.heldAtMs = nowMs;
+      },
+      // The next call tries again.
+      () => {},
+    );
+  }
+
+  /** Runs claimed tasks. `heldAtMs` is a time before the claim was made. */
+  begin(handler: TaskHandler, token: string, heldAtMs: number, tasks: z.infer<typeof ClaimedTasks>): void {
+    const runs = tasks.map(([id, pool, type, stored, attempt, unexpectedFailures, ...at]): RedisRun => {
+      const [deaths, addedAt] = at;
+      const payload = fromStoredPayload(stored);
+      const task = { id, type, payload, attempt, unexpectedFailures, deaths, addedAt };
+      return { key: id, claim: { id, token }, pool, task, abort: new AbortController(), heldAtMs };
+    });
+    if (this.isStopped && runs.length > 0) return void this.handBack(runs);
+    for (const run of runs) {
+      this.hold(run);
+      void this.run(handler, run);
+    }
+  }
+
+  protected override async commit<T>(run: RedisRun, decide: Decision<T>): Promise<T> {
+    super.assertHeld(run);
+    const beganAtMs = this.#options.clock.monotonicMs();
+    const { value } = await this.#options.commits.carryOut(decide, { claim: run.claim });
+    run.heldAtMs = beganAtMs;
+    return value;
+  }
+
+  /** Leases are renewed after a quarter, so normally at least half is left. */
+  protected override assertHeld(run: RedisRun): void {
+    super.assertHeld(run);
+    if (this.#options.clock.monotonicMs() - run.heldAtMs > this.#options.leaseMs / 2)
+      throw new ClaimLostError();
+  }
+
+  protected override async end({ claim, task: { id, type } }: RedisRun, step: Step): Promise<void> {
+    const decide = typeof step === "function" ? step : () => ({ value: step });
+    try {
+      await this.#options.commits.carryOut(decide, { claim, endOf: (end) => end });
+    } catch (thrown) {
+      if (!(thrown instanceof ClaimLostError)) throw thrown;
+      this.#options.logger.warn(
+        { task: id, type },
+        "task queue: a result was not written: another replica has this task now, or its answer was lost",
+      );
+    }
+  }
+
+  protected override async handBack(runs: readonly RedisRun[]): Promise<void> {
+    try {
+      // Comes after everything that these runs have already asked for.
+      await this.#options.work.ask({ kind: "release", args: wordsOf(runs) });
+    } catch (thrown) {
+      this.#options.logger.warn(
+        { error: messageOf(thrown) },
+        "task queue: what runs could not be handed back; it runs again when its lease is over",
+      );
+    }
+  }
+}
+
+function wordsOf(runs: readonly RedisRun[]): string[] {
+  return runs.flatMap(({ claim: { id, token } }) => [id, token]);
 }
 
 function noop(): void {}

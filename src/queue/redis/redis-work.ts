@@ -8,11 +8,7 @@ import { WORK } from "./task-script.ts";
 export type Work = { kind: "commit" | "renew" | "release"; args: readonly string[] };
 
 /** A call's claim. Either `resolve` or `reject` is called. */
-export type ClaimAsked = {
-  text: string;
-  resolve: (answer: unknown) => void;
-  reject: (thrown: unknown) => void;
-};
+export type ClaimAsked = { text: string } & Pick<PromiseWithResolvers<unknown>, "resolve" | "reject">;
 
 type Options = {
   redis: RedisConnection;
@@ -89,11 +85,10 @@ export class RedisWork {
     this.#isSoon = this.#asked.length > 0;
     if (asked.length === 0 && claim === null) return;
     const all = claim === null ? asked : [...asked, claim];
-    const works = asked.flatMap(({ kind, args }) => [kind, String(args.length), ...args]);
+    const works = asked.flatMap(({ kind, args }) => [kind, args.length, ...args]);
+    this.#calls += 1;
+    const args = [now(), leaseMs, KEEP_DONE_MS, this.#calls, claim?.text ?? "", ...works].map(String);
     try {
-      this.#calls += 1;
-      const settings = [leaseMs, KEEP_DONE_MS, this.#calls].map(String);
-      const args = [now(), ...settings, claim?.text ?? "", ...works];
       const answers = Answers.parse(await redis.run(WORK, args));
       for (const [n, { resolve, reject }] of all.entries()) {
         const { data: failed } = Failed.safeParse(answers[n]);

@@ -1,7 +1,5 @@
-import type { z } from "zod";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Logger } from "../../core/ports/logger.ts";
-import type { RecordStore } from "../../core/ports/records.ts";
 import { messageOf } from "../../core/errors.ts";
 import { type Records, type Store, openRecords } from "../record-store.ts";
 import { StoreHalfLoadedError, StoreUnavailableError } from "../store-errors.ts";
@@ -21,18 +19,12 @@ type OpenRedisStoreOptions = {
 };
 
 /** A store on Redis, which any number of replicas share. */
-export interface RedisStore extends Store {
-  readonly redis: RedisConnection;
-  readonly series: RedisSeries;
-  readonly kinds: Records<RedisStorage>["kinds"];
-  /** Where records go that can't be parsed, under `<kind>:<id>`. */
-  readonly setAside: RedisStorage;
-  readonly keepSetAsideMs: number;
-  /** For tests: Redis's time, epoch milliseconds. */
-  readonly serverNow?: (() => number) | undefined;
-  /** Records under a custom name of lower-case letters, digits and hyphens. */
-  recordsNamed<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
-}
+export type RedisStore = Omit<Store, "records"> &
+  Records<RedisStorage> & {
+    readonly redis: RedisConnection;
+    readonly series: RedisSeries;
+    readonly keepSetAsideMs: number;
+  };
 
 /**
  * Opens the store at `url`. Rejects with a `StoreUnavailableError`, also if Redis may evict its
@@ -40,24 +32,20 @@ export interface RedisStore extends Store {
  */
 export async function openRedisStore(options: OpenRedisStoreOptions): Promise<RedisStore> {
   const { url, clock, logger, keepSetAsideMs, serverNow } = options;
-  const redis = await RedisConnection.open(url, logger);
+  const redis = await RedisConnection.open(url, logger, { serverNow });
   const { risk } = await checkUsable(redis).catch(async (thrown: unknown) => {
     await redis.close();
     throw thrown;
   });
   if (risk !== null) logger.warn({ store: redis.shown }, `store: ${risk}`);
   const storageOf = (namespace: string) => new RedisStorage({ redis, namespace, clock });
-  const records = openRecords(storageOf, { clock, logger, keepSetAsideMs });
-
   const close = () => redis.close();
   return {
-    ...records,
-    records: records.kinds,
+    ...openRecords(storageOf, { clock, logger, keepSetAsideMs }),
     redis,
     keepSetAsideMs,
-    serverNow,
     series: new RedisSeries(redis),
-    slots: new RedisSlots({ redis, clock, serverNow }),
+    slots: new RedisSlots(redis, clock),
     risk,
     async check() {
       await redis.ask((client) => client.set(`${redis.prefix}:probe`, String(clock.now())));

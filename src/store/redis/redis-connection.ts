@@ -1,17 +1,17 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import KeyvRedis from "@keyv/redis";
 import {
   ClientClosedError,
   ClientOfflineError,
   DisconnectsClientError,
   ErrorReply,
+  type RedisClientType,
   createClient,
 } from "@redis/client";
-import type { RedisClientType } from "@redis/client";
 import type { Logger } from "../../core/ports/logger.ts";
 import { DocsAgentError, messageOf } from "../../core/errors.ts";
 import { StoreAnswerLostError, StoreUnavailableError } from "../store-errors.ts";
-import { readRedisUrl } from "./redis-location.ts";
+import { type RedisLocation, readRedisUrl } from "./redis-location.ts";
 
 const CONNECT_WITHIN_MS = 5_000;
 /**
@@ -29,10 +29,12 @@ const REMEDY = `${START_REMEDY} Work goes on by itself once it answers.`;
 /** Errors after which the command certainly had no effect: it wasn't sent, or Redis refused it. */
 const REFUSALS = [ClientClosedError, ClientOfflineError, ErrorReply];
 
-/** True if Redis refused to write because it is a replica, as after a failover. */
-function isReadOnly(thrown: unknown): boolean {
-  return thrown instanceof Error && thrown.message.startsWith("READONLY");
-}
+type ConnectionOptions = {
+  /** What to do if Redis is away. @default what the app's operator can do */
+  remedy?: string;
+  /** Redis's time in tests, epoch milliseconds. */
+  serverNow?: (() => number) | undefined;
+};
 
 /** A connection to Redis that reconnects by itself, and the prefix of all keys. */
 export class RedisConnection implements AsyncDisposable {
@@ -42,37 +44,21 @@ export class RedisConnection implements AsyncDisposable {
   readonly prefix: string;
   readonly shown: string;
   readonly #digests = new Map<string, string>();
-  #remedy: string;
+  readonly #options: ConnectionOptions;
   /** Why it has been away since it was last ready, the latest reason last. */
   readonly #awayReasons = new Set<string>();
   readonly #logger: Logger;
   #wasReady = false;
 
-  private constructor(
-    client: RedisClientType,
-    { prefix, shown, remedy, logger }: { prefix: string; shown: string; remedy: string; logger: Logger },
-  ) {
-    this.client = client;
-    this.keyv = new KeyvRedis<string>(client, { throwOnErrors: true, throwOnConnectError: true });
-    // Its errors are thrown as well.
-    this.keyv.on("error", noop);
-    this.#logger = logger;
+  private constructor({ url, prefix, shown }: RedisLocation, logger: Logger, options: ConnectionOptions) {
     this.prefix = prefix;
     this.shown = shown;
-    this.#remedy = remedy;
-  }
-
-  /**
-   * Rejects with a `StoreUnavailableError` if there is no Redis, and with a `TypeError` for a
-   * malformed URL. `remedy` says what to do in that case, or when Redis is away later.
-   */
-  static async open(url: string, logger: Logger, remedy?: string): Promise<RedisConnection> {
-    const location = readRedisUrl(url);
-    if (location === null) throw new TypeError("STORE_URL must be redis://host:6379");
-    const client: RedisClientType = createClient({
-      url: location.url,
+    this.#logger = logger;
+    this.#options = options;
+    this.client = createClient({
+      url,
       // `CLIENT LIST` shows who uses the store.
-      name: location.prefix,
+      name: prefix,
       // Commands fail at once while Redis is away, and their callers try again.
       disableOfflineQueue: true,
       pingInterval: SILENT_FOR_MS / 2,
@@ -80,24 +66,39 @@ export class RedisConnection implements AsyncDisposable {
         connectTimeout: CONNECT_WITHIN_MS,
         socketTimeout: SILENT_FOR_MS,
         reconnectStrategy: (attempts, cause) =>
-          connection.#wasReady ? Math.min(50 * 2 ** attempts, RECONNECT_AT_MOST_MS) : cause,
+          this.#wasReady ? Math.min(50 * 2 ** attempts, RECONNECT_AT_MOST_MS) : cause,
       },
     });
-    const connection = new RedisConnection(client, { ...location, remedy: remedy ?? START_REMEDY, logger });
-    client.on("error", (thrown: unknown) => connection.#noteAway(messageOf(thrown)));
-    client.on("ready", () => {
-      const reasons = connection.#awayReasons;
-      if (reasons.size > 0) logger.info({ store: location.shown }, "store: Redis is back");
-      reasons.clear();
-      connection.#wasReady = true;
+    this.client.on("error", (thrown: unknown) => this.#noteAway(messageOf(thrown)));
+    this.client.on("ready", () => {
+      if (this.#awayReasons.size > 0) logger.info({ store: shown }, "store: Redis is back");
+      this.#awayReasons.clear();
+      this.#wasReady = true;
     });
+    this.keyv = new KeyvRedis<string>(this.client, { throwOnErrors: true, throwOnConnectError: true });
+    // Its errors are thrown as well.
+    this.keyv.on("error", noop);
+  }
+
+  /**
+   * Rejects with a `StoreUnavailableError` if there is no Redis, and with a `TypeError` for a
+   * malformed URL.
+   */
+  static async open(url: string, logger: Logger, options: ConnectionOptions = {}): Promise<RedisConnection> {
+    const location = readRedisUrl(url);
+    if (location === null) throw new TypeError("STORE_URL must be redis://host:6379");
+    const connection = new RedisConnection(location, logger, options);
     try {
-      await client.connect();
+      await connection.client.connect();
     } catch (thrown) {
       throw connection.toStoreError(thrown);
     }
-    connection.#remedy = remedy ?? REMEDY;
     return connection;
+  }
+
+  /** The first argument of scripts that need the time: empty, or the time in a test. */
+  get now(): string {
+    return String(this.#options.serverNow?.() ?? "");
   }
 
   /**
@@ -123,11 +124,8 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   #digestOf(script: string): string {
-    let digest = this.#digests.get(script);
-    if (digest === undefined) {
-      digest = createHash("sha1").update(script).digest("hex");
-      this.#digests.set(script, digest);
-    }
+    const digest = this.#digests.get(script) ?? hash("sha1", script);
+    this.#digests.set(script, digest);
     return digest;
   }
 
@@ -162,14 +160,15 @@ export class RedisConnection implements AsyncDisposable {
 
   toStoreError(thrown: unknown): DocsAgentError {
     if (thrown instanceof DocsAgentError) return thrown;
-    // After a failover, the address leads elsewhere.
-    if (isReadOnly(thrown)) this.#reconnect(messageOf(thrown));
+    // After a failover, the address leads elsewhere: a replica refuses to write.
+    if (messageOf(thrown).startsWith("READONLY")) this.#reconnect(messageOf(thrown));
     const wasRefused = REFUSALS.some((refusal) => thrown instanceof refusal);
     const StoreError = wasRefused ? StoreUnavailableError : StoreAnswerLostError;
     // The client only says that it is offline or has disconnected.
     const isAway = thrown instanceof ClientOfflineError || thrown instanceof DisconnectsClientError;
     const reason = isAway ? [...this.#awayReasons].at(-1) : undefined;
-    return new StoreError(this.shown, reason ?? messageOf(thrown), this.#remedy, { cause: thrown });
+    const remedy = this.#options.remedy ?? (this.#wasReady ? REMEDY : START_REMEDY);
+    return new StoreError(this.shown, reason ?? messageOf(thrown), remedy, { cause: thrown });
   }
 
   /** Replaces this connection. Unanswered commands are lost. */

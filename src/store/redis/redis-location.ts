@@ -1,5 +1,5 @@
 /** A Redis and the keys to use there. */
-type RedisLocation = {
+export type RedisLocation = {
   /**
    * `redis://…` or `rediss://…` with user, password and database, without our own parameters. A
    * secret.

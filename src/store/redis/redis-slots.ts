@@ -102,21 +102,10 @@ const Answer = z.string().nullable();
 export class RedisSlots implements Slots {
   readonly #redis: RedisConnection;
   readonly #clock: Clock;
-  readonly #serverNow: (() => number) | undefined;
 
-  /** `serverNow` is Redis's time in tests, epoch milliseconds. */
-  constructor({
-    redis,
-    clock,
-    serverNow,
-  }: {
-    redis: RedisConnection;
-    clock: Clock;
-    serverNow?: (() => number) | undefined;
-  }) {
+  constructor(redis: RedisConnection, clock: Clock) {
     this.#redis = redis;
     this.#clock = clock;
-    this.#serverNow = serverNow;
   }
 
   async reserve(
@@ -149,8 +138,7 @@ export class RedisSlots implements Slots {
   }
 
   async #run(script: string, gate: string, args: string[]): Promise<string> {
-    const now = this.#serverNow === undefined ? "" : String(this.#serverNow());
-    const answer = await this.#redis.run(script, [now, gate, ...args]);
+    const answer = await this.#redis.run(script, [this.#redis.now, gate, ...args]);
     return Answer.parse(answer) ?? "";
   }
 }

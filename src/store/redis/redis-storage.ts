@@ -69,10 +69,10 @@ export class RedisStorage implements RecordStorage {
 
   /**
    * The text with its end, for a key that is written in another way, and how long Redis keeps it
-   * (0: for good).
+   * (absent: for good).
    */
-  entry(text: string, ttlMs: number | undefined): { text: string; keepMs: number } {
-    if (!ttlMs) return { text, keepMs: 0 };
+  entry(text: string, ttlMs: number | undefined): { text: string; keepMs?: number } {
+    if (!ttlMs) return { text };
     const wholeMs = Math.ceil(ttlMs);
     return {
       text: toEntryText({ text, expiresAt: this.#clock.now() + wholeMs }),
@@ -95,9 +95,7 @@ export class RedisStorage implements RecordStorage {
 
   async set(key: string, text: string, ttlMs?: number): Promise<boolean> {
     const { text: entry, keepMs } = this.entry(text, ttlMs);
-    await this.#redis.ask(() =>
-      this.#redis.keyv.set(this.keyOf(key), entry, keepMs === 0 ? undefined : keepMs),
-    );
+    await this.#redis.ask(() => this.#redis.keyv.set(this.keyOf(key), entry, keepMs));
     return true;
   }
 
