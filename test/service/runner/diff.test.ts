@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
@@ -29,8 +30,11 @@ async function changed(world: World): Promise<string> {
 
 const removeBranch = (world: World) => world.inBare("update-ref", "-d", `refs/heads/${BRANCH}`);
 
-/** Puts a commit with any content on the job's branch, as a person can. */
-async function pushByHand(world: World, fill: (folder: string) => Promise<void>): Promise<void> {
+/**
+ * Puts a commit with any content on the job's branch, as a person can, and `copies` more files with
+ * the content of README.md.
+ */
+async function pushByHand(world: World, fill: (folder: string) => Promise<void>, copies = 0): Promise<void> {
   const work = world.dir.file(`hand-${Math.random().toString(36).slice(2)}`);
   // Git would pack so many files behind our back, while the folder is removed.
   await world.inBare("config", "receive.autogc", "false");
@@ -44,6 +48,9 @@ async function pushByHand(world: World, fill: (folder: string) => Promise<void>)
   );
   await fill(work);
   await world.git("-C", work, "add", "--all", "--force");
+  const copied = await world.git("-C", work, "rev-parse", ":README.md");
+  const entries = Array.from({ length: copies }, (_, n) => `100644 ${copied.trim()}\tdocs/many/${n}.md\n`);
+  execFileSync("git", ["-C", work, "update-index", "--index-info"], { input: entries.join("") });
   await world.git("-C", work, "commit", "--quiet", "-m", "By hand");
   await world.git("-C", work, "push", "--quiet", "--force", "origin", `HEAD:refs/heads/${BRANCH}`);
 }
@@ -119,15 +126,17 @@ it("asks the remote for a commit that is no longer in the mirror", async () => {
 it("bounds a hostile change: 10,000 files, long lines, what is no text, links and modules", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   await changed(world);
-  await pushByHand(world, async (folder) => {
-    await mkdir(`${folder}/docs/many`);
-    for (let n = 0; n < 10_000; n += 1) await writeFile(`${folder}/docs/many/${n}.md`, `line ${n}\n`);
-    await writeFile(`${folder}/a-line.md`, `<!channel> \`\`\` \u202e ${"x".repeat(60_000)}\n`);
-    await writeFile(`${folder}/a-picture.png`, Buffer.from([0x89, 0x50, 0, 1, 2, 3]));
-    await writeFile(`${folder}/a-\u202etxt.md`, "turned\n");
-    await writeFile(`${folder}/a-large.md`, "large\n".repeat(200_000));
-    await symlink("/etc/passwd", `${folder}/a-link`);
-  });
+  await pushByHand(
+    world,
+    async (folder) => {
+      await writeFile(`${folder}/a-line.md`, `<!channel> \`\`\` \u202e ${"x".repeat(60_000)}\n`);
+      await writeFile(`${folder}/a-picture.png`, Buffer.from([0x89, 0x50, 0, 1, 2, 3]));
+      await writeFile(`${folder}/a-\u202etxt.md`, "turned\n");
+      await writeFile(`${folder}/a-large.md`, "large\n".repeat(200_000));
+      await symlink("/etc/passwd", `${folder}/a-link`);
+    },
+    10_000,
+  );
   const diff = await world.diff();
   expect(diff).toMatchObject({ isCut: true });
   expect(diff?.fileCount).toBe(10_005);
