@@ -1,5 +1,6 @@
 import { StringDecoder } from "node:string_decoder";
 import { createParser, type EventSourceParser } from "eventsource-parser";
+import { jsonOf } from "../../src/core/text/text.ts";
 
 /** Without a report, this many bytes of a request or an answer count as a token. */
 const BYTES_PER_TOKEN = 4;
@@ -82,13 +83,8 @@ export class AnswerUsage {
   }
 
   #readJson(text: string): void {
-    let json: unknown;
-    try {
-      json = JSON.parse(text);
-    } catch {
-      // `[DONE]`, or not for us to judge: the agent gets it as it is.
-      return;
-    }
+    // What isn't JSON is `[DONE]`, or not for us to judge: the agent gets it as it is.
+    const json = jsonOf(text);
     // Gemini streams an array where it isn't asked for events.
     for (const event of Array.isArray(json) ? json : [json]) {
       const report = readUsage(this.#format, event);

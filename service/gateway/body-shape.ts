@@ -130,18 +130,22 @@ export function admit(shape: Shape, body: object, admission: AllowedBesides): ob
   return Object(shape(body, { extras: admission.extras, onLeftOut, path: "" }));
 }
 
-/** The values of a header such as `anthropic-beta` that may be sent on; null: none. */
+/** The headers `anthropic-beta` and `openai-beta` with the values that may be sent on. */
 export function admitBetas(
-  header: string,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
   known: ReadonlySet<string>,
-  admission: AllowedBesides,
-): string | null {
-  const given = header.split(",").map((value) => value.trim());
-  const kept = given.filter((value) => known.has(value) || admission.extras.betas.includes(value));
-  for (const value of given) {
-    if (value !== "" && !kept.includes(value)) admission.onLeftOut("betas", shown(value));
+  { extras, onLeftOut }: AllowedBesides,
+): Record<string, string> {
+  const admitted: Record<string, string> = {};
+  for (const name of ["anthropic-beta", "openai-beta"]) {
+    const given = String(headers[name] ?? "")
+      .split(",")
+      .map((value) => value.trim());
+    const kept = given.filter((value) => known.has(value) || extras.betas.includes(value));
+    for (const value of given) if (value !== "" && !kept.includes(value)) onLeftOut("betas", shown(value));
+    if (kept.length > 0) admitted[name] = kept.join(",");
   }
-  return kept.length === 0 ? null : kept.join(",");
+  return admitted;
 }
 
 /** In a list, what isn't an object is left out. */

@@ -106,19 +106,14 @@ export function trafficReason(maxBytes: number): string {
 export function createBoundedLogger(logger: Logger, maxLines: number): Logger {
   let lines = 0;
   function bound(inner: Logger): Logger {
-    function log(level: "debug" | "info" | "warn" | "error", fields: object, message: string): void {
+    const log = (level: "debug" | "info" | "warn" | "error") => (fields: object, message: string) => {
       lines += 1;
       if (lines <= maxLines) inner[level](fields, message);
       if (lines === maxLines)
         inner.warn({ lines }, "too many lines about this turn's network: no more follow");
-    }
-    return {
-      debug: (fields, message) => log("debug", fields, message),
-      info: (fields, message) => log("info", fields, message),
-      warn: (fields, message) => log("warn", fields, message),
-      error: (fields, message) => log("error", fields, message),
-      child: (fields) => bound(inner.child(fields)),
     };
+    const [debug, info, warn, error] = [log("debug"), log("info"), log("warn"), log("error")];
+    return { debug, info, warn, error, child: (fields) => bound(inner.child(fields)) };
   }
   return bound(logger);
 }

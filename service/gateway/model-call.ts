@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jsonOf } from "../../src/core/text/text.ts";
 import { type CallUsage, estimateTokens, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
 import { type AllowedBesides, admit, type Shape } from "./body-shape.ts";
 import { ModelCallFault } from "./model-trouble.ts";
@@ -39,16 +40,22 @@ type Body = z.infer<typeof Body>;
 const MODEL_NAME = /^[!-~]{1,200}$/;
 
 /**
- * Reads a call and makes what is sent on. `pathModel` is the model that its path names, if it does.
- * Throws a {@link ModelCallFault} for a call that can't be counted.
+ * What is sent on of a request's body. It is written anew: of two fields with one name, the
+ * upstream could read the other one.
+ */
+export function readAdmitted(shape: Shape, given: Buffer, admission: AllowedBesides): object {
+  return admit(shape, parseJson(given), admission);
+}
+
+/**
+ * Makes a call of what may be sent on of a body of `bytes`. `pathModel` is the model that its path
+ * names, if it does. Throws a {@link ModelCallFault} for a call that can't be counted.
  */
 export function prepareCall(
-  { format, shape, pathModel }: { format: UsageFormat; shape: Shape; pathModel: string | null },
-  given: Buffer,
-  admission: AllowedBesides,
+  { format, pathModel }: { format: UsageFormat; pathModel: string | null },
+  plain: object,
+  bytes: number,
 ): ModelCall {
-  // Written anew: of two fields with one name, the upstream could read the other one.
-  const plain = admit(shape, parseJson(given), admission);
   const body = parseBody(plain);
   const model = pathModel ?? body.model ?? "";
   if (!MODEL_NAME.test(model)) throw new ModelCallFault(400, "The request names no model.");
@@ -61,15 +68,10 @@ export function prepareCall(
     plainBody: asksForUsage ? null : JSON.stringify(plain),
     expected: {
       ...NO_USAGE,
-      inputTokens: estimateTokens(given.length),
+      inputTokens: estimateTokens(bytes),
       outputTokens: expectedOutput(body),
     },
   };
-}
-
-/** Reads a request that costs nothing and makes what is sent on, by the same rules. */
-export function prepareFreeCall(shape: Shape, given: Buffer, admission: AllowedBesides): string {
-  return JSON.stringify(admit(shape, parseJson(given), admission));
 }
 
 /** Others mean "no limit", or nothing. */
@@ -79,12 +81,8 @@ function isLimit(value: number | null | undefined): value is number {
 
 function parseJson(given: Buffer): object {
   refuseManyValues(given);
-  let json: unknown;
-  try {
-    json = JSON.parse(given.toString("utf8"));
-  } catch {
-    throw new ModelCallFault(400, "The request's body isn't JSON.");
-  }
+  const json = jsonOf(given.toString("utf8"));
+  if (json === undefined) throw new ModelCallFault(400, "The request's body isn't JSON.");
   if (typeof json === "object" && json !== null && !Array.isArray(json)) return json;
   throw new ModelCallFault(400, "The request's body isn't a JSON object.");
 }

@@ -4,12 +4,18 @@ import type { Logger } from "../../src/core/ports/logger.ts";
 import { AnswerUsage, type CallUsage, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
 import type { AllowedBesides, LeftOutKind } from "./body-shape.ts";
 import { type NetworkLimits, trafficReason, type TurnTraffic } from "./limits.ts";
-import { type ModelCall, prepareCall, prepareFreeCall } from "./model-call.ts";
-import { carriesKey, findOperation, type ModelOperation, parseModelTarget } from "./model-kinds.ts";
+import { type ModelCall, prepareCall, readAdmitted } from "./model-call.ts";
+import { carriesKey, findOperation, parseModelTarget } from "./model-kinds.ts";
 import { ModelCallFault, type ModelTrouble, shownModel, troubleOf } from "./model-trouble.ts";
 import { keyPattern, sendAnswer } from "./send-answer.ts";
 import { costUsdOf, type ModelPrice, priceOf, type Spending, type TurnBudget } from "./turn-budget.ts";
-import { createUpstreamClient, errorCodeOf, mayHaveCost, type ModelUpstream } from "./upstream-client.ts";
+import {
+  createUpstreamClient,
+  errorCodeOf,
+  type FoundCall,
+  mayHaveCost,
+  type ModelUpstream,
+} from "./upstream-client.ts";
 
 export type ModelGatewayDeps = {
   upstreams: readonly ModelUpstream[];
@@ -37,12 +43,6 @@ export type LeftOut = { upstream: string; kind: LeftOutKind; name: string };
 /** Answers requests to `/models/<upstream>/…` with what the upstream answers. Never rejects. */
 export type ModelGateway = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-type FoundCall = {
-  upstream: ModelUpstream;
-  operation: ModelOperation;
-  query: URLSearchParams;
-  admission: AllowedBesides;
-};
 type Exchange = FoundCall & { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
 
 const UPGRADE_REQUIRED = 426;
@@ -51,26 +51,29 @@ const UPGRADE_REQUIRED = 426;
 export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
   const { limits, budget, traffic } = deps;
   const places = new Places(limits.modelCalls);
-  const client = createUpstreamClient(deps);
+  const send = createUpstreamClient(deps);
   const keys = new Map(deps.upstreams.map(({ name, key }) => [name, keyPattern(key)]));
 
-  const keyOf = ({ name }: ModelUpstream) => keys.get(name) ?? null;
+  /** What both kinds of answers are handed on with. */
+  function toAgent({ upstream, response, signal }: Exchange) {
+    const meter = traffic.meter(new URL(upstream.baseUrl).hostname);
+    return { response, signal, key: keys.get(upstream.name) ?? null, limits, meter };
+  }
 
   async function answer(exchange: Exchange): Promise<void> {
-    const { upstream, operation, request, admission, signal } = exchange;
+    const { operation, request, admission, signal } = exchange;
     if (traffic.isExceeded) throw new ModelCallFault(429, trafficReason(traffic.maxBytes));
     if (operation.format !== null && budget.reason !== null) throw new ModelCallFault(429, budget.reason);
     using _place = await places.take(signal);
     const { body: shape, format, model: pathModel } = operation;
-    const given = shape === null ? null : await readBody(request, limits);
-    if (shape !== null && given !== null && format !== null) {
-      await answerCounted(exchange, format, prepareCall({ format, shape, pathModel }, given, admission));
+    const given = shape && (await readBody(request, limits));
+    const body = shape && given && readAdmitted(shape, given, admission);
+    if (given !== null && body !== null && format !== null) {
+      await answerCounted(exchange, format, prepareCall({ format, pathModel }, body, given.length));
       return;
     }
-    const body = shape === null || given === null ? null : prepareFreeCall(shape, given, admission);
-    const answered = await client.send(exchange, body);
-    const meter = traffic.meter(hostOf(upstream));
-    await sendAnswer(answered, { ...exchange, key: keyOf(upstream), limits, meter, usage: null });
+    const answered = await send(exchange, { body: body && JSON.stringify(body), plainBody: null });
+    await sendAnswer(answered, toAgent(exchange));
   }
 
   async function answerCounted(exchange: Exchange, format: UsageFormat, call: ModelCall): Promise<void> {
@@ -86,7 +89,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
     let status: number | null = null;
     let code: string | null = null;
     try {
-      const answered = await client.sendCall(exchange, call);
+      const answered = await send(exchange, call);
       status = answered.statusCode;
       if (status === 401) {
         const { name, keyEnv } = upstream;
@@ -97,14 +100,8 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
       const contentType = String(answered.headers["content-type"]);
       const usage = isRefused ? null : new AnswerUsage(format, call.expected, contentType);
       total = () => usage?.total() ?? nothing;
-      await sendAnswer(answered, {
-        ...exchange,
-        key: keyOf(upstream),
-        limits,
-        meter: traffic.meter(hostOf(upstream)),
-        usage,
-        onUsed: (known) => charge.update(spendingOf(known, price)),
-      });
+      const onUsed = (known: CallUsage) => charge.update(spendingOf(known, price));
+      await sendAnswer(answered, { ...toAgent(exchange), usage, onUsed });
     } catch (thrown) {
       if (status === null && !mayHaveCost(thrown)) total = () => nothing;
       if (status === null) code = errorCodeOf(thrown instanceof ModelCallFault ? thrown.cause : thrown);
@@ -203,10 +200,6 @@ function noPrice(upstream: string, model: string): ModelCallFault {
 
 function spendingOf(usage: CallUsage, price: ModelPrice | null): Spending {
   return { ...usage, usd: price === null ? null : costUsdOf(usage, price) };
-}
-
-function hostOf({ baseUrl }: ModelUpstream): string {
-  return new URL(baseUrl).hostname;
 }
 
 /** In a form that the SDKs of all kinds show to people. */

@@ -14,8 +14,8 @@ type AnswerOptions = {
   signal: AbortSignal;
   limits: NetworkLimits;
   meter: TrafficMeter;
-  /** Reads along; null: the answer isn't counted. */
-  usage: AnswerUsage | null;
+  /** Reads along. Absent or null if the answer isn't counted. */
+  usage?: AnswerUsage | null;
   /** Called with what is known of the usage, each time that changes. */
   onUsed?: (usage: CallUsage) => void;
 };
@@ -40,7 +40,7 @@ const DECODERS = new Map<string, () => Duplex>([
  */
 export async function sendAnswer(
   answered: Dispatcher.ResponseData,
-  { key, response, signal, limits, meter, usage, onUsed }: AnswerOptions,
+  { key, response, signal, limits, meter, usage = null, onUsed }: AnswerOptions,
 ): Promise<void> {
   // It may quote the key with some characters starred out, and means nothing to the agent.
   if (answered.statusCode === 401) {
@@ -65,10 +65,9 @@ export async function sendAnswer(
       meter.in(chunk.length);
       if (bytes > limits.modelAnswerBytes) throw new ModelCallFault(502, "The answer is too long.");
       usage?.take(chunk);
-      if (usage !== null && usage.reported !== null && usage.reported !== reported) {
-        reported = usage.reported;
-        onUsed?.(reported);
-      }
+      const now: CallUsage | null = usage?.reported ?? reported;
+      if (now !== null && now !== reported) onUsed?.(now);
+      reported = now;
       const clean = scrubber.push(chunk);
       if (clean.length > 0) yield clean;
     }

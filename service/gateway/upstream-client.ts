@@ -3,7 +3,6 @@ import { type Dispatcher, request as sendRequest } from "undici";
 import { codeOrNameOf } from "../../src/core/errors.ts";
 import { admitBetas, type AllowedBesides, type AllowedExtras } from "./body-shape.ts";
 import { pickHeaders } from "./http-headers.ts";
-import type { ModelCall } from "./model-call.ts";
 import { ModelCallFault } from "./model-trouble.ts";
 import { KNOWN_BETAS } from "./model-bodies.ts";
 import { KIND_TRAITS, type ModelKind, type ModelOperation, upstreamUrl } from "./model-kinds.ts";
@@ -22,24 +21,21 @@ export type ModelUpstream = {
   allow: AllowedExtras;
 };
 
-type UpstreamRequest = {
+/** A request to a model upstream that may be made. */
+export type FoundCall = {
   upstream: ModelUpstream;
   operation: ModelOperation;
   query: URLSearchParams;
   admission: AllowedBesides;
-  /** Whose headers are handed on, as far as they are the agent's to choose. */
-  request: IncomingMessage;
-  signal: AbortSignal;
 };
+/** `request`: its headers are handed on, as far as they are the agent's to choose. */
+type UpstreamRequest = FoundCall & { request: IncomingMessage; signal: AbortSignal };
 
-/**
- * Sends requests with the real keys. Both reject with a {@link ModelCallFault} if there is no
- * answer.
- */
-export type UpstreamClient = {
-  send(to: UpstreamRequest, body: Buffer | string | null): Promise<Dispatcher.ResponseData>;
-  sendCall(to: UpstreamRequest, call: ModelCall): Promise<Dispatcher.ResponseData>;
-};
+/** Sends requests with the real keys. Rejects with a {@link ModelCallFault} without an answer. */
+export type UpstreamClient = (
+  to: UpstreamRequest,
+  body: { body: string | null; plainBody: string | null },
+) => Promise<Dispatcher.ResponseData>;
 
 /** The rest is ours to say: keys, encodings, and for whose account a call is. */
 const REQUEST_HEADERS = new RegExp(
@@ -69,7 +65,7 @@ export function createUpstreamClient({
 
   async function send(
     { upstream, operation, query, request, admission, signal }: UpstreamRequest,
-    body: Buffer | string | null,
+    body: string | null,
   ): Promise<Dispatcher.ResponseData> {
     const { kind, baseUrl, key } = upstream;
     const url = upstreamUrl(kind, baseUrl, operation);
@@ -85,7 +81,7 @@ export function createUpstreamClient({
     const [keyHeader, keyValue] = KIND_TRAITS[kind].keyHeader(key);
     const headers = {
       ...pickHeaders(request.headers, (header) => REQUEST_HEADERS.test(header)),
-      ...betaHeaders(request, admission),
+      ...admitBetas(request.headers, KNOWN_BETAS, admission),
       // So that usage and keys can be found in the answer.
       "accept-encoding": "identity",
       ...(body === null ? {} : { "content-type": "application/json" }),
@@ -108,28 +104,17 @@ export function createUpstreamClient({
     }
   }
 
-  return {
-    send,
-    async sendCall(to, { body, plainBody }) {
-      const { name } = to.upstream;
-      if (plainBody === null || takesPlainOnly.has(name)) return send(to, plainBody ?? body);
-      const answered = await send(to, body);
-      if (answered.statusCode !== 400 && answered.statusCode !== 422) return answered;
-      // Refused, so it cost nothing. If it works without what we added, that was the reason.
-      await answered.body.dump();
-      const again = await send(to, plainBody);
-      if (again.statusCode < 400) takesPlainOnly.add(name);
-      return again;
-    },
+  return async (to, { body, plainBody }) => {
+    const { name } = to.upstream;
+    if (plainBody === null || takesPlainOnly.has(name)) return send(to, plainBody ?? body);
+    const answered = await send(to, body);
+    if (answered.statusCode !== 400 && answered.statusCode !== 422) return answered;
+    // Refused, so it cost nothing. If it works without what we added, that was the reason.
+    await answered.body.dump();
+    const again = await send(to, plainBody);
+    if (again.statusCode < 400) takesPlainOnly.add(name);
+    return again;
   };
-}
-
-function betaHeaders({ headers }: IncomingMessage, admission: AllowedBesides): Record<string, string> {
-  const kept = ["anthropic-beta", "openai-beta"].map((name): [string, string | null] => {
-    const given = headers[name];
-    return [name, given === undefined ? null : admitBetas(String(given), KNOWN_BETAS, admission)];
-  });
-  return Object.fromEntries(kept.filter((header): header is [string, string] => header[1] !== null));
 }
 
 /** True if a call that got no answer may have reached the upstream all the same. */

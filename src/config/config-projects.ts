@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jsonOf } from "../core/text/text.ts";
 import { HttpUrl } from "../process/proxy.ts";
 
 /** Text without spaces or control characters, as in a token. */
@@ -95,12 +96,4 @@ export function readProjects(env: {
     idempotencyKeys: entry.idempotencyKeys ?? (entry.baseUrl === undefined && idempotencyKeys),
   }));
   return [first ?? { name: "", id: "", baseUrl: "", apiKey: "", idempotencyKeys: false }, ...rest];
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

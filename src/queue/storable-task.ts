@@ -1,3 +1,4 @@
+import { jsonOf } from "../core/text/text.ts";
 import type { NewTask, TaskEnd } from "../core/ports/task-queue.ts";
 
 /** How long the id of a done task stays known, for tasks where it does. */
@@ -78,12 +79,8 @@ export function toWholeMs(ms: number): number {
  * the handler's schema refuses it.
  */
 export function fromStoredPayload(text: string | null): unknown {
-  if (text === null) return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const payload = text === null ? null : jsonOf(text);
+  return payload === undefined ? text : payload;
 }
 
 function toJson(payload: unknown): string {

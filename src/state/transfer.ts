@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { Clock } from "../core/ports/clock.ts";
+import { jsonOf } from "../core/text/text.ts";
 import { Entry, type Side, StateError, overAt } from "./entry.ts";
 
 /** The version of the format, in a dump's first line. A reader refuses any other version. */
@@ -196,14 +197,6 @@ async function* dumped(lines: AsyncIterable<string>): AsyncGenerator<unknown> {
   }
   if (!hasBegun)
     throw new StateError("There is no dump on the standard input: npm run state -- load < state.jsonl");
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function damaged(how: string): StateError {

@@ -11,6 +11,7 @@ import {
 } from "../core/ports/records.ts";
 import type { Series } from "../core/ports/task-queue.ts";
 import { DocsAgentError, messageOf } from "../core/errors.ts";
+import { jsonOf } from "../core/text/text.ts";
 
 /** Everything the app stores. */
 export interface Store extends AsyncDisposable {
@@ -229,14 +230,6 @@ export function remember<K, V>(map: Map<K, V>, key: K, value: V, max: number): v
   for (const oldest of map.keys()) {
     map.delete(oldest);
     return;
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

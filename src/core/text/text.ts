@@ -128,3 +128,12 @@ function two(ms: number, large: number, largeName: string, small: number, smallN
   const rest = Math.floor((ms - whole * large) / small);
   return rest === 0 ? `${whole} ${largeName}` : `${whole} ${largeName} ${rest} ${smallName}`;
 }
+
+/** The value of a JSON text, or undefined if it isn't JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
