@@ -1,8 +1,6 @@
 import { join } from "node:path";
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { within } from "../src/core/ports/clock.ts";
-import type { Clock } from "../src/core/ports/clock.ts";
-import type { Logger } from "../src/core/ports/logger.ts";
+import { within, type Clock, type Logger } from "../src/core/ports/process.ts";
 import type { Step, Task, TaskCounts } from "../src/core/ports/task-queue.ts";
 import { messageOf } from "../src/core/errors.ts";
 import { SqliteTaskQueue } from "../src/queue/sqlite/sqlite-task-queue.ts";

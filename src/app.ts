@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import type { Config } from "./config/config.ts";
-import type { Clock } from "./core/ports/clock.ts";
+import type { Clock, Logger } from "./core/ports/process.ts";
 import { formatDuration } from "./core/text/text.ts";
 import { configuredProject } from "./core/ports/job-service.ts";
-import type { Logger } from "./core/ports/logger.ts";
-import { serviceOf } from "./core/job/project.ts";
-import type { ProjectRef } from "./core/job/project.ts";
+import { serviceOf, type ProjectRef } from "./core/job/project.ts";
 import type { Backend } from "./backend.ts";
 import { createHealth } from "./health.ts";
 import { registerIntake } from "./intake/index.ts";

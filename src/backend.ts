@@ -1,6 +1,5 @@
 import type { Config } from "./config/config.ts";
-import type { Clock } from "./core/ports/clock.ts";
-import type { Logger } from "./core/ports/logger.ts";
+import type { Clock, Logger } from "./core/ports/process.ts";
 import { isRedisUrl } from "./store/redis/redis-location.ts";
 import type { RedisTaskQueue } from "./queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "./queue/sqlite/sqlite-task-queue.ts";

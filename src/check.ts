@@ -1,12 +1,10 @@
-import { LogLevel, WebClient } from "@slack/web-api";
 import type { Project } from "./config/config-projects.ts";
 import type { Config } from "./config/config.ts";
 import { codeOrNameOf } from "./core/errors.ts";
-import type { Logger } from "./core/ports/logger.ts";
+import type { Logger } from "./core/ports/process.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
 import { createDispatcher } from "./process/proxy.ts";
-import type { SlackSettings } from "./slack/connection.ts";
-import { slackTrouble } from "./slack/identity.ts";
+import { trySlack } from "./slack/identity.ts";
 
 /** An id that no job has. Reading it shows if the job service accepts the key. */
 const NO_JOB = "docs-agent-check";
@@ -19,16 +17,12 @@ type Tried = { name: string; found: string; isFault: boolean };
  */
 export async function check(config: Config, write: (line: string) => void): Promise<boolean> {
   let isFine = true;
-  const trying = [checkSlack(config), ...config.projects.map((project) => checkProject(config, project))];
+  const trying = [trySlack(config.slack), ...config.projects.map((project) => checkProject(config, project))];
   for (const { name, found, isFault } of await Promise.all(trying)) {
     write(`${isFault ? "FAULT" : "ok   "}  ${name}: ${found}\n`);
     isFine &&= !isFault;
   }
   return isFine;
-}
-
-async function checkSlack({ slack }: Config): Promise<Tried> {
-  return { name: "Slack", ...(await trySlack(slack)) };
 }
 
 async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Project): Promise<Tried> {
@@ -68,36 +62,4 @@ export async function warnOfSilence(config: Config, logger: Logger): Promise<voi
     }
   }
   await dispatcher.close();
-}
-
-const TIMEOUT_MS = 10_000;
-
-/**
- * Asks Slack who the app is and, in Socket Mode, for a connection address. Returns what to tell an
- * operator.
- */
-async function trySlack(slack: SlackSettings): Promise<{ found: string; isFault: boolean }> {
-  const options = {
-    slackApiUrl: slack.apiUrl,
-    retryConfig: { retries: 0 },
-    timeout: TIMEOUT_MS,
-    // The check itself reports what matters, once.
-    logLevel: LogLevel.ERROR,
-  };
-  let secret = "SLACK_BOT_TOKEN";
-  try {
-    const { user, team } = await new WebClient(slack.botToken, options).auth.test();
-    if (slack.receive.kind === "socket") {
-      secret = "SLACK_APP_TOKEN";
-      await new WebClient(slack.receive.appToken, options).apps.connections.open({});
-    }
-    return { found: `the app is ${user} in ${team}`, isFault: false };
-  } catch (thrown) {
-    const { error, isTokenRefused } = slackTrouble(thrown);
-    const found = isTokenRefused
-      ? `Slack refuses ${secret} (${error}). Copy it again from your app's settings.`
-      : `Slack can't be reached (${error}). Check the network, and HTTPS_PROXY and SLACK_API_URL if ` +
-        "you set them.";
-    return { found, isFault: true };
-  }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "./core/ports/clock.ts";
+import type { Clock } from "./core/ports/process.ts";
 import type { TaskQueue } from "./core/ports/task-queue.ts";
 import { messageOf } from "./core/errors.ts";
 import type { Store } from "./store/record-store.ts";

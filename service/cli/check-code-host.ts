@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { z } from "zod";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { StartError } from "../../src/core/errors.ts";
 import { operatorText, RunError } from "../base/run-error.ts";
 import { GitHubApi, type GitHubOptions } from "../code-host/github-api.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Logger } from "../../src/core/ports/process.ts";
 import { StartError } from "../../src/core/errors.ts";
 import { AGENT_PRESETS } from "../config/agent-presets.ts";
 import type { ServiceProject } from "../config/config.ts";

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { StartError } from "../../src/core/errors.ts";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { oneLine } from "../base/printable-text.ts";
 import { createRedact, type Redact } from "../base/redaction.ts";
 import { operatorText, TurnFailedError } from "../base/run-error.ts";

@@ -9,7 +9,7 @@ import { Hono } from "hono";
 import { html } from "hono/html";
 import { z } from "zod";
 import { codeOf, StartError } from "../../src/core/errors.ts";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { listenWith } from "../../src/process/listen.ts";
 import { createRedact } from "../base/redaction.ts";
 import { operatorText, RunError } from "../base/run-error.ts";

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { JobStatus } from "../../src/core/ports/job-service.ts";
 import type { ServiceConfig } from "../config/config.ts";
 import { isSafeHttpUrl } from "../config/repository.ts";

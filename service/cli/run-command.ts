@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { JobStatus, type QuestionAnswer } from "../../src/core/ports/job-service.ts";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Logger } from "../../src/core/ports/process.ts";
 import { MAX_ANSWER_CHARS } from "../../src/job-client/report-schema.ts";
 import { StartError } from "../../src/core/errors.ts";
 import type { ServiceConfig } from "../config/config.ts";

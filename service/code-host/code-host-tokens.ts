@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { learnSecret } from "../base/redaction.ts";
 import type { GitHubSettings, ServiceProject } from "../config/config.ts";
 import { type Env, envValue } from "../config/env.ts";

@@ -1,6 +1,6 @@
 import { Octokit } from "@octokit/rest";
 import { z } from "zod";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { boundRetryAfterMs, parseRetryAfter } from "../../src/core/job/retry.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import { oneLine } from "../base/printable-text.ts";

@@ -2,7 +2,7 @@ import { createPrivateKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { Octokit } from "@octokit/rest";
 import { codeOf } from "../../src/core/errors.ts";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { createRedact, learnSecret } from "../base/redaction.ts";
 import { TurnFailedError } from "../base/run-error.ts";
 import type { GitHubSettings } from "../config/config.ts";

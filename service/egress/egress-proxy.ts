@@ -9,7 +9,7 @@ import {
 import { Socket } from "node:net";
 import type { Duplex, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Logger } from "../../src/core/ports/process.ts";
 import { codeOf } from "../../src/core/errors.ts";
 import { proxyFor, type ProxySettings } from "../../src/process/proxy.ts";
 import { connectOut, type WayOut } from "./connect-out.ts";

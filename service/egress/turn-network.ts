@@ -3,7 +3,7 @@ import { once, setMaxListeners } from "node:events";
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Logger } from "../../src/core/ports/process.ts";
 import { codeOrNameOf, DocsAgentError } from "../../src/core/errors.ts";
 import { createDispatcher, DIRECT, type ProxySettings } from "../../src/process/proxy.ts";
 import { createEgressProxy } from "./egress-proxy.ts";

@@ -1,6 +1,5 @@
 import { codeOf, messageOf } from "../../src/core/errors.ts";
-import type { Clock } from "../../src/core/ports/clock.ts";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import type { TaskEnd } from "../../src/core/ports/task-queue.ts";
 import { detailsOf, RunError, TransientRunError } from "../base/run-error.ts";
 import type { PullFacts, PullLook } from "../code-host/code-host.ts";

@@ -1,11 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
 import { cut } from "../../src/core/text/text.ts";
-import {
-  MAX_NAMES,
-  MAX_REVIEWS,
-  type WireFollowedPullRequest,
-} from "../../src/job-client/pull-request-schema.ts";
+import { MAX_NAMES, MAX_REVIEWS, type WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
 import { oneLine, printableText } from "../base/printable-text.ts";
 import type { HostedCheck, PullFacts } from "../code-host/code-host.ts";
 import type { FollowedJob } from "../jobs/followed-store.ts";

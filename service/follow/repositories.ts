@@ -1,5 +1,5 @@
 import { boundRetryAfterMs } from "../../src/core/job/retry.ts";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { createRedact } from "../base/redaction.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
 import type { FollowedHost } from "../code-host/code-host.ts";

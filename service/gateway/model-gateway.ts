@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Logger } from "../../src/core/ports/process.ts";
 import { AnswerUsage, type CallUsage, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
 import type { AllowedBesides, LeftOutKind } from "./body-shape.ts";
 import { type NetworkLimits, trafficReason, type TurnTraffic } from "./limits.ts";

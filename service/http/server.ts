@@ -3,9 +3,8 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { methodNotAllowed } from "hono/method-not-allowed";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import { formatDuration } from "../../src/core/text/text.ts";
-import type { Logger } from "../../src/core/ports/logger.ts";
 import type { TaskCounts } from "../../src/core/ports/task-queue.ts";
 import {
   CAPABILITIES_HEADER,

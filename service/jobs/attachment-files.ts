@@ -1,7 +1,7 @@
 import { randomBytes, webcrypto } from "node:crypto";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Logger } from "../../src/core/ports/process.ts";
 import { messageOf } from "../../src/core/errors.ts";
 
 /** A file that came with a prompt, in memory. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { JobRow, SELECT_JOB, type StoredJob } from "./job.ts";
 import type { Tables } from "./tables.ts";
 

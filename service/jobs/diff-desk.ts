@@ -1,5 +1,5 @@
 import type { JobDiff } from "../../src/core/ports/job-report.ts";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Logger } from "../../src/core/ports/process.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { DiffReader } from "../runner/turn-runner.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
+import { WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
 import { json } from "../base/json.ts";
 import type { Tables } from "./tables.ts";
 

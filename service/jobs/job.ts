@@ -1,8 +1,13 @@
 import { z } from "zod";
 import { FailureCause, ReportedOutcome } from "../../src/core/ports/job-report.ts";
 import { JobStatus, Requester } from "../../src/core/ports/job-service.ts";
-import { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
-import { WirePullRequest, WireQuestion, WireTurn, WireUsage } from "../../src/job-client/report-schema.ts";
+import {
+  WireFollowedPullRequest,
+  WirePullRequest,
+  WireQuestion,
+  WireTurn,
+  WireUsage,
+} from "../../src/job-client/report-schema.ts";
 import type { WireJobRecord } from "../../src/job-client/schema.ts";
 import { json } from "../base/json.ts";
 import { TurnQuality } from "../runner/turn-runner.ts";

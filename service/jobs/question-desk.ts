@@ -1,5 +1,4 @@
-import type { Clock } from "../../src/core/ports/clock.ts";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import type { QuestionAnswer } from "../../src/core/ports/job-service.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { TurnKey } from "./job.ts";

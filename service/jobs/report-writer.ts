@@ -1,5 +1,5 @@
 import type { PlanStep, ReportedUsage } from "../../src/core/ports/job-report.ts";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import type { TurnReport } from "./job-store.ts";
 import { oneLine } from "../base/printable-text.ts";
 import { sumOf } from "../runner/turn-runner.ts";

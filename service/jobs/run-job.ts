@@ -1,13 +1,11 @@
 import { z } from "zod";
-import type { Clock } from "../../src/core/ports/clock.ts";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import { boundRetryAfterMs, MAX_RETRY_AFTER_MS } from "../../src/core/job/retry.ts";
 import type { NewTask, Task, TaskEnd } from "../../src/core/ports/task-queue.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { AttachmentFiles } from "./attachment-files.ts";
 import type { ServiceProject } from "../config/config.ts";
-import type { TurnKey } from "./job.ts";
-import type { StoredTurn } from "./job.ts";
+import type { TurnKey, StoredTurn } from "./job.ts";
 import type { JobStore } from "./job-store.ts";
 import { RunnerLostError, type RunTurnResult, type TurnRunner, type Upkeep } from "../runner/turn-runner.ts";
 import type { QuestionDesk } from "./question-desk.ts";

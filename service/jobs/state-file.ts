@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { codeOf, messageOf, StartError } from "../../src/core/errors.ts";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { queueTables } from "../../src/store/sqlite/migrations.ts";
 import { openSqliteDatabase, type SqliteDatabase } from "../../src/store/sqlite/sqlite-database.ts";
 import { StoreInUseError } from "../../src/store/store-errors.ts";

@@ -1,5 +1,5 @@
 import { messageOf } from "../../src/core/errors.ts";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Logger } from "../../src/core/ports/process.ts";
 import type { JobStore } from "./job-store.ts";
 import type { TurnKey } from "./job.ts";
 

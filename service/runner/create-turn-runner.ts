@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { Clock } from "../../src/core/ports/clock.ts";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import { cut } from "../../src/core/text/text.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
 import type { ServiceProject } from "../config/config.ts";

@@ -2,7 +2,7 @@ import { renameSync } from "node:fs";
 import { chmod, lstat, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { isJobId } from "../config/repository.ts";
 import { removeFolder } from "./folders.ts";
 import { diskUse } from "./sandbox/disk-watch.ts";

@@ -1,5 +1,4 @@
-import type { Clock } from "../../src/core/ports/clock.ts";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import type { ChosenPreset } from "../config/agent-presets.ts";
 import type { GitHubSettings, ServiceProject } from "../config/config.ts";
 import type { Env, networkOf } from "../config/env.ts";

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../../src/core/ports/clock.ts";
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import { isJobId, jobBranch } from "../config/repository.ts";
 import type { RunnerFolders } from "./folders.ts";
 import { RefConflictError } from "./git/git-fault.ts";

@@ -6,7 +6,7 @@ import { DocsAgentError } from "../core/errors.ts";
 import { LOG_LEVELS } from "../process/logger.ts";
 import { HttpUrl, type ProxySettings, proxySecretsOf, readProxySettings } from "../process/proxy.ts";
 import { isRedisUrl, readRedisUrl } from "../store/redis/redis-location.ts";
-import type { SlackSettings } from "../slack/connection.ts";
+import type { SlackSettings } from "../slack/identity.ts";
 
 /** Text that can notify only a person or channel it names, never a whole group. */
 const CONTACT = /^(?:[^<>\n]|<[@#][A-Z0-9]{2,30}>)+$/;

@@ -1,8 +1,7 @@
 import type { PollingPolicy } from "../core/job/retry.ts";
-import type { Clock } from "../core/ports/clock.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import type { Directory, Memberships } from "../core/ports/directory.ts";
 import type { Contacts, JobServices } from "../core/ports/job-service.ts";
-import type { Logger } from "../core/ports/logger.ts";
 import type { Notifier, WorkStatus } from "../core/ports/notifier.ts";
 import type { RecordKind, RecordOf, RecordStore, Slots } from "../core/ports/records.ts";
 import type { Series, TaskRun } from "../core/ports/task-queue.ts";

@@ -1,4 +1,4 @@
-import { within } from "../core/ports/clock.ts";
+import { within } from "../core/ports/process.ts";
 import { idsToName, type Names } from "../core/text/prompt.ts";
 import type { Requester, Job } from "../core/ports/job-service.ts";
 import type { Request, SharedFile, ThreadContext, ThreadMessage } from "../core/turn/request.ts";

@@ -1,5 +1,5 @@
 import { ATTACHMENT_LIMITS } from "../core/job/attachment.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Logger } from "../core/ports/process.ts";
 import type { FileReader } from "../core/turn/shared.ts";
 import { codeOrNameOf } from "../core/errors.ts";
 import type { SlackTeams } from "../replies/slack-teams.ts";

@@ -1,5 +1,4 @@
-import { within, type Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import { within, type Clock, type Logger } from "../core/ports/process.ts";
 import type { NotifierFault } from "../core/ports/notifier.ts";
 import type { ThreadMessage } from "../core/turn/request.ts";
 import { compareTs, newestOf, THREAD_MAX_MESSAGES } from "../core/turn/shared.ts";

@@ -10,10 +10,9 @@ import {
   FOLLOWED_ELSEWHERE,
   TOO_MANY_FOLLOWERS,
 } from "../replies/short-answers.ts";
-import { changesOf } from "../decisions/after-change.ts";
+import { changesOf, turnWrites } from "../decisions/turn-writes.ts";
 import { cancelTask, refreshTask } from "../decisions/new-tasks.ts";
 import { shownBy } from "../core/turn/follow-up.ts";
-import { turnWrites } from "../decisions/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, onPress, tooOld, type PressAnswer } from "./press.ts";
 import { STATUS_SLOT } from "../core/turn/delivery.ts";

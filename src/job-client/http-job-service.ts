@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import { projectKey, type ProjectRef } from "../core/job/project.ts";
-import type { Clock } from "../core/ports/clock.ts";
+import type { Clock } from "../core/ports/process.ts";
 import {
   type Announced,
   type AnswerWith,

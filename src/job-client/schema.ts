@@ -2,8 +2,7 @@ import { z } from "zod";
 import type { Attachment } from "../core/job/attachment.ts";
 import { Capability, type Job, JobStatus } from "../core/ports/job-service.ts";
 import { readableItems } from "../core/ports/reading.ts";
-import { WireFollowedPullRequest } from "./pull-request-schema.ts";
-import { WireQuestion, WireTurn } from "./report-schema.ts";
+import { WireFollowedPullRequest, WireQuestion, WireTurn } from "./report-schema.ts";
 
 /** Ids are part of keys, task ids and log lines. A longer one breaks the contract. */
 const JOB_ID_MAX_CHARS = 300;

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Logger } from "../core/ports/process.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 

@@ -1,4 +1,4 @@
-import type { Logger } from "../core/ports/logger.ts";
+import type { Logger } from "../core/ports/process.ts";
 
 /** Time after which a stop is forced, milliseconds. */
 export const FORCED_AFTER_MS = 9500;

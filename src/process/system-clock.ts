@@ -1,4 +1,4 @@
-import type { Clock } from "../core/ports/clock.ts";
+import type { Clock } from "../core/ports/process.ts";
 
 /** The longest delay of `setTimeout`. A longer one fires at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;

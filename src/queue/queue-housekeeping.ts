@@ -1,5 +1,4 @@
-import type { Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import { messageOf } from "../core/errors.ts";
 import type { GroupCommit } from "../store/sqlite/group-commit.ts";
 import { KEEP_DONE_MS } from "./storable-task.ts";

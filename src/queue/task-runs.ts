@@ -1,6 +1,4 @@
-import { within } from "../core/ports/clock.ts";
-import type { Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import { within, type Clock, type Logger } from "../core/ports/process.ts";
 import type { Decision, Step, Task, TaskEnd, TaskHandler } from "../core/ports/task-queue.ts";
 import { DocsAgentError, messageOf } from "../core/errors.ts";
 import { StoreInUseError, StoreUnavailableError } from "../store/store-errors.ts";

@@ -1,7 +1,7 @@
 import type { ActionsBlock, KnownBlock, RichTextElement } from "@slack/types";
 import type { Contact } from "../core/ports/job-service.ts";
-import type { ListPage, ListedTurn, RequestCounts, Standing } from "../core/turn/request-list.ts";
 import { LIST_PAGE_SIZE, isDirect, openedAt } from "../core/turn/request-list.ts";
+import type { ListPage, ListedTurn, RequestCounts, Standing } from "../core/turn/request-list.ts";
 import { unnamedText } from "../core/text/prompt.ts";
 import { DEFAULT_INSTRUCTIONS, type Request } from "../core/turn/request.ts";
 import { statusText } from "../core/text/status-text.ts";

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { UsersInfoResponse } from "@slack/web-api";
-import type { Clock } from "../core/ports/clock.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import type { Admission, Directory } from "../core/ports/directory.ts";
-import type { Logger } from "../core/ports/logger.ts";
 import { builtPermalink } from "./links.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackIdentity, SlackTeams } from "./slack-teams.ts";

@@ -1,16 +1,15 @@
 import type { FetchFunction, WebClient } from "@slack/web-api";
 import { z } from "zod";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Logger } from "../core/ports/process.ts";
 import type { Notifier, NotifierAnswer, NotifierFault, Place } from "../core/ports/notifier.ts";
 import { isDirect } from "../core/turn/request-list.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Rendered, Presentation } from "./blocks.ts";
 import { findPost, isInThread, metadataOf } from "./find-post.ts";
 import { render } from "./render.ts";
-import type { SlackClock } from "./slack-clock.ts";
+import { type SlackClock, grants, type SlackTeam, type SlackTeams } from "./slack-teams.ts";
 import type { CallPurpose } from "./slack-error-codes.ts";
 import { isContentRefused, slackFault, httpFault, networkFault, rateLimited } from "./slack-faults.ts";
-import { grants, type SlackTeam, type SlackTeams } from "./slack-teams.ts";
 
 type SlackNotifierOptions = {
   teams: SlackTeams;

@@ -1,5 +1,4 @@
-import type { Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import type { WorkStatus } from "../core/ports/notifier.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackTeams } from "./slack-teams.ts";

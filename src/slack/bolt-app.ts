@@ -1,7 +1,7 @@
 import type { Receiver, ReceiverEvent } from "@slack/bolt";
 import type { WebClientOptions } from "@slack/web-api";
 import { App, canBoltRead, isSlackBody } from "./bolt.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Logger } from "../core/ports/process.ts";
 import { DocsAgentError } from "../core/errors.ts";
 import type { SlackTeams } from "../replies/slack-teams.ts";
 import { type SampleLine, slackLogger } from "./log-lines.ts";

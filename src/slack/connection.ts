@@ -1,17 +1,13 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
-import { WebClient } from "@slack/web-api";
-import type { FetchFunction, WebClientOptions } from "@slack/web-api";
+import { WebClient, type FetchFunction, type WebClientOptions } from "@slack/web-api";
 import { HTTPReceiver } from "./bolt.ts";
 import { BoltApp, IdentityUnknownError } from "./bolt-app.ts";
-import type { Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import { createLineSampler, slackLogger } from "./log-lines.ts";
 import { createDispatcher, isProxied, type ProxySettings } from "../process/proxy.ts";
-import { createSlackClock } from "../replies/slack-clock.ts";
-import type { SlackClock } from "../replies/slack-clock.ts";
-import { InstalledTeam, type SlackTeams } from "../replies/slack-teams.ts";
-import { SlackIdentityCheck } from "./identity.ts";
+import { createSlackClock, type SlackClock, InstalledTeam, type SlackTeams } from "../replies/slack-teams.ts";
+import { SlackIdentityCheck, type SlackSettings } from "./identity.ts";
 import { createSlackListener } from "./listener.ts";
 import { SocketMode } from "./socket-mode.ts";
 
@@ -20,14 +16,6 @@ export const SLACK_TIMEOUT_MS = 10_000;
 const IDENTITY_TIMEOUT_MS = 3000;
 /** Time that handlers which have already acknowledged get to finish at a stop. */
 const DRAIN_MS = 1000;
-
-export type SlackSettings = {
-  botToken: string;
-  /** The root of the Web API. */
-  apiUrl: string;
-  /** How Slack's requests arrive. */
-  receive: { kind: "http"; signingSecret: string } | { kind: "socket"; appToken: string };
-};
 
 type SlackConnectionOptions = {
   slack: SlackSettings;

@@ -1,9 +1,8 @@
-import { WebAPIPlatformError, WebAPIRateLimitedError, type WebClient } from "@slack/web-api";
+import { LogLevel, WebAPIPlatformError, WebAPIRateLimitedError, WebClient } from "@slack/web-api";
 import { z } from "zod";
 import { StartError } from "../core/errors.ts";
 import { retryDelayMs } from "../core/job/retry.ts";
-import type { Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import { slackFault } from "../replies/slack-faults.ts";
 import type { InstalledTeam } from "../replies/slack-teams.ts";
 
@@ -217,4 +216,46 @@ export function slackTrouble(thrown: unknown): SlackTrouble {
     isTokenRefused: thrown instanceof WebAPIPlatformError && TOKEN_REFUSED.has(error),
     retryAfterMs: thrown instanceof WebAPIRateLimitedError ? thrown.retryAfter * 1000 : 0,
   };
+}
+
+export type SlackSettings = {
+  botToken: string;
+  /** The root of the Web API. */
+  apiUrl: string;
+  /** How Slack's requests arrive. */
+  receive: { kind: "http"; signingSecret: string } | { kind: "socket"; appToken: string };
+};
+
+const TRY_TIMEOUT_MS = 10_000;
+
+/**
+ * Asks Slack who the app is and, in Socket Mode, for a connection address. Returns what to tell an
+ * operator.
+ */
+export async function trySlack(
+  slack: SlackSettings,
+): Promise<{ name: string; found: string; isFault: boolean }> {
+  const options = {
+    slackApiUrl: slack.apiUrl,
+    retryConfig: { retries: 0 },
+    timeout: TRY_TIMEOUT_MS,
+    // The check itself reports what matters, once.
+    logLevel: LogLevel.ERROR,
+  };
+  let secret = "SLACK_BOT_TOKEN";
+  try {
+    const { user, team } = await new WebClient(slack.botToken, options).auth.test();
+    if (slack.receive.kind === "socket") {
+      secret = "SLACK_APP_TOKEN";
+      await new WebClient(slack.receive.appToken, options).apps.connections.open({});
+    }
+    return { name: "Slack", found: `the app is ${user} in ${team}`, isFault: false };
+  } catch (thrown) {
+    const { error, isTokenRefused } = slackTrouble(thrown);
+    const found = isTokenRefused
+      ? `Slack refuses ${secret} (${error}). Copy it again from your app's settings.`
+      : `Slack can't be reached (${error}). Check the network, and HTTPS_PROXY and SLACK_API_URL if ` +
+        "you set them.";
+    return { name: "Slack", found, isFault: true };
+  }
 }

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { BufferedIncomingMessage } from "@slack/bolt";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Logger } from "../core/ports/process.ts";
 import { isSlackBody, parseHTTPRequestBody } from "./bolt.ts";
 import type { SampleLine } from "./log-lines.ts";
 

@@ -1,7 +1,6 @@
 import type { Logger as SlackLogger } from "@slack/bolt";
 import { LogLevel } from "@slack/web-api";
-import type { Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 
 const WINDOW_MS = 60_000;
 /**

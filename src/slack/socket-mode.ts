@@ -6,8 +6,7 @@ import type {
   SocketModeReceiverOptions,
 } from "@slack/bolt";
 import { retryDelayMs } from "../core/job/retry.ts";
-import type { Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import { StartError } from "../core/errors.ts";
 import { isObject, SocketModeReceiver } from "./bolt.ts";
 import { slackTrouble } from "./identity.ts";

@@ -1,6 +1,5 @@
 import type { RedisClientType } from "@redis/client";
-import type { Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import { messageOf } from "../core/errors.ts";
 import { KEEP_DONE_MS } from "../queue/storable-task.ts";
 import { checkRedis } from "../store/redis/open-redis-store.ts";

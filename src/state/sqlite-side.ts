@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { SQLInputValue } from "node:sqlite";
-import type { Clock } from "../core/ports/clock.ts";
+import type { Clock } from "../core/ports/process.ts";
 import {
   isHalfLoaded,
   markHalfLoaded,

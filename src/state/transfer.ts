@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import type { Clock } from "../core/ports/clock.ts";
+import type { Clock } from "../core/ports/process.ts";
 import { jsonOf } from "../core/text/text.ts";
 import { Entry, type Side, StateError, overAt } from "./entry.ts";
 

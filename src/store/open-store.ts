@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { z } from "zod";
-import type { Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import type { Read, RecordKind, RecordOf, RecordStore, Write, WriteOf } from "../core/ports/records.ts";
 import type { Append } from "../core/ports/task-queue.ts";
 import { messageOf } from "../core/errors.ts";

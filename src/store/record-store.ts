@@ -1,7 +1,6 @@
 import { Keyv } from "keyv";
 import { z } from "zod";
-import type { Clock } from "../core/ports/clock.ts";
-import type { Logger } from "../core/ports/logger.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import {
   type RecordKind,
   type RecordOf,

@@ -15,11 +15,10 @@ import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from ".
 import { withPullRequest } from "../core/turn/pull-request-news.ts";
 import { linkedAppends } from "../core/turn/request-list.ts";
 import { endTurn, isFollowing, type Turn } from "../core/turn/turn.ts";
-import { changesOf } from "../decisions/after-change.ts";
+import { changesOf, RecordLostError, turnWrites } from "../decisions/turn-writes.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { newsTasks, refreshTasks } from "../decisions/new-tasks.ts";
 import { turnPayload } from "../decisions/payload.ts";
-import { RecordLostError, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
  * How many of a job's open turns an answer is applied to, oldest first. A job works on its turns

@@ -2,11 +2,10 @@ import { faultForLog, type JobService, type JobServiceAnswer } from "../core/por
 import { retryDelayMs } from "../core/job/retry.ts";
 import { cancelNumber, turnAfterCancel, unwatchTurn, turnAfterAnswer, type Turn } from "../core/turn/turn.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
-import { changesOf } from "../decisions/after-change.ts";
+import { changesOf, readTurnTask, turnNow } from "../decisions/turn-writes.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { TurnPayload } from "../decisions/payload.ts";
 import { askJobService } from "./project-gate.ts";
-import { readTurnTask, turnNow } from "../decisions/turn-writes.ts";
 
 /**
  * Attempts stay at least this frequent, so that a stop goes through soon after the job service is

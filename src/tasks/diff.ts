@@ -1,5 +1,5 @@
 import type { DiffAnswer } from "../core/ports/job-service.ts";
-import { within } from "../core/ports/clock.ts";
+import { within } from "../core/ports/process.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import type { Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
 import { isLongDiff, visibleDiff } from "../core/text/change-text.ts";

@@ -4,9 +4,9 @@ import { MAX_UNEXPECTED_FAILURES, isGivenUp, retryDelayMs } from "../core/job/re
 import type { Step, Task, TaskEnd, TaskHandler } from "../core/ports/task-queue.ts";
 import { DocsAgentError, messageOf } from "../core/errors.ts";
 import { endTurn } from "../core/turn/turn.ts";
-import { changesOf } from "../decisions/after-change.ts";
+import { changesOf, RecordLostError } from "../decisions/turn-writes.ts";
 import { answer } from "./answer.ts";
-import { ask } from "./ask.ts";
+import { ask, reply } from "./reply.ts";
 import { cancel } from "./cancel.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
@@ -16,14 +16,11 @@ import { list } from "./list.ts";
 import { news } from "./news.ts";
 import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, TaskOwner } from "../decisions/payload.ts";
-import { overdue } from "./overdue.ts";
-import { question } from "./question.ts";
+import { overdue, question } from "./question.ts";
 import { react } from "./react.ts";
 import { refresh } from "./refresh.ts";
-import { reply } from "./reply.ts";
 import { submit } from "./submit.ts";
 import { tell, tellTask, welcome } from "./notices.ts";
-import { RecordLostError } from "../decisions/turn-writes.ts";
 import { watch } from "./watch.ts";
 
 /**

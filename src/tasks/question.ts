@@ -1,4 +1,4 @@
-import { questionSlot } from "../core/turn/delivery.ts";
+import { questionSlot, OVERDUE_SLOT } from "../core/turn/delivery.ts";
 import { questionKey } from "../core/job/question.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
 import { questionOf, withQuestion } from "../core/turn/turn.ts";
@@ -6,6 +6,8 @@ import type { TaskDeps } from "../decisions/deps.ts";
 import { showPart } from "./post-for-turn.ts";
 import { readTurnTask } from "../decisions/turn-writes.ts";
 import { QuestionPayload, isToBeShown } from "../decisions/new-tasks.ts";
+import { isNoticeDue, overdueKey } from "../core/turn/overdue.ts";
+import { TurnPayload } from "../decisions/payload.ts";
 
 /**
  * Posts the question in the thread, once, and later updates the post. Safe to repeat: it shows the
@@ -30,5 +32,23 @@ export async function question(deps: TaskDeps, given: Task): Promise<Step> {
       const current = questionOf(noted, number);
       return current !== undefined && isToBeShown(noted, current);
     },
+  );
+}
+
+/**
+ * Posts, once, that the turn takes longer than usual, and later removes the button. Safe to repeat:
+ * it shows the state when it runs.
+ */
+export async function overdue(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn } = await readTurnTask(deps, TurnPayload, given);
+  if (turn.overdue === undefined || !isNoticeDue(turn)) return { kind: "done" };
+  const message = { kind: "overdue", turn, overdue: turn.overdue, movedBecause: null } as const;
+  return showPart(
+    deps,
+    task,
+    turn,
+    { slot: OVERDUE_SLOT, message, key: overdueKey(turn) },
+    (now, shown) => (now.overdue === undefined ? now : { ...now, overdue: { ...now.overdue, shown } }),
+    isNoticeDue,
   );
 }

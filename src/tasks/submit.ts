@@ -23,7 +23,7 @@ import {
 import { deadlineOf, endTurn, isFollowUp, type Turn } from "../core/turn/turn.ts";
 import { isStoreAnswerLost } from "../core/errors.ts";
 import { threadIdOf, type Read, type ServiceRecord, type Write } from "../core/ports/records.ts";
-import { changesOf } from "../decisions/after-change.ts";
+import { changesOf, readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 import { cancelTask, feedTasks, submitTask, watchTask } from "../decisions/new-tasks.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import {
@@ -35,7 +35,6 @@ import {
 } from "../decisions/goes-along.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload } from "../decisions/payload.ts";
-import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
  * Creates the job or sends it a message, at most once per turn. That the call is being made is

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
+import type { WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
 import type { SlackMessage } from "../../emulators/slack/index.ts";
 import { press } from "../support/presses.ts";
 import { withoutStop } from "../support/status-buttons.ts";

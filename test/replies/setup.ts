@@ -1,10 +1,8 @@
 import { WebClient } from "@slack/web-api";
-import { createSlackSide } from "../../emulators/slack/index.ts";
-import type { SlackSide } from "../../emulators/slack/index.ts";
+import { createSlackSide, type SlackSide } from "../../emulators/slack/index.ts";
 import type { Message, Notifier, Place, PostLabel } from "../../src/core/ports/notifier.ts";
-import { createSlackClock } from "../../src/replies/slack-clock.ts";
+import { createSlackClock, type SlackTeam, type SlackTeams } from "../../src/replies/slack-teams.ts";
 import { createSlackNotifier } from "../../src/replies/slack-notifier.ts";
-import type { SlackTeam, SlackTeams } from "../../src/replies/slack-teams.ts";
 import { makeRequest, makeTurn } from "../support/builders.ts";
 import { manifestScopes } from "../support/manifest.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

@@ -1,5 +1,5 @@
 import { Octokit } from "@octokit/rest";
-import type { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
+import type { WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
 import { makeServiceProject, ServiceUnderTest } from "./job-service.ts";
 import { openPullRequest, openTestHost, OWNER, QUIET, REPO, TOKEN } from "../emulators/code-host/setup.ts";
 import { ManualClock } from "./manual-clock.ts";

@@ -9,8 +9,7 @@ import {
   type WireJobRecord,
 } from "../../src/job-client/schema.ts";
 import { faultAfter, faultBefore, FaultPlan, type JobServiceOp } from "./job-service-faults.ts";
-import type { WireFollowedPullRequest } from "../../src/job-client/pull-request-schema.ts";
-import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
+import type { WireFollowedPullRequest, WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import { SideFeed } from "./side-feed.ts";
 import { endJob, JobScript, newTurn, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
 import {

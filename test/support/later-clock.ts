@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { createSystemClock } from "../../src/process/system-clock.ts";
 
 /** The system's clock, which a test can put forward. */

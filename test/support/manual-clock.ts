@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 
 /** `atMs`: by the monotonic clock, as a timer of the system has it. */
 type Wake = { atMs: number; wake: () => void };

@@ -1,4 +1,4 @@
-import type { Logger } from "../../src/core/ports/logger.ts";
+import type { Logger } from "../../src/core/ports/process.ts";
 
 export type LogLine = { level: "debug" | "info" | "warn" | "error"; fields: object; message: string };
 

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, vi } from "vitest";
 import type { JobDiff } from "../../src/core/ports/job-report.ts";
 import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/index.ts";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import type { ServiceProject } from "../../service/config/config.ts";
 import { createTurnRunner } from "../../service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult } from "../../service/runner/turn-runner.ts";

@@ -1,9 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import { GroupCommit } from "../../src/store/sqlite/group-commit.ts";
-import { openStore } from "../../src/store/open-store.ts";
-import type { SqliteStore } from "../../src/store/open-store.ts";
+import { openStore, type SqliteStore } from "../../src/store/open-store.ts";
 import { SqliteSlots } from "../../src/store/sqlite/sqlite-slots.ts";
 import { StoreInUseError, storeErrorsOf } from "../../src/store/store-errors.ts";
 import { ManualClock } from "./manual-clock.ts";

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
 import type { Side } from "../../src/state/entry.ts";
 import { linesOf } from "../../src/state/program.ts";
 import { openRedisSide } from "../../src/state/redis-side.ts";

@@ -6,7 +6,7 @@ import {
   PROTOCOL_VERSION,
   RequestError,
 } from "@agentclientprotocol/sdk";
-import type { Clock } from "../../../src/core/ports/clock.ts";
+import type { Clock } from "../../../src/core/ports/process.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { type AgentRun, foldersBesideTree } from "./agent.ts";
 

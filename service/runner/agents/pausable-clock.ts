@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/core/ports/clock.ts";
+import type { Clock } from "../../../src/core/ports/process.ts";
 
 type Wake = { atMs: number; wake: () => void; cancel: () => void };
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Logger } from "../../../src/core/ports/logger.ts";
+import type { Logger } from "../../../src/core/ports/process.ts";
 import { JOB_BRANCH_PREFIX, jobBranch } from "../../config/repository.ts";
 import type { Env } from "../../config/env.ts";
 import type { TokenProvider } from "../../code-host/token-provider.ts";

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import type { Logger } from "../../../src/core/ports/logger.ts";
+import type { Logger } from "../../../src/core/ports/process.ts";
 import { messageOf, StartError } from "../../../src/core/errors.ts";
 import { type DiffReader, RunnerLostError, type TurnRunner, type Upkeep } from "../turn-runner.ts";
 import { TransientRunError } from "../../base/run-error.ts";

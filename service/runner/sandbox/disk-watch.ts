@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import type { Clock } from "../../../src/core/ports/clock.ts";
+import type { Clock } from "../../../src/core/ports/process.ts";
 import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import { runProgram } from "../process-group.ts";
 

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { within } from "../../../src/core/ports/clock.ts";
+import { within } from "../../../src/core/ports/process.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import { faultText } from "../../base/run-error.ts";
 import { readClaims } from "../claims-file.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../../../src/core/ports/clock.ts";
+import type { Clock } from "../../../src/core/ports/process.ts";
 import { identityAt, keepUntouched, type WrittenFile, type WrittenTree } from "./written-files.ts";
 
 type Kept = { key: string; path: string; sinceMs: number };

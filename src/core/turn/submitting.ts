@@ -15,9 +15,9 @@ import {
   turnAfterAnswer,
   watchingFrom,
 } from "./turn.ts";
+import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 import { reportedTurns } from "../job/reported-turn.ts";
 import { withoutWithheld } from "./shared.ts";
-import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 
 /**
  * Services keep idempotency keys for days. After this time a key may be forgotten, and the create

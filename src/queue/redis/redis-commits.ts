@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
-import type { Clock } from "../../core/ports/clock.ts";
+import type { Clock } from "../../core/ports/process.ts";
 import type { Read, RecordKind, RecordOf, WriteOf } from "../../core/ports/records.ts";
 import type { Decision, TaskEnd } from "../../core/ports/task-queue.ts";
 import { DocsAgentError, LimitReachedError } from "../../core/errors.ts";

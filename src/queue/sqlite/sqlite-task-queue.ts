@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../core/ports/clock.ts";
-import type { Logger } from "../../core/ports/logger.ts";
+import type { Clock, Logger } from "../../core/ports/process.ts";
 import type { Read, Write } from "../../core/ports/records.ts";
 import type {
   Append,

@@ -8,7 +8,7 @@ import {
   type RedisClientType,
   createClient,
 } from "@redis/client";
-import type { Logger } from "../../core/ports/logger.ts";
+import type { Logger } from "../../core/ports/process.ts";
 import { DocsAgentError, messageOf } from "../../core/errors.ts";
 import { StoreAnswerLostError, StoreUnavailableError } from "../store-errors.ts";
 import { type RedisLocation, readRedisUrl } from "./redis-location.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Clock } from "../../core/ports/clock.ts";
+import type { Clock } from "../../core/ports/process.ts";
 import type { Slots } from "../../core/ports/records.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/ports/clock.ts";
+import type { Clock } from "../../core/ports/process.ts";
 import type { Series } from "../../core/ports/task-queue.ts";
 import { type RecordStorage, remember } from "../record-store.ts";
 import type { RedisConnection } from "./redis-connection.ts";

@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { z } from "zod";
-import type { Clock } from "../../core/ports/clock.ts";
+import type { Clock } from "../../core/ports/process.ts";
 import { appMigrations } from "./migrations.ts";
 import { StoreInUseError, StoreUnavailableError, sqliteCodeOf, toStoreError } from "../store-errors.ts";
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
-import type { Clock } from "../../core/ports/clock.ts";
+import type { Clock } from "../../core/ports/process.ts";
 import type { Slots } from "../../core/ports/records.ts";
 import type { Limit } from "../../core/ports/task-queue.ts";
 import { LimitReachedError } from "../../core/errors.ts";

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
-import type { Clock } from "../../core/ports/clock.ts";
+import type { Clock } from "../../core/ports/process.ts";
 import type { Append, Series } from "../../core/ports/task-queue.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { RecordStorage } from "../record-store.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { HostedCheck, PullFacts } from "../../../service/code-host/code-host.ts";
 import { toFollowed } from "../../../service/follow/judge.ts";
-import { WireFollowedPullRequest } from "../../../src/job-client/pull-request-schema.ts";
+import { WireFollowedPullRequest } from "../../../src/job-client/report-schema.ts";
 
 function facts(over: Partial<PullFacts> = {}): PullFacts {
   return {
