@@ -42,7 +42,7 @@ async function openRedis({ config, clock, logger, serverNow }: OpenBackendOption
     clock,
     logger,
     keepSetAsideMs: keepMs,
-    ...(serverNow === undefined ? {} : { serverNow }),
+    serverNow,
   });
   const queue = new RedisTaskQueue({ store, clock, logger, pools: taskPools, keepDeadMs: keepMs });
   return { store, queue, [Symbol.asyncDispose]: () => store.close() };
@@ -61,8 +61,8 @@ async function openSqlite({
     clock,
     logger,
     keepSetAsideMs: retentionMs,
-    ...(ownerWaitMs === undefined ? {} : { ownerWaitMs }),
-    ...(onBroken === undefined ? {} : { onBroken }),
+    ownerWaitMs,
+    onBroken,
   });
   const queue = new SqliteTaskQueue({
     db: store.db,

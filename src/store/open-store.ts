@@ -1,11 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { z } from "zod";
 import type { Clock, Logger } from "../core/ports/process.ts";
-import type { Read, RecordKind, RecordOf, RecordStore, Write, WriteOf } from "../core/ports/records.ts";
+import type { Read, RecordKind, RecordOf, Write, WriteOf } from "../core/ports/records.ts";
 import type { Append } from "../core/ports/task-queue.ts";
 import { messageOf } from "../core/errors.ts";
 import { GroupCommit, syncWal } from "./sqlite/group-commit.ts";
-import { type Store, openRecords, serialize } from "./record-store.ts";
+import { type Records, type Store, openRecords } from "./record-store.ts";
 import {
   type SqliteLocation,
   isHalfLoaded,
@@ -24,17 +23,17 @@ type OpenStoreOptions = {
   clock: Clock;
   logger: Logger;
   /** How long to wait for a process that still owns the file. @default 10 000 */
-  ownerWaitMs?: number;
+  ownerWaitMs?: number | undefined;
   /**
    * How long a record that can't be parsed is kept for the operator, milliseconds. @default 90 days
    */
   keepSetAsideMs?: number;
   /** Called when the disk failed to keep a write. Only a new process can continue. */
-  onBroken?: (error: Error) => void;
+  onBroken?: ((error: Error) => void) | undefined;
 };
 
 /** A store in a SQLite file, which this process owns. */
-export interface SqliteStore extends Store {
+export interface SqliteStore extends Store, Pick<Records<SqliteStorage>, "recordsNamed"> {
   /** The database, for the task queue that shares it, and its writer. */
   readonly db: DatabaseSync;
   readonly commits: GroupCommit;
@@ -49,8 +48,6 @@ export interface SqliteStore extends Store {
     write: (write: Write) => void;
     append: (append: Append) => void;
   };
-  /** Records under a custom name of lower-case letters, digits and hyphens. */
-  recordsNamed<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
   /**
    * Removes a bounded number of expired entries in the open transaction. Returns true if more may
    * be left.
@@ -64,10 +61,7 @@ const ninetyDaysMs = 90 * 24 * 60 * 60_000;
 /** Opens the store at `url`. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
 export async function openStore(options: OpenStoreOptions): Promise<SqliteStore> {
   const { url, clock, logger, ownerWaitMs, keepSetAsideMs = ninetyDaysMs, onBroken } = options;
-  const database = await openSqliteDatabase(toSqliteLocation(url), {
-    clock,
-    ...(ownerWaitMs !== undefined && { ownerWaitMs }),
-  });
+  const database = await openSqliteDatabase(toSqliteLocation(url), { clock, ownerWaitMs });
   const { db } = database;
   if (isHalfLoaded(db)) {
     database.close();
@@ -78,8 +72,8 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     db,
     toStoreError: storeErrorsOf(db),
     assertOwned: database.assertOwned,
-    ...(wal === null ? {} : { sync: wal.sync }),
-    ...(onBroken === undefined ? {} : { onBroken }),
+    sync: wal?.sync,
+    onBroken,
   });
   const slots = new SqliteSlots({ db, commits, clock });
   const series = new SqliteSeries({ db, commits, clock });
@@ -91,11 +85,11 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     const store = kinds[kind];
     const text = store.storage.read(id);
     if (text === undefined) return undefined;
-    const { record, bad } = store.fromText(id, text);
-    if (bad !== null) {
-      setAside.write(store.setAsideKeyOf(id), serialize({ value: bad }), keepSetAsideMs);
+    const { record, aside } = store.fromText(id, text);
+    if (aside !== null) {
+      setAside.write(aside.key, aside.text, keepSetAsideMs);
       store.storage.remove(id);
-      commits.afterCommit(() => store.wasSetAside(id, bad));
+      commits.afterCommit(() => store.wasSetAside(aside));
     }
     return record;
   }

@@ -46,12 +46,13 @@ class RecordInvalidError extends DocsAgentError {
 export type RecordStorage = {
   readonly namespace: string;
   get(key: string): Promise<string | undefined>;
+  set(key: string, text: string, ttlMs?: number): Promise<unknown>;
   /** Removes the entry atomically, only if it is still `text`. Resolves to true if it did. */
   deleteIf(key: string, text: string): Promise<boolean>;
 };
 
-/** What is kept of a record that couldn't be parsed. */
-export type SetAsideRecord = { version: 1; raw: string; reason: string; at: number };
+/** A record that couldn't be parsed, and the key and text under which it is kept. */
+export type SetAside = { id: string; reason: string; key: string; text: string };
 
 type RecordsOptions = {
   clock: Clock;
@@ -63,7 +64,7 @@ type RecordsOptions = {
 type RecordStoreOptions<T, S> = RecordsOptions & {
   storage: S;
   /** Where records go that can't be parsed, under `<name>:<id>`. */
-  setAside: Keyv;
+  setAside: RecordStorage;
   /** Its output must parse again, so transforms must be repeatable. */
   schema: z.ZodType<T>;
   /** Called once for each record set aside. */
@@ -82,7 +83,7 @@ export type Records<S extends RecordStorage> = {
   /** Where records go that can't be parsed, under `<kind>:<id>`. */
   setAside: S;
   setAsideCount(): number;
-  /** Records under a custom name. */
+  /** Records under a custom name of lower-case letters, digits and hyphens. */
   recordsNamed<T>(name: string, schema: z.ZodType<T>): KeyvRecordStore<T, S>;
 };
 
@@ -94,7 +95,7 @@ export function openRecords<S extends RecordStorage>(
   const setAside = storageOf("set-aside");
   const shared = {
     ...options,
-    setAside: openKeyv(setAside, options.logger),
+    setAside,
     onSetAside: () => {
       setAsideCount += 1;
     },
@@ -121,24 +122,11 @@ export function openRecords<S extends RecordStorage>(
   };
 }
 
-/** A Keyv that rejects if its storage fails. */
-function openKeyv(store: RecordStorage, logger: Logger): Keyv {
-  const { namespace } = store;
-  // Keyv leaves out its prefix if a key happens to start with it: key "jobs:1" would become key "1"
-  // of namespace "jobs".
-  const keyv = new Keyv({ store, namespace, throwOnErrors: true, useKeyPrefix: false, serialize });
-  // Without a listener, a connection that drops between two calls would end the process.
-  keyv.on("error", (thrown: unknown) =>
-    logger.warn({ namespace, error: messageOf(thrown) }, "store: storage reported an error"),
-  );
-  return keyv;
-}
-
 /**
  * Leaves out Keyv's own `expires`. It comes from `Date.now()`, while the storage expires entries by
  * the injected clock.
  */
-export function serialize({ value }: { value?: unknown }): string {
+function serialize({ value }: { value?: unknown }): string {
   return JSON.stringify({ value });
 }
 
@@ -155,17 +143,25 @@ export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<
   constructor(options: RecordStoreOptions<T, S>) {
     this.#options = options;
     this.storage = options.storage;
-    this.#keyv = openKeyv(options.storage, options.logger);
+    const { storage: store, logger } = options;
+    const { namespace } = store;
+    // Keyv leaves out its prefix if a key happens to start with it: key "jobs:1" would become key
+    // "1" of namespace "jobs".
+    this.#keyv = new Keyv({ store, namespace, throwOnErrors: true, useKeyPrefix: false, serialize });
+    // Without a listener, a connection that drops between two calls would end the process.
+    this.#keyv.on("error", (thrown: unknown) =>
+      logger.warn({ namespace, error: messageOf(thrown) }, "store: storage reported an error"),
+    );
   }
 
   async get(id: string): Promise<T | undefined> {
     const text = await this.storage.get(id);
     if (text === undefined) return undefined;
-    const { record, bad } = this.fromText(id, text);
-    if (bad !== null) {
-      await this.#options.setAside.set(this.setAsideKeyOf(id), bad, this.#options.keepSetAsideMs);
+    const { record, aside } = this.fromText(id, text);
+    if (aside !== null) {
+      await this.#options.setAside.set(aside.key, aside.text, this.#options.keepSetAsideMs);
       // A good record may have been written since.
-      if (await this.storage.deleteIf(id, text)) this.wasSetAside(id, bad);
+      if (await this.storage.deleteIf(id, text)) this.wasSetAside(aside);
     }
     return record;
   }
@@ -179,18 +175,20 @@ export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<
   }
 
   /** Parses a stored text: the record or, if it can't be parsed, what to keep of it. */
-  fromText(id: string, text: string): { record: T | undefined; bad: SetAsideRecord | null } {
+  fromText(id: string, text: string): { record: T | undefined; aside: SetAside | null } {
     const known = this.#parsed.get(id);
-    if (known?.text === text) return { record: known.record, bad: null };
+    if (known?.text === text) return { record: known.record, aside: null };
     const envelope = Envelope.safeParse(jsonOf(text)).data;
     const parsed = this.#options.schema.safeParse(envelope?.value);
     if (parsed.success) {
       remember(this.#parsed, id, { text, record: parsed.data }, PARSED_MAX);
-      return { record: parsed.data, bad: null };
+      return { record: parsed.data, aside: null };
     }
     const [raw, reason] =
       envelope === undefined ? [text, "not JSON"] : [JSON.stringify(envelope.value), reasonOf(parsed.error)];
-    return { record: undefined, bad: { version: 1, raw, reason, at: this.#options.clock.now() } };
+    const kept = serialize({ value: { version: 1, raw, reason, at: this.#options.clock.now() } });
+    const key = `${this.storage.namespace}:${id}`;
+    return { record: undefined, aside: { id, reason, key, text: kept } };
   }
 
   /** The text that stores a record. Throws a {@link RecordInvalidError}. */
@@ -201,12 +199,8 @@ export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<
     return text;
   }
 
-  setAsideKeyOf(id: string): string {
-    return `${this.storage.namespace}:${id}`;
-  }
-
   /** Logs and counts a record that was set aside. */
-  wasSetAside(id: string, { reason }: SetAsideRecord): void {
+  wasSetAside({ id, reason }: SetAside): void {
     const fields = { record: this.storage.namespace, id, reason };
     this.#options.logger.error(fields, "store: a record does not parse; set aside");
     this.#options.onSetAside();

@@ -41,46 +41,37 @@ export class StoreHalfLoadedError extends DocsAgentError {
 }
 
 /** SQLite's primary result codes (https://sqlite.org/rescode.html) that an operator can act on. */
-const faults = new Map<number, { problem: string; remedy: string }>([
-  [5, { problem: "another program holds a lock on it", remedy: "End that program's transaction." }],
-  [8, { problem: "it is read-only", remedy: "Make the file and its folder writable for this user." }],
-  [
-    10,
-    { problem: "the disk failed to read or write", remedy: "Check the disk, its quota and its free space." },
+const faults: Readonly<Record<number, readonly [problem: string, remedy: string]>> = {
+  5: ["another program holds a lock on it", "End that program's transaction."],
+  8: ["it is read-only", "Make the file and its folder writable for this user."],
+  10: ["the disk failed to read or write", "Check the disk, its quota and its free space."],
+  11: ["the file is damaged", "Restore a backup, or move the file away to start empty."],
+  13: ["the disk is full", "Free some space."],
+  14: [
+    "the file cannot be opened",
+    "Check that the path is a file and that its folder is writable for this user.",
   ],
-  [11, { problem: "the file is damaged", remedy: "Restore a backup, or move the file away to start empty." }],
-  [13, { problem: "the disk is full", remedy: "Free some space." }],
-  [
-    14,
-    {
-      problem: "the file cannot be opened",
-      remedy: "Check that the path is a file and that its folder is writable for this user.",
-    },
+  26: [
+    "the file is no SQLite database",
+    "Restore a backup, or choose another path in STORE_URL (job service: dataDir).",
   ],
-  [
-    26,
-    {
-      problem: "the file is no SQLite database",
-      remedy: "Restore a backup, or choose another path in STORE_URL (job service: dataDir).",
-    },
-  ],
-]);
+};
 
 const SqliteFailure = z.object({ errcode: z.int() });
 
 /** SQLite's primary result code of a thrown value. Undefined if SQLite didn't throw it. */
 export function sqliteCodeOf(thrown: unknown): number | undefined {
-  const failure = SqliteFailure.safeParse(thrown);
-  return failure.success ? failure.data.errcode & 0xff : undefined;
+  const { data } = SqliteFailure.safeParse(thrown);
+  return data && data.errcode & 0xff;
 }
 
 /** Turns anything thrown by the store at `path` into an error that says what to do. */
 export function toStoreError(path: string, thrown: unknown): DocsAgentError {
   if (thrown instanceof DocsAgentError) return thrown;
-  const { problem, remedy } = faults.get(sqliteCodeOf(thrown) ?? -1) ?? {
-    problem: messageOf(thrown),
-    remedy: "Check the path in STORE_URL (job service: dataDir) and the rights on it.",
-  };
+  const [problem, remedy] = faults[sqliteCodeOf(thrown) ?? -1] ?? [
+    messageOf(thrown),
+    "Check the path in STORE_URL (job service: dataDir) and the rights on it.",
+  ];
   return new StoreUnavailableError(path, problem, remedy, { cause: thrown });
 }
 

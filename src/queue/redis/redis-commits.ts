@@ -4,7 +4,7 @@ import type { Clock } from "../../core/ports/process.ts";
 import type { Read, RecordKind, RecordOf, WriteOf } from "../../core/ports/records.ts";
 import type { Decision, TaskEnd } from "../../core/ports/task-queue.ts";
 import { DocsAgentError, LimitReachedError } from "../../core/errors.ts";
-import { type SetAsideRecord, serialize } from "../../store/record-store.ts";
+import type { SetAside } from "../../store/record-store.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import type { RedisStorage } from "../../store/redis/redis-storage.ts";
 import {
@@ -48,9 +48,9 @@ type Options = { store: RedisStore; clock: Clock; work: RedisWork; pools: Pools 
  */
 const ROUNDS = 1_000;
 
-type SetAside = { kind: RecordKind; id: string; bad: SetAsideRecord };
+type AsideOfKind = SetAside & { kind: RecordKind };
 /** The entries that a decision read, by key, as it saw them. `aside`: it can't be parsed. */
-type Seen = Map<string, { storage: RedisStorage; text: string | undefined; aside?: SetAside }>;
+type Seen = Map<string, { storage: RedisStorage; text: string | undefined; aside?: AsideOfKind }>;
 /** An entry to write; without a text, to remove. Redis keeps it for good without `keepMs`. */
 type Entry = { storage: RedisStorage; key: string; text?: string; keepMs?: number | undefined };
 
@@ -111,7 +111,7 @@ export class RedisCommits {
       for (const { storage, key, text } of entries) storage.saw(key, text);
       const answer = Answer.parse(await asked);
       if (answer[0] === "ok") {
-        for (const { kind, id, bad } of asides) store.records[kind].wasSetAside(id, bad);
+        for (const aside of asides) store.records[aside.kind].wasSetAside(aside);
         return { value, added: answer[1].split("").map((flag) => flag === "1") };
       }
       // Nothing was written.
@@ -165,8 +165,8 @@ export class RedisCommits {
     const key = storage.keyOf(id);
     const { text: entry } = seen.get(key) ?? { text: storage.last(key) };
     const text = storage.current(entry);
-    const { record, bad } = text === undefined ? NOTHING : store.fromText(id, text);
-    seen.set(key, { storage, text: entry, ...(bad !== null && { aside: { kind, id, bad } }) });
+    const { record, aside } = text === undefined ? NOTHING : store.fromText(id, text);
+    seen.set(key, { storage, text: entry, ...(aside !== null && { aside: { ...aside, kind } }) });
     return record;
   }
 
@@ -190,18 +190,17 @@ export class RedisCommits {
     return { storage, key: storage.keyOf(id), ...entry };
   }
 
-  #asideEntries({ kind, id, bad }: SetAside): Entry[] {
+  #asideEntries({ kind, id, key, text }: AsideOfKind): Entry[] {
     const { setAside, keepSetAsideMs, records } = this.#options.store;
     const { storage } = records[kind];
-    const aside = setAside.entry(serialize({ value: bad }), keepSetAsideMs);
     return [
-      { storage: setAside, key: setAside.keyOf(`${kind}:${id}`), ...aside },
+      { storage: setAside, key: setAside.keyOf(key), ...setAside.entry(text, keepSetAsideMs) },
       { storage, key: storage.keyOf(id) },
     ];
   }
 }
 
-const NOTHING = { record: undefined, bad: null };
+const NOTHING = { record: undefined, aside: null };
 
 /** A count, followed by the words themselves. */
 function counted(all: readonly (readonly string[])[]): string[] {

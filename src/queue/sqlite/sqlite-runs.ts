@@ -1,4 +1,3 @@
-import type { Clock, Logger } from "../../core/ports/process.ts";
 import type { Decision, Step, TaskEnd, TaskHandler } from "../../core/ports/task-queue.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { GroupCommit } from "../../store/sqlite/group-commit.ts";
@@ -40,8 +39,6 @@ const doubtfulDeaths = 2;
 export class SqliteRuns extends TaskRuns<SqliteRun> {
   readonly #options: SqliteRunsOptions;
   readonly #table: TaskTable;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
   /** Tasks up to this number are older than this process. */
   readonly #newestBefore: number;
   /**
@@ -56,8 +53,6 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     super(options);
     this.#options = options;
     this.#table = options.table;
-    this.#clock = options.clock;
-    this.#logger = options.logger;
     this.#newestBefore = options.table.newestSeq();
   }
 
@@ -73,7 +68,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
 
   /** Counts starts from now on, for a while. */
   beginCounting(): void {
-    this.#countsSinceMs = this.#clock.monotonicMs();
+    this.#countsSinceMs = this.#options.clock.monotonicMs();
   }
 
   /** Starts due tasks. */
@@ -135,7 +130,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     await commits.run(() => {
       if (!this.holds(run)) return;
       const end = typeof step === "function" ? carryOut(step) : step;
-      this.#table.end(run, end, this.#clock.now());
+      this.#table.end(run, end, this.#options.clock.now());
       // A later add in this transaction finds the task waiting.
       run.hasEnded = true;
       commits.afterUndo(() => {
@@ -152,7 +147,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
         for (const { seq, isCounted } of runs) if (isCounted) this.#table.countRun(seq, -1);
       });
     } catch (thrown) {
-      this.#logger.warn(
+      this.#options.logger.warn(
         { error: messageOf(thrown) },
         "task queue: what was aborted stays counted as if the process had died",
       );
@@ -160,7 +155,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
   }
 
   get #isCounting(): boolean {
-    return this.#clock.monotonicMs() - this.#countsSinceMs <= countRunsForMs;
+    return this.#options.clock.monotonicMs() - this.#countsSinceMs <= countRunsForMs;
   }
 
   #load(seq: number): SqliteRun {

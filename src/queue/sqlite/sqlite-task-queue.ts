@@ -40,6 +40,13 @@ type SqliteTaskQueueOptions = Pick<QueueHousekeepingOptions, "keepDeadMs" | "swe
   pools?: Pools;
 };
 
+/** For a queue without records, series and limits. */
+const DEFAULTS: Required<Pick<SqliteTaskQueueOptions, "records" | "takeWithin" | "pools">> = {
+  records: { read: noRecords, peek: noRecords, write: noRecords, append: noRecords },
+  takeWithin: noRecords,
+  pools: { of: () => "all", budgets: { all: 16 } },
+};
+
 /** The longest time between passes, to notice a clock that was set back. */
 const passAtLeastEveryMs = 10_000;
 
@@ -48,13 +55,9 @@ const passAtLeastEveryMs = 10_000;
  * memory which tasks are running.
  */
 export class SqliteTaskQueue implements TaskQueue {
-  readonly #db: DatabaseSync;
+  readonly #options: typeof DEFAULTS & SqliteTaskQueueOptions;
   readonly #commits: GroupCommit;
   readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #records: NonNullable<SqliteTaskQueueOptions["records"]>;
-  readonly #takeWithin: NonNullable<SqliteTaskQueueOptions["takeWithin"]>;
-  readonly #pools: Pools;
   readonly #table: TaskTable;
   readonly #runs: SqliteRuns;
   readonly #housekeeping: QueueHousekeeping;
@@ -67,20 +70,11 @@ export class SqliteTaskQueue implements TaskQueue {
   #whenIdle: Array<() => void> = [];
 
   constructor(options: SqliteTaskQueueOptions) {
-    const { db, commits, clock, logger } = options;
-    this.#db = db;
+    this.#options = { ...DEFAULTS, ...options };
+    const { db, commits, clock, logger, pools } = this.#options;
     this.#commits = commits;
     this.#clock = clock;
-    this.#logger = logger;
-    this.#records = options.records ?? {
-      read: noRecords,
-      peek: noRecords,
-      write: noRecords,
-      append: noRecords,
-    };
-    this.#takeWithin = options.takeWithin ?? noRecords;
-    this.#pools = options.pools ?? { of: () => "all", budgets: { all: 16 } };
-    const table = new TaskTable(db, this.#pools, (seq) => this.#runs.runOf(seq)?.hasEnded === false);
+    const table = new TaskTable(db, pools, (seq) => this.#runs.runOf(seq)?.hasEnded === false);
     this.#table = table;
     this.#housekeeping = new QueueHousekeeping({ ...options, table });
     this.#runs = new SqliteRuns({
@@ -88,7 +82,7 @@ export class SqliteTaskQueue implements TaskQueue {
       commits,
       clock,
       logger,
-      budgets: this.#pools.budgets,
+      budgets: pools.budgets,
       carryOut: (decide) => valueOf(this.#carryOut(decide)),
       commit: (decide) => this.commit(decide),
       onEnd: () => this.#housekeeping.lookAtClock(),
@@ -103,7 +97,7 @@ export class SqliteTaskQueue implements TaskQueue {
 
   async add(task: NewTask): Promise<boolean> {
     this.#housekeeping.lookAtClock();
-    const storable = toStorableTask(task, this.#clock.now(), this.#pools);
+    const storable = toStorableTask(task, this.#clock.now(), this.#options.pools);
     try {
       return await this.#commits.run(() => this.#table.add(storable, this.#clock.now()));
     } finally {
@@ -127,7 +121,7 @@ export class SqliteTaskQueue implements TaskQueue {
   }
 
   async read<T>(ask: (read: Read) => T): Promise<T> {
-    return ask(this.#records.peek);
+    return ask(this.#options.records.peek);
   }
 
   start(handler: TaskHandler): void {
@@ -149,7 +143,7 @@ export class SqliteTaskQueue implements TaskQueue {
 
   async check(): Promise<void> {
     if (this.#runs.isStopped) throw new QueueStoppedError();
-    await this.#commits.run(() => writeProbe(this.#db, this.#clock.now()));
+    await this.#commits.run(() => writeProbe(this.#options.db, this.#clock.now()));
     for (const fault of [this.#fault, ...this.#runs.faults, this.#lookForStandstill()]) {
       if (fault !== undefined && fault !== null) throw fault;
     }
@@ -179,13 +173,14 @@ export class SqliteTaskQueue implements TaskQueue {
    * has nothing to undo, and an error would make all works of the transaction run again.
    */
   #carryOut<T>(decide: Decision<T>): CarriedOut<T> {
-    const { writes = [], adds = [], appends = [], within = [], value } = decide(this.#records.read);
-    const refused = within.length > 0 ? this.#takeWithin(within) : null;
+    const { records, takeWithin, pools } = this.#options;
+    const { writes = [], adds = [], appends = [], within = [], value } = decide(records.read);
+    const refused = within.length > 0 ? takeWithin(within) : null;
     if (refused !== null) return { refused };
-    for (const write of writes) this.#records.write(write);
-    for (const append of appends) this.#records.append(append);
+    for (const write of writes) records.write(write);
+    for (const append of appends) records.append(append);
     const nowMs = this.#clock.now();
-    for (const task of adds) this.#table.add(toStorableTask(task, nowMs, this.#pools), nowMs);
+    for (const task of adds) this.#table.add(toStorableTask(task, nowMs, pools), nowMs);
     return { value };
   }
 
@@ -200,7 +195,7 @@ export class SqliteTaskQueue implements TaskQueue {
     try {
       await this.#commits.run(() => this.#table.movePools());
     } catch (thrown) {
-      this.#logger.error(
+      this.#options.logger.error(
         { error: messageOf(thrown), retryInMs: faultDelayMs },
         "task queue: cannot sort what waits into its pools; trying again",
       );
@@ -249,7 +244,7 @@ export class SqliteTaskQueue implements TaskQueue {
 
   #failPass(thrown: unknown): void {
     this.#fault = thrown;
-    this.#logger.error(
+    this.#options.logger.error(
       { error: messageOf(thrown), retryInMs: faultDelayMs },
       "task queue: pass failed; trying again",
     );

@@ -14,7 +14,7 @@ type OpenRedisStoreOptions = {
   /** How long a record that can't be parsed is kept for the operator, milliseconds. */
   keepSetAsideMs: number;
   /** For tests: Redis's time, epoch milliseconds. */
-  serverNow?: () => number;
+  serverNow?: (() => number) | undefined;
 };
 
 /** A store on Redis, which any number of replicas share. */

@@ -16,9 +16,9 @@ type GroupCommitOptions = {
   /** See `SqliteDatabase`. */
   assertOwned: () => void;
   /** Syncs commits to the disk. Absent if a commit does that itself, or there is no disk. */
-  sync?: () => Promise<void>;
+  sync?: (() => Promise<void>) | undefined;
   /** Called when `sync` failed. Only a new start can tell if the commits were kept. */
-  onBroken?: (error: Error) => void;
+  onBroken?: ((error: Error) => void) | undefined;
 };
 
 /**

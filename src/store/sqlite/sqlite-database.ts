@@ -12,7 +12,6 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { z } from "zod";
 import type { Clock } from "../../core/ports/process.ts";
 import { appMigrations } from "./migrations.ts";
 import { StoreInUseError, StoreUnavailableError, sqliteCodeOf, toStoreError } from "../store-errors.ts";
@@ -38,7 +37,7 @@ type OpenSqliteOptions = {
   /**
    * How long to wait for a process that is about to end, as in a rolling restart. @default 10 000
    */
-  ownerWaitMs?: number;
+  ownerWaitMs?: number | undefined;
   /** Steps, oldest first. @default those of the Slack app */
   migrations?: readonly string[];
 };
@@ -106,10 +105,7 @@ function keepPrivate(path: string): void {
 
 /** Detects a damaged file before anything is built on it. */
 function quickCheck(db: DatabaseSync, path: string): void {
-  const { quick_check: found } = z
-    .object({ quick_check: z.string() })
-    .parse(db.prepare("PRAGMA quick_check(1)").get());
-  if (found === "ok") return;
+  if (pragma(db, "quick_check(1)") === "ok") return;
   throw new StoreUnavailableError(
     path,
     "the file is damaged",
@@ -218,8 +214,10 @@ function tryToOwn(path: string, ownerPath: string): DatabaseSync | undefined {
   }
 }
 
-const UserVersion = z.object({ user_version: z.int() });
-const ApplicationId = z.object({ application_id: z.int() });
+/** The one value that a pragma answers with. */
+function pragma(db: DatabaseSync, name: string): unknown {
+  return Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+}
 
 function migrate(db: DatabaseSync, path: string, migrations: readonly string[]): void {
   transaction(db, () => {
@@ -239,8 +237,8 @@ function migrate(db: DatabaseSync, path: string, migrations: readonly string[]):
 
 /** Throws a {@link StoreUnavailableError} if the file is another program's. */
 function schemaVersionOf(db: DatabaseSync, path: string): number {
-  const { user_version: version } = UserVersion.parse(db.prepare("PRAGMA user_version").get());
-  const { application_id: owner } = ApplicationId.parse(db.prepare("PRAGMA application_id").get());
+  const version = Number(pragma(db, "user_version"));
+  const owner = pragma(db, "application_id");
   const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
   if (isEmpty || owner === applicationId) return version;
   throw new StoreUnavailableError(
