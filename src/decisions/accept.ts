@@ -1,6 +1,6 @@
 import type { Request } from "../core/turn/request.ts";
 import type { Limit, Plan } from "../core/ports/task-queue.ts";
-import type { Read, Write } from "../core/ports/records.ts";
+import type { Read, Write, RecordOf } from "../core/ports/records.ts";
 import { inLine, jobInThread, runningInThread, statusHost, alsoShowing } from "../core/turn/follow-up.ts";
 import { projectKey, type ProjectRef } from "../core/job/project.ts";
 import { listAppends } from "../core/turn/request-list.ts";
@@ -11,6 +11,8 @@ import { openTask, reactTasks, refreshTask, submitTask } from "./new-tasks.ts";
 import { turnWrites } from "./turn-writes.ts";
 import type { TaskDeps } from "./deps.ts";
 import { hash } from "node:crypto";
+import { z } from "zod";
+import { Slotted } from "./payload.ts";
 
 /**
  * The job that a request is for.
@@ -172,4 +174,41 @@ function askedId(request: Request): string | null {
   const parts = JSON.stringify([teamId, channelId, projectKey(project), words]);
   // A channel's ids are neighbors, so writing them changes fewer pages of a file.
   return `${teamId}:${channelId}:${hash("sha256", parts, "base64url").slice(0, 22)}`;
+}
+
+/** How long a message's words are kept for its author to decide whether to send them. */
+const REPLY_KEPT_MS = 24 * 60 * 60_000;
+
+/** How long to keep such a reply from now on, milliseconds. */
+export function keepReplyMs({ receivedAt }: Request, now: number): number {
+  return Math.max(1, receivedAt + REPLY_KEPT_MS - now);
+}
+
+export const AskPayload = Slotted.extend({ replyId: z.string() });
+
+/**
+ * Asks the author of a reply in an open job's thread if it is for the agent. It asks once, however
+ * often the reply arrives.
+ */
+export function asking(deps: { projects: readonly ProjectRef[] }, read: Read, request: Request): Plan<void> {
+  if (jobInThread(read, request, deps.projects).kind !== "open") return { value: undefined };
+  return askingOf({ version: 1, request });
+}
+
+/**
+ * Asks the author of a request whether to start it although `same`, which asks for the same, is
+ * running. It asks once, however often the request arrives.
+ */
+export function askingBeside(request: Request, same: Turn): Plan<void> {
+  return askingOf({ version: 1, request, sameAs: { turnId: same.id } });
+}
+
+function askingOf(record: RecordOf<"reply">): Plan<void> {
+  const { id } = record.request;
+  const payload = { replyId: id } satisfies z.infer<typeof AskPayload>;
+  return {
+    writes: [{ kind: "reply", id, record, ttlMs: REPLY_KEPT_MS }],
+    adds: [{ id: `ask:${id}`, type: "ask", payload }],
+    value: undefined,
+  };
 }

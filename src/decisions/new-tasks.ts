@@ -25,18 +25,16 @@ import { storedObject } from "../core/ports/reading.ts";
  */
 export function submitTask(turn: Turn): NewTask {
   const { service } = turn.request.project;
-  const type = isFollowUp(turn) ? "message" : "submit";
-  return {
-    id: `${type}:${turn.id}`,
-    type,
-    share: service,
-    onDuplicate: "latest",
-    payload: turnPayload(turn),
-  };
+  return turnTask(isFollowUp(turn) ? "message" : "submit", turn, { share: service, onDuplicate: "latest" });
 }
 
 export function openTask(turn: Turn): NewTask {
-  return { id: `open:${turn.id}`, type: "open", onDuplicate: "pending", payload: turnPayload(turn) };
+  return turnTask("open", turn, { onDuplicate: "pending" });
+}
+
+/** A task of which a turn has one, unless `more` says something else. */
+function turnTask(type: string, turn: Turn, more: Partial<NewTask>): NewTask {
+  return { id: `${type}:${turn.id}`, type, payload: turnPayload(turn), ...more };
 }
 
 /**
@@ -58,12 +56,8 @@ export type WatchPayload = z.infer<typeof WatchPayload>;
 export function watchTask(turn: Turn, dueAt: number, isFollowing = false): NewTask {
   if (turn.job === null) throw new TypeError(`Turn ${turn.id} has no job to watch.`);
   const key = jobKey(turn.request.project, turn.job.id);
-  const payload = {
-    ...turnPayload(turn),
-    jobKey: key,
-    state: FRESH_POLL_STATE,
-    ...(isFollowing ? { isFollowing } : {}),
-  } satisfies WatchPayload;
+  const state = { jobKey: key, state: FRESH_POLL_STATE, ...(isFollowing && { isFollowing }) };
+  const payload = { ...turnPayload(turn), ...state } satisfies WatchPayload;
   const { service } = turn.request.project;
   return { id: `watch:${key}`, type: "watch", share: service, onDuplicate: "latest", dueAt, payload };
 }
@@ -89,13 +83,8 @@ export function feedTasks(
 /** The task that cancels a watched turn, one per watch. */
 export function cancelTask(turn: Turn): NewTask {
   const { service } = turn.request.project;
-  return {
-    id: `cancel:${turn.id}:${turn.watch}`,
-    type: "cancel",
-    share: service,
-    onDuplicate: "pending",
-    payload: turnPayload(turn),
-  };
+  const id = `cancel:${turn.id}:${turn.watch}`;
+  return turnTask("cancel", turn, { id, share: service, onDuplicate: "pending" });
 }
 
 /** `question` is its number among the turn's questions. */
@@ -141,7 +130,7 @@ export function answerTask(turn: Turn, number: number): NewTask {
 export function overdueTasks(turn: Turn): NewTask[] {
   // The status message comes first. In a thread of its own, it is the root.
   if (!hasStatusMessage(turn.delivery) || !isNoticeDue(turn)) return [];
-  return [{ id: `overdue:${turn.id}`, type: "overdue", onDuplicate: "latest", payload: turnPayload(turn) }];
+  return [turnTask("overdue", turn, { onDuplicate: "latest" })];
 }
 
 export const DeliverPayload = TurnPayload.extend({ watch: z.number().int() });
@@ -165,11 +154,11 @@ export function deliverTasks(turn: Turn): NewTask[] {
  */
 export function newsTasks(turn: Turn): NewTask[] {
   const { pullRequest, delivery } = turn;
-  const isLinked = Object.entries(delivery.slots).some(
-    ([name, { ts }]) => isOutcomeSlot(name) && ts !== null,
+  const isLinked = Object.keys(delivery.slots).some(
+    (name) => isOutcomeSlot(name) && isPosted(delivery, name),
   );
   if (pullRequest === undefined || !isLinked || nextNews(pullRequest) === undefined) return [];
-  return [{ id: `news:${turn.id}`, type: "news", onDuplicate: "latest", payload: turnPayload(turn) }];
+  return [turnTask("news", turn, { onDuplicate: "latest" })];
 }
 
 /**
@@ -199,7 +188,7 @@ export function refreshTasks(turn: Turn): NewTask[] {
  */
 export function reactTasks(turn: Turn): NewTask[] {
   if (askingMessage(turn.request) === null) return [];
-  return [{ id: `react:${turn.id}`, type: "react", onDuplicate: "latest", payload: turnPayload(turn) }];
+  return [turnTask("react", turn, { onDuplicate: "latest" })];
 }
 
 /** Where a person asked for something that is shown to them alone. */

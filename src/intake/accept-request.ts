@@ -4,8 +4,7 @@ import type { Limit } from "../core/ports/task-queue.ts";
 import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../core/errors.ts";
 import { maybeKeptMessage, notKeptMessage } from "../replies/private-messages.ts";
 import type { Rendered } from "../replies/blocks.ts";
-import { acceptance, type Aim } from "../decisions/accept.ts";
-import { askingBeside } from "../decisions/asking.ts";
+import { acceptance, type Aim, askingBeside } from "../decisions/accept.ts";
 import type { Accepted, IntakeDeps } from "./deps.ts";
 
 const HOUR_MS = 60 * 60_000;

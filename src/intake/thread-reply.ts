@@ -6,8 +6,7 @@ import { PROMPT_MAX_CHARS, type Request } from "../core/turn/request.ts";
 import { IGNORE_REPLY, SEND_REPLY, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { REPLY_NOT_KEPT } from "../replies/short-answers.ts";
-import { aimedAt } from "../decisions/accept.ts";
-import { asking, keepReplyMs } from "../decisions/asking.ts";
+import { aimedAt, asking, keepReplyMs } from "../decisions/accept.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 import {

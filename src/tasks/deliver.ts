@@ -1,4 +1,4 @@
-import { isPosted, outcomeSlot } from "../core/turn/delivery.ts";
+import { isPosted, outcomeSlot, settledAt } from "../core/turn/delivery.ts";
 import type { ThreadRecord } from "../core/ports/records.ts";
 import { statusKey } from "../core/text/status-text.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
@@ -69,17 +69,8 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
   deps.logger.info({ outcome: outcome.kind, away: turn.delivery.away }, "outcome delivered");
   return (read) => {
     const now = turnNow(read, turn.id);
-    const delivery = attempt.change(now.delivery);
-    const slot = delivery.slots[outcomeSlot(watch)];
-    const delivered: Turn = {
-      ...now,
-      delivery: {
-        ...delivery,
-        channelId: slot?.channelId ?? delivery.channelId,
-        // People can reply to the first message in the direct messages.
-        threadTs: delivery.threadTs ?? slot?.ts ?? null,
-      },
-    };
+    // People can reply to the first message in the direct messages.
+    const delivered = { ...now, delivery: settledAt(attempt.change(now.delivery), outcomeSlot(watch)) };
     return {
       writes: turnWrites(deps, read, delivered),
       adds: [

@@ -1,4 +1,4 @@
-import { newsSlot, type Delivery } from "../core/turn/delivery.ts";
+import { newsSlot, settledAt, type Delivery } from "../core/turn/delivery.ts";
 import { GROUP_MS, isGrouping, nextNews, withClosed, withTold } from "../core/turn/pull-request-news.ts";
 import type { Read } from "../core/ports/records.ts";
 import type { Plan, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
@@ -38,12 +38,8 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
   };
   if (attempt.kind === "posted") {
     deps.logger.info({ news: next.kind }, "news of a pull request told");
-    return (read) =>
-      told(read, (current) => {
-        const delivery = attempt.change(current.delivery);
-        // In direct messages, later news go below the first.
-        return { ...delivery, threadTs: delivery.threadTs ?? delivery.slots[slot]?.ts ?? null };
-      });
+    // In direct messages, later news go below the first.
+    return (read) => told(read, ({ delivery }) => settledAt(attempt.change(delivery), slot));
   }
   const { step } = attempt;
   if (typeof step !== "function") return step;

@@ -1,7 +1,6 @@
-import { STATUS_SLOT } from "../core/turn/delivery.ts";
+import { settledAt, STATUS_SLOT } from "../core/turn/delivery.ts";
 import { statusKey } from "../core/text/status-text.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
-import type { Turn } from "../core/turn/turn.ts";
 import { deliverTasks, overdueTasks, questionTasks, refreshTasks } from "../decisions/new-tasks.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { TurnPayload, turnPayload } from "../decisions/payload.ts";
@@ -15,28 +14,16 @@ import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 export async function open(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);
   const shown = statusKey(turn);
-  const attempt = await postForTurn(deps, task, turn, STATUS_SLOT, {
-    kind: "status",
-    turn,
-    movedBecause: turn.delivery.away,
-  });
-  deps.firstTries.note(turn.id, attempt.kind === "not-yet" && attempt.isFault);
+  const message = { kind: "status", turn, movedBecause: turn.delivery.away } as const;
+  const attempt = await postForTurn(deps, task, turn, STATUS_SLOT, message);
+  deps.firstTries.note(turn.id, attempt.kind === "not-yet" && attempt.isFault === true);
   if (attempt.kind !== "posted") return attempt.step;
   return (read) => {
     const now = turnNow(read, turn.id);
-    const delivery = attempt.change(now.delivery);
-    const slot = delivery.slots[STATUS_SLOT];
-    const ts = slot?.ts ?? null;
-    const opened: Turn = {
-      ...now,
-      delivery: {
-        ...delivery,
-        channelId: slot?.channelId ?? delivery.channelId,
-        threadTs: delivery.threadTs ?? ts,
-        // A post by an earlier attempt shows the state of that time.
-        shown: delivery.shown ?? (attempt.isFound ? "" : shown),
-      },
-    };
+    const delivery = settledAt(attempt.change(now.delivery), STATUS_SLOT);
+    // A post by an earlier attempt shows the state of that time.
+    const seen = delivery.shown ?? (attempt.isFound ? "" : shown);
+    const opened = { ...now, delivery: { ...delivery, shown: seen } };
     deps.logger.info(
       {
         from: now.request.from,

@@ -17,7 +17,7 @@ type TurnTask = TaskWith<TurnPayload>;
  */
 type TurnPost =
   | { kind: "posted"; isFound: boolean; change: Change }
-  | { kind: "not-yet"; step: Step; isFault: boolean };
+  | { kind: "not-yet"; step: Step; isFault?: boolean };
 
 /**
  * Posts a message where the turn reports, once. If that place can't take it, the turn moves to a
@@ -41,22 +41,13 @@ export async function postForTurn(
     isPatient,
     saveIntent: (change) => deps.commit((read) => changed(deps, read, turn.id, change)),
   });
-  switch (attempt.kind) {
-    case "posted":
-      return attempt;
-    case "later":
-      return {
-        kind: "not-yet",
-        step: stepOf(deps, turn.id, attempt.change, attempt.end),
-        isFault: attempt.end.kind === "retry",
-      };
-    case "refused":
-      return {
-        kind: "not-yet",
-        step: await reportDirectly(deps, task, turn, attempt.change, attempt.fault),
-        isFault: false,
-      };
+  if (attempt.kind === "posted") return attempt;
+  const { change } = attempt;
+  if (attempt.kind === "refused") {
+    return { kind: "not-yet", step: await reportDirectly(deps, task, turn, change, attempt.fault) };
   }
+  const isFault = attempt.end.kind === "retry";
+  return { kind: "not-yet", step: stepOf(deps, turn.id, change, attempt.end), isFault };
 }
 
 /** Like {@link postForTurn}, but updates the post if it is already there. */
@@ -76,7 +67,7 @@ async function postOrUpdate(
     message,
     label: { turnId: turn.id, post: slot },
   });
-  if (updated.kind === "later") return { kind: "not-yet", step: updated.end, isFault: updated.isFault };
+  if (updated.kind === "later") return { kind: "not-yet", step: updated.end };
   return { kind: "posted", isFound: false, change: (unchanged) => unchanged };
 }
 
@@ -120,7 +111,7 @@ export async function showPart(
  * are the people not to mention in the turn's thread.
  */
 export async function aside(
-  deps: Pick<TaskDeps, "records">,
+  { records }: Pick<TaskDeps, "records">,
   turn: Turn,
   slot: string,
   thread: ThreadRecord | undefined,
@@ -129,7 +120,12 @@ export async function aside(
   const { slots, channelId, away } = delivery;
   const at = slots[slot]?.channelId ?? channelId;
   const isExplained = at === request.channelId || slots[STATUS_SLOT]?.channelId === at;
-  return { movedBecause: isExplained ? null : away, muted: await mutedBy(deps, turn, thread) };
+  // Also those who muted the thread that the turn reported to before it moved.
+  const threadTs = request.threadTs ?? slots[STATUS_SLOT]?.ts ?? null;
+  const id = away === null ? null : threadIdOf({ ...request, threadTs });
+  const before = id === null ? undefined : await records.thread.get(id);
+  const muted = [...(thread?.muted ?? []), ...(before?.muted ?? [])];
+  return { movedBecause: isExplained ? null : away, muted };
 }
 
 /** The record of the thread that a turn reports to. */
@@ -139,19 +135,6 @@ export async function threadRecordOf(
 ): Promise<ThreadRecord | undefined> {
   const id = threadIdOf({ teamId, ...delivery });
   return id === null ? undefined : await records.thread.get(id);
-}
-
-/** Who muted the thread that a turn reports to, or the one that it reported to before it moved. */
-async function mutedBy(
-  { records }: Pick<TaskDeps, "records">,
-  { request, delivery }: Turn,
-  thread: ThreadRecord | undefined,
-): Promise<readonly string[]> {
-  const now = thread?.muted ?? [];
-  const threadTs = request.threadTs ?? delivery.slots[STATUS_SLOT]?.ts ?? null;
-  const id = delivery.away === null ? null : threadIdOf({ ...request, threadTs });
-  const before = id === null ? undefined : await records.thread.get(id);
-  return [...now, ...(before?.muted ?? [])];
 }
 
 async function reportDirectly(
@@ -170,7 +153,7 @@ async function reportDirectly(
   if (!dm.ok && dm.fault.kind === "place") {
     return stepOf(deps, turn.id, change, { kind: "dead", reason: `${error}; ${dm.fault.error}` });
   }
-  if (!dm.ok) return stepOf(deps, turn.id, change, afterFault(deps, task, dm.fault));
+  if (!dm.ok) return stepOf(deps, turn.id, change, await afterFault(deps, task, dm.fault));
   deps.logger.warn(
     { error, channel: turn.delivery.channelId },
     "cannot post there; reporting in a direct message",

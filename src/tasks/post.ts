@@ -96,24 +96,26 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
   if (answer.ok) return { kind: "posted", isFound: false, change: wasPosted(name, answer.value) };
   const { fault } = answer;
   const change = fault.kind === "unknown" ? same : (current: Delivery) => takeBack(current, name, slot);
-  if (fault.retryAfterMs !== undefined) {
-    await deps.slots.postpone(gate, deps.clock.now() + fault.retryAfterMs);
-  }
   if (fault.kind === "place") return { kind: "refused", change, fault };
-  return { kind: "later", change, end: afterFault(deps, task, fault) };
+  return { kind: "later", change, end: await afterFault(deps, task, fault, gate) };
 }
 
-/** How a task ends after a fault at Slack: it is retried for a day. */
-export function afterFault(
-  deps: Pick<TaskDeps, "clock" | "random">,
+/**
+ * How a task ends after a fault at Slack: it is retried for a day. If Slack says when to come
+ * again, `gate` is closed until then.
+ */
+export async function afterFault(
+  deps: Pick<TaskDeps, "clock" | "random" | "slots">,
   task: SlottedTask,
   fault: NotifierFault,
-): TaskEnd {
+  gate?: string,
+): Promise<TaskEnd> {
   const now = deps.clock.now();
+  const { retryAfterMs } = fault;
+  if (retryAfterMs !== undefined && gate !== undefined) await deps.slots.postpone(gate, now + retryAfterMs);
   if (isGivenUp(task, now)) {
     return { kind: "dead", reason: `given up after a day of faults, the last: ${fault.error}` };
   }
-  const { retryAfterMs } = fault;
   // Slack says when to come again. Waiting longer each time would only give our place to others.
   const attempt = retryAfterMs === undefined ? task.attempt : 1;
   const delayMs = retryDelayMs({ attempt, retryAfterMs: retryAfterMs ?? 0, random: deps.random() });
@@ -183,22 +185,13 @@ async function search(
       return null;
     }
     if (!found.ok) {
-      const { retryAfterMs } = found.fault;
-      if (retryAfterMs !== undefined) await deps.slots.postpone(gate, deps.clock.now() + retryAfterMs);
-      const end = afterFault(deps, task, found.fault);
-      return {
-        kind: "later",
-        change: (current) => (upTo === null ? current : recordSearch(current, name, upTo)),
-        end,
-      };
+      const change = (current: Delivery) => (upTo === null ? current : recordSearch(current, name, upTo));
+      return { kind: "later", change, end: await afterFault(deps, task, found.fault, gate) };
     }
     const { ts, next } = found.value;
     if (ts !== null) {
-      return {
-        kind: "posted",
-        isFound: true,
-        change: wasPosted(name, { channelId: delivery.channelId, ts }),
-      };
+      const change = wasPosted(name, { channelId: delivery.channelId, ts });
+      return { kind: "posted", isFound: true, change };
     }
     cursor = next;
     if (cursor === null) break;
@@ -240,9 +233,7 @@ export function updateGate(teamId: string): string {
  * How an attempt ended. `refused` is Slack's error if the post can no longer be updated. `end` says
  * when to come again.
  */
-type PostUpdate =
-  | { kind: "updated"; refused: string | null }
-  | { kind: "later"; isFault: boolean; end: TaskEnd };
+type PostUpdate = { kind: "updated"; refused: string | null } | { kind: "later"; end: TaskEnd };
 
 /** Replaces a post's content once its slot at Slack has come. Idempotent. */
 export async function updatePost(
@@ -256,14 +247,13 @@ export async function updatePost(
   const slotMs = await deps.slots.reserve(gate, UPDATE_RATE, task.payload.slotMs);
   if (slotMs > now) {
     const end = { kind: "wait", dueAt: slotMs, payload: { ...task.payload, slotMs } } as const;
-    return { kind: "later", isFault: false, end };
+    return { kind: "later", end };
   }
   const updated = await deps.notifier.update(place, post.ts, post.message, post.label);
   if (updated.ok) return { kind: "updated", refused: null };
-  const { kind, error, retryAfterMs } = updated.fault;
+  const { kind, error } = updated.fault;
   if (kind !== "place") {
-    if (retryAfterMs !== undefined) await deps.slots.postpone(gate, now + retryAfterMs);
-    return { kind: "later", isFault: true, end: afterFault(deps, task, updated.fault) };
+    return { kind: "later", end: await afterFault(deps, task, updated.fault, gate) };
   }
   deps.logger.warn({ error, post: post.label.post }, "a message can no longer be updated");
   return { kind: "updated", refused: error };

@@ -48,10 +48,7 @@ export async function react(deps: TaskDeps, given: Task): Promise<Step> {
       deps.logger.debug({ error: fault.error }, "no reaction there");
       return { kind: "done" };
     }
-    if (fault.retryAfterMs !== undefined) {
-      await deps.slots.postpone(gate, deps.clock.now() + fault.retryAfterMs);
-    }
-    return afterFault(deps, { ...task, payload: state }, fault);
+    return afterFault(deps, { ...task, payload: state }, fault, gate);
   }
   return { kind: "done" };
 }

@@ -4,7 +4,7 @@ import type { TaskDeps } from "../decisions/deps.ts";
 import { readTask, type SlottedTask } from "../decisions/payload.ts";
 import { afterFault } from "./post.ts";
 import { ReplyPayload } from "../decisions/new-tasks.ts";
-import { AskPayload } from "../decisions/asking.ts";
+import { AskPayload } from "../decisions/accept.ts";
 
 /**
  * `chat.postEphemeral` allows over 100 a minute in a workspace
@@ -29,9 +29,7 @@ export async function answerPrivately(
   }
   const answer = await deps.notifier.replyPrivately(to, message);
   if (answer.ok) return { kind: "done" };
-  const { retryAfterMs } = answer.fault;
-  if (retryAfterMs !== undefined) await deps.slots.postpone(gate, deps.clock.now() + retryAfterMs);
-  if (answer.fault.kind !== "place") return afterFault(deps, task, answer.fault);
+  if (answer.fault.kind !== "place") return afterFault(deps, task, answer.fault, gate);
   const { teamId } = to.place;
   const dm = await deps.notifier.openDirectMessage(teamId, to.userId);
   const posted = dm.ok

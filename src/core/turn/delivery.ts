@@ -78,27 +78,20 @@ export function newDelivery(place: { channelId: string; threadTs: string | null 
 export function intend(delivery: Delivery, name: string, sentAtMs: number): Delivery {
   const before = delivery.slots[name];
   if (before !== undefined && before.ts !== null) return delivery;
-  const slot: PostSlot = {
-    channelId: delivery.channelId,
-    ts: null,
-    sentAtMs: before?.sentAtMs ?? sentAtMs,
-    looks: 0,
-    cursor: null,
-  };
-  return { ...delivery, slots: { ...delivery.slots, [name]: slot } };
+  const slot = { channelId: delivery.channelId, ts: null, sentAtMs: before?.sentAtMs ?? sentAtMs };
+  return withSlot(delivery, name, { ...slot, looks: 0, cursor: null });
 }
 
 /** Asks for one search for a post that may have been sent, unrecorded, at that time or later. */
 export function suspect(delivery: Delivery, name: string, sentAtMs: number): Delivery {
   if (delivery.slots[name] !== undefined) return delivery;
-  const slot: PostSlot = { channelId: delivery.channelId, ts: null, sentAtMs, looks: 1, cursor: null };
-  return { ...delivery, slots: { ...delivery.slots, [name]: slot } };
+  const { channelId } = delivery;
+  return withSlot(delivery, name, { channelId, ts: null, sentAtMs, looks: 1, cursor: null });
 }
 
 export function posted(delivery: Delivery, name: string, post: { channelId: string; ts: string }): Delivery {
   const sentAtMs = delivery.slots[name]?.sentAtMs ?? 0;
-  const slot: PostSlot = { ...post, sentAtMs, looks: 0, cursor: null };
-  return { ...delivery, slots: { ...delivery.slots, [name]: slot } };
+  return withSlot(delivery, name, { ...post, sentAtMs, looks: 0, cursor: null });
 }
 
 /**
@@ -115,8 +108,18 @@ export function takeBack(delivery: Delivery, name: string, before: PostSlot | un
 export function recordSearch(delivery: Delivery, name: string, cursor: string | null): Delivery {
   const slot = delivery.slots[name];
   if (slot === undefined || slot.ts !== null) return delivery;
-  const next = { ...slot, cursor, looks: cursor === null ? slot.looks + 1 : slot.looks };
-  return { ...delivery, slots: { ...delivery.slots, [name]: next } };
+  const looks = cursor === null ? slot.looks + 1 : slot.looks;
+  return withSlot(delivery, name, { ...slot, cursor, looks });
+}
+
+function withSlot(delivery: Delivery, name: string, slot: PostSlot): Delivery {
+  return { ...delivery, slots: { ...delivery.slots, [name]: slot } };
+}
+
+/** Reports where a post is from now on. The first message in direct messages begins the thread. */
+export function settledAt(delivery: Delivery, name: string): Delivery {
+  const { channelId = delivery.channelId, ts = null } = delivery.slots[name] ?? {};
+  return { ...delivery, channelId, threadTs: delivery.threadTs ?? ts };
 }
 
 /** Moves the turn's reports to a direct message because its place can't take them. */
