@@ -26,49 +26,48 @@ import type { DiffReader, TurnRunner, Upkeep } from "./runner/turn-runner.ts";
 
 export type JobServiceDeps = {
   config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
-  /** From `openServiceDatabase`; stays open until the service has stopped. */
+  /** From `openServiceDatabase`. It must stay open until the service has stopped. */
   database: SqliteDatabase;
   runTurn: TurnRunner;
-  /** Called every hour. @default nothing is kept */
+  /** Called every hour. @default does nothing */
   upkeep?: Upkeep;
-  /** @default no job has changed anything */
+  /** @default jobs have no changes to show */
   readDiff?: DiffReader;
   clock: Clock;
   logger: Logger;
-  /**
-   * Has the tokens and secrets that the settings name. @default pull requests aren't followed
-   */
+  /** Holds the tokens and secrets that the settings name. @default pull requests aren't followed */
   env?: Env;
 };
 
-/** The self-hosted job service, wired; it listens to nothing. */
+/** The self-hosted job service with all its parts. It doesn't listen by itself. */
 export type SelfHostedJobService = {
   app: OpenAPIHono;
   store: JobStore;
   queue: SqliteTaskQueue;
-  /** Starts to run what was accepted, also what an earlier process left. */
+  /** Begins to run accepted turns, including those that an earlier process left. */
   start(): Promise<void>;
-  /** Does what the command line asks. */
+  /** Carries out a command of the command line. */
   runCommand(command: StateCommand): CommandResult;
   /**
-   * Starts no more turns, and answers requests that wait for changes. A turn whose agent ends from
-   * now on runs again after the next start: it may have been stopped with the service.
+   * Starts no more turns, and answers requests that wait for changes. If an agent ends from now on,
+   * its turn runs again after the next start, because it may have been stopped together with the
+   * service.
    */
   expectStop(): void;
   /**
-   * Starts no more turns, lets those that run go on for `graceMs`, then aborts them, to run again
-   * after the next start.
+   * Starts no more turns, lets running ones continue for `graceMs`, and then aborts them. They run
+   * again after the next start.
    */
   stop(graceMs: number): Promise<void>;
 };
 
-/** Time an aborted runner has to stop, milliseconds. */
+/** The time in which an aborted runner must stop, milliseconds. */
 const ABORT_GRACE_MS = 10_000;
-/** Neither turns nor a code host that is slow to answer keep other tasks waiting. */
+/** A pool for each kind of task. Turns, or a slow code host, don't keep other tasks waiting. */
 const POOLS: Record<string, string> = { "run-job": "jobs", follow: "follow" };
 const ADD_AGAIN_AFTER_MS = 10_000;
 
-/** Wires the service. Throws when the database is not the service's. */
+/** Creates the service. Throws if the database isn't the service's. */
 export function createJobService({
   config,
   database,
@@ -80,7 +79,7 @@ export function createJobService({
   env,
 }: JobServiceDeps): SelfHostedJobService {
   const { db, assertOwned } = database;
-  // A write calls it only once both are there.
+  // Writes only call this after both exist.
   const store: JobStore = new JobStore(db, () => changes.look());
   const changes: ChangeFeed = new ChangeFeed({ changes: store.changes, clock });
   const folder = join(config.dataDir, "attachments");
@@ -90,8 +89,8 @@ export function createJobService({
   const projects = new Map(config.projects.map((project) => [project.id, project]));
   const slots = new TurnSlots(config.jobsAtOnce);
   const commits = new GroupCommit({ db, toStoreError: storeErrorsOf(db), assertOwned });
-  // Of each project so many jobs are claimed that one is there for each slot that becomes free. The
-  // others wait in the table alone.
+  // For each project, enough jobs are claimed to fill each slot that becomes free. The others wait
+  // in the table only.
   const pools = {
     of: (type: string) => POOLS[type] ?? "others",
     budgets: { jobs: 2 * config.jobsAtOnce, follow: 4, others: 16 },
@@ -103,7 +102,7 @@ export function createJobService({
   let isStopped = false;
 
   /**
-   * The job's turns are durable already: a task that cannot be added now is added later, or at the
+   * The job's turns are already durable. A task that can't be added now is added later or at the
    * next start.
    */
   async function addTask(jobId: string): Promise<void> {
@@ -138,7 +137,7 @@ export function createJobService({
   function onEnded(jobId: string): void {
     watch.lookAt(jobId);
     void attachments.sweep();
-    // Also a turn that waited to be tried again may have been in the next one's way.
+    // Even a turn that waited for its retry may have blocked the next one.
     void addTask(jobId);
   }
 
@@ -155,7 +154,7 @@ export function createJobService({
     clock,
     logger,
   };
-  /** What a task throws is a fault of the database, and the queue tries again in a minute. */
+  /** If a task throws, the database has a fault, and the queue tries again in a minute. */
   async function handle(task: Task, stopped: AbortSignal): Promise<Step> {
     if (task.type === "run-job") {
       const value = await runJob(deps, task, stopped);
@@ -170,7 +169,7 @@ export function createJobService({
     await queue.check();
     const { dead } = await queue.counts();
     const running = slots.taken;
-    // Jobs, not tasks: the service has tasks of its own.
+    // Counts jobs rather than tasks, because the service also has tasks of its own.
     return { waiting: Math.max(0, store.unfinishedJobs().length - running), running, dead };
   }
   const { publicBaseUrl } = config;
@@ -232,7 +231,8 @@ export function createJobService({
 }
 
 /**
- * The queue does not wait for those it aborted; their agents must be gone before the process is.
+ * The queue doesn't wait for the tasks that it aborted, but their agents must be gone before the
+ * process ends.
  */
 async function settled(underWay: ReadonlySet<Promise<unknown>>, clock: Clock): Promise<void> {
   if (underWay.size > 0) await within(clock, ABORT_GRACE_MS, Promise.allSettled(underWay), null);

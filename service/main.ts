@@ -13,7 +13,7 @@ import { projectSecrets, serviceProxy } from "./config/env.ts";
 const clock = createSystemClock();
 const PACKAGE = new URL("../package.json", import.meta.url);
 const Version = z.object({ version: z.string() });
-/** The exit code, as shells have it. */
+/** The exit code for wrong usage, as in shells. */
 const WRONG_USAGE = 2;
 
 async function serve(config: ServiceConfig): Promise<void> {
@@ -33,14 +33,13 @@ async function serve(config: ServiceConfig): Promise<void> {
       process.exit(1);
     });
   }
-  // Only here: the commands beside a running server need none of it, and start twice as fast
-  // without.
+  // Loaded only here. The other commands don't need them, and start twice as fast without.
   const [{ RunnerClient }, { serveUntilSignal }, { fetchThrough }] = await Promise.all([
     import("./runner/process/runner-client.ts"),
     import("./serve.ts"),
     import("../src/process/proxy.ts"),
   ]);
-  // The code host is asked what became of pull requests.
+  // The service asks the code host about pull requests.
   fetchThrough(serviceProxy(env));
   if (process.getuid?.() === 0) {
     logger.warn({}, "runs as root, whose agents' processes aren't bounded: use a user of its own");
@@ -61,7 +60,7 @@ async function* check(
     import("../src/process/proxy.ts"),
     import("./cli/check-service.ts"),
   ]);
-  // The code host is fetched from.
+  // The runner fetches from the code host.
   fetchThrough(serviceProxy(process.env));
   yield* checkService({
     config,
@@ -72,11 +71,11 @@ async function* check(
   });
 }
 
-// Whoever reads the output has read enough, as `head` does.
+// The reader has closed the output, like `head` does when it has enough.
 process.stdout.on("error", (error) => process.exit("code" in error && error.code === "EPIPE" ? 0 : 1));
 
 try {
-  // What is in the environment already stays as it is.
+  // Variables that are already set keep their values.
   if (existsSync(".env")) process.loadEnvFile(".env");
   const program = createProgram({
     version: Version.parse(JSON.parse(readFileSync(PACKAGE, "utf8"))).version,
@@ -97,12 +96,12 @@ try {
   });
   await program.parseAsync();
 } catch (thrown) {
-  // Commander has said what is wrong, or has shown what was asked for.
+  // Commander has already printed the error or the requested help.
   if (thrown instanceof CommanderError) process.exit(thrown.exitCode === 0 ? 0 : WRONG_USAGE);
-  // Our own errors say what to do; a stack trace would bury it.
+  // Our own errors say what to do, and a stack trace would hide that.
   const known = thrown instanceof DocsAgentError;
   process.stderr.write(`${known || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}\n`);
   process.exitCode = 1;
 }
-// Anything that still holds the process open has nothing left to do.
+// Nothing that still keeps the process running has anything left to do.
 process.exit();

@@ -9,33 +9,31 @@ import { openServiceDatabase } from "./jobs/state-file.ts";
 
 export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
   config: ServiceConfig;
-  /**
-   * Awaited once the state is ours, before anything listens. When it rejects, so does the start.
-   */
+  /** Awaited once the state is ours, before anything listens. If it rejects, the start does. */
   prepare?: () => Promise<void>;
   /** Called when all turns have stopped. */
   close?: () => Promise<void>;
 };
 
-/** A running job service: HTTP and tasks, on its own state file. */
+/** A running job service: HTTP and tasks, with its own state file. */
 export type RunningJobService = AsyncDisposable & {
   /** `http://host:port` */
   url: string;
   /**
-   * Stops listening, lets running turns go on for `graceMs`, then aborts them, to run again after
-   * the next start.
+   * Stops listening, lets running turns continue for `graceMs`, and then aborts them. They run
+   * again after the next start.
    */
   stop(graceMs: number): Promise<void>;
   /**
-   * Aborts running turns at once, also while `stop` still grants them time. Waits a bounded time
-   * for their agents to end.
+   * Aborts running turns at once, even while `stop` still gives them time. Waits a limited time for
+   * their agents to end.
    */
   abort(): Promise<void>;
 };
 
 /**
- * Starts the service. Rejects with a `StartError`, and holds nothing then, if the state or address
- * is unavailable.
+ * Starts the service. If the state or the address is unavailable, rejects with a `StartError` and
+ * holds nothing.
  */
 export async function startJobService(deps: ServeDeps): Promise<RunningJobService> {
   const { config, logger } = deps;
@@ -46,13 +44,13 @@ export async function startJobService(deps: ServeDeps): Promise<RunningJobServic
   starting.defer(async () => deps.close?.());
   await deps.prepare?.();
   const service = createJobService({ ...deps, database });
-  // It takes commands for as long as turns may still run.
+  // Accepts commands as long as turns may still be running.
   starting.use(await serveCommands(config.dataDir, (command) => service.runCommand(command), logger));
   let graceMs = 0;
   starting.defer(() => service.stop(graceMs));
   const listening = await serveHttp(service.app, config.listen);
   starting.defer(() => listening.close());
-  // Closing waits for the requests that are being answered.
+  // Closing waits for the requests in progress.
   starting.defer(() => service.expectStop());
   await service.start();
   const resources = starting.move();
@@ -67,19 +65,16 @@ export async function startJobService(deps: ServeDeps): Promise<RunningJobServic
   };
 }
 
-/** What agents get to end after the second signal. */
+/** The time that agents have to end after the second signal. */
 const ABORT_MS = 3_000;
-/**
- * What an ordered stop may take beyond the grace of running turns, before the process ends all the
- * same.
- */
+/** How much longer than the grace period a stop may take before the process ends anyway. */
 const FORCED_AFTER_GRACE_MS = 30_000;
 
 /**
- * Serves until SIGTERM or SIGINT, then stops within `stopGraceMinutes` and half a minute. A second
- * signal grants running turns no more time; `forceExit` is called within seconds of it, at once on
- * a third one, and when the stop takes too long. Unfinished turns run again after the next start in
- * any case.
+ * Serves until SIGTERM or SIGINT, and then stops within `stopGraceMinutes` and half a minute. After
+ * a second signal, running turns get no more time, and `forceExit` is called within seconds. It is
+ * also called at once after a third signal, and when the stop takes too long. In any case,
+ * unfinished turns run again after the next start.
  */
 export async function serveUntilSignal(
   deps: ServeDeps,
@@ -121,13 +116,13 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const REQUEST_GRACE_MS = 5_000;
 /**
- * Requests that a connection may have sent before it got the answers. Node.js would take some
- * thousand at once, and keep all their answers.
+ * The most requests on a connection before the first is answered. Node.js would accept some
+ * thousand, and keep all their answers.
  */
 const MAX_PIPELINED = 16;
 
 /**
- * Serves an app over HTTP. Port 0 takes any free one. Rejects with a `StartError` when it cannot
+ * Serves an app over HTTP. Port 0 means any free one. Rejects with a `StartError` if it can't
  * listen there.
  */
 export async function serveHttp(
@@ -143,7 +138,8 @@ export async function serveHttp(
         {
           headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
           requestTimeout: requestTimeoutMs,
-          // Node.js looks every half a minute, and lets them have up to that much more.
+          // Node.js checks every half minute, so without this, connections could last that much
+          // longer.
           connectionsCheckingInterval: requestTimeoutMs / 30,
           maxHeaderSize: 16 * 1024,
         },
@@ -162,7 +158,8 @@ export async function serveHttp(
 }
 
 /**
- * Counts the requests of each connection that wait for their answers. False: these are too many.
+ * Counts the unanswered requests of each connection. The returned function returns false if there
+ * are too many.
  */
 function countPipelined(): (request: IncomingMessage, response: ServerResponse) => boolean {
   const waiting = new WeakMap<Socket, number>();

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A text with such JSON in it. */
+/** Parses a text as JSON and checks it against this schema. */
 export function json<T>(schema: z.ZodType<T>) {
   return z
     .string()

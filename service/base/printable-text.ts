@@ -3,27 +3,27 @@ import { cut } from "../../src/core/text/text.ts";
 // oxlint-disable-next-line no-control-regex
 const TERMINAL_SEQUENCE = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 /**
- * Control characters other than tab and line feed, and what forges a line or turns the direction of
- * the text around it.
+ * Control characters other than tab and line feed, and characters that forge a line break or
+ * reverse the direction of the text around them.
  */
 const UNPRINTABLE = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
-/**
- * The text without terminal sequences and without characters that do not show but change how it
- * reads.
- */
+/** Removes terminal sequences, and characters that are invisible but change how the text reads. */
 export function printableText(text: string): string {
   return text.replace(TERMINAL_SEQUENCE, "").replaceAll("\r\n", "\n").replace(UNPRINTABLE, "");
 }
 
-/** The text for a terminal: what does not show but would change how it reads is shown as U+FFFD. */
+/**
+ * Makes a text safe for a terminal: invisible characters that would change how it reads become
+ * U+FFFD.
+ */
 export function terminalText(text: string): string {
   return text.replace(UNPRINTABLE, "\uFFFD");
 }
 
-/** One line: white space collapsed, cut to `maxLength` UTF-16 units. */
+/** One line: collapses white space and cuts to `maxLength` UTF-16 units. */
 export function oneLine(text: string, maxLength: number): string {
-  // Line separators are white space, not nothing.
+  // A line separator counts as white space. It isn't just removed.
   return cut(printableText(text.replace(/\s+/g, " ")).replace(/ +/g, " ").trim(), maxLength);
 }
 
@@ -33,11 +33,11 @@ export function sentenceCase(text: string): string {
 }
 
 /**
- * The end of a text, in at most `maxLength` UTF-16 units, an ellipsis before it included if there
- * was more.
+ * Returns the end of a text, in at most `maxLength` UTF-16 units. If something was cut, this begins
+ * with an ellipsis.
  */
 export function endOf(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text.toWellFormed();
-  // Half a pair at the cut is left out.
+  // Drops half of a surrogate pair at the cut.
   return `…${text.slice(text.length - maxLength + 1).replace(/^[\udc00-\udfff]/, "")}`.toWellFormed();
 }

@@ -3,15 +3,15 @@ import { CREDENTIAL_SHAPES } from "../config/env.ts";
 /** Removes secrets from a text that somebody will read. */
 export type Redact = (text: string) => string;
 
-/** Shorter values are words of everyday text more often than secrets. */
+/** Shorter values are more often everyday words than secrets. */
 const MIN_SECRET_LENGTH = 8;
 const PLACEHOLDER = "[secret]";
 
 const LOOKS_SECRET: readonly RegExp[] = [...CREDENTIAL_SHAPES, /(?<=\bhttps?:\/\/)[^\s/@]{1,200}@/g];
 
 /**
- * The forms in which a secret may turn up: as it is, in a URL, in Base64, in a Basic authorization
- * header.
+ * The forms in which a secret may appear: as it is, in a URL, in Base64, and in a Basic
+ * authorization header.
  */
 export function secretForms(values: readonly string[]): string[] {
   const forms = values
@@ -23,18 +23,19 @@ export function secretForms(values: readonly string[]): string[] {
       Buffer.from(value).toString("base64"),
       Buffer.from(`x-access-token:${value}`).toString("base64"),
     ]);
-  // Longest first: a secret that holds another one must not leave its rest behind.
+  // Longest first. If one secret contains another, replacing the short one first would leave the
+  // rest.
   return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
 }
 
-/** More projects than that are hardly asked about within the hour that a token lives. */
+/** A token lives for an hour. More projects are hardly used within that time. */
 const MAX_LEARNED = 200;
 const learned = new Set<string>();
 let learnedForms: readonly string[] = [];
 
 /**
- * Notes a secret that came to be after the start, such as a token that the code host gave. All of
- * this process keeps it to itself from now on; of very many, the oldest are forgotten.
+ * Adds a secret that appeared after the start, such as a token from the code host. From now on this
+ * process redacts it everywhere. If there are very many, the oldest are forgotten.
  */
 export function learnSecret(value: string): void {
   if (learned.has(value)) return;
@@ -44,14 +45,14 @@ export function learnSecret(value: string): void {
   learnedForms = secretForms([...learned]);
 }
 
-/** The secrets that this process has learned, in all their forms. */
+/** All forms of the secrets that this process has learned. */
 export function learnedSecrets(): readonly string[] {
   return learnedForms;
 }
 
 /**
- * Removes the given secrets and those that were learned, in all their forms, and whatever looks
- * like a credential.
+ * Returns a function that removes the given secrets and the learned ones, in all their forms, and
+ * everything that looks like a credential.
  */
 export function createRedact(secrets: readonly string[]): Redact {
   const forms = secretForms(secrets);

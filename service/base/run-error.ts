@@ -2,7 +2,7 @@ import type { FailureCause } from "../../src/core/ports/job-report.ts";
 import { codeOf, DocsAgentError, messageOf } from "../../src/core/errors.ts";
 
 /**
- * Why a turn could not be run: the message is the reason, for people. `details` are lines for the
+ * Why a turn couldn't be run. The message is the reason, for people. `details` are lines for the
  * operator: what to do, and what a program said.
  */
 export abstract class RunError extends DocsAgentError {
@@ -14,10 +14,7 @@ export abstract class RunError extends DocsAgentError {
   }
 }
 
-/**
- * The turn could not be run now; the same turn is worth running again, because nothing of it is
- * lost or done twice.
- */
+/** The turn couldn't be run now. Running it again is safe: nothing is lost or done twice. */
 export class TransientRunError extends RunError {
   readonly code = "transient_run";
   /** How long the other side asked us to wait, in milliseconds; null if it did not say. */
@@ -35,7 +32,7 @@ export class TransientRunError extends RunError {
 /** The turn is over and failed. */
 export class TurnFailedError extends RunError {
   readonly code = "turn_failed";
-  /** What a client can act on; null: nothing. */
+  /** What the requester can do something about, or null. */
   readonly failureCause: FailureCause | null;
 
   constructor(
@@ -47,30 +44,30 @@ export class TurnFailedError extends RunError {
   }
 }
 
-/** The details of a failure, for the operator; none for other errors. */
+/** The details of a failure, for the operator. Empty for other errors. */
 export function detailsOf(error: unknown): readonly string[] {
   return error instanceof RunError ? error.details : [];
 }
 
-/** What is wrong, without the paths that Node.js names in the errors of the system. */
+/** What is wrong, without the paths that Node.js puts into system errors. */
 export function faultText(error: unknown): string {
   const code = codeOf(error);
   if (code === null || !(error instanceof Error) || !("syscall" in error)) return messageOf(error);
   return `${String(error.syscall)} failed (${code})`;
 }
 
-/** True if something failed because the disk is full, as we or git say it. */
+/** True if something failed because the disk is full, whether we or git noticed. */
 export function isNoRoom(error: unknown): boolean {
   return /\b(?:ENOSPC|EDQUOT)\b|No space left|Disk quota exceeded/.test(operatorText(error));
 }
 
-/** All that an error says, for the operator. */
+/** Everything that an error says, for the operator. */
 export function operatorText(error: unknown): string {
   return [messageOf(error), ...detailsOf(error)].join(" ");
 }
 
 /**
- * The agent's process ended before its turn was over: by its own fault, or by a signal that was not
- * ours.
+ * The agent's process ended before its turn was over: by its own fault, or by a signal that we
+ * didn't send.
  */
 export class AgentCutOffError extends TurnFailedError {}

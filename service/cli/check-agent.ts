@@ -9,20 +9,20 @@ import { findProgram, interpreterOf, locate } from "../runner/sandbox/program.ts
 import type { Sandbox, SandboxedAgent } from "../runner/sandbox/sandbox.ts";
 
 const TIME_LIMIT_MS = 30_000;
-/** Writes those of its arguments that can't be read. */
+/** Prints those of its arguments that can't be read. */
 const LIST_UNREADABLE = 'for path; do [ -r "$path" ] || printf "%s\\n" "$path"; done';
 
 /**
- * The sandbox that all checks of agents share. `opened` rejects with a `SandboxMissingError`;
- * `folder` is for what they write.
+ * The sandbox that all checks of agents share. `opened` rejects with a `SandboxMissingError`.
+ * `folder` is for the files that the checks write.
  */
 export type CheckSandbox = { folder: string; opened: Promise<Sandbox> };
 
-/** `sandbox`: null if agents aren't held in. */
+/** `sandbox` is null if agents run without one. */
 export type AgentCheck = { sandbox: CheckSandbox | null; env: Env; signal: AbortSignal };
 
 /**
- * Looks for the agent's program and what it is given, and whether the sandbox shows them to it.
+ * Checks that the agent's program and its files exist, and that the sandbox shows them to it.
  * Resolves to the program's path.
  */
 export async function checkAgent({ agent }: ServiceProject, options: AgentCheck): Promise<string> {
@@ -33,7 +33,7 @@ export async function checkAgent({ agent }: ServiceProject, options: AgentCheck)
     throw new StartError(`There is no ${readable}. Correct agent.readable.`);
   }
   const opened = (await options.sandbox?.opened.catch(() => null)) ?? null;
-  // That it doesn't open is a fault of its own, which nothing here mends.
+  // A sandbox that doesn't open is reported by its own check.
   if (options.sandbox === null || opened === null) return path;
   const given: string[] = [];
   for (const arg of args) if (isAbsolute(arg) && (await isThere(arg))) given.push(arg);
@@ -56,7 +56,10 @@ async function pathOf(agent: ServiceProject["agent"], command: string, searchPat
   throw new StartError(`There is no program ${command} on the PATH. ${advice}`);
 }
 
-/** Which of the paths what runs in such a sandbox can't read. Its folders are made in `folder`. */
+/**
+ * Returns the paths that a program in such a sandbox can't read. Creates the sandbox's folders in
+ * `folder`.
+ */
 export async function unreadableInside(
   {
     command: [command = ""],

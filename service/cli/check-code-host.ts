@@ -11,7 +11,7 @@ import type { GitHubSettings } from "../config/config.ts";
 const NO_BRANCH_YET = "docs-agent/check";
 const USE_AN_APP = "Use a GitHub App: npm run --silent service -- github-app";
 
-/** What was found, and what of it is allowed but not good; null: nothing. */
+/** What was found. `warning` is about something that works but isn't good, or null. */
 export type Found = { found: string; warning: string | null };
 
 const Installation = z.object({
@@ -20,8 +20,8 @@ const Installation = z.object({
 const Repository = z.object({ private: z.boolean() });
 
 /**
- * Asks the code host whether pull requests can be opened and followed. Rejects with all that is
- * missing.
+ * Asks the code host whether pull requests can be opened and followed. Rejects with everything that
+ * is missing.
  */
 export async function checkCodeHost(
   codeHost: GitHubSettings,
@@ -37,7 +37,7 @@ export async function checkCodeHost(
     : { found: `${found}, as App ${app.id}`, warning: null };
 }
 
-/** Looks for the key of the code host's App, and who else may read it. */
+/** Checks that the App's key can be read, and warns if everybody can read it. */
 export async function checkAppKey({ keyFile }: InstalledApp): Promise<Found> {
   await readAppKey(keyFile);
   const isOpen = ((await stat(keyFile)).mode & 0o004) !== 0;
@@ -68,7 +68,8 @@ async function checkInstallation(
           `App ${app.id} lacks permissions: ${missing.join(", ")}. Add them in the App's settings, and ` +
             "accept them in its installation.",
         ];
-  // That the repository isn't in it, for one. Asked for in any case, to tell all at once.
+  // This fails, for example, if the repository isn't part of the installation. It is tried in any
+  // case, so that the operator sees all faults at once.
   await tokens.token(signal).catch((error: unknown) => {
     if (!(error instanceof RunError)) throw error;
     faults.push(operatorText(error));
@@ -76,7 +77,7 @@ async function checkInstallation(
   if (faults.length > 0) throw new StartError(faults.join(" "));
 }
 
-/** A classic token says what it may do; a fine-grained one only refuses. */
+/** A classic token says what it may do. A fine-grained one only refuses requests. */
 async function tokenWarning(
   { tokenEnv = "" }: GitHubSettings,
   options: GitHubOptions,

@@ -10,8 +10,8 @@ const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: ()
 const LISTS = { anthropic: "/v1/models", openai: "/models", gemini: "/v1beta/models" };
 
 /**
- * Looks which models the agent may use, and with `calls` asks each for something small, as its
- * agent would: over the gateway.
+ * Checks which models the agent may use. With `calls`, it also sends each a small request through
+ * the gateway, as the agent would.
  */
 export async function checkModel(
   project: ServiceProject,
@@ -44,8 +44,8 @@ export async function checkModel(
 }
 
 /**
- * A call with a token of output where it is known which model the agent uses, else a list of
- * models.
+ * If it is known which model the agent uses, a call with one token of output. Otherwise a request
+ * for the list of models.
  */
 function smallRequest({ agent }: ServiceProject, { kind }: ModelAccess, isFirst: boolean) {
   const model = isFirst && agent.kind === "acp" ? agent.model : undefined;
@@ -57,7 +57,7 @@ function smallRequest({ agent }: ServiceProject, { kind }: ModelAccess, isFirst:
     const path = `/v1beta/models/${model}:generateContent`;
     return { path, body: { contents, generationConfig: { maxOutputTokens: 1 } } };
   }
-  // Copilot is the only one here that speaks the older API.
+  // Of these agents, only Copilot uses the older API.
   if (agent.kind === "acp" && agent.preset === "copilot")
     return { path: "/chat/completions", body: { model, messages } };
   return { path: "/responses", body: { model, input: "Say OK.", max_output_tokens: 16 } };
@@ -67,7 +67,7 @@ function usableModels({ agent, models, agentEnv }: ServiceProject): ServiceProje
   if (agent.kind !== "acp" || agent.preset === undefined) return models;
   const kinds: readonly string[] = AGENT_PRESETS[agent.preset].modelKinds;
   const fitting = kinds.flatMap((kind) => models.filter((model) => model.kind === kind));
-  // Whoever gives the agent a key of its own does without ours.
+  // An operator who gives the agent its own key doesn't need ours.
   if (fitting.length > 0 || agentEnv.length > 0) return fitting;
   throw new StartError(
     `The agent has no model. Add one of kind ${kinds.join(" or ")} under models, with the name of ` +

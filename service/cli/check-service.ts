@@ -24,15 +24,15 @@ import { checkModel } from "./check-model.ts";
 import { doCommand } from "./command-socket.ts";
 
 /**
- * One thing that a turn needs. `fault` says what is wrong and what to do; null: it is there, as
- * `found` says.
+ * The result of checking one thing that a turn needs. `fault` says what is wrong and what to do. If
+ * `fault` is null, the check passed, and `found` says what was found.
  */
 export type Finding = { of: string; what: string; found: string; fault: string | null; isWarning?: boolean };
 
 type Check = { of: string; what: string; run: (signal: AbortSignal) => Promise<string | Found> };
 export type CheckDeps = {
   config: ServiceConfig;
-  /** Where the settings are, as commands need it: `--config <path>`, or nothing. */
+  /** Where the settings are, as a command-line option: `--config <path>`, or empty. */
   configOption: string;
   /** True if models are called, which may cost a few tokens. */
   callModel: boolean;
@@ -44,8 +44,8 @@ const TIME_LIMIT_MS = 30_000;
 const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
 
 /**
- * Looks for everything that a turn needs, in the settings' order. Changes nothing but to make
- * `dataDir`.
+ * Checks everything that a turn needs, in the order of the settings. Its only side effect is
+ * creating `dataDir`.
  */
 export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   const { config } = deps;
@@ -93,7 +93,7 @@ async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps)
 }
 
 /**
- * Opens the sandbox that agents run in, which takes a try of it. Disposing of it removes its
+ * Opens the sandbox that agents run in, which includes trying it. Disposing of it removes its
  * folder.
  */
 async function openCheckSandbox({ env }: CheckDeps): Promise<CheckSandbox & AsyncDisposable> {
@@ -151,8 +151,8 @@ function projectChecks(
     ),
     "admin key": async () => {
       openDataDir(config);
-      // Asking makes the file, and whoever checks the settings may be another user than the
-      // service's.
+      // Asking for the keys would create the file, and the user who checks the settings may not be
+      // the service's user.
       const isThere = existsSync(stateFileOf(config));
       const count = isThere
         ? (await doCommand(config, clock, { name: "count-keys", project: of })).text
@@ -167,8 +167,8 @@ function projectChecks(
 }
 
 /**
- * Looks for the tool of one of the project's checks and what it is given, and whether its sandbox
- * shows them to it. Resolves to the program's path.
+ * Checks that a check's tool and its files exist, and that the sandbox shows them to it. Resolves
+ * to the program's path.
  */
 async function checkTool(
   check: ServiceProject["verify"][number],
@@ -192,7 +192,7 @@ async function checkTool(
     if ((mount !== undefined || isShown) && !(await isThere(needed))) throw missing(needed);
   }
   const opened = (await sandbox?.opened.catch(() => null)) ?? null;
-  // That it doesn't open is a fault of its own, which nothing here mends.
+  // A sandbox that doesn't open is reported by its own check.
   if (sandbox === null || opened === null) {
     if (sandbox !== null || mounts.length === 0) return program.path;
     throw new StartError("A check with mounts needs a sandbox. Set containment to required, or remove it.");
@@ -228,8 +228,8 @@ async function checkContext(
 }
 
 /**
- * Asks the git server whether the base branch is there, and whether a job's branch could be pushed;
- * pushes nothing. Rejects with what is wrong, as `Git.run` does.
+ * Asks the git server whether the base branch exists and whether a job's branch could be pushed.
+ * Pushes nothing. Rejects with what is wrong, as `Git.run` does.
  */
 async function checkRepository(
   { repository, baseBranch, gitCredentials }: RepositoryToCheck,
@@ -242,7 +242,7 @@ async function checkRepository(
     if (listed === "") {
       throw new TurnFailedError(`The repository has no branch ${baseBranch}. Set baseBranch to one it has.`);
     }
-    // Something to push: git asks the server for the right to push before it says what it would do.
+    // A commit to push: git only asks the server for permission if there is something to push.
     const tree = await git.text(["mktree"]);
     const commit = await git.text([
       "-c",

@@ -11,20 +11,20 @@ import { openDataDir, withState } from "../jobs/state-file.ts";
 import { CommandResult, runCommand, StateCommand } from "./run-command.ts";
 
 const ANSWER_WITHIN_MS = 30_000;
-/** For a command that is being asked when the service stops. */
+/** How long a stopping service waits for a command in progress. */
 const CLOSE_WITHIN_MS = 1_000;
-/** A service that starts or stops, or another command, has the state for a moment. */
+/** A service that starts or stops, or another command, holds the state for a moment. */
 const WAIT_MS = 10_000;
 const TRY_EVERY_MS = 100;
-/** Nobody listens: there is no socket, or one that a killed service left. */
+/** Nobody is listening: there is no socket, or a killed service left one behind. */
 const NOBODY = new Set(["ENOENT", "ECONNREFUSED"]);
 
-/** As long as the longest path of an agent's socket, at most. */
+/** At most as long as the longest path of an agent's socket. */
 function socketOf(dataDir: string): string {
   return join(dataDir, "control.sock");
 }
 
-/** Takes commands of this user on a socket in the data folder, which the caller owns. */
+/** Accepts commands from this user on a socket in the data folder, which the caller owns. */
 export async function serveCommands(
   dataDir: string,
   run: (command: StateCommand) => CommandResult,
@@ -55,8 +55,8 @@ export async function serveCommands(
 }
 
 /**
- * Has the running service do a command. If none runs, the command is done here. Rejects with a
- * {@link StartError} that says why it can't be done.
+ * Has the running service carry out a command. If no service is running, does it here. Rejects with
+ * a {@link StartError} that says why it can't be done.
  */
 export async function doCommand(
   config: ServiceConfig,
@@ -82,7 +82,7 @@ export async function doCommand(
   }
 }
 
-/** Null: none runs. */
+/** Resolves to null if no service is running. */
 async function askService(dataDir: string, command: StateCommand): Promise<CommandResult | null> {
   try {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();

@@ -19,20 +19,20 @@ import { pagesOf } from "../config/repository.ts";
 import { lineText } from "./show.ts";
 
 export type NewAppOptions = {
-  /** Whose App it will be; undefined: that of whoever opens the page. */
+  /** The organization that will own the App. If undefined, whoever opens the page will. */
   org?: string | undefined;
   name: string;
-  /** Where its key will be. */
+  /** Where to write its private key. */
   keyFile: string;
   apiUrl: string;
-  /** Where the code host can tell of changes; undefined: nowhere. */
+  /** Where the code host sends webhooks. If undefined, it sends none. */
   webhookUrl?: string | undefined;
   timeLimitMs: number;
   clock: Clock;
   write: (text: string) => void;
 };
 
-/** What we can be told of by an App with {@link PERMISSIONS}. */
+/** The webhook events that an App with {@link PERMISSIONS} can get. */
 const EVENTS = [
   "pull_request",
   "pull_request_review",
@@ -51,13 +51,13 @@ const Made = z.object({
 const Installations = z.array(z.object({ id: z.int().positive() }));
 
 /**
- * Makes an App at the code host by a form that a person sends in their browser, writes its key to a
- * file, and says what to do next. Rejects with a `StartError` that says what is wrong.
+ * Creates an App at the code host with a form that a person submits in their browser, writes its
+ * key to a file, and says what to do next. Rejects with a `StartError` that says what is wrong.
  */
 export async function createGitHubApp(options: NewAppOptions): Promise<void> {
   const { keyFile, apiUrl, clock, write, timeLimitMs } = options;
   const secretFile = `${keyFile.replace(/\.pem$/, "")}.webhook-secret`;
-  // Before the App is there: its key is shown only once.
+  // Checked before the App exists, because its key is shown only once.
   for (const file of [keyFile, secretFile]) {
     if (existsSync(file)) throw new StartError(`${file} is there already. Move it, or set --key-file.`);
   }
@@ -99,7 +99,7 @@ export async function createGitHubApp(options: NewAppOptions): Promise<void> {
   );
 }
 
-/** Never over what is there, and for this user only. */
+/** Never overwrites a file. Only this user can read it. */
 async function keep(file: string, text: string, appUrl: string): Promise<void> {
   await writeFile(file, `${text.trim()}\n`, { flag: "wx", mode: 0o600 }).catch((error: unknown) => {
     throw new StartError(
@@ -109,7 +109,7 @@ async function keep(file: string, text: string, appUrl: string): Promise<void> {
   });
 }
 
-/** The first installation, as soon as there is one; null: there was none in time. */
+/** Waits for the first installation. Resolves to null if there is none in time. */
 async function installationOf(app: AppSettings, signal: AbortSignal): Promise<number | null> {
   const asked = { doing: "Looking for the App's installation", signal, schema: Installations };
   while (!signal.aborted) {
@@ -120,7 +120,7 @@ async function installationOf(app: AppSettings, signal: AbortSignal): Promise<nu
   return null;
 }
 
-/** Serves the form on this machine until the code host sends its code back. */
+/** Serves the form on this machine until the code host sends the code back. */
 async function codeFrom(options: NewAppOptions, signal: AbortSignal): Promise<string> {
   const { write, timeLimitMs } = options;
   const state = randomBytes(24).toString("base64url");
@@ -131,7 +131,7 @@ async function codeFrom(options: NewAppOptions, signal: AbortSignal): Promise<st
     context.header("connection", "close");
     context.header("referrer-policy", "no-referrer");
     context.header("content-security-policy", "default-src 'none'; frame-ancestors 'none'");
-    // A page elsewhere whose name was made to lead here must not read the state.
+    // Another web page whose host name points to this machine must not be able to read the state.
     const isHere = `http://${context.req.header("host")}` === listening.url;
     return isHere ? next() : context.text("Open the address as it was printed.", 403);
   });
@@ -144,7 +144,7 @@ async function codeFrom(options: NewAppOptions, signal: AbortSignal): Promise<st
     resolve(code);
     return context.text("The App is created. Go on in the terminal.");
   });
-  // Closing it waits for the answer.
+  // Closing the server waits for this answer.
   const answer = getRequestListener((request) => app.fetch(request));
   await using listening = await listenWith(
     () => createServer((request, response) => void answer(request, response)),

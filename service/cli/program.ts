@@ -16,13 +16,16 @@ type AppOptions = Omit<NewAppOptions, "clock" | "write">;
 
 export type ProgramOptions = Omit<CommandContext, "settings"> & {
   version: string;
-  /** Reads the settings file at `path`. `needsSecrets`: the variables that it names must be set. */
+  /**
+   * Reads the settings file at `path`. With `needsSecrets`, the variables that it names must be
+   * set.
+   */
   readSettings: (path: string, options: { needsSecrets: boolean }) => ServiceConfig;
-  /** Makes an App at the code host. */
+  /** Creates an App at the code host. */
   createApp: (options: AppOptions) => Promise<void>;
   /** Serves until it is told to stop. */
   serve: (config: ServiceConfig) => Promise<void>;
-  /** Looks for what a turn needs. */
+  /** Checks everything that a turn needs. */
   check: (config: ServiceConfig, options: { path: string; callModel: boolean }) => AsyncIterable<Finding>;
 };
 
@@ -44,8 +47,8 @@ service.example.yml describes every setting.
 const HELP_HINT = "(--help shows the commands)";
 
 /**
- * The command line of the job service. A wrong command or option throws commander's error, after
- * saying what is meant.
+ * The command line of the job service. For a wrong command or option, it prints what to do and
+ * throws commander's error.
  */
 export function createProgram({ readSettings, serve, createApp, ...rest }: ProgramOptions): Command {
   const program = new Command("npm run service --")
@@ -133,8 +136,8 @@ export function createProgram({ readSettings, serve, createApp, ...rest }: Progr
 }
 
 /**
- * A command that isn't there comes as an argument of the default one. A parser without a default
- * says so, and which one is meant.
+ * Commander passes an unknown command to the default one as an argument. A parser without a default
+ * reports it and suggests the command that was meant.
  */
 function refuseUnknown(program: Command, args: readonly string[]): void {
   if (args.length === 0) return;
@@ -157,27 +160,27 @@ function findingLine({ of, what, found, fault, isWarning = false }: Finding): st
   return `${fault === null ? verdict : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
 }
 
-/** What the commands work with. */
+/** What the commands need. */
 type CommandContext = {
   /**
-   * The settings. `needsSecrets`: the variables that they name must be set. Throws a
+   * Reads the settings. With `needsSecrets`, the variables that they name must be set. Throws a
    * `ServiceConfigError`.
    */
   settings: (options: { needsSecrets: boolean }) => ServiceConfig;
   clock: Clock;
-  /** Writes to the standard output. */
+  /** Writes to standard output. */
   write: (text: string) => void;
-  /** True if a person looks at the output. */
+  /** True if the output goes to a terminal. */
   isTerminal: boolean;
 };
 
 const WATCH_EVERY_MS = 1000;
-/** Clears the terminal and goes to its top. */
+/** Clears the terminal and moves to its top. */
 const CLEAR = "\u001b[2J\u001b[H";
 
 /**
- * Adds `keys …` and `jobs …`. They work while the server runs, which knows the change at once, and
- * while it doesn't.
+ * Adds `keys …` and `jobs …`. They work whether the server is running or not. A running server
+ * knows of the change at once.
  */
 function addStateCommands(program: Command, context: CommandContext): void {
   const ask = (command: StateCommand): Promise<CommandResult> =>

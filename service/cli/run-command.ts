@@ -15,14 +15,14 @@ export const MAX_LISTED = 1000;
 
 const Id = z.string();
 
-/** What the command line asks of the service's state, in JSON. */
+/** A command-line request about the service's state, in JSON. */
 export const StateCommand = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("create-key"), project: Id }),
   z.strictObject({ name: z.literal("count-keys"), project: Id }),
   z.strictObject({ name: z.literal("list-keys") }),
   z.strictObject({ name: z.literal("revoke-key"), id: Id }),
   z.strictObject({ name: z.literal("list-jobs"), project: Id.nullable(), status: JobStatus.nullable() }),
-  // `isRepeated`: somebody watches the job.
+  // `isRepeated` is true if somebody is watching the job.
   z.strictObject({ name: z.literal("show-job"), id: Id, isRepeated: z.boolean() }),
   z.strictObject({ name: z.literal("show-brief"), id: Id }),
   z.strictObject({ name: z.literal("cancel-job"), id: Id }),
@@ -32,8 +32,8 @@ export const StateCommand = z.discriminatedUnion("name", [
 export type StateCommand = z.infer<typeof StateCommand>;
 
 /**
- * What is written for a person. `isRefused`: it says why nothing was done. `isActive`: of a job
- * that is shown.
+ * The text for a person. `isRefused` is true if the text says why nothing was done. `isActive`
+ * tells whether the job that is shown is active.
  */
 export const CommandResult = z.object({
   text: z.string(),
@@ -47,17 +47,17 @@ export type CommandDeps = {
   settings: Pick<ServiceConfig, "projects" | "keyPrefix">;
   nowMs: number;
   /**
-   * Called once turns of a job were ended, to have their agents stop and the next turn run soon.
-   * @default nobody runs them
+   * Called after turns of a job were ended, so that their agents stop and the next turn runs soon.
+   * @default does nothing
    */
   onEnded?: (jobId: string) => void;
-  /** Called once an answer is kept. @default nobody waits for it */
+  /** Called after an answer was stored. @default does nothing */
   onAnswered?: (questionId: string, answer: QuestionAnswer) => void;
-  /** @default nothing is logged */
+  /** @default logs nothing */
   logger?: Logger;
 };
 
-/** Does what the command line asks, in the process that owns the state. */
+/** Carries out a command-line request, in the process that owns the state. */
 export function runCommand(command: StateCommand, deps: CommandDeps): CommandResult {
   const log = command.name === "show-job" && command.isRepeated ? "debug" : "info";
   try {
@@ -66,13 +66,13 @@ export function runCommand(command: StateCommand, deps: CommandDeps): CommandRes
     return { text, isActive, isRefused: false };
   } catch (thrown) {
     if (!(thrown instanceof StartError)) throw thrown;
-    // Without what was asked for: somebody may have put a key where an id belongs.
+    // The arguments aren't logged: somebody may have typed a key in place of an id.
     deps.logger?.[log]({ command: command.name }, "command refused");
     return { text: thrown.message, isActive: false, isRefused: true };
   }
 }
 
-/** `about`: for the log, only what is known to be an id. */
+/** `about` is for the log. It only holds values that are known to be ids. */
 type Done = { text: string; isActive?: boolean; about?: object };
 
 function run(command: StateCommand, { db, settings, nowMs, onEnded, onAnswered }: CommandDeps): Done {
@@ -82,7 +82,7 @@ function run(command: StateCommand, { db, settings, nowMs, onEnded, onAnswered }
       const { project } = command;
       assertProject(project, settings);
       const { key, id } = createKey(db, { prefix: settings.keyPrefix, projectId: project, nowMs });
-      // The key alone, so that it can be piped into where it belongs.
+      // Prints the key alone, so that it can be piped to where it belongs.
       return { text: `${key}\n`, about: { project, key_id: id } };
     }
     case "count-keys": {
@@ -105,7 +105,7 @@ function run(command: StateCommand, { db, settings, nowMs, onEnded, onAnswered }
     case "list-jobs": {
       const { project, status } = command;
       const jobs = store.jobs({ projectId: project, status, limit: MAX_LISTED });
-      // One that was taken out of the settings may still have jobs.
+      // A project that was removed from the settings may still have jobs.
       if (project !== null && jobs.length === 0) assertProject(project, settings);
       return { text: jobTable(jobs), about: { project, status } };
     }

@@ -31,7 +31,7 @@ export function jobTable(jobs: readonly StoredJob[]): string {
   return table([["JOB", "PROJECT", "STATUS", "CREATED", "PULL REQUEST"], ...rows]);
 }
 
-/** The keys as a table, without the keys. */
+/** The keys as a table. It shows only their last characters. */
 export function keyTable(keys: readonly AdminKey[]): string {
   if (keys.length === 0) return "There are no keys. Create one: keys create --project <id>\n";
   const rows = keys.map((key) => [
@@ -46,7 +46,7 @@ export function keyTable(keys: readonly AdminKey[]): string {
 
 type ShownTurn = StoredTurn & { attachments: readonly KeptAttachment[] };
 
-/** A job with all its turns, and what its agent asks. */
+/** A job with all its turns, and its agent's questions. */
 export function jobDetails(
   job: StoredJob,
   turns: readonly ShownTurn[],
@@ -70,7 +70,7 @@ export function jobDetails(
   return `${lines.join("\n")}\n`;
 }
 
-/** How the pull request stands, in one line. */
+/** The state of the pull request, in one line. */
 function standingText(pull: NonNullable<StoredJob["pullRequest"]>): string {
   const { state, isDraft, review, checks, waitingFor, blockedBy, isVisible } = pull;
   const failed = checks.failed.length === 0 ? "" : ` (${checks.failed.join(", ")})`;
@@ -159,7 +159,7 @@ function questionLines({ id, text, choices, allowsText, answeredAt }: StoredQues
   );
 }
 
-/** Nothing where there is no text. */
+/** Returns nothing if there is no text. */
 function block(name: string, text: string | null, maxChars = MAX_SHOWN_CHARS): string[] {
   if (text === null || text === "") return [];
   return [
@@ -181,7 +181,7 @@ function table(rows: readonly string[][]): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** One line, as much of it as there is. */
+/** The whole text in one line. */
 export function lineText(text: string): string {
   return terminalText(text).replaceAll(/\s+/g, " ");
 }

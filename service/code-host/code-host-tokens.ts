@@ -7,17 +7,20 @@ import { isAtCodeHost } from "../config/repository.ts";
 import { askAsApp, type InstalledApp } from "./github-app.ts";
 import { fixedToken, refusalWords, type TokenProvider } from "./token-provider.ts";
 
-/** Before it ends: what began with a token has to be done with it, also a long fetch. */
+/** A token is renewed this long before it expires, so that even a long fetch ends in time. */
 const RENEW_BEFORE_MS = 10 * 60_000;
-/** A clock that is wrong makes a token neither worthless nor eternal. */
+/** If a clock is wrong, a token is still kept for a while, and not for ever. */
 const [MIN_KEPT_MS, MAX_KEPT_MS] = [60_000, 50 * 60_000];
 
-/** It may do no more than the repository that it is asked for allows. */
+/** The token's permissions cover only the repository that it is requested for. */
 const Minted = z.object({ token: z.string().min(1).max(10_000), expires_at: z.string() });
 
 type WithRepository = Pick<ServiceProject, "codeHost" | "gitCredentialsEnv" | "repository">;
 
-/** The tokens of all code hosts that the settings name. One for each process: they are kept. */
+/**
+ * The tokens of all code hosts in the settings. There is one instance per process, because tokens
+ * are cached.
+ */
 export class CodeHostTokens {
   readonly #options: { env: Env; clock: Clock };
   readonly #installations = new Map<string, TokenProvider>();
@@ -26,20 +29,20 @@ export class CodeHostTokens {
     this.#options = options;
   }
 
-  /** What a variable has; null: it isn't named. */
+  /** The token in a variable, or null if no variable is named. */
   in(name: string | null | undefined): TokenProvider | null {
     return typeof name === "string" ? fixedToken(envValue(this.#options.env, name), name) : null;
   }
 
-  /** What git authenticates with at a project's repository; null: nothing. */
+  /** What git authenticates with at a project's repository, or null. */
   forGit({ codeHost, gitCredentialsEnv: name, repository }: WithRepository): TokenProvider | null {
     if (name !== null || codeHost.kind === "none") return this.in(name);
-    // An App has no right to anything elsewhere.
+    // An App has no permissions at other hosts.
     const isForIt = codeHost.app === undefined || isAtCodeHost(repository, codeHost.apiUrl);
     return isForIt ? this.of(codeHost) : null;
   }
 
-  /** What the code host's API is asked with. */
+  /** What authenticates requests to the code host's API. */
   of(codeHost: GitHubSettings): TokenProvider {
     const { env, clock } = this.#options;
     const { apiUrl, owner, repo, app, tokenEnv = "" } = codeHost;
@@ -51,15 +54,18 @@ export class CodeHostTokens {
   }
 }
 
-/** The token of an App's installation, for one repository. All who ask at once share a request. */
+/**
+ * The token of an App's installation, for one repository. Simultaneous callers share one request.
+ */
 function installationToken({ apiUrl, repo }: GitHubSettings, app: InstalledApp, clock: Clock): TokenProvider {
   const named = `App ${app.id} (installation ${app.installationId})`;
-  /** By the monotonic clock. */
+  /** `untilMs` is by the monotonic clock. */
   let kept: { token: string; untilMs: number } | null = null;
   let asking: Promise<string> | null = null;
 
   async function mint(): Promise<string> {
-    // Not by the signal of whoever asked first: others wait for it, too. It has a limit of its own.
+    // This isn't the first caller's signal, because others wait for the token, too. The request has
+    // its own time limit.
     const { signal } = new AbortController();
     const asked = { doing: "Asking for the App's token", signal, schema: Minted };
     const startedMs = clock.monotonicMs();

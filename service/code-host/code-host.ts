@@ -1,28 +1,31 @@
-/** A pull request as we need it. */
+/** The parts of a pull request that we need. */
 export type HostedPullRequest = {
   number: number;
-  /** Its name for what only the host's other API can do; null: it has none. */
+  /** Its id in GraphQL, for what REST can't do. Null if it has none. */
   nodeId: string | null;
   title: string;
   state: "open" | "closed" | "merged";
   isDraft: boolean;
   headRef: string;
-  /** The commit that it ends in. */
+  /** Its newest commit. */
   headSha: string;
   url: string;
   body: string | null;
-  /** What it changes; null where the answer did not say. */
+  /** The size of its change. Null if the answer didn't say. */
   size: { files: number; additions: number; deletions: number } | null;
 };
 
 /**
- * Where pull requests live. All methods reject with a `TransientRunError` when asking again may
- * help, with a `TurnFailedError` when not.
+ * Where pull requests live. All methods reject with a `TransientRunError` if asking again may help,
+ * and otherwise with a `TurnFailedError`.
  */
 export type PullRequestHost = {
   /** The pull requests from this branch, newest first, whatever their state. */
   find(branch: string, signal: AbortSignal): Promise<HostedPullRequest[]>;
-  /** Opens one; "exists" if there is an open one already, "no-drafts" if the host has no drafts. */
+  /**
+   * Opens a pull request. Resolves to "exists" if there is an open one already, and to "no-drafts"
+   * if the host doesn't support drafts.
+   */
   create(
     input: { branch: string; base: string; title: string; body: string; isDraft: boolean },
     signal: AbortSignal,
@@ -33,11 +36,11 @@ export type PullRequestHost = {
     texts: { title?: string; body?: string },
     signal: AbortSignal,
   ): Promise<HostedPullRequest>;
-  /** Makes a draft a normal pull request. */
+  /** Marks a draft as ready for review. */
   markReady(nodeId: string, signal: AbortSignal): Promise<void>;
   /**
-   * Adds a label, assigns a person, or asks a person or a team (`owner/team`) for a review. False
-   * if it was left out without a word.
+   * Adds a label, assigns a person, or requests a review from a person or a team (`owner/team`).
+   * Resolves to false if the host silently ignored it.
    */
   decorate(
     number: number,
@@ -46,21 +49,21 @@ export type PullRequestHost = {
     signal: AbortSignal,
   ): Promise<boolean>;
   /**
-   * Whether everybody can read the project's repository, or another one of the same host; null: it
-   * doesn't say.
+   * True if everybody can read the project's repository, or another repository of the same host.
+   * Null if the host doesn't say.
    */
   isPublic(signal: AbortSignal, repository?: { owner: string; repo: string }): Promise<boolean | null>;
 };
 
-/** How a check of a pull request's newest commit stands. */
+/** The state of a check on a pull request's newest commit. */
 export type HostedCheck = {
   name: string;
   state: "pending" | "failed" | "passed";
-  /** Null: the host doesn't say. */
+  /** Null if the host doesn't say. */
   isRequired: boolean | null;
 };
 
-/** What a pull request is at its host now: the host's words, untrusted and unbounded. */
+/** A pull request's current state at its host, in the host's words (untrusted, unbounded). */
 export type PullFacts = {
   number: number;
   url: string;
@@ -75,15 +78,15 @@ export type PullFacts = {
   /** Epoch milliseconds, by the host's clock. */
   openedAt: number;
   updatedAt: number;
-  /** Whether there are no conflicts; null: the host is finding out. */
+  /** True if there are no conflicts. Null while the host is finding out. */
   isMergeable: boolean | null;
   /** GitHub's `mergeable_state`, in lower case. */
   mergeState: string;
-  /** True if the rules want more approvals. */
+  /** True if the branch rules require more approvals. */
   needsApproval: boolean;
-  /** What each reviewer thinks, by their newest review that isn't a mere comment or dismissed. */
+  /** Each reviewer's opinion: their newest review that is neither just a comment nor dismissed. */
   opinions: { author: string; state: "approved" | "changes-requested" }[];
-  /** The newest reviews, the oldest first. */
+  /** The newest reviews, oldest first. */
   reviews: {
     id: string;
     author: string;
@@ -91,39 +94,43 @@ export type PullFacts = {
     state: "approved" | "changes-requested" | "commented";
     at: number;
   }[];
-  /** People, and teams as `owner/team`, who were asked for a review. */
+  /** The people, and the teams as `owner/team`, whose review was requested. */
   requested: string[];
-  /** Null: they can't be read. */
+  /** Null if they can't be read. */
   checks: HostedCheck[] | null;
 };
 
 /**
- * What a look at a pull request brought; `unreadable`: an answer that isn't what the API promises.
+ * The result of looking at a pull request. `unreadable` means that the answer doesn't match the
+ * API's documentation.
  */
 export type PullLook = PullFacts | "not-there" | "unreadable";
 
-/** What changed in a repository since a moment; `etag` names this state of it. */
+/** What changed in a repository since a given time. `etag` identifies this state of the list. */
 export type ChangedPulls = {
   pulls: { number: number; updatedAt: number }[];
-  /** False if there is more than is worth reading. */
+  /** False if there were more changes than we read. */
   isComplete: boolean;
   etag: string | null;
 };
 
 /**
- * A code host as it is followed. All methods reject with a `TransientRunError` when asking again
- * may help, with a `RefusedByCodeHostError` when not.
+ * Reads pull requests that are followed. All methods reject with a `TransientRunError` if asking
+ * again may help, and otherwise with a `RefusedByCodeHostError`.
  */
 export type FollowedHost = {
-  /** How many pull requests may be looked at in one call. */
+  /** The most pull requests that one call may look at. */
   readonly batch: number;
   /**
-   * The pull requests that changed at `since` or later (epoch milliseconds, by the host's clock;
-   * null: only the newest), the newest first. Null: nothing changed since the state that `etag`
-   * names.
+   * The pull requests that changed at `since` or later, newest first. `since` is in epoch
+   * milliseconds by the host's clock; if it is null, only the newest are read. Resolves to null if
+   * nothing has changed since the state that `etag` identifies.
    */
   changed(since: number | null, etag: string | null, signal: AbortSignal): Promise<ChangedPulls | null>;
   look(numbers: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>>;
-  /** Those checks that failed before the pull request's change, too. Null: not to be read now. */
+  /**
+   * The names of the checks that also failed before the pull request's change. Null if they can't
+   * be read now.
+   */
   failedBefore(facts: PullFacts, signal: AbortSignal): Promise<ReadonlySet<string> | null>;
 };

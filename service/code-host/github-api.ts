@@ -9,14 +9,14 @@ import { TransientRunError, TurnFailedError } from "../base/run-error.ts";
 import type { GitHubSettings } from "../config/config.ts";
 import type { CodeHostRefusal, TokenProvider } from "./token-provider.ts";
 
-/** What Octokit throws. */
+/** The error that Octokit throws. */
 const RequestFailure = z.object({
   status: z.int(),
   message: z.string(),
   response: z.object({ headers: z.record(z.string(), z.unknown()) }).optional(),
 });
 
-/** What is wrong with a part of GraphQL's answer. */
+/** An error in one part of a GraphQL answer. */
 const GraphqlError = z.object({
   type: z.string().nullish(),
   message: z.string().catch(""),
@@ -25,16 +25,16 @@ const GraphqlError = z.object({
 export type GraphqlError = z.infer<typeof GraphqlError>;
 const GraphqlAnswer = z.object({ data: z.unknown().optional(), errors: z.array(GraphqlError).default([]) });
 
-/** What GitHub wants where a secondary limit names no time. */
+/** The wait that GitHub asks for if a secondary limit names no time. */
 const SECONDARY_WAIT_MS = 60_000;
 const REQUEST_TIME_LIMIT_MS = 30_000;
 const MAX_BODY_BYTES = 20 * 1024 * 1024;
 
-/** How faults of an API are put into words. */
+/** What is needed to describe API faults in words. */
 export type FaultWords = {
   clock: Clock;
   redact: Redact;
-  /** What a refusal means: the reason for people, and what the operator can do. */
+  /** What a refusal means: the reason, for people, and what the operator can do. */
   refusalOf: TokenProvider["refusalOf"];
 };
 
@@ -42,11 +42,11 @@ export type GitHubOptions = Pick<GitHubSettings, "apiUrl" | "owner" | "repo"> & 
   tokens: TokenProvider;
   clock: Clock;
   redact: Redact;
-  /** Told of each answer, also of refusals. */
+  /** Called with each answer, including refusals. */
   onAnswer?: (status: number, headers: Headers) => void;
 };
 
-/** The code host refused a request for good. `said`: its own words, bounded and redacted. */
+/** The code host refused a request for good. `said` is its own text, bounded and redacted. */
 export class RefusedByCodeHostError extends TurnFailedError {
   readonly status: number;
   readonly said: string;
@@ -61,17 +61,17 @@ export class RefusedByCodeHostError extends TurnFailedError {
   }
 }
 
-/** One request: its route or its GraphQL document, and what its answer has to look like. */
+/** One request: what it does, in words, and the schema that its answer must match. */
 export type Asked<Data> = { doing: string; signal: AbortSignal; schema: z.ZodType<Data> };
 
-/** What each request brings along. `headers` say who asks. */
+/** What each request carries. `headers` authenticate it. */
 type Sending = { request: { signal: AbortSignal }; headers: Record<string, string> };
 type Answer<Data> = { data: Data; headers: Readonly<Record<string, unknown>> };
 
 /**
- * Requests to GitHub's API, or to what speaks it. They reject with a `TransientRunError` when
- * asking again may help, else with a {@link RefusedByCodeHostError}. Nothing is repeated here but
- * what was refused because a token ran out: a whole turn is, cheaply.
+ * Sends requests to GitHub's API, or a compatible one. They reject with a `TransientRunError` if
+ * asking again may help, and otherwise with a {@link RefusedByCodeHostError}. A request is only
+ * repeated here if its token had expired. Otherwise the whole turn is repeated, which is cheap.
  */
 export class GitHubApi {
   readonly #options: GitHubOptions;
@@ -87,12 +87,15 @@ export class GitHubApi {
     this.#octokit = new Octokit({ ...octokitOptions(options.apiUrl), request: { fetch: told } });
   }
 
-  /** `route`: a method and a path, with `{owner}` and `{repo}` for those of the settings. */
+  /**
+   * `route` is a method and a path. `{owner}` and `{repo}` in it are replaced by those of the
+   * settings.
+   */
   async ask<Data>(asked: Asked<Data>, route: string, params: Record<string, unknown> = {}): Promise<Data> {
     return (await this.answer(asked, route, params)).data;
   }
 
-  /** The same, with the answer's headers. */
+  /** Like {@link ask}, with the answer's headers. */
   async answer<Data>(
     asked: Asked<Data>,
     route: string,
@@ -105,7 +108,9 @@ export class GitHubApi {
     });
   }
 
-  /** Like {@link answer}. Null: nothing changed since the answer that had this `etag`. */
+  /**
+   * Like {@link answer}. Resolves to null if nothing has changed since the answer with this `etag`.
+   */
   async answerIfChanged<Data>(
     asked: Asked<Data>,
     route: string,
@@ -115,13 +120,16 @@ export class GitHubApi {
     try {
       return await this.answer(asked, route, { ...params, headers });
     } catch (error) {
-      // Octokit takes this for a failure.
+      // Octokit treats a 304 as a failure.
       if (error instanceof RefusedByCodeHostError && error.status === 304) return null;
       throw error;
     }
   }
 
-  /** GraphQL. `errors` say what is missing in an answer that fits the schema all the same. */
+  /**
+   * Sends a GraphQL query. `errors` say what is missing from an answer that still matches the
+   * schema.
+   */
   async query<Data>(
     asked: Asked<Data>,
     query: string,
@@ -158,25 +166,25 @@ export class GitHubApi {
       } catch (error) {
         const isRefused = error instanceof RefusedByCodeHostError && error.status === 401;
         if (!isRefused || token === null || !tokens.drop(token)) throw error;
-        // A new one may take a moment until all of the host's machines know it.
+        // It may take a moment until all of the host's servers accept a new token.
         if (isAgain) throw new TransientRunError(error.message, { cause: error, details: error.details });
       }
     }
   }
 }
 
-/** For Octokit: without a token, and silent. */
+/** Options for Octokit, without a token and without logging. */
 export function octokitOptions(apiUrl: string) {
   return {
     baseUrl: apiUrl.replace(/\/+$/, ""),
     userAgent: "docs-agent",
     request: { fetch: boundedFetch },
-    // Its own lines would go to the console.
+    // Octokit would write its own log lines to the console.
     log: { debug() {}, info() {}, warn() {}, error() {} },
   };
 }
 
-/** What one request is answered. Rejects as {@link GitHubApi} does. */
+/** Sends one request and checks the answer. Rejects as {@link GitHubApi} does. */
 export async function answered<Data>(
   { doing, signal, schema }: Asked<Data>,
   words: FaultWords,
@@ -194,7 +202,9 @@ export async function answered<Data>(
   throw brokenPromise(doing);
 }
 
-/** A proxy or a page for people: more often a passing state than what will always be there. */
+/**
+ * This usually comes from a proxy or an error page, so it is more often temporary than permanent.
+ */
 function brokenPromise(doing: string): TransientRunError {
   return new TransientRunError("The code host's answer isn't what its API promises.", { details: [doing] });
 }
@@ -217,7 +227,7 @@ function faultOf(
     status === 429 ||
     isSecondary ||
     (status === 403 && (headers["retry-after"] !== undefined || headers["x-ratelimit-remaining"] === "0"));
-  // Octokit reports a lost connection as 500 without a response.
+  // Octokit reports a lost connection as a 500 without a response.
   if (isLimited || status >= 500) {
     return new TransientRunError(
       response ? `The code host answered ${status}.` : "The code host can't be reached.",
@@ -232,7 +242,7 @@ function faultOf(
   return new RefusedByCodeHostError(reason, { status, said, details: [advice, `${doing}: ${said}`] });
 }
 
-/** How long the host wants to be left alone, in milliseconds; null: it doesn't say. */
+/** The wait that the host asks for, in milliseconds, or null if it doesn't say. */
 function waitOf(headers: Readonly<Record<string, unknown>>, clock: Clock): number | null {
   const asked = parseRetryAfter(headers["retry-after"], clock.now());
   if (asked !== null || headers["x-ratelimit-remaining"] !== "0") return asked;
@@ -240,14 +250,16 @@ function waitOf(headers: Readonly<Record<string, unknown>>, clock: Clock): numbe
   return Number.isNaN(resetAt) ? null : boundRetryAfterMs(resetAt - clock.now());
 }
 
-/** `issues=write,contents=read; pull_requests=write` in words; null: the host doesn't say. */
+/**
+ * Puts `issues=write,contents=read; pull_requests=write` into words. Null if the host doesn't say.
+ */
 function permissionsOf(header: unknown): string | null {
   if (typeof header !== "string" || !/^[a-z_=,; ]{1,300}$/.test(header)) return null;
   const either = header.split(";").map((all) => all.trim().split(/ *, */).join(" and "));
   return either.join(" or ").replaceAll("=", ": ");
 }
 
-/** `fetch`, with an error instead of a response body of more than 20 MiB. */
+/** `fetch` that fails if the response body is larger than 20 MiB. */
 async function boundedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = await fetch(input, init);
   if (!response.body) return response;

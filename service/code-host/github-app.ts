@@ -9,7 +9,7 @@ import type { GitHubSettings } from "../config/config.ts";
 import { type Asked, answered, octokitOptions } from "./github-api.ts";
 import { type CodeHostRefusal, SUSPENDED } from "./token-provider.ts";
 
-/** What an App needs in the repository to open pull requests and follow them. */
+/** The permissions that an App needs in the repository to open pull requests and follow them. */
 export const PERMISSIONS: Readonly<Record<string, "read" | "write">> = {
   metadata: "read",
   contents: "write",
@@ -18,15 +18,15 @@ export const PERMISSIONS: Readonly<Record<string, "read" | "write">> = {
   statuses: "read",
 };
 
-/** An App as the settings name it, and its installation. */
+/** An App and its installation, as in the settings. */
 export type InstalledApp = NonNullable<GitHubSettings["app"]>;
-/** An App of the code host's, and where its key is. */
+/** An App of the code host and the path of its key. */
 export type AppSettings = Pick<InstalledApp, "id" | "keyFile"> & { apiUrl: string; clock: Clock };
 
 /**
- * Sends a request as an App itself, signed with its key, and not as one of its installations.
- * Rejects as `GitHubApi.ask` does. The key is read anew each time, so that it may be replaced.
- * `route`: a method and a path, below `/app` only: its signature is sent.
+ * Sends a request as the App itself, signed with its key, rather than as one of its installations.
+ * Rejects as `GitHubApi.ask` does. The key is read each time, so that it can be replaced while the
+ * service runs. `route` must be below `/app`, because the signature is sent along.
  */
 export async function askAsApp<Data>(
   { apiUrl, id, keyFile, clock }: AppSettings,
@@ -36,10 +36,10 @@ export async function askAsApp<Data>(
 ): Promise<Data> {
   const [privateKey, { createAppAuth }] = await Promise.all([
     readAppKey(keyFile),
-    // Few have an App, and it takes a while to load.
+    // Loaded on demand, because few operators use an App and loading it takes a while.
     import("@octokit/auth-app"),
   ]);
-  // Octokit signs the request, and once more by the host's clock where ours is wrong.
+  // Octokit signs the request. If our clock is wrong, it signs again by the host's clock.
   const auth = { appId: id, privateKey };
   const octokit = new Octokit({ ...octokitOptions(apiUrl), authStrategy: createAppAuth, auth });
   const words = {
@@ -51,7 +51,10 @@ export async function askAsApp<Data>(
   return data;
 }
 
-/** The private key in a file. Rejects with a `TurnFailedError` that says what is wrong with it. */
+/**
+ * Reads a private key from a file. Rejects with a `TurnFailedError` that says what is wrong with
+ * it.
+ */
 export async function readAppKey(keyFile: string): Promise<string> {
   const failed = (detail: string) => {
     const details = [`codeHost.app.keyFile: ${detail}`];

@@ -3,7 +3,7 @@ import { type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-
 import { RunError, TransientRunError } from "../base/run-error.ts";
 import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 
-/** Missing where a host doesn't tell, null where the repository is gone. */
+/** Absent if the host doesn't say, and null if the repository is gone. */
 const PullRepository = z.object({ full_name: z.string() }).nullish();
 
 const Pull = z.object({
@@ -17,16 +17,16 @@ const Pull = z.object({
   body: z.string().nullish(),
   head: z.object({ ref: z.string(), sha: z.string(), repo: PullRepository }),
   base: z.object({ repo: PullRepository }).optional(),
-  // Not in lists.
+  // Lists don't have these.
   changed_files: z.int().min(0).optional(),
   additions: z.int().min(0).optional(),
   deletions: z.int().min(0).optional(),
 });
 type Pull = z.infer<typeof Pull>;
 
-/** `internal`: everybody in the enterprise may read it. */
+/** `internal` means that everybody in the enterprise can read it. */
 const Repository = z.object({ private: z.boolean(), visibility: z.string().optional() });
-/** Labels come as a list. */
+/** For labels, the answer is a list. */
 const Decorated = z
   .object({ assignees: z.array(z.object({ login: z.string() })).nullish() })
   .catch({ assignees: null });
@@ -40,11 +40,11 @@ const READY = `mutation ($id: ID!) {
   markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { isDraft } }
 }`;
 
-/** Pull requests on GitHub, or on what speaks its API. */
+/** Pull requests on GitHub, or on a host with a compatible API. */
 export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
   const { owner } = options;
   const api = new GitHubApi(options);
-  /** Of the project's own repository, once it was asked for. */
+  /** The visibility of the project's own repository, once known. */
   let ownVisibility: boolean | null | undefined;
 
   return {
@@ -58,7 +58,7 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
       };
       const asked = { doing: "Looking for the pull request", signal, schema: z.array(Pull) };
       const pulls = await api.ask(asked, `GET ${PULLS}`, params);
-      // Hosts that do not know the filter return all.
+      // Hosts that don't know the filter return all pull requests.
       return pulls
         .filter((pull) => pull.head.ref === branch && !isFromFork(pull))
         .toSorted((a, b) => b.number - a.number)
@@ -73,7 +73,7 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
       } catch (error) {
         if (!(error instanceof RefusedByCodeHostError)) throw error;
         if (/already exists/i.test(error.said)) return "exists";
-        // https://docs.github.com/en/rest/pulls/pulls: not every plan has drafts.
+        // Not every plan has drafts (https://docs.github.com/en/rest/pulls/pulls).
         if (isDraft && /draft/i.test(error.said)) return "no-drafts";
         throw error;
       }
@@ -98,7 +98,7 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
           ? `${PULLS}/${number}/requested_reviewers`
           : `${REPOSITORY}/issues/${number}/${kind}`;
       const { assignees } = await api.ask(asked, `POST ${at}`, params);
-      // It leaves out who can't be assigned, and says nothing.
+      // GitHub silently leaves out people who can't be assigned.
       const isNamed = assignees?.some(({ login }) => login.toLowerCase() === name.toLowerCase()) === true;
       return kind !== "assignees" || isNamed;
     },
@@ -120,14 +120,14 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
   };
 }
 
-/** Whether it is public; null: the answer contradicts itself. */
+/** True if the repository is public. Null if the answer contradicts itself. */
 function visibilityOf({ private: isPrivate, visibility }: z.infer<typeof Repository>): boolean | null {
   if (visibility === "internal") return false;
   const named = visibility ?? (isPrivate ? "private" : "public");
   return named === (isPrivate ? "private" : "public") ? !isPrivate : null;
 }
 
-/** By the answer alone: the settings may have the repository's old name. */
+/** Judges by the answer alone, because the settings may have the repository's old name. */
 function isFromFork({ head, base }: Pull): boolean {
   return head.repo && base?.repo ? head.repo.full_name !== base.repo.full_name : false;
 }

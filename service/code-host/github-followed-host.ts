@@ -7,30 +7,33 @@ import { readChecksBefore, readPull } from "./github-pull-reading.ts";
 
 const LIST = "GET /repos/{owner}/{repo}/pulls";
 const PAGE = 100;
-/** More changes than this are read by looking at each pull request that is followed. */
+/** If more has changed, each followed pull request is looked at instead. */
 const MAX_PAGES = 5;
-/** By GraphQL, which answers within ten seconds or not at all. */
+/** For GraphQL, which answers within ten seconds or not at all. */
 const MAX_BATCH = 20;
-/** By REST, where each pull request takes some calls. */
+/** For REST, which takes several calls per pull request. */
 const REST_BATCH = 5;
-/** What a host answers that has no GraphQL. */
+/** Statuses of a host without GraphQL. */
 const NO_GRAPHQL = [400, 404, 405, 410, 422];
-/** … or an older one, that lacks some of the fields. */
+/** Messages of an older host that lacks some of the fields. */
 const NO_SUCH_FIELD = /doesn't exist on type|cannot query field|can't be spread/i;
-/** A classic token needs `read:org` for any field of a team. Then it is asked without teams. */
+/**
+ * A classic token needs `read:org` to read any field of a team. Without it, we ask again without
+ * teams.
+ */
 const NO_SUCH_SCOPE = /not been granted the required scopes/i;
 const MAX_KEPT = 1000;
 
 const Listed = z.object({ number: z.int().positive(), updated_at: HostTime });
 
-/** GitHub, or what speaks its API, as it is followed. */
+/** Reads followed pull requests from GitHub, or from a host with a compatible API. */
 export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
   const api = new GitHubApi(options);
   const { owner, repo } = options;
   let hasGraphql = true;
   let readsTeams = true;
   let batch = MAX_BATCH;
-  /** What failed before, by base branch and head commit. */
+  /** The names of the checks that failed before, by base branch and head commit. */
   const failedBefore = new Map<string, ReadonlySet<string>>();
 
   async function byRest(numbers: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
@@ -88,11 +91,12 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
           hasGraphql = false;
           return this.look(all, signal);
         }
-        // Too long in words or in time, which GitHub may answer with 200: less at once.
+        // The query was too long or took too long, which GitHub may report with a 200. Ask for less
+        // at once.
         const isTooMuch = isRefused ? error.status === 200 : isPassing(error);
         if (!isTooMuch) throw error;
         batch = Math.max(1, Math.floor(numbers.length / 2));
-        // One that the host fails at doesn't hold up the others.
+        // A pull request that the host always fails at doesn't hold up the others.
         if (numbers.length === 1) return new Map(numbers.map((number) => [number, "unreadable"]));
         throw error;
       }
@@ -106,7 +110,7 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
         const checks = await readChecksBefore(api, facts, signal);
         const failed = new Set(checks.filter(({ state }) => state === "failed").map(({ name }) => name));
         if (failedBefore.size >= MAX_KEPT) failedBefore.clear();
-        // Those that still run there, or that aren't there yet, may fail, too.
+        // Checks that are still running there, or haven't begun, may fail, too.
         if (checks.length > 0 && checks.every(({ state }) => state !== "pending"))
           failedBefore.set(key, failed);
         return failed;
@@ -119,15 +123,18 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
   };
 }
 
-/** It may pass, and isn't a limit of the host's. */
+/** True if the fault may pass by itself and isn't a rate limit. */
 function isPassing(error: unknown): boolean {
   return error instanceof TransientRunError && error.retryAfterMs === null;
 }
 
-/** The newest reviews whose words are read. A review may have 64 KB of them. */
+/** The most reviews whose text is read. A review may have 64 KB. */
 const MAX_WORDS = 30;
 
-/** https://docs.github.com/en/graphql/reference/objects#pullrequest, in the words of REST. */
+/**
+ * Asks for the fields under the names that REST uses.
+ * https://docs.github.com/en/graphql/reference/objects#pullrequest
+ */
 function pullOf(number: number, readsTeams: boolean): string {
   return `p${number}: pullRequest(number: ${number}) {
     number html_url: url title state draft: isDraft created_at: createdAt updated_at: updatedAt
@@ -155,7 +162,7 @@ const Commits = z.object({
 });
 const Answer = z.object({ repository: z.record(z.string(), z.unknown()).nullish() });
 
-/** Looks at some pull requests in one call of GraphQL. */
+/** Looks at several pull requests in one GraphQL call. */
 async function queryPulls(
   api: GitHubApi,
   asking: { owner: string; repo: string; numbers: readonly number[]; readsTeams: boolean },
@@ -168,7 +175,8 @@ async function queryPulls(
   }`;
   const asked = { doing: "Looking at pull requests", signal, schema: Answer };
   const { data, errors } = await api.query(asked, document, { owner, repo });
-  // Without a repository, the token may not see it, unless there was another trouble.
+  // If there is no repository in the answer, the token may not see it, unless there was another
+  // error.
   const isHidden = !data.repository && errors.every(isRefusal);
   return new Map(
     numbers.map((number): [number, PullLook] => {

@@ -2,19 +2,19 @@ import { z } from "zod";
 import { readableItems } from "../../src/core/ports/reading.ts";
 import type { HostedCheck, PullFacts, PullLook } from "./code-host.ts";
 
-/** A person at the code host, by login. Their account may be gone. */
+/** A person's login at the code host. Their account may have been deleted. */
 const Login = z
   .object({ login: z.string() })
   .nullish()
   .transform((person) => person?.login ?? "ghost");
 
-/** A time as GitHub has it, as epoch milliseconds. */
+/** A time as GitHub writes it, read as epoch milliseconds. */
 export const HostTime = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
-/** REST has a state in lower case, GraphQL in upper case. */
+/** REST writes states in lower case, GraphQL in upper case. */
 const Word = z.string().transform((word) => word.toLowerCase());
 
-/** A list of either API, in which what is unreadable, or null, is left out. */
+/** A list from either API, without null and unreadable items. */
 export function listOf<T extends z.ZodType>(item: T) {
   const Items = z.array(z.unknown());
   return Items.or(z.object({ nodes: Items }).transform(({ nodes }) => nodes))
@@ -33,7 +33,7 @@ const CheckRun = z.object({
   isRequired: IsRequired,
 });
 const CommitStatus = z.object({ context: z.string(), state: Word, isRequired: IsRequired });
-/** A check run, or a commit's status. */
+/** A check run or a commit status. */
 export const ReadCheck = z.union([
   CheckRun.transform(({ name, status, conclusion, isRequired }): HostedCheck => {
     const hasPassed = PASSED.includes(conclusion ?? "neutral");
@@ -47,7 +47,7 @@ export const ReadCheck = z.union([
 
 const Opinion = z.object({ state: Word, user: Login });
 const Review = Opinion.extend({ id: z.int().nullish(), body: z.string().nullish(), submitted_at: HostTime });
-/** A pull request in the words of REST, in which GraphQL is asked, too, and flat. */
+/** A pull request with REST's names (which our GraphQL query uses, too), flattened. */
 const Pull = z.object({
   number: z.int().positive(),
   html_url: z.url({ protocol: /^https?$/ }).max(2000),
@@ -69,7 +69,7 @@ const Pull = z.object({
   requested: listOf(z.object({ requestedReviewer: z.object({ login: z.string() }) })),
 });
 
-/** Reads what either API tells of a pull request, with its checks; null: they can't be read. */
+/** Reads a pull request from either API's answer. `checks` are null if they can't be read. */
 export function toLook(told: unknown, checks: HostedCheck[] | null): PullLook {
   const parsed = Pull.safeParse(told);
   if (!parsed.success) return "unreadable";
@@ -101,14 +101,14 @@ export function toLook(told: unknown, checks: HostedCheck[] | null): PullLook {
   };
 }
 
-/** Others, such as those that aren't sent yet, or were dismissed, say nothing. */
+/** Other states, such as pending or dismissed reviews, don't count. */
 const REVIEWS: Record<string, PullFacts["reviews"][number]["state"] | undefined> = {
   approved: "approved",
   changes_requested: "changes-requested",
   commented: "commented",
 };
 
-/** The newest of each reviewer, who are told oldest first. */
+/** Each reviewer's newest opinion. The list must be oldest first. */
 function opinionsOf(told: readonly z.infer<typeof Opinion>[]): PullFacts["opinions"] {
   const newest = new Map<string, PullFacts["opinions"][number]>();
   for (const { user: author, state: word } of told) {

@@ -4,7 +4,7 @@ import { type GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
 import { listOf, ReadCheck, toLook } from "./github-pull-facts.ts";
 
 const REPOSITORY = "/repos/{owner}/{repo}";
-/** They are told oldest first, and the newest count. */
+/** Reviews are listed oldest first, and the newest ones count. */
 const MAX_REVIEW_PAGES = 10;
 const PAGE = 100;
 
@@ -18,7 +18,7 @@ const CheckRuns = z.object({ check_runs: listOf(ReadCheck) }).transform(({ check
 const Statuses = z.object({ statuses: listOf(ReadCheck) }).transform(({ statuses }) => statuses);
 const Comparison = z.object({ merge_base_commit: z.object({ sha: z.string() }) });
 
-/** Looks at a pull request in calls of REST, for hosts without GraphQL. */
+/** Looks at a pull request with REST, for hosts without GraphQL. */
 export async function readPull(
   api: GitHubApi,
   { owner, number }: { owner: string; number: number },
@@ -44,11 +44,11 @@ export async function readPull(
   return toLook(told, await readChecks(api, head.sha, signal));
 }
 
-/** The checks of a commit. Null: the token may not read them. */
+/** The checks of a commit, or null if the token may not read them. */
 async function readChecks(api: GitHubApi, sha: string, signal: AbortSignal): Promise<HostedCheck[] | null> {
   const read = (what: string, schema: z.ZodType<HostedCheck[]>) => {
     const asked = { doing: "Reading checks", signal, schema };
-    // Not every host has each kind.
+    // Not every host has both kinds.
     const found = unlessRefused(
       api.ask(asked, `GET ${REPOSITORY}/commits/${sha}/${what}`, { per_page: PAGE }),
       [404],
@@ -61,7 +61,7 @@ async function readChecks(api: GitHubApi, sha: string, signal: AbortSignal): Pro
   );
 }
 
-/** The checks of the commit that a pull request's branch grew from. */
+/** The checks of the merge base: the commit that the pull request's branch grew from. */
 export async function readChecksBefore(
   api: GitHubApi,
   { baseRef, headSha }: PullFacts,
@@ -73,7 +73,7 @@ export async function readChecksBefore(
   return (await readChecks(api, base.sha, signal)) ?? [];
 }
 
-/** Null where the host answers one of these. */
+/** Resolves to null if the host answers with one of these statuses. */
 async function unlessRefused<T>(answer: Promise<T>, statuses: readonly number[]): Promise<T | null> {
   try {
     return await answer;

@@ -1,20 +1,23 @@
-/** A refusal: its status and words, and the permissions that would do, if the code host says. */
+/**
+ * A refusal: its status, its text, and the permissions that would be needed, if the code host says
+ * so.
+ */
 export type CodeHostRefusal = { status: number; said: string; permissions: string | null };
 
 /**
- * Gives what the code host is asked with, anew for each use: an App's token lives for an hour, and
- * a turn may take longer.
+ * Provides the token for requests to the code host. Ask for it before each use: an App's token
+ * lives for an hour, and a turn may take longer.
  */
 export type TokenProvider = {
-  /** Null: nothing is said of who asks. Rejects as the code host's API does. */
+  /** Resolves to null if requests go out without a token. Rejects as the code host's API does. */
   token(signal: AbortSignal): Promise<string | null>;
-  /** The host refused this one. True if the next one is another. */
+  /** Call this if the host refused the token. Returns true if the next one will be different. */
   drop(token: string): boolean;
-  /** What a refusal means: the reason for people, and what the operator can do. */
+  /** What a refusal means: the reason, for people, and what the operator can do. */
   refusalOf(refusal: CodeHostRefusal): [reason: string, advice: string];
 };
 
-/** Always the same one. `env` names the variable that has it. */
+/** Always provides the same token. `env` is the variable that holds it. */
 export function fixedToken(token: string | null, env: string): TokenProvider {
   const held = { who: "token", named: `the token in ${env}`, renewal: `Set ${env} to a valid token.` };
   return {
@@ -25,8 +28,8 @@ export function fixedToken(token: string | null, env: string): TokenProvider {
 }
 
 /**
- * What a refusal means of a token or an App (`who`), which the operator knows by the name `named`.
- * `renewal`: what to do where it isn't taken at all.
+ * What a refusal means for a token or an App (`who`), which the operator knows as `named`.
+ * `renewal` says what to do if it isn't accepted at all.
  */
 export function refusalWords(
   { status, said, permissions }: CodeHostRefusal,
@@ -59,7 +62,7 @@ export function refusalWords(
   }
 }
 
-/** Of an App's installation. */
+/** For an App's installation that was suspended. */
 export const SUSPENDED: [reason: string, advice: string] = [
   "The service's App is suspended at the code host.",
   "Unsuspend its installation in the owner's settings, under GitHub Apps.",

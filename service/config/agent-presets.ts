@@ -1,23 +1,25 @@
 import type { ModelKind } from "../gateway/model-kinds.ts";
 import type { ModelAccess } from "../egress/turn-network.ts";
 
-/** What was tried for one agent; see docs/agents.md. */
+/** Settings that were tried with one agent. See docs/agents.md. */
 export type AgentPreset = {
-  /** The program and its arguments for the Agent Client Protocol on standard input and output. */
+  /** The program and its arguments for the Agent Client Protocol over standard input and output. */
   command: readonly [string, ...string[]];
-  /** Further arguments, where it reads and writes only in folders that it is told of. */
+  /**
+   * Further arguments, for an agent that only reads and writes in folders that it is told about.
+   */
   folderArgs?: (folders: readonly string[]) => string[];
-  /** The npm package that brings the program. */
+  /** The npm package that contains the program. */
   npmPackage: string;
-  /** Kinds of model upstreams that it works with, its own first. */
+  /** The kinds of model upstreams that it works with, its own first. */
   modelKinds: readonly ModelKind[];
   /**
    * Turns off what only disturbs here: updates, telemetry, questions, and a sandbox inside ours.
    */
   env: Readonly<Record<string, string>>;
   /**
-   * The variables that lead it to its model. The upstream's kind is one of `modelKinds`; no model:
-   * the agent's own choice.
+   * The variables that point it to its model. The upstream's kind is one of `modelKinds`. If
+   * `model` is null, the agent chooses.
    */
   modelEnv: (upstream: ModelAccess, model: string | null) => Record<string, string>;
 };
@@ -43,7 +45,7 @@ export const AGENT_PRESETS = {
     npmPackage: "@google/gemini-cli",
     modelKinds: ["gemini"],
     env: {
-      // Otherwise it starts itself a second time, for more memory.
+      // Otherwise it restarts itself to get more memory.
       GEMINI_CLI_NO_RELAUNCH: "true",
       GEMINI_CLI_TRUST_WORKSPACE: "true",
       GEMINI_TELEMETRY_ENABLED: "false",
@@ -66,7 +68,7 @@ export const AGENT_PRESETS = {
     modelEnv: ({ url, key }, model) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: key,
-      // Titles and the like go to a small model, which the upstream may not have.
+      // Claude uses a small model for titles and the like, which the upstream may not have.
       ...(model === null ? {} : { ANTHROPIC_MODEL: model, ANTHROPIC_DEFAULT_HAIKU_MODEL: model }),
     }),
   },
@@ -75,7 +77,7 @@ export const AGENT_PRESETS = {
     npmPackage: "@agentclientprotocol/codex-acp",
     modelKinds: ["openai"],
     env: {
-      // Its own sandbox can't be set up inside ours.
+      // Its own sandbox can't be created inside ours.
       INITIAL_AGENT_MODE: "agent-full-access",
       NO_BROWSER: "1",
     },
@@ -108,18 +110,18 @@ export function isAgentPreset(name: string): name is AgentPresetName {
   return Object.hasOwn(AGENT_PRESETS, name);
 }
 
-/** A preset as the settings choose it. */
+/** The preset that the settings chose. */
 export type ChosenPreset = { name: AgentPresetName; model: string | null };
 
-/** What is added to the preset's command, for folders that exist. */
+/** The arguments to add to the preset's command, for folders that exist. */
 export function presetArgs({ name }: ChosenPreset, folders: readonly string[]): string[] {
   const preset: AgentPreset = AGENT_PRESETS[name];
   return preset.folderArgs?.(folders) ?? [];
 }
 
 /**
- * The variables that a preset needs, led to the first of the upstreams that it works with; none of
- * them: it gets no model.
+ * The variables that a preset needs. They point to the first upstream that it works with. If there
+ * is none, it gets no model.
  */
 export function presetEnv(
   { name, model }: ChosenPreset,
@@ -135,7 +137,7 @@ export function presetEnv(
 const CODEX_PROVIDER = "docs-agent";
 const OPENCODE_PROVIDERS = { anthropic: "anthropic", openai: "openai", gemini: "google" } as const;
 
-/** Opencode's SDKs take a base URL that ends with the version. */
+/** Opencode's SDKs expect a base URL that ends with the version. */
 function opencodeConfig({ kind, url, key }: ModelAccess, model: string | null) {
   const provider = OPENCODE_PROVIDERS[kind];
   const baseURL = { anthropic: `${url}/v1`, openai: url, gemini: `${url}/v1beta` }[kind];

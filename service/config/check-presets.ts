@@ -1,9 +1,9 @@
-/** Where presets look for what an operator installs for them. */
+/** Where presets look for the tools that an operator installs for them. */
 export const CHECKS_FOLDER = "/opt/docs-checks";
 
 /**
- * A check that settings can name without a command of their own. `install`: how its tool comes to
- * where it is looked for. `brokenAt`: the exit codes that say that the tool itself couldn't run.
+ * A check that settings can choose by name, without a command. `install` says how to install its
+ * tool. `brokenAt` are the exit codes that mean that the tool itself couldn't run.
  */
 export type CheckPreset = {
   command: readonly string[];
@@ -60,10 +60,12 @@ const PRESETS: Readonly<Record<string, CheckPreset>> = {
   },
 };
 
-/** By name. */
+/** The presets by name. */
 export const CHECK_PRESETS: ReadonlyMap<string, CheckPreset> = new Map(Object.entries(PRESETS));
 
-/** The preset that a check is, its command unchanged; null: it is the operator's own. */
+/**
+ * The preset that a check uses with its command unchanged, or null for the operator's own command.
+ */
 export function presetOfCheck(check: { name: string; command: readonly string[] }): CheckPreset | null {
   const preset = CHECK_PRESETS.get(check.name);
   return preset?.command.join("\0") === check.command.join("\0") ? preset : null;

@@ -7,7 +7,7 @@ import { isBaseBranch, isSafeHttpUrl, JOB_BRANCH_PREFIX, repositoryKind } from "
 import { parseHostRule } from "../egress/find-route.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
 
-/** The files that count as documentation unless a project says otherwise. */
+/** The files that count as documentation, unless a project's settings say otherwise. */
 const DEFAULT_DOCS_GLOBS = [
   "**/*.md",
   "**/*.mdx",
@@ -29,7 +29,7 @@ function number(want: string, max: number): z.ZodNumber {
   return z.number(want).min(0, want).max(max, want);
 }
 
-/** A text that is neither empty nor too long, and that `fits`. */
+/** A text that isn't empty or too long, and that `fits`. */
 function text(want: string, max = 500, fits: RegExp | ((value: string) => boolean) = /^/) {
   const isFitting = fits instanceof RegExp ? (value: string) => fits.test(value) : fits;
   return z.string(want).min(1, want).max(max, want).refine(isFitting, want);
@@ -39,7 +39,7 @@ function list<T extends z.ZodType>(item: T, want: string, max = 200) {
   return z.array(item, want).max(max, want);
 }
 
-/** Absent reads as `{}`, so that the defaults inside apply. */
+/** An absent section is read as `{}`, so that the defaults inside it apply. */
 function section<T extends z.ZodType>(schema: T) {
   return z.preprocess((given) => given ?? {}, schema);
 }
@@ -50,11 +50,11 @@ const HttpUrl = text(WANT_HTTP_URL, 2000, isSafeHttpUrl);
 const WANT_REPOSITORY =
   "an https URL (http only to this machine), an ssh URL, user@host:path, or a local path; " +
   "credentials come from gitCredentialsEnv";
-/** `local` is a path, relative to the settings file until it is resolved. */
+/** A `local` repository is a path, relative to the settings file until it is resolved. */
 const Repository = text(WANT_REPOSITORY, 2000, (value) => repositoryKind(value) !== null);
 
 const MAX_INSTRUCTIONS = 8000;
-/** A path inside of a repository, as git has it. */
+/** A path inside a repository, as git writes it. */
 function repositoryPath(want: string) {
   const isOutside = (part: string) => part === ".." || part === ".git";
   return text(want, 300, (path) => !path.startsWith("/") && !path.split("/").some(isOutside));
@@ -109,8 +109,8 @@ const Agent = z.preprocess(
           model: text(WANT_MODEL, 200).optional(),
           ...AgentSettings,
           terminal: z.boolean("true or false").default(false),
-          // With `ask`, a person decides what the policy does not allow, and the agent may put
-          // questions of its own.
+          // With `ask`, a person decides what the policy doesn't allow, and the agent may ask
+          // questions.
           permissions: z.enum(["policy", "ask"], "policy or ask").default("policy"),
           answerTimeLimitMinutes: whole(
             "how long an agent waits for a person's answer, in minutes",
@@ -133,7 +133,7 @@ const Agent = z.preprocess(
   ),
 );
 
-/** A preset brings the kind and the command, unless the settings give a command of their own. */
+/** A preset provides the kind and the command, unless the settings have a command of their own. */
 function withPreset(given: unknown): unknown {
   if (typeof given !== "object" || given === null || !("preset" in given)) return given;
   const { preset } = given;
@@ -143,7 +143,7 @@ function withPreset(given: unknown): unknown {
 
 const OwnerOrRepo = text("the name as it stands in the repository's address", 500, /^[A-Za-z0-9_.-]{1,100}$/);
 const EITHER = ["tokenEnv", "app"];
-/** How a fault of these two is told: together with all others, but none on top of their own. */
+/** Reports a fault of these two together with all others, but adds none to theirs. */
 function eitherFault(error: string) {
   const when = ({ issues }: z.core.ParsePayload) =>
     !issues.some(({ path }) => EITHER.includes(String(path?.[0])));
@@ -285,7 +285,8 @@ const PullRequests = z.strictObject({
     15,
   ).default([]),
   titleTemplate: text(WANT_TITLE, 100, isTitle).default("{title}"),
-  // Whether a pull request names who asked and links to the thread. auto: in private repositories.
+  // Whether a pull request names the requester and links to the thread. `auto` means in private
+  // repositories only.
   requester: z.enum(["auto", "always", "never"], "auto, always or never").default("auto"),
 });
 
@@ -334,8 +335,8 @@ const WANT_PREFIX = "1 to 20 lower-case letters or digits, a letter first";
 const isHost = (host: string) => isIP(host) !== 0 || /^[A-Za-z0-9.-]+$/.test(host);
 
 /**
- * The settings file as it is written. Defaults are filled in; paths and names that follow from
- * others are not.
+ * The settings file as it is written, with defaults filled in. Paths and names that are derived
+ * from others aren't.
  */
 export const ServiceSettings = z.strictObject({
   listen: section(

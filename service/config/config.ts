@@ -21,35 +21,31 @@ import { repositoryKind } from "./repository.ts";
 type ProjectSettings = ServiceSettings["projects"][number];
 
 /**
- * A project of the job service. Holds no secret: names ending in `Env` name environment variables.
- * A local `repository` is an absolute path.
+ * A project of the job service. It holds no secrets: names ending in `Env` are those of environment
+ * variables. A local `repository` is an absolute path.
  */
 export type ServiceProject = Omit<ProjectSettings, "name" | "model" | "models" | "gitCredentialsEnv"> & {
   name: string;
-  /** Free text for the job's record. */
+  /** Free text that the job's record shows. */
   model: string;
-  /**
-   * Names the variable that holds what git authenticates with; null: nothing, or the code host's
-   * token.
-   */
+  /** Names the variable with git's credentials. Null means none, or the code host's token. */
   gitCredentialsEnv: string | null;
-  /** Those that the project's agent may use. */
+  /** The models that the project's agent may use. */
   models: ServiceModel[];
 };
 
-/** Pull requests at GitHub, or at what speaks its API. `app.keyFile` is absolute. */
+/** Pull requests on GitHub or a host with a compatible API. `app.keyFile` is absolute. */
 export type GitHubSettings = Extract<ServiceProject["codeHost"], { kind: "github" }>;
 
 export type ServiceConfig = Omit<ServiceSettings, "projects" | "models" | "publicBaseUrl"> & {
-  /** Absolute. */
+  /** An absolute path. */
   dataDir: string;
   publicBaseUrl: string | null;
   projects: ServiceProject[];
 };
 
 /**
- * The job service's settings file does not make a configuration. The message lists every fault and
- * shows no value.
+ * The job service's settings file isn't valid. The message lists every fault and shows no values.
  */
 export class ServiceConfigError extends DocsAgentError {
   readonly code = "service_config";
@@ -64,20 +60,20 @@ export class ServiceConfigError extends DocsAgentError {
   }
 }
 
-/** Processes, devices and sockets of the machine. */
+/** The machine's processes, devices and sockets. */
 const MACHINE_FOLDERS = ["/proc", "/sys", "/run"];
-/** What a person might paste where only a name belongs. */
+/** Tokens that a person might paste where only a name belongs. */
 const TOKEN_SHAPES = [
   ...CREDENTIAL_SHAPES,
-  // Mixed, so that a long name of a variable or a file is not meant.
+  // In mixed case, so that this doesn't match a long name of a variable or a file.
   /\b[A-Za-z][A-Za-z0-9]{0,19}_(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{40,}/,
   /:\/\/[^/\s:@]+:[^/\s@]+@/,
 ];
 
 /**
  * Reads the job service's settings file, YAML. Throws a {@link ServiceConfigError} that lists every
- * fault with its path in the file. `env` is only asked whether the variables that the file names
- * are set; null: not asked.
+ * fault with its path in the file. `env` is used to check that the variables that the file names
+ * are set. If it is null, they aren't checked.
  */
 export function loadServiceConfig(path: string, env: Env | null): ServiceConfig {
   const file = resolve(path);
@@ -85,11 +81,11 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   const faults = tokenFaults(raw, []);
   const parsed = ServiceSettings.safeParse(raw ?? {});
   if (!parsed.success) {
-    // A text where a list belongs may be too long for one, too.
+    // A text in place of a list may also be too long, which would be reported twice.
     faults.push(...new Set(faultsOf(parsed.error.issues, raw)));
     throw new ServiceConfigError(file, faults);
   }
-  // These show names of variables, which must not be secrets put in the wrong place.
+  // These messages show names of variables. A secret may have been put in their place.
   if (faults.length === 0) {
     faults.push(...crossFaults(parsed.data));
     if (env !== null) {
@@ -116,7 +112,7 @@ function readYaml(file: string): unknown {
   }
   const lines = new LineCounter();
   const document = parseDocument(text, { prettyErrors: false, lineCounter: lines, uniqueKeys: true });
-  // Only where and which kind: the parser's own words quote the file.
+  // Shows only the place and the kind of a fault, because the parser's own messages quote the file.
   const faults = document.errors.map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
     if (error.code === "TAB_AS_INDENT") return `Line ${line} ${TABS}`;
@@ -125,7 +121,7 @@ function readYaml(file: string): unknown {
       `(${error.code.toLowerCase().replaceAll("_", " ")}).`
     );
   });
-  // What a tab upsets is no fault of its own.
+  // A tab causes further errors, which aren't faults of their own.
   const tabs = faults.filter((fault) => fault.endsWith(TABS));
   if (faults.length > 0) throw new ServiceConfigError(file, tabs.length > 0 ? tabs : faults);
   try {
@@ -161,7 +157,7 @@ function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
   };
 }
 
-/** Settings give a local path relative to their file. */
+/** Local paths are relative to the settings file. */
 function repositoryIn(folder: string, repository: string): string {
   return repositoryKind(repository) === "local" ? resolve(folder, repository) : repository;
 }
@@ -171,13 +167,15 @@ function codeHostIn(folder: string, codeHost: ProjectSettings["codeHost"]): Proj
   return { ...codeHost, app: { ...codeHost.app, keyFile: resolve(folder, codeHost.app.keyFile) } };
 }
 
-/** What a job's record shows as its model where the settings don't say. */
+/** The text that a job's record shows as its model if the settings don't say. */
 function modelOf(agent: ProjectSettings["agent"]): string {
   const preset = agent.kind === "acp" ? (agent.model ?? agent.preset) : undefined;
   return preset ?? basename(agent.command[0] ?? "");
 }
 
-/** Walks all of the file, also what no setting claims. Names the place and never the value. */
+/**
+ * Searches the whole file, even parts that no setting uses. Reports the place and never the value.
+ */
 function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
   if (typeof value === "string") {
     if (!looksSecret(value)) return [];
@@ -202,7 +200,7 @@ function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
       return issue.keys.map((key) => unknownFault([...issue.path, key]));
     }
     const isMissing = valueAt(raw, issue.path) === undefined;
-    // Where the schema has no words of its own, settings are expected below.
+    // If the schema has no message of its own, a section is expected here.
     const rule = issue.message.startsWith("Invalid ") ? "a section with settings" : issue.message;
     return [
       `${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.`,
@@ -212,8 +210,7 @@ function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
 }
 
 /**
- * Without its kind, a section isn't looked into, although a misspelled name may be why there is
- * none.
+ * Without a kind, a section isn't checked any further, although a misspelled name may be the cause.
  */
 function misspelled(raw: unknown, path: readonly PropertyKey[]): string[] {
   const known = settingNames();
@@ -227,7 +224,7 @@ function unknownFault(path: readonly PropertyKey[]): string {
   return `${at(path)} isn't a setting. ${meant === null ? "Remove it." : `Did you mean ${meant}?`}`;
 }
 
-/** What is wrong with the settings taken together. Shows names only. */
+/** Faults that concern several settings at once. Shows only names. */
 function crossFaults({ models, projects }: ServiceSettings): string[] {
   const names = models.map(({ name }) => name);
   const ids = projects.map(({ id }) => id.toLowerCase());
@@ -279,8 +276,8 @@ function isEmpty(object: object): boolean {
 }
 
 /**
- * Agents look for instructions in the folders above theirs, and what they may read must not lead to
- * what they may not.
+ * Agents look for instructions in parent folders, and the folders that they may read must not
+ * contain those that they may not.
  */
 function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
   const workTree = workTreeOf(dataDir);
@@ -313,7 +310,7 @@ function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
   ];
 }
 
-/** What of the machine must not be shown in a sandbox. */
+/** Finds parts of the machine that a sandbox must not show. */
 function shownFaults(
   place: PropertyKey[],
   paths: readonly string[],
@@ -332,7 +329,7 @@ function shownFaults(
   });
 }
 
-/** Where a path leads; one that isn't there yet, as far as it is. */
+/** Resolves the links in a path, as far as it exists. */
 function realPathOf(path: string): string {
   try {
     return realpathSync(path);
@@ -353,7 +350,7 @@ function isSameOrBelow(path: string, folder: string): boolean {
   return rest === "" || !(rest.startsWith("..") || isAbsolute(rest));
 }
 
-/** The variables that hold secrets of ours. */
+/** The variables that hold the operator's secrets. */
 function variablesOf({ projects, models }: ServiceSettings): NamedVariable[] {
   const ofProjects = projects.map((project, index) =>
     gitVariables(project).map(({ place, name }) => ({ place: `projects[${index}].${place}`, name })),
@@ -366,7 +363,7 @@ function variablesOf({ projects, models }: ServiceSettings): NamedVariable[] {
 function at(path: readonly PropertyKey[]): string {
   const written = path.map((key, index) => {
     if (typeof key === "number") return `[${key}]`;
-    // A key of the file's own can be anything.
+    // A key from the file can be any text.
     const name = looksSecret(String(key))
       ? "?"
       : String(key)

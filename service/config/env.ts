@@ -3,19 +3,19 @@ import { type HostRule, parseHostRule } from "../egress/find-route.ts";
 import type { TurnNetworkOptions } from "../egress/turn-network.ts";
 import type { ServiceSettings } from "./config-schema.ts";
 
-/** A provider of models. Holds no key: `keyEnv` names an environment variable. */
+/** A provider of models. It holds no key: `keyEnv` names an environment variable. */
 export type ServiceModel = ServiceSettings["models"][number] & { baseUrl: string };
 
 /** Environment variables by name. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** The value of a variable, without white space around it; null: it isn't set, or empty. */
+/** The value of a variable, trimmed. Null if it isn't set or is empty. */
 export function envValue(env: Env, name: string): string | null {
   const value = env[name]?.trim() ?? "";
   return value === "" ? null : value;
 }
 
-/** Those of the named variables that are set. */
+/** The named variables that are set. */
 export function pickEnv(env: Env, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -30,10 +30,7 @@ type NamesGitVariables = Pick<ProjectSettings, "codeHost" | "context"> & {
   gitCredentialsEnv?: string | null | undefined;
 };
 
-/**
- * The variables that git and the code host are used with, and where the settings of a project name
- * them.
- */
+/** The variables for git and the code host, and where a project's settings name them. */
 export function gitVariables({ codeHost, gitCredentialsEnv, context }: NamesGitVariables): NamedVariable[] {
   const { tokenEnv, webhookSecretEnv } = codeHost.kind === "github" ? codeHost : {};
   return [
@@ -47,20 +44,17 @@ export function gitVariables({ codeHost, gitCredentialsEnv, context }: NamesGitV
   ].flatMap(({ place, name }) => (name ? [{ place, name }] : []));
 }
 
-/** A setting that names a variable, which is to hold a token or a key. */
+/** A setting that names a variable, which should hold a token or a key. */
 export type NamedVariable = { place: string; name: string };
 
-/**
- * What is wrong with the variables that settings name, each variable once. Doesn't show their
- * values.
- */
+/** Faults of the variables that settings name, each variable once. Shows no values. */
 export function variableFaults(named: readonly NamedVariable[], env: Env): string[] {
   return [...new Set(named.map(({ name }) => name))].flatMap((name) => {
     const places = named.filter((one) => one.name === name).map(({ place }) => place);
     const who = `${places.join(" and ")} ${places.length === 1 ? "names" : "name"} ${name}`;
     const value = envValue(env, name);
     if (value === null) return [`${who}, which is not set. Set it in the environment or in .env.`];
-    // Such as the … of an example. Only user:password may have any.
+    // For example the … of an example. Only user:password may contain such characters.
     if (!value.includes(":") && /[^\x20-\x7e]/.test(value)) {
       return [`${who}, which has characters that no token or key has. Set it again.`];
     }
@@ -68,12 +62,12 @@ export function variableFaults(named: readonly NamedVariable[], env: Env): strin
   });
 }
 
-/** As git and we read them: with and without brackets. */
+/** In the forms that git and we read, with and without brackets. */
 const THIS_MACHINE = ["localhost", "127.0.0.1", "::1", "[::1]"];
 
 /**
- * The operator's way out, as the service goes it: never to this machine. Plain http is allowed
- * there alone, and what goes over it (keys, prompts) must not come to a proxy.
+ * The operator's proxy, as the service uses it: never for this machine. Plain http is only allowed
+ * to this machine, and what goes over it (keys, prompts) must not reach a proxy.
  */
 export function serviceProxy(env: Env): ProxySettings {
   const { proxy } = readProxySettings(env);
@@ -81,13 +75,13 @@ export function serviceProxy(env: Env): ProxySettings {
   return { ...proxy, none: [proxy.none, ...THIS_MACHINE].filter((name) => name !== "").join(",") };
 }
 
-/** Shorter values (a flag, a locale) are words of everyday text more often than secrets. */
+/** Shorter values, such as a flag or a locale, are more often everyday words than secrets. */
 const MIN_LENGTH = 8;
 
 /**
- * The values of the variables that a project names, to be kept out of whatever leaves the process:
- * what git, the code host and models are used with, what the agent gets, and the passwords of
- * proxies.
+ * The values of a project's variables, which must be kept out of everything that leaves the
+ * process: the credentials for git, the code host and models, the agent's variables, and the
+ * passwords of proxies.
  */
 export function projectSecrets(
   project: NamesGitVariables & Pick<ProjectSettings, "agentEnv"> & { models: readonly { keyEnv: string }[] },
@@ -104,10 +98,7 @@ export function projectSecrets(
   );
 }
 
-/**
- * What a project's settings say about its network, with the models' keys and the proxy from the
- * environment.
- */
+/** A project's network settings, with the models' keys and the proxy from the environment. */
 export function networkOf(
   {
     network,
@@ -126,12 +117,12 @@ export function networkOf(
 }
 
 /**
- * What looks like a credential wherever it comes from: the prefixes that the issuers document, and
- * keys. All are global.
+ * Patterns of credentials from anywhere: the prefixes that issuers document, and private keys. All
+ * are global.
  */
 export const CREDENTIAL_SHAPES: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-  // Newer tokens of Apps: the App's id, and a signed part.
+  // Newer tokens of Apps: the App's id and a signed part.
   /\bghs_[\w-]{4,}(?:\.[\w-]{4,}){2}/g,
   /\bgh[pousr]_[A-Za-z0-9]{16,}/g,
   /\bgithub_pat_[A-Za-z0-9_]{20,}/g,
@@ -142,7 +133,7 @@ export const CREDENTIAL_SHAPES: readonly RegExp[] = [
   /\bmint_[A-Za-z0-9]{16,}/g,
   /\bA(?:KIA|SIA)[A-Z0-9]{16}\b/g,
   /\bAIza[A-Za-z0-9_-]{30,}/g,
-  // Digits and letters alone: `npm_config_user_agent` is the name of a variable.
+  // Only letters and digits: `npm_config_user_agent` is the name of a variable.
   /\b(?:npm|hf)_[A-Za-z0-9]{30,}/g,
   /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g,
   /(?<=\b(?:bearer|basic)\s+)[A-Za-z0-9+/_.~-]{16,}={0,2}/gi,

@@ -1,9 +1,11 @@
-/** `user@host:path`, with a user, a host and a path that neither git nor ssh takes for options. */
+/**
+ * `user@host:path`, where neither git nor ssh takes the user, the host or the path for an option.
+ */
 const SCP_LIKE = /^[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s:-][^\s]*$/;
 
 /**
- * The kind of a repository's address; null for one that is not allowed. `local` is a path, perhaps
- * a relative one.
+ * The kind of a repository's address, or null if it isn't allowed. `local` is a path, which may be
+ * relative.
  */
 export function repositoryKind(value: string): "http" | "ssh" | "local" | null {
   if (value.startsWith("-") || /[\p{Cc}]/u.test(value)) return null;
@@ -13,12 +15,14 @@ export function repositoryKind(value: string): "http" | "ssh" | "local" | null {
     return url !== null && isUsableSshUrl(url) ? "ssh" : null;
   }
   if (SCP_LIKE.test(value)) return "ssh";
-  // `ext::…` and the like run programs. What else has a user and a host is meant for ssh, and is
-  // none that can be used.
+  // `ext::…` and the like run programs. Other addresses with a user and a host are meant for ssh,
+  // but can't be used.
   return /^[A-Za-z][A-Za-z0-9+.-]*:/.test(value) || /^[^/\s]+@[^/\s]+:/.test(value) ? null : "local";
 }
 
-/** True if git takes the URL; ssh would take a user or host that begins with "-" for an option. */
+/**
+ * True if git can use the URL. ssh would take a user or host that begins with "-" for an option.
+ */
 function isUsableSshUrl({ username, password, hostname, pathname }: URL): boolean {
   return (
     password === "" &&
@@ -40,26 +44,29 @@ function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** Where the pages of the code host are whose API is at `apiUrl`. GitHub's own has another host. */
+/**
+ * The address of the code host's pages, given its API's address. GitHub's own API is on another
+ * host.
+ */
 export function pagesOf(apiUrl: string): string {
   return apiUrl.replace(/(?:\/api\/v3)?\/*$/, "").replace("://api.", "://");
 }
 
-/** True if a repository's address leads to the code host whose API is at `apiUrl`. */
+/** True if a repository's address is at the code host whose API is at `apiUrl`. */
 export function isAtCodeHost(repository: string, apiUrl: string): boolean {
   const origin = URL.parse(repository)?.origin;
   return origin !== undefined && [apiUrl, pagesOf(apiUrl)].some((url) => URL.parse(url)?.origin === origin);
 }
 
-/** The only branches that the service writes to begin with this. */
+/** The service only writes to branches that begin with this. */
 export const JOB_BRANCH_PREFIX = "docs-agent/";
 
 const JOB_ID = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,99}$/;
 const MAX_LENGTH = 200;
 
 /**
- * Whether git takes it as a branch's name (`git check-ref-format --branch`), and no command takes
- * it as an option.
+ * True if git accepts this as a branch's name (`git check-ref-format --branch`) and no command
+ * takes it for an option.
  */
 function isBranchName(name: string): boolean {
   if (name === "" || name === "@" || name === "HEAD" || name.length > MAX_LENGTH) return false;
@@ -70,19 +77,19 @@ function isBranchName(name: string): boolean {
 }
 
 /**
- * Whether pull requests can go to the branch: any but a job's own, and the one beside which git
- * takes none of these (`docs-agent`).
+ * True if pull requests can go to this branch. A job's own branch can't be a base. Neither can
+ * `docs-agent`, because git then allows no branches below it.
  */
 export function isBaseBranch(name: string): boolean {
   return isBranchName(name) && !`${name}/`.startsWith(JOB_BRANCH_PREFIX);
 }
 
-/** True if the id can name a folder and a branch. */
+/** True if the id can be part of a folder's and a branch's name. */
 export function isJobId(id: string): boolean {
   return JOB_ID.test(id);
 }
 
-/** The branch that a job works on. The id is one by {@link isJobId}. */
+/** The branch of a job. The id must satisfy {@link isJobId}. */
 export function jobBranch(jobId: string): string {
   return `${JOB_BRANCH_PREFIX}${jobId}`;
 }

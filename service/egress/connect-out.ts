@@ -7,17 +7,17 @@ import { type NetworkTarget, targetText } from "./find-route.ts";
 import type { NetworkLimits } from "../gateway/limits.ts";
 
 /**
- * Where a connection goes. `proxy`: through the operator's proxy at this address; null: to one of
- * the addresses, which were checked.
+ * Where a connection goes. `proxy` is the operator's proxy. If it is null, the connection goes to
+ * one of the addresses, which were checked.
  */
 export type WayOut = { target: NetworkTarget; addresses: readonly string[]; proxy: string | null };
 
-/** Time for one of several addresses before the next is tried beside it. */
+/** How long to wait for one of several addresses before trying the next one in parallel. */
 const NEXT_ADDRESS_MS = 1000;
 
 /**
- * Opens a connection. Rejects if that fails, takes longer than `connectMs`, or is aborted;
- * afterwards, nothing here ends the connection.
+ * Opens a connection. Rejects if that fails, takes longer than `connectMs`, or is aborted. After
+ * that, the connection belongs to the caller.
  */
 export async function connectOut(
   way: WayOut,
@@ -44,7 +44,7 @@ export async function connectOut(
   }
 }
 
-/** To the addresses that were checked, whatever the name means by now. */
+/** Connects to the addresses that were checked, even if the name resolves to others by now. */
 function connectDirectly({ target, addresses }: WayOut, onOpen: (socket: Socket) => void): Socket {
   const known = addresses.map((address) => ({ address, family: isIP(address) }));
   const lookup: LookupFunction = (_host, options, callback) => {
@@ -62,7 +62,7 @@ function connectDirectly({ target, addresses }: WayOut, onOpen: (socket: Socket)
   return socket.once("connect", () => onOpen(socket));
 }
 
-/** By CONNECT, for plain http too, as the rest of the service does. */
+/** Uses CONNECT even for plain http, like the rest of the service. */
 function askProxy(
   target: NetworkTarget,
   { protocol, hostname, port, username, password }: URL,

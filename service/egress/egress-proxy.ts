@@ -34,20 +34,23 @@ type Client = Pick<Writable, "destroyed" | "once"> & { destroy: () => unknown };
 export type EgressProxyDeps = {
   rules: readonly HostRule[];
   resolve: Resolve;
-  /** The operator's way out. */
+  /** The operator's proxy. */
   proxy: ProxySettings;
-  /** What clients must send in Proxy-Authorization, with any user name; null: nothing. */
+  /**
+   * The password that clients must send in Proxy-Authorization, with any user name. Null if none is
+   * needed.
+   */
   password: string | null;
   traffic: TurnTraffic;
   limits: NetworkLimits;
   logger: Logger;
-  /** Ends every connection. */
+  /** When this aborts, every connection ends. */
   signal: AbortSignal;
 };
 
-/** An HTTP proxy that reaches nothing but the hosts on its list. */
+/** An HTTP proxy that only reaches the hosts on its list. */
 export type EgressProxy = {
-  /** Answers a CONNECT and then hands on bytes in both directions. */
+  /** Answers a CONNECT and then passes bytes on in both directions. */
   tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void>;
   /** Answers a request whose target is an http URL. */
   forward(request: IncomingMessage, response: ServerResponse): Promise<void>;
@@ -56,7 +59,7 @@ export type EgressProxy = {
 const CHALLENGE = 'Basic realm="turn"';
 const PLAIN_TEXT = "text/plain; charset=utf-8";
 
-/** Makes the proxy of one turn. */
+/** Creates the proxy of one turn. */
 export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
   const { rules, resolve, traffic, limits, signal } = deps;
 
@@ -83,7 +86,7 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
     return refusal(route.kind === "refused" ? 403 : 502, route.reason);
   }
 
-  /** Through a proxy, this machine's own addresses and names would be the proxy's. */
+  /** Through a proxy, this machine's addresses and names would mean the proxy's machine. */
   function wayTo(target: NetworkTarget, scheme: "http" | "https"): string | null {
     const isThisMachine = scopeOf(target.host) === "loopback" || isLocalhost(target.host);
     return isThisMachine ? null : proxyFor(deps.proxy, { ...target, scheme });
@@ -97,7 +100,10 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
     return meter;
   }
 
-  /** Connects a client with its target, or tells it why not. Null: nothing is left to do. */
+  /**
+   * Connects a client with its target, or tells it why that isn't possible. Resolves to null if
+   * there is nothing left to do.
+   */
   async function reach(
     client: Client,
     permission: Permission,
@@ -142,14 +148,14 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
         client.destroySoon();
       });
       upstream.setTimeout(limits.idleMs, destroy);
-      // Also once the upstream is gone and only what it sent is left.
+      // This also applies once the upstream is gone and only what it sent is left.
       client.setTimeout(limits.idleMs, () => client.destroy());
       client.once("close", () => upstream.destroySoon());
       const meter = meterFor(target, "tunnel", upstream);
       client.write("HTTP/1.1 200 Connection established\r\n\r\n");
       meter.out(head.length);
       upstream.write(head);
-      // Added together with the pipe: a listener of its own would start the flow too early.
+      // Added together with the pipe, because a listener would start the flow too early.
       client.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(upstream);
       upstream.on("data", (chunk: Buffer) => meter.in(chunk.length)).pipe(client);
     },
@@ -164,8 +170,8 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
         createConnection: () => socket,
         method: request.method ?? "GET",
         path: `${url.pathname}${url.search}`,
-        // Not what the agent wrote: with another Host it would reach another site at the same
-        // address.
+        // We write the Host header. With the agent's own, the request could reach another site at
+        // the same address.
         headers: {
           ...endToEndHeaders(request.headers),
           ...framingOf(request),
@@ -196,8 +202,8 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
 }
 
 /**
- * Rejects if there is none that could be handed on. A promise: what is thrown for an answer would
- * end the process if a listener threw it.
+ * Rejects if there is no answer that can be passed on. This is a promise, because an error thrown
+ * in a listener would end the process.
  */
 function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -211,8 +217,8 @@ function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
 }
 
 /**
- * Where the body ends. Without it the host would read a body as further requests, for sites of the
- * agent's choice.
+ * The headers that say where the body ends. Without them, the host would read a body as further
+ * requests, to sites of the agent's choice.
  */
 function framingOf({ headers }: IncomingMessage): Record<string, string> {
   if (headers["transfer-encoding"] !== undefined) return { "transfer-encoding": "chunked" };

@@ -2,18 +2,18 @@ import { Resolver as DnsResolver } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 
 /**
- * A place on the network. `host` is canonical: lower case, no brackets, no trailing dot, addresses
- * in their usual form.
+ * A place on the network. `host` is canonical: lower case, without brackets and trailing dot, and
+ * addresses in their usual form.
  */
 export type NetworkTarget = { host: string; port: number };
 
 /** One entry of `network.allow`. */
 export type HostRule = {
-  /** Canonical; of `*.example.org` it is `example.org`. */
+  /** Canonical. For `*.example.org` it is `example.org`. */
   host: string;
-  /** True if all names below `host` are meant, and not `host` itself. */
+  /** True if this means all names below `host`, and not `host` itself. */
   isWildcard: boolean;
-  /** Null: {@link DEFAULT_PORTS}. */
+  /** Null means {@link DEFAULT_PORTS}. */
   port: number | null;
 };
 
@@ -24,8 +24,8 @@ const RULE = new RegExp(String.raw`^(\*\.)?${HOST}(?::(\d{1,5}))?$`);
 const AUTHORITY = new RegExp(`^${HOST}:(\\d{1,5})$`);
 
 /**
- * An entry such as `example.org`, `*.example.org`, `10.1.2.3:8080` or `[2001:db8::1]:443`; null if
- * it isn't one.
+ * Parses an entry such as `example.org`, `*.example.org`, `10.1.2.3:8080` or `[2001:db8::1]:443`.
+ * Returns null if it isn't one.
  */
 export function parseHostRule(text: string): HostRule | null {
   const [, star, written, digits] = RULE.exec(text) ?? [];
@@ -36,7 +36,7 @@ export function parseHostRule(text: string): HostRule | null {
   return { host, isWildcard: star !== undefined, port };
 }
 
-/** What a CONNECT names: a host and a port; null if it doesn't. */
+/** Parses the host and port that a CONNECT names. Returns null if it doesn't name them. */
 export function parseAuthority(text: string): NetworkTarget | null {
   const [, written, digits] = AUTHORITY.exec(text) ?? [];
   if (written === undefined || digits === undefined) return null;
@@ -45,7 +45,7 @@ export function parseAuthority(text: string): NetworkTarget | null {
   return host === null || port === null ? null : { host, port };
 }
 
-/** Where an http URL leads; null for another scheme, or one with a user name or password. */
+/** The target of an http URL. Null for another scheme, or if it has a user name or password. */
 export function httpTargetOf(url: URL): NetworkTarget | null {
   if (url.protocol !== "http:" || url.username !== "" || url.password !== "") return null;
   const host = canonicalHost(url.hostname);
@@ -53,7 +53,7 @@ export function httpTargetOf(url: URL): NetworkTarget | null {
   return host === null || port === null ? null : { host, port };
 }
 
-/** The rule that lets a target through; one that names the port comes before one that doesn't. */
+/** The rule that allows a target. A rule that names the port comes before one that doesn't. */
 export function findRule(rules: readonly HostRule[], { host, port }: NetworkTarget): HostRule | null {
   const ofHost = rules.filter((rule) =>
     rule.isWildcard ? isIP(host) === 0 && host.endsWith(`.${rule.host}`) : rule.host === host,
@@ -66,14 +66,12 @@ export function findRule(rules: readonly HostRule[], { host, port }: NetworkTarg
   );
 }
 
-/** `host:port` for people, with brackets where an address needs them. */
+/** `host:port` for people, with brackets around IPv6 addresses. */
 export function targetText({ host, port }: NetworkTarget): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/**
- * By the rules of URLs, as clients read hosts: `127.1`, `0x7f.1` and `2130706433` are 127.0.0.1.
- */
+/** Reads hosts as URLs do, like clients: `127.1`, `0x7f.1` and `2130706433` are all 127.0.0.1. */
 function canonicalHost(written: string): string | null {
   const hostname = URL.parse(`http://${written}/`)?.hostname;
   if (hostname === undefined) return null;
@@ -86,11 +84,12 @@ function toPort(digits: string): number | null {
   return port >= 1 && port <= 65_535 ? port : null;
 }
 
-/** Looks a name up. Rejects, or answers with an empty list, if it has no address. */
+/** Looks up a name. Rejects, or resolves to an empty list, if it has no address. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 /**
- * How a target is reached, or why not. `reason` is a sentence for whoever reads the agent's output.
+ * How to reach a target, or why it can't be reached. `reason` is a sentence for whoever reads the
+ * agent's output.
  */
 export type Route = { kind: "open"; addresses: string[] } | { kind: "refused" | "unknown"; reason: string };
 
@@ -126,7 +125,8 @@ export async function findRoute(
   try {
     found = isIP(target.host) === 0 ? await resolve(target.host) : [target.host];
   } catch {
-    // The same as no address: which of the many ways a look-up can fail helps nobody here.
+    // This has the same result as a name without addresses. Which way the look-up failed wouldn't
+    // help anyone here.
   }
   if (found.length === 0 && isProxied && !rule.isWildcard) return { kind: "open", addresses: [] };
   if (found.length === 0 && isProxied) {
@@ -152,7 +152,7 @@ export async function findRoute(
 }
 
 function isOpen(address: string, rule: HostRule): boolean {
-  // The operator named this very address.
+  // The operator listed this address itself.
   if (isIP(rule.host) !== 0) return true;
   const isNamedWithPort = rule.port !== null && !rule.isWildcard;
   switch (scopeOf(address)) {
@@ -161,22 +161,23 @@ function isOpen(address: string, rule: HostRule): boolean {
     case "private":
       return isNamedWithPort;
     case "loopback":
-      // Not for other names: whoever runs their DNS would choose what on this machine answers.
+      // Other names don't count: whoever controls their DNS could choose what they reach on this
+      // machine.
       return isNamedWithPort && isLocalhost(rule.host);
     case "special":
       return false;
   }
 }
 
-/** True if a name stands for this machine, whatever a name server says. */
+/** True if a name means this machine, whatever a name server says. */
 export function isLocalhost(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost");
 }
 
 /**
- * Looks names up over DNS. Not by the system's own function: that occupies one of the process's few
- * threads for as long as a name server likes, and everything else that needs a thread (files,
- * syncs) would wait. So `/etc/hosts` is not read.
+ * Looks up names over DNS. The system's own function would occupy one of the process's few threads
+ * for as long as a name server likes, and everything else that needs a thread (files, syncs) would
+ * wait. So `/etc/hosts` isn't read.
  */
 export function createResolve(signal: AbortSignal): Resolve {
   const resolver = new DnsResolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
@@ -189,18 +190,18 @@ export function createResolve(signal: AbortSignal): Resolve {
 }
 
 /**
- * Where an address leads. `private` includes shared (100.64.0.0/10) and unique-local ones.
- * `special` is everything else that isn't a host on the internet: link-local, metadata services,
- * multicast, reserved, mapped and tunneled addresses.
+ * The kind of network that an address belongs to. `private` includes shared (100.64.0.0/10) and
+ * unique-local addresses. `special` is everything else that isn't on the internet: link-local,
+ * metadata services, multicast, reserved, mapped and tunneled addresses.
  */
 export type AddressScope = "public" | "private" | "loopback" | "special";
 
-// Lists of one family each: one of IPv4 ranges would also hold their mapped forms, which are
-// special. From IANA's registries.
+// Each list holds one family, because a list of IPv4 ranges would also match their mapped forms,
+// which are special. From IANA's registries.
 const IPV4 = {
   loopback: rangesOf("127.0.0.0/8"),
   private: rangesOf("10.0.0.0/8 100.64.0.0/10 172.16.0.0/12 192.168.0.0/16"),
-  // 168.63.129.16 is Azure's host, which answers virtual machines only.
+  // 168.63.129.16 is Azure's host, which only answers virtual machines.
   special: rangesOf(
     "0.0.0.0/8 168.63.129.16/32 169.254.0.0/16 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 " +
       "198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
@@ -211,13 +212,14 @@ const IPV6 = {
   loopback: rangesOf("::1/128"),
   private: rangesOf("fc00::/7"),
   special: rangesOf("2001::/23 2001:db8::/32 2002::/16 3fff::/20"),
-  // All that is in use on the internet so far. Mapped, translated and link-local ones are outside.
+  // All addresses that are in use on the internet so far. Mapped, translated and link-local ones
+  // are outside this range.
   public: rangesOf("2000::/3"),
 };
 
-/** The scope of an address as a resolver writes it; `special` if it isn't an address at all. */
+/** The scope of an address as a resolver writes it. Anything that isn't an address is `special`. */
 export function scopeOf(address: string): AddressScope {
-  // With a zone (fe80::1%eth0) it is link-local.
+  // An address with a zone (fe80::1%eth0) is link-local.
   if (isIP(address) === 0 || address.includes("%")) return "special";
   const [ranges, family] = isIP(address) === 4 ? [IPV4, "ipv4" as const] : [IPV6, "ipv6" as const];
   const scopes = ["loopback", "private", "special", "public"] as const;

@@ -1,15 +1,15 @@
-// Runs inside the sandbox, where nothing else of this project is visible: it may import only node's
-// own modules.
+// Runs inside the sandbox, where the rest of this project isn't visible, so it may only import
+// Node's own modules.
 import { spawn } from "node:child_process";
 import { connect, createServer, type Socket } from "node:net";
 import { constants } from "node:os";
 
-/** Exit codes as shells and `env` use them. */
+/** The same exit codes as shells and `env` use. */
 const RELAY_FAILED = 125;
 const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;
 const FORWARDED = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-/** Time that our own signal has to end us: the first process of a namespace ignores it. */
+/** How long our own signal may take to end us. The first process of a namespace ignores it. */
 const SIGNAL_MS = 200;
 
 const [socketPath = "", portText = "", separator, program, ...programArguments] = process.argv.slice(2);
@@ -43,7 +43,7 @@ function start(command: string): void {
   });
 }
 
-/** Hands on what each side sends, its end, and its close. */
+/** Passes on what each side sends, and its end and close. */
 function join(a: Socket, b: Socket): void {
   for (const [from, to] of [
     [a, b],

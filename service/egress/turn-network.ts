@@ -24,15 +24,15 @@ import type { ModelUpstream } from "../gateway/upstream-client.ts";
 
 /** What a turn used. */
 export type TurnUsage = {
-  /** Calls of models that were sent to an upstream. */
+  /** Model calls that were sent to an upstream. */
   calls: number;
-  /** All input, cached or not. */
+  /** All input tokens, cached or not. */
   inputTokens: number;
   outputTokens: number;
   cachedInputTokens: number;
-  /** US dollars; null: a model was used that has no price. */
+  /** US dollars. Null if a model was used that has no price. */
   costUsd: number | null;
-  /** Model upstreams included. */
+  /** Includes model upstreams. */
   hosts: HostTraffic[];
 };
 
@@ -44,47 +44,47 @@ export type ModelAccess = { name: string; kind: ModelKind; url: string; key: str
  * models.
  */
 export type TurnNetwork = AsyncDisposable & {
-  /** Null: it listens at `port` of 127.0.0.1. */
+  /** Null if it listens at `port` of 127.0.0.1. */
   socketPath: string | null;
-  /** Null: it listens at `socketPath`. */
+  /** Null if it listens at `socketPath`. */
   port: number | null;
-  /** The variables that an agent needs, if the network is at that port of its 127.0.0.1. */
+  /** The variables that an agent needs, given the port of its own 127.0.0.1 that leads here. */
   env(loopbackPort: number): Record<string, string>;
-  /** For agents that take their models from a file or from arguments. */
+  /** For agents whose models are set in a file or in arguments. */
   models(loopbackPort: number): ModelAccess[];
-  /** So far. */
+  /** The usage so far. */
   usage(): TurnUsage;
-  /** Why the last call of a model came to nothing; null: it did not. */
+  /** Why the last model call failed, or null if it didn't. */
   modelTrouble(): ModelTrouble | null;
   /**
-   * Resolves with the reason, a sentence for people, when a bound or the budget is exceeded. Never
+   * Resolves with the reason, a sentence for people, when a limit or the budget is exceeded. Never
    * rejects.
    */
   exceeded: Promise<string>;
-  /** True if that was the budget. */
+  /** True if the budget was exceeded. */
   isBudgetSpent(): boolean;
 };
 
 export type TurnNetworkOptions = {
   /**
-   * Where it listens: a path in a folder that nobody else may write to. Null: on 127.0.0.1, at any
-   * free port.
+   * The path to listen at, in a folder that nobody else may write to. Null means any free port of
+   * 127.0.0.1.
    */
   socketPath: string | null;
   allow: readonly HostRule[];
-  /** In both directions, models included. */
+  /** In both directions, including models. */
   maxBytes: number;
   models: readonly ModelUpstream[];
   budget: Budget;
-  /** What earlier attempts of the turn used of it. @default nothing */
+  /** What earlier attempts of the turn used. @default nothing */
   usedBefore?: UsedBefore;
-  /** Told what was used so far, whenever a call of a model has ended. */
+  /** Called with the usage so far whenever a model call has ended. */
   onUsage?: (usage: TurnUsage) => void;
-  /** Told when a call of a model has come to nothing. */
+  /** Called when a model call has failed. */
   onTrouble?: (trouble: ModelTrouble) => void;
-  /** Told what was left out of calls of models, each time. */
+  /** Called each time something was left out of a model call. */
   onLeftOut?: (what: LeftOut) => void;
-  /** The operator's way out. @default everything is reached directly */
+  /** The operator's proxy. @default direct connections */
   proxy?: ProxySettings;
   logger: Logger;
   /** @default DNS */
@@ -92,7 +92,7 @@ export type TurnNetworkOptions = {
   limits?: Partial<NetworkLimits>;
 };
 
-/** The network of a turn can't be opened. */
+/** The network of a turn couldn't be opened. */
 export class TurnNetworkError extends DocsAgentError {
   readonly code = "turn_network";
 }
@@ -158,8 +158,8 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
     for (const socket of sockets) socket.destroy();
   });
   const calls = new Set<Promise<unknown>>();
-  // Whatever a handler throws ends its connection. Nobody else would catch it, and the process
-  // would end.
+  // If a handler throws, its connection ends. Otherwise nobody would catch the error, and the
+  // process would end.
   server.on("request", (request, response) => {
     const isForGateway = request.url?.startsWith("/") === true;
     const handled = (isForGateway ? gateway(request, response) : proxy.forward(request, response))
@@ -175,11 +175,11 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
   async function close(): Promise<void> {
     ended.abort();
     const closed = new Promise((resolve) => server.close(resolve));
-    // So that their usage is counted.
+    // Waits, so that their usage is counted.
     await Promise.all(calls);
     await dispatcher.destroy();
     await closed;
-    // One that was never there can't be in the way, whatever is.
+    // The socket may never have existed, so any error can be ignored.
     if (socketPath !== null) await rm(socketPath, { force: true }).catch(() => {});
   }
   let closing: Promise<void> | null = null;
@@ -212,7 +212,7 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
     models: accessTo,
     env: (loopbackPort) => ({
       ...proxyVariables(loopbackPort, proxyPassword),
-      // The first of a kind has the variables that agents know.
+      // The first upstream of each kind gets the variables that agents know.
       ...Object.assign(
         {},
         ...accessTo(loopbackPort)
@@ -226,7 +226,7 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
   };
 }
 
-/** Resolves to the port; null: at the path. */
+/** Resolves to the port, or null if it listens at the path. */
 async function listen(server: Server, path: string | null): Promise<number | null> {
   if (path !== null && Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
     throw new TurnNetworkError(
@@ -235,7 +235,7 @@ async function listen(server: Server, path: string | null): Promise<number | nul
     );
   }
   try {
-    // Left by a process that was killed.
+    // Removes a socket that a killed process left.
     if (path !== null) await rm(path, { force: true });
     server.listen(path === null ? { host: LOOPBACK, port: 0 } : { path });
     await once(server, "listening");
@@ -260,7 +260,7 @@ function proxyVariables(port: number, password: string | null): Record<string, s
     https_proxy: url,
     NO_PROXY: direct,
     no_proxy: direct,
-    // Node's own fetch doesn't read them otherwise.
+    // Without this, Node's own fetch doesn't read the proxy variables.
     NODE_USE_ENV_PROXY: "1",
   };
 }

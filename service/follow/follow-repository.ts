@@ -10,9 +10,9 @@ import type { JobStore } from "../jobs/job-store.ts";
 import { type AfterLook, afterSeen, afterUnseen, countingChecks, toFollowed } from "./judge.ts";
 import type { FollowedRepository } from "./repositories.ts";
 
-/** Webhooks bring a run forward so often at most. */
+/** The shortest time between two runs, however many webhooks arrive. */
 const SOONEST_MS = 1000;
-/** One run of the task does a bounded part. */
+/** One run of the task does a limited amount of work. */
 const MAX_BATCHES = 10;
 const FAULT_MS = { first: 10_000, max: 10 * 60_000 };
 const REFUSALS = [401, 403, 404];
@@ -20,28 +20,28 @@ const NONE: ReadonlySet<string> = new Set();
 
 export type FollowDeps = {
   store: JobStore;
-  /** Does something in one transaction, which is durable when this resolves. */
+  /** Does work in one transaction. It is durable when this resolves. */
   commit: (work: () => void) => Promise<void>;
   clock: Clock;
   logger: Logger;
 };
 
 /**
- * Follows the pull requests of one repository. What it keeps in memory only saves calls: a new
- * process reads the list, and looks at each pull request once more.
+ * Follows the pull requests of one repository. Its memory only saves calls: a new process reads the
+ * list and looks at each pull request once more.
  */
 export class RepositoryFollower {
   readonly repository: FollowedRepository;
   readonly #deps: FollowDeps;
   #etag: string | null = null;
-  /** The newest change that was listed; null: none was. */
+  /** The time of the newest change in the last list. Null before the first list. */
   #listedUntil: number | null = null;
-  /** When the newest list says that each pull request changed, by number. */
+  /** When each pull request last changed according to the newest list, by number. */
   #listed: ReadonlyMap<number | null, number> = new Map();
   #listAt = 0;
   #notBefore = 0;
   #faults = 0;
-  /** The list alone doesn't tell what happened while nobody read it. */
+  /** True at the start: the list alone doesn't tell what happened while nobody read it. */
   #looksAtAll = true;
 
   constructor(repository: FollowedRepository, deps: FollowDeps) {
@@ -49,7 +49,7 @@ export class RepositoryFollower {
     this.#deps = deps;
   }
 
-  /** Runs twice: the second time, little is left to look at. */
+  /** Safe to run twice. The second run finds little to look at. */
   async run(stopped: AbortSignal): Promise<TaskEnd> {
     const { store, clock } = this.#deps;
     const { projectIds, budget } = this.repository;
@@ -63,7 +63,7 @@ export class RepositoryFollower {
       if (this.#faults > 0) this.#log("info", {}, "pull requests can be followed again");
       this.#faults = 0;
     } catch (thrown) {
-      // Other faults are our own, for the queue.
+      // Other faults are bugs of ours, which the queue handles.
       if (!stopped.aborted && thrown instanceof RunError) await this.#failed(thrown);
       else if (!stopped.aborted) throw thrown;
     }
@@ -72,7 +72,7 @@ export class RepositoryFollower {
     return { kind: "again", dueAt: Math.max(Math.min(this.#listAt, lookAt), freeAt()) };
   }
 
-  /** Has those looked at that the list shows to have changed. */
+  /** Schedules a look at the pull requests that the list shows as changed. */
   async #list(signal: AbortSignal): Promise<void> {
     const { store, clock, commit } = this.#deps;
     const { host, projectIds, pollMs } = this.repository;
@@ -90,7 +90,7 @@ export class RepositoryFollower {
         for (const { jobId } of changed) store.followed.lookNow(jobId, nowMs);
       });
     }
-    // Only now: what isn't noted has to be told once more.
+    // Set only now. If the commit fails, the list must be read again.
     this.#listAt = nowMs + pollMs;
     this.#looksAtAll = false;
     if (listed === null) return;
@@ -155,7 +155,7 @@ export class RepositoryFollower {
     const nowMs = clock.now();
     this.#faults += 1;
     const fields = { problem: messageOf(error), details: detailsOf(error), code: codeOf(error) };
-    // Once, however long it lasts.
+    // Logs a fault once, however long it lasts.
     if (this.#faults === 1) this.#log("warn", fields, "pull requests can't be followed now; trying again");
     const retryAfterMs = (error instanceof TransientRunError && error.retryAfterMs) || 0;
     budget.pause(retryAfterMs);
@@ -171,12 +171,14 @@ export class RepositoryFollower {
   }
 }
 
-/** Settings may have come to name another repository, which has such a number, too. */
+/**
+ * The settings may name another repository by now, which has a pull request with this number, too.
+ */
 function isOurs({ headRef, url }: PullFacts, { jobId, link }: FollowedJob): boolean {
   return headRef === jobBranch(jobId) || url === link;
 }
 
-/** The number that a pull request's page has. */
+/** The number in the address of a pull request's page. */
 export function numberOf(link: string): number | null {
   const number = /\/(?:pull|pulls|merge_requests)\/(\d{1,9})\/?$/.exec(link)?.[1];
   return number === undefined ? null : Number(number);

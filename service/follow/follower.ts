@@ -9,7 +9,10 @@ import { repositoriesOf } from "./repositories.ts";
 
 const Payload = z.object({ repository: z.string() });
 const Checked = z.object({ head_sha: z.string() }).optional().catch(undefined);
-/** What of a webhook is read: which repository, and which pull request or commit it is about. */
+/**
+ * The parts of a webhook that we read: the repository, and the pull request or commit that it is
+ * about.
+ */
 const Delivery = json(
   z.object({
     repository: z.object({ full_name: z.string() }),
@@ -20,14 +23,14 @@ const Delivery = json(
   }),
 );
 
-/** What came of a webhook; `absent`: the project takes none. */
+/** What was done with a webhook. `absent` means that the project takes none. */
 export type WebhookResult = "taken" | "ignored" | "forged" | "absent";
 
 export type FollowerDeps = Omit<FollowDeps, "commit"> & {
-  /** By id. */
+  /** The projects by id. */
   projects: ReadonlyMap<string, ServiceProject>;
   queue: TaskQueue;
-  /** Has the tokens and secrets that the settings name. */
+  /** Holds the tokens and secrets that the settings name. */
   env: Env;
 };
 
@@ -44,12 +47,12 @@ export class Follower {
     );
   }
 
-  /** Follows what an earlier process followed. */
+  /** Continues what an earlier process followed. */
   async start(): Promise<void> {
     for (const follower of this.#followers) await this.#deps.queue.add(followTask(follower));
   }
 
-  /** What is to be done once a turn of the job has ended. */
+  /** The tasks to add once a turn of the job has ended. */
   tasksAfter(jobId: string): NewTask[] {
     const follower = this.#of(this.#deps.store.job(jobId)?.projectId);
     return follower === undefined ? [] : [followTask(follower)];
@@ -58,11 +61,11 @@ export class Follower {
   async run(task: Task, stopped: AbortSignal): Promise<TaskEnd> {
     const { repository: key } = Payload.parse(task.payload);
     const follower = this.#followers.find(({ repository }) => repository.key === key);
-    // One that is no longer in the settings is followed again once it is.
+    // A repository that is no longer in the settings is followed again when it is back.
     return (await follower?.run(stopped)) ?? { kind: "done" };
   }
 
-  /** A webhook only means that something is to be looked at: it may be late or replayed. */
+  /** A webhook only causes a look at the pull request, because it may be late or replayed. */
   async takeWebhook(projectId: string, signature: string, body: string): Promise<WebhookResult> {
     const { projects, env, store, queue, clock } = this.#deps;
     const codeHost = projects.get(projectId)?.codeHost;
@@ -94,7 +97,7 @@ export class Follower {
   }
 }
 
-/** The task that follows a repository's pull requests. Adding it again has it run now. */
+/** The task that follows a repository's pull requests. Adding it again makes it run now. */
 function followTask({ repository: { key } }: RepositoryFollower): NewTask {
   const payload = { repository: key };
   return { id: `follow:${key}`, type: "follow", share: key, onDuplicate: "latest", payload };

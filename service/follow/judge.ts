@@ -8,7 +8,7 @@ import type { FollowedJob } from "../jobs/followed-store.ts";
 import { toTimestamp } from "../jobs/job.ts";
 
 /**
- * The checks that count: where the host says which are required, only those. Null: they can't be
+ * The checks that count. If the host says which are required, only those do. Null if they can't be
  * read.
  */
 export function countingChecks({ checks }: PullFacts): HostedCheck[] | null {
@@ -16,7 +16,10 @@ export function countingChecks({ checks }: PullFacts): HostedCheck[] | null {
   return required.length > 0 ? required : checks;
 }
 
-/** What a pull request comes to, bounded. `failedBefore`: the checks that fail without it, too. */
+/**
+ * Summarizes a pull request, with all texts bounded. `failedBefore` are the checks that also fail
+ * without the change.
+ */
 export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>): WireFollowedPullRequest {
   const { state, isDraft, author } = facts;
   const checks = judgeChecks(countingChecks(facts), failedBefore);
@@ -86,37 +89,39 @@ function blockOf(
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** A pull request isn't followed for longer. */
+/** The longest time that a pull request is followed. */
 const FOLLOWED_MS = 90 * DAY_MS;
-/** A closed one may be opened again. */
+/** A closed pull request is still followed this long, because it may be reopened. */
 const CLOSED_MS = 14 * DAY_MS;
-/** An answer that isn't final is asked for again so soon, then after twice as long, and so on. */
+/** If an answer isn't final, we ask again after this time, then after twice as long, and so on. */
 const UNKNOWN_MS = 5000;
 const MAX_UNKNOWNS = 5;
-/** The time since the last change, in parts of which it is looked at. */
+/**
+ * The time between two looks is a fraction of the time since the last change: one part of so many.
+ */
 const PARTS = { pending: 20, settled: 2 };
 const MAX_MS = { pending: 10 * MINUTE_MS, settled: 6 * 60 * MINUTE_MS };
 const UNSEEN_AFTER = { refusals: 3, ms: 10 * MINUTE_MS };
 const UNSEEN_WAIT_MS = { first: 5 * MINUTE_MS, later: 60 * MINUTE_MS };
 
-/** What following a pull request comes to after a look; `lookAt` null: it is followed no more. */
+/** The result of a look. If `lookAt` is null, the pull request is no longer followed. */
 export type AfterLook = Pick<FollowedJob, "record" | "memory"> & { lookAt: number | null };
 
-/** What a look brought. `updatedAt`: by the host's clock; `listedAt`: what a list said of that. */
+/** What a look showed. `updatedAt` is by the host's clock, and `listedAt` is what the list said. */
 type Seen = { record: WireFollowedPullRequest; updatedAt: number; listedAt: number };
 
-/** It was seen. `pollMs`: how often it may be looked at. */
+/** The pull request was seen. `pollMs` is the shortest time between two looks. */
 export function afterSeen(
   followed: FollowedJob,
   { record, updatedAt, listedAt }: Seen,
   { nowMs, pollMs }: { nowMs: number; pollMs: number },
 ): AfterLook {
   const { memory } = followed;
-  // A copy of the host's that lags behind, or a list that is ahead of it.
+  // True if the host answered from a copy that lags behind, or the list was ahead.
   const isStale = updatedAt < Math.max(memory.seenAt, listedAt);
   const isFinal = !isStale && (record.state !== "open" || record.mergeable !== null);
   const unknowns = isFinal ? 0 : memory.unknowns + 1;
-  // One that stays behind is the truth now.
+  // If it stays behind, it must be right.
   const isOld = updatedAt < memory.seenAt && unknowns <= MAX_UNKNOWNS;
   const seen = isOld ? (followed.record ?? record) : record;
   const isSame = isDeepStrictEqual(seen, followed.record);
@@ -132,13 +137,16 @@ export function afterSeen(
   return { ...next, lookAt: Math.ceil(nowMs + Math.max(pollMs, byAge)) };
 }
 
-/** It couldn't be seen. `isRefused`: the host says that it may not be, or that it isn't there. */
+/**
+ * The pull request couldn't be seen. `isRefused` is true if the host says that it may not be seen
+ * or doesn't exist.
+ */
 export function afterUnseen(followed: FollowedJob, isRefused: boolean, nowMs: number): AfterLook {
   const { record, memory } = followed;
   const refusals = memory.refusals + 1;
   const refusedAt = Math.min(memory.refusedAt ?? nowMs, nowMs);
   const isUnseen = isRefused && refusals >= UNSEEN_AFTER.refusals && nowMs - refusedAt >= UNSEEN_AFTER.ms;
-  // People were told how a closed one ended.
+  // People were already told that it was closed.
   const isVisible = record?.state === "closed" || (record?.isVisible !== false && !isUnseen);
   const next = { record: record && { ...record, isVisible }, memory: { ...memory, refusals, refusedAt } };
   const longestMs = isVisible ? UNSEEN_WAIT_MS.first : UNSEEN_WAIT_MS.later;

@@ -7,11 +7,11 @@ import { createGitHubFollowedHost } from "../code-host/github-followed-host.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { type Env, envValue, projectSecrets } from "../config/env.ts";
 
-/** A repository of a code host, with the projects that ask for it with the same token. */
+/** A repository of a code host, with the projects that access it with the same token. */
 export type FollowedRepository = {
-  /** Its API and its name, and what names the token. */
+  /** Identifies the repository by its API, its name, and the name of the token. */
   key: string;
-  /** As the code host has it, `owner/repo`, in lower case. */
+  /** `owner/repo` in lower case. */
   fullName: string;
   projectIds: string[];
   pollMs: number;
@@ -26,7 +26,7 @@ export function repositoriesOf(
 ): FollowedRepository[] {
   const found = new Map<string, FollowedRepository>();
   const tokens = new CodeHostTokens({ env, clock });
-  /** Repositories share what a token may use. */
+  /** Repositories with the same token share its budget. */
   const budgets = new Map<string, CallBudget>();
   for (const project of projects) {
     const { id, codeHost } = project;
@@ -57,18 +57,23 @@ export function repositoriesOf(
   return [...found.values()];
 }
 
-/** GitHub allows 5,000 an hour. The rest is for turns, which work with the same token. */
+/** GitHub allows 5,000 an hour. The rest is for turns, which use the same token. */
 const CALLS_PER_HOUR = 4000;
 const CALL_MS = 3_600_000 / CALLS_PER_HOUR;
-/** What may be used at once after a quiet time. */
+/** The calls that may be made at once after a quiet time. */
 const BURST_MS = 300 * CALL_MS;
-/** The part of its limit that the host's own count may fall to: others use the token, too. */
+/**
+ * Following pauses when less than this part of the host's limit remains, because others use the
+ * token, too.
+ */
 const RESERVE = 0.1;
 
-/** The calls that following may make with one token. Those that are answered 304 are free. */
+/**
+ * Limits the calls that following makes with one token. Calls that are answered with 304 are free.
+ */
 class CallBudget {
   readonly #clock: Clock;
-  /** When the calls so far would be done, one after another at an even pace. */
+  /** When all calls so far would be done at an even pace. */
   #usedUntil = 0;
   #pausedUntil = 0;
 
@@ -76,7 +81,7 @@ class CallBudget {
     this.#clock = clock;
   }
 
-  /** Counts a call by its answer. */
+  /** Counts a call, given its answer. */
   note(status: number, headers: Headers): void {
     const nowMs = this.#clock.now();
     if (status !== 304) this.#usedUntil = Math.max(this.#usedUntil, nowMs) + CALL_MS;
@@ -87,12 +92,12 @@ class CallBudget {
     }
   }
 
-  /** The host wants to be left alone for so long. */
+  /** Pauses all calls for this time, as the host asked. */
   pause(forMs: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + forMs);
   }
 
-  /** When the next call may be made, epoch milliseconds; not later than now: at once. */
+  /** When the next call may be made, epoch milliseconds. A time in the past means at once. */
   freeAt(): number {
     return Math.max(this.#usedUntil - BURST_MS, this.#pausedUntil);
   }

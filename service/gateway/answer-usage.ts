@@ -2,18 +2,20 @@ import { StringDecoder } from "node:string_decoder";
 import { createParser, type EventSourceParser } from "eventsource-parser";
 import { jsonOf } from "../../src/core/text/text.ts";
 
-/** Without a report, this many bytes of a request or an answer count as a token. */
+/** If usage isn't reported, this many bytes of a request or an answer count as one token. */
 const BYTES_PER_TOKEN = 4;
-/** More of one event, or of an answer that isn't a stream, is not kept: its usage is estimated. */
+/**
+ * A longer event, or a longer answer that isn't a stream, isn't kept, and its usage is estimated.
+ */
 const MAX_KEPT_CHARACTERS = 8 * 1024 ** 2;
 
-/** An estimate of what so many bytes are in tokens. */
+/** Estimates how many tokens this many bytes are. */
 export function estimateTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
 /**
- * Reads what a call used from its answer, as it passes. Keeps at most one event, or the whole of an
+ * Reads a call's usage from its answer as it passes. Keeps at most one event, or the whole of an
  * answer that isn't a stream.
  */
 export class AnswerUsage {
@@ -26,7 +28,7 @@ export class AnswerUsage {
   #report: UsageReport | null = null;
   #hasEnded = false;
 
-  /** `expected` is what the call may use, as far as its request shows. */
+  /** `expected` is the most that the call may use, as far as the request shows. */
   constructor(format: UsageFormat, expected: CallUsage, contentType: string) {
     this.#format = format;
     this.#expected = expected;
@@ -51,26 +53,26 @@ export class AnswerUsage {
     else this.#text += text;
   }
 
-  /** The answer has come to its end, which an interrupted one never does. */
+  /** Call this at the answer's end. For an interrupted answer, don't. */
   end(): void {
     this.#hasEnded = true;
-    // What stands after the last event's empty line is still one.
+    // Text after the last empty line is an event, too.
     if (this.#events !== null && this.#text !== null) this.#events.feed("\n\n");
     else if (this.#text !== null) this.#readJson(this.#text);
   }
 
-  /** What the provider has reported so far; null: nothing. */
+  /** What the provider has reported so far, or null. */
   get reported(): CallUsage | null {
     return this.#report?.usage ?? null;
   }
 
-  /** What the call counts as: what was reported, and estimates for what was not. */
+  /** The usage that the call counts as: what was reported, with estimates for the rest. */
   total(): { usage: CallUsage; isEstimate: boolean } {
     const usage = this.#report?.usage ?? NO_USAGE;
-    // No call is without input: a report that says so says nothing.
+    // Every call has input, so a report without any can't be right.
     const isReported = this.#report?.isFinal === true && usage.inputTokens > 0;
     if (isReported && this.#hasEnded) return { usage, isEstimate: false };
-    // The provider may finish an answer that nobody reads to its end, and charge for it.
+    // The provider may finish an answer although nobody reads it to the end, and charge for it.
     const unread = isReported || this.#hasEnded ? 0 : this.#expected.outputTokens;
     return {
       usage: {
@@ -85,7 +87,7 @@ export class AnswerUsage {
   #readJson(text: string): void {
     // What isn't JSON is `[DONE]`, or not for us to judge: the agent gets it as it is.
     const json = jsonOf(text);
-    // Gemini streams an array where it isn't asked for events.
+    // Gemini streams an array if it isn't asked for events.
     for (const event of Array.isArray(json) ? json : [json]) {
       const report = readUsage(this.#format, event);
       if (report !== null) this.#report = this.#report === null ? report : laterReport(this.#report, report);
@@ -93,24 +95,24 @@ export class AnswerUsage {
   }
 }
 
-/** The shapes in which providers report what a call used. */
+/** The formats in which providers report a call's usage. */
 export type UsageFormat = "anthropic" | "openai-chat" | "openai-responses" | "gemini";
 
-/** Tokens of one call. */
+/** The tokens of one call. */
 export type CallUsage = {
-  /** All input, cached or not. */
+  /** All input tokens, cached or not. */
   inputTokens: number;
-  /** The part of the input that the provider had cached. */
+  /** The input tokens that came from the provider's cache. */
   cachedInputTokens: number;
   outputTokens: number;
-  /** What writing to the provider's cache costs on top, in input tokens. For money only. */
+  /** The extra cost of writing to the provider's cache, in input tokens. Only for the price. */
   surchargeTokens: number;
 };
 
-/** Usage as reported so far. */
+/** The usage reported so far. */
 type UsageReport = {
   usage: CallUsage;
-  /** True if the answer had come to its end when it was reported. */
+  /** True if the answer was complete when this was reported. */
   isFinal: boolean;
 };
 
@@ -122,8 +124,8 @@ export const NO_USAGE: CallUsage = {
 };
 
 /**
- * Anthropic's prices for cache writes that live 5 minutes and 1 hour are 1.25 and 2 times those of
- * input.
+ * Anthropic charges 1.25 and 2 times the input price for cache entries that live 5 minutes and 1
+ * hour.
  */
 const SURCHARGE_5_MINUTES = 0.25;
 const SURCHARGE_1_HOUR = 1;
@@ -161,10 +163,10 @@ const READERS: Readonly<Record<UsageFormat, Reader>> = {
         cachedInputTokens: hasDetails
           ? count(usage, "prompt_tokens_details", "cached_tokens")
           : count(usage, "prompt_cache_hit_tokens"),
-        // Some servers leave reasoning out of the completion, but not out of the total.
+        // Some servers leave reasoning tokens out of the completion, but not out of the total.
         outputTokens: Math.max(count(usage, "completion_tokens"), unreportedReasoning),
       },
-      // Some servers report with each piece.
+      // Some servers report usage with every chunk.
       isFinal: !listOf(event, "choices").some(
         (choice) => isGiven(choice, "delta") && !isGiven(choice, "finish_reason"),
       ),
@@ -205,17 +207,17 @@ const READERS: Readonly<Record<UsageFormat, Reader>> = {
   },
 };
 
-/** What one event of a stream, or a whole answer, says about usage; null: nothing. */
+/** The usage that an event of a stream, or a whole answer, reports. Null if it reports none. */
 export function readUsage(format: UsageFormat, event: unknown): UsageReport | null {
   return READERS[format](event);
 }
 
-/** Two reports of one call, which both count from its beginning. */
+/** Merges two reports of one call. Both count from its beginning. */
 function laterReport(a: UsageReport, b: UsageReport): UsageReport {
   return { usage: combined(a.usage, b.usage, Math.max), isFinal: a.isFinal || b.isFinal };
 }
 
-/** Count by count. */
+/** Combines two usages, count by count. */
 export function combined(a: CallUsage, b: CallUsage, combine: (a: number, b: number) => number): CallUsage {
   return {
     inputTokens: combine(a.inputTokens, b.inputTokens),
@@ -244,8 +246,8 @@ function listOf(from: unknown, name: string): unknown[] {
 }
 
 /**
- * Providers and compatible servers leave out, null or invent fields; what isn't a count reads as
- * none.
+ * Providers and compatible servers omit, null or invent fields. Anything that isn't a count is read
+ * as 0.
  */
 function count(from: unknown, ...path: string[]): number {
   const value = valueOf(from, ...path);

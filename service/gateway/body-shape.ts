@@ -1,20 +1,20 @@
 import { ModelCallFault } from "./model-trouble.ts";
 
-/** What an operator lets pass besides what we know. */
+/** What an operator allows beyond what we know to be safe. */
 export type AllowedExtras = {
   /**
    * Paths as they are logged, for example `generationConfig.speechConfig` or
    * `messages.content[audio]`.
    */
   fields: readonly string[];
-  /** Types of tools; for Gemini, the names of their fields. */
+  /** Types of tools. For Gemini, the names of their fields. */
   tools: readonly string[];
   /** Values of `anthropic-beta` and `openai-beta`. */
   betas: readonly string[];
 };
 export type LeftOutKind = keyof AllowedExtras;
 
-/** Decides what may pass that isn't in our lists, and is told what didn't. */
+/** Decides what may pass that isn't in our lists, and is called with what didn't. */
 export type AllowedBesides = {
   extras: AllowedExtras;
   onLeftOut: (kind: LeftOutKind, name: string) => void;
@@ -23,34 +23,34 @@ export type AllowedBesides = {
 type Place = AllowedBesides & { path: string };
 
 /**
- * A part of a request's body that may pass: returns what is sent on, or undefined for nothing.
- * Throws a {@link ModelCallFault} for what must not be left out in silence.
+ * Filters a part of a request's body. Returns what to send on, or undefined for nothing. Throws a
+ * {@link ModelCallFault} for what must not be left out silently.
  */
 export type Shape = (value: unknown, place: Place) => unknown;
 
-/** More levels than this are an attack on whoever reads them. */
+/** Deeper nesting is an attack on whoever reads it. */
 const MAX_DEPTH = 200;
 const LINKED = "Send images and files as data, not as links or ids that the provider would follow.";
 
-/** Passes as it is. For data that the provider hands to the model, and for plain values. */
+/** Passes unchanged. For data that the provider hands to the model, and for plain values. */
 export const any: Shape = (value) => value;
 
-/** Something that is stored at the provider, perhaps by somebody else who has the same key. */
+/** Something stored at the provider, perhaps by somebody else with the same key. */
 export const stored: Shape = (value, { path }) => {
   if (value === null || value === undefined) return undefined;
   throw new ModelCallFault(400, `What is stored at the provider isn't available here. Leave out ${path}.`);
 };
 
 /**
- * Content that the provider would get from elsewhere: in an address an agent could send anything to
- * anybody.
+ * Content that the provider would fetch from elsewhere. In an address, an agent could send anything
+ * to anybody.
  */
 export const linked: Shape = (value) => {
   if (value === null || value === undefined || value === "") return undefined;
   throw new ModelCallFault(400, LINKED);
 };
 
-/** An address that must hold its data itself. */
+/** An address that must contain its data itself. */
 export const dataUrl: Shape = (value, place) =>
   typeof value === "string" && (value === "" || /^\s*data:/i.test(value)) ? value : linked(value, place);
 
@@ -60,16 +60,16 @@ export const data: Shape = (value, place) =>
     ? value
     : linked(value, place);
 
-/** A text, or something that has a shape. */
+/** A text, or a value with this shape. */
 export function textOr(shape: Shape): Shape {
   return (value, place) => (typeof value === "string" ? value : shape(value, place));
 }
 
 /**
- * An object, or a list of them. `names` are fields that pass as they are, in addition to `type`;
- * those in `nested` have a shape. Other fields are left out. A name that a lenient server would
- * read as one of ours is refused. With `alsoSnakeCase` names may be written in either way, and are
- * sent on in our spelling.
+ * An object, or a list of objects. Fields in `names`, and `type`, pass unchanged. Fields in
+ * `nested` have a shape. Other fields are left out. A name that a lenient server would read as one
+ * of ours is refused. With `alsoSnakeCase`, names may be written in either way, and are sent on in
+ * our spelling.
  */
 export function object(
   names: string,
@@ -101,8 +101,8 @@ export function object(
 }
 
 /**
- * Objects that are told apart by their `type`, whose date doesn't matter. Those without one are of
- * type `untyped`.
+ * Objects that are distinguished by their `type`, ignoring a date in it. Objects without one have
+ * the type `untyped`.
  */
 export function byType(
   shapes: Readonly<Record<string, Shape>>,
@@ -121,8 +121,8 @@ export function byType(
 }
 
 /**
- * What may be sent on of a request's body. Throws a {@link ModelCallFault} if that isn't enough to
- * go on.
+ * Returns what to send on of a request's body. Throws a {@link ModelCallFault} if the rest isn't a
+ * usable request.
  */
 export function admit(shape: Shape, body: object, admission: AllowedBesides): object {
   refuseDepth(body);
@@ -148,7 +148,7 @@ export function admitBetas(
   return admitted;
 }
 
-/** In a list, what isn't an object is left out. */
+/** In a list, anything that isn't an object is left out. */
 function each(one: (given: object, place: Place) => unknown): Shape {
   return (value, place) => {
     if (value === null || value === undefined) return value;
@@ -181,7 +181,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** As servers read names that ignore case (in any script), underscores or hyphens. */
+/** Normalizes a name as servers do that ignore case (in any script), underscores or hyphens. */
 function folded(name: string): string {
   return name.normalize("NFKC").toUpperCase().toLowerCase().replaceAll(/[_-]/g, "");
 }

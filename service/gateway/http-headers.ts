@@ -1,10 +1,10 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** Headers as they are sent. */
+/** Headers to send. */
 export type SentHeaders = Record<string, string | string[]>;
 
-/** What is for one connection only, or for us as a proxy (RFC 9110, 7.6.1). */
+/** Headers for one connection only, or for us as a proxy (RFC 9110, 7.6.1). */
 const PER_CONNECTION = new Set([
   "connection",
   "expect",
@@ -19,7 +19,7 @@ const PER_CONNECTION = new Set([
 ]);
 
 /**
- * The headers that a proxy hands on: without those for one connection, and those that `Connection`
+ * The headers that a proxy passes on: not those for one connection, nor those that `Connection`
  * names.
  */
 export function endToEndHeaders(headers: IncomingHttpHeaders): SentHeaders {
@@ -27,7 +27,7 @@ export function endToEndHeaders(headers: IncomingHttpHeaders): SentHeaders {
   return pickHeaders(headers, (name) => !PER_CONNECTION.has(name) && !named.has(name));
 }
 
-/** The headers whose names, in lower case, are wanted. */
+/** The headers with these names. The names are in lower case. */
 export function pickHeaders(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   isWanted: (name: string) => boolean,
@@ -39,7 +39,7 @@ export function pickHeaders(
   return picked;
 }
 
-/** True if two secrets are the same, in a time that doesn't tell how much of them is. */
+/** Compares two secrets in constant time. */
 export function isSameSecret(given: string, secret: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(secret)];
   return a.length === b.length && timingSafeEqual(a, b);

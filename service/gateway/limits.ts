@@ -2,38 +2,38 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Logger } from "../../src/core/ports/process.ts";
 
-/** Bounds of one turn's network that no setting changes. */
+/** Limits of a turn's network that no setting changes. */
 export const NETWORK_LIMITS = {
-  /** Connections from the agent at once; more are closed. */
+  /** The most connections from the agent at once. Further ones are closed. */
   connections: 128,
-  /** A connection to a host is closed after this long without a byte. */
+  /** A connection to a host is closed if no byte arrives for this long. */
   idleMs: 2 * 60_000,
-  /** Time to reach a host or a model upstream. */
+  /** The longest time to connect to a host or a model upstream. */
   connectMs: 10_000,
-  /** Request lines and headers, in bytes. */
+  /** The most bytes of request lines and headers. */
   headerBytes: 16 * 1024,
-  /** Model calls at once; more wait. */
+  /** The most model calls at once. Further ones wait. */
   modelCalls: 8,
-  /** The body of one model call, in bytes. */
+  /** The most bytes of a model call's body. */
   modelRequestBytes: 8 * 1024 ** 2,
-  /** Time for that body to arrive; it comes from this machine. */
+  /** The longest time for that body to arrive. It comes from this machine. */
   modelRequestMs: 30_000,
-  /** The answer to one model call, in bytes. */
+  /** The most bytes of an answer to a model call. */
   modelAnswerBytes: 64 * 1024 ** 2,
-  /** Time until a model begins to answer: some think for minutes without a word. */
+  /** The longest time until a model begins to answer. Some think for minutes before they do. */
   modelHeadersMs: 10 * 60_000,
-  /** Longest pause in a model's answer. */
+  /** The longest pause in a model's answer. */
   modelPauseMs: 5 * 60_000,
-  /** Lines in the log. */
+  /** The most lines in the log. */
   logLines: 2000,
 };
 export type NetworkLimits = typeof NETWORK_LIMITS;
 
-/** Where the sockets are in the data folder. */
+/** The folder for sockets in the data folder. */
 export const SOCKETS_FOLDER = "net";
-/** What the path of a socket may be long, without the final zero (unix(7)). */
+/** The most bytes in a socket's path, without the final zero (unix(7)). */
 export const MAX_SOCKET_PATH_BYTES = 107;
-/** So that the sockets in it can be listened at. */
+/** With a longer path, its sockets couldn't be listened at. */
 export const MAX_DATA_DIR_BYTES = MAX_SOCKET_PATH_BYTES - newSocketPath(`/${SOCKETS_FOLDER}`).length;
 
 /** A path in `folder` that no other socket has. */
@@ -41,19 +41,20 @@ export function newSocketPath(folder: string): string {
   return join(folder, randomBytes(6).toString("base64url"));
 }
 
-/** Bytes that went to and came from one host, without what TLS and headers of the proxy add. */
+/** The bytes to and from one host, without the overhead of TLS and of the proxy's headers. */
 export type HostTraffic = { host: string; bytesIn: number; bytesOut: number };
 
-/** Counts for one connection. */
+/** Counts the bytes of one connection. */
 export type TrafficMeter = { in(bytes: number): void; out(bytes: number): void; soFar(): HostTraffic };
 
 /**
- * Names below a wildcard are the agent's to choose: more than this many hosts are counted as one.
+ * An agent can choose names below a wildcard. Beyond this number, all further hosts are counted as
+ * one.
  */
 const MAX_HOSTS = 100;
 const OTHER_HOSTS = "(other hosts)";
 
-/** Counts a turn's bytes by host, and says once that there were too many. */
+/** Counts a turn's bytes by host, and reports once if there are too many. */
 export class TurnTraffic {
   readonly maxBytes: number;
   readonly #onExceeded: (reason: string) => void;
@@ -69,12 +70,12 @@ export class TurnTraffic {
     return this.#total > this.maxBytes;
   }
 
-  /** In the order in which they were first reached. */
+  /** In the order of their first connection. */
   hosts(): HostTraffic[] {
     return [...this.#hosts.values()].map((host) => ({ ...host }));
   }
 
-  /** Starts to count a connection to a host. */
+  /** Begins to count a connection to a host. */
   meter(name: string): TrafficMeter {
     const key = this.#hosts.has(name) || this.#hosts.size < MAX_HOSTS ? name : OTHER_HOSTS;
     const host = this.#hosts.get(key) ?? { host: key, bytesIn: 0, bytesOut: 0 };
@@ -95,13 +96,14 @@ export class TurnTraffic {
   }
 }
 
-/** Why a turn may send and receive nothing more. */
+/** Why a turn may not send or receive any more. */
 export function trafficReason(maxBytes: number): string {
   return `The turn's limit of ${maxBytes.toLocaleString("en-US")} bytes over the network is used up.`;
 }
 
 /**
- * A logger that stops, saying so, after so many lines: what an agent does must not fill the disk.
+ * A logger that stops after this many lines, and says so. An agent must not be able to fill the
+ * disk.
  */
 export function createBoundedLogger(logger: Logger, maxLines: number): Logger {
   let lines = 0;

@@ -4,7 +4,7 @@ import { any, byType, data, dataUrl, linked, object, type Shape, stored, textOr 
 // happens on the agent's side. Not here, for example: tiers and speeds with other prices, other
 // models, tools that run at the provider, and requests whose usage comes later or apart.
 
-/** With a list that is left empty, nothing is sent: providers refuse it. */
+/** If a list ends up empty, it isn't sent, because providers refuse an empty one. */
 function toolsOf(shape: Shape): Shape {
   return (value, place) => {
     const kept = shape(value, place);
@@ -44,7 +44,7 @@ const anthropicBlocks = byType({
   tool_reference: object("tool_name cache_control"),
   container_upload: linked,
 });
-/** Blocks hold blocks. */
+/** Content blocks can contain content blocks. */
 function anthropicContent(...given: Parameters<Shape>): unknown {
   return anthropicBlocks(...given);
 }
@@ -125,7 +125,7 @@ export const openAiChatBody = object(
   },
 );
 
-/** Elsewhere than on the agent's side it runs in a container of the provider's. */
+/** A shell that isn't on the agent's side runs in the provider's container. */
 const shell: Shape = (tool, place) => {
   const environment: unknown = Object(tool).environment;
   if (Object(environment).type === "local") return localShell(tool, place);
@@ -208,7 +208,10 @@ export const openAiResponsesBody = object(
   },
 );
 
-/** What an item with an id has to bring along, by its type: a summary isn't what it sums up. */
+/**
+ * The fields that an item with an id must also have, by its type. A summary doesn't replace what it
+ * summarizes.
+ */
 const CONTENT = new Map([
   ["message", ["content"]],
   ["reasoning", ["content", "encrypted_content"]],
@@ -216,10 +219,7 @@ const CONTENT = new Map([
   ["compaction_summary", ["encrypted_content"]],
 ]);
 
-/**
- * An item that doesn't, or whose content was left out, stands for one that is stored, whatever role
- * it names.
- */
+/** An item without its content refers to a stored one, whatever role it names. */
 function withoutBareIds(items: unknown, place: Parameters<Shape>[1]): unknown {
   for (const item of Array.isArray(items) ? items : [items]) {
     const { type = null, content = null, id = null, ...rest } = Object(item);
@@ -269,7 +269,7 @@ const geminiFields = {
   cachedContent: stored,
 };
 
-/** A tool of Gemini has one field for each kind of tool; only functions run on the agent's side. */
+/** A Gemini tool has one field for each kind of tool. Only functions run on the agent's side. */
 function geminiTools(...given: Parameters<Shape>): unknown {
   const kept = object("functionDeclarations", {}, { ...camel, kind: "tools" })(...given);
   return Array.isArray(kept) ? kept.filter((tool) => Object.keys(Object(tool)).length > 0) : kept;
@@ -283,8 +283,8 @@ export const geminiCountBody = object(
 );
 
 /**
- * Values of `anthropic-beta` and `openai-beta` that change no price, run nothing at the provider
- * and reach nothing stored there.
+ * The values of `anthropic-beta` and `openai-beta` that change no price, run nothing at the
+ * provider, and access nothing stored there.
  */
 export const KNOWN_BETAS: ReadonlySet<string> = new Set(
   [

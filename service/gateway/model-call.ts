@@ -4,26 +4,26 @@ import { type CallUsage, estimateTokens, NO_USAGE, type UsageFormat } from "./an
 import { type AllowedBesides, admit, type Shape } from "./body-shape.ts";
 import { ModelCallFault } from "./model-trouble.ts";
 
-/** A model call as it goes to the upstream. */
+/** A model call as it is sent to the upstream. */
 export type ModelCall = {
   model: string;
   body: string;
   /**
-   * What to send if the upstream doesn't know what we added to the body; null: nothing was added.
+   * The body to send if the upstream doesn't know the fields that we added. Null if we added none.
    */
   plainBody: string | null;
-  /** What the call may use, as far as the request shows. */
+  /** The most that the call may use, as far as the request shows. */
   expected: CallUsage;
 };
 
-/** What an answer is expected to have where the request sets no bound. */
+/** The output that is expected if the request sets no limit. */
 const EXPECTED_OUTPUT_TOKENS = 8192;
 
-/** A provider may read "65536" as a number, too: then we would count less than it does. */
+/** A provider may also read "65536" as a number, and then we would expect less than it delivers. */
 const Limit = z.number().nullish();
-/** More values than this in a request are an attack on whoever reads them. */
+/** A request with more values is an attack on whoever reads it. */
 const MAX_VALUES = 100_000;
-/** Only what we look at, of all APIs. */
+/** The fields that we look at, for all APIs. */
 const Body = z.object({
   model: z.string().optional(),
   stream: z.boolean().nullish(),
@@ -36,7 +36,10 @@ const Body = z.object({
 });
 type Body = z.infer<typeof Body>;
 
-/** What stands for a model in URLs and in prices: providers could read others as another one. */
+/**
+ * The form of a model's name in URLs and price lists. Providers could read other names as a
+ * different model.
+ */
 const MODEL_NAME = /^[!-~]{1,200}$/;
 
 /**
@@ -74,7 +77,7 @@ export function prepareCall(
   };
 }
 
-/** Others mean "no limit", or nothing. */
+/** Other values mean "no limit", or nothing. */
 function isLimit(value: number | null | undefined): value is number {
   return typeof value === "number" && value >= 1 && value <= 10_000_000;
 }
@@ -94,7 +97,7 @@ function parseBody(json: object): Body {
   throw new ModelCallFault(400, `The request isn't valid: check ${[...new Set(fields)].join(", ")}.`);
 }
 
-/** By the limits of its API, which are all that was left of a body. */
+/** Uses the limits of the call's API. Other fields are no longer in the body. */
 function expectedOutput({ generationConfig, ...body }: Body): number {
   const limits = [
     body.max_tokens,
@@ -106,7 +109,7 @@ function expectedOutput({ generationConfig, ...body }: Body): number {
   return most * Math.max(...[1, body.n, generationConfig?.candidateCount].filter(isLimit));
 }
 
-/** Counts what separates values, outside of strings, before anything is made of them. */
+/** Counts the separators outside of strings, before anything is parsed. */
 function refuseManyValues(given: Buffer): void {
   let values = 0;
   let isInString = false;

@@ -19,35 +19,35 @@ import {
 
 export type ModelGatewayDeps = {
   upstreams: readonly ModelUpstream[];
-  /** What agents send in place of the keys. */
+  /** The key that agents send in place of the real ones. */
   placeholderKey: string;
   limits: NetworkLimits;
   budget: TurnBudget;
   traffic: TurnTraffic;
   dispatcher: Dispatcher;
   logger: Logger;
-  /** Told after each counted call: what is wrong with its upstream; null: nothing. */
+  /** Called after each counted call with what is wrong with its upstream, or null. */
   onTrouble: (trouble: ModelTrouble | null) => void;
-  /** Told what was left out of a call, each time. */
+  /** Called each time something was left out of a call. */
   onLeftOut: (what: LeftOut) => void;
-  /** Ends every call. */
+  /** When this aborts, every call ends. */
   signal: AbortSignal;
 };
 
 /**
- * A field, tool or beta of a call that isn't known to be safe; `kind` is the setting under `allow`
+ * A field, tool or beta of a call that isn't known to be safe. `kind` is the setting under `allow`
  * that would let it pass.
  */
 export type LeftOut = { upstream: string; kind: LeftOutKind; name: string };
 
-/** Answers requests to `/models/<upstream>/…` with what the upstream answers. Never rejects. */
+/** Answers requests to `/models/<upstream>/…` with the upstream's answers. Never rejects. */
 export type ModelGateway = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 type Exchange = FoundCall & { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
 
 const UPGRADE_REQUIRED = 426;
 
-/** Makes the gateway of one turn. */
+/** Creates the gateway of one turn. */
 export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
   const { limits, budget, traffic } = deps;
   const places = new Places(limits.modelCalls);
@@ -95,7 +95,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
         const { name, keyEnv } = upstream;
         deps.logger.error({ upstream: name, key_env: keyEnv }, "model upstream refused the key");
       }
-      // Providers don't charge for them.
+      // Providers don't charge for these.
       const isRefused = status >= 300;
       const contentType = String(answered.headers["content-type"]);
       const usage = isRefused ? null : new AnswerUsage(format, call.expected, contentType);
@@ -113,7 +113,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
       const ms = Math.round(performance.now() - startMs);
       const known = { upstream: upstream.name, ms };
       const used = { input_tokens: inputTokens, output_tokens: outputTokens, is_estimate: isEstimate };
-      // A call that the agent or the turn's end broke off says nothing of the upstream.
+      // If the agent or the turn's end interrupted the call, this says nothing about the upstream.
       const isBrokenOff = status === null && signal.aborted;
       if (!isBrokenOff) deps.onTrouble(troubleOf(upstream, { model: call.model, status, code }));
       if (status !== null || isBrokenOff) deps.logger.info({ ...known, status, ...used }, "model call ended");
@@ -150,7 +150,7 @@ function findCall(
   const upstream = upstreams.find(({ name }) => name === target.upstream);
   if (upstream === undefined)
     throw new ModelCallFault(404, "This project has no model upstream of that name.");
-  // After this answer Codex goes on over HTTP at once; after any other it tries five times more
+  // After this answer, Codex continues over HTTP at once. After any other, it tries five more times
   // (its tests, websocket_fallback.rs).
   if (request.headers.upgrade !== undefined) {
     throw new ModelCallFault(UPGRADE_REQUIRED, "WebSockets aren't available here. Use HTTP.");
@@ -175,7 +175,7 @@ async function readBody(
   if (encoding !== "identity") throw new ModelCallFault(415, "Send the body without compression.");
   const chunks: Buffer[] = [];
   let bytes = 0;
-  // It holds a place that others wait for.
+  // A request that doesn't arrive would hold a place that others wait for.
   const late = setTimeout(() => request.destroy(), modelRequestMs);
   try {
     for await (const chunk of request) {
@@ -202,14 +202,14 @@ function spendingOf(usage: CallUsage, price: ModelPrice | null): Spending {
   return { ...usage, usd: price === null ? null : costUsdOf(usage, price) };
 }
 
-/** In a form that the SDKs of all kinds show to people. */
+/** Answers in a form that the SDKs of all kinds show to people. */
 function answerFault(response: ServerResponse, { status, type, message }: ModelCallFault): void {
   const headers = {
     "content-type": "application/json",
-    // What is refused here stays refused: SDKs of OpenAI and Anthropic ask this before they try
-    // again.
+    // Repeating a refused call doesn't help. The SDKs of OpenAI and Anthropic read this header
+    // before they retry.
     ...(status < 500 ? { "x-should-retry": "false" } : {}),
-    // Which protocol is wanted instead has to be said (RFC 9110, 15.5.22).
+    // The answer must name the protocol that is wanted instead (RFC 9110, 15.5.22).
     ...(status === UPGRADE_REQUIRED
       ? { upgrade: "HTTP/1.1", connection: "close, upgrade" }
       : { connection: "close" }),
@@ -217,7 +217,7 @@ function answerFault(response: ServerResponse, { status, type, message }: ModelC
   response.writeHead(status, headers).end(JSON.stringify({ type: "error", error: { type, message } }));
 }
 
-/** Lets so many in at once; others wait in line. */
+/** Lets this many in at once. Others wait in line. */
 class Places {
   #free: number;
   readonly #line: (() => void)[] = [];

@@ -12,39 +12,39 @@ import type { UsageFormat } from "./answer-usage.ts";
 export const MODEL_KINDS = ["anthropic", "openai", "gemini"] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
-/** What a request to a model upstream does. */
+/** An operation of a model upstream's API. */
 export type ModelOperation = {
   method: "GET" | "POST";
-  /** Below the upstream's base URL; begins with "/". */
+  /** The path below the upstream's base URL. It begins with "/". */
   path: string;
-  /** What of its body may be sent on; null: it has none. */
+  /** The shape of its body, or null if it has none. */
   body: Shape | null;
-  /** How its answer reports usage; null: it costs nothing. */
+  /** The format in which its answer reports usage. Null if it costs nothing. */
   format: UsageFormat | null;
-  /** The model, where the path names it. */
+  /** The model that the path names, if it does. */
   model: string | null;
 };
 
 type KindTraits = {
   defaultBaseUrl: string;
-  /** The header in which the upstream expects the key. */
+  /** The header with the upstream's key. */
   keyHeader: (key: string) => [name: string, value: string];
   /**
-   * What agents read for this kind. `url` is the gateway's for the upstream; of `openai`, it ends
-   * with the version.
+   * The variables that agents of this kind read. `url` is the gateway's address for the upstream.
+   * For `openai`, it ends with the version.
    */
   variables: (url: string, key: string) => Record<string, string>;
   /**
-   * What stands before the operation in the upstream's paths, given the version in the agent's; the
-   * base URL of `openai` ends with it.
+   * The part of the upstream's path before the operation, given the version in the agent's path.
+   * The base URL of `openai` already ends with the version.
    */
   prefix: (version: string | undefined) => string;
   operations: readonly OperationPattern[];
 };
 type OperationPattern = Pick<ModelOperation, "method" | "body" | "format"> & { path: RegExp };
 
-// Only what agents need to run: a key can also read files, batches and other people's conversations
-// at the provider.
+// Only what agents need to run. With the same key, one could also read files, batches and other
+// people's conversations at the provider.
 export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
   anthropic: {
     defaultBaseUrl: "https://api.anthropic.com",
@@ -95,13 +95,13 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
   },
 };
 
-/** No percent signs and no empty segments: what we compare is what the upstream reads. */
+/** Without percent signs and empty segments, we compare exactly what the upstream reads. */
 const PLAIN_PATH = /^(?:\/[A-Za-z0-9._:@-]+)+$/;
 const VERSION = /^\/(v\d+(?:alpha|beta)?\d*)(?=\/)/;
 
 /**
- * Parts of a request's target at the gateway: `/models/<upstream>/<path>?<query>`; null if it isn't
- * one.
+ * The parts of a request's target at the gateway: `/models/<upstream>/<path>?<query>`. Null if it
+ * isn't one.
  */
 export function parseModelTarget(
   target: string,
@@ -112,8 +112,8 @@ export function parseModelTarget(
 }
 
 /**
- * The operation that a path names, whether or not the agent's SDK puts a version before it; null
- * for one that isn't let through.
+ * The operation that a path names, with or without a version before it, as SDKs differ. Null if the
+ * operation isn't allowed.
  */
 export function findOperation(kind: ModelKind, method: string, path: string): ModelOperation | null {
   if (!PLAIN_PATH.test(path) || path.split("/").some((part) => part === "." || part === "..")) return null;
@@ -129,8 +129,8 @@ export function findOperation(kind: ModelKind, method: string, path: string): Mo
 }
 
 /**
- * Where an operation goes: below the base URL, whether or not that was copied with the version that
- * the operation's path has.
+ * The address of an operation. The base URL may have been copied with or without the version in the
+ * operation's path.
  */
 export function upstreamUrl(kind: ModelKind, baseUrl: string, { path }: ModelOperation): URL {
   const url = new URL(baseUrl);

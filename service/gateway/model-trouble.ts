@@ -13,12 +13,12 @@ const TYPES: Readonly<Record<number, string>> = {
 };
 
 /**
- * A model call that is refused. The message is for whoever reads the agent's output, and holds no
- * secret.
+ * A model call that was refused. The message is for whoever reads the agent's output, and contains
+ * no secret.
  */
 export class ModelCallFault extends DocsAgentError {
   readonly code = "model_call";
-  /** Of HTTP. */
+  /** The HTTP status. */
   readonly status: number;
 
   constructor(status: number, message: string, options?: ErrorOptions) {
@@ -26,7 +26,7 @@ export class ModelCallFault extends DocsAgentError {
     this.status = status;
   }
 
-  /** The kind of fault, as providers name it. */
+  /** The kind of fault, in the providers' terms. */
   get type(): string {
     return TYPES[this.status] ?? "api_error";
   }
@@ -35,15 +35,18 @@ export class ModelCallFault extends DocsAgentError {
 const PROXY_REFUSED: ProxyConnectError["code"] = "ERR_PROXY_CONNECT";
 
 /**
- * Why a call of a model came to nothing. `step` and `reason` are for people, while the turn runs
- * and when it has failed; `advice` is for the operator.
+ * Why a model call failed. `step` and `reason` are for people, while the turn runs and after it has
+ * failed. `advice` is for the operator.
  */
 export type ModelTrouble = { step: string; reason: string; advice: string };
 
-/** How a call went. `status` is null, and `code` says why, if there was no answer. */
+/** How a call ended. If there was no answer, `status` is null, and `code` says why. */
 export type CallEnding = { model: string; status: number | null; code: string | null };
 
-/** What the end of a call says of its upstream. Null: nothing that a person could mend. */
+/**
+ * What the end of a call shows to be wrong with its upstream. Null if it is nothing that a person
+ * could fix.
+ */
 export function troubleOf(
   { name, baseUrl, keyEnv }: { name: string; baseUrl: string; keyEnv: string },
   { model, status, code }: CallEnding,
@@ -75,7 +78,7 @@ export function troubleOf(
   return told("The model provider has a problem.", `It answered ${status} ${of}. Check its status page.`);
 }
 
-/** A model's name, which an agent may make up, for people. */
+/** Makes a model's name fit for people. An agent may have made it up. */
 export function shownModel(model: string): string {
   return model.replaceAll(/[^\w./:@-]/g, "?").slice(0, 100);
 }

@@ -16,7 +16,7 @@ type AnswerOptions = {
   meter: TrafficMeter;
   /** Reads along. Absent or null if the answer isn't counted. */
   usage?: AnswerUsage | null;
-  /** Called with what is known of the usage, each time that changes. */
+  /** Called with the usage known so far, each time it changes. */
   onUsed?: (usage: CallUsage) => void;
 };
 
@@ -25,7 +25,7 @@ const RESPONSE_HEADERS = new RegExp(
     String.raw`(?:x|anthropic)-ratelimit-.*|openai-(?:model|processing-ms|version))$`,
 );
 
-/** Upstreams are asked for none, but some compress all the same. */
+/** We ask upstreams not to compress, but some do. */
 const DECODERS = new Map<string, () => Duplex>([
   ["gzip", createUnzip],
   ["x-gzip", createUnzip],
@@ -35,14 +35,15 @@ const DECODERS = new Map<string, () => Duplex>([
 ]);
 
 /**
- * Hands an upstream's answer on to the agent as it arrives, without the key. Rejects if it breaks
+ * Passes an upstream's answer on to the agent as it arrives, without the key. Rejects if it breaks
  * off.
  */
 export async function sendAnswer(
   answered: Dispatcher.ResponseData,
   { key, response, signal, limits, meter, usage = null, onUsed }: AnswerOptions,
 ): Promise<void> {
-  // It may quote the key with some characters starred out, and means nothing to the agent.
+  // A 401 may quote the key with some characters starred out, and its text means nothing to the
+  // agent.
   if (answered.statusCode === 401) {
     await answered.body.dump();
     throw new ModelCallFault(401, "The model provider refused the service's key.");
@@ -72,7 +73,7 @@ export async function sendAnswer(
       if (clean.length > 0) yield clean;
     }
     usage?.end();
-    // Before the agent sees the end and calls again.
+    // Counted before the agent sees the end and calls again.
     if (usage !== null) onUsed?.(usage.total().usage);
     yield scrubber.flush();
   }
@@ -93,18 +94,21 @@ function cleanHeaders(headers: Dispatcher.ResponseData["headers"], key: KeyPatte
 }
 
 const PLACEHOLDER = "[key]";
-/** A shorter one is a word that a local server takes for a key, not a secret. */
+/** A shorter key is just a word that a local server accepts, not a secret. */
 const MIN_KEY_LENGTH = 8;
 const MAX_BACKSLASHES = 8;
-/** Of one character, however it is escaped. */
+/** The longest form of one character, however it is escaped. */
 const MAX_ESCAPED_LENGTH = MAX_BACKSLASHES + "u0026".length;
 
 /**
- * Finds a key in the forms in which an upstream could send it back: as it is, in Base64 and in hex.
+ * Finds a key in all forms in which an upstream could send it back: as it is, in Base64 and in hex.
  */
 export type KeyPattern = { find: RegExp; maxLength: number };
 
-/** Null for a key that is too short to be a secret. Takes a while to make: once for each key. */
+/**
+ * Returns null for a key that is too short to be a secret. This takes a while, so do it once per
+ * key.
+ */
 export function keyPattern(key: string): KeyPattern | null {
   if (key.length < MIN_KEY_LENGTH) return null;
   const forms = [
@@ -112,29 +116,30 @@ export function keyPattern(key: string): KeyPattern | null {
     ...[0, 1, 2].map((offset) => base64Within(key, offset).replaceAll(/[+/]/g, inBase64)),
     Buffer.from(key).toString("hex"),
   ];
-  // No form has more than twice the key's characters.
+  // No form is longer than twice the key.
   return { find: new RegExp(forms.join("|"), "gi"), maxLength: 2 * key.length * MAX_ESCAPED_LENGTH };
 }
 
-/** A character as it may stand in JSON (also in JSON within JSON) or in a URL. */
+/** Matches a character as it may be written in JSON (also in JSON within JSON) or in a URL. */
 function escaped(character: string): string {
   const hex = character.charCodeAt(0).toString(16).padStart(2, "0");
   const plain = `\\\\{0,${MAX_BACKSLASHES}}${character.replace(/\W/, "\\$&")}`;
   return `(?:${plain}|\\\\{1,${MAX_BACKSLASHES}}u00${hex}|%(?:25){0,3}${hex})`;
 }
 
-/** One of the two characters in which Base64's alphabets differ. */
+/** Matches one of the two characters in which the Base64 alphabets differ. */
 function inBase64(character: string): string {
   return `(?:${escaped(character)}|${character === "+" ? "-" : "_"})`;
 }
 
 /**
- * What a key always is in the Base64 of a longer text, if so many bytes stand before its last group
- * of three: `user:key` for example.
+ * The part of the key's Base64 form that stays the same inside a longer text, such as `user:key`,
+ * given how many bytes precede it in its group of three.
  */
 function base64Within(key: string, offset: number): string {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(key)]);
-  // Without the characters that its neighbors share, which hold a few bits of it at most.
+  // Leaves out the characters at its edges that also encode bits of its neighbors. They hold a few
+  // bits of the key at most.
   const from = Math.ceil((offset * 8) / 6);
   return bytes.toString("base64").slice(from, Math.floor((bytes.length * 8) / 6));
 }
@@ -144,7 +149,7 @@ export function withoutKey(text: string, key: KeyPattern | null): string {
   return key === null ? text : text.replaceAll(key.find, PLACEHOLDER);
 }
 
-/** Removes a key from bytes that pass, also where it is spread over several pieces. */
+/** Removes a key from a stream of bytes, even if it is split over several chunks. */
 export class KeyScrubber {
   readonly #key: KeyPattern | null;
   #held = "";
@@ -154,8 +159,8 @@ export class KeyScrubber {
   }
 
   /**
-   * What may be handed on: all but what follows the last line break, of which the key may be a
-   * part.
+   * Returns what can be passed on: everything but the text after the last line break that could be
+   * the beginning of the key.
    */
   push(chunk: Uint8Array): Buffer {
     const clean = withoutKey(this.#held + Buffer.from(chunk).toString("latin1"), this.#key);
@@ -165,7 +170,7 @@ export class KeyScrubber {
     return Buffer.from(clean.slice(0, at), "latin1");
   }
 
-  /** What was held back. */
+  /** Returns what was held back. */
   flush(): Buffer {
     const rest = this.#held;
     this.#held = "";

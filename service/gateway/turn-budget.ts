@@ -1,19 +1,22 @@
 import picomatch from "picomatch";
 import { type CallUsage, combined, NO_USAGE } from "./answer-usage.ts";
 
-/** What a turn may use. Null: as much as it likes. */
+/** The most that a turn may use. Null means no limit. */
 export type Budget = { tokens: number | null; usd: number | null };
 
 /** What earlier attempts of a turn used of its budget. */
 export type UsedBefore = { tokens: number; usd: number };
 
-/** Told when the budget is exceeded, with a sentence for people, and whenever a call has ended. */
+/**
+ * `onExceeded` is called with a sentence for people when the budget is exceeded. The other is
+ * called whenever a call has ended.
+ */
 export type BudgetEvents = { onExceeded: (reason: string) => void; onCounted?: () => void };
 
-/** Tokens of a call, and their price; null if it isn't known. */
+/** The tokens of a call and their price. The price is null if it isn't known. */
 export type Spending = CallUsage & { usd: number | null };
 
-/** A call under way. `settle` ends it, once; what is told later is ignored. */
+/** A call in progress. `settle` ends it. Later updates are ignored. */
 export type Charge = { update(spending: Spending): void; settle(spending: Spending): void };
 
 type OpenCall = { reserved: Spending; seen: Spending };
@@ -45,24 +48,27 @@ export class TurnBudget {
     this.#before = before;
   }
 
-  /** Why no further call may start; null: one may. */
+  /** Why no further call may start, or null if one may. */
   get reason(): string | null {
     return this.#reason;
   }
 
-  /** True if each call needs a price. */
+  /** True if the budget is in money, so that each call needs a price. */
   get isInMoney(): boolean {
     return this.#budget.usd !== null;
   }
 
   /**
-   * Calls of this attempt so far, and what they used; of those under way, what is known of them.
+   * The calls of this attempt so far and their usage. For calls in progress, this is what is known
+   * so far.
    */
   usage(): { calls: number } & Spending {
     return { calls: this.#calls, ...this.#used() };
   }
 
-  /** Waits until a call may start. Null: it may not, see `reason`; or it was aborted. */
+  /**
+   * Waits until a call may start. Resolves to null if it may not (see `reason`) or it was aborted.
+   */
   admit(reserved: Spending, signal: AbortSignal): Promise<Charge | null> {
     const { promise, resolve } = Promise.withResolvers<Charge | null>();
     const waiting = { reserved, admit: resolve };
@@ -145,24 +151,24 @@ function sum(a: Spending, b: Spending): Spending {
 
 /** US dollars per million tokens. */
 export type ModelPrice = { input: number; output: number; cachedInput?: number | undefined };
-/** By a model's name, or a pattern for names such as `gpt-5*`. */
+/** By a model's name, or by a pattern for names, such as `gpt-5*`. */
 export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
 /**
- * The price of a model: by its name, or by the first pattern that fits. Case doesn't matter: it may
- * not to the provider. Null: none is known.
+ * The price of a model, by its name or by the first pattern that fits. Ignores case, because the
+ * provider may, too. Null if no price is known.
  */
 export function priceOf(prices: PriceTable, model: string): ModelPrice | null {
   const exact = Object.entries(prices).find(([name]) => name.toLowerCase() === model.toLowerCase());
   if (exact !== undefined) return exact[1];
-  // As in a shell's `case`: a name may hold slashes, and a star stands for them too.
+  // Like in a shell's `case`, a star also matches the slashes of a name.
   const fitting = Object.entries(prices).find(([pattern]) =>
     picomatch(pattern, { bash: true, dot: true, nocase: true })(model),
   );
   return fitting?.[1] ?? null;
 }
 
-/** What a call costs, in US dollars. */
+/** The cost of a call, in US dollars. */
 export function costUsdOf(usage: CallUsage, price: ModelPrice): number {
   const cached = Math.min(usage.cachedInputTokens, usage.inputTokens);
   const dollarsPerMillion =

@@ -9,13 +9,13 @@ import { KIND_TRAITS, type ModelKind, type ModelOperation, upstreamUrl } from ".
 import type { NetworkLimits, TurnTraffic } from "./limits.ts";
 import type { PriceTable } from "./turn-budget.ts";
 
-/** A provider of models, with its key. */
+/** A provider of models and its key. */
 export type ModelUpstream = {
   name: string;
   kind: ModelKind;
   baseUrl: string;
   key: string;
-  /** The variable that the key comes from. */
+  /** The variable with the key. */
   keyEnv: string;
   prices: PriceTable;
   allow: AllowedExtras;
@@ -37,20 +37,20 @@ export type UpstreamClient = (
   body: { body: string | null; plainBody: string | null },
 ) => Promise<Dispatcher.ResponseData>;
 
-/** The rest is ours to say: keys, encodings, and for whose account a call is. */
+/** Everything else is ours to set: keys, encodings, and the account that pays. */
 const REQUEST_HEADERS = new RegExp(
   String.raw`^(?:accept|content-type|user-agent|anthropic-version|x-stainless-.*|` +
     String.raw`x-goog-api-client|http-referer|x-title|originator|session[-_]id)$`,
 );
-/** Others could choose a key, or leave usage out of the answer. */
+/** Other parameters could choose a key or leave usage out of the answer. */
 const QUERY_PARAMETERS = ["alt", "beta", "limit", "after", "after_id", "before_id", "pageSize", "pageToken"];
-/** Errors after which the upstream may have had the request. */
+/** Errors after which the upstream may have received the request. */
 const AFTER_SENDING = new RegExp(
   String.raw`^(?:ECONNRESET|EPIPE|ABORT_ERR|UND_ERR_(?:SOCKET|ABORTED|HEADERS_TIMEOUT|` +
     String.raw`HEADERS_OVERFLOW|RES_EXCEEDED.*))$|^HPE_`,
 );
 
-/** Makes the client of one turn. */
+/** Creates the client of one turn. */
 export function createUpstreamClient({
   dispatcher,
   limits,
@@ -60,7 +60,7 @@ export function createUpstreamClient({
   limits: NetworkLimits;
   traffic: TurnTraffic;
 }): UpstreamClient {
-  /** Upstreams that refuse what we add to a call. */
+  /** The upstreams that refuse the fields that we add to a call. */
   const takesPlainOnly = new Set<string>();
 
   async function send(
@@ -72,7 +72,7 @@ export function createUpstreamClient({
     for (const parameter of QUERY_PARAMETERS) {
       const value = query.get(parameter);
       if (value === null) continue;
-      // Usage can't be read from other forms of an answer.
+      // Usage can't be read from other formats.
       if (parameter === "alt" && value !== "sse" && value !== "json") {
         throw new ModelCallFault(400, "Ask for alt=sse or alt=json.");
       }
@@ -82,7 +82,7 @@ export function createUpstreamClient({
     const headers = {
       ...pickHeaders(request.headers, (header) => REQUEST_HEADERS.test(header)),
       ...admitBetas(request.headers, KNOWN_BETAS, admission),
-      // So that usage and keys can be found in the answer.
+      // Without compression, usage and keys can be found in the answer.
       "accept-encoding": "identity",
       ...(body === null ? {} : { "content-type": "application/json" }),
       [keyHeader]: keyValue,
@@ -109,7 +109,8 @@ export function createUpstreamClient({
     if (plainBody === null || takesPlainOnly.has(name)) return send(to, plainBody ?? body);
     const answered = await send(to, body);
     if (answered.statusCode !== 400 && answered.statusCode !== 422) return answered;
-    // Refused, so it cost nothing. If it works without what we added, that was the reason.
+    // It was refused, so it cost nothing. If the call works without the fields that we added, they
+    // were the reason.
     await answered.body.dump();
     const again = await send(to, plainBody);
     if (again.statusCode < 400) takesPlainOnly.add(name);
@@ -117,14 +118,14 @@ export function createUpstreamClient({
   };
 }
 
-/** True if a call that got no answer may have reached the upstream all the same. */
+/** True if a call without an answer may have reached the upstream. */
 export function mayHaveCost(thrown: unknown): boolean {
   return (
     thrown instanceof ModelCallFault && thrown.status === 502 && AFTER_SENDING.test(errorCodeOf(thrown.cause))
   );
 }
 
-/** What went wrong, in a word. */
+/** What went wrong, in one word. */
 export function errorCodeOf(thrown: unknown): string {
   return thrown instanceof Error && thrown.name === "AbortError" ? "ABORT_ERR" : codeOrNameOf(thrown);
 }

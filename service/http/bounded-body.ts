@@ -8,19 +8,19 @@ import { HttpFault, mustBe } from "./http-fault.ts";
 import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./routes.ts";
 
 /**
- * Bodies that may be larger than others: creates and messages with attachments. Each takes several
- * times its size of memory.
+ * Only creates and messages with attachments may have larger bodies. Each takes several times its
+ * size in memory.
  */
 const MAY_BE_LARGE = /\/job(?:\/[^/]+\/message)?$/;
-/** What has to be within the first bytes of one, as many as any body may have. */
+/** This must appear within the first bytes of a large body, as many as any body may have. */
 const MARK = '"attachments"';
 /**
- * What code hosts tell, without a key: the pull request and the review, of 64 KB of text each, are
- * in it.
+ * Webhooks come without a key. They contain the pull request and the review, with 64 KB of text
+ * each.
  */
 const WEBHOOK = /^\/webhooks\//;
 const MAX_WEBHOOK_BYTES = 1024 ** 2;
-/** How many are taken at once, over all clients; as many webhooks beside them. */
+/** The most large bodies at once, over all clients. As many large webhooks are accepted besides. */
 const MAX_LARGE_AT_ONCE = 4;
 const RETRY_AFTER_S = 5;
 
@@ -44,7 +44,7 @@ export function boundedBody() {
     const ofKeyed = mayBeLarge ? MAX_BODY_BYTES_WITH_ATTACHMENTS : MAX_BODY_BYTES;
     const limit = kind === "webhook" ? MAX_WEBHOOK_BYTES : ofKeyed;
     let isLarge = false;
-    /** Called once there is more than other bodies may have. */
+    /** Called once the body is larger than others may be. */
     const admitLarge = (start: Buffer): void => {
       const isMeant = mayBeLarge && start.subarray(0, MAX_BODY_BYTES).includes(MARK);
       if (kind === "keyed" && !isMeant) throw tooLarge(MAX_BODY_BYTES);
@@ -59,10 +59,10 @@ export function boundedBody() {
       if (Number(req.header("content-length") ?? 0) > limit) throw tooLarge(limit);
       const body = await readAtMost(req.raw.body, limit, admitLarge);
       if (!isUtf8(body)) throw new HttpFault(400, mustBe("The body", "text in UTF-8"));
-      // Where Hono looks before it reads a body: a new `Request` would copy it twice.
+      // Hono looks here before it reads a body. A new `Request` would copy it twice.
       Object.assign(req.bodyCache, { text: Promise.resolve(body.toString()) });
-      // Others get their turn before so much is parsed. Sockets are read between the first and the
-      // second.
+      // Lets other requests run before so much is parsed. Sockets are read between the first and
+      // the second.
       if (isLarge) {
         await nextTurn();
         await nextTurn();
@@ -74,7 +74,7 @@ export function boundedBody() {
   };
 }
 
-// The rest of the body is not read: the connection cannot be used again.
+// The rest of the body isn't read, so the connection can't be reused.
 const CLOSES = { connection: "close" };
 
 function tooLarge(limit: number): HttpFault {
@@ -98,7 +98,7 @@ async function readAtMost(
     }
   } catch (thrown) {
     if (thrown instanceof HttpFault) throw thrown;
-    // The client went away: nobody reads the answer, and nothing is wrong here.
+    // The client is gone, so nobody reads this answer, and nothing is wrong here.
     throw new HttpFault(400, "The body ended too early. Send it again.", CLOSES);
   }
   return Buffer.concat(chunks);
@@ -107,13 +107,13 @@ async function readAtMost(
 const { bytes: MAX_BYTES, totalBytes: MAX_TOTAL_BYTES } = ATTACHMENT_LIMITS;
 
 /**
- * The files themselves. Rejects with an {@link HttpFault} if one is too large, or not what its
- * media type says.
+ * Decodes the attachments' files. Rejects with an {@link HttpFault} if one is too large or doesn't
+ * match its media type.
  */
 export async function decodeAttachments(wire: readonly WireAttachment[]): Promise<NewAttachment[]> {
   const decoded: NewAttachment[] = [];
   for (const [index, { name, mediaType, data }] of wire.entries()) {
-    // Others get their turn before each of them.
+    // Lets other requests run before each of them.
     await nextTurn();
     const content = Buffer.from(data, "base64");
     const want = wantOf(mediaType, data, content);
@@ -127,7 +127,7 @@ export async function decodeAttachments(wire: readonly WireAttachment[]): Promis
   return decoded;
 }
 
-/** What should be there instead; null: it is right. */
+/** What should be there instead, or null if it is right. */
 function wantOf(mediaType: string, data: string, content: Buffer): string | null {
   if (content.length !== decodedBytes(data)) return "base64, with padding and without white space";
   if (content.length === 0 || content.length > MAX_BYTES) return `a file of 1 to ${MAX_BYTES} bytes`;
@@ -137,7 +137,7 @@ function wantOf(mediaType: string, data: string, content: Buffer): string | null
     : `a file of the type ${mediaType}`;
 }
 
-/** How much a base64 text stands for; what is no base64 decodes to less. */
+/** The size of the data that a base64 text stands for. A text that isn't base64 decodes to less. */
 function decodedBytes(data: string): number {
   const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
   return (data.length / 4) * 3 - padding;

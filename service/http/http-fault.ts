@@ -3,8 +3,8 @@ import { DocsAgentError } from "../../src/core/errors.ts";
 export type FaultStatus = 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503;
 
 /**
- * A request that is refused. The message is the answer's `error` text: for the client, without
- * anything internal.
+ * A refused request. The message becomes the answer's `error`: it is for the client, and contains
+ * nothing internal.
  */
 export class HttpFault extends DocsAgentError {
   readonly code = "http_fault";
@@ -18,7 +18,7 @@ export class HttpFault extends DocsAgentError {
   }
 }
 
-/** The words for a part of a request that isn't right. */
+/** The message for a part of a request that isn't right. */
 export function mustBe(field: string, rule: string): string {
   return `${field} must be ${rule}.`;
 }

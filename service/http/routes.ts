@@ -17,12 +17,12 @@ import { MAX_ANSWER_CHARS } from "../../src/job-client/report-schema.ts";
 
 /** The most bytes of a request's body. */
 export const MAX_BODY_BYTES = 256 * 1024;
-/** … if it has attachments, which are larger in base64. */
+/** The same for a request with attachments, which are larger in base64. */
 export const MAX_BODY_BYTES_WITH_ATTACHMENTS = 12 * 1024 ** 2;
 
 /**
- * What `/openapi.json` says of the service as a whole. Without an address in the settings, it is
- * where the document is.
+ * What `/openapi.json` says about the whole service. If the settings have no address, it is the
+ * document's own.
  */
 export function aboutService(publicBaseUrl: string | null) {
   return {
@@ -46,7 +46,7 @@ const ProjectParams = z.object({
 });
 const JobParams = ProjectParams.extend({ id: z.string().describe("The job's id.") });
 
-/** By which a client asks for the optional fields of a job's record. */
+/** With this header, a client asks for the optional fields of a job's record. */
 const ReaderHeaders = z.object({
   [CAPABILITIES_HEADER.toLowerCase()]: z
     .string()
@@ -63,7 +63,7 @@ const ReaderHeaders = z.object({
 const JobAnswer = WireJob.extend({}).openapi("JobRecord");
 const Fault = ErrorBody.extend({}).openapi("Error");
 
-/** Headers of answers, which the document names once, by its name for each. */
+/** Headers of answers. The document describes each once and refers to it by name. */
 export const HEADERS = {
   Capabilities: {
     description:
@@ -91,7 +91,7 @@ function headerRef(name: keyof typeof HEADERS): { $ref: string } {
 
 const capabilities: HeaderRefs = { [CAPABILITIES_HEADER]: headerRef("Capabilities") };
 
-/** An answer in JSON, as it is documented. */
+/** Describes an answer in JSON. */
 function json<T extends z.ZodType>(schema: T, description: string, headers: HeaderRefs = {}) {
   return {
     description,
@@ -100,7 +100,7 @@ function json<T extends z.ZodType>(schema: T, description: string, headers: Head
   };
 }
 
-/** A body in JSON, without which the request isn't valid. */
+/** Describes a required body in JSON. */
 function bodyOf<T extends z.ZodType>(schema: T) {
   return { required: true, content: { "application/json": { schema } } };
 }
@@ -113,7 +113,7 @@ const noMethod = {
   405: fault("Another method is wanted at this address.", { Allow: headerRef("Allow") }),
   431: { description: "The headers have more than 16 KiB. The connection is closed." },
 };
-/** What any operation of a project may answer instead. */
+/** Refusals that any operation of a project may answer with. */
 const refusals = {
   ...noMethod,
   401: fault("No key, or none that is known.", { "WWW-Authenticate": headerRef("Authenticate") }),
@@ -122,7 +122,7 @@ const refusals = {
   500: fault("The service failed; whether the request was carried out is not known."),
 };
 const invalid = { 400: fault("The request is not valid; `error` names the field.") };
-/** What any POST may. */
+/** Refusals of any POST. */
 const postRefusals = {
   ...refusals,
   ...invalid,
@@ -133,14 +133,14 @@ const postRefusals = {
   ),
 };
 const bodyRefusals = { ...postRefusals, 415: fault("The body is not JSON, or it is encoded.") };
-/** What a create and a message may. */
+/** Refusals of a create and a message. */
 const turnRefusals = {
   ...bodyRefusals,
   422: fault("The idempotency key was used for another request."),
   429: fault("Too many of them for now.", { "Retry-After": headerRef("RetryAfter") }),
 };
 
-/** An admin key is wanted. */
+/** The operation needs an admin key. */
 const security = [{ adminKey: [] }];
 
 /** The most bytes of a prompt in UTF-8. */
@@ -151,9 +151,12 @@ const MAX_NAME_CHARS = 200;
 const MAX_LINK_CHARS = 2000;
 
 const WANT_PROMPT = `a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8 with something to read in it`;
-/** Neither white space nor something that nobody sees, such as an empty cell of Braille. */
+/**
+ * A character that people can see. White space isn't one, and neither is, for example, an empty
+ * Braille cell.
+ */
 const VISIBLE = /[^\u2800\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
-/** These are rules: they follow "must be". */
+/** These messages are rules: they follow "must be". */
 function bounded(want: string, maxChars: number): z.ZodString {
   return z.string(want).min(1, want).max(maxChars, want);
 }

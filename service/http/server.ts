@@ -44,27 +44,27 @@ import {
 import type { QuestionDesk } from "../jobs/question-desk.ts";
 
 export type ServiceAppDeps = {
-  /** By id. */
+  /** The projects by id. */
   projects: ReadonlyMap<string, ServiceProject>;
   store: JobStore;
   attachments: AttachmentFiles;
   checkKey: KeyCheck;
-  /** Takes a request in. An accepted one is durable when this resolves, and runs soon. */
+  /** Accepts a request. When this resolves, an accepted one is durable and will run soon. */
   accept: (request: TurnRequest) => Promise<Acceptance>;
   /**
-   * Called once turns of a job were ended, to have their agents stop and the next turn run soon.
+   * Called after turns of a job were ended, so that their agents stop and the next turn runs soon.
    */
   onEnded: (jobId: string) => void;
   questions: QuestionDesk;
   readDiff: DiffDesk;
   changes: ChangeFeed;
-  /** Takes what a code host tells, with its signature of the body. */
+  /** Takes a webhook of the code host's, with the signature of its body. */
   takeWebhook: (
     projectId: string,
     signature: string,
     body: string,
   ) => Promise<"taken" | "ignored" | "forged" | "absent">;
-  /** Rejects while nothing can be accepted. */
+  /** Rejects while no requests can be accepted. */
   ready: () => Promise<TaskCounts>;
   clock: Clock;
   logger: Logger;
@@ -72,7 +72,8 @@ export type ServiceAppDeps = {
 };
 
 /**
- * The job service's HTTP side, which listens to nothing: `fetch` takes a request and answers it.
+ * The job service's HTTP interface. It doesn't listen by itself: `fetch` takes a request and
+ * answers it.
  */
 export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   const { store, projects, clock, logger } = deps;
@@ -110,7 +111,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
         ),
     }),
   );
-  // Before anything else of the request is looked at.
+  // Checked before anything else of the request is read.
   app.use("/v2/agent/:projectId/*", async (context, next) => {
     authorize(deps, context.req.header("authorization"), context.req.param("projectId"));
     await next();
@@ -132,7 +133,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     return job;
   }
 
-  /** What of a job beyond the contract the client reads. `upTo`: the newest turn to tell. */
+  /** The fields beyond the contract that the client reads. `upTo` is the newest turn to show. */
   function report({ id, pullRequest }: StoredJob, wanted: readonly string[], upTo?: number) {
     return {
       ...(wanted.includes("pull-request") && { pullRequest }),
@@ -141,12 +142,12 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     };
   }
 
-  /** A job as the client reads it. */
+  /** A job's record with the fields that the client reads. */
   function shown(job: StoredJob, wanted: readonly string[]): WireJob {
     return { ...toRecord(job), ...report(job, wanted) };
   }
 
-  /** The project's job with all that is told beyond the contract. */
+  /** The project's job with all fields beyond the contract. */
   function fullJob(projectId: string, id: string): WireJob {
     return shown(jobOf(projectId, id), ["turns", "questions", "pull-request"]);
   }
@@ -170,7 +171,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
       logger.info({ project: projectId, job_id: id, turn: number }, "turn accepted");
     }
     const { record, turn } = unlessRefused(accepted);
-    // A repeated request gets the record of the first answer; its turns are as they are now.
+    // A repeated request gets the record of the first answer, with its turns as they are now.
     const wanted = parseCapabilities(headers[READS]);
     return { ...record, ...report(jobOf(projectId, record.id), wanted, turn.number) };
   }
@@ -180,7 +181,8 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     const job = await accept(projectId, null, context.req.valid("json"), context.req.valid("header"));
     return context.json(job, 201);
   });
-  // Of what it is asked nothing can be invalid: checking that takes as long as answering.
+  // This route isn't validated, because nothing in its request can be invalid and validating takes
+  // as long as answering.
   app.openAPIRegistry.registerPath(getJobRoute);
   app.get(getJobRoute.getRoutingPath(), (context) => {
     const { projectId, id } = context.req.param();
@@ -283,7 +285,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
       return context.json({ status: "unavailable" as const, tasks: null }, 503);
     }
   });
-  // Made once: it takes as long as many other answers, and nobody needs a key for it.
+  // Created once, because that takes as long as many other answers and nobody needs a key for it.
   let description: string | undefined;
   app.get("/openapi.json", (context) => {
     description ??= JSON.stringify(app.getOpenAPI31Document(aboutService(deps.publicBaseUrl)));
@@ -293,11 +295,14 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   return app;
 }
 
-/** The most that an answer of the feed has, unless one job has more. A client reads 1 MiB. */
+/**
+ * The most jobs in an answer of the feed. Its size is limited, too, unless a single job is larger.
+ * A client reads 1 MiB.
+ */
 const MAX_CHANGED = 50;
 const MAX_CHANGES_BYTES = 512 * 1024;
 const READS = "docs-agent-capabilities";
-/** With every answer. */
+/** Sent with every answer. */
 const ALWAYS = {
   "cache-control": "no-store",
   [CAPABILITIES_HEADER.toLowerCase()]: CAPABILITIES,
@@ -360,16 +365,13 @@ function describe(issues: readonly { code: string; path: PropertyKey[]; message:
   const faults = issues.map(({ code, path, message }) => {
     const field = path.map(String).join(".");
     if (field !== "") return mustBe(field, message);
-    // Where a body can have one of several forms, our own words say which.
+    // If a body can have one of several forms, our own message names them.
     return mustBe("The body", code === "invalid_union" ? message : "a JSON object with prompt");
   });
   return [...new Set(faults)].join(" ");
 }
 
-/**
- * What any thrown thing is to the client. What nobody foresaw goes to the log and not to the
- * client.
- */
+/** Converts anything thrown to an answer for the client. Unexpected errors go to the log only. */
 function toFault(thrown: unknown, logger: Logger): HttpFault {
   if (thrown instanceof HttpFault) return thrown;
   if (thrown instanceof HTTPException) {

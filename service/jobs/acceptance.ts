@@ -9,21 +9,21 @@ import { JobRow, SELECT_JOB, toRecord, type TurnKey } from "./job.ts";
 import { json } from "../base/json.ts";
 import type { Tables } from "./tables.ts";
 
-/** A create (`jobId` null) or a message, as it came in. */
+/** A create (with a null `jobId`) or a message, as received. */
 export type TurnRequest = {
   project: ServiceProject;
   jobId: string | null;
   prompt: string;
-  /** What of the prompt the person typed; null: it isn't known, or nothing. */
+  /** The part of the prompt that the person typed. Null if it is empty or unknown. */
   words: string | null;
   requester: Requester | null;
-  /** Their files are on the disk. */
+  /** Their files are already on disk. */
   attachments: readonly WrittenAttachment[];
   idempotencyKey: string | null;
 };
 
 /**
- * What became of a request: accepted, answered before under the same idempotency key, or refused.
+ * The result of a request: accepted, already answered under the same idempotency key, or refused.
  */
 export type Acceptance =
   | { kind: "accepted" | "repeated"; record: WireJobRecord; turn: TurnKey }
@@ -31,17 +31,17 @@ export type Acceptance =
   | { kind: "limited"; limit: "creates" | "messages" | "queued" | "attachments"; retryAfterMs: number };
 
 const HOUR_MS = 60 * 60_000;
-/** When room in the queue comes depends on the agent: no better answer than a short while. */
+/** When the queue has room depends on the agents, so this is a short time. */
 const QUEUE_RETRY_AFTER_MS = 60_000;
-/** Of a project's turns that have not ended. */
+/** For all unfinished turns of a project. */
 const MAX_ATTACHED_BYTES = 100 * 1024 ** 2;
 
 const AnsweredRow = z.object({ request: z.string(), answer: json(WireJobRecord), turn: z.int() });
 const NumberRow = z.object({ number: z.int() });
 
 /**
- * Takes a request in: inside of a transaction, so that no two requests at once can both be the
- * first, or both be the last.
+ * Accepts or refuses a request. Call it inside a transaction, so that two simultaneous requests
+ * can't both be the first or the last that is allowed.
  */
 export function acceptTurnRequest(tables: Tables, request: TurnRequest, nowMs: number): Acceptance {
   const earlier = answeredBefore(tables, request);
@@ -71,7 +71,7 @@ function limited(
   const { limits } = project;
   const isCreate = jobId === null;
   const perHour = isCreate ? limits.createsPerHour : limits.messagesPerHour;
-  // The one that has to grow old before there is room.
+  // There is room once this turn is old enough.
   const newest = `SELECT accepted_at AS number FROM turns WHERE project_id = ? AND accepted_at > ? AND
     (number = 1) = ?
     ORDER BY accepted_at DESC LIMIT 1 OFFSET ?`;
@@ -126,12 +126,12 @@ function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
 }
 
 /**
- * The repository as a job's record names it: `owner/repo` at a code host, the URL, or a local
- * repository's own name.
+ * The repository as a job's record shows it: `owner/repo` at a code host, its URL, or the name of a
+ * local one.
  */
 function sourceName({ codeHost, repository }: ServiceProject): string {
   if (codeHost.kind === "github") return `${codeHost.owner}/${codeHost.repo}`;
-  // The paths of this machine are nobody else's business.
+  // Paths of this machine are private.
   return repository.startsWith("/") ? basename(repository, ".git") : repository;
 }
 

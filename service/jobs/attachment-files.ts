@@ -7,28 +7,28 @@ import { messageOf } from "../../src/core/errors.ts";
 /** A file that came with a prompt, in memory. */
 export type NewAttachment = { name: string; mediaType: string; content: Buffer<ArrayBuffer> };
 
-/** A file that came with a prompt, on the disk. The id is its name there. */
+/** A file that came with a prompt, on disk. The id is its name there. */
 export type KeptAttachment = { id: string; name: string; mediaType: string; bytes: number };
 
-/** What came with a request that has yet to be accepted; `sha256` in hexadecimal. */
+/** A file of a request that isn't accepted yet. `sha256` is hexadecimal. */
 export type WrittenAttachment = KeptAttachment & { sha256: string };
 
 export type AttachmentFilesDeps = {
-  /** Theirs alone. {@link AttachmentFiles.sweep} makes it. */
+  /** A folder for nothing else. {@link AttachmentFiles.sweep} creates it. */
   folder: string;
-  /** The ids of those whose turns have not ended. */
+  /** The ids of the files whose turns are unfinished. */
   needed: () => ReadonlySet<string>;
   logger: Logger;
 };
 
 /**
- * The attachments of turns that have not ended: a file each, beside the database and not in it, as
- * that writes on the thread that answers HTTP. A file is on the disk before its turn is accepted,
- * and is removed once no turn needs it.
+ * The attachments of unfinished turns. Each is a file beside the database. Writing to the database
+ * would block the thread that answers HTTP. A file is on disk before its turn is accepted, and is
+ * removed once no turn needs it.
  */
 export class AttachmentFiles {
   readonly #deps: AttachmentFilesDeps;
-  /** Those of requests that are not accepted yet. */
+  /** The files of requests that aren't accepted yet. */
   readonly #underWay = new Set<string>();
 
   constructor(deps: AttachmentFilesDeps) {
@@ -40,8 +40,8 @@ export class AttachmentFiles {
   }
 
   /**
-   * Has `accept` take the attachments, once they survive a power cut. What it doesn't take is
-   * removed again.
+   * Calls `accept` with the attachments once they are safe from a power cut. Removes those that it
+   * doesn't take.
    */
   async keep<T>(
     attachments: readonly NewAttachment[],
@@ -62,7 +62,7 @@ export class AttachmentFiles {
     }
   }
 
-  /** Removes the files that no turn needs any more. Never rejects. */
+  /** Removes the files that no turn needs anymore. Never rejects. */
   async sweep(): Promise<void> {
     const { folder, needed, logger } = this.#deps;
     try {
@@ -81,7 +81,7 @@ export class AttachmentFiles {
     await using file = await open(this.pathOf(id), "wx", 0o600);
     await file.writeFile(content);
     await file.sync();
-    // Not on this thread, as the writing.
+    // Like writing, this doesn't run on this thread.
     const digest = await webcrypto.subtle.digest("SHA-256", content);
     const sha256 = Buffer.from(digest).toString("hex");
     return { id, name, mediaType, bytes: content.length, sha256 };

@@ -3,7 +3,7 @@ import type { Clock } from "../../src/core/ports/process.ts";
 import { JobRow, SELECT_JOB, type StoredJob } from "./job.ts";
 import type { Tables } from "./tables.ts";
 
-/** How many requests of a project may wait for changes at once. */
+/** The most requests of a project that may wait for changes at once. */
 const MAX_WAITING = 32;
 
 type Waiter = { after: number; wake: () => void };
@@ -22,8 +22,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Resolves once a job of the project has changed after this, the time is over, the signal aborts
-   * or the feed is closed. False at once: too many wait already.
+   * Resolves to true once a job of the project has changed after this number, the time is over, the
+   * signal aborts or the feed is closed. Resolves to false at once if too many are waiting already.
    */
   async wait(projectId: string, after: number, forMs: number, signal: AbortSignal): Promise<boolean> {
     if (this.#isClosed || forMs === 0 || this.#changes.lastOf(projectId) > after) return true;
@@ -47,8 +47,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Call it after a write, also inside its transaction: soon afterwards those are woken whose
-   * project has changed.
+   * Call this after a write, or inside its transaction. It soon wakes the requests whose project
+   * has changed.
    */
   look(): void {
     if (this.#isLookPending || this.#waiting.size === 0) return;
@@ -62,7 +62,7 @@ export class ChangeFeed {
     });
   }
 
-  /** Ends all waiting, for good. */
+  /** Wakes all who wait, and from then on nobody waits. */
   close(): void {
     this.#isClosed = true;
     for (const waiting of this.#waiting.values()) for (const { wake } of waiting) wake();
@@ -74,14 +74,14 @@ const ChangedRow = JobRow.extend({ changed: z.int() });
 const NumberRow = z.object({ number: z.int() });
 
 /**
- * How far the numbers of changes jump at a start. A power cut may lose the newest ones, which
- * clients have seen; what comes later must be above them.
+ * The jump in the numbers of changes at each start. A power cut may lose the newest numbers, which
+ * clients have seen already. Later ones must be higher.
  */
 const START_JUMP = 1_000_000;
 
 /**
- * Which jobs have changed since when. Triggers in the schema number each change, so no write can
- * forget to; a job has only the number of its newest one.
+ * Tells which jobs have changed. Triggers in the schema number each change, so that no write can
+ * forget it. A job keeps only the number of its newest change.
  */
 export class ChangeStore {
   readonly #tables: Tables;
@@ -90,7 +90,7 @@ export class ChangeStore {
     this.#tables = tables;
   }
 
-  /** Call it when the service starts. */
+  /** Call this when the service starts. */
   begin(): void {
     this.#tables.run(`UPDATE feed SET last = last + ?`, START_JUMP);
   }
@@ -106,19 +106,19 @@ export class ChangeStore {
     return this.#tables.one(NumberRow, sql, projectId)?.number ?? 0;
   }
 
-  /** A project's jobs that changed after this, the earliest change first. */
+  /** A project's jobs that changed after this number, in the order of their changes. */
   after(projectId: string, after: number, limit: number): (StoredJob & { changed: number })[] {
     const sql = `SELECT *, (SELECT changed FROM jobs WHERE id = job.id) AS changed FROM (${SELECT_JOB}
       WHERE project_id = ? AND changed > ? ORDER BY jobs.changed LIMIT ?) AS job ORDER BY changed`;
     return this.#tables.all(ChangedRow, sql, projectId, after, limit);
   }
 
-  /** A number as clients get it: text that means nothing to them, nor to another database. */
+  /** Converts a number to a cursor: text that means nothing to clients or to another database. */
   toCursor(number: number): string {
     return Buffer.from(`${this.#feed().incarnation}.${number}`).toString("base64url");
   }
 
-  /** The number that a cursor of {@link toCursor} names, or null if this database has no such. */
+  /** The number in a cursor of {@link toCursor}. Null if this database didn't make it. */
   parseCursor(cursor: string): number | null {
     const text = Buffer.from(cursor, "base64url").toString();
     const [, incarnation, digits] = /^([0-9a-f]+)\.(\d{1,15})$/.exec(text) ?? [];

@@ -6,7 +6,7 @@ import type { DiffReader } from "../runner/turn-runner.ts";
 import type { StoredJob } from "./job.ts";
 import type { JobStore } from "./job-store.ts";
 
-/** Each is a fetch, and git beside the turns. */
+/** Each reading fetches and runs git, beside the turns. */
 const MAX_AT_ONCE = 4;
 /** Our app waits 15 s for an answer. */
 const WITHIN_MS = 10_000;
@@ -18,10 +18,13 @@ type DiffDeps = {
   logger: Logger;
 };
 
-/** What a job changes; null: nothing that is known anymore. "busy": it can't be read now. */
+/**
+ * Reads what a job changes. Resolves to null if nothing is known of it anymore, and to "busy" if it
+ * can't be read now.
+ */
 export type DiffDesk = (job: StoredJob) => Promise<JobDiff | null | "busy">;
 
-/** Has a few changes read at once, in bounded time. */
+/** Limits how many changes are read at once, and for how long. */
 export function createDiffDesk({ projects, store, readDiff, logger }: DiffDeps): DiffDesk {
   let running = 0;
   return async ({ id: jobId, projectId, pullRequest }) => {

@@ -3,13 +3,15 @@ import { WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
 import { json } from "../base/json.ts";
 import type { Tables } from "./tables.ts";
 
-/** What following a pull request has to remember. Times are epoch milliseconds. */
+/** What is remembered about a followed pull request. Times are epoch milliseconds. */
 export const FollowMemory = z.object({
-  /** Its newest change that was read, by the code host's clock; 0: nothing was read yet. */
+  /**
+   * When the newest version that we read was made, by the code host's clock. 0 if none was read.
+   */
   seenAt: z.int().default(0),
-  /** When something of it was last seen to change, by our clock. */
+  /** When we last saw a change, by our clock. */
   changedAt: z.int().default(0),
-  /** How often in a row an answer wasn't final yet. */
+  /** How many answers in a row weren't final. */
   unknowns: z.int().default(0),
   /** How often in a row it couldn't be seen, and since when. */
   refusals: z.int().default(0),
@@ -20,13 +22,13 @@ export type FollowMemory = z.infer<typeof FollowMemory>;
 /** A job whose pull request is followed. Times are epoch milliseconds. */
 const FollowedRow = z.object({
   jobId: z.string(),
-  /** The pull request's page. */
+  /** The address of the pull request's page. */
   link: z.string(),
   beganAt: z.int(),
-  /** When it is to be looked at. */
+  /** When to look at it. */
   lookAt: z.int(),
   memory: json(FollowMemory),
-  /** As it was seen last. */
+  /** As it was last seen. */
   record: json(WireFollowedPullRequest.nullable().catch(null)),
 });
 export type FollowedJob = z.infer<typeof FollowedRow>;
@@ -38,12 +40,12 @@ const SELECT = `SELECT job_id AS jobId, link, began_at AS beganAt, look_at AS lo
   WHERE look_at IS NOT NULL`;
 const OF_PROJECTS = `followed.project_id IN (SELECT value FROM json_each(?1))`;
 /**
- * Now, in a way that whoever looks at it at this very moment notices: what that look brings may be
- * older than this.
+ * Now, or a moment later, so that a look in progress notices that another was requested. What it
+ * brings may be older than the request.
  */
 const NOW = `iif(look_at = ?1, ?1 + 1, ?1)`;
 
-/** Which jobs' pull requests are followed, and what is known of them. */
+/** The jobs whose pull requests are followed, and what is known about them. */
 export class FollowedStore {
   readonly #tables: Tables;
 
@@ -51,7 +53,7 @@ export class FollowedStore {
     this.#tables = tables;
   }
 
-  /** Inside of a transaction: a turn of the job has left its pull request. */
+  /** Call this inside a transaction, when a turn of the job has left its pull request. */
   begin(jobId: string, link: string, nowMs: number): void {
     const again = `UPDATE followed SET look_at = ${NOW} WHERE job_id = ?2 AND link = ?3`;
     if (this.#tables.run(again, nowMs, jobId, link) > 0) return;
@@ -61,33 +63,33 @@ export class FollowedStore {
     this.#tables.run(`UPDATE jobs SET pull_request = 'null' WHERE id = ?`, jobId);
   }
 
-  /** Those of some projects. */
+  /** The followed jobs of these projects. */
   of(projectIds: readonly string[]): FollowedJob[] {
     return this.#tables.all(FollowedRow, `${SELECT} AND ${OF_PROJECTS}`, JSON.stringify(projectIds));
   }
 
-  /** Those that are to be looked at, the one that has waited longest first. */
+  /** The followed jobs that are due for a look, the one that has waited longest first. */
   due(projectIds: readonly string[], nowMs: number, limit: number): FollowedJob[] {
     const sql = `${SELECT} AND ${OF_PROJECTS} AND look_at <= ?2 ORDER BY look_at, job_id LIMIT ?3`;
     return this.#tables.all(FollowedRow, sql, JSON.stringify(projectIds), nowMs, limit);
   }
 
-  /** When the first of them is to be looked at; null: none is followed. */
+  /** When the next look is due, or null if none is followed. */
   nextLookAt(projectIds: readonly string[]): number | null {
     const sql = `SELECT min(look_at) AS at FROM followed WHERE ${OF_PROJECTS} AND look_at IS NOT NULL`;
     return this.#tables.one(NextRow, sql, JSON.stringify(projectIds))?.at ?? null;
   }
 
-  /** Has a job's pull request looked at now. False: it isn't followed. */
+  /** Makes a look at a job's pull request due now. Returns false if it isn't followed. */
   lookNow(jobId: string, nowMs: number): boolean {
     const sql = `UPDATE followed SET look_at = ${NOW} WHERE job_id = ?2 AND look_at IS NOT NULL`;
     return this.#tables.run(sql, nowMs, jobId) === 1;
   }
 
   /**
-   * Inside of a transaction: keeps what a look brought. `lookAt`: null: it is followed no more. A
-   * job that has another pull request by now, or is gone, stays as it is; what was asked for
-   * meanwhile stays asked for.
+   * Call this inside a transaction to store the result of a look. If `lookAt` is null, the pull
+   * request is no longer followed. If the job has another pull request by now, or is gone, nothing
+   * changes. A look that was requested in the meantime stays due.
    */
   setLooked(
     { jobId, link, lookAt: wasDueAt }: FollowedJob,
@@ -97,7 +99,7 @@ export class FollowedStore {
       WHERE job_id = ?4 AND link = ?5 AND look_at IS NOT NULL`;
     const values = [JSON.stringify(memory), wasDueAt, lookAt, jobId, link];
     if (this.#tables.run(sql, ...values) === 0) return;
-    // Only a change is written: clients are told of each.
+    // Only written if it differs, because each write is told to clients.
     const change = `UPDATE jobs SET pull_request = ?1 WHERE id = ?2 AND pull_request <> ?1`;
     this.#tables.run(change, JSON.stringify(record), jobId);
   }

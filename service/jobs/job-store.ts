@@ -25,11 +25,11 @@ import { Tables } from "./tables.ts";
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
 const MAX_LEFT_OUT = 200;
-/** An agent is told what fits into 40,000 characters. */
+/** More wouldn't fit into the 40,000 characters that an agent is told. */
 const MAX_EARLIER_TURNS = 100;
 const MAX_EARLIER_CHARS = 10_000;
 /**
- * How many jobs a page of a list goes through at most, so that a rare status never makes it slow.
+ * The most jobs that a page of a list looks through, so that a rare status doesn't make it slow.
  */
 const LIST_SCANNED = 500;
 
@@ -38,7 +38,7 @@ const EarlierTurnRow = TurnRow.pick({ prompt: true, words: true, summary: true, 
 const BriefRow = z.object({ brief: z.string() });
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 
-/** What the runner reported of a turn so far. */
+/** What the runner has reported about a turn so far. */
 export type TurnReport = {
   progress: readonly string[];
   step: string | null;
@@ -46,13 +46,13 @@ export type TurnReport = {
   usage: ReportedUsage | null;
 };
 
-/** A page of a list, and where the next one begins; null: there is none. */
+/** A page of a list. `next` is where the following page begins, or null on the last one. */
 export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
 
 /**
- * Jobs and their turns in the service's SQLite file. Each method is synchronous and, but for
- * `accept`, one transaction, and each write says in its condition what it rests on: others write to
- * the same rows.
+ * Jobs and their turns in the service's SQLite file. Each method is synchronous and, except
+ * `accept`, one transaction. The condition of each write contains what it relies on, because others
+ * write to the same rows.
  */
 export class JobStore {
   readonly #tables: Tables;
@@ -68,7 +68,7 @@ export class JobStore {
     this.changes = new ChangeStore(this.#tables);
   }
 
-  /** Inside of the caller's transaction: accepts or refuses a create or a message. */
+  /** Accepts or refuses a create or a message, inside the caller's transaction. */
   accept(request: TurnRequest, nowMs: number): Acceptance {
     return acceptTurnRequest(this.#tables, request, nowMs);
   }
@@ -77,7 +77,7 @@ export class JobStore {
     return this.#tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, id);
   }
 
-  /** The newest first. */
+  /** Newest first. */
   jobs(filter: { projectId: string | null; status: JobStatus | null; limit: number }): StoredJob[] {
     const sql = `SELECT * FROM (${SELECT_JOB} WHERE ?1 IS NULL OR project_id = ?1 ORDER BY created_at
       DESC, id)
@@ -86,8 +86,8 @@ export class JobStore {
   }
 
   /**
-   * A project's jobs after a place, the newest first, at most `limit`. A page may be short, and
-   * even empty, before the last one.
+   * At most `limit` of a project's jobs after a place, newest first. A page before the last one may
+   * be short or even empty.
    */
   page(projectId: string, after: ListPlace, status: JobStatus | null, limit: number): JobPage {
     const from = [projectId, after.createdAt, after.id];
@@ -101,18 +101,18 @@ export class JobStore {
     return { jobs, next: this.#tables.one(PlaceRow, scanned, ...from) };
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   turns(jobId: string): StoredTurn[] {
     return this.#tables.all(TurnRow, `${SELECT_TURN} WHERE job_id = ? ORDER BY number`, jobId);
   }
 
-  /** The newest turns up to one, as many as a record shows, the oldest first. */
+  /** The newest turns up to `upTo`, as many as a record shows, oldest first. */
   shownTurns(jobId: string, upTo = Number.MAX_SAFE_INTEGER): StoredTurn[] {
     const sql = `${SELECT_TURN} WHERE job_id = ? AND number <= ? ORDER BY number DESC LIMIT ?`;
     return this.#tables.all(TurnRow, sql, jobId, upTo, MAX_SHOWN_TURNS).toReversed();
   }
 
-  /** What the turns right before a turn were asked and did, bounded, the oldest first. */
+  /** What the turns right before this one were asked and did, bounded, oldest first. */
   earlierTurns({ jobId, number }: TurnKey): EarlierTurn[] {
     const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, substr(summary,
       1, ?1) AS summary, outcome
@@ -125,7 +125,7 @@ export class JobStore {
     return this.#tables.one(TurnRow, `${SELECT_TURN} WHERE job_id = ? AND number = ?`, jobId, number);
   }
 
-  /** The commit that the job's newest pull request ended in when its turn did, or null. */
+  /** The newest commit of the job's newest pull request when its turn ended, or null. */
   headOf(jobId: string): string | null {
     const head = "json_extract(pull_request, '$.headSha')";
     const sql = `SELECT ${head} AS id FROM turns WHERE job_id = ? AND ${head} IS NOT NULL
@@ -133,14 +133,14 @@ export class JobStore {
     return this.#tables.ids(sql, jobId)[0] ?? null;
   }
 
-  /** What came with a turn's prompt, in order. Its files are there until the turn has ended. */
+  /** The attachments of a turn's prompt, in order. Their files exist until the turn has ended. */
   attachments({ jobId, number }: TurnKey): KeptAttachment[] {
     const sql = `SELECT id, name, media_type AS mediaType, bytes FROM attachments
       WHERE job_id = ? AND turn = ? ORDER BY position`;
     return this.#tables.all(AttachmentRow, sql, jobId, number);
   }
 
-  /** The ids of the attachments of turns that have not ended. */
+  /** The ids of the attachments of unfinished turns. */
   neededAttachments(): Set<string> {
     const sql = `SELECT id FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND
       turn = number
@@ -148,7 +148,7 @@ export class JobStore {
     return new Set(this.#tables.ids(sql));
   }
 
-  /** The jobs with a turn that has not ended, the one that has waited longest first. */
+  /** The jobs with an unfinished turn, the one that has waited longest first. */
   unfinishedJobs(): string[] {
     return this.#tables.ids(
       `SELECT job_id AS id FROM turns WHERE state <> 'ended' GROUP BY job_id ORDER BY min(accepted_at),
@@ -156,19 +156,22 @@ export class JobStore {
     );
   }
 
-  /** The job's first turn that has not ended. */
+  /** The job's first unfinished turn. */
   oldestUnfinished(jobId: string): StoredTurn | null {
     const sql = `${SELECT_TURN} WHERE job_id = ? AND state <> 'ended' ORDER BY number LIMIT 1`;
     return this.#tables.one(TurnRow, sql, jobId);
   }
 
-  /** Notes that the runner is about to be started, one attempt more. False: the turn has ended. */
+  /**
+   * Notes that the runner is about to start, and counts one more attempt. Returns false if the turn
+   * has ended.
+   */
   start({ jobId, number }: TurnKey, nowMs: number): boolean {
     return this.#atOnce(() => {
-      // What an earlier attempt asked, nobody waits for any more.
+      // Nobody waits for the answers to an earlier attempt's questions anymore.
       this.questions.forget(jobId, number);
-      // One that was running still has not been stopped: the service ended in the middle of it,
-      // which counts if its agent ran.
+      // A turn that is still running wasn't stopped: the service died during it. That counts if its
+      // agent was running.
       const sql = `UPDATE turns SET attempts = attempts + 1 - (state = 'running' AND NOT agent_runs),
         deaths = deaths + (state = 'running' AND agent_runs), agent_runs = 0, state = 'running',
         started_at = coalesce(started_at, ?) WHERE job_id = ? AND number = ? AND state <> 'ended'`;
@@ -176,17 +179,20 @@ export class JobStore {
     });
   }
 
-  /** The turn waits to run again, at once: what was tried does not count as an attempt. */
+  /** Makes the turn wait to run again at once, without counting this attempt. */
   takeBack(key: TurnKey): void {
     this.#suspend(key, "attempts = attempts - 1, due_at = 0");
   }
 
-  /** The turn waits to run again, at once: what ran it has died, which counts if its agent ran. */
+  /**
+   * Makes the turn wait to run again at once, because what ran it has died. That counts if its
+   * agent was running.
+   */
   lose(key: TurnKey): void {
     this.#suspend(key, "attempts = attempts - (NOT agent_runs), deaths = deaths + agent_runs, due_at = 0");
   }
 
-  /** The turn waits to run again, no sooner than at `dueAtMs`: an attempt failed. */
+  /** Makes the turn wait to run again after a failed attempt, at `dueAtMs` at the earliest. */
   postpone(key: TurnKey, reason: string, dueAtMs: number): void {
     this.#suspend(key, "reason = ?, due_at = ?", cut(reason, MAX_REASON_CHARS), Math.ceil(dueAtMs));
   }
@@ -196,7 +202,10 @@ export class JobStore {
     this.#note(key, "progress = ?, step = ?, plan = ?, usage = ?", lines, step, steps, used);
   }
 
-  /** Notes whether the turn's agent runs: what ends the service then may be its doing. */
+  /**
+   * Notes whether the turn's agent is running. If the service dies then, the agent may have caused
+   * it.
+   */
   setAgentRuns(key: TurnKey, agentRuns: boolean): void {
     this.#note(key, "agent_runs = ?", agentRuns ? 1 : 0);
   }
@@ -206,20 +215,24 @@ export class JobStore {
     this.#note(key, "brief = ?", brief);
   }
 
-  /** What the agent of the newest turn that had one was told; null: none was. */
+  /**
+   * What the newest turn's agent was told. Turns that had no agent don't count. Null if there was
+   * none.
+   */
   brief(jobId: string): string | null {
     const sql = `SELECT brief FROM turns WHERE job_id = ? AND brief IS NOT NULL ORDER BY number DESC
       LIMIT 1`;
     return this.#tables.one(BriefRow, sql, jobId)?.brief ?? null;
   }
 
-  /** Notes the branch that has the turn's work. */
+  /** Notes the branch with the turn's work. */
   setBranch(key: TurnKey, branch: string): void {
     this.#note(key, "branch = ?", branch);
   }
 
   /**
-   * Ends a turn. False: it had ended already (canceled, or its job archived), and stays as it was.
+   * Ends a turn. Returns false if it had already ended (was canceled, or its job archived). Then it
+   * stays as it was.
    */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
     return this.#atOnce(() => {
@@ -229,7 +242,8 @@ export class JobStore {
         WHERE job_id = ? AND number = ? AND state <> 'ended'`;
       const said = [summary, reason, cause, JSON.stringify(leftOut), JSON.stringify(quality)];
       const changed = this.#tables.run(sql, nowMs, kind, ...said, jobId, number);
-      // Also of one that was ended meanwhile: the pull request is there, and so is the branch.
+      // This also applies to a turn that was ended in the meantime, because its pull request and
+      // branch exist.
       if (result.kind === "branch" || result.kind === "pull-request") {
         const [branch, pullRequest] =
           result.kind === "branch" ? [result.branch, null] : [null, result.pullRequest ?? null];
@@ -246,7 +260,10 @@ export class JobStore {
     });
   }
 
-  /** Ends a turn that waits or runs as canceled. False: it had ended already, or there is none. */
+  /**
+   * Cancels a turn that is waiting or running. Returns false if it had already ended, or doesn't
+   * exist.
+   */
   cancel({ jobId, number }: TurnKey, nowMs: number): boolean {
     return this.#atOnce(() => {
       const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'cancelled', reason = NULL
@@ -259,8 +276,8 @@ export class JobStore {
   }
 
   /**
-   * Archives a job and ends its unfinished turns. False: there is no such job, or it was archived
-   * before.
+   * Archives a job and ends its unfinished turns. Returns false if there is no such job, or it was
+   * archived already.
    */
   archive(jobId: string, nowMs: number): boolean {
     return this.#atOnce(() => {
@@ -274,8 +291,7 @@ export class JobStore {
   }
 
   /**
-   * Archives at most `limit` jobs of a project that nothing happened to since `sinceMs`. Returns
-   * their ids.
+   * Archives at most `limit` jobs of a project without activity since `sinceMs`. Returns their ids.
    */
   archiveInactive(projectId: string, sinceMs: number, limit: number, nowMs: number): string[] {
     return this.#atOnce(() => {
@@ -289,12 +305,12 @@ export class JobStore {
   }
 
   /**
-   * Forgets at most `limit` jobs of a project that were archived by `beforeMs`, with all their
+   * Deletes at most `limit` jobs of a project that were archived by `beforeMs`, with all their
    * turns. Returns how many.
    */
   forgetArchived(projectId: string, beforeMs: number, limit: number): number {
     return this.#atOnce(() => {
-      // A job is created before it is archived, and by that there is an index.
+      // There is an index by creation, and a job is created before it is archived.
       const sql = `SELECT id FROM jobs WHERE created_at <= ?2 AND archived_at <= ?2 AND project_id = ?1
         ORDER BY created_at LIMIT ?3`;
       const ids = this.#tables.ids(sql, projectId, beforeMs, limit);
@@ -308,12 +324,12 @@ export class JobStore {
     });
   }
 
-  /** The projects that have jobs, also those that are no longer in the settings. */
+  /** The projects that have jobs, including those that are no longer in the settings. */
   projectIds(): string[] {
     return this.#tables.ids(`SELECT DISTINCT project_id AS id FROM jobs`);
   }
 
-  /** Forgets what was answered under idempotency keys by `beforeMs`. */
+  /** Deletes the answers that were given under idempotency keys by `beforeMs`. */
   forgetAnswered(beforeMs: number): void {
     this.#tables.run(`DELETE FROM idempotency WHERE created_at <= ?`, beforeMs);
   }
@@ -332,8 +348,8 @@ export class JobStore {
   }
 
   /**
-   * For what isn't worth a wait for the disk, which brings it along with whatever is written next.
-   * A power cut may lose it.
+   * For notes that aren't worth a wait for the disk. They get there together with the next write,
+   * and a power cut may lose them.
    */
   #note({ jobId, number }: TurnKey, change: string, ...values: (string | number | null)[]): void {
     const { db } = this.#tables;
@@ -360,7 +376,7 @@ export class JobStore {
   }
 }
 
-/** A result within the limits of what is kept. */
+/** A result, cut to the limits of what is stored. */
 function storable(result: RunTurnResult) {
   const { kind } = result;
   const summary = kind === "failed" ? null : result.summary;

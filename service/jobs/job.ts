@@ -24,13 +24,13 @@ export const JobRow = z.object({
   prLink: z.string().nullable(),
   createdAt: z.int(),
   archivedAt: z.int().nullable(),
-  /** As it was seen last at the code host. */
+  /** As it was last seen at the code host. */
   pullRequest: json(WireFollowedPullRequest.nullable().catch(null)),
   status: JobStatus,
 });
 export type StoredJob = z.infer<typeof JobRow>;
 
-/** A turn, named. */
+/** Identifies a turn. */
 export type TurnKey = { jobId: string; number: number };
 
 /** A turn as it is stored. Times are epoch milliseconds. */
@@ -38,13 +38,13 @@ export const TurnRow = z.object({
   jobId: z.string(),
   number: z.int(),
   prompt: z.string(),
-  /** What of the prompt the person typed; null: it isn't known, or nothing. */
+  /** The part of the prompt that the person typed. Null if it is empty or unknown. */
   words: z.string().nullable(),
   requester: json(Requester.nullable()),
   acceptedAt: z.int(),
   state: z.enum(["waiting", "running", "ended"]),
   attempts: z.int(),
-  /** When it may run, if it waits; 0: at once. */
+  /** When a waiting turn may run. 0 means at once. */
   dueAt: z.int(),
   startedAt: z.int().nullable(),
   endedAt: z.int().nullable(),
@@ -59,23 +59,23 @@ export const TurnRow = z.object({
   plan: json(WireTurn.shape.plan),
   usage: json(WireUsage.nullable()),
   pullRequest: json(WirePullRequest.nullable()),
-  /** Where the work is, from when it was pushed until there is a pull request. */
+  /** The branch with the work, from its push until there is a pull request. */
   branch: z.string().nullable(),
   agentRuns: Flag,
   /**
-   * How often the service or its runner ended while the agent ran, or while what it left was looked
-   * through.
+   * How often the service or its runner died while the agent was running, or while its work was
+   * being checked.
    */
   deaths: z.int(),
 });
 export type StoredTurn = z.infer<typeof TurnRow>;
 
-/** Whether the turn changed nothing, and meant to: its summary is what it answers. */
+/** True if the turn intentionally changed nothing. Its summary is the answer. */
 export function isAnswered({ outcome, reason }: StoredTurn): boolean {
   return outcome === "no-changes" && reason === null;
 }
 
-/** A question as it is stored, while its turn runs. Times are epoch milliseconds. */
+/** A question as it is stored while its turn runs. Times are epoch milliseconds. */
 export const QuestionRow = z.object({
   id: z.string(),
   jobId: z.string(),
@@ -90,8 +90,8 @@ export const QuestionRow = z.object({
 export type StoredQuestion = z.infer<typeof QuestionRow>;
 
 /**
- * A job's status follows from its rows, so that no two of them can disagree: archived once it was
- * archived, active while a turn has not ended, otherwise what its last turn came to.
+ * A job's status is derived from its rows, so that they can't disagree: archived if it was
+ * archived, active while a turn is unfinished, and otherwise the result of its last turn.
  */
 const STATUS = `CASE
     WHEN archived_at IS NOT NULL THEN 'archived'
@@ -114,7 +114,7 @@ export const SELECT_QUESTION = `SELECT id, job_id AS jobId, turn, text, choices,
   allowsText, asked_at AS askedAt,
     answered_at AS answeredAt, answer FROM questions`;
 
-/** The job as it goes over the wire. */
+/** The job in wire format. */
 export function toRecord(job: StoredJob): WireJobRecord {
   return {
     id: job.id,

@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 
-/** What is kept of an admin key. Times are epoch milliseconds. */
+/** The stored part of an admin key. Times are epoch milliseconds. */
 const KeyRow = z.object({
   id: z.string(),
   projectId: z.string(),
@@ -29,7 +29,7 @@ export function createKey(
   return { key, id };
 }
 
-/** All keys, the oldest first, revoked ones too. */
+/** All keys, oldest first, including revoked ones. */
 export function listKeys(db: DatabaseSync): AdminKey[] {
   const sql = `SELECT id, project_id AS projectId, last4, created_at AS createdAt, revoked_at AS
     revokedAt FROM keys
@@ -37,7 +37,7 @@ export function listKeys(db: DatabaseSync): AdminKey[] {
   return z.array(KeyRow).parse(db.prepare(sql).all());
 }
 
-/** Revokes a key from the next request on. */
+/** Revokes a key. The next request with it is refused. */
 export function revokeKey(
   db: DatabaseSync,
   id: string,
@@ -48,12 +48,12 @@ export function revokeKey(
   return db.prepare("SELECT 1 FROM keys WHERE id = ?").get(id) === undefined ? "unknown" : "revoked-before";
 }
 
-/** Says which project a key is for. Asks the database each time. */
+/** Returns the project that a key belongs to, or null. Asks the database each time. */
 export type KeyCheck = (key: string) => string | null;
 
 /**
- * Makes the check of admin keys: the project that the key is for, or null. It looks for the key's
- * hash: what the time of that tells of a stored hash leads to no key.
+ * Creates the check of admin keys. It looks for the key's hash. Its timing may reveal parts of a
+ * stored hash, but a hash doesn't reveal the key.
  */
 export function createKeyCheck(db: DatabaseSync): KeyCheck {
   const select = db.prepare("SELECT project_id FROM keys WHERE hash = ? AND revoked_at IS NULL");
@@ -64,7 +64,7 @@ export function createKeyCheck(db: DatabaseSync): KeyCheck {
   };
 }
 
-/** What is kept of a key, for it to be known again. */
+/** The part of a key that is stored to recognize it. */
 function hashOf(key: string): string {
   return hash("sha256", key, "hex");
 }

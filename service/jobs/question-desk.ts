@@ -5,12 +5,12 @@ import type { TurnKey } from "./job.ts";
 import type { JobStore } from "./job-store.ts";
 import type { AgentQuestion } from "../runner/turn-runner.ts";
 
-/** How many questions one run of an agent may ask. */
+/** The most questions that one run of an agent may ask. */
 export const MAX_ASKED = 20;
 
 /**
- * Takes agents' questions to people and the answers back. A question is in the job's record as long
- * as somebody waits for its answer.
+ * Passes agents' questions to people, and the answers back. A question is in the job's record while
+ * somebody waits for its answer.
  */
 export class QuestionDesk {
   readonly #deps: { store: JobStore; clock: Clock; logger: Logger };
@@ -21,8 +21,8 @@ export class QuestionDesk {
   }
 
   /**
-   * Asks for one run of a turn: see `RunTurnInput.ask`. `onProgress` is told what became of each
-   * question.
+   * Asks questions for one run of a turn. See `RunTurnInput.ask`. `onProgress` is called with what
+   * became of each.
    */
   forRun(
     turn: TurnKey,
@@ -47,7 +47,7 @@ export class QuestionDesk {
     };
   }
 
-  /** Tells whoever waits for it an answer that is in the store. */
+  /** Passes a stored answer to whoever waits for it. */
   answered(questionId: string, answer: QuestionAnswer): void {
     this.#waiting.get(questionId)?.(answer);
   }
@@ -67,7 +67,7 @@ export class QuestionDesk {
     const giveUp = () => resolve(null);
     this.#waiting.set(id, resolve);
     const cancelLimit = clock.wakeAt(clock.now() + limitMs, () => {
-      // An answer that was kept at the last moment is on its way.
+      // If it can't be closed, an answer was stored at the last moment and is on its way.
       if (store.questions.close(id)) giveUp();
     });
     signal.addEventListener("abort", giveUp, { once: true });

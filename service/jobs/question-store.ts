@@ -5,9 +5,7 @@ import type { AgentQuestion } from "../runner/turn-runner.ts";
 import { QuestionRow, SELECT_QUESTION, type StoredQuestion, type TurnKey } from "./job.ts";
 import type { Tables } from "./tables.ts";
 
-/**
- * The questions of agents that run, beside their turns. {@link JobStore} removes them with the run.
- */
+/** The questions of running agents. {@link JobStore} removes them when the run ends. */
 export class QuestionStore {
   readonly #tables: Tables;
 
@@ -15,7 +13,7 @@ export class QuestionStore {
     this.#tables = tables;
   }
 
-  /** Returns the question's id, or null if its turn does not run any more. */
+  /** Returns the question's id, or null if its turn isn't running anymore. */
   add(
     { jobId, number }: TurnKey,
     { text, choices, allowsText }: AgentQuestion,
@@ -33,24 +31,24 @@ export class QuestionStore {
     return this.#tables.one(QuestionRow, `${SELECT_QUESTION} WHERE id = ? AND job_id = ?`, id, jobId);
   }
 
-  /** The newest ones of a job, as many as a record shows, the oldest first. */
+  /** The newest questions of a job, as many as a record shows, oldest first. */
   shown(jobId: string): StoredQuestion[] {
     const sql = `${SELECT_QUESTION} WHERE job_id = ? ORDER BY asked_at DESC, id DESC LIMIT ?`;
     return this.#tables.all(QuestionRow, sql, jobId, MAX_QUESTIONS).toReversed();
   }
 
-  /** Keeps the answer. False: the question was answered before, or is closed. */
+  /** Stores the answer. Returns false if the question was already answered or is closed. */
   answer({ id }: StoredQuestion, answer: QuestionAnswer, nowMs: number): boolean {
     const sql = `UPDATE questions SET answered_at = ?, answer = ? WHERE id = ? AND answered_at IS NULL`;
     return this.#tables.run(sql, nowMs, JSON.stringify(answer), id) === 1;
   }
 
-  /** Removes a question that nobody has answered in time. False: somebody has. */
+  /** Removes a question that nobody answered in time. Returns false if somebody has answered it. */
   close(id: string): boolean {
     return this.#tables.run(`DELETE FROM questions WHERE id = ? AND answered_at IS NULL`, id) === 1;
   }
 
-  /** Removes those of a turn, or of a whole job. */
+  /** Removes the questions of a turn, or of a whole job. */
   forget(jobId: string, turn: number | null): void {
     this.#tables.run(`DELETE FROM questions WHERE job_id = ?1 AND coalesce(turn = ?2, true)`, jobId, turn);
   }

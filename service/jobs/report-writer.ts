@@ -7,16 +7,19 @@ import { sumOf } from "../runner/turn-runner.ts";
 const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;
 const MAX_CHARS = 64 * 1024;
-/** Each write waits for the disk; an agent can report hundreds of lines a second. */
+/** Each write waits for the disk, and an agent can report hundreds of lines a second. */
 const WRITE_EVERY_MS = 1000;
-/** … and what a job's record shows of it goes to every client that reads the feed. */
+/**
+ * Parts that the job's record shows are written less often, because each write goes to every client
+ * that reads the feed.
+ */
 const SHOW_EVERY_MS = 5000;
 
 type Shown = Omit<TurnReport, "progress">;
 
 /**
- * What the runner reports of a turn, written down now and then: the last lines, the step, the plan,
- * what was used.
+ * Stores what the runner reports about a turn from time to time: the last lines, the step, the
+ * plan, and the usage.
  */
 export class ReportWriter {
   readonly #clock: Clock;
@@ -29,15 +32,17 @@ export class ReportWriter {
   #usage: ReportedUsage | null = null;
   /** Of all attempts. */
   #used: ReportedUsage | null;
-  /** What was written last of what the record shows, and when, by the monotonic clock. */
+  /**
+   * The reported parts that the record shows, as last written, and when, by the monotonic clock.
+   */
   #shown: Shown = { step: null, plan: [], usage: null };
   #shownAtMs = -Infinity;
   #cancelWrite: (() => void) | null = null;
   #isClosed = false;
 
   /**
-   * `before`: what earlier attempts left, whose lines go on and whose usage counts. `write` may
-   * throw; what it did not write is in the next write.
+   * `before` is what earlier attempts left: their lines are continued, and their usage counts.
+   * `write` may throw. Then the next write includes what this one didn't store.
    */
   constructor(
     clock: Clock,
@@ -75,7 +80,8 @@ export class ReportWriter {
   }
 
   /**
-   * `usage`: of this attempt. An agent's own word for its cost doesn't replace what was counted.
+   * `usage` is that of this attempt. The cost that an agent states itself doesn't replace what was
+   * counted.
    */
   usage(usage: ReportedUsage): void {
     if (this.#usage !== null && this.#usage.calls !== null && usage.calls === null) return;
@@ -84,7 +90,7 @@ export class ReportWriter {
     this.#writeLater();
   }
 
-  /** Writes what is left to write. What comes later is dropped. */
+  /** Writes the rest. Later reports are dropped. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -109,8 +115,8 @@ export class ReportWriter {
     try {
       this.#write({ progress: this.#lines, ...this.#shown });
     } catch {
-      // A report is a comfort; the turn's end, which matters, reports a database that cannot be
-      // written.
+      // A report isn't essential. If the database can't be written, the end of the turn will say
+      // so.
     }
   }
 }

@@ -5,7 +5,7 @@ import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.
 import { isJobId } from "../config/repository.ts";
 import { isAnswered, type StoredQuestion, type StoredTurn, toTimestamp } from "./job.ts";
 
-/** A turn as it is told. */
+/** A turn in wire format. */
 export function toWireTurn(turn: StoredTurn): WireTurn {
   return {
     number: turn.number,
@@ -36,7 +36,7 @@ export function toWireTurn(turn: StoredTurn): WireTurn {
   };
 }
 
-/** A question as it is told. */
+/** A question in wire format. */
 export function toWireQuestion(question: StoredQuestion): WireQuestion {
   return {
     id: question.id,
@@ -49,7 +49,7 @@ export function toWireQuestion(question: StoredQuestion): WireQuestion {
   };
 }
 
-/** The first ones, and how many more there are. */
+/** The first paths, and how many more there are. */
 function shownPaths(paths: readonly string[]): string[] {
   const shown = paths.slice(0, MAX_LEFT_OUT).map((path) => cut(path, SHOWN_CHARS.path));
   const more = paths.length - shown.length;
@@ -64,18 +64,21 @@ function timestampOrNull(atMs: number | null): string | null {
   return atMs === null ? null : toTimestamp(atMs);
 }
 
-/** The place after a job in a list: the newest jobs come first, and those of one moment by id. */
+/**
+ * A place between jobs in a list. The newest jobs come first, and those of the same moment are
+ * sorted by id.
+ */
 export type ListPlace = { createdAt: number; id: string };
 
-/** Before the newest job. */
+/** The place before the newest job. */
 export const LIST_START: ListPlace = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
 
-/** A place as clients get it: text that means nothing to them. */
+/** Converts a place to a cursor: text that means nothing to clients. */
 export function toCursor({ createdAt, id }: ListPlace): string {
   return Buffer.from(`${createdAt}.${id}`).toString("base64url");
 }
 
-/** The place that a cursor of {@link toCursor} names, or null if the cursor is invalid. */
+/** The place in a cursor of {@link toCursor}. Null if the cursor is invalid. */
 export function parseCursor(cursor: string): ListPlace | null {
   const [, createdAt, id = ""] = /^(\d{1,15})\.(.+)$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
   return isJobId(id) ? { createdAt: Number(createdAt), id } : null;

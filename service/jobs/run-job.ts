@@ -12,10 +12,10 @@ import type { QuestionDesk } from "./question-desk.ts";
 import { ReportWriter } from "./report-writer.ts";
 import type { TurnSlots, TurnWatch } from "./turn-slots.ts";
 
-/** What the service's tasks work with. */
+/** What the service's tasks need. */
 export type ServiceTaskDeps = {
   store: JobStore;
-  /** By id. */
+  /** The projects by id. */
   projects: ReadonlyMap<string, ServiceProject>;
   slots: TurnSlots;
   watch: TurnWatch;
@@ -29,17 +29,17 @@ export type ServiceTaskDeps = {
 
 const Payload = z.object({ jobId: z.string() });
 
-/** Transient errors may say how long the other side wants to be left alone. */
+/** Transient errors may say how long to leave the other side alone. */
 const RetryAfter = z.object({ retryAfterMs: z.number().transform(boundRetryAfterMs) });
 
-/** What an error says to the operator alone. */
+/** The part of an error that is only for the operator. */
 const Details = z.object({ details: z.array(z.string()) });
 
-/** How often a turn is started before it is given up, the first time included. */
+/** How often a turn is started, including the first time, before it is given up. */
 const MAX_ATTEMPTS = 5;
 /**
- * How often the service or its runner may end while a turn's agent runs, the last time with no
- * other turn beside it.
+ * How often the service or its runner may die while a turn's agent is running. The last time, no
+ * other turn runs beside it.
  */
 const MAX_DEATHS = 3;
 const DEATHS_IN_COMPANY = 2;
@@ -48,13 +48,15 @@ const BREAKS_SERVICE =
   "started again.";
 const FIRST_DELAY_MS = 15_000;
 const MAX_DELAY_MS = 15 * 60_000;
-/** Time between an agent's end and the signal to the service, where both are stopped together. */
+/**
+ * If the service and its agents are stopped together, the service's signal may arrive this long
+ * after an agent's end.
+ */
 const STOP_COMES_WITHIN_MS = 1000;
 
 /**
- * The task that runs a job's turns. A job has one, so that its turns run in order and never two at
- * a time. It is added with each accepted turn, and so runs once more after that, whatever it does
- * now.
+ * The task that runs a job's turns. Each job has one, so that its turns run in order and never at
+ * the same time. It is added again with each accepted turn, so it runs once more after that.
  */
 export function runJobTask(jobId: string, projectId: string): NewTask {
   return {
@@ -66,15 +68,15 @@ export function runJobTask(jobId: string, projectId: string): NewTask {
   };
 }
 
-/** The job whose turns the task runs. */
+/** The job whose turns this task runs. */
 export function runJobId(task: Task): string {
   return Payload.parse(task.payload).jobId;
 }
 
 /**
- * Runs the oldest turn of a job that has not ended, once there is room, and then the next one. Runs
- * twice: after a crash the runner starts over from a clean worktree; a turn that has ended is not
- * run again.
+ * Runs the job's oldest unfinished turn once there is room, and then the next one. Safe to run
+ * twice: after a crash, the runner starts over with a clean worktree, and a turn that has ended
+ * isn't run again.
  */
 export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
   const result = await runOldest(deps, task, stopped);
@@ -131,14 +133,14 @@ async function runInSlot(
   const signal = AbortSignal.any([stopped, watched.signal]);
   const over = new AbortController();
   const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
-  // An attempt that a stop of the service ended doesn't count.
+  // An attempt that was ended by a stop of the service doesn't count.
   if (runsAgain) report.line(attempt > 1 ? `attempt ${attempt}` : "starts again");
   function takeBack(): TaskEnd {
     store.takeBack(key);
     logger.info({}, "turn stopped: it runs again after the next start");
     return again(deps);
   }
-  /** What can't be written down now is no reason to end the turn. */
+  /** If a note can't be written now, the turn goes on anyway. */
   function note(write: () => void): void {
     try {
       write();
@@ -195,14 +197,14 @@ async function runInSlot(
   return isCutOff && (await stopComes(deps)) ? takeBack() : end(deps, key, result);
 }
 
-/** The service stops: the turn waits on, for the next start. */
+/** The service is stopping. The turn waits for the next start. */
 function again({ clock }: ServiceTaskDeps): TaskEnd {
   return { kind: "again", dueAt: clock.now() + STOP_COMES_WITHIN_MS };
 }
 
 /**
- * Whoever stops the service may stop its agents too, and even first, as a service manager that
- * signals all processes does.
+ * Whoever stops the service may also stop its agents, and even before it. Service managers signal
+ * all processes.
  */
 async function stopComes({ slots, clock }: ServiceTaskDeps): Promise<boolean> {
   if (slots.closed.aborted) return true;
@@ -252,21 +254,21 @@ function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEn
   return next(deps, key.jobId);
 }
 
-/** The service may have ended just now. */
+/** If the turn is still marked as running, the service has just died. */
 function deathsOf({ deaths, state, agentRuns }: StoredTurn): number {
   return deaths + (state === "running" && agentRuns ? 1 : 0);
 }
 
 /**
- * A message that was accepted meanwhile brings the job's task forward, but not a turn that waits to
- * be tried again.
+ * A message that was accepted in the meantime makes the job's task run early, but a turn that waits
+ * for its retry still waits.
  */
 function hasToWait({ dueAt }: StoredTurn, nowMs: number): boolean {
-  // Longer than ever: the machine's clock was set back since.
+  // If this is longer than any retry, the machine's clock was set back.
   return dueAt > nowMs && dueAt <= nowMs + MAX_RETRY_AFTER_MS;
 }
 
-/** On with the job's next turn, if there is one. */
+/** Continues with the job's next turn, if there is one. */
 function next({ store, clock }: ServiceTaskDeps, jobId: string): TaskEnd {
   return store.oldestUnfinished(jobId) === null ? { kind: "done" } : { kind: "again", dueAt: clock.now() };
 }

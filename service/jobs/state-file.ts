@@ -10,14 +10,14 @@ import type { ServiceConfig } from "../config/config.ts";
 
 type DataDir = Pick<ServiceConfig, "dataDir">;
 
-/** The one file of the service's state. */
+/** The path of the only file with the service's state. */
 export function stateFileOf({ dataDir }: DataDir): string {
   return join(dataDir, "job-service.sqlite");
 }
 
 /**
- * Makes the state's folder. Throws a {@link StartError} unless this user may use it, and the
- * state's files as far as they are there.
+ * Creates the folder for the state. Throws a {@link StartError} unless this user may use it and the
+ * files in it.
  */
 export function openDataDir(config: DataDir): void {
   const file = stateFileOf(config);
@@ -37,8 +37,8 @@ export function openDataDir(config: DataDir): void {
 }
 
 /**
- * Opens the state as its only owner. Rejects with a {@link StartError} when another process has it,
- * or when it can't be read.
+ * Opens the state as its only owner. Rejects with a {@link StartError} if another process has it or
+ * it can't be read.
  */
 export async function openServiceDatabase(
   config: DataDir,
@@ -56,7 +56,10 @@ export async function openServiceDatabase(
   }
 }
 
-/** Runs `work` on the state as its only owner. Null: a service, or another command, has it. */
+/**
+ * Runs `work` on the state as its only owner. Resolves to null if a service or another command has
+ * it.
+ */
 export async function withState<T>(
   config: DataDir,
   clock: Clock,
@@ -76,7 +79,9 @@ export async function withState<T>(
   }
 }
 
-/** A trigger that gives a job the number of its newest change. Part of a released step. */
+/**
+ * SQL of a trigger that gives a job the number of its newest change. It is part of a released step.
+ */
 function numbered(name: string, event: string, job: string, when = "TRUE"): string {
   return `CREATE TRIGGER ${name} AFTER ${event} WHEN ${when} BEGIN
     UPDATE feed SET last = last + 1;

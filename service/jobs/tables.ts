@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { z } from "zod";
 
-/** The service's tables. Each statement is prepared once. */
+/** Runs statements on the service's tables. Each is prepared once. */
 export class Tables {
   readonly db: DatabaseSync;
   readonly #onWrite: () => void;
@@ -20,7 +20,7 @@ export class Tables {
     return Number(changes);
   }
 
-  /** The first row; null: there is none. */
+  /** The first row, or null if there is none. */
   one<T>(row: z.ZodType<T>, sql: string, ...values: SQLInputValue[]): T | null {
     const found = this.#prepared(sql).get(...values);
     return found === undefined ? null : row.parse(found);

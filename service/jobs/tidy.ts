@@ -4,22 +4,21 @@ import type { ServiceTaskDeps } from "./run-job.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const EVERY_MS = 60 * 60_000;
-/** A step is bounded, so that it never blocks for long. */
+/** The most jobs in one step, so that a step never blocks for long. */
 const LIMIT = 200;
-/** Clients repeat a request within minutes, an operator's script perhaps within a day. */
+/** Clients repeat a request within minutes, and an operator's script perhaps within a day. */
 const KEEP_ANSWERED_MS = 7 * DAY_MS;
 /** For projects that are no longer in the settings. */
 const REMOVED_PROJECT = { archiveAfterDays: 90, keepArchivedDays: 90 };
 
-/** The task that tidies up, again and again. */
+/** The task that removes what is old, every hour. */
 export function tidyTask(): NewTask {
   return { id: "tidy", type: "tidy", payload: {}, onDuplicate: "pending" };
 }
 
 /**
- * Archives jobs that nothing happened to for long, forgets those that were archived long ago and
- * old idempotency keys, and has the runner look after what it keeps. Runs twice: nothing is left to
- * do.
+ * Archives inactive jobs, deletes jobs that were archived long ago and old idempotency keys, and
+ * has the runner clean up its files. Safe to run twice.
  */
 export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise<TaskEnd> {
   const { store, projects, clock, logger } = deps;
@@ -34,7 +33,7 @@ export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise
     hasMore ||= jobs.length === LIMIT || forgotten === LIMIT;
   }
   store.forgetAnswered(nowMs - KEEP_ANSWERED_MS);
-  // Soon again, and more of it comes then: what the runner keeps can wait that long.
+  // Runs again soon, because there is more to do. The runner's files can wait.
   if (hasMore) return { kind: "again", dueAt: nowMs + 1000 };
   await deps.attachments.sweep();
   try {

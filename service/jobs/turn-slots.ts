@@ -6,8 +6,8 @@ import type { TurnKey } from "./job.ts";
 type Waiter = { projectId: string; limit: number; isAlone: boolean; take: () => void };
 
 /**
- * Room for turns to run: so many of one project, and so many of all projects. Who waits longest and
- * fits goes first. Nobody passes one who wants to be alone, or runs beside them.
+ * Limits how many turns run at once, per project and in total. Whoever has waited longest and fits
+ * goes first. Nobody overtakes a turn that must run alone, or runs beside it.
  */
 export class TurnSlots {
   readonly #total: number;
@@ -34,7 +34,7 @@ export class TurnSlots {
     });
   }
 
-  /** How many turns run. */
+  /** The number of running turns. */
   get taken(): number {
     return [...this.#taken.values()].reduce((sum, count) => sum + count, 0);
   }
@@ -82,11 +82,13 @@ export class TurnSlots {
   }
 }
 
-/** Aborts turns that were ended while they run: canceled, or their job archived. */
+/**
+ * Aborts turns that are ended while they run, because they were canceled or their job was archived.
+ */
 export class TurnWatch {
   readonly #store: JobStore;
   readonly #logger: Logger;
-  /** By job: its turns run one after the other. */
+  /** By job, because a job's turns run one after the other. */
   readonly #running = new Map<string, { turn: TurnKey; abort: AbortController }>();
 
   constructor({ store, logger }: { store: JobStore; logger: Logger }) {
@@ -94,14 +96,14 @@ export class TurnWatch {
     this.#logger = logger;
   }
 
-  /** A signal that aborts when the turn was ended. Call `end` when the turn is over. */
+  /** Returns a signal that aborts if the turn is ended. Call `end` when the turn is over. */
   watch(turn: TurnKey): { signal: AbortSignal; end: () => void } {
     const abort = new AbortController();
     this.#running.set(turn.jobId, { turn, abort });
     return { signal: abort.signal, end: () => this.#running.delete(turn.jobId) };
   }
 
-  /** Looks at a job's turns, after some of them were ended. */
+  /** Call this after some of a job's turns were ended. */
   lookAt(jobId: string): void {
     const watched = this.#running.get(jobId);
     if (watched === undefined || watched.abort.signal.aborted) return;

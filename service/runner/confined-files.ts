@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promis
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { codeOf, DocsAgentError } from "../../src/core/errors.ts";
 
-/** Somebody asked for a file that is not a regular file inside the tree. */
+/** The requested file isn't a regular file inside the tree. */
 export class OutsideTreeError extends DocsAgentError {
   readonly code = "outside_tree";
 
@@ -12,18 +12,19 @@ export class OutsideTreeError extends DocsAgentError {
   }
 }
 
-/** Opening a FIFO must not wait for its other end; opening a link must not follow it. */
+/** Opening a FIFO mustn't wait for its other end, and opening a link mustn't follow it. */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** True if `path`, absolute or relative to `root`, lies inside `root` by its name alone. */
+/** True if `path`, absolute or relative to `root`, is inside `root` judging by its name alone. */
 export function isInside(root: string, path: string): boolean {
   const rest = relative(root, resolve(root, path));
   return rest !== "" && rest !== ".." && !rest.startsWith(`..${sep}`) && !isAbsolute(rest);
 }
 
 /**
- * Opens a regular file inside `root` for reading, never through a link at its end and never
- * outside, also when somebody changes the folders meanwhile. Throws an {@link OutsideTreeError}.
+ * Opens a regular file inside `root` for reading. Never follows a link at its end and never leaves
+ * `root`, even if somebody changes the folders at the same time. Throws an {@link
+ * OutsideTreeError}.
  */
 export async function openInside(root: string, path: string): Promise<{ file: FileHandle; stats: Stats }> {
   if (path.includes("\0") || !isInside(root, path))
@@ -34,7 +35,7 @@ export async function openInside(root: string, path: string): Promise<{ file: Fi
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw new OutsideTreeError("That is no regular file");
-    // Another name of a file that may lie anywhere.
+    // The file has another name, which could be anywhere.
     if (stats.nlink !== 1) throw new OutsideTreeError("That file has several names (hard links)");
     if (!isInside(root, await pathOf(file, stats, resolve(root, path)))) {
       throw new OutsideTreeError("The path leads out of the tree");
@@ -47,8 +48,8 @@ export async function openInside(root: string, path: string): Promise<{ file: Fi
 }
 
 /**
- * Reads a regular file inside `root`; null: there is none, or it has more bytes. What is written
- * to it meanwhile isn't read.
+ * Reads a regular file inside `root`. Null if there is none, or it is larger. Anything written to
+ * it in the meantime isn't read.
  */
 export async function readInside(root: string, path: string, maxBytes: number): Promise<Buffer | null> {
   try {
@@ -64,8 +65,9 @@ export async function readInside(root: string, path: string, maxBytes: number): 
 }
 
 /**
- * Where an open file is. Linux knows that of the descriptor, so that no exchange of a folder by a
- * link can deceive; elsewhere the name is resolved once more and must lead to the same file.
+ * The real path of an open file. Linux knows it from the descriptor, so replacing a folder by a
+ * link can't deceive us. On other systems, the name is resolved again and must lead to the same
+ * file.
  */
 async function pathOf(file: FileHandle, stats: Stats, name: string): Promise<string> {
   if (process.platform === "linux") return readlink(`/proc/self/fd/${file.fd}`);

@@ -32,15 +32,15 @@ import type { Sandbox } from "./sandbox/sandbox.ts";
 import { openTurnGroups } from "./sandbox/turn-groups.ts";
 
 export type TurnRunnerDeps = {
-  /** One process at a time uses it. */
+  /** Only one process may use it at a time. */
   dataDir: string;
-  /** The service's environment: where the variables are that projects name. */
+  /** The service's environment, with the variables that projects name. */
   env: Env;
   logger: Logger;
   clock: Clock;
   containment: "required" | "none";
   /**
-   * Whether the process does nothing else: then it is ended when another one takes its place.
+   * True if the process does nothing else. Then it is ended when another one takes its place.
    * @default false
    */
   isOwnProcess?: boolean;
@@ -54,28 +54,28 @@ type Opened = {
   outputs: KeptOutputs;
 };
 
-/** Names are the agents' to choose: more than this many say nothing new. */
+/** Agents choose the names. Beyond this number, they say nothing new. */
 const MAX_LEFT_OUT = 1000;
 const MAX_REASON_LENGTH = 2000;
 const MAX_DETAIL_LENGTH = 1000;
 const MAX_BRIEF_CHARS = 200_000;
 
-/** Runs turns on this machine, and looks after what these leave. */
+/** Runs turns on this machine, and cleans up after them. */
 export type LocalTurnRunner = {
   /**
-   * Ends and removes what an earlier process left, and finds out what holds agents in. Whoever
-   * calls it owns the data folder. Rejects with a `SandboxMissingError`. The first turn does the
-   * same if nobody has.
+   * Ends and removes what an earlier process left, and finds out how agents can be contained. The
+   * caller must own the data folder. Rejects with a `SandboxMissingError`. If nobody has called
+   * this, the first turn does.
    */
   open(): Promise<void>;
   run: TurnRunner;
   upkeep: Upkeep;
   readDiff: DiffReader;
-  /** Resolves when what turns left, once their results are told, is put away. */
+  /** Resolves when the leftovers of turns, after their results were reported, are put away. */
   settled(): Promise<void>;
 };
 
-/** Makes the runner of a self-hosted job service's turns. */
+/** Creates the runner for a self-hosted job service's turns. */
 export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const mirrorLock = new KeyedLock();
   const tokens = new CodeHostTokens(deps);
@@ -86,7 +86,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   let opening: Promise<Opened> | undefined;
 
   function open(): Promise<Opened> {
-    // A failed start is tried again with the next turn.
+    // If the start fails, the next turn tries again.
     opening ??= openRunner(deps).catch((error: unknown) => {
       opening = undefined;
       throw error;
@@ -101,14 +101,14 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     leftovers.add(done);
   }
 
-  /** What reaches a project's repository. */
+  /** What is needed to access a project's repository. */
   function reach(settings: ServiceProject, folders: RunnerFolders, logger: Logger, signal: AbortSignal) {
     const { env, clock } = deps;
     const project = toRunnerProject(settings, env, tokens);
     const redact = createRedact(projectSecrets(settings, env));
     const mirrored = { folders, lock: mirrorLock, env, redact, logger, signal };
     const mirror = new Mirror({ project, ...mirrored });
-    // Of the project alone: others may have no right to read it.
+    // They belong to this project alone, because others may have no right to read them.
     const contextRepositories = project.context.map((each) => {
       const { name, repository, gitCredentialsEnv } = each;
       const gitCredentials = tokens.in(gitCredentialsEnv);
@@ -224,7 +224,7 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
   return { folders, sandbox, trees, sessions, outputs: new KeptOutputs() };
 }
 
-/** The one place that knows both the service's settings and the runner's. */
+/** The only place that knows both the service's settings and the runner's. */
 function toRunnerProject(project: ServiceProject, env: Env, tokens: CodeHostTokens): RunnerProject {
   const { agent, codeHost } = project;
   const secretNames = gitVariables(project).map(({ name }) => name);
@@ -241,7 +241,7 @@ function toRunnerProject(project: ServiceProject, env: Env, tokens: CodeHostToke
     agentEnv: Object.fromEntries(
       project.agentEnv.flatMap((name) => {
         const value = envValue(env, name);
-        // Ours, whatever the settings say.
+        // Our own secrets are never passed on, whatever the settings say.
         return value === null || secretNames.includes(name) ? [] : [[name, value]];
       }),
     ),
@@ -252,8 +252,9 @@ const SECRET_NAME =
   /(?:^|_)(?:API)?(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|PWD|CREDENTIALS?|AUTH)(?:_|$)/i;
 
 /**
- * What must not get into a file. Of the agent's variables: those that are named as secrets, and
- * values that look like a key. An address or a model's name may well stand in documentation.
+ * The secrets that must not get into a file. Of the agent's variables, these are the ones that are
+ * named like secrets or whose values look like a key. An address or a model's name may well be part
+ * of documentation.
  */
 function keysOf(settings: ServiceProject, { agentEnv, network }: RunnerProject, env: Env): string[] {
   const given = Object.entries(agentEnv).flatMap(([name, value]) => {
@@ -284,8 +285,8 @@ function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Log
     const { retryAfterMs } = error;
     throw new TransientRunError(reason, { cause: error, retryAfterMs, details });
   }
-  // A full disk, a missing program, or a fault of ours: not the turn's doing, so it may be tried
-  // again. Its cause stays here: what it says is not redacted.
+  // A full disk, a missing program, or a bug of ours. The turn didn't cause it, so it may be tried
+  // again. The cause isn't passed on, because its message isn't redacted.
   logger.error(
     { problem: reason, code: error instanceof DocsAgentError ? error.code : null },
     "turn broke off",

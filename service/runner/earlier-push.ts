@@ -3,24 +3,24 @@ import type { GitRunner } from "./git/git.ts";
 import type { HostedPullRequest } from "../code-host/code-host.ts";
 import type { TurnNote } from "./publish/turn-note.ts";
 
-/** What the last lines of a commit's message name the job and the turn by. */
+/** The last lines of a commit's message identify the job and the turn with these. */
 export const JOB_TRAILER = "Docs-Agent-Job";
 export const TURN_TRAILER = "Docs-Agent-Turn";
-/** How far back on a branch turns' commits are looked for. */
+/** How far back on a branch we look for turns' commits. */
 const MAX_COMMITS = 200;
 
-/** Names a turn of a job: its number and what was asked. */
+/** Identifies a turn of a job by its number and what was asked. */
 export function turnKeyOf({ prompt, number }: { prompt: string; number: number }): string {
   const asked = createHash("sha256").update(prompt).digest("hex").slice(0, 16);
   return `${number}-${asked}`;
 }
 
-/** The turn's commit as an earlier attempt pushed it. */
+/** The turn's commit, as an earlier attempt pushed it. */
 export type EarlierPush = {
   commit: string;
-  /** What the branch ends in now: people may have added commits, or removed the branch. */
+  /** The branch's newest commit now. People may have added commits, or removed the branch. */
   tip: string | null;
-  /** True if the base branch has the very commit. */
+  /** True if the base branch contains this commit itself. */
   isInBase: boolean;
   note: TurnNote | null;
 };
@@ -29,19 +29,19 @@ export type EarlierPushInput = {
   git: GitRunner;
   jobId: string;
   turnKey: string;
-  /** The heads of the base branch and of the job's. */
+  /** The newest commits of the base branch and of the job's branch. */
   base: string;
   tip: string | null;
-  /** Of the job's last turn that was pushed. */
+  /** The note of the job's last turn that was pushed. */
   note: TurnNote | null;
-  /** The pull requests of the job's branch, asked for when needed. */
+  /** The pull requests of the job's branch, requested when they are needed. */
   findPulls: () => Promise<readonly HostedPullRequest[]>;
 };
 
 /**
- * Finds out whether an earlier attempt has pushed this turn, whatever people did with the branch
- * since: merged it in any of the three ways, added to it, removed it. Null: it hasn't, or all of it
- * is gone.
+ * Finds out if an earlier attempt has pushed this turn, whatever people did with the branch since
+ * then: merged it in any of the three ways, added to it, or removed it. Null if it hasn't, or
+ * nothing of it is left.
  */
 export async function findEarlierPush(input: EarlierPushInput): Promise<EarlierPush | null> {
   const { git, jobId, turnKey, base, tip, findPulls } = input;
@@ -49,18 +49,18 @@ export async function findEarlierPush(input: EarlierPushInput): Promise<EarlierP
   const onBranch = tip === null ? null : await commitOf(git, jobId, turnKey, tip);
   const commit = onBranch ?? note?.commit;
   if (commit === undefined) return null;
-  // Standard output is empty where they have nothing in common (1), or where there is no such
-  // commit (128).
+  // Standard output is empty if they have nothing in common (1) or there is no such commit (128).
   const isInBase = (await git.text(["merge-base", commit, base], { okCodes: [0, 1, 128] })) === commit;
   const push: EarlierPush = { commit, tip, isInBase, note: note?.commit === commit ? note : null };
   if (onBranch !== null || isInBase) return push;
-  // Neither branch has it: merged as another commit, and removed. Or never pushed.
+  // Neither branch contains it. It was merged as a different commit and its branch removed, or it
+  // was never pushed.
   const pulls = await findPulls();
   return pulls.some((pull) => holdsPush(pull, push)) ? push : null;
 }
 
 /**
- * Whether a pull request, open or not, can only be the one that this push led to or was added to.
+ * True if a pull request, open or not, can only be the one that this push led to or was added to.
  */
 export function holdsPush(
   { number, headSha, state }: HostedPullRequest,
@@ -73,7 +73,7 @@ export function holdsPush(
 }
 
 /**
- * The commit of this turn on the job's branch, known by its trailers; null if it is not there.
+ * The commit of this turn on the job's branch, recognized by its trailers. Null if it isn't there.
  * People may have added commits since, and may have merged the branch.
  */
 async function commitOf(git: GitRunner, jobId: string, turnKey: string, tip: string): Promise<string | null> {
@@ -81,7 +81,7 @@ async function commitOf(git: GitRunner, jobId: string, turnKey: string, tip: str
   return commits.find(({ key }) => key === turnKey)?.commit ?? null;
 }
 
-/** The commits of a job's turns in a range, or up to a commit, the newest first. */
+/** The commits of a job's turns in a range, or up to a commit, newest first. */
 export async function turnCommits(
   git: GitRunner,
   jobId: string,

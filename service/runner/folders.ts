@@ -6,18 +6,18 @@ import { z } from "zod";
 import { SOCKETS_FOLDER } from "../gateway/limits.ts";
 import { allPids, killGroup, processStat } from "./process-group.ts";
 
-/** Where the runner keeps what. Only `worktrees/<job>` is ever an agent's. */
+/** The folders that the runner uses. Agents only get to `worktrees/<job>`. */
 export type RunnerFolders = Awaited<ReturnType<typeof openRunnerFolders>>;
 
 /**
- * The folders of one turn, made anew. `job` holds those of the agent; `scratch` is out of its
- * reach.
+ * The new, empty folders of one turn. `job` contains those of the agent, which can't reach
+ * `scratch`.
  */
 export type TurnFolders = { job: string; tree: string; home: string; tmp: string; scratch: string };
 
 /**
- * Which process group runs for a job, and when it started: a process id alone may be another's by
- * now.
+ * The process group that runs for a job, and when it started. A process id alone may belong to
+ * another process by now.
  */
 const RunningAgent = z.object({ pid: z.int().min(2), startedAt: z.string() });
 type RunningAgent = z.infer<typeof RunningAgent>;
@@ -25,10 +25,10 @@ type RunningAgent = z.infer<typeof RunningAgent>;
 const REMOVE_TIME_LIMIT_MS = 120_000;
 const run = promisify(execFile);
 
-/** Makes the runner's folders under `dataDir` and returns their real paths. */
+/** Creates the runner's folders under `dataDir` and returns their real paths. */
 export async function openRunnerFolders(dataDir: string) {
   await mkdir(dataDir, { recursive: true });
-  // Prompts are in there.
+  // It contains prompts.
   await chmod(dataDir, 0o700);
   const root = await realpath(dataDir);
   const folders = {
@@ -40,23 +40,23 @@ export async function openRunnerFolders(dataDir: string) {
     agents: join(root, "agents"),
     /** What agents left for the next turn of their job. */
     sessions: join(root, "sessions"),
-    /** What sandboxes are made of. */
+    /** The files that sandboxes need. */
     sandbox: join(root, "sandbox"),
-    /** Of the agents' networks: short, because the path of a socket may not be long. */
+    /** For the agents' networks. The name is short, because a socket's path mustn't be long. */
     sockets: join(root, SOCKETS_FOLDER),
-    /** Git's `HOME`, empty. */
+    /** An empty `HOME` for git. */
     gitHome: join(root, "git-home"),
   };
   for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });
   return folders;
 }
 
-/** In place of a job's id: the runner itself. */
+/** Used in place of a job's id for the runner itself. */
 export const RUNNER = ".runner";
 
 /**
- * Ends and removes what an earlier process left: itself if it isn't gone yet, what it started, and
- * its worktrees.
+ * Ends and removes what an earlier process left: the process itself if it is still running, what it
+ * started, and its worktrees.
  */
 export async function sweep(folders: RunnerFolders): Promise<void> {
   await killLeftover(folders, `${RUNNER}.json`);
@@ -67,7 +67,7 @@ export async function sweep(folders: RunnerFolders): Promise<void> {
   }
 }
 
-/** Empty folders for a turn of the job; what an earlier run left there is removed. */
+/** Creates empty folders for a turn of the job, and removes what an earlier run left there. */
 export async function openTurnFolders(folders: RunnerFolders, jobId: string): Promise<TurnFolders> {
   const job = join(folders.worktrees, jobId);
   await removeFolder(job);
@@ -83,7 +83,7 @@ export async function openTurnFolders(folders: RunnerFolders, jobId: string): Pr
   return made;
 }
 
-/** Notes the agent's process group for `sweep`. */
+/** Notes the agent's process group for {@link sweep}. */
 export async function noteAgent(folders: RunnerFolders, jobId: string, pid: number): Promise<void> {
   const stat = await processStat(pid);
   if (stat === null) return;
@@ -102,14 +102,14 @@ async function killLeftover(folders: RunnerFolders, name: string): Promise<void>
     const { pid, startedAt } = RunningAgent.parse(JSON.parse(text));
     if ((await processStat(pid))?.startedAt === startedAt) await killGroup(pid);
   } catch {
-    // Half-written: nothing can be told from it.
+    // It was only half written and tells nothing.
   }
   await rm(file, { force: true });
 }
 
 /**
- * Ends each git that works in our mirrors, and what runs with a `HOME` of an agent: their own
- * groups may not be known.
+ * Ends every git process in our mirrors, and every process whose `HOME` is an agent's. Their
+ * process groups may not be known.
  */
 async function killStrays({ mirrors, worktrees }: RunnerFolders): Promise<void> {
   const isOurs = (variable: string) =>
@@ -121,15 +121,15 @@ async function killStrays({ mirrors, worktrees }: RunnerFolders): Promise<void> 
       try {
         process.kill(Number(pid), "SIGKILL");
       } catch {
-        // It has ended by itself.
+        // It has already ended.
       }
     }),
   );
 }
 
 /**
- * Removes a folder with whatever an agent made of it: closed folders, ones nested deeper than a
- * path can say, and any number of files.
+ * Removes a folder, whatever an agent has put there: folders without permissions, folders nested
+ * deeper than a path can express, and any number of files.
  */
 export async function removeFolder(folder: string): Promise<void> {
   const options = { timeout: REMOVE_TIME_LIMIT_MS, env: { PATH: "/usr/bin:/bin" } };

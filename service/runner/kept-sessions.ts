@@ -7,13 +7,13 @@ import { isJobId } from "../config/repository.ts";
 import { removeFolder } from "./folders.ts";
 import { diskUse } from "./sandbox/disk-watch.ts";
 
-/** An agent's session, as it stands after a turn. */
+/** An agent's session after a turn. */
 export type AgentSession = {
-  /** The agent's own name for it. */
+  /** The agent's own id for it. */
   id: string;
-  /** Its cost so far by the agent's own word, in US dollars; null if the agent gave none. */
+  /** Its cost so far in US dollars, as the agent states it. Null if it doesn't. */
   costUsd: number | null;
-  /** How many turns of its job it knows: the first ones. */
+  /** How many of its job's first turns it knows. */
   turns: number;
 };
 
@@ -41,11 +41,11 @@ export class KeptSessions {
   readonly #dir: string;
   readonly #clock: Clock;
   readonly #limits: typeof LIMITS;
-  /** By job, the oldest first. */
+  /** By job, oldest first. */
   #notes = new Map<string, Note>();
   #made = 0;
 
-  /** `dir` is this process's own. */
+  /** `dir` is for this instance alone. */
   constructor(dir: string, clock: Clock, limits = LIMITS) {
     this.#dir = dir;
     this.#clock = clock;
@@ -53,8 +53,7 @@ export class KeptSessions {
   }
 
   /**
-   * Takes in what an earlier process kept, and removes what it kept by half. To be called before
-   * anything else.
+   * Finds what an earlier process kept, and removes what it had only half kept. Call this first.
    */
   async open(): Promise<void> {
     await mkdir(this.#dir, { recursive: true, mode: 0o700 });
@@ -69,9 +68,9 @@ export class KeptSessions {
   }
 
   /**
-   * Moves the job's kept folder to `home`, an empty folder. Null, with nothing moved: there is
-   * none, or it isn't this agent's, or it knows more than the job's first `turns` turns. In any
-   * case none is kept any more.
+   * Moves the job's kept folder to `home`, an empty folder. Resolves to null, and moves nothing, if
+   * there is none, it is another agent's, or it knows more than the job's first `turns` turns. In
+   * any case, none is kept afterwards.
    */
   async take(jobId: string, agent: string, turns: number, home: string): Promise<AgentSession | null> {
     const note = this.#notes.get(jobId);
@@ -87,8 +86,8 @@ export class KeptSessions {
   }
 
   /**
-   * Moves `home` here, and makes room for it by removing the oldest ones. Resolves to false, with
-   * nothing kept, if it is too large or can't be measured.
+   * Moves `home` here, after removing the oldest ones to make room for it. Resolves to false, and
+   * keeps nothing, if it is too large or can't be measured.
    */
   async keep(jobId: string, agent: string, session: AgentSession, home: string): Promise<boolean> {
     const bytes = await trimmedBytes(home);
@@ -116,7 +115,7 @@ export class KeptSessions {
     return true;
   }
 
-  /** Removes the sessions that were kept before then. Resolves to how many these were. */
+  /** Removes the sessions that were kept before this time. Resolves to their number. */
   async forget(sinceMs: number): Promise<number> {
     const old = [...this.#notes].filter(([, { keptAtMs }]) => keptAtMs < sinceMs);
     for (const [jobId] of old) await this.#remove(jobId);
@@ -127,7 +126,7 @@ export class KeptSessions {
     if (this.#notes.has(jobId)) await removeFolder(this.#claim(jobId));
   }
 
-  /** Out of everybody's way, at once: removing takes a while. */
+  /** Moves it out of the way first, because removing it takes a while. */
   #claim(jobId: string): string {
     const path = this.#newPath();
     this.#notes.delete(jobId);
@@ -135,7 +134,7 @@ export class KeptSessions {
     return path;
   }
 
-  /** No job has such an id. What is left there is removed at the next start. */
+  /** No job has such an id. Whatever is left there is removed at the next start. */
   #newPath(): string {
     this.#made += 1;
     return join(this.#dir, `.${this.#made}`);
@@ -152,12 +151,13 @@ async function readNote(folder: string): Promise<Note | null> {
 }
 
 /**
- * Removes what need not be kept, and measures the rest; infinite if that can't be done, or it is no
- * folder.
+ * Removes what needn't be kept, and measures the rest. Infinite if that isn't possible, or it isn't
+ * a folder.
  */
 async function trimmedBytes(home: string): Promise<number> {
   if (!(await lstat(home)).isDirectory()) return Infinity;
-  // Its agent may have closed it. A folder that can't be written to can't be moved either.
+  // Its agent may have taken away its permissions, and a folder that can't be written to can't be
+  // moved.
   await chmod(home, 0o700);
   for (const name of LEFT_OUT) await removeFolder(join(home, name));
   const { bytes, isWhole } = await diskUse(home);

@@ -7,7 +7,7 @@ import type { Clock } from "../../src/core/ports/process.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import { createSystemClock } from "../../src/process/system-clock.ts";
 
-/** How a process ended, or why it was ended. */
+/** How a process ended, or why we ended it. */
 export type Ending =
   | { kind: "exited"; code: number | null; signal: string | null }
   | { kind: "not-started"; problem: string }
@@ -20,49 +20,49 @@ export type ProcessOptions = {
   args: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
-  /** Written to its file descriptors from 3 on. */
+  /** Written to its file descriptors, beginning with 3. */
   inputs?: readonly Buffer[] | undefined;
   timeLimitMs: number;
-  /** Standard output and standard error together. */
+  /** For standard output and standard error together. */
   maxOutputBytes: number;
   clock: Clock;
   signal: AbortSignal;
-  /** Nothing more is read until what it returns has resolved. */
+  /** No more is read until the returned promise has resolved. */
   onStdout: (chunk: Buffer) => Promise<void> | void;
   onStderr: (chunk: Buffer) => void;
 };
 
 export type ProcessGroup = {
-  /** Its id, which is the group's too; undefined if it could not be started. */
+  /** The process id, which is also the group's. Undefined if it couldn't be started. */
   readonly pid: number | undefined;
   readonly stdin: Writable;
   /**
    * Resolves when the process is gone, its group was killed and its output was read. Never rejects.
    */
   readonly ended: Promise<Ending>;
-  /** SIGTERM to the whole group, SIGKILL to what is left after a grace. */
+  /** Sends SIGTERM to the whole group, and later SIGKILL to what is left of it. */
   stop(): Promise<Ending>;
 };
 
 const GRACE_MS = 2000;
 /**
- * How long output is awaited after the end: something that left the group may never close the pipe.
+ * How long we wait for output after the end. A process that left the group may never close the
+ * pipe.
  */
 const DRAIN_MS = 1000;
 /**
- * A killed process is gone as soon as it is scheduled once more; on a busy machine that takes a
- * while.
+ * A killed process ends when it is scheduled the next time. On a busy machine, that takes a while.
  */
 const KILLED_WITHIN_MS = 10_000;
-/** What is kept of what a program complains of. */
+/** The most bytes of standard error that are kept. */
 const MAX_STDERR_BYTES = 8000;
 
 type Child = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
 
 /**
- * Starts a program, without a shell, in a process group of its own, which is killed as a whole at
- * its end, at the time limit, at the output limit and when `signal` aborts. A process that moves
- * itself to another group escapes this; see `sandbox/`.
+ * Starts a program, without a shell, in its own process group. The whole group is killed when the
+ * program ends, at the time limit, at the output limit, and when `signal` aborts. A process that
+ * moves to another group escapes this. See `sandbox/`.
  */
 export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const { promise: exited, resolve: exit } = Promise.withResolvers<Ending>();
@@ -77,7 +77,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
     pipe.on("error", () => {});
     pipe.end(input);
   }
-  // The process may end without reading its input; its end is reported below.
+  // The process may end without reading its input. Its end is reported below.
   child.stdin.on("error", () => {});
   const closed = once(child, "close").catch(() => {});
 
@@ -88,7 +88,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
     if (reason) return;
     reason = why;
     signalGroup(child.pid, "SIGTERM");
-    // Not by the given clock: that may stand still for as long as a person is asked.
+    // Doesn't use the given clock, which may stand still while a person is asked.
     kill = setTimeout(() => signalGroup(child.pid, "SIGKILL"), GRACE_MS);
   }
 
@@ -136,14 +136,14 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
     stdin: child.stdin,
     ended,
     stop() {
-      // One that has ended by itself wasn't stopped.
+      // A process that ended by itself wasn't stopped.
       if (!hasExited) end({ kind: "stopped" });
       return ended;
     },
   };
 }
 
-/** Null: it could not be started, and `exit` is told why. */
+/** Returns null if it couldn't be started. Then `exit` is called with the reason. */
 function startChild(options: ProcessOptions, exit: (ending: Ending) => void): Child | null {
   const fail = (error: unknown) => exit({ kind: "not-started", problem: messageOf(error) });
   try {
@@ -162,7 +162,7 @@ function startChild(options: ProcessOptions, exit: (ending: Ending) => void): Ch
   }
 }
 
-/** Where no more files can be opened, Node.js makes no streams. It tells of that by an event. */
+/** If no more files can be opened, Node.js creates no streams, and reports that with an event. */
 function hasStreams(child: ChildProcess): child is Child {
   return Boolean(child.stdin && child.stdout && child.stderr);
 }
@@ -172,8 +172,8 @@ function nowhere(): Writable {
 }
 
 /**
- * SIGKILL to what is left of a group; resolves when nothing of it runs any more, or after ten
- * seconds at the latest.
+ * Sends SIGKILL to what is left of a group. Resolves when none of it is running anymore, or after
+ * ten seconds at the latest.
  */
 export async function killGroup(group: number | undefined): Promise<void> {
   const giveUpAt = performance.now() + KILLED_WITHIN_MS;
@@ -182,21 +182,21 @@ export async function killGroup(group: number | undefined): Promise<void> {
   }
 }
 
-/** Returns whether there was such a group. */
+/** Returns true if there was such a group. */
 function signalGroup(group: number | undefined, signal: NodeJS.Signals): boolean {
   if (group === undefined) return false;
   try {
     return process.kill(-group, signal);
   } catch {
-    // ESRCH: all are gone. EPERM: none of them is ours.
+    // ESRCH means that all are gone, EPERM that none of them is ours.
     return false;
   }
 }
 
 /**
- * Whether a process of the group still runs. Signals also reach processes that have ended but that
- * nobody has reaped: in a container without an init they stay permanently, and elsewhere for up to
- * a second.
+ * True if a process of the group is still running. Signals also reach processes that have ended but
+ * weren't reaped. In a container without an init process those stay for ever, and elsewhere for up
+ * to a second.
  */
 async function isRunning(group: number | undefined): Promise<boolean> {
   const pids = await allPids();
@@ -204,50 +204,49 @@ async function isRunning(group: number | undefined): Promise<boolean> {
   return pids.length === 0 || stats.some((stat) => stat?.group === group && stat?.isRunning);
 }
 
-/** The ids of all processes that this process can see; none where there is no `/proc`. */
+/** The ids of all processes that this process can see. Empty if there is no `/proc`. */
 export async function allPids(): Promise<string[]> {
   return (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
 }
 
-/** A process as the kernel describes it. */
+/** A process, as the kernel describes it. */
 export type ProcessStat = {
-  /** False once it has ended, also while nobody has asked for its exit code yet. */
+  /** False once it has ended, even if nobody has read its exit code yet. */
   isRunning: boolean;
   /** The id of its process group. */
   group: number;
   /**
-   * When it started, in the kernel's ticks since boot: with the process id, this names it for good.
+   * When it started, in the kernel's ticks since boot. Together with the process id, this is
+   * unique.
    */
   startedAt: string;
 };
 
-/** Reads `/proc/<pid>/stat`; null where there is no such process, or no such file system. */
+/** Reads `/proc/<pid>/stat`. Null if there is no such process or no such file system. */
 export async function processStat(pid: number | string): Promise<ProcessStat | null> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The second field, the name in parentheses, may hold anything; the others are counted from the
-  // third.
+  // The second field, the name in parentheses, may contain anything, so the others are counted from
+  // the third.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, , group] = fields;
   const [threads, startedAt] = [fields[17], fields[19]];
   if (state === undefined || startedAt === undefined) return null;
-  // A process whose first thread has ended is shown as a zombie while its other threads go on.
+  // A process whose first thread has ended is shown as a zombie although its other threads
+  // continue.
   const isRunning = !/[ZX]/.test(state) || Number(threads) > 1;
   return { isRunning, group: Number(group), startedAt };
 }
 
-/**
- * A program that is run to its end, and what it gets on its standard input. Arguments are never a
- * shell's words.
- */
+/** A program to run to its end, and its standard input. No shell interprets the arguments. */
 export type ProgramRun = Pick<
   ProcessOptions,
   "command" | "args" | "cwd" | "env" | "inputs" | "timeLimitMs" | "maxOutputBytes"
 > & { stdin: Uint8Array | string };
 
-/** What a program came to. Of standard error, the end. */
+/** The result of a program. `stderr` is the end of standard error. */
 export type RanProgram = { ending: Ending; stdout: Buffer; stderr: string };
 
-/** Resolves when the program has ended, which it does soon after `signal` aborts. Never rejects. */
+/** Resolves when the program has ended, which happens soon after `signal` aborts. Never rejects. */
 export async function runProgram(
   { stdin, ...program }: ProgramRun,
   signal: AbortSignal,
@@ -266,7 +265,7 @@ export async function runProgram(
   return { ending, stdout: Buffer.concat(chunks), stderr: words.toString() };
 }
 
-/** Keeps the end of what a program writes. */
+/** Keeps the end of a program's output. */
 export class TailBuffer {
   readonly #maxBytes: number;
   #kept = Buffer.alloc(0);

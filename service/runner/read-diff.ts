@@ -10,22 +10,22 @@ import type { Mirror } from "./git/mirror.ts";
 import { readTurnNote } from "./publish/turn-note.ts";
 import { readWholeChange } from "./publish/whole-change.ts";
 
-/** As `DiffInput` has it. */
+/** As in {@link DiffInput}. */
 type DiffOf = { jobId: string; baseBranch: string; head: string | null };
 
 type Tools = { mirror: Mirror; folders: Pick<RunnerFolders, "notes">; redact: Redact };
 
-/** Larger files are named only. */
+/** Of larger files, only the names are shown. */
 const MAX_FILE = "512k";
-/** More of what git writes than a diff with whole lines can have. */
+/** More than a diff with whole lines can have. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 const COMMIT = /^[0-9a-f]{40,64}$/;
-/** Nothing that the repository's attributes name runs. */
+/** Nothing that the repository's attributes name is run. */
 const OPTIONS = ["-r", "-p", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
 /**
- * Reads what a job's branch changes. A branch that is gone is known by the commit that it ended in.
- * Null: there is none, or it is nowhere anymore.
+ * Reads what a job's branch changes. If the branch is gone, `head` is the commit that it ended
+ * with. Null if there is none, or it can't be found anymore.
  */
 export function readDiff(
   { mirror, folders, redact }: Tools,
@@ -61,12 +61,12 @@ export function readDiff(
   });
 }
 
-/** The commit that the branch is compared with, whether or not it is merged; "": there is none. */
+/** The commit to compare the branch with, whether or not it is merged. Empty if there is none. */
 async function baseOf(
   git: GitRunner,
   { baseTip, commit, jobId }: { baseTip: string; commit: string; jobId: string },
 ): Promise<string> {
-  // Once the base branch has the commit, what it was merged into is what it changed.
+  // If the base branch contains the commit, the merge shows what it changed.
   const options = ["--first-parent", "--ancestry-path", "--reverse"];
   const [merge] = await git
     .text(["rev-list", ...options, `${commit}..${baseTip}`])
@@ -74,7 +74,7 @@ async function baseOf(
   const into = merge ? `${merge}^1` : baseTip;
   const base = await git.text(["merge-base", into, commit], { okCodes: [0, 1] });
   if (base !== commit) return base;
-  // Merged without a commit of its own: the job's commits say where it began.
+  // If it was merged without a merge commit, the job's commits show where it began.
   const first = (await turnCommits(git, jobId, commit)).at(-1)?.commit ?? commit;
   return git.text(["rev-parse", "--quiet", "--verify", `${first}^1`], { okCodes: [0, 1] });
 }

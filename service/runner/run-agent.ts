@@ -18,28 +18,27 @@ import { watchDisk } from "./sandbox/disk-watch.ts";
 import { plainEnv, type TurnSandbox } from "./sandbox/sandbox.ts";
 import type { AgentSettings, OpenContext, RunContext, RunnerProject, RunnerTurn } from "./turn.ts";
 
-/** Every kind of agent, and what runs it. */
+/** The function that runs each kind of agent. */
 const agents: Record<AgentSettings["kind"], RunAgent> = { acp: runAcpAgent, command: runCommandAgent };
 /** Where a sandbox shows the context repositories. */
 const CONTEXT_INSIDE = "/context";
 
 /**
- * How an agent ended. `modelTrouble`: why its last call of a model came to nothing; null if it did
- * not. `keepSession`: to be called once its work is safe, so that the job's next turn can resume
- * its session. Never rejects.
+ * How an agent ended. `modelTrouble` is why its last model call failed, or null if it didn't. Call
+ * `keepSession` once its work is safe, so that the job's next turn can resume its session. Never
+ * rejects.
  */
 export type AgentRunResult = AgentResult & {
   modelTrouble: ModelTrouble | null;
   keepSession: () => Promise<void>;
 };
 
-/** What an agent that is run once more in a turn is told, and the session of its first run. */
+/** What an agent is told in a second round, and the session of its first one. */
 export type SecondRound = Pick<AgentRun, "findings"> & { session: AgentSession | null };
 
 /**
- * Runs the turn's agent in its sandbox, with its way out, and in the session of the job's earlier
- * turns where that was kept. Rejects with a `TurnFailedError` when it failed, or used more than it
- * may.
+ * Runs the turn's agent in its sandbox, with its network, and in the session of the job's earlier
+ * turns if that was kept. Rejects with a `TurnFailedError` if it failed, or used more than it may.
  */
 export async function runAgent(
   folders: TurnFolders,
@@ -77,7 +76,8 @@ export async function runAgent(
     logger.warn({ problem: messageOf(error) }, what);
     return null;
   };
-  // Before the agent starts: a turn that fails, and whose work is gone, leaves none.
+  // Taken before the agent starts. If the turn fails and its work is lost, no session is left that
+  // knows of it.
   const kept =
     again === null
       ? await sessions
@@ -139,7 +139,7 @@ export async function runAgent(
 }
 
 /**
- * The folder with the context repositories by their names, as the agent sees it; null: there are
+ * The folder with the context repositories by their names, as the agent sees it. Null if there are
  * none.
  */
 async function contextFolderOf(
@@ -157,8 +157,8 @@ async function contextFolderOf(
 }
 
 /**
- * An agent that was started otherwise, somewhere else or with other models resumes nothing: it may
- * not find there what it needs.
+ * An agent with other settings, another place or other models doesn't resume a session, because it
+ * may not find what it needs there.
  */
 function identityOf({ agent, network }: RunnerProject, { inside }: TurnSandbox): string {
   const models = network.models.map(({ name, kind }) => [name, kind]);

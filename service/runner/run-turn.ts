@@ -12,9 +12,9 @@ import type { RunContext, RunnerTurn, Success } from "./turn.ts";
 
 /**
  * Runs one turn: prepare, work, check, publish, report. Rejects with a `TurnFailedError`, a
- * `TransientRunError`, or the signal's reason. Run again after a crash, it begins anew, unless the
- * turn's commit was pushed already: then only the pull request is left to do, and no agent runs a
- * second time.
+ * `TransientRunError`, or the signal's reason. If it is run again after a crash, it starts over,
+ * unless the turn's commit was already pushed. Then only the pull request is left to do, and no
+ * agent runs a second time.
  */
 export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Success> {
   assertNames(turn);
@@ -33,12 +33,15 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
     return { kind: "no-changes", summary: null, reason, leftOut: work.leftOut, ...read };
   }
   const pushed = await publishWork(turn, context, start, { ...work, ...read, commit, summary: ran.summary });
-  // Only what the next turn finds done is for its agent to remember.
+  // An agent should only remember work that the next turn will find done.
   await ran.keepSession();
   return await reportWork(turn, context, pushed);
 }
 
-/** Throws unless the job can name a branch and a folder, and the project's branch can be a base. */
+/**
+ * Throws unless the job's id can be part of a branch and a folder, and the project's branch can be
+ * a base.
+ */
 function assertNames({ jobId, project }: RunnerTurn): void {
   if (!isJobId(jobId)) {
     throw new TurnFailedError(`The job id ${JSON.stringify(jobId.slice(0, 100))} cannot name a branch.`);
@@ -51,7 +54,7 @@ function assertNames({ jobId, project }: RunnerTurn): void {
   }
 }
 
-/** Brings the mirror up to date and finds out where the turn starts. */
+/** Updates the mirror, and finds out where the turn starts. */
 async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnStart> {
   const { mirror, folders, logger, signal, codeHost } = context;
   const { jobId, number, project } = turn;
@@ -65,7 +68,7 @@ async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnS
     const note = await readTurnNote(folders.notes, jobId);
     const turnKey = turnKeyOf(turn);
     const earlier = await findEarlierPush({ git, jobId, turnKey, base, tip: job, note, findPulls });
-    // Without a code host there was nothing to merge it with but git itself.
+    // Without a code host, only git itself could have merged it.
     const pulls = earlier === null && (job !== null || number > 1) ? await findPulls() : [];
     const mergeBase = job === null ? "" : await git.text(["merge-base", base, job], { okCodes: [0, 1] });
     const start = { commit: job ?? base, base: mergeBase || base, job, pulls, pushed: null };
@@ -75,8 +78,8 @@ async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnS
       const openBefore = earlier.note?.openPull ?? null;
       return { ...start, pushed: { ...work, commit: job ?? earlier.commit, openBefore, earlier } };
     }
-    // What was merged is in the base, perhaps as another commit: a new pull request starts from
-    // there.
+    // Merged work is in the base branch, perhaps as a different commit, so a new pull request
+    // starts from there.
     const isMerged =
       job !== null &&
       !pulls.some(({ state }) => state === "open") &&

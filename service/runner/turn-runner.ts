@@ -11,99 +11,103 @@ import { type QuestionAnswer, type Requester } from "../../src/core/ports/job-se
 import { WireCheck, WireClaims, WireContext, WirePullRequest } from "../../src/job-client/report-schema.ts";
 import type { ServiceProject } from "../config/config.ts";
 
-/** Something that an agent asks a person. Texts are bounded and redacted. */
+/** A question of an agent to a person. Texts are bounded and redacted. */
 export type AgentQuestion = {
   text: string;
   choices: { id: string; label: string }[];
-  /** True if words of one's own are an answer. */
+  /** True if the person may answer in their own words. */
   allowsText: boolean;
 };
 
 /**
- * A file that came with the prompt, and where it lies until the turn has ended. Its name is
- * anything that a client put.
+ * A file that came with the prompt, and its path until the turn has ended. A client may have chosen
+ * any name for it.
  */
 export type TurnAttachment = { name: string; mediaType: string; bytes: number; path: string };
 
 /**
- * What an earlier turn of the same job was asked, and what its agent said of it. `words`: see
- * {@link RunTurnInput}.
+ * What an earlier turn of the same job was asked, and what its agent said about it. For `words`,
+ * see {@link RunTurnInput}.
  */
 export type EarlierTurn = {
   prompt: string;
   words: string | null;
   summary: string | null;
-  /** Null: it was ended before it came to anything. */
+  /** Null if it was ended before it had a result. */
   outcome: ReportedOutcome | null;
 };
 
 /** One turn of a job, as the runner gets it. */
 export type RunTurnInput = {
   jobId: string;
-  /** The turn's number in its job, from 1. */
+  /** The turn's number in its job, counted from 1. */
   number: number;
   prompt: string;
   /**
-   * What of the prompt the person typed, the only part that may be published; null: it isn't known,
-   * or nothing.
+   * The part of the prompt that the person typed, which is the only part that may be published.
+   * Null if it is empty or unknown.
    */
   words: string | null;
-  /** Who asked; null: it isn't known. */
+  /** Who asked, or null if that isn't known. */
   requester: Requester | null;
   attachments: readonly TurnAttachment[];
   /**
-   * The newest of the job's earlier turns, the oldest of these first. The last one comes right
-   * before this turn.
+   * The newest of the job's earlier turns, oldest first. The last one comes right before this turn.
    */
   earlierTurns: EarlierTurn[];
   project: ServiceProject;
-  /** By earlier attempts of the turn. It counts toward the budget. */
+  /** The usage of earlier attempts of the turn. It counts toward the budget. */
   usedBefore: ReportedUsage | null;
   /**
-   * Aborts when the service stops and the grace is over, or the turn was ended: canceled, or its
-   * job archived.
+   * Aborts when the service stops and the grace period is over, or when the turn was ended
+   * (canceled, or its job archived).
    */
   signal: AbortSignal;
-  /** A line for the operator: bounded, redacted. */
+  /** Called with a line for the operator, bounded and redacted. */
   onProgress: (line: string) => void;
-  /** What the agent does now, in one line for people: bounded, redacted. */
+  /** Called with what the agent is doing now, in one line for people, bounded and redacted. */
   onStep: (step: string) => void;
-  /** The agent's plan as it is now: bounded, redacted. */
+  /** Called with the agent's current plan, bounded and redacted. */
   onPlan: (plan: PlanStep[]) => void;
-  /** What the turn used so far, all of it. Counts win over an agent's own word for its cost. */
+  /**
+   * Called with everything that the turn has used so far. What was counted takes precedence over
+   * the cost that an agent states itself.
+   */
   onUsage: (usage: ReportedUsage) => void;
   /**
-   * Called with true when the turn's agent is about to be started, with false once what it left was
-   * looked through.
+   * Called with true when the turn's agent is about to start, and with false once its work was
+   * checked.
    */
   onAgent: (runs: boolean) => void;
-  /** What the agent is told, all of it: bounded, redacted. */
+  /** Called with everything that the agent is told, bounded and redacted. */
   onBrief: (brief: string) => void;
   /** Called once the turn's work is on this branch of the remote. */
   onPushed: (branch: string) => void;
   /**
-   * Asks a person. Resolves to null if nobody answers in time, if too much was asked already, or
-   * when aborted. Never rejects.
+   * Asks a person. Resolves to null if nobody answers in time, if too much was asked already, or if
+   * aborted. Never rejects.
    */
   ask: (question: AgentQuestion) => Promise<QuestionAnswer | null>;
 };
 
-/** What is told of a turn that did not fail, besides what came of it. */
+/** What is reported about a turn that didn't fail, besides its result. */
 export const TurnQuality = z.object({
   checks: z.array(WireCheck).default([]),
   claims: WireClaims.nullable().default(null),
   context: z.array(WireContext).default([]),
-  /** What else people should know, a sentence each. */
+  /** Other things people should know, one sentence each. */
   notes: z.array(z.string()).default([]),
 });
 const Quality = TurnQuality.partial().shape;
 
-/** How a turn ended. `leftOut`: what the agent changed and isn't committed. */
+/** How a turn ended. `leftOut` is what the agent changed and isn't committed. */
 export const RunTurnResult = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("no-changes"),
     summary: z.string().nullable(),
-    /** Why nothing came of what the agent did, or wanted to do; null: what it says is an answer. */
+    /**
+     * Why nothing came of what the agent did, or wanted to do. Null if its summary is an answer.
+     */
     reason: z.string().nullish(),
     leftOut: z.array(z.string()).optional(),
     ...Quality,
@@ -116,10 +120,7 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
     pullRequest: WirePullRequest.nullish(),
     ...Quality,
   }),
-  /**
-   * The changes are on a branch, and there is no code host where anybody could be asked to merge
-   * them.
-   */
+  /** The changes are on a branch, because there is no code host with pull requests. */
   z.object({
     kind: z.literal("branch"),
     branch: z.string(),
@@ -128,8 +129,8 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
     ...Quality,
   }),
   /**
-   * `reason` is for people. `details` are lines for the operator: bounded, redacted. `isCutOff`:
-   * its agent's process ended before the turn was over.
+   * `reason` is for people. `details` are lines for the operator, bounded and redacted. `isCutOff`
+   * is true if its agent's process ended before the turn was over.
    */
   z.object({
     kind: z.literal("failed"),
@@ -141,7 +142,7 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
 ]);
 export type RunTurnResult = z.infer<typeof RunTurnResult>;
 
-/** What runs turns has died, and a turn with it: the turn may run again. */
+/** The process that runs turns has died, and with it this turn. The turn may run again. */
 export class RunnerLostError extends DocsAgentError {
   readonly code = "runner_lost";
 
@@ -151,36 +152,38 @@ export class RunnerLostError extends DocsAgentError {
 }
 
 /**
- * Runs a turn from a clean worktree; safe to run again after a crash at any point. Rejects only
- * with a transient error (worth running again) or when aborted.
+ * Runs a turn from a clean worktree. Safe to run again after a crash at any point. Rejects only
+ * with a transient error (worth running again) or if aborted.
  */
 export type TurnRunner = (input: RunTurnInput) => Promise<RunTurnResult>;
 
-/** A job whose change is to be read. `head`: where its newest pull request ended, or null. */
+/**
+ * A job whose change should be read. `head` is the last commit of its newest pull request, or null.
+ */
 export type DiffInput = { project: ServiceProject; jobId: string; head: string | null; signal: AbortSignal };
 
 /**
- * Reads what a job's branch changes; null: nothing that is known anymore. Rejects as turns do, and
- * with the signal's reason when aborted.
+ * Reads what a job's branch changes. Resolves to null if nothing is known of it anymore. Rejects as
+ * turns do, and with the signal's reason if aborted.
  */
 export type DiffReader = (input: DiffInput) => Promise<JobDiff | null>;
 
-/** What there is to keep for. */
+/** What must be kept. */
 export type UpkeepInput = {
-  /** All projects of the settings. What is kept for others goes. */
+  /** All projects in the settings. Everything of other projects is removed. */
   projects: readonly ServiceProject[];
-  /** The jobs with a turn that has yet to end. */
+  /** The jobs with an unfinished turn. */
   unfinished: ReadonlySet<string>;
   signal: AbortSignal;
 };
 
 /**
- * Removes what nobody needs any more, and packs what is needed: a bounded part of it in one pass.
- * Rejects only when aborted.
+ * Removes what nobody needs anymore, and packs what is needed, a limited amount in each pass.
+ * Rejects only if aborted.
  */
 export type Upkeep = (input: UpkeepInput) => Promise<void>;
 
-/** What two runs of an agent used together. What neither tells stays null. */
+/** What two runs of an agent used together. Counts that neither reports stay null. */
 export function sumOf(before: ReportedUsage | null, now: ReportedUsage): ReportedUsage;
 export function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): ReportedUsage | null;
 export function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): ReportedUsage | null {

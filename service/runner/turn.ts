@@ -14,8 +14,8 @@ import type { KeptTrees } from "./tree/kept-trees.ts";
 import type { KeptOutputs } from "./verify/kept-outputs.ts";
 
 /**
- * What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on
- * its standard input.
+ * The agent: a program that speaks ACP over standard input and output, or any program with the
+ * prompt on its standard input.
  */
 export type AgentSettings = Pick<
   ServiceProject["agent"],
@@ -25,43 +25,43 @@ export type AgentSettings = Pick<
   /** Where its variables come from, besides `agentEnv`. */
   preset: ChosenPreset | null;
   /**
-   * Whether an ACP agent may ask a person: what the policy does not allow, and questions of its
+   * True if an ACP agent may ask a person about what the policy doesn't allow, and questions of its
    * own.
    */
   asks: boolean;
 };
 
-/** The docs project as the runner sees it. */
+/** The docs project, as the runner sees it. */
 export type RunnerProject = Pick<
   ServiceProject,
   "id" | "repository" | "baseBranch" | "docs" | "portableNames" | "pullRequests" | "verify" | "context"
 > & {
   agent: AgentSettings;
-  /** Null: branches are pushed, and nobody is asked to merge them. */
+  /** Null if branches are pushed without pull requests. */
   codeHost: Pick<GitHubSettings, "apiUrl" | "owner" | "repo"> | null;
-  /** Null where the repository asks for nothing. */
+  /** Null if the repository needs none. */
   gitCredentials: GitCredentials | null;
-  /** The environment variables that the agent sees besides the fixed ones. */
+  /** The environment variables that the agent gets besides the fixed ones. */
   agentEnv: Readonly<Record<string, string>>;
   network: ReturnType<typeof networkOf>;
 };
 
-/** A turn as the steps of the runner see it. */
+/** A turn, as the runner's steps see it. */
 export type RunnerTurn = Pick<
   RunTurnInput,
   "jobId" | "number" | "prompt" | "words" | "requester" | "attachments" | "earlierTurns" | "usedBefore"
 > & { project: RunnerProject };
 
-/** A repository that agents may read beside the docs. */
+/** A repository that agents may read besides the docs. */
 export type ContextRepository = RunnerProject["context"][number] & { mirror: Mirror };
 
 /**
- * A context repository as a turn's agent can read it: the files of that commit, in that folder of
- * this machine.
+ * A context repository that a turn's agent can read: the files of this commit, in this folder of
+ * the machine.
  */
 export type OpenContext = ContextRepository & { commit: string; folder: string };
 
-/** What the steps of a turn stand on. */
+/** What the steps of a turn need. */
 export type RunContext = {
   folders: RunnerFolders;
   mirror: Mirror;
@@ -70,26 +70,26 @@ export type RunContext = {
   sandbox: Sandbox;
   trees: KeptTrees;
   sessions: KeptSessions;
-  /** What checks said of base commits. */
+  /** What checks said about base commits. */
   outputs: KeptOutputs;
   env: Env;
   clock: Clock;
   logger: Logger;
   redact: Redact;
-  /** What must not get into a file, in all its forms. */
+  /** The secrets that must not get into a file, in all their forms. */
   secrets: readonly string[];
-  /** Does something once the turn's result is told. */
+  /** Does something after the turn's result was reported. */
   afterwards: (act: () => Promise<void>) => void;
-  /** Told what the service itself does now. */
+  /** Called with what the service itself is doing. */
   onProgress: (line: string) => void;
-  /** Takes lines of the agent's that are bounded and clean. */
+  /** Called with lines of the agent's that are bounded and clean. */
   onAgentLine: (line: string) => void;
-  /** Told what was left out of calls of models, each time. */
+  /** Called each time something was left out of a model call. */
   onLeftOut: (what: LeftOut) => void;
 } & Pick<
   RunTurnInput,
   "signal" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onBrief" | "onPushed" | "ask"
 >;
 
-/** How a run ends that does not fail. */
+/** The result of a run that doesn't fail. */
 export type Success = Exclude<RunTurnResult, { kind: "failed" }>;

@@ -13,14 +13,14 @@ import { removeTurnNote } from "./publish/turn-note.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { KeptTrees } from "./tree/kept-trees.ts";
 
-/** A project as its mirror and branches are looked after. */
+/** A project whose mirror and branches are maintained. */
 export type UpkeepProject = {
   mirror: Mirror;
-  /** Null: branches of jobs stay. */
+  /** Null if branches of jobs stay. */
   codeHost: PullRequestHost | null;
 };
 
-/** By mirror: how far the last pass came in the branches, and when it was last to be packed. */
+/** By mirror: how far the last pass got with the branches, and when it was last packed. */
 export class UpkeepMemory {
   readonly places = new Map<string, string>();
   readonly packedAtMs = new Map<string, number>();
@@ -35,31 +35,29 @@ export type UpkeepContext = {
   mirrorLock: KeyedLock;
   clock: Clock;
   logger: Logger;
-  /** Of the caller, kept between passes. */
+  /** Owned by the caller, and kept between passes. */
   memory: UpkeepMemory;
   signal: AbortSignal;
 };
 
 const DAY_MS = 24 * 60 * 60_000;
 const KEEP_TREES_MS = DAY_MS;
-/** A follow-up after that gets the earlier turns as text. */
+/** A later follow-up gets the earlier turns as text. */
 const KEEP_SESSIONS_MS = 7 * DAY_MS;
 const PACK_EVERY_MS = DAY_MS;
-/**
- * A turn that was pushed may run again for hours, and after a stop of the service later than that.
- */
+/** A pushed turn may run again for hours, and even later after a stop of the service. */
 const KEEP_NOTES_MS = 7 * DAY_MS;
 /** A project may come back into the settings. */
 const KEEP_MIRRORS_MS = 7 * DAY_MS;
 const MAX_NOTES = 500;
 const MAX_MIRRORS = 10;
-/** Each is a question to the code host. */
+/** Each is a request to the code host. */
 const MAX_BRANCHES = 20;
 
 /**
- * Removes what turns left that nobody needs any more, a bounded part at a time: kept trees and
- * sessions, notes of turns, mirrors of projects that are gone, and branches at the remote that were
- * merged just as they are. Packs the mirrors. What fails is logged, and left for the next time.
+ * Removes what turns left and nobody needs anymore, a limited amount at a time: kept trees and
+ * sessions, notes of turns, mirrors of removed projects, and branches at the remote that were
+ * merged as they are. Packs the mirrors. Failures are logged, and tried again the next time.
  */
 export async function lookAfter(context: UpkeepContext): Promise<void> {
   const { folders, trees, sessions, memory, clock, logger, signal } = context;
@@ -102,7 +100,7 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
     await step("mirror packed", () =>
       mirror.use(async () => {
         if (!(await mirror.needsPacking())) return 0;
-        // Before it is: one that takes too long would take as long in an hour.
+        // Noted before packing. One that takes too long now would take as long in an hour.
         memory.packedAtMs.set(mirror.path, nowMs);
         await mirror.pack();
         return 1;
@@ -111,7 +109,7 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
   }
 }
 
-/** Only branches that end in what was merged: whatever somebody added since stays. */
+/** Removes only branches that end with the merged commit. What somebody added later stays. */
 async function removeMergedBranches(
   { codeHost, mirror }: UpkeepProject,
   { memory: { places }, isUnfinished, logger, signal }: UpkeepContext,
@@ -122,7 +120,7 @@ async function removeMergedBranches(
   const next = all.filter(({ jobId }) => jobId > after).slice(0, MAX_BRANCHES);
   let removed = 0;
   for (const { jobId, commit } of next) {
-    // Before anything fails: one branch must not keep the rest from their turn.
+    // Noted before anything can fail, so that one branch doesn't hold up the others.
     places.set(mirror.path, jobId);
     if (!isJobId(jobId) || isUnfinished(jobId)) continue;
     const pulls = await codeHost.find(jobBranch(jobId), signal);
@@ -135,20 +133,20 @@ async function removeMergedBranches(
         logger.info({ job_id: jobId }, "merged branch removed");
         removed += 1;
       } catch (error) {
-        // Somebody else removed it, or added to it: the next fetch tells.
+        // Somebody else removed it or added to it. The next fetch will tell.
         if (!(error instanceof RefConflictError)) throw error;
       }
       await mirror.forgetJobBranch(jobId, commit);
     });
   }
-  // From the beginning again once the end was reached.
+  // Starts from the beginning again after the end.
   if (next.length < MAX_BRANCHES) places.delete(mirror.path);
   return removed;
 }
 
 /**
- * Asks `remove` about what has not been written to since then, for so many names at most. Resolves
- * to how many it removed.
+ * Calls `remove` for names that nobody has written to since this time, for a limited number of
+ * them. Resolves to how many it removed.
  */
 async function removeOld(
   folder: string,

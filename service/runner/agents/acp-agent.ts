@@ -26,19 +26,19 @@ import { attachmentsText, earlierTurnsText, findingsText, RESUMED_TEXT } from ".
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
 const MAX_SAID_LENGTH = 500;
-/** Of all answers together. A single one may take that long. */
+/** The time for all answers together. A single answer may take all of it. */
 const MAX_PERSONS_TIME_MS = 24 * 60 * 60_000;
 
 /**
- * Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its
- * last message is the summary.
+ * Runs any agent that speaks the Agent Client Protocol over standard input and output. Its last
+ * message is the summary.
  */
 export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const over = new AbortController();
   const run = withPersonsTime(given, over.signal);
   const fromAgent = new PassThrough();
   const { group, lastWords: lastWordsNow } = await startAgent(run, (chunk) => {
-    // Nobody reads it any more: the agent isn't read either, until it is gone.
+    // Nobody reads this anymore, so the agent's output isn't read either until the agent is gone.
     if (fromAgent.destroyed) return new Promise(() => {});
     return fromAgent.write(chunk) ? undefined : drained(fromAgent);
   });
@@ -65,11 +65,11 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
       (stopReason) => ({ stopReason }),
       (error: unknown) => ({ error }),
     );
-  // What the agent said before its end is still read; then the connection notices the end. If not,
-  // we do.
+  // Reads what the agent said before its end, and then the connection closes. If it doesn't, we
+  // close it.
   const gone = group.ended.then(() => sleep(LAST_WORDS_MS, { error: new Error("The agent ended") }));
   const first = await Promise.race([turn, gone]);
-  // Nobody waits for an answer any more, and the clock goes on.
+  // Nobody waits for an answer anymore, so the clock runs again.
   over.abort();
   const ending = await group.stop();
   progress.flush();
@@ -78,7 +78,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const { session } = opened;
   const lastWords = lastWordsNow();
   if ("error" in first) {
-    // Told apart from an exit: "stopped" is our own doing, after the turn was over.
+    // Distinguished from an exit, because we stop an agent ourselves after its turn is over.
     const failure =
       ending.kind === "stopped"
         ? failureOfTurn(first.error, run, lastWords)
@@ -104,8 +104,8 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
 }
 
 /**
- * The run with a clock that stands still while a person is asked: their time has a limit of its
- * own. `over`: nobody waits any more.
+ * Returns the run with a clock that stands still while a person is asked. Their time has its own
+ * limit. `over` aborts when nobody waits anymore.
  */
 function withPersonsTime(run: AgentRun, over: AbortSignal): AgentRun {
   const clock = new PausableClock(run.clock, MAX_PERSONS_TIME_MS);
@@ -126,7 +126,7 @@ function withPersonsTime(run: AgentRun, over: AbortSignal): AgentRun {
   };
 }
 
-/** It offers agents no files and no terminals: in their sandbox they have both. */
+/** Offers agents no files and no terminals, because they have both in their sandbox. */
 function createClient(run: AgentRun, permissions: AcpPermissions, updates: AcpUpdates) {
   return client({ name: "docs-agent" })
     .onRequest(methods.client.session.requestPermission, ({ params }) =>
@@ -155,7 +155,7 @@ async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun)
   return send(agent, session, [
     { type: "text", text: context },
     ...(await attachmentBlocks(run.attachments, takes)),
-    // The request itself is the last block, alone: an agent may act on nothing else.
+    // The request itself is the last block, on its own, because an agent may ignore the others.
     { type: "text", text: again === "" ? run.prompt : `${run.prompt}\n\n${again}` },
   ]);
 }
@@ -189,7 +189,7 @@ function throwUnlessDone(stopReason: StopReason, result: AgentResult, run: Agent
   const said = result.summary === null ? null : `It said: ${oneLine(result.summary, MAX_SAID_LENGTH)}`;
   const details = [said, refusedText(result.refused)].filter((text) => text !== null);
   const known = new Map<string, string>(Object.entries(NOT_DONE)).get(stopReason);
-  // The protocol may come to know more.
+  // The protocol may get further kinds.
   const other =
     "The agent stopped before it was done " + `(${oneLine(run.redact(stopReason), MAX_STOP_REASON_LENGTH)}).`;
   throw new TurnFailedError([known ?? other, ...details].join(" "));

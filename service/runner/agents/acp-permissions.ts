@@ -10,7 +10,7 @@ import { oneLine, sentenceCase } from "../../base/printable-text.ts";
 import { isInside } from "../confined-files.ts";
 import type { AgentRun } from "./agent.ts";
 
-/** What we remember of a tool call: its updates bring only what is new. */
+/** What we remember about a tool call. Its updates only contain what is new. */
 type KnownCall = { kind: string; title: string; paths: string[] };
 
 const MAX_CALLS = 1000;
@@ -18,31 +18,31 @@ const MAX_REFUSED = 50;
 const MAX_REFUSED_SHOWN = 5;
 const MAX_TITLE_CHARS = 200;
 const MAX_LABEL_CHARS = 100;
-/** How many paths a question names. */
+/** The most paths that a question names. */
 const MAX_PATHS = 5;
 const EDITS = new Set(["edit", "delete", "move"]);
 const LOOKS = new Set(["read", "search", "think"]);
-/** Where agents put the file's name when they give no location. */
+/** Where agents put the file's name if they give no location. */
 const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"] as const;
 
 /**
- * Answers permission requests by policy: edits of named files inside the tree and the agent's
- * folder for temporary files, and looks at these and at context repositories are allowed, once
- * where the agent offers that; programs only if the project allows a terminal; everything else a
- * person decides, or it is rejected. This steers agents that ask. What holds one that does not ask
- * is the sandbox, and what is committed.
+ * Answers permission requests by policy. Allowed are edits of named files inside the tree and the
+ * agent's folder for temporary files, and reading these and the context repositories; once only, if
+ * the agent offers that. Programs are allowed only if the project allows a terminal. Everything
+ * else is decided by a person, or rejected. This guides agents that ask. Agents that don't are
+ * confined by the sandbox and by what is committed.
  */
 export class AcpPermissions {
   readonly #run: AgentRun;
   readonly #tree: string;
-  /** Here lie copies of what came with the request, and the agent writes down its sources. */
+  /** This holds copies of the request's attachments, and the agent writes its sources there. */
   readonly #tmp: string;
   readonly #contexts: string | null;
   readonly #onRefused: (what: string) => void;
   readonly #calls = new Map<string, KnownCall>();
   readonly #refused = new Set<string>();
 
-  /** `onRefused`: told each thing that is refused, once. */
+  /** `onRefused` is called once for each thing that is refused. */
   constructor(run: AgentRun, onRefused: (what: string) => void) {
     this.#run = run;
     this.#tree = run.sandbox.inside.tree;
@@ -51,12 +51,12 @@ export class AcpPermissions {
     this.#onRefused = onRefused;
   }
 
-  /** What was asked for and refused, in one line each. */
+  /** What was requested and refused, one line each. */
   get refused(): string[] {
     return [...this.#refused];
   }
 
-  /** Takes in what an agent tells about a tool call. */
+  /** Notes what an agent reports about a tool call. */
   note(call: ToolCall | ToolCallUpdate): KnownCall {
     const before = this.#calls.get(call.toolCallId);
     const paths = pathsOf(call);
@@ -86,7 +86,7 @@ export class AcpPermissions {
     return chosen ? selected(chosen) : select(options, ["reject_once", "reject_always"]);
   }
 
-  /** The option that a person chose; undefined: nobody was asked, or nobody answered. */
+  /** The option that a person chose. Undefined if nobody was asked, or nobody answered. */
   async #askPerson(
     call: KnownCall,
     options: readonly PermissionOption[],
@@ -116,7 +116,7 @@ export class AcpPermissions {
       .filter((path) => !what.includes(path))
       .slice(0, MAX_PATHS);
     if (missing.length === 0) return what;
-    // Some agents give no more than the kind of a call for its title.
+    // Some agents use just the kind of a call as its title.
     const isKind = /^[a-z]+$/.test(what);
     return isKind ? `${sentenceCase(what)} ${missing.join(", ")}` : `${what} (${missing.join(", ")})`;
   }
@@ -125,7 +125,7 @@ export class AcpPermissions {
     if (kind === "execute") return this.#run.settings.terminal;
     const isContext = (path: string) => this.#contexts !== null && isWithin(this.#contexts, path);
     const isTemporary = (path: string) => isWithin(this.#tmp, path);
-    // Some agents ask with kind `other` before they leave their folder, whatever they do there.
+    // Some agents ask with the kind `other` before they leave their folder, whatever they do there.
     if (kind === "other" && paths.length > 0) {
       return paths.every((path) => isTemporary(path) || isContext(path));
     }
@@ -166,7 +166,7 @@ function pathsOf({ locations, content, rawInput }: ToolCall | ToolCallUpdate): s
   return [...new Set([...located, ...diffed, ...given])];
 }
 
-/** What an agent was refused, as a sentence; null if nothing was. */
+/** A sentence about what an agent was refused, or null if nothing was. */
 export function refusedText(refused: readonly string[]): string | null {
   if (refused.length === 0) return null;
   const shown = refused.slice(0, MAX_REFUSED_SHOWN).join("; ");

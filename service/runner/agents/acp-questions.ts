@@ -11,13 +11,13 @@ import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
 import { oneLine, printableText } from "../../base/printable-text.ts";
 import type { AgentRun } from "./agent.ts";
 
-/** A form of more fields is declined: nobody fills that in within a thread. */
+/** A form with more fields is declined, because nobody would fill it in within a thread. */
 const MAX_FIELDS = 5;
 
 const Titled = z.array(z.object({ const: z.string(), title: z.string() })).min(1);
 const Untitled = z.array(z.string()).min(1);
 const Common = { title: z.string().nullish(), description: z.string().nullish() };
-/** A field of a form, as far as a person can be asked for it. */
+/** A field of a form that a person can be asked for. */
 const Field = z.discriminatedUnion("type", [
   z.object({ type: z.literal("string"), ...Common, enum: Untitled.nullish(), oneOf: Titled.nullish() }),
   z.object({ type: z.literal("boolean"), ...Common }),
@@ -34,8 +34,8 @@ type Option = { value: string | boolean; label: string };
 type Asker = Pick<AgentRun, "ask" | "redact">;
 
 /**
- * Puts an agent's form to a person, a field at a time. Declines a form that cannot be put so, and
- * cancels it when a field stays without an answer.
+ * Asks a person to fill in an agent's form, one field at a time. Declines a form that can't be
+ * asked this way, and cancels it if a field isn't answered.
  */
 export async function answerForm(
   { message, requestedSchema }: Pick<ElicitationFormMode, "requestedSchema"> & { message: string },
@@ -64,7 +64,7 @@ export async function answerForm(
   return { action: "accept", content };
 }
 
-/** What can be chosen; null: the answer is in words. */
+/** The options to choose from, or null if the answer is in words. */
 function optionsOf(field: Field): Option[] | null {
   switch (field.type) {
     case "boolean":
@@ -97,7 +97,7 @@ function valueOf(
   if ("choice" in answer) {
     const value = options?.[Number(answer.choice) - 1]?.value;
     if (value === undefined) return null;
-    // Of several that could be chosen, a person names one.
+    // Of several possible options, a person names one.
     if (field.type === "array") return typeof value === "string" ? [value] : null;
     return value;
   }

@@ -10,30 +10,28 @@ import type { Clock } from "../../../src/core/ports/process.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { type AgentRun, foldersBesideTree } from "./agent.ts";
 
-/** A session that waits for a prompt. */
+/** A session that is ready for a prompt. */
 export type OpenSession = {
   id: string;
-  /** How many turns of the job it knows already: the first ones. */
+  /** How many of the job's first turns it already knows. */
   knownTurns: number;
-  /** True if the agent offers to take it up again later. */
+  /** True if the agent offers to resume it later. */
   isResumable: boolean;
-  /** What may be in a prompt besides texts and links. */
+  /** What a prompt may contain besides texts and links. */
   takes: PromptCapabilities;
 };
 
-/** For the operator of an agent that doesn't answer as it should. */
+/** Advice for the operator if an agent doesn't answer as it should. */
 export const CHECK_PROTOCOL = "Does agent.command speak the Agent Client Protocol?";
 
-/**
- * How long an agent may take until it has a session: some load models or download themselves first.
- */
+/** The longest time until an agent has a session. Some load models or download themselves first. */
 const HANDSHAKE_LIMIT_MS = 120_000;
-/** How long an agent may take to resume one. Then it still has time for a new one. */
+/** The longest time for resuming one. After that, there is still time for a new one. */
 const RESUME_LIMIT_MS = 60_000;
 
 /**
- * Opens a session: the one that was kept, if the agent takes it up again, else a new one. Tells the
- * operator which.
+ * Opens a session: the kept one if the agent resumes it, or else a new one. Tells the operator
+ * which.
  */
 export async function openSession(
   agent: ClientContext,
@@ -78,7 +76,7 @@ async function shakeHands(
       additionalDirectories: foldersBesideTree(run),
     }),
   };
-  // Loading tells the whole conversation again, resuming doesn't.
+  // Loading repeats the whole conversation. Resuming doesn't.
   const load = offered.loadSession === true ? "load" : null;
   const way = offered.sessionCapabilities?.resume ? "resume" : load;
   const session = { isResumable: way !== null, takes: offered.promptCapabilities ?? {} };
@@ -96,7 +94,7 @@ async function shakeHands(
   return { id: sessionId, knownTurns: 0, ...session };
 }
 
-/** Why the agent doesn't take up a session; null: it does. */
+/** Why the agent can't resume a session, or null if it can. */
 async function problemOfResuming(
   agent: ClientContext,
   way: "resume" | "load",
@@ -110,7 +108,7 @@ async function problemOfResuming(
     await agent.request(methods.agent.session[way], session, options);
     return null;
   } catch (error) {
-    // Anything else is the agent's end.
+    // Any other error means that the agent has ended.
     if (!(error instanceof RequestError)) throw error;
     return late.signal.aborted ? "no answer" : error.message;
   } finally {

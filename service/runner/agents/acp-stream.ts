@@ -3,21 +3,24 @@ import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { TurnFailedError } from "../../base/run-error.ts";
 
-/** An agent that waits for an answer now and then has a handful of them. */
+/** An agent that sometimes waits for an answer has a handful of these. */
 const MAX_UNANSWERED = 1000;
 const LINE_FEED = 0x0a;
-/** JSON's white space is this and less. */
+/** White space in JSON is this character or lower ones. */
 const SPACE = 0x20;
 
 /**
- * The messages that an agent and we exchange: JSON, one in each line. Nothing more is read of an
- * agent than can be handled. One that sends on and on without reading what it is answered ends its
- * turn: the stream fails with a `TurnFailedError`.
+ * The messages between an agent and us: JSON, one per line. We only read as much from an agent as
+ * we can handle. If it keeps sending without reading our answers, its turn ends: the stream fails
+ * with a `TurnFailedError`.
  */
 export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
-  /** What the agent sent and hasn't read an answer to, answers that nobody asked for among it. */
+  /**
+   * The number of messages that the agent sent without reading our answer, including answers that
+   * nobody asked for.
+   */
   let unanswered = 0;
-  /** How many answers we wait for. */
+  /** The number of answers that we wait for. */
   let expected = 0;
 
   async function* messages(): AsyncGenerator<AnyMessage> {
@@ -26,7 +29,7 @@ export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
       if (message === null) continue;
       const [hasMethod, hasId] = ["method" in message, "id" in message];
       if (!hasMethod && hasId && expected > 0) expected -= 1;
-      // All but a notification.
+      // Everything but a notification needs an answer.
       else if (!hasMethod || hasId) unanswered += 1;
       if (unanswered > MAX_UNANSWERED) {
         throw new TurnFailedError(
@@ -50,7 +53,7 @@ export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
   };
 }
 
-/** Blank space before a line is skipped here: an agent can send millions of empty lines. */
+/** White space before a line is skipped here, because an agent can send millions of empty lines. */
 async function* linesOf(input: Readable): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   for await (const chunk of input) {
@@ -76,8 +79,8 @@ function afterBlanks(bytes: Buffer, start: number): number {
 }
 
 /**
- * What a line says; null if it says nothing. What is no message is an empty one, which is answered
- * as nonsense.
+ * Parses a line, or returns null if it is empty. Something that isn't a message becomes an empty
+ * one, which is answered with an error.
  */
 function messageOf(line: Buffer): AnyMessage | null {
   const text = line.toString("utf8").trim();
@@ -87,12 +90,12 @@ function messageOf(line: Buffer): AnyMessage | null {
     const said: AnyMessage = JSON.parse(text);
     if (typeof said === "object" && said !== null && !Array.isArray(said)) message = said;
   } catch {
-    // It stays empty.
+    // Then the message stays empty.
   }
   return message;
 }
 
-/** Resolves when a stream takes more, or is closed. */
+/** Resolves when a stream accepts more, or is closed. */
 export async function drained(stream: Writable): Promise<void> {
   const over = new AbortController();
   const ends = ["drain", "close"].map((name) => once(stream, name, { signal: over.signal }));

@@ -15,7 +15,7 @@ import type { AcpPermissions } from "./acp-permissions.ts";
 import type { OpenSession } from "./acp-session.ts";
 
 const MAX_MESSAGE_LENGTH = 64_000;
-/** No session costs more; an agent that says so is wrong. */
+/** No session costs more. An agent that says so is wrong. */
 const MAX_COST_USD = 10_000;
 const PLAN_STATUS = {
   pending: "pending",
@@ -23,16 +23,16 @@ const PLAN_STATUS = {
   completed: "completed",
 } as const satisfies Record<PlanEntry["status"], PlanStep["status"]>;
 
-/** What a loaded session tells of its past comes in one go. */
+/** A loaded session reports its history without pauses. */
 const QUIET_MS = 200;
 const MAX_NOISE_MS = 5000;
-/** Agents add up parts of cents. */
+/** Agents add up fractions of cents. */
 const SMALL_USD = 1e-6;
 
 type Told = Pick<AgentRun, "kept" | "onStep" | "onPlan" | "onUsage" | "redact">;
 
 /**
- * Tells an ACP session's updates on: progress lines, step, plan, cost. Keeps the agent's last
+ * Passes on an ACP session's updates: progress lines, step, plan, cost. Keeps the agent's last
  * message.
  */
 export class AcpUpdates {
@@ -44,7 +44,7 @@ export class AcpUpdates {
   #isOpen = false;
   #sessionId: string | undefined;
   #passedOver = 0;
-  /** Of the session: when this turn began, and as last told. */
+  /** The session's cost when this turn began, and as last reported. */
   #costBeforeUsd: number | null = null;
   #costUsd: number | null = null;
 
@@ -55,9 +55,9 @@ export class AcpUpdates {
   }
 
   /**
-   * Resolves when nothing was told for a moment. A loaded session's past is to come before the
-   * answer; but some agents send it after that, and the connection hands on answers sooner than
-   * what came before them.
+   * Resolves after a moment without updates. A loaded session's history should arrive before the
+   * answer, but some agents send it later, and the connection passes on answers sooner than earlier
+   * updates.
    */
   async quiet(): Promise<void> {
     const giveUpAt = performance.now() + MAX_NOISE_MS;
@@ -69,8 +69,8 @@ export class AcpUpdates {
   }
 
   /**
-   * To be called before the prompt. What is told before, and of other sessions, is none of this
-   * turn's.
+   * Call this before the prompt. Earlier updates, and those of other sessions, don't belong to this
+   * turn.
    */
   begin({ id, knownTurns }: OpenSession): void {
     this.#sessionId = id;
@@ -107,23 +107,26 @@ export class AcpUpdates {
         if (update.cost) this.#cost(update.cost);
         return;
       default:
-        // Thoughts, modes: nothing for anybody here.
+        // Thoughts and modes aren't shown to anyone.
         return;
     }
   }
 
-  /** The agent's last message, without secrets; null if it sent none. */
+  /** The agent's last message without secrets, or null if it sent none. */
   summary(): string | null {
     const text = cut(printableText(this.#told.redact(this.#message)).trim(), MAX_SUMMARY_LENGTH);
     return text === "" ? null : text;
   }
 
-  /** The session's cost by the agent's own word, all its turns together; null if it gave none. */
+  /**
+   * The cost that the agent states for the whole session with all its turns. Null if it stated
+   * none.
+   */
   get sessionCostUsd(): number | null {
     return this.#costUsd ?? this.#costBeforeUsd;
   }
 
-  /** Many agents say only in an update what the call is about, or which file. */
+  /** Many agents say only in an update what a call is about, or for which file. */
   #step(update: ToolCall | ToolCallUpdate): void {
     const call = this.#permissions.note(update);
     if (call.title.trim() === "" || update.status === "completed" || update.status === "failed") return;
@@ -139,12 +142,12 @@ export class AcpUpdates {
   }
 
   /**
-   * The turn's cost so far, by the agent's own word, which is the session's. How much of its
-   * context is full says nothing about tokens used.
+   * The turn's cost so far, from what the agent states for its session. How full its context is
+   * says nothing about the tokens used.
    */
   #cost({ amount, currency }: Cost): void {
     if (currency.toUpperCase() !== "USD" || !(amount >= 0 && amount <= MAX_COST_USD)) return;
-    // Some agents count from 0 again in a session that they resumed.
+    // Some agents start at 0 again in a resumed session.
     if (this.#costUsd === null && amount < (this.#costBeforeUsd ?? 0) - SMALL_USD) this.#costBeforeUsd = null;
     this.#costUsd = amount;
     const uncounted = { inputTokens: null, outputTokens: null, cachedInputTokens: null, calls: null };
@@ -152,7 +155,7 @@ export class AcpUpdates {
   }
 
   #line(text: string): string {
-    // Redacted before it is cut: half a secret is one too.
+    // Redacted before it is cut, because half a secret is a secret, too.
     return oneLine(this.#told.redact(text), SHOWN_CHARS.line);
   }
 

@@ -5,15 +5,15 @@ import { AgentCutOffError, TransientRunError, TurnFailedError } from "../../base
 import type { AgentSettings } from "../turn.ts";
 import { type AgentRun, foldersBesideTree } from "./agent.ts";
 
-/** Standard error kept for the reason of a failure, in bytes. */
+/** How much of standard error is kept for the reason of a failure, in bytes. */
 const MAX_LAST_WORDS_BYTES = 4000;
 const MAX_LAST_WORDS_LENGTH = 500;
-/** The machine has none left of what a start takes. */
+/** The machine has run out of something that a start needs. */
 const SHORTAGE = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
 
 /**
- * Starts the agent's program, contained and within its limits, and notes that it runs. Where that
- * can't be noted, it doesn't run on.
+ * Starts the agent's program, contained and within its limits, and notes that it is running. If
+ * that can't be noted, stops it.
  */
 export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdout"]) {
   const { settings, sandbox } = run;
@@ -40,8 +40,8 @@ export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdo
 }
 
 /**
- * The end of what the agent wrote to its standard error, in a line for the operator; none if it
- * says no more than `said`.
+ * The end of the agent's standard error, in one line for the operator. Empty if it says no more
+ * than `said`.
  */
 export function lastWordsOf(words: string, said = ""): string[] {
   const line = oneLine(words, Infinity);
@@ -50,7 +50,7 @@ export function lastWordsOf(words: string, said = ""): string[] {
 }
 
 /**
- * Why an agent that ended this way failed; null if it exited by itself with code 0. `words`: the
+ * Why an agent that ended this way failed. Null if it exited by itself with code 0. `words` is the
  * end of its standard error.
  */
 export function failureOf(

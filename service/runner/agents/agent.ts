@@ -11,62 +11,65 @@ export type AgentRun = {
   settings: AgentSettings;
   attachments: readonly PlacedAttachment[];
   /**
-   * A session of an earlier turn, or of this one's first round, whose files are in `HOME`; null:
-   * none was kept.
+   * A kept session of an earlier turn, or of this turn's first round. Its files are in `HOME`. Null
+   * if none was kept.
    */
   kept: AgentSession | null;
-  /** What the project's checks found in what the first round did; empty in the first round. */
+  /** What the project's checks found in the first round's work. Empty in the first round. */
   findings: string;
   brief: Brief;
-  /** Where it finds the context repositories; null: there are none. */
+  /** Where it finds the context repositories, or null if there are none. */
   contextFolder: string | null;
   sandbox: TurnSandbox;
-  /** The whole environment, but for what the sandbox adds. */
+  /** The whole environment, except what the sandbox adds. */
   env: Readonly<Record<string, string>>;
-  /** Takes lines that are bounded and clean. */
+  /** Called with lines that are bounded and clean. */
   onProgress: (line: string) => void;
-  /** Told what the policy, or a person, did not allow: a bounded, clean line. */
+  /** Called with what the policy or a person didn't allow, in a bounded, clean line. */
   onRefused: (what: string) => void;
-  /** Told the process group, so that it can be found after a crash. */
+  /** Called with the process group, so that it can be found after a crash. */
   onStarted: (pid: number) => Promise<void>;
 } & Pick<RunnerTurn, "number" | "prompt" | "earlierTurns"> &
   Pick<RunContext, "clock" | "signal" | "redact" | "onBrief" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
 /**
- * Where an agent may look or write besides the tree: what came with the request and its sources,
- * and the context repositories.
+ * The folders besides the tree where an agent may read or write: the one with attachments and
+ * sources, and the context repositories.
  */
 export function foldersBesideTree({ sandbox, contextFolder }: AgentRun): string[] {
   return [sandbox.inside.tmp, ...(contextFolder === null ? [] : [contextFolder])];
 }
 
-/** How an agent that did not fail ended. Texts are bounded and redacted. */
+/** How an agent that didn't fail ended. Texts are bounded and redacted. */
 export type AgentResult = {
-  /** Its own, if it gave one. */
+  /** Its own summary, if it gave one. */
   summary: string | null;
-  /** What it asked to be allowed and was refused. */
+  /** What it asked for and was refused. */
   refused: string[];
-  /** What its next turn can resume, with the files in `HOME`; null if it doesn't offer that. */
+  /**
+   * What its next turn can resume, together with the files in `HOME`. Null if it doesn't offer
+   * that.
+   */
   session: AgentSession | null;
 };
 
 /**
- * Runs to the agent's end. Rejects with a `TurnFailedError` if the agent failed, with a
- * `TransientRunError` if it couldn't begin with what was kept, with the signal's reason when
- * aborted. In any case the whole process group is gone.
+ * Runs the agent to its end. Rejects with a `TurnFailedError` if the agent failed, with a
+ * `TransientRunError` if it couldn't begin with the kept session, and with the signal's reason if
+ * aborted. In any case, the whole process group is gone.
  */
 export type RunAgent = (run: AgentRun) => Promise<AgentResult>;
 
-/** What is kept of a summary. */
+/** The most characters of a summary that are kept. */
 export const MAX_SUMMARY_LENGTH = 8000;
 
 const MAX_LINE_LENGTH = 300;
 const MAX_LINES = 1000;
-/** A line that never ends is passed on in pieces. */
+/** A line that never ends is passed on in parts. */
 const MAX_PENDING_LENGTH = 4000;
 
 /**
- * Passes an agent's words on as lines: bounded in length and number, without control characters and
+ * Passes on an agent's text as lines, limited in length and number, without control characters and
  * secrets.
  */
 export class ProgressLines {
@@ -80,7 +83,7 @@ export class ProgressLines {
     this.#redact = redact;
   }
 
-  /** Adds text that may end in mid-line. */
+  /** Adds text, which may end in the middle of a line. */
   write(text: string): void {
     this.#pending += text;
     const lines = this.#pending.split("\n");
@@ -103,7 +106,7 @@ export class ProgressLines {
 
   #emit(text: string): void {
     if (this.#lines >= MAX_LINES) return;
-    // Redacted before it is cut: half a secret is one too.
+    // Redacted before it is cut, because half a secret is a secret, too.
     const line = oneLine(this.#redact(text), MAX_LINE_LENGTH);
     if (line === "") return;
     this.#lines += 1;

@@ -8,28 +8,27 @@ import type { TurnAttachment } from "../turn-runner.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 
 /**
- * An attachment of which the agent has a copy. `path` is out of its reach, `inside` is the copy as
- * it sees it.
+ * An attachment that was copied for the agent. The agent can't reach `path`. `inside` is the copy,
+ * as the agent sees it.
  */
 export type PlacedAttachment = TurnAttachment & { inside: string };
 
 const MAX_NAME_LENGTH = 100;
 
 /**
- * How many bytes of each kind are in a prompt at most. An agent's calls to its model carry the
- * prompt each time: in base64, images have to fit into a call, and long texts would use up its
- * budget.
+ * The most bytes of each kind in a prompt. An agent sends the prompt with every call to its model:
+ * images, in base64, must fit into a call, and long texts would use up its budget.
  */
 const EMBEDDED_BYTES = { image: 4 * 1024 ** 2, text: 64 * 1024 };
 
-/** Where attachments are in a folder for temporary files. */
+/** The folder for attachments in a folder for temporary files. */
 export function attachmentsFolder(tmp: string): string {
   return join(tmp, "attachments");
 }
 
 /**
- * Copies attachments into an agent's folder for temporary files, before the agent starts.
- * `insideTmp`: that folder as it sees it.
+ * Copies attachments into an agent's folder for temporary files before the agent starts.
+ * `insideTmp` is that folder as the agent sees it.
  */
 export async function placeAttachments(
   attachments: readonly TurnAttachment[],
@@ -51,14 +50,14 @@ export async function placeAttachments(
   );
 }
 
-/** The end of a name has its extension. */
+/** Cut from the start, because the end of a name has its extension. */
 function safeName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(-MAX_NAME_LENGTH);
 }
 
 /**
- * Attachments as parts of a prompt: themselves where the agent takes that and they are not too
- * large, otherwise links, which any agent takes.
+ * Attachments as parts of a prompt. They are embedded if the agent accepts that and they aren't too
+ * large. Otherwise they are links, which any agent accepts.
  */
 export async function attachmentBlocks(
   attachments: readonly PlacedAttachment[],
@@ -78,7 +77,7 @@ export async function attachmentBlocks(
       continue;
     }
     room[kind] -= bytes;
-    // Not the copy: by now the agent may have put a link to something else in its place.
+    // Doesn't read the copy, because the agent may have replaced it with a link by now.
     const content = await readFile(path);
     blocks.push(
       kind === "image"

@@ -9,18 +9,18 @@ import type { OpenContext, RunnerProject } from "../turn.ts";
 import type { PlacedAttachment } from "./attachments.ts";
 
 const TEMPLATE = readFileSync(new URL("./brief.md", import.meta.url), "utf8");
-/** From here on, the template tells what may be another in the next turn. */
+/** The template's part from here on can be different in the next turn. */
 const PROJECTS_PART = TEMPLATE.slice(TEMPLATE.indexOf("## In this project"));
 const REMINDER = "What you were told at the beginning of this session holds, your sources and summary too.";
 
-/** What an agent is told of its work, but for the request. */
+/** What an agent is told about its work, besides the request. */
 export type Brief = {
   whole: string;
-  /** For a session that got the whole one in an earlier turn. */
+  /** For a session that got the whole brief in an earlier turn. */
   reminder: string;
 };
 
-/** `contextFolder`: where the agent finds the context repositories, if there are any. */
+/** `contextFolder` is where the agent finds the context repositories, if there are any. */
 export function briefOf(
   { docs, context, agent }: Pick<RunnerProject, "docs" | "context" | "agent">,
   contexts: readonly Pick<OpenContext, "name" | "commit">[],
@@ -47,8 +47,8 @@ function codeList(texts: readonly string[]): string {
 }
 
 /**
- * Fills in `{{name}}`. What stands between `{{#name}}` and `{{/name}}` is kept where there is
- * something to fill in, and between `{{^name}}` and `{{/name}}` where there is nothing.
+ * Fills in `{{name}}`. The text between `{{#name}}` and `{{/name}}` is kept if there is a value,
+ * and the text between `{{^name}}` and `{{/name}}` if there isn't.
  */
 function fill(template: string, values: Readonly<Record<string, string>>): string {
   const sections = /\{\{([#^])(\w+)\}\}\n?([^]*?)\{\{\/\2\}\}(?:(?<=^\{\{\/\2\}\})\n)?/gm;
@@ -65,8 +65,8 @@ const MAX_EARLIER_PROMPT_LENGTH = 8000;
 const MAX_NAME_LENGTH = 200;
 
 /**
- * The turns right before a job's turn with that number in words, newest kept where not all fit;
- * empty if there are none.
+ * Describes the turns right before this one. If not all fit, the newest are kept. Empty if there
+ * are none.
  */
 export function earlierTurnsText(turns: readonly EarlierTurn[], number: number): string {
   const parts: string[] = [];
@@ -86,7 +86,7 @@ export function earlierTurnsText(turns: readonly EarlierTurn[], number: number):
   );
 }
 
-/** Which files came with the request, and what they are for; empty if there are none. */
+/** Lists the files that came with the request, and what they are for. Empty if there are none. */
 export function attachmentsText(attachments: readonly PlacedAttachment[]): string {
   if (attachments.length === 0) return "";
   const lines = attachments.map(
@@ -107,7 +107,7 @@ export const RESUMED_TEXT =
   "changes may have been merged or undone: " +
   "read a file again before you rely on it.";
 
-/** What an agent is told in its second round; empty without findings. */
+/** The text for an agent's second round. Empty without findings. */
 export function findingsText(findings: string): string {
   if (findings === "") return "";
   return (

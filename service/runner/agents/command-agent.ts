@@ -4,13 +4,13 @@ import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH, ProgressLines } fr
 import { failureOf, startAgent } from "./agent-process.ts";
 import { attachmentsText, earlierTurnsText, findingsText } from "./brief.ts";
 
-/** Standard output kept for the summary, in bytes: characters have up to four. */
+/** How much of standard output is kept for the summary, in bytes. A character has up to four. */
 const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
 
 /**
- * Runs any program: the prompt on its standard input (after its brief, the earlier turns in a
- * follow-up, and a list of what is attached), its result is what it changed, the end of its
- * standard output is the summary.
+ * Runs any program. Its standard input is the brief, the earlier turns of a follow-up, a list of
+ * attachments, and the prompt. Its result is what it changed, and the end of its standard output is
+ * the summary.
  */
 export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
   const progress = new ProgressLines(run.onProgress, run.redact);

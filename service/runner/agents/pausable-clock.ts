@@ -3,15 +3,15 @@ import type { Clock } from "../../../src/core/ports/process.ts";
 type Wake = { atMs: number; wake: () => void; cancel: () => void };
 
 /**
- * A clock on which no time passes while it is paused, for at most `maxPausedMs` in all: what a
- * person takes to answer is not the agent's time.
+ * A clock that stands still while it is paused, for at most `maxPausedMs` in total. The time that a
+ * person takes to answer doesn't count as the agent's.
  */
 export class PausableClock implements Clock {
   readonly #clock: Clock;
   readonly #maxPausedMs: number;
   readonly #wakes = new Set<Wake>();
   #pauses = 0;
-  /** Null: it goes. */
+  /** Null while it is running. */
   #pausedAtMs: number | null = null;
   #lostMs = 0;
   #cancelLimit: () => void = () => {};
@@ -39,7 +39,10 @@ export class PausableClock implements Clock {
     };
   }
 
-  /** No time passes until the returned function is called, nor until those of other pauses are. */
+  /**
+   * Pauses the clock until the returned function is called. With several pauses, it runs again once
+   * all have ended.
+   */
   pause(): () => void {
     this.#pauses += 1;
     if (this.#pauses === 1) this.#stop();

@@ -1,20 +1,23 @@
 import { endOf } from "../../base/printable-text.ts";
 import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 
-/** A git command that talked to nobody failed. `detail` says which, and how, for the operator. */
+/** A git command that contacted nobody failed. `detail` says which and how, for the operator. */
 export class GitError extends TransientRunError {
   constructor(detail: string) {
     super("Git failed on the service's machine.", { details: [detail] });
   }
 }
 
-/** A git command that talked to a remote failed, and its words don't tell on which side. */
+/**
+ * A git command that contacted a remote failed, and its output doesn't tell which side is the
+ * cause.
+ */
 export class UnclearRemoteError extends TransientRunError {}
 
-/** The server takes the credentials no longer, or for nothing of this kind. */
+/** The server no longer accepts the credentials, or doesn't for this. */
 export class CredentialsRefusedError extends TurnFailedError {}
 
-/** A branch is not what it was, or somebody else is changing it. */
+/** A branch has changed, or somebody else is changing it. */
 export class RefConflictError extends TransientRunError {}
 
 const MAX_DETAIL = 600;
@@ -28,7 +31,9 @@ const NETWORK = new RegExp(
 const CERTIFICATE = /certificate/i;
 const AUTHENTICATION =
   /authentication failed|could not read (?:username|password)|terminal prompts disabled/i;
-/** Not git's "Could not read from remote repository", which it says however ssh ended. */
+/**
+ * Doesn't include git's "Could not read from remote repository", which it prints however ssh ended.
+ */
 const SSH =
   /permission denied \(|host key verification failed|permission to .+ denied|key .+ marked as read.only/i;
 const NO_REPOSITORY =
@@ -43,15 +48,16 @@ const RACE = new RegExp(
 const REFUSED = /\[(?:remote )?rejected\]|pre-receive hook declined|protected branch/i;
 
 /**
- * What a failed git command that talked to nobody means. `words` is what it wrote, without secrets.
+ * What the failure of a git command that contacted nobody means. `words` is its output, without
+ * secrets.
  */
 export function localFault(doing: string, words: string): GitError {
   return new GitError(`${doing}: ${detailOf(words)}`);
 }
 
 /**
- * What a failed git command that talked to a remote means. `words` is what it wrote, without
- * secrets. The reason is for people, and what to do is in the details.
+ * What the failure of a git command that contacted a remote means. `words` is its output, without
+ * secrets. The reason is for people, and the details say what to do.
  */
 export function remoteFault(doing: string, words: string): TransientRunError | TurnFailedError {
   const said = `${doing}: ${detailOf(words)}`;

@@ -10,11 +10,11 @@ export type GitCall = {
   /** @default the repository itself */
   cwd?: string;
   stdin?: Uint8Array | string;
-  /** More variables, such as `GIT_INDEX_FILE`. */
+  /** Additional variables, such as `GIT_INDEX_FILE`. */
   env?: Readonly<Record<string, string>>;
-  /** Given when the command talks to it. */
+  /** Set this if the command contacts it. */
   remote?: Remote;
-  /** Exit codes that are answers. @default [0] */
+  /** Exit codes that count as success. @default [0] */
   okCodes?: readonly number[];
   /** @default 5 minutes, 15 with a remote */
   timeLimitMs?: number;
@@ -34,8 +34,8 @@ const REMOTE_TIME_LIMIT_MS = 15 * 60_000;
 const MAX_STDOUT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Runs git commands in one repository: no shell, no foreign configuration, no prompt, bounded in
- * time and output.
+ * Runs git commands in one repository: without a shell, foreign configuration or prompts, and with
+ * limited time and output.
  */
 export class GitRunner {
   readonly gitDir: string;
@@ -47,9 +47,9 @@ export class GitRunner {
   }
 
   /**
-   * Resolves to what the command wrote to standard output. In `args`, whatever varies comes after
-   * the options. Rejects with a `TransientRunError` or `TurnFailedError` where the command talked
-   * to a remote, with a `GitError` otherwise, and with the signal's reason when aborted.
+   * Resolves to the command's standard output. In `args`, variable values must come after the
+   * options. Rejects with a `TransientRunError` or `TurnFailedError` if the command contacted a
+   * remote, otherwise with a `GitError`, and with the signal's reason if aborted.
    */
   async run(args: readonly string[], call: GitCall = {}): Promise<Buffer> {
     const { signal, redact } = this.#options;
@@ -69,7 +69,7 @@ export class GitRunner {
     );
     signal.throwIfAborted();
     const doing = `git ${args[0] ?? ""}`;
-    // A `GitError` would say that the repository is broken.
+    // Not a `GitError`, which would mean that the repository is broken.
     const broken = (detail: string) =>
       new TransientRunError(
         remote ? "Git failed with the git server." : "Git failed on the service's machine.",
@@ -92,12 +92,12 @@ export class GitRunner {
     }
   }
 
-  /** The same, as text without surrounding white space. */
+  /** Like {@link run}, trimmed. */
   async text(args: readonly string[], call?: GitCall): Promise<string> {
     return (await this.run(args, call)).toString("utf8").trim();
   }
 
-  /** The same, as the lines that the option `-z` ends with a zero byte. */
+  /** Like {@link run}, split at the zero bytes of the option `-z`. */
   async lines(args: readonly string[], call?: GitCall): Promise<string[]> {
     const text = (await this.run(args, call)).toString("utf8");
     return text.split("\0").filter((line) => line !== "");
@@ -114,9 +114,7 @@ export class GitRunner {
   }
 }
 
-/**
- * What git may know of the service's environment: how to find itself and how to reach the network.
- */
+/** The service's variables that git may see: how to find itself and how to reach the network. */
 const PASSED_ON = [
   "PATH",
   "ALL_PROXY",
@@ -130,8 +128,8 @@ const PASSED_ON = [
 type GitSetting = readonly [key: string, value: string];
 
 /**
- * Outweighs every configuration file: what could run a program, leave the machine unasked, or
- * change contents is off.
+ * These take precedence over every configuration file. They turn off everything that could run a
+ * program, contact another machine, or change contents.
  */
 const SETTINGS: readonly GitSetting[] = [
   ["core.hooksPath", "/dev/null"],
@@ -148,11 +146,11 @@ const SETTINGS: readonly GitSetting[] = [
   ["protocol.allow", "never"],
   ["protocol.http.allow", "always"],
   ["protocol.https.allow", "always"],
-  // A redirect could carry the request, and what it says, to a host that nobody named.
+  // A redirect could carry the request, and what it contains, to a host that nobody named.
   ["http.followRedirects", "false"],
   ["http.lowSpeedLimit", "500"],
   ["http.lowSpeedTime", "60"],
-  // Mirrors are packed by `upkeep.ts`, when nobody waits.
+  // `upkeep.ts` packs mirrors when nobody is waiting.
   ["maintenance.auto", "false"],
   ["gc.auto", "0"],
   ["commit.gpgSign", "false"],
@@ -160,9 +158,9 @@ const SETTINGS: readonly GitSetting[] = [
 ];
 
 /**
- * The whole environment of a git process: nothing of the user's or the system's configuration, and
- * `settings` (where credentials go) on top. Settings travel as variables because arguments are
- * visible to every process on the machine.
+ * The whole environment of a git process: nothing from the user's or the system's configuration,
+ * and `settings` (with credentials) on top. Settings are passed as variables, because every process
+ * on the machine can see arguments.
  */
 function gitEnv(env: Env, home: string, settings: readonly GitSetting[]): Record<string, string> {
   const all = [...SETTINGS, ...settings];
@@ -189,7 +187,8 @@ function gitEnv(env: Env, home: string, settings: readonly GitSetting[]): Record
 }
 
 /**
- * As we read them: git itself knows HTTP_PROXY in lower case only, and doesn't take it for https.
+ * The proxies as we read them. Git itself only knows HTTP_PROXY in lower case, and doesn't use it
+ * for https.
  */
 function proxyEnv(env: Env): Record<string, string> {
   const { http, https, none } = serviceProxy(env);
@@ -199,20 +198,17 @@ function proxyEnv(env: Env): Record<string, string> {
 
 /** Where a repository is fetched from and pushed to. */
 type Remote = {
-  /** Without credentials: it appears in arguments. */
+  /** Without credentials, because it appears in arguments. */
   url: string;
   kind: "http" | "ssh" | "local";
-  /**
-   * Configuration that carries the credentials, to be given by environment; empty where none are
-   * needed.
-   */
+  /** Configuration with the credentials, to be passed by environment. Empty if none are needed. */
   credentials: ReadonlyArray<readonly [key: string, value: string]>;
 };
 
 /**
- * The remote of a project's repository. `credentials`, a token or `user:password`, go out as a
- * header and to that origin only; over ssh the operator's ssh agent answers. Throws for an address
- * that is not allowed, and for a path that is not absolute.
+ * The remote of a project's repository. `credentials` are a token or `user:password`. They are sent
+ * as a header, to this origin only. For ssh, the operator's ssh agent authenticates. Throws for an
+ * address that isn't allowed, and for a path that isn't absolute.
  */
 export function remoteOf(repository: string, credentials: string | null): Remote {
   const kind = repositoryKind(repository);
@@ -231,7 +227,7 @@ export function remoteOf(repository: string, credentials: string | null): Remote
   };
 }
 
-/** GitHub, GitLab and Gitea all take a token as the password of any user. */
+/** GitHub, GitLab and Gitea all accept a token as the password of any user. */
 function basicOf(credentials: string): string {
   const pair = credentials.includes(":") ? credentials : `x-access-token:${credentials}`;
   return Buffer.from(pair).toString("base64");

@@ -1,11 +1,11 @@
-/** Runs one thing at a time per key, in the order of asking. */
+/** Runs one function at a time per key, in the order of the calls. */
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<void>>();
 
   /**
-   * Resolves or rejects as `act` does. Waits as long as those before it take, which are bounded by
-   * their own limits; rejects with the signal's reason, and does nothing, when that aborts
-   * meanwhile. Once it runs, it ends by itself: nobody may have the key before that.
+   * Resolves or rejects as `act` does. Waits for the earlier ones, which have their own time
+   * limits. If the signal aborts while waiting, rejects with its reason and doesn't call `act`.
+   * Once `act` runs, it must end by itself, because nobody else may have the key before.
    */
   async run<Result>(key: string, signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
     signal.throwIfAborted();

@@ -16,16 +16,16 @@ import type { KeyedLock } from "./keyed-lock.ts";
 const BASE_REF = "refs/mirror/base";
 const JOBS_PREFIX = "refs/mirror/jobs/";
 /**
- * The whole configuration. Written before each use: nothing that appeared in the file since may
- * take effect.
+ * The mirror's whole configuration. Written before each use, so that nothing that was added to the
+ * file takes effect.
  */
 const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
 /**
- * Files come out as they are in the repository, whatever its own `.gitattributes` ask for: what an
- * agent leaves untouched must have the same bytes, and no filter may run.
+ * Files are checked out exactly as they are in the repository, whatever its own `.gitattributes`
+ * say. What an agent doesn't touch must keep its bytes, and no filter may run.
  */
 const ATTRIBUTES = "* !text !eol !crlf !ident !filter !working-tree-encoding\n";
-/** What could run programs, borrow objects or rewrite history. */
+/** Files that could run programs, borrow objects or rewrite history. */
 const NOT_KEPT = [
   "hooks",
   "info",
@@ -37,7 +37,7 @@ const NOT_KEPT = [
   "refs/replace",
   "gc.pid",
 ] as const;
-/** Where git keeps locks: a killed one, or a power cut, leaves them. */
+/** Where git keeps its locks. A killed process or a power cut leaves them behind. */
 const LOCKED = [
   [".", false],
   ["refs", true],
@@ -50,10 +50,10 @@ const MAX_LOOSE = 500;
 const MAX_PACKS = 20;
 const PACK_TIME_LIMIT_MS = 30 * 60_000;
 
-/** What of a project names its mirror, and leads to its remote. */
+/** The parts of a project that identify its mirror and lead to its remote. */
 export type MirroredProject = { id: string; repository: string; gitCredentials: GitCredentials | null };
 
-/** What git authenticates with; asked for right before each use. */
+/** What git authenticates with. Ask for it right before each use. */
 export type GitCredentials = Pick<TokenProvider, "token" | "drop">;
 
 export type MirrorOptions = {
@@ -67,8 +67,7 @@ export type MirrorOptions = {
 };
 
 /**
- * Where the mirror of a project's repository is kept. Another repository under the same project is
- * another mirror.
+ * The path of a project's mirror. If the project gets another repository, that has another mirror.
  */
 export function mirrorPath(mirrorsDir: string, { id, repository }: MirroredProject): string {
   const key = createHash("sha256").update(`${id}\n${repository}`).digest("hex").slice(0, 32);
@@ -76,8 +75,8 @@ export function mirrorPath(mirrorsDir: string, { id, repository }: MirroredProje
 }
 
 /**
- * Our copy of a project's repository. Everything but `use` and `fetch` is for whoever uses it. All
- * reject as `GitRunner.run` does.
+ * Our copy of a project's repository. Except for `use` and `fetch`, the methods are for whoever has
+ * it in use. All reject as `GitRunner.run` does.
  */
 export class Mirror {
   readonly path: string;
@@ -91,9 +90,7 @@ export class Mirror {
     this.#options = options;
   }
 
-  /**
-   * Has the mirror for oneself, with whatever was done to its settings since the last use undone.
-   */
+  /** Gives exclusive use of the mirror, after undoing any changes to its settings. */
   async use<Result>(act: (git: GitRunner) => Promise<Result>): Promise<Result> {
     const { lock, signal } = this.#options;
     return lock.run(this.path, signal, async () => {
@@ -103,8 +100,8 @@ export class Mirror {
   }
 
   /**
-   * The same, brought up to date; made if it is missing, and anew once if it is broken or locked by
-   * nobody.
+   * Like {@link use}, with the mirror up to date. Creates it if it is missing, and once more if it
+   * is broken or has a lock that nobody holds.
    */
   fetch<Result>(baseBranch: string, act: (git: GitRunner) => Promise<Result>): Promise<Result> {
     const jobs = `+refs/heads/${JOB_BRANCH_PREFIX}*:${JOBS_PREFIX}*`;
@@ -113,7 +110,7 @@ export class Mirror {
 
   /** Fetches a tag or a branch, whatever the mirror had before. Resolves to its commit. */
   fetchCommit(ref: string): Promise<string> {
-    // Git would prune the commit: it looks for a branch by the whole name.
+    // Git would prune the commit, because it looks for a branch with the whole name.
     return this.#fetch(["--no-prune"], [`+${ref}:${BASE_REF}`], (git) =>
       git.text(["rev-parse", "--verify", `${BASE_REF}^{commit}`]),
     );
@@ -143,8 +140,8 @@ export class Mirror {
   }
 
   /**
-   * The commits that the base branch and the job's branch had at the last fetch; null: there is no
-   * branch of the job.
+   * The newest commits of the base branch and the job's branch at the last fetch. `job` is null if
+   * there is no such branch.
    */
   async tips(jobId: string): Promise<{ base: string; job: string | null }> {
     const refs = await this.#refs(BASE_REF, `${JOBS_PREFIX}${jobId}`);
@@ -153,7 +150,7 @@ export class Mirror {
     return { base, job: refs.get(`${JOBS_PREFIX}${jobId}`) ?? null };
   }
 
-  /** The branches of jobs as they were at the last fetch, by job id. */
+  /** The branches of jobs as of the last fetch, by job id. */
   async jobBranches(): Promise<{ jobId: string; commit: string }[]> {
     const refs = await this.#refs(JOBS_PREFIX);
     return [...refs]
@@ -162,9 +159,9 @@ export class Mirror {
   }
 
   /**
-   * Moves the job's branch, and no other, to `commit`, or removes it for null, only if it still is
-   * what it was when it was read; null: it did not exist. Rejects with a `RefConflictError` if
-   * somebody moved it.
+   * Moves the job's branch, and no other, to `commit`, or removes it if that is null. `expected` is
+   * the branch's commit when it was read, or null if there was no branch. Rejects with a
+   * `RefConflictError` if somebody has moved it since.
    */
   async push(jobId: string, commit: string | null, expected: string | null): Promise<void> {
     const ref = `refs/heads/${jobBranch(jobId)}`;
@@ -173,7 +170,9 @@ export class Mirror {
     await this.#talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`]);
   }
 
-  /** Whether the commit is here. The remote is asked for one that isn't, whatever branch has it. */
+  /**
+   * True if the commit is here. If it isn't, the remote is asked for it, whichever branch it is on.
+   */
   async has(commit: string): Promise<boolean> {
     const isHere = async () =>
       (await this.git.text(["cat-file", "-t", commit], { okCodes: [0, 128] })) === "commit";
@@ -182,12 +181,12 @@ export class Mirror {
     return isHere();
   }
 
-  /** Notes that the job's branch is gone, if it was `commit`. */
+  /** Notes that the job's branch is gone, if it was at `commit`. */
   async forgetJobBranch(jobId: string, commit: string): Promise<void> {
     await this.git.run(["update-ref", "-d", `${JOBS_PREFIX}${jobId}`, commit]);
   }
 
-  /** True if many objects came to the mirror since it was packed. */
+  /** True if the mirror got many objects since it was packed. */
   async needsPacking(): Promise<boolean> {
     await removeLocks(this.path);
     const counts = await this.git.text(["count-objects", "-v"]);
@@ -196,8 +195,8 @@ export class Mirror {
   }
 
   /**
-   * Packs the mirror, and drops what no branch has had for two weeks. Turns wait for it, for half
-   * an hour at the most.
+   * Packs the mirror, and removes objects that no branch has had for two weeks. Turns wait for
+   * this, for half an hour at most.
    */
   async pack(): Promise<void> {
     await this.git.run(["gc", "--quiet"], { timeLimitMs: PACK_TIME_LIMIT_MS });
@@ -232,9 +231,7 @@ export class Mirror {
   }
 }
 
-/**
- * Makes a mirror that isn't there, and undoes whatever was done to its settings since the last use.
- */
+/** Creates a mirror if it is missing, and undoes any changes to its settings. */
 export async function prepare(git: GitRunner): Promise<void> {
   const { gitDir } = git;
   if (!existsSync(join(gitDir, "HEAD"))) {
@@ -243,7 +240,7 @@ export async function prepare(git: GitRunner): Promise<void> {
     await git.run(["init", "--bare", "--quiet", "--template="]);
   }
   await Promise.all(NOT_KEPT.map((name) => rm(join(gitDir, name), { recursive: true, force: true })));
-  // A link in its place would be written through.
+  // If there is a link in its place, we would write through it.
   await rm(join(gitDir, "config"), { recursive: true, force: true });
   await writeFile(join(gitDir, "config"), CONFIG, { mode: 0o600 });
   await mkdir(join(gitDir, "info"), { mode: 0o700 });
@@ -251,11 +248,11 @@ export async function prepare(git: GitRunner): Promise<void> {
 }
 
 /**
- * Whether the mirror is why it could not be brought up to date: a healthy one may have taken long
- * to fetch.
+ * True if the mirror itself is the reason why it couldn't be updated. Fetching into a healthy one
+ * may just have taken long.
  */
 async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
-  // Nobody else changes our refs: a conflict is one with what should not be there.
+  // Nobody else changes our refs, so a conflict means that something is there that shouldn't be.
   if (error instanceof GitError || error instanceof RefConflictError) return true;
   if (!(error instanceof UnclearRemoteError)) return false;
   try {
@@ -268,9 +265,9 @@ async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
 }
 
 /**
- * Removes every lock in the mirror. Nobody holds one while we hold ours: the state file keeps a
- * second service from the same folder, and what a git of an ended one still writes is whole, or is
- * found broken and made anew.
+ * Removes every lock in the mirror. Nobody holds one while we hold ours: the state file keeps other
+ * services out of this folder. What the git of an ended service is still writing is either
+ * complete, or will be found broken and fetched again.
  */
 async function removeLocks(gitDir: string): Promise<void> {
   for (const [folder, recursive] of LOCKED) {

@@ -3,28 +3,28 @@ import { dirname, join } from "node:path";
 import type { GitRunner } from "./git.ts";
 import { GitError } from "./git-fault.ts";
 
-/** Who the commits are by. */
+/** The author of the commits. */
 const AUTHOR = { name: "Docs Agent", email: "docs-agent@localhost" };
 const LINE_FEED = 0x0a;
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 const MAX_ALL_BYTES = 32 * 1024 * 1024;
 const PLAIN_FILE = /^100\d{3} blob (?<oid>[0-9a-f]+) +(?<size>\d+)\t(?<path>.*)$/s;
-/** Before a path, so that git takes none that begins with a colon for more than a name. */
+/** Put before a path, so that git doesn't interpret one that begins with a colon. */
 const HERE = "./";
 
 /** One entry of a commit's tree. */
 export type SnapshotEntry = {
-  /** Git's: `100644`, `100755`, `120000` (symbolic link), `160000` (submodule). */
+  /** Git's mode: `100644`, `100755`, `120000` (symbolic link), `160000` (submodule). */
   mode: string;
   oid: string;
   path: string;
-  /** As git wrote it, a character for each byte (latin1), for writing it back unchanged. */
+  /** As git wrote it, one character per byte (latin1), so that it can be written back unchanged. */
   raw: string;
 };
 
 /**
- * A commit's whole listing, by path, in memory. The new commit is built from this, so that nothing
- * that happens to the mirror while the agent runs can get into it.
+ * The listing of a whole commit by path, in memory. The new commit is built from this, so that
+ * nothing that happens to the mirror while the agent runs can get into it.
  */
 export type Snapshot = ReadonlyMap<string, SnapshotEntry>;
 
@@ -41,30 +41,27 @@ export async function readSnapshot(git: GitRunner, commit: string): Promise<Snap
   return entries;
 }
 
-/** A name that is not UTF-8 cannot be matched or written here; it only has to stay as it is. */
+/** A name that isn't UTF-8 can't be matched or written here. It just stays as it is. */
 function pathOf(name: string): string {
   const bytes = Buffer.from(name, "latin1");
   const path = bytes.toString("utf8");
   return Buffer.from(path).equals(bytes) ? path : `\u0000${name}`;
 }
 
-/** A line for `writeIndex`. */
+/** A line for {@link writeIndex}. */
 export function indexLine(mode: string, oid: string, path: string): string {
   return `${mode} blob ${oid}\t${Buffer.from(path).toString("latin1")}`;
 }
 
-/**
- * Writes an index with these lines, which are entries of a snapshot as they were found, and new
- * ones.
- */
+/** Writes an index with these lines: unchanged entries of a snapshot, and new ones. */
 export async function writeIndex(git: GitRunner, index: string, lines: Iterable<string>): Promise<void> {
   const stdin = Buffer.from([...lines].map((line) => `${line}\0`).join(""), "latin1");
   await git.run(["update-index", "-z", "--index-info"], { env: { GIT_INDEX_FILE: index }, stdin });
 }
 
 /**
- * Reads small objects with one process, in the order of `oids`. A `GitError` if they are more than
- * 64 MiB.
+ * Reads small objects with one process, in the order of `oids`. Rejects with a `GitError` if they
+ * are larger than 64 MiB in total.
  */
 export async function readObjects(git: GitRunner, oids: readonly string[]): Promise<Buffer[]> {
   if (oids.length === 0) return [];
@@ -76,7 +73,7 @@ export async function readObjects(git: GitRunner, oids: readonly string[]): Prom
     const match = /^([0-9a-f]+) blob (\d+)$/.exec(header);
     if (!match || match[1] !== oid) throw new GitError(`git cat-file has no blob ${oid}.`);
     const from = end + 1;
-    // A line feed comes after the object.
+    // Each object is followed by a line feed.
     at = from + Number(match[2]) + 1;
     if (at > answer.length) throw new GitError("git cat-file ended before all objects were read.");
     return answer.subarray(from, at - 1);
@@ -84,8 +81,8 @@ export async function readObjects(git: GitRunner, oids: readonly string[]): Prom
 }
 
 /**
- * The plain files of these names at a commit, without those that are missing, links, larger than 2
- * MiB, or more than 32 MiB together.
+ * The regular files with these names in a commit. Leaves out those that are missing, are links, or
+ * are larger than 2 MiB, and everything beyond 32 MiB in total.
  */
 export async function readFiles(
   git: GitRunner,
@@ -109,7 +106,7 @@ export async function readFiles(
   return new Map(contents.map((content, at) => [files[at]?.path ?? "", content]));
 }
 
-/** Stores files as they are. Resolves to their ids in the object store, in that order. */
+/** Stores files unchanged. Resolves to their object ids, in the same order. */
 export async function storeFiles(git: GitRunner, files: readonly string[]): Promise<string[]> {
   if (files.length === 0) return [];
   const stdin = files.map((file) => `${file}\n`).join("");
@@ -120,9 +117,9 @@ export async function storeFiles(git: GitRunner, files: readonly string[]): Prom
 }
 
 export type CommitInput = {
-  /** The index with what it holds, out of any agent's reach. */
+  /** The index with the entries, where no agent can reach it. */
   index: string;
-  /** The commit that this one comes after. */
+  /** The parent commit. */
   parent: string;
   /** The paths that it may change. */
   allowed: ReadonlySet<string>;
@@ -132,8 +129,8 @@ export type CommitInput = {
 };
 
 /**
- * Makes a commit with exactly this content, without a work tree. Resolves to its id, or to null if
- * nothing differs.
+ * Creates a commit with exactly this content, without a work tree. Resolves to its id, or to null
+ * if nothing differs.
  */
 export async function makeCommit(git: GitRunner, input: CommitInput): Promise<string | null> {
   const { index, parent, allowed, message, atMs } = input;
@@ -156,8 +153,8 @@ export async function makeCommit(git: GitRunner, input: CommitInput): Promise<st
 }
 
 /**
- * Which of `paths` the repository's own ignore files, `rules`, as they were at the start, tell git
- * to ignore. `scratch` is an empty folder of our own: git reads the ignore files from there, and
+ * Returns those of `paths` that the repository's own ignore files ignore, as they were at the start
+ * (`rules`). `scratch` is an empty folder of ours: git reads the ignore files from there, and
  * nothing from the tree that the agent worked in.
  */
 export async function ignoredPaths(
@@ -180,7 +177,7 @@ export async function ignoredPaths(
     env: { GIT_WORK_TREE: scratch },
     cwd: scratch,
     stdin: paths.map((path) => `${HERE}${path}\0`).join(""),
-    // 1: none of them.
+    // 1 means that none of them is ignored.
     okCodes: [0, 1],
   });
   return new Set(ignored.map((path) => path.slice(HERE.length)));

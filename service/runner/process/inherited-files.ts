@@ -3,8 +3,8 @@ import { closeSync, readdirSync, readFileSync } from "node:fs";
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
- * Closes the files that whoever started the service left open in it: a program that is started here
- * would have them as well. What Node.js opens itself closes in programs, and stays. Only on Linux.
+ * Closes files that the service inherited. Programs that are started here would inherit them, too.
+ * The files that Node.js opens itself close automatically in programs, so they stay. Only on Linux.
  */
 export function closeInheritedFiles(): void {
   for (const name of namesIn("/proc/self/fd")) {
@@ -26,7 +26,7 @@ function staysOpen(file: number): boolean {
     const [, flags = ""] = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${file}`, "utf8")) ?? [];
     return flags !== "" && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
   } catch {
-    // It was the one that the folder was read through.
+    // This was the descriptor that the folder was read through.
     return false;
   }
 }

@@ -10,14 +10,14 @@ import { closeInheritedFiles } from "./inherited-files.ts";
 import type { FromRunner, RunnerSettings, ToRunner } from "./messages.ts";
 import { RunnerHost } from "./runner-host.ts";
 
-/** Time for agents to end once the service has. */
+/** The time that agents have to end after the service has ended. */
 const END_WITHIN_MS = 8_000;
-/** Agents' words that the protocol's client puts on the console. */
+/** The most lines of the protocol client on the console that are logged. */
 const MAX_ODDITIES = 100;
 
 let host: RunnerHost | null = null;
 
-/** One that can't be told has ended, and so does this process. */
+/** If this can't be sent, the service has ended, and so does this process. */
 function tell(message: FromRunner): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected) process.send?.(message, undefined, {}, () => resolve());
@@ -41,14 +41,14 @@ async function open(settings: RunnerSettings): Promise<void> {
     });
   }
   let oddities = 0;
-  // The ACP SDK reports protocol oddities on the console, with an agent's own words in them:
-  // bounded, and redacted as all lines are.
+  // The ACP SDK writes protocol errors to the console, with text of the agent's. They are limited,
+  // and redacted like all lines.
   console.error = (...parts: unknown[]) => {
     oddities += 1;
     if (oddities > MAX_ODDITIES) return;
     logger.warn({ detail: oneLine(parts.map(String).join(" "), 500) }, "protocol oddity of an agent");
   };
-  // The code host is fetched from.
+  // The runner fetches from the code host.
   fetchThrough(serviceProxy(env));
   const clock = createSystemClock();
   const runner = createTurnRunner({ dataDir, containment, env, clock, logger, isOwnProcess: true });
@@ -56,7 +56,7 @@ async function open(settings: RunnerSettings): Promise<void> {
   host = new RunnerHost(runner, settings, tell);
 }
 
-// Both sides are of one version: the one starts the other.
+// Both sides have the same version, because one starts the other.
 process.on("message", (order: ToRunner) => {
   if (order.kind === "ping") return void tell({ kind: "pong" });
   if (order.kind !== "open") return host?.take(order);
@@ -65,9 +65,10 @@ process.on("message", (order: ToRunner) => {
     (error: unknown) => tell({ kind: "unopened", problem: messageOf(error) }),
   );
 });
-// Whoever stops the service may signal all its processes: what runs now is the service's to stop.
+// Whoever stops the service may signal all its processes, but the service decides when to stop what
+// runs here.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
-// The service has ended, however that was.
+// The service has ended, for whatever reason.
 process.on("disconnect", () => {
   setTimeout(() => process.exit(), END_WITHIN_MS);
   void Promise.resolve(host?.end()).then(() => process.exit());

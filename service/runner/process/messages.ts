@@ -5,26 +5,24 @@ import { WireQuestion, WireTurn, WireUsage } from "../../../src/job-client/repor
 import type { ServiceConfig } from "../../config/config.ts";
 import { type RunTurnInput, RunTurnResult } from "../turn-runner.ts";
 
-/** What a runner has to know before it runs turns. Secrets are in its own environment. */
+/** What a runner must know before it runs turns. Secrets are in its own environment. */
 export type RunnerSettings = Pick<ServiceConfig, "dataDir" | "containment" | "logLevel" | "projects">;
 
-/** What of a turn's input are messages of their own. */
+/** The parts of a turn's input that have messages of their own. */
 export type TurnCalls = Pick<
   RunTurnInput,
   "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onBrief" | "onPushed" | "ask"
 >;
 
-/**
- * A turn as a runner is told of it. Its files are those of the service's folder for attachments.
- */
+/** A turn, as a runner gets it. Its files are those in the service's folder for attachments. */
 export type TurnOrder = Omit<RunTurnInput, keyof TurnCalls | "project" | "attachments"> & {
   projectId: string;
   attachments: { file: string; name: string; mediaType: string; bytes: number }[];
 };
 
 /**
- * What the service tells a runner: plain JSON. `run` names one run of a turn, or of upkeep, and
- * `question` one that this run has asked. `open` comes first, and once.
+ * Messages from the service to a runner, as plain JSON. `run` identifies one run of a turn or of
+ * upkeep, and `question` one question of this run. `open` comes first, and only once.
  */
 export type ToRunner =
   | { kind: "open"; settings: RunnerSettings }
@@ -36,7 +34,10 @@ export type ToRunner =
   /** Asks for a sign of life. */
   | { kind: "ping" };
 
-/** News of a turn since the last report: lines in order, and of the rest what is so now. */
+/**
+ * What is new in a turn since the last report: its lines in order, and the current state of
+ * everything else.
+ */
 const News = z.object({
   lines: z.array(z.string()).optional(),
   step: z.string().optional(),
@@ -51,9 +52,9 @@ export type News = z.infer<typeof News>;
 const run = z.int();
 
 /**
- * What a runner tells the service. A run ends with `result`, `done` (upkeep), `diff` or `failed`:
- * that it couldn't be carried out now, or was aborted. Reports are few, whatever an agent does: see
- * `Reporter`.
+ * Messages from a runner to the service. A run ends with `result`, `done` (upkeep), `diff` or
+ * `failed`. `failed` means that it couldn't be carried out now, or was aborted. There are few
+ * reports, whatever an agent does. See `Reporter`.
  */
 export const FromRunner = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("opened") }),

@@ -16,7 +16,7 @@ type Child = { process: ChildProcess; opened: Promise<void> };
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 /**
- * How often the runner is asked for a sign of life, and how often in a row it may leave that
+ * How often the runner is asked for a sign of life, and how many of these in a row it may leave
  * unanswered.
  */
 const PING_EVERY_MS = 15_000;
@@ -24,9 +24,9 @@ const MAX_UNANSWERED = 4;
 const CLOSE_WITHIN_MS = 10_000;
 
 /**
- * Has turns run by a process of its own, the runner, which reads what agents write and ends with
- * this process. If it dies, its runs reject with a {@link RunnerLostError}, and another one takes
- * its place.
+ * Runs turns in a separate process, the runner. It reads what agents write, and ends with this
+ * process. If the runner dies, its runs reject with a {@link RunnerLostError}, and another one
+ * replaces it.
  */
 export class RunnerClient {
   readonly #settings: RunnerSettings;
@@ -93,7 +93,7 @@ export class RunnerClient {
       (message, end) => message.kind === "diff" && end(message.diff),
     );
 
-  /** Ends the runner, and with it its agents. */
+  /** Ends the runner and its agents. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const child = this.#child?.process;
@@ -140,13 +140,13 @@ export class RunnerClient {
     }
   }
 
-  /** One that can't be told has ended, and says so by itself. */
+  /** If this can't be sent, the runner has ended, which is noticed elsewhere. */
   #tell(message: ToRunner): void {
     const child = this.#child?.process;
     if (child?.connected) child.send(message, () => {});
   }
 
-  /** Nobody else would end the run that a senseless message is about. */
+  /** Nobody else would end the run that an invalid message is about. */
   #giveUp(received: unknown): void {
     const run = z.object({ run: z.int() }).safeParse(received).data?.run ?? 0;
     this.#logger.error({ run }, "the runner said what makes no sense");
@@ -158,14 +158,14 @@ export class RunnerClient {
   #start(): Child {
     const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
     const child = fork(PROGRAM, [], {
-      // The runner doesn't need what was preloaded into the service.
+      // The runner doesn't need the modules that were preloaded into the service.
       execArgv: [],
-      // A process group of its own, by which what is left of it can be ended.
+      // A separate process group, so that everything that is left of it can be ended.
       detached: true,
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     let unanswered = 0;
-    // While it hangs, no agent could be ended: better without it.
+    // While the runner hangs, no agent could be ended, so it is better to end it.
     const watch = setInterval(() => {
       unanswered += 1;
       if (unanswered > MAX_UNANSWERED) child.kill("SIGKILL");
@@ -181,7 +181,7 @@ export class RunnerClient {
         resolve();
       } else if (message.kind === "unopened") {
         reject(new StartError(message.problem));
-        // The next turn tries another one.
+        // The next turn starts another one.
         child.kill("SIGKILL");
       } else if (message.kind !== "pong") this.#runs.get(message.run)?.take(message);
     });
@@ -194,13 +194,13 @@ export class RunnerClient {
       reject(new StartError(`The runner ended: ${problem}.`));
       if (this.#isClosing) return;
       this.#logger.error({ problem, runs: this.#runs.size }, "the runner ended: its turns run again");
-      // Before another takes its place: they aren't that one's.
+      // Fails the runs before another runner takes over, because they don't belong to that one.
       for (const { fail } of this.#runs.values()) fail(new RunnerLostError());
-      // At once: it ends what this one has left.
+      // Starts another at once, because it ends what this one left.
       if (isOpen) this.open().catch((error: unknown) => this.#logger.error({ err: error }, "no runner"));
     };
     child.on("error", (error) => end(messageOf(error)));
-    // When all that it has told was read.
+    // Waits until everything that it sent was read.
     child.on("close", (code, signal) => end(signal ?? `exit code ${code}`));
     opened.catch(() => {});
     child.send({ kind: "open", settings: this.#settings }, () => {});

@@ -15,7 +15,7 @@ const REPORT_EVERY_MS = 200;
 const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;
 
-/** Has a runner do what the service tells, and tells what comes of it. */
+/** Carries out the service's messages in a runner, and reports back. */
 export class RunnerHost {
   readonly #runner: LocalTurnRunner;
   readonly #settings: RunnerSettings;
@@ -52,7 +52,7 @@ export class RunnerHost {
     }
   }
 
-  /** Aborts everything. Resolves when nothing runs any more. */
+  /** Aborts everything. Resolves when nothing is running anymore. */
   async end(): Promise<void> {
     for (const { abort } of this.#runs.values()) abort.abort(new Error("The runner ends"));
     await Promise.all(this.#underWay);
@@ -96,7 +96,7 @@ export class RunnerHost {
         onUsage: (usage) => reporter.add({ usage }),
         onAgent: (agentRuns) => {
           reporter.add({ agentRuns });
-          // What happens next may be the end of this process.
+          // The next step may be the end of this process.
           reporter.flush();
         },
         onBrief: (brief) => reporter.add({ brief }),
@@ -137,8 +137,8 @@ function failed(run: number, error: unknown): FromRunner {
 }
 
 /**
- * Tells the service of a run, at most once in a while and with one report on its way: an agent that
- * floods us with updates gets no more of the service than any other.
+ * Reports about a run to the service, only from time to time and one report at once. So an agent
+ * that floods us with updates gets no more of the service's time than any other.
  */
 class Reporter {
   readonly #run: number;
@@ -162,7 +162,7 @@ class Reporter {
     if (!this.#isTelling) this.#timer ??= setTimeout(() => this.flush(), REPORT_EVERY_MS);
   }
 
-  /** Tells now what there is to tell. */
+  /** Sends what there is to report now. */
   flush(): void {
     clearTimeout(this.#timer ?? undefined);
     this.#timer = null;

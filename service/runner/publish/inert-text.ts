@@ -3,18 +3,19 @@ import remarkParse from "remark-parse";
 import { unified } from "unified";
 import { printableText } from "../../base/printable-text.ts";
 
-/** Invisible, and enough that a code host sees no name or number. */
+/** Invisible, and enough to keep a code host from recognizing a name or a number. */
 const BREAK = "\u200b";
-/** A sign written by its name or hexadecimal number. `inertWords` breaks decimal ones. */
+/** A character written as its name or hexadecimal number. `inertWords` breaks decimal ones. */
 const ENTITY = /&(?=#x[0-9a-f]|(?:commat|num|excl|sol);)/gi;
-/** Also what a code host takes for an address, or for the end of a link. */
+/** Includes what a code host takes for an address or the end of a link. */
 const MARKDOWN = /[\\`*_[\]()|~]/g;
 const ADDRESS = /(?<=:)(?=\/\/)|(?<=\bwww)(?=\.)/gi;
 const REFERENCE_URL = /\/(issues|pull|pulls|discussions|merge_requests|commit)\/(?=[0-9a-f])/gi;
 
 /**
- * Text that pings nobody, refers to nothing and closes nothing on a code host, and reads as before,
- * where no HTML is read: `@name`, `#1`, `GH-1` and links to issues lose their meaning.
+ * Makes text that mentions nobody, refers to nothing and closes nothing on a code host, and still
+ * reads as before: `@name`, `#1`, `GH-1` and links to issues lose their meaning. For places that
+ * don't read HTML.
  */
 export function inertWords(text: string): string {
   return withoutReferences(printableText(text)).replace(/@(?=[\w-])/g, `@${BREAK}`);
@@ -28,7 +29,10 @@ function withoutReferences(text: string): string {
     .replace(REFERENCE_URL, `/$1/${BREAK}`);
 }
 
-/** The same for Markdown, where `<` starts no HTML and `&commat;` is no way to write `@` either. */
+/**
+ * Like {@link inertWords}, for Markdown: `<` doesn't begin HTML, and `&commat;` doesn't stand for
+ * `@`.
+ */
 export function inertText(text: string): string {
   return inertWords(text)
     .replace(/<(?=[a-z!/?])/gi, `<${BREAK}`)
@@ -38,8 +42,9 @@ export function inertText(text: string): string {
 const markdown = unified().use(remarkParse).use(remarkGfm).freeze();
 
 /**
- * The same, but for code, where a code host sees no names and no HTML. Numbers of issues lose their
- * meaning there, too: the text may become a commit's message, in which nothing is code.
+ * Like {@link inertText}, except in code, where a code host recognizes no names and no HTML. Issue
+ * numbers lose their meaning there, too, because the text may become a commit message, which has no
+ * code.
  */
 export function inertMarkdown(text: string): string {
   const clean = printableText(text);
@@ -52,24 +57,24 @@ export function inertMarkdown(text: string): string {
     }
     return inert + inertText(clean.slice(at));
   } catch {
-    // Nested deeper than anybody can follow.
+    // It is nested deeper than anybody can follow.
     return inertText(clean);
   }
 }
 
-/** Nor is it taken for one of our marks. */
+/** It isn't taken for one of our marks, either. */
 function inertCode(code: string): string {
   return withoutReferences(code).replaceAll("<!--", `<${BREAK}!--`);
 }
 
-/** What of a node of Markdown's syntax tree is looked at. */
+/** The parts of a Markdown syntax tree's node that we look at. */
 type MarkdownNode = {
   type: string;
   position?: { start: { offset?: number | undefined }; end: { offset?: number | undefined } } | undefined;
   children?: MarkdownNode[];
 };
 
-/** Where code stands, in order. */
+/** The positions of code, in order. */
 function codeIn(node: MarkdownNode): [from: number, to: number][] {
   if (node.type === "code" || node.type === "inlineCode") {
     const { start, end } = node.position ?? {};
@@ -87,8 +92,8 @@ export function quoted(text: string): string {
 }
 
 /**
- * Markdown from somebody else, inert, with a fence that it leaves open closed: what follows is not
- * swallowed.
+ * Makes somebody else's Markdown inert, and closes a fence that it leaves open, which would swallow
+ * what follows.
  */
 export function closedMarkdown(text: string): string {
   const clean = inertMarkdown(text);
@@ -96,7 +101,7 @@ export function closedMarkdown(text: string): string {
   return open === null ? clean : `${clean}\n${open}`;
 }
 
-/** One that is open in a list or a quote ends with that. */
+/** A fence in a list or a quote ends with that. */
 function openFence(text: string): string | null {
   try {
     const followed = `${text}\n\nend`;
@@ -108,13 +113,18 @@ function openFence(text: string): string | null {
   }
 }
 
-/** The same for what stands in a line, after words of ours: nothing there is a fence. */
+/**
+ * Like {@link closedMarkdown}, for text that follows our own words in a line, where nothing is a
+ * fence.
+ */
 export function markdownInLine(line: string): string {
   const before = "Words ";
   return inertMarkdown(before + line).slice(before.length);
 }
 
-/** Anybody's text as Markdown that reads as it was written: no link, no code, nothing bold. */
+/**
+ * Escapes any text so that Markdown shows it as it was written: without links, code or bold text.
+ */
 export function plainMarkdown(text: string): string {
   return inertText(text)
     .replaceAll(MARKDOWN, String.raw`\$&`)

@@ -31,32 +31,32 @@ export type PublishInput = {
   codeHost: PullRequestHost;
   branch: string;
   baseBranch: string;
-  /** What the branch ends in now. */
+  /** The branch's newest commit. */
   commit: string;
   /**
-   * Whether a pull request that is no longer open holds the turn's commit, as far as is known
-   * beside its head.
+   * True if a pull request that is no longer open contains the turn's commit, as far as is known
+   * besides its newest commit.
    */
   isTurns: (pull: HostedPullRequest) => boolean;
-  /** The branch's open pull request before the turn; null: there was none, or nobody knows. */
+  /** The branch's open pull request before the turn. Null if there was none, or it isn't known. */
   openBefore: number | null;
   settings: RunnerProject["pullRequests"];
-  /** Whether checks found what makes it a draft. */
+  /** True if the checks' findings make it a draft. */
   hasBlockingFindings: boolean;
-  /** The repository's own; null: it has none. */
+  /** The repository's own template, or null if it has none. */
   template: string | null;
   turn: Omit<TurnText, "caution" | "isOurDraft">;
   redact: Redact;
   signal: AbortSignal;
 };
 
-/** The pull request, and what of the settings the code host refused, a sentence each. */
+/** The pull request, and a sentence for each setting that the code host refused. */
 export type Published = { pullRequest: ReportedPullRequest; notes: string[] };
 
 /**
- * Makes sure that there is one open pull request for the job's branch, with the turn's text, and
- * resolves to it. May be repeated: the pull request is found by its branch. One that was closed or
- * merged stays as it is, and another is opened, unless it holds this turn's commit already.
+ * Makes sure that the job's branch has one open pull request with the turn's text, and resolves to
+ * it. Safe to repeat, because the pull request is found by its branch. One that was closed or
+ * merged stays as it is, and another is opened, unless it already contains this turn's commit.
  */
 export async function publish(input: PublishInput): Promise<Published> {
   const { pullRequest, notes } = await published(input);
@@ -67,7 +67,7 @@ type Found = { pullRequest: HostedPullRequest; notes: string[] };
 
 async function published(input: PublishInput): Promise<Found> {
   const { codeHost, branch, commit, isTurns, openBefore, signal } = input;
-  // Twice: somebody may open or close one between our looking and our creating.
+  // Tries twice, because somebody may open or close one between our look and our creation.
   for (let attempt = 0; attempt < 2; attempt++) {
     const found = await codeHost.find(branch, signal);
     const fitting =
@@ -84,7 +84,7 @@ async function published(input: PublishInput): Promise<Found> {
   throw new TransientRunError("The code host says that the pull request exists, but does not list it.");
 }
 
-/** Null: there is an open one already. */
+/** Resolves to null if there is an open one already. */
 async function create(input: PublishInput): Promise<Found | null> {
   const { codeHost, branch, baseBranch, settings, hasBlockingFindings, redact, signal } = input;
   const title = formattedTitle(settings.titleTemplate, changeTitle(textOf(input), redact));
@@ -113,7 +113,8 @@ async function create(input: PublishInput): Promise<Found | null> {
 async function update(found: HostedPullRequest, input: PublishInput): Promise<Found> {
   const { codeHost, settings, hasBlockingFindings, redact, signal } = input;
   const wasOurDraft = found.isDraft && saysOurDraft(found.body);
-  // Before the text says otherwise: a turn that is cut off in between finds it ready.
+  // Marked ready before the text changes. If the turn is interrupted in between, its next attempt
+  // finds it ready.
   const isOurDraft = wasOurDraft && (hasBlockingFindings || !(await isMarkedReady(found, input)));
   const caution = hasBlockingFindings ? (found.isDraft ? DRAFTED : LOOK_FIRST) : null;
   const turn = textOf(input, { caution, isOurDraft });
@@ -132,7 +133,7 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   return { pullRequest, notes: hasRoom ? notes : [...notes, NO_ROOM] };
 }
 
-/** False: the code host refused, or can't be asked. */
+/** Resolves to false if the code host refused or couldn't be asked. */
 async function isMarkedReady(
   { nodeId }: HostedPullRequest,
   { codeHost, signal }: PublishInput,
@@ -163,7 +164,7 @@ function reported(pullRequest: HostedPullRequest, redact: Redact): ReportedPullR
   return {
     url,
     number,
-    // People may have written another one.
+    // People may have written another title.
     title: oneLine(redact(title), MAX_TITLE_LENGTH),
     state,
     files: size?.files ?? null,
@@ -182,9 +183,9 @@ type Decoration = {
 };
 
 /**
- * Puts the settings' labels, assignees and reviewers on a pull request, one by one: one that the
- * code host refuses would keep it from taking the others. Resolves to what it refused, a sentence
- * each: the pull request stays open without it.
+ * Puts the settings' labels, assignees and reviewers on a pull request, one at a time: if the code
+ * host refuses one, it still takes the others. Resolves to a sentence for each refusal. The pull
+ * request stays open without them.
  */
 async function decorate(
   { number }: HostedPullRequest,

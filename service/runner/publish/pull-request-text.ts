@@ -18,7 +18,7 @@ import {
 import { belowTitle, titleOf, wholeTitle } from "./title.ts";
 import type { ChangedPage, WholeChange } from "./whole-change.ts";
 
-/** What a pull request's text is made of, its own turn last. */
+/** What a pull request's text is made from. Its own turn is last. */
 export type TurnText = {
   jobId: string;
   number: number;
@@ -27,20 +27,20 @@ export type TurnText = {
   earlierTurns: readonly EarlierTurn[];
   summary: string | null;
   leftOut: readonly string[];
-  /** Null: it couldn't be read. */
+  /** Null if it couldn't be read. */
   change: WholeChange | null;
-  /** Whom the text names; null: nobody. */
+  /** The person that the text names, or null. */
   credit: Pick<Requester, "name" | "link"> | null;
   checks: readonly ReportedCheck[];
-  /** What was found of the agent's sources: Markdown of ours, a line each. */
+  /** What was found of the agent's sources: our own Markdown, line by line. */
   sources: readonly string[];
-  /** What to know about the checks before merging; null: nothing. */
+  /** What to know about the checks before merging, or null. */
   caution: string | null;
-  /** Whether it is a draft because of what a check found. */
+  /** True if it is a draft because of a check's findings. */
   isOurDraft: boolean;
 };
 
-/** Parts of a text that are ours: what people write around them stays. */
+/** The parts of a text that we own. What people write around them stays. */
 export type TextPart = "main" | "checks";
 
 const MAX_LEFT_OUT = 50;
@@ -48,7 +48,7 @@ const MAX_WORDS_LENGTH = 8000;
 const MAX_SUMMARY_LENGTH = 8000;
 const MAX_EARLIER_LENGTH = 12_000;
 const MAX_LISTED_LENGTH = 8000;
-/** Of what stands above the fold. */
+/** The room of each part above the fold. */
 const ROOM = { said: 450, pages: 400, checks: 250, leftOut: 120, least: 100 };
 const MARKS = {
   main: ["<!-- docs-agent:start -->", "<!-- docs-agent:end -->"],
@@ -57,12 +57,12 @@ const MARKS = {
 
 const DRAFT_MARK = "<!-- docs-agent:draft -->";
 
-/** A pull request's title before the settings' form: what all of its turns came to. */
+/** A pull request's title for all of its turns, before the settings' format is applied. */
 export function changeTitle(turn: TurnText, redact: Redact): string {
   return wholeTitle([...earlierTitles(turn, redact), titleOf(turn, redact)]);
 }
 
-/** The title that it had before this turn; null: this is its first one. */
+/** The title that it had before this turn. Null if this is its first turn. */
 export function titleBefore(turn: TurnText, redact: Redact): string | null {
   const titles = earlierTitles(turn, redact);
   return titles.length === 0 ? null : wholeTitle(titles);
@@ -72,16 +72,16 @@ function earlierTitles(turn: TurnText, redact: Redact): string[] {
   return contributing(turn).map((earlier) => titleOf({ ...earlier, jobId: turn.jobId }, redact));
 }
 
-/** The earlier turns that are part of the change, the oldest first. */
+/** The earlier turns that are part of the change, oldest first. */
 function contributing({ earlierTurns, number, change }: TurnText): EarlierTurn[] {
   return earlierTurns.filter((_, at) => change?.turns.has(number - earlierTurns.length + at) === true);
 }
 
 /**
  * A pull request's text: what was wrong, what changed page by page, sources, checks, what isn't
- * included and who asked; below a fold, what was asked. Everything foreign is inert and redacted.
- * The rest of a prompt is for the agent alone: it may be a conversation that nobody chose to
- * publish.
+ * included and who asked. What was asked is folded below that. Everything from others is inert and
+ * redacted. The rest of a prompt is only for the agent, because it may be a conversation that
+ * nobody chose to publish.
  */
 export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): string {
   const { rest, wordsOf } = splitSummaries(turn, redact);
@@ -111,7 +111,7 @@ export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): s
   return marked("main", [...above, ...below].filter((part) => part !== "").join("\n\n"));
 }
 
-/** What the project's checks found, for a text that has a place of its own for that. */
+/** What the project's checks found, for a text that has its own section for that. */
 export function checksPart(turn: TurnText, redact: Redact): string {
   return marked("checks", checksText(turn, redact));
 }
@@ -126,12 +126,12 @@ export function mergedBody(existing: string | null, parts: Readonly<Record<TextP
   return replaced(replaced(existing, "main", parts.main), "checks", parts.checks);
 }
 
-/** Whether a text says that we made its pull request a draft. */
+/** True if a text says that we made its pull request a draft. */
 export function saysOurDraft(text: string | null): boolean {
   return text?.includes(DRAFT_MARK) === true;
 }
 
-/** Whether a text has that part of ours. */
+/** True if a text contains this part of ours. */
 export function hasPart(text: string | null, part: TextPart): boolean {
   const from = text?.indexOf(MARKS[part][0]) ?? -1;
   return from >= 0 && (text?.indexOf(MARKS[part][1], from) ?? -1) >= 0;
@@ -149,8 +149,8 @@ function marked(part: TextPart, text: string): string {
 }
 
 /**
- * The commit's message. Its last lines name job and turn: by them a turn that was pushed before a
- * crash is known again, and not done twice.
+ * The commit's message. Its last lines name the job and the turn, so that a turn that was pushed
+ * before a crash is recognized and not done twice.
  */
 export function commitMessageOf(
   turn: Pick<TurnText, "jobId" | "number" | "prompt" | "words" | "summary">,
@@ -164,7 +164,7 @@ export function commitMessageOf(
   );
 }
 
-/** Paths for a result: redacted, bounded in number and length. */
+/** Paths for a result: redacted, and limited in number and length. */
 export function boundedPaths(paths: readonly string[], redact: Redact): string[] {
   const shown = paths.slice(0, MAX_LEFT_OUT).map((path) => oneLine(redact(path), 200));
   const more = paths.length - shown.length;
@@ -177,7 +177,7 @@ function titled(title: string, lines: string): string {
   return /^- |\n/.test(lines) ? `**${title}**\n\n${lines}` : `**${title}:** ${lines}`;
 }
 
-/** As much of a list as fits there, with its title. */
+/** A list with its title, as much of it as fits. */
 function listed(title: string, lines: readonly string[], room: number, what: string): string {
   const left = room - titled(title, "").length;
   return lines.length === 0 ? "" : titled(title, linesWithin(lines, left, what));
@@ -187,13 +187,13 @@ function lengthOf(parts: readonly string[]): number {
   return parts.reduce((sum, part) => sum + (part === "" ? 0 : part.length + 2), 0);
 }
 
-/** The whole list, where not all of it stands above the fold. */
+/** The whole list, if not all of it fits above the fold. */
 function whole(title: string, lines: readonly string[], room: number, what: string): string[] {
   const isWhole = listed(title, lines, room, what) === listed(title, lines, Infinity, what);
   return isWhole ? [] : [titled(title, linesWithin(lines, MAX_LISTED_LENGTH, what))];
 }
 
-/** What the summaries of the change's turns say, and what of that is about one page. */
+/** What the turns' summaries say, with the parts about single pages taken out. */
 function splitSummaries(turn: TurnText, redact: Redact): { rest: string; wordsOf: Map<string, string> } {
   const paths = (turn.change?.pages ?? []).map(({ path }) => path);
   const wordsOf = new Map<string, string>();
@@ -252,7 +252,7 @@ function creditText({ credit }: TurnText): string {
   return `Requested by ${name}${where}.`;
 }
 
-/** What people asked for in their own words, and the job's id for whoever operates the service. */
+/** What people asked for in their own words, and the job's id for the service's operator. */
 function askedText(turn: TurnText, redact: Redact): string {
   const own = turn.words === null ? [] : [quoted(cut(redact(turn.words), MAX_WORDS_LENGTH))];
   const earlier = turn.earlierTurns.flatMap(({ words, outcome }) =>
@@ -263,7 +263,7 @@ function askedText(turn: TurnText, redact: Redact): string {
 }
 
 const EARLIER_ASKED = "Asked before";
-/** What came of an earlier turn, where that isn't part of the change. */
+/** What became of an earlier turn that isn't part of the change. */
 const EARLIER: Readonly<Record<string, string>> = {
   failed: "Asked before, and failed",
   "no-changes": "Asked before, and nothing was changed",
@@ -271,13 +271,13 @@ const EARLIER: Readonly<Record<string, string>> = {
 };
 
 const MAX_PAGE_WORDS_LENGTH = 160;
-/** `- <page>: the new flag`, with or without a number, marks, or code around the path. */
+/** Matches `- <page>: the new flag`, with or without a number, marks, or code around the path. */
 const LINE =
   /^\s*(?:[-*+]|\d+[.)])\s+[*_`[]*([^\s*_`:\]]+)[\]*_`]*(?:\([^)]*\))?[*_`]*\s*(?::|–|—|-)\s+(\S.*)$/;
 
 /**
- * Takes the lines of a summary that say what was done to one of these pages out of it, so that they
- * stand with the page. A page may be named by the end of its path where only one ends so.
+ * Takes the lines about one of these pages out of a summary, so that they can be shown with the
+ * page. A line may name a page by the end of its path if no other page has the same ending.
  */
 function splitByPage(
   summary: string,
@@ -290,7 +290,7 @@ function splitByPage(
     const meant = paths.filter((path) => path === ending || path.endsWith(`/${ending}`));
     const [path] = paths.includes(ending) ? [ending] : meant;
     if (named === "" || path === undefined || (meant.length > 1 && path !== ending)) return true;
-    // Another line about it is about something else, such as what was left alone.
+    // A second line about it says something else, such as what was left alone.
     if (wordsOf.has(path)) return true;
     wordsOf.set(path, cut(words, MAX_PAGE_WORDS_LENGTH));
     return false;
@@ -298,10 +298,10 @@ function splitByPage(
   return { rest: rest.join("\n").trim(), wordsOf };
 }
 
-/** The most characters of a pull request's text that stand above what is folded. */
+/** The most characters of a pull request's text above the fold. */
 const ABOVE_FOLD = 1500;
 
-/** As many of the lines as fit, and how many more there are. `what`: one of them. */
+/** As many of the lines as fit, and how many more there are. `what` is the word for one of them. */
 function linesWithin(lines: readonly string[], room: number, what: string): string {
   const kept: string[] = [];
   let left = room - `- … and ${lines.length} more ${what}s`.length;
@@ -315,7 +315,7 @@ function linesWithin(lines: readonly string[], room: number, what: string): stri
   return [...kept, ...rest].join("\n");
 }
 
-/** The start of a text, up to the end of a paragraph or a line where one is near. */
+/** The beginning of a text, if possible up to the end of a paragraph or a line. */
 function startWithin(text: string, room: number): string {
   if (text.length <= room) return text;
   const start = text.slice(0, room);

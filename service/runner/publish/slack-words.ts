@@ -1,35 +1,35 @@
 import type { RunnerTurn } from "../turn.ts";
 
-/** By which the app marks where a prompt's quoted part begins. */
+/** The app writes this where a prompt's quoted part begins. */
 const QUOTED = "The rest of this prompt is quoted material from Slack.";
-/** Lines of the quoted part that say whose message comes next. */
+/** Lines of the quoted part that name the author of the next message. */
 const AUTHOR =
   /^(?:Quoted message written by: (.*)|(.*), (?:\d{4}-\d\d-\d\d \d\d:\d\d UTC|at an unknown time):)$/;
-/** So many words in a row are somebody's sentence, fewer are how anybody says it. */
+/** This many words in a row are somebody's sentence. Fewer could be anyone's. */
 const IN_A_ROW = 8;
-/** A word, also with what doesn't show in it, or makes a part of it bold. */
+/** A word, including invisible characters in it and marks that make a part of it bold. */
 const WORD = /[\p{L}\p{N}](?:[\p{Cf}*~]{0,20}[\p{L}\p{N}\p{M}]){0,200}/gu;
 const IN_WORDS = /[\p{Cf}*~]/gu;
-/** Writing without spaces: what is a word there is in a dictionary. */
+/** Scripts without spaces, where only a dictionary tells words apart. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u;
-/** What isn't read as words: tags, comments, addresses. */
+/** The parts that aren't read as words: tags, comments, addresses. */
 const MARKUP = new RegExp(
   String.raw`<!--[^]{0,200}?-->|<\/?[a-z][^<>]{0,1000}>|&#?\w{1,30};|https?:\/\/[^\s<>()[\]|]+` +
     String.raw`|(?<=\])(?:\([^()\n]*\)|\[[^\]\n]*\])`,
   "gi",
 );
 
-/** What came from Slack with a turn. `words`: what of it the person typed who asked. */
+/** What came from Slack with a turn. `words` is the part that the requester typed. */
 type Prompt = { prompt: string; words: string | null };
 
 /**
- * What others wrote in Slack, of all that an agent was given: a text for each message. `requester`:
- * who asked, as quoted messages name their authors.
+ * The messages that others wrote in Slack, from everything that an agent was given. `requester` is
+ * the requester's name, as quoted messages show it.
  */
 function othersWords(prompts: readonly Prompt[], requester: string | null): string[] {
   return prompts.flatMap(({ prompt, words }) => {
     const at = prompt.indexOf(QUOTED);
-    // A client that doesn't mark what it quotes: everything but what the person typed.
+    // This client doesn't mark what it quotes, so everything except what the person typed counts.
     if (at < 0) return words === null ? [] : prompt.split(words);
     const messages: string[] = [];
     let isOwn = false;
@@ -47,7 +47,7 @@ function othersWords(prompts: readonly Prompt[], requester: string | null): stri
   });
 }
 
-/** What others wrote in Slack, of all that a turn's agent was given. */
+/** What others wrote in Slack, from everything that a turn's agent was given. */
 export function foreignWordsOf(turn: Pick<RunnerTurn, "prompt" | "words" | "earlierTurns" | "requester">) {
   const prompts = [...turn.earlierTurns, turn];
   const foreign = new ForeignWords(othersWords(prompts, turn.requester?.name ?? null));
@@ -55,7 +55,7 @@ export function foreignWordsOf(turn: Pick<RunnerTurn, "prompt" | "words" | "earl
   return foreign;
 }
 
-/** Finds texts in which eight words in a row come from somebody's message. */
+/** Finds texts that share eight words in a row with somebody's message. */
 export class ForeignWords {
   readonly #runs = new Set<string>();
   readonly #words = new Set<string>();
@@ -71,13 +71,13 @@ export class ForeignWords {
     return this.#runs.size === 0;
   }
 
-  /** Forgets what stands in this text, too: it is nobody's. */
+  /** Ignores what is also in this text, because it is nobody's own. */
   forget(known: string): void {
     if (this.isEmpty) return;
     for (const { words } of this.#runsIn(known)) this.#runs.delete(words);
   }
 
-  /** A text without the lines that have some, or a part of some. */
+  /** The text without the lines that contain such words, or a part of them. */
   without(text: string | null): string | null {
     if (text === null) return text;
     const found = this.#partsOf(text);
@@ -91,7 +91,7 @@ export class ForeignWords {
     return lines.join("\n");
   }
 
-  /** The parts of a text that come from messages, each as long as it goes. */
+  /** The parts of a text that come from messages, each in full length. */
   foundIn(text: string): string[] {
     const normal = text.normalize("NFKC");
     return this.#partsOf(text).map(({ start, end }) => normal.slice(start, end));
@@ -101,7 +101,7 @@ export class ForeignWords {
     return runsOf(text, (word) => this.#words.has(word));
   }
 
-  /** Where they stand in the text's normalized form, in order. */
+  /** Their positions in the text's normalized form, in order. */
   #partsOf(text: string): Place[] {
     if (this.isEmpty) return [];
     const found: Place[] = [];
@@ -119,8 +119,8 @@ export class ForeignWords {
 type Place = { start: number; end: number };
 
 /**
- * The runs of these words in a text, as it is written and as it is shown, and where they stand in
- * its normalized form.
+ * Finds runs of these words in a text, both as it is written and as it is shown, and their
+ * positions in its normalized form.
  */
 function* runsOf(text: string, isWanted: (word: string) => boolean): Generator<Place & { words: string }> {
   const written = text.normalize("NFKC");
@@ -151,7 +151,7 @@ function* wordsIn(text: string): Generator<Place & { word: string }> {
   }
 }
 
-/** Created at its first use: its dictionaries take time to load. */
+/** Created when it is first used, because its dictionaries take time to load. */
 let dictionary: Intl.Segmenter | undefined;
 
 function segmenter(): Intl.Segmenter {

@@ -3,16 +3,16 @@ import type { ReportedClaims } from "../../../src/core/ports/job-report.ts";
 import type { RunnerProject } from "../turn.ts";
 import { fileName, plainMarkdown } from "./inert-text.ts";
 
-/** A statement and what came of looking for its source: bounded, redacted. */
+/** A statement, and the result of looking for its source. Bounded and redacted. */
 export const CheckedClaim = z.object({
   page: z.string(),
   statement: z.string(),
-  /** `line`: where the quote begins; of one that wasn't found, where the agent says. */
+  /** `line` is where the quote begins. If it wasn't found, it is where the agent says. */
   source: z.object({ repository: z.string(), path: z.string(), line: z.int().nullable() }),
   isFound: z.boolean(),
-  /** The lines at the project's own code host; null: there is no page of them there. */
+  /** The lines' page at the project's own code host, or null if there is none. */
   url: z.string().nullable(),
-  /** Whether everybody who can read the pull request can read the source's repository. */
+  /** True if everybody who can read the pull request can also read the source's repository. */
   isPublic: z.boolean(),
 });
 export type CheckedClaim = z.infer<typeof CheckedClaim>;
@@ -29,9 +29,8 @@ export function claimsText({ total, verified }: ReportedClaims): string {
 }
 
 /**
- * The lines of Markdown that tell of the sources: the first one in short, and, after an empty one,
- * a list with what to look at first at its beginning. In a public pull request nothing that isn't
- * public is named.
+ * The lines of Markdown about the sources: a short first one and, after an empty line, a list that
+ * begins with what to look at first. A public pull request names nothing that isn't public.
  */
 export function sourcesSection(
   claims: readonly CheckedClaim[] | null,
@@ -61,7 +60,7 @@ function claimText({ page, statement, source, isFound, url }: CheckedClaim, isPu
   const { repository, path, line } = source;
   const from = repository === "docs" ? "" : `${repository}: `;
   const place = plainMarkdown(`${from}${path}${line === null ? "" : `, line ${line}`}`);
-  // What wasn't found may be a name that isn't public.
+  // A source that wasn't found may contain a name that isn't public.
   if (!isFound) return `${about} source not found${isPublic || path === "" ? "" : ` (${place})`}`;
   return `${about} source found: ${url === null ? place : `[${place}](${url})`}`;
 }
@@ -74,8 +73,7 @@ const SSH_ADDRESS = /^(?:ssh:\/\/)?[\w.-]+@(?<host>[\w.-]+)(?::\d+\/|[:/])(?<pat
 const PART = /^(?!\.{1,2}$)[\w.-]{1,100}$/;
 
 /**
- * Where people see the code host's repositories, by the address of its API; null: that says
- * nothing of it.
+ * The address of the code host's pages, derived from its API's address. Null if that doesn't tell.
  */
 function webAddress({ apiUrl }: CodeHost): URL | null {
   const url = URL.parse(apiUrl);
@@ -85,7 +83,7 @@ function webAddress({ apiUrl }: CodeHost): URL | null {
   return path === "" && url.host.startsWith("api.") ? new URL(`${url.protocol}//${url.host.slice(4)}`) : null;
 }
 
-/** What a repository's address names at this code host; null: it lies somewhere else. */
+/** The repository at this code host that an address leads to. Null if it is somewhere else. */
 export function repositoryAt(codeHost: CodeHost, repository: string): HostedRepository | null {
   const web = webAddress(codeHost);
   if (web === null) return null;
@@ -106,7 +104,10 @@ function addressOf(repository: string): { host: string; path: string } | null {
   return host === undefined || path === undefined ? null : { host, path: path.replace(/^\//, "") };
 }
 
-/** The page of these lines of a file at that commit; null: the code host's pages aren't known. */
+/**
+ * The page of these lines of a file in that commit. Null if the address of the code host's pages
+ * isn't known.
+ */
 export function linesUrl(
   codeHost: CodeHost,
   { owner, repo }: HostedRepository,
@@ -118,7 +119,7 @@ export function linesUrl(
   return web && `${web.href}${steps}#L${from}${to === from ? "" : `-L${to}`}`;
 }
 
-/** As a part of a path, and of a link in Markdown. */
+/** Encodes a part of a path, for use in a Markdown link. */
 function encodeStep(part: string): string {
   return encodeURIComponent(part).replace(
     /[!'()*]/g,

@@ -1,7 +1,7 @@
 import type { GitRunner } from "../git/git.ts";
 import { readFiles, readSnapshot } from "../git/objects.ts";
 
-/** Where GitHub looks for it, in this order. Any case will do. */
+/** Where GitHub looks for it, in this order and ignoring case. */
 const FOLDERS = [".github/", "", "docs/"] as const;
 const NAME = /^pull_request_template(?:\.(?:md|txt|markdown))?$/i;
 const MAX_BYTES = 20_000;
@@ -10,7 +10,7 @@ const HEADING = /^ {0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
 const DESCRIPTION = /\b(?:description|summary|overview|what|changes?|details)\b/i;
 const CHECKS = /\b(?:test(?:s|ed|ing)?|checks?|verif\w+|validation|qa)\b/i;
 
-/** The repository's template for pull requests; null: it has none, or one that is too large. */
+/** The repository's template for pull requests. Null if it has none, or it is too large. */
 export async function readTemplate(git: GitRunner, commit: string): Promise<string | null> {
   const files = [...(await readSnapshot(git, commit)).values()];
   const [found] = FOLDERS.flatMap((folder) =>
@@ -22,7 +22,7 @@ export async function readTemplate(git: GitRunner, commit: string): Promise<stri
   if (found === undefined) return null;
   const content = (await readFiles(git, commit, [found.path])).get(found.path);
   if (content === undefined || content.length > MAX_BYTES) return null;
-  // Our marks are ours to set.
+  // Only we may set our marks.
   const text = content
     .toString("utf8")
     .replaceAll(/<!-- *docs-agent:.*?-->|\r/gs, "")
@@ -30,12 +30,15 @@ export async function readTemplate(git: GitRunner, commit: string): Promise<stri
   return text === "" ? null : text;
 }
 
-/** Whether a template has a place of its own for what checks found. */
+/** True if a template has its own section for checks. */
 export function hasChecksHeading(template: string | null): boolean {
   return headingIn(template?.split("\n") ?? [], CHECKS) >= 0;
 }
 
-/** Our parts under the headings that they are for. The template's others stay as they are. */
+/**
+ * Puts our parts under the headings that they belong to. Other parts of the template stay as they
+ * are.
+ */
 export function inTemplate(template: string, main: string, checks: string): string {
   const lines = template.split("\n");
   const forChecks = headingIn(lines, CHECKS);
@@ -45,7 +48,7 @@ export function inTemplate(template: string, main: string, checks: string): stri
   return lines.join("\n");
 }
 
-/** The first heading that says so; -1: none does. */
+/** The index of the first heading that matches, or -1. */
 function headingIn(lines: readonly string[], what: RegExp): number {
   let isInCode = false;
   let isInComment = false;

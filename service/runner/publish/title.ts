@@ -5,8 +5,8 @@ import { inertWords } from "./inert-text.ts";
 
 export const MAX_TITLE_LENGTH = 72;
 /**
- * Lines that programs and agents write on the way: warnings, log lines, errors. None of them says
- * what a pull request is about.
+ * Lines that programs and agents write along the way: warnings, log lines, errors. None of them
+ * says what a pull request is about.
  */
 const ASIDE = new RegExp(
   String.raw`^\W*(?:\(node:\d+\)|npm (?:warn|err)|(?:[\w-]*warning|warn|error|fatal|info|debug|` +
@@ -15,19 +15,19 @@ const ASIDE = new RegExp(
   "iu",
 );
 
-/** A first line that only says what comes below it. */
+/** A first line that only announces what follows. */
 const LABEL = new RegExp(
   String.raw`^[\W_]*(?:(?:summary|title|results?|changes|overview|done)` +
     String.raw`|(?:here(?:['’]s| is) )?what (?:i |was )?(?:have )?changed)[\W_]*\n`,
   "i",
 );
 
-/** What of a turn a title is made of. */
+/** The parts of a turn that a title is made from. */
 export type Titled = { summary: string | null; words: string | null; jobId: string };
 
 /**
- * One line of at most 72 characters: the start of the agent's summary as an instruction, warnings
- * and the like passed over, else of the person's words.
+ * One line of at most 72 characters. It is the beginning of the agent's summary as an instruction,
+ * skipping warnings and the like, or else the person's own words.
  */
 export function titleOf({ summary, words, jobId }: Titled, redact: Redact): string {
   const said = firstLine(summary, redact);
@@ -35,7 +35,7 @@ export function titleOf({ summary, words, jobId }: Titled, redact: Redact): stri
   return oneLine(firstLine(words, redact) ?? `Documentation changes of job ${jobId}`, MAX_TITLE_LENGTH);
 }
 
-/** The redacted summary without its first line, where the title comes from. */
+/** The redacted summary without its first line, which the title is made from. */
 export function belowTitle(summary: string | null, redact: Redact): string {
   const text = redact(summary ?? "")
     .replace(LABEL, "")
@@ -45,7 +45,7 @@ export function belowTitle(summary: string | null, redact: Redact): string {
   return isTitle ? others.join("\n").trim() : text;
 }
 
-/** The title of what several turns came to, the oldest first. */
+/** The title for the result of several turns, given oldest first. */
 export function wholeTitle(titles: readonly string[]): string {
   const [first = "", ...others] = titles.filter((title, at) => titles.indexOf(title) === at);
   const joined = [first, ...others.map(lowerFirst)].join("; ");
@@ -55,7 +55,7 @@ export function wholeTitle(titles: readonly string[]): string {
   return `${cut(first, MAX_TITLE_LENGTH - more.length)}${more}`;
 }
 
-/** A title in the form that the settings ask for, no longer than any other. */
+/** A title in the format of the settings, no longer than any other. */
 export function formattedTitle(template: string, title: string): string {
   const room = Math.max(20, MAX_TITLE_LENGTH - template.length + "{title}".length);
   return oneLine(
@@ -87,7 +87,7 @@ function lowerFirst(title: string): string {
   return /^\p{Lu}\p{Ll}/u.test(title) ? title.slice(0, 1).toLowerCase() + title.slice(1) : title;
 }
 
-/** Verbs that changes of documentation begin with. */
+/** The verbs that changes of documentation begin with. */
 const VERBS = [
   ..."add adjust align allow bump change clarify clean complete convert correct create delete".split(" "),
   ..."describe document drop enable expand explain extend fix format improve include insert".split(" "),
@@ -105,7 +105,7 @@ const IRREGULAR = {
   wrote: "write",
 };
 
-/** What a verb may look like at the start of a sentence, each with the verb itself. */
+/** The forms of these verbs at the beginning of a sentence, each with its verb. */
 const FORMS = new Map([
   ...VERBS.flatMap((verb) => endings(verb).map((form) => [form, verb] as const)),
   ...Object.entries(IRREGULAR),
@@ -117,7 +117,9 @@ const LEAD = new RegExp(
   "i",
 );
 
-/** A sentence about what was done as an instruction: "I have updated …" becomes "Update …". */
+/**
+ * Turns a sentence about what was done into an instruction: "I have updated …" becomes "Update …".
+ */
 function imperative(said: string): string {
   const line = said.slice(LEAD.exec(said)?.[0].length ?? 0) || said;
   const [first = ""] = /^\p{L}+(?![\p{L}-])/u.exec(line) ?? [];

@@ -5,30 +5,30 @@ import { WireCheck, WireContext } from "../../../src/job-client/report-schema.ts
 import { json } from "../../base/json.ts";
 import { CheckedClaim } from "./sources-text.ts";
 
-/** What a turn came to, before its pull request: bounded, redacted. */
+/** The result of a turn before its pull request. Bounded and redacted. */
 export const TurnWork = z.object({
   commit: z.string(),
   summary: z.string().nullable().default(null),
   leftOut: z.array(z.string()).default([]),
-  /** Null: the agent named no sources. */
+  /** Null if the agent named no sources. */
   claims: z.array(CheckedClaim).nullable().default(null),
   checks: z.array(WireCheck).default([]),
-  /** True if a check that blocks has new findings. */
+  /** True if a blocking check has new findings. */
   hasBlockingFindings: z.boolean().default(false),
   /** The context repositories that the agent could read. */
   context: z.array(WireContext).default([]),
-  /** What else people should know, a sentence each. */
+  /** Other things people should know, one sentence each. */
   notes: z.array(z.string()).default([]),
 });
 export type TurnWork = z.infer<typeof TurnWork>;
 
 /**
- * What a job's last commit does not tell of itself. Kept after the turn's end: the service may die
- * before it has noted that.
+ * What a job's last commit doesn't say about itself. It is kept after the turn's end, because the
+ * service may die before it has noted that.
  */
 const TurnNote = TurnWork.extend({
   version: z.literal(1),
-  /** Which turn it is. */
+  /** Identifies the turn. */
   turnKey: z.string(),
   /** True if the commit has certainly reached the remote. */
   isPushed: z.boolean(),
@@ -38,14 +38,14 @@ const TurnNote = TurnWork.extend({
 });
 export type TurnNote = z.infer<typeof TurnNote>;
 
-/** Written before the push and after it; a crash leaves the old note or the new one. */
+/** Written before and after the push. A crash leaves either the old note or the new one. */
 export async function writeTurnNote(notesDir: string, jobId: string, note: TurnNote): Promise<void> {
   const file = join(notesDir, `${jobId}.json`);
   await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
 
-/** The note of the job's last commit; null if there is none that can be read. */
+/** The note of the job's last commit, or null if there is none that can be read. */
 export async function readTurnNote(notesDir: string, jobId: string): Promise<TurnNote | null> {
   const text = await readFile(join(notesDir, `${jobId}.json`), "utf8").catch(() => "null");
   return json(TurnNote).safeParse(text).data ?? null;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { turnCommits } from "../earlier-push.ts";
 import type { GitRunner } from "../git/git.ts";
 
-/** A changed file. Lines are null where git counts none, as in pictures. */
+/** A changed file. The lines are null if git doesn't count them, as for pictures. */
 export type ChangedPage = {
   path: string;
   kind: "added" | "changed" | "removed";
@@ -10,20 +10,20 @@ export type ChangedPage = {
   deletions: number | null;
 };
 
-/** What a job's branch changes, all its turns together, and which turns these are. */
+/** What a job's branch changes in all its turns together, and which turns these are. */
 export type WholeChange = { pages: ChangedPage[]; turns: ReadonlySet<number> };
 
 const KINDS: Readonly<Record<string, ChangedPage["kind"]>> = { A: "added", D: "removed" };
 const Count = z.coerce.number().int().nullable().catch(null);
 
-/** Reads what a commit changes since it parted from the base. */
+/** Reads what a commit changes since it diverged from the base. */
 export async function readWholeChange(
   git: GitRunner,
   { base, commit, jobId }: { base: string; commit: string; jobId: string },
 ): Promise<WholeChange> {
   const from = await git.text(["merge-base", base, commit]);
   const options = ["-r", "-z", "--no-renames", "--no-ext-diff", from, commit];
-  // A letter, then the path it is of.
+  // Each entry is a letter, followed by its path.
   const statuses = await git.lines(["diff-tree", "--name-status", ...options]);
   const kindOf = new Map(
     statuses.flatMap((status, at): [string, ChangedPage["kind"]][] =>

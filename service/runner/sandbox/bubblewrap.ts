@@ -10,8 +10,8 @@ import type { AgentLimits, CommandLine, InsidePaths, Sandbox } from "./sandbox.t
 import type { TurnGroups } from "./turn-groups.ts";
 
 /**
- * Folders and files of /etc that programs need, and that hold nothing of the operator's. Private
- * keys lie beside the certificates.
+ * The folders and files of /etc that programs need and that contain nothing private. Private keys
+ * are beside the certificates.
  */
 const ETC = [
   "/etc/alternatives",
@@ -33,7 +33,7 @@ const ETC = [
   "/etc/ssl/openssl.cnf",
 ];
 
-/** Who an agent is in its sandbox. Outside it is the service's user. */
+/** The agent's user id in its sandbox. Outside, it is the service's user. */
 const UID = "1000";
 const OWN_ETC: Record<string, string> = {
   passwd: `agent:x:${UID}:${UID}:agent:/run/agent/home:/bin/sh\n`,
@@ -42,12 +42,12 @@ const OWN_ETC: Record<string, string> = {
   "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 };
 
-/** The home is where no person's is: programs lie in those. */
+/** The home isn't where people's homes are, because programs may be installed in those. */
 const INSIDE: InsidePaths = { tree: "/repo", home: "/run/agent/home", tmp: "/tmp" };
-/** A link to `/tmp` in there. */
+/** A link to `/tmp` in the sandbox. */
 const VAR_TMP = "/var/tmp";
 const BIN = "/run/agent/bin";
-/** What leads from a port of the sandbox's own loopback to the socket of the way out. */
+/** Connects a port of the sandbox's own loopback with the socket of the way out. */
 const RELAY = fileURLToPath(new URL("../../egress/relay.ts", import.meta.url));
 const WAY_OUT = {
   node: "/run/agent/way-out/node",
@@ -60,28 +60,28 @@ const MEGABYTE = 1024 ** 2;
 const SHARED_MEMORY_BYTES = 256 * MEGABYTE;
 
 export type BubblewrapOptions = {
-  /** Absolute: nothing of an agent's environment decides which program that is. */
+  /** Absolute, so that nothing in an agent's environment decides which program this is. */
   bwrap: string;
-  /** Of util-linux, absolute. */
+  /** From util-linux, absolute. */
   prlimit: string;
-  /** Which system calls an agent may make, as seccomp reads it. */
+  /** The system calls that an agent may make, as a seccomp filter. */
   filter: Buffer;
-  /** Null: there are no control groups to be had. */
+  /** Null if control groups aren't available. */
   groups: TurnGroups | null;
-  /** A folder of ours, out of the agents' reach. */
+  /** A folder that agents can't reach. */
   folder: string;
   /** The service's environment. */
   env: Env;
   /**
-   * Whether an agent may make namespaces of its own, which gives it more of the kernel to attack.
+   * True if an agent may create namespaces of its own, which exposes more of the kernel to attacks.
    */
   canNest: boolean;
 };
 
 /**
- * Holds agents by bubblewrap, with an allow-list: an agent sees the system's read-only programs and
- * certificates, its own program, what the settings name, and its folders. It has a network of its
- * own, with nothing in it, and ends with the service.
+ * Contains agents with bubblewrap, by an allow-list. An agent sees the system's programs and
+ * certificates (read-only), its own program, what the settings name, and its folders. It has an
+ * empty network of its own, and ends with the service.
  */
 export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
   const etc = join(options.folder, "etc");
@@ -113,7 +113,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
     }
     const mounts = [
       NAMESPACES.flat(),
-      // The descriptions of the service's keys stand in there.
+      // The file lists descriptions of the service's keys.
       existsSync("/proc/keys") ? ["--ro-bind", "/dev/null", "/proc/keys"] : [],
       options.canNest ? [] : ["--disable-userns"],
       system,
@@ -130,7 +130,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
             ["--bind", networkSocket, WAY_OUT.socket],
           ]),
       ...(agent.shown ?? []).map(({ from, at }) => ["--ro-bind", from, resolve(INSIDE.tree, at)]),
-      // After the agent's own folders: a program may lie below what is /tmp on this machine.
+      // Mounted after the agent's own folders, because a program may be below this machine's /tmp.
       ...program.needs.map((path) => ["--ro-bind", path, path]),
       ...[...program.names].map(([name, path]) => ["--symlink", path, `${BIN}/${name}`]),
       ...readable.map((path) => ["--ro-bind-try", path, path]),
@@ -158,8 +158,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
             ...args,
           ],
         }),
-        // Bubblewrap itself runs outside: what an agent says of its environment applies inside
-        // only.
+        // Bubblewrap itself runs outside, so the agent's environment only applies inside.
         env: {},
         cwd: "/",
         inputs: [
@@ -177,7 +176,9 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
   return { kind: "bubblewrap", bounds, open };
 }
 
-/** The process is in its group before it becomes the program, and all that it starts is too. */
+/**
+ * The process is in its group before it becomes the program, and so is everything that it starts.
+ */
 function inGroup(procs: string | null, line: CommandLine): CommandLine {
   if (procs === null) return line;
   const args = ["-c", 'echo 0 > "$0" && exec "$@"', procs, line.command, ...line.args];
@@ -193,7 +194,7 @@ const NAMESPACES = [
   ["--perms", "1777", "--size", String(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm"],
 ];
 
-/** As bubblewrap reads them from a file descriptor: each ends with a zero byte. */
+/** In the form that bubblewrap reads from a file descriptor: each ends with a zero byte. */
 function argumentsOf(words: readonly (readonly string[])[]): Buffer {
   return Buffer.from(
     words
@@ -203,7 +204,7 @@ function argumentsOf(words: readonly (readonly string[])[]): Buffer {
   );
 }
 
-/** Those of the system's folders and files that are there; a link stays one. */
+/** Mounts the system's folders and files that exist. A link stays a link. */
 async function systemMounts(): Promise<string[]> {
   const mounts = await Promise.all(
     [...SYSTEM_FOLDERS, ...ETC].map(async (path) => {
@@ -217,7 +218,9 @@ async function systemMounts(): Promise<string[]> {
   return mounts.flat();
 }
 
-/** True if a mount at the path would need a folder that an agent can write to, or hide it. */
+/**
+ * True if a mount at this path would need a folder that an agent can write to, or would hide it.
+ */
 function isAgentsOwn(path: string): boolean {
   if (path === INSIDE.tmp) return true;
   return [INSIDE.tree, INSIDE.home, VAR_TMP].some((own) => path === own || isInside(own, path));

@@ -4,25 +4,25 @@ import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import { runProgram } from "../process-group.ts";
 
 const LOOK_EVERY_MS = 5_000;
-/** How often the disk is asked how much room it has, which takes no time. */
+/** How often the free disk space is checked, which takes no time. */
 const ASK_EVERY_MS = 500;
-/** With less room, the service and its other turns are in danger. */
+/** With less room, the service and its other turns are at risk. */
 const RESERVE_MEGABYTES = 128;
-/** An agent that wrote less isn't why the disk is full. */
+/** An agent that wrote less isn't the reason why the disk is full. */
 const NOTEWORTHY_MEGABYTES = 16;
 const MEGABYTE = 1024 ** 2;
 const LOOK_TIME_LIMIT_MS = 30_000;
 /** In a row. The machine may be short of processes or files for a moment. */
 const MAX_BLIND_LOOKS = 6;
-/** What `du` complains of is the agent's to make as long as it likes. */
+/** An agent could cause any number of complaints of `du`, so they are dropped. */
 const DU = 'exec du -sxk -- "$1" 2>/dev/null';
-/** It writes a number and the folder's path. */
+/** It prints a number and the folder's path. */
 const MAX_WRITTEN_BYTES = 64 * 1024;
 
 /**
- * Watches what is added to a folder. `signal` aborts with a `TurnFailedError` when that is more
- * than it may be, or the reason why the disk is almost full, and with a `TransientRunError` when it
- * can't be told for half a minute.
+ * Watches what is added to a folder. `signal` aborts with a `TurnFailedError` if that is more than
+ * allowed or is the reason why the disk is almost full, and with a `TransientRunError` if it can't
+ * be measured for half a minute.
  */
 export function watchDisk(
   folder: string,
@@ -81,9 +81,9 @@ export function watchDisk(
 }
 
 /**
- * What a folder takes on the disk: bytes, infinite where there are more files than can be counted
- * in time, null if it can't be told. `isWhole`: all of it was counted; what goes away meanwhile,
- * and what nobody may read, can't be. Never rejects.
+ * The disk space that a folder takes, in bytes. Infinite if there are too many files to count in
+ * time, and null if it can't be measured. `isWhole` is true if everything was counted. Files that
+ * disappear meanwhile, or that nobody may read, can't be. Never rejects.
  */
 export async function diskUse(
   folder: string,
@@ -105,7 +105,7 @@ export async function diskUse(
   return { bytes: Number.isNaN(kilobytes) ? null : kilobytes * 1024, isWhole };
 }
 
-/** How much the disk of a folder has room for, in bytes; infinite if that can't be told. */
+/** The free space on a folder's disk, in bytes. Infinite if that isn't known. */
 async function roomOn(folder: string): Promise<number> {
   try {
     const { bavail, bsize } = await statfs(folder);

@@ -10,11 +10,11 @@ import type { TurnGroups } from "./turn-groups.ts";
 
 export type OpenSandboxOptions = {
   containment: "required" | "none";
-  /** A folder of ours, out of the agents' reach. */
+  /** A folder that agents can't reach. */
   folder: string;
   /** The service's environment. */
   env: Env;
-  /** @default null there are no control groups to be had */
+  /** @default null, without control groups */
   groups?: TurnGroups | null;
 };
 
@@ -22,15 +22,15 @@ const INSTALL_PRLIMIT =
   "It comes with util-linux: apt-get install util-linux (Debian, Ubuntu), dnf install util-linux " +
   "(Fedora, RHEL), apk add util-linux-misc (Alpine).";
 
-/** Generous, for a machine that is busy for a moment. */
+/** Generous, because the machine may be busy. */
 const PROBE_TIME_LIMIT_MS = 60_000;
 const INSTALL =
   "Install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap " +
   "(Fedora, RHEL), apk add bubblewrap (Alpine).";
 
 /**
- * Opens what the settings ask for, and tries it; control groups are gone without where they don't
- * work. Rejects with a {@link SandboxMissingError}.
+ * Opens the sandbox that the settings ask for, and tries it. If control groups don't work, it goes
+ * without them. Rejects with a {@link SandboxMissingError}.
  */
 export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
   const { containment, env, folder, groups = null } = options;
@@ -59,7 +59,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     const sandbox = await bubblewrap({ ...found, canNest });
     words = await wordsOfProbe(sandbox, options);
     if (words === null) return sandbox;
-    // Bubblewrap before 0.8 can't forbid agents namespaces of their own.
+    // Bubblewrap before 0.8 can't keep agents from creating namespaces.
     if (!words.includes("--disable-userns")) break;
   }
   if (groups !== null) return openSandbox({ ...options, groups: null });
@@ -68,7 +68,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
 
 /**
  * `containment: none`: agents run as the service's user and see what it sees. Only their process
- * group is ended with them, and a process that leaves the group escapes that.
+ * group is ended with them, and a process that leaves the group escapes.
  */
 function noSandbox(env: Env): Sandbox {
   return {
@@ -84,7 +84,10 @@ function noSandbox(env: Env): Sandbox {
   };
 }
 
-/** Runs a program in the sandbox. Null: it works. Otherwise what bubblewrap says. */
+/**
+ * Runs a program in the sandbox. Resolves to null if that works, and otherwise to bubblewrap's
+ * error message.
+ */
 async function wordsOfProbe(sandbox: Sandbox, { folder }: OpenSandboxOptions): Promise<string | null> {
   const job = join(folder, "probe");
   const folders = { job, tree: join(job, "tree"), home: join(job, "home"), tmp: join(job, "tmp") };
@@ -111,7 +114,7 @@ async function wordsOfProbe(sandbox: Sandbox, { folder }: OpenSandboxOptions): P
   }
 }
 
-/** Why a kernel forbids namespaces to whoever is not root. */
+/** Why a kernel refuses namespaces to anyone but root. */
 async function remedyOf(): Promise<string> {
   if ((await kernelSetting("apparmor_restrict_unprivileged_userns")) === "1") {
     return (
@@ -133,13 +136,11 @@ async function kernelSetting(name: string): Promise<string | null> {
   return text?.trim() ?? null;
 }
 
-/**
- * Numbers of system calls, and how the kernel names the processor (linux/audit.h, asm/unistd.h).
- */
+/** Numbers of system calls, and the kernel's names of processors (linux/audit.h, asm/unistd.h). */
 const PROCESSORS: Readonly<Record<string, Processor>> = {
   x64: {
     arch: 0xc000_003e,
-    // From here on the numbers of another calling convention (x32) begin.
+    // The numbers of another calling convention (x32) begin here.
     end: 0x4000_0000,
     socket: 41,
     denied: [248, 249, 250, 298, 321, 323, 425, 426, 427],
@@ -163,7 +164,7 @@ type Processor = {
   denied: readonly number[];
 };
 
-/** AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK: those that a network namespace holds in. */
+/** AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK: those that a network namespace confines. */
 const FAMILIES = [1, 2, 10, 16];
 
 const EPERM = 1;
@@ -173,8 +174,8 @@ const ALLOW = 0x7fff_0000;
 const ERRNO = 0x0005_0000;
 
 /**
- * Offsets in `struct seccomp_data` (linux/seccomp.h). Of the first argument the lower half: it is
- * an int.
+ * Offsets in `struct seccomp_data` (linux/seccomp.h). Of the first argument, which is an int, we
+ * need the lower half.
  */
 const NUMBER = 0;
 const ARCH = 4;
@@ -186,10 +187,10 @@ const IF_AT_LEAST = 0x35;
 const RETURN = 0x06;
 
 /**
- * What an agent may not call of the kernel, as a program for seccomp: the keyrings, which it would
- * share with the service and with other agents; sockets that no network namespace holds in, such as
- * those to a virtual machine's host; and io_uring, which could make such sockets, beside other
- * parts of the kernel that no agent needs. Null: not known for this processor.
+ * A seccomp filter for the system calls that an agent must not make: the keyrings, which it would
+ * share with the service and other agents; sockets that no network namespace confines, such as
+ * those to a virtual machine's host; io_uring, which could create such sockets; and other parts of
+ * the kernel that no agent needs. Null for an unknown processor.
  */
 function syscallFilter(processor: string): Buffer | null {
   const known = PROCESSORS[processor];
@@ -197,7 +198,7 @@ function syscallFilter(processor: string): Buffer | null {
   const { arch, end, socket, denied } = known;
   return Buffer.concat([
     step(LOAD, ARCH),
-    // Programs for another processor that this one runs, too, have other numbers.
+    // Programs for another processor that this one can also run have other numbers.
     unless(IF_EQUAL, arch, ERRNO | ENOSYS),
     step(LOAD, NUMBER),
     ...(end === null ? [] : [when(IF_AT_LEAST, end, ERRNO | ENOSYS)]),
@@ -218,8 +219,8 @@ function unless(condition: number, value: number, result: number): Buffer {
 }
 
 /**
- * One `struct sock_filter` (linux/filter.h), in the order of bytes of this machine, which is
- * little-endian for all known processors.
+ * One `struct sock_filter` (linux/filter.h), in this machine's byte order, which is little-endian
+ * for all known processors.
  */
 function step(code: number, value: number, { skipIf = 0, skipIfNot = 0 } = {}): Buffer {
   const bytes = Buffer.alloc(8);

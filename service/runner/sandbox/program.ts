@@ -9,19 +9,19 @@ export const SYSTEM_FOLDERS = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib6
 export type Program = {
   /** Its real path. */
   path: string;
-  /** What has to be readable for it to run, besides {@link SYSTEM_FOLDERS}: real paths. */
+  /** What must be readable for it to run, besides {@link SYSTEM_FOLDERS}, as real paths. */
   needs: string[];
-  /** Under which names it, and what runs it, are looked for: name to real path. */
+  /** The names by which it, and its interpreter, are looked up, with their real paths. */
   names: Map<string, string>;
 };
 
 const MAX_SHEBANG_BYTES = 256;
-/** A script may be run by a script; the system goes no further than this either. */
+/** A script may be run by another script. The system doesn't follow more of them either. */
 const MAX_SCRIPTS = 4;
 
 /**
- * Finds a program by its absolute path, or by its name in `searchPath`. Null: it isn't there, or is
- * no program.
+ * Finds a program by its absolute path, or by its name in `searchPath`. Null if it isn't there, or
+ * isn't a program.
  */
 export async function findProgram(
   command: string,
@@ -43,12 +43,10 @@ export async function findProgram(
   return { path, needs: [...new Set(needs)], names };
 }
 
-/**
- * The path of a program that is named, or found by its name in `searchPath`; null: there is none.
- */
+/** The path of a program, given by path or by its name in `searchPath`. Null if there is none. */
 export async function locate(command: string, searchPath: string): Promise<string | null> {
   if (isAbsolute(command)) return (await isProgram(command)) ? command : null;
-  // A path from the working folder would be for the agent's tree to say.
+  // A path relative to the working folder would depend on the agent's tree.
   if (command.includes(sep)) return null;
   for (const folder of searchPath.split(delimiter)) {
     const path = join(folder, command);
@@ -66,16 +64,16 @@ async function isProgram(path: string): Promise<boolean> {
   }
 }
 
-/** A package brings others along, which npm puts beside it. */
+/** A package needs others, which npm puts beside it. */
 function neededFor(path: string): string[] {
   if (SYSTEM_FOLDERS.some((folder) => path.startsWith(`${folder}/`))) return [];
   const [before, after] = path.split(`${sep}node_modules${sep}`, 2);
   return [after === undefined ? path : `${before}${sep}node_modules`];
 }
 
-/** The program that a script's first line names; null if the file is not a script. */
+/** The program in a script's first line, or null if the file isn't a script. */
 export async function interpreterOf(path: string): Promise<string | null> {
-  // A file that can be run but not read is not a script, since a script must be readable to run.
+  // A file that can be run but not read isn't a script, because a script must be readable to run.
   await using file = await open(path).catch(() => null);
   if (file === null) return null;
   const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_SHEBANG_BYTES), 0, MAX_SHEBANG_BYTES, 0);

@@ -5,14 +5,14 @@ import { type Env, pickEnv } from "../../config/env.ts";
 /** A program and its arguments. */
 export type CommandLine = { command: string; args: readonly string[] };
 
-/** What is started to run a program in a sandbox. */
+/** What to start to run a program in a sandbox. */
 export type ContainedStart = CommandLine & {
   env: Readonly<Record<string, string>>;
-  /** Where it is started, on this machine. */
+  /** The folder to start it in, on this machine. */
   cwd: string;
   /**
-   * Written to file descriptors from 3 on: what no other process of the machine may read in the
-   * arguments.
+   * Written to its file descriptors, beginning with 3, because other processes of the machine
+   * mustn't read this in the arguments.
    */
   inputs?: readonly Buffer[];
 };
@@ -21,65 +21,63 @@ export type ContainedStart = CommandLine & {
 export type InsidePaths = { tree: string; home: string; tmp: string };
 
 /**
- * The sandbox of one turn: everything that is started in it sees the same folders, and nothing else
+ * The sandbox of one turn. Everything that is started in it sees the same folders, and nothing else
  * of the machine.
  */
 export type TurnSandbox = AsyncDisposable & {
   readonly inside: InsidePaths;
   /**
-   * The port of the agent's own 127.0.0.1 that leads to its way out; null: that of this machine is
-   * its own.
+   * The port of the agent's own 127.0.0.1 that leads to its network. Null if the agent shares this
+   * machine's 127.0.0.1.
    */
   readonly networkPort: number | null;
   /**
-   * What starts a program in it, in the agent's tree and with this environment. To be used once:
-   * mounts below what an agent could write to before lead where it says.
+   * How to start a program in it, in the agent's tree and with this environment. Use the result
+   * only once: after a program has run, mounts below folders that it could write to lead where it
+   * wants.
    */
   contain(line: CommandLine, env?: Readonly<Record<string, string>>): ContainedStart;
-  /**
-   * Whether the kernel ended a process in it because all of them together used more memory than
-   * they may.
-   */
+  /** True if the kernel ended a process in it because all of them together used too much memory. */
   ranOutOfMemory(): Promise<boolean>;
 };
 
-/** What an agent may use, in megabytes of 1,048,576 bytes. */
+/** What an agent may use. A megabyte is 1,048,576 bytes. */
 export type AgentLimits = { memoryMegabytes: number; processes: number; diskMegabytes: number };
 
-/** Which agent a sandbox is for. */
+/** The agent that a sandbox is for. */
 export type SandboxedAgent = {
   /** On this machine. */
   folders: InsidePaths;
   /** The agent's program. */
   command: string;
-  /** Files and folders of the machine that it may read besides. */
+  /** Further files and folders of the machine that it may read. */
   readable: readonly string[];
   /**
-   * Folders of the machine that it may read in another place, where it is held in. `at`: an
-   * absolute path, or one of a folder in its tree.
+   * Folders of the machine that a contained agent may read in another place. `at` is an absolute
+   * path, or that of a folder in its tree.
    */
   shown?: readonly { from: string; at: string }[];
   limits: AgentLimits;
-  /** The socket that its way out listens at; null: it has none, or it isn't held in. */
+  /** The socket of its network. Null if it has none, or isn't contained. */
   networkSocket: string | null;
 };
 
 /**
- * What bounds memory or processes: a control group all those of a turn together, a resource limit
- * each process by itself.
+ * How memory or processes are limited: by a control group for all of a turn together, or by a
+ * resource limit for each process.
  */
 export type Bound = "cgroup" | "rlimit" | "none";
 
-/** What holds agents in on this machine. */
+/** What contains agents on this machine. */
 export type Sandbox = {
   /** For the log. */
   readonly kind: "bubblewrap" | "none";
   readonly bounds: { memory: Bound; processes: Bound };
-  /** Rejects with a `TurnFailedError` when there is no such program. */
+  /** Rejects with a `TurnFailedError` if there is no such program. */
   open(agent: SandboxedAgent): Promise<TurnSandbox>;
 };
 
-/** Agents can't be held in on this machine as it is. The message says what to do. */
+/** Agents can't be contained on this machine as it is. The message says what to do. */
 export class SandboxMissingError extends DocsAgentError {
   readonly code = "sandbox_missing";
 
@@ -95,8 +93,8 @@ export class SandboxMissingError extends DocsAgentError {
 const PASSED_ON = ["LANG", "LC_ALL", "TZ"] as const;
 
 /**
- * The environment of whatever runs in a sandbox, but for how to find programs: throw-away folders
- * for its own files. None of ours, so no credentials of the code host.
+ * The environment of everything that runs in a sandbox, except for how to find programs. Its files
+ * go to temporary folders. It contains nothing of ours, and so no credentials.
  */
 export function plainEnv(env: Env, { home, tmp, tree }: InsidePaths): Record<string, string> {
   return {
@@ -105,8 +103,8 @@ export function plainEnv(env: Env, { home, tmp, tree }: InsidePaths): Record<str
     TERM: "dumb",
     HOME: home,
     TMPDIR: tmp,
-    // Git started in the tree, which is no repository, must not find one that the data folder
-    // happens to lie in.
+    // Git, when started in the tree, which isn't a repository, mustn't find one that the data
+    // folder happens to be in.
     GIT_CEILING_DIRECTORIES: dirname(tree),
   };
 }

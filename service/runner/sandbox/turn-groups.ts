@@ -5,17 +5,17 @@ import { codeOf } from "../../../src/core/errors.ts";
 import type { AgentLimits } from "./sandbox.ts";
 
 /**
- * A turn's control group. All that is started in it is bounded together, and killed when it is
- * disposed of.
+ * A turn's control group. Everything that is started in it is limited together, and killed when it
+ * is disposed of.
  */
 export type TurnGroup = AsyncDisposable & {
-  /** The file that takes in the process that writes 0 to it. */
+  /** A process that writes 0 to this file joins the group. */
   readonly procs: string;
-  /** True if the kernel ended a process of the group because its memory was used up. */
+  /** True if the kernel ended a process of the group because the group's memory was used up. */
   ranOutOfMemory(): Promise<boolean>;
 };
 
-/** Where turns get control groups, and what these bound here. */
+/** Creates control groups for turns, and says what they limit here. */
 export type TurnGroups = {
   readonly bounds: { memory: boolean; processes: boolean };
   open(limits: AgentLimits): Promise<TurnGroup>;
@@ -24,16 +24,15 @@ export type TurnGroups = {
 const PREFIX = "turn-";
 const MEGABYTE = 1024 ** 2;
 /**
- * Processes that were killed are gone as soon as they are scheduled once more; on a busy machine
- * that takes a while.
+ * A killed process ends when it is scheduled the next time. On a busy machine, that takes a while.
  */
 const REMOVE_WITHIN_MS = 10_000;
 
 /**
- * Finds where this process may make control groups (cgroup v2), and removes those that an earlier
- * service left there. Null: nowhere. That is only below a systemd unit which delegates its groups
- * and runs the service in one of its own (`Delegate=` and `DelegateSubgroup=`, systemd 254): no
- * other group is ours to divide.
+ * Finds out where this process may create control groups (cgroup v2), and removes those that an
+ * earlier service left there. Null if it may not. It only may below a systemd unit that delegates
+ * its groups and runs the service in a group of its own (`Delegate=` and `DelegateSubgroup=`,
+ * systemd 254). No other group is ours to divide.
  */
 export async function openTurnGroups(controllers = ["memory", "pids"]): Promise<TurnGroups | null> {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
@@ -64,7 +63,7 @@ export async function openTurnGroups(controllers = ["memory", "pids"]): Promise<
       await mkdir(group);
       if (enabled.has("memory")) {
         await writeFile(join(group, "memory.max"), String(limits.memoryMegabytes * MEGABYTE));
-        // Absent where the kernel has no swap accounting.
+        // Absent if the kernel has no swap accounting.
         await writeFile(join(group, "memory.swap.max"), "0", { flag: "r+" }).catch(() => {});
       }
       if (enabled.has("pids")) await writeFile(join(group, "pids.max"), String(limits.processes));
@@ -78,7 +77,9 @@ export async function openTurnGroups(controllers = ["memory", "pids"]): Promise<
   };
 }
 
-/** Kills what is in a group, and removes it. What can't be removed stays for the next start. */
+/**
+ * Kills everything in a group, and removes it. What can't be removed stays until the next start.
+ */
 async function removeGroup(group: string): Promise<void> {
   await writeFile(join(group, "cgroup.kill"), "1").catch(() => {});
   const giveUpAt = performance.now() + REMOVE_WITHIN_MS;

@@ -7,16 +7,16 @@ import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { isPublicRepository } from "./describe.ts";
 
 const PART_CHARS = 200;
-/** With the words before it, what a question in Slack has room for. */
+/** With the text before it, this is what a question in Slack has room for. */
 const SHOWN_CHARS = 800;
-/** How many files of a repository are read to see whether words stand there already. */
+/** The most files of a repository that are read to see if they already contain the words. */
 const MAX_FILES = 200;
 const MAX_PATTERNS = 100;
 
 /**
  * Asks the requester before somebody else's sentence from Slack gets into a public repository.
- * False: it is to stay out. Rejects with a `TurnFailedError` if nobody can be asked, or answers.
- * `from`: the commit that the turn started from.
+ * Resolves to false if it must stay out. Rejects with a `TurnFailedError` if nobody can be asked,
+ * or nobody answers. `from` is the commit that the turn started from.
  */
 export async function allowPublishing(
   turn: RunnerTurn,
@@ -69,10 +69,12 @@ function asManyAsFit(parts: readonly string[]): string {
   return [...fit, ...(left === 0 ? [] : [`… and ${left} more`])].join("\n");
 }
 
-/** A file that is new or another one, as git lists it. `was`: what it was, if it was a file. */
+/** A new or changed file, as git lists it. `was` is its earlier object, if it was a file. */
 const CHANGED = /^:(?:100\d{3} \d{6} (?<was>\w+)|\d{6} \d{6} \w+) (?<is>\w+) [^D]$/;
 
-/** What changed files said before, and what they say now. A new file's name is published, too. */
+/**
+ * What changed files said before, and what they say now. The name of a new file is published, too.
+ */
 async function changedTexts(git: GitRunner, from: string, to: string) {
   const listed = await git.lines(["diff-tree", "-r", "-z", "--no-renames", from, to]);
   const files = listed.flatMap((line, at) => {
@@ -88,7 +90,7 @@ async function changedTexts(git: GitRunner, from: string, to: string) {
   return { before, texts };
 }
 
-/** Takes out what the repository says already, in files that have one of the parts' long words. */
+/** Ignores what the repository already says, in files that contain one of the parts' long words. */
 async function forgetWhatStandsIn(
   git: GitRunner,
   commit: string,
@@ -102,7 +104,7 @@ async function forgetWhatStandsIn(
   const patterns = [...new Set(longest)].slice(0, MAX_PATTERNS).flatMap((word) => ["-e", word]);
   if (patterns.length === 0) return;
   const options = ["grep", "-z", "-l", "-I", "-i", "-F", ...patterns, commit, "--"];
-  // 1: none.
+  // 1 means that there are none.
   const found = await git.lines(options, { okCodes: [0, 1] });
   const files = found.slice(0, MAX_FILES).map((name) => name.slice(commit.length + 1));
   const contents = await readFiles(git, commit, files);

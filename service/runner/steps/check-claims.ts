@@ -10,22 +10,22 @@ import { isSafePath } from "../tree/names.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import type { TurnTree } from "./open-tree.ts";
 
-/** For all claims together: other turns wait for the mirrors, or run beside this one. */
+/** For all claims together, because other turns wait for the mirrors, or run beside this one. */
 const TIME_LIMIT_MS = 60_000;
-/** How claims call the project's own repository. */
+/** The name of the project's own repository in claims. */
 const DOCS = "docs";
 
-/** A repository that sources can lie in, as it was when the turn began. */
+/** A repository that sources can be in, as it was when the turn began. */
 type Repository = {
   commit: string;
   mirror: Mirror;
-  /** What it is at the project's code host; null: it lies somewhere else. */
+  /** The repository at the project's code host. Null if it is somewhere else. */
   hosted: HostedRepository | null;
 };
 
 /**
- * The agent's claims, each with whether its source says what it quotes; null: it made none. Takes a
- * bounded time, and rejects only when aborted.
+ * The agent's claims, and for each whether its source says what it quotes. Null if it made none.
+ * Takes a limited time, and rejects only if aborted.
  */
 export async function checkClaims(
   { folders, commit }: TurnTree,
@@ -71,7 +71,7 @@ export async function checkClaims(
         lines && repository?.hosted && codeHost
           ? linesUrl(codeHost, repository.hosted, repository.commit, { path, ...lines })
           : null;
-      // Redacted before it is cut: half a secret is one too.
+      // Redacted before it is cut, because half a secret is a secret, too.
       const shown = (text: string, max: number) => oneLine(redact(text), max);
       checked.push({
         page: shown(claim.page, 200),
@@ -81,7 +81,7 @@ export async function checkClaims(
         url: url === null || redact(url) !== url ? null : url,
         isPublic,
       });
-      // A search takes a while in a large file.
+      // A search in a large file takes a while.
       await setImmediate();
       signal.throwIfAborted();
     }
@@ -89,16 +89,17 @@ export async function checkClaims(
   return checked;
 }
 
-/** Shorter words stand in many a file. */
+/** Shorter texts can be found in many files. */
 const MIN_QUOTE_LENGTH = 12;
 const MAX_MATCHES = 1000;
 
-/** The first and the last line of what was found, from 1. */
+/** The first and the last line of what was found, counted from 1. */
 type Lines = { from: number; to: number };
 
 /**
- * Where the quote, words with single spaces between them, stands in the text, whatever the white
- * space there: the place that is nearest to the line of `hint`. Null: nowhere, or it is too short.
+ * Finds a quote, whose words have single spaces between them, in a text with any white space. Of
+ * several places, chooses the one nearest to the line `hint`. Null if it isn't there, or is too
+ * short.
  */
 function findQuote(text: string, quote: string, hint: number | null): Lines | null {
   if (quote.length < MIN_QUOTE_LENGTH) return null;

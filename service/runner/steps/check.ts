@@ -11,8 +11,8 @@ import type { RunContext, RunnerTurn } from "../turn.ts";
 import type { TurnTree } from "./open-tree.ts";
 
 /**
- * What is worth committing of a tree. `commit` is null if nothing is, `files` is how many it
- * changes.
+ * The part of a tree that is worth committing. `commit` is null if there is none. `files` is the
+ * number of changed files.
  */
 export type CheckedWork = { commit: string | null; files: number; leftOut: string[] };
 
@@ -20,8 +20,7 @@ const TIME_LIMIT_MS = 60_000;
 
 /**
  * Finds what the agent changed, and commits what belongs to the docs. Rejects with a
- * `TurnFailedError` if it is too much to look at, by number, size or time, or if there is no room
- * for it.
+ * `TurnFailedError` if it is too much, in number, size or time, or there is no room for it.
  */
 export async function checkWork(
   tree: TurnTree,
@@ -33,7 +32,7 @@ export async function checkWork(
     context.onProgress("looking at what changed");
     return await commitDocs(tree, await changesIn(tree, context), ran, turn, context);
   } catch (error) {
-    // Its agent would only run and fill the disk again.
+    // Another run of its agent would only fill the disk again.
     throw isNoRoom(error)
       ? new TurnFailedError("The service's disk has no room for the agent's work.")
       : error;
@@ -79,13 +78,13 @@ async function commitDocs(
     const lines = new Map([...snapshot].map(([path, { raw }]) => [path, raw]));
     for (const { path, kind } of committed) if (kind === "deleted") lines.delete(path);
     for (const [at, path] of [...copies.keys()].entries()) {
-      // Modes stay as they are; new files are plain files.
+      // Modes stay as they are. New files are regular files.
       const mode = snapshot.get(path)?.mode === "100755" ? "100755" : "100644";
       lines.set(path, indexLine(mode, oids[at] ?? "", path));
     }
     const index = join(scratch, "index");
     await writeIndex(git, index, lines.values());
-    // It is copied further than the pull request, and can't be taken back.
+    // A commit message is copied further than the pull request, and can't be taken back.
     const own = foreignWordsOf(turn).without(summary);
     const message = commitMessageOf({ ...turn, summary: own }, redact);
     const allowed = new Set(committed.map(({ path }) => path));

@@ -8,7 +8,7 @@ import { readWholeChange } from "../publish/whole-change.ts";
 import { operatorText } from "../../base/run-error.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 
-/** Whether everybody can read what is pushed, as far as is known: what isn't counts as public. */
+/** True if everybody can read what is pushed. If that isn't known, it counts as public. */
 export async function isPublicRepository(
   { project }: RunnerTurn,
   { codeHost, signal }: Pick<RunContext, "codeHost" | "signal">,
@@ -24,7 +24,7 @@ type Described = {
   claims: readonly CheckedClaim[] | null;
 };
 
-/** What a pull request's text says beyond what the turn itself came to. */
+/** The parts of a pull request's text beyond the turn's own result. */
 export async function describe(
   turn: RunnerTurn,
   context: RunContext,
@@ -53,7 +53,7 @@ export async function describe(
   };
 }
 
-/** Reads what the text needs of the repository. Only the text suffers where git can't tell. */
+/** Reads what the text needs from the repository. If git can't tell, only the text is affected. */
 async function readForText(
   { jobId }: RunnerTurn,
   { mirror, logger }: RunContext,
@@ -72,7 +72,7 @@ async function readForText(
   });
 }
 
-/** Whom the text may name, and whether it may lead to where they asked. */
+/** The person that the text may name, and whether it may link to where they asked. */
 function creditOf({ requester, project }: RunnerTurn, isPublic: boolean): TurnText["credit"] {
   const { requester: policy } = project.pullRequests;
   if (requester === null || policy === "never" || (policy === "auto" && isPublic)) return null;

@@ -6,7 +6,7 @@ import { createIsDoc } from "../tree/select-changes.ts";
 import type { ContextRepository, OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { openTree, type TurnTree } from "./open-tree.ts";
 
-/** `read`: what the turn's result says of them. */
+/** `read` is what the turn's result says about them. */
 export type OpenContexts = Disposable & {
   contexts: OpenContext[];
   read: Pick<TurnWork, "context" | "notes">;
@@ -15,8 +15,8 @@ export type OpenContexts = Disposable & {
 const MAX_BYTES = 1024 ** 3;
 
 /**
- * Brings the project's context repositories up to date and shows their files in folders that stay
- * until this is disposed of. Rejects only when aborted: one that can't be read is left out.
+ * Updates the project's context repositories and puts their files into folders, which stay until
+ * this is disposed of. Rejects only if aborted. A repository that can't be read is left out.
  */
 export async function openContexts({ jobId }: RunnerTurn, context: RunContext): Promise<OpenContexts> {
   const { contextRepositories, signal, logger, redact } = context;

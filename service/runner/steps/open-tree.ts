@@ -6,14 +6,15 @@ import { fillTree, type TreeStart } from "../tree/fill-tree.ts";
 import type { RunContext } from "../turn.ts";
 
 /**
- * A tree of the turn's, and what belongs to it. It goes once this is disposed of and the turn's
- * result is told.
+ * A turn's tree and what belongs to it. Disposing of it removes it once the turn's result was
+ * reported.
  */
 export type TurnTree = Disposable & { folders: TurnFolders; commit: string; start: TreeStart };
 
 /**
- * Makes a turn's folders and fills the tree from a commit. `place`: the folders' name; two that are
- * open at once have two. `isWanted`: which files; without it, all.
+ * Creates a turn's folders and fills the tree from a commit. `place` is the name of the folders.
+ * Two that are open at once need different names. `isWanted` selects the files. Without it, all are
+ * written.
  */
 export async function openTree(
   context: RunContext,
@@ -35,7 +36,8 @@ export async function openTree(
         logger.warn({ problem: faultText(error) }, "worktree could not be kept");
       }
       try {
-        // At once: the job's next turn needs the place. Its agent may have closed it.
+        // Done at once, because the job's next turn needs the place. Its agent may have taken away
+        // the permissions.
         chmodSync(folders.job, 0o700);
         renameSync(folders.job, join(folders.scratch, "job"));
         await removeFolder(folders.scratch);

@@ -10,11 +10,11 @@ import { TurnFailedError } from "../../base/run-error.ts";
 import type { RunContext, RunnerTurn, Success } from "../turn.ts";
 import { describe } from "./describe.ts";
 
-/** What a turn has pushed, and what its pull request is found by. */
+/** What a turn has pushed, and how to find its pull request. */
 export type PushedWork = TurnWork & {
-  /** The branch's open pull request before the push; null: there was none, or nobody knows. */
+  /** The branch's open pull request before the push. Null if there was none, or it isn't known. */
   openBefore: number | null;
-  /** Null: this attempt pushed it. */
+  /** Null if this attempt pushed it. */
   earlier: EarlierPush | null;
 };
 
@@ -22,18 +22,24 @@ export type PushedWork = TurnWork & {
 export type TurnStart = {
   /** The commit that it builds on. */
   commit: string;
-  /** The commit that all the job's changes are to, its earlier turns' too. */
+  /**
+   * The commit that all of the job's changes are compared with, including those of its earlier
+   * turns.
+   */
   base: string;
-  /** What the job's branch is at the remote; null: there is none. */
+  /** The job's branch at the remote, or null if there is none. */
   job: string | null;
   pulls: readonly HostedPullRequest[];
-  /** What an earlier attempt pushed: only its pull request is left to do. */
+  /**
+   * What an earlier attempt pushed, so that only its pull request is left to do. Null if there was
+   * none.
+   */
   pushed: PushedWork | null;
 };
 
 /**
- * Pushes the turn's commit. Notes that before and after: whatever happens to the branch later, this
- * turn runs no second agent.
+ * Pushes the turn's commit. Notes that before and after, so that this turn never runs a second
+ * agent, whatever happens to the branch later.
  */
 export async function publishWork(
   turn: RunnerTurn,
@@ -58,7 +64,7 @@ export async function publishWork(
 }
 
 /**
- * The result of a turn whose work is pushed: finds or opens its pull request, where there is a code
+ * The result of a turn whose work is pushed. Finds or opens its pull request, if there is a code
  * host.
  */
 export async function reportWork(
@@ -107,8 +113,8 @@ export async function reportWork(
 }
 
 /**
- * The result of a run that left nothing to commit. Throws where the model's trouble may be the
- * reason: not every agent that stops because of it says that it failed.
+ * The result of a run that left nothing to commit. Throws if a failed model call may be the reason,
+ * because not every agent that stops because of it says that it failed.
  */
 export function reportNothing(
   { summary, refused, modelTrouble }: Pick<AgentRunResult, "summary" | "refused" | "modelTrouble">,
@@ -122,8 +128,8 @@ export function reportNothing(
 }
 
 /**
- * Why nothing came of a run in which the agent did something, or wanted to; null: it says so
- * itself.
+ * Why nothing came of a run in which the agent did something, or wanted to. Null if the agent says
+ * so itself.
  */
 function reasonOf(refused: readonly string[], leftOut: readonly string[]): string | null {
   const outside =

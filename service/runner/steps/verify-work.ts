@@ -15,18 +15,18 @@ import { newFindings, type ToolOutput } from "../verify/findings.ts";
 import { type CheckSettings, type Obstacle, outputKey, preparePlaces } from "../verify/kept-outputs.ts";
 import { openTree, type TurnTree } from "./open-tree.ts";
 
-/** What the agent is told at most, in UTF-8. */
+/** The most bytes of findings that the agent is told, in UTF-8. */
 const MAX_BLOCKING_BYTES = 4096;
 
-/** `blocking`: the new findings of checks that block, for the agent: bounded, redacted. */
+/** `blocking` are the new findings of blocking checks, for the agent. Bounded and redacted. */
 export type Verified = Pick<TurnWork, "checks" | "hasBlockingFindings"> & { blocking: string };
 
 /** The commit that would be pushed, and the one that it is compared with. */
 export type Compared = { base: string; commit: string };
 
 /**
- * Runs the project's checks on both commits, one after the other. What is only in the result
- * counts. Rejects only when aborted.
+ * Runs the project's checks on both commits, one after the other. Only findings that are new in
+ * `commit` count. Rejects only if aborted.
  */
 export async function verifyWork(
   turn: RunnerTurn,
@@ -72,7 +72,7 @@ function compared(
   after: ToolOutput | Obstacle,
   { redact, logger }: RunContext,
 ): { reported: ReportedCheck; lines: string[] } {
-  // Redacted before it is cut: half a secret is one too.
+  // Redacted before it is cut, because half a secret is a secret, too.
   const shown = (text: string) => oneLine(redact(text), SHOWN_CHARS.line);
   const told = (result: ReportedCheck["result"], lines: string[]) => {
     const rest = lines.length - MAX_FINDINGS + 1;
@@ -96,27 +96,30 @@ function compared(
 function startOfBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;
-  // Without the character that the cut goes through.
+  // Drops the character that the cut splits.
   return `${new TextDecoder().decode(bytes.subarray(0, maxBytes - 3), { stream: true })}…`;
 }
 
-/** More output than that is not read. */
+/** Further output isn't read. */
 const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
 const MAX_LAST_WORDS_LENGTH = 500;
-/** A shell's, for a program that can't be run, or isn't there; above these, for signals. */
+/**
+ * Shells use this code for a program that can't be run, the next for one that doesn't exist, and
+ * higher ones for signals.
+ */
 const FIRST_SHELL_CODE = 126;
 
 type CheckRun = {
   check: CheckSettings;
   commit: string;
-  /** Names the run's folders, as no other does at the time. */
+  /** The name of the run's folders. No other run has it at the same time. */
   place: string;
 };
 
 /**
- * Runs a check on a tree that is made from the commit for it alone, in a sandbox with nothing of
- * the agent's and without a network. Resolves to its output, or to why there is none that counts.
- * Rejects only when aborted.
+ * Runs a check on a tree that is created from the commit for this purpose only, in a sandbox
+ * without anything of the agent's and without a network. Resolves to its output, or to the reason
+ * why that doesn't count. Rejects only if aborted.
  */
 async function runCheck(
   { check, commit, place }: CheckRun,
@@ -189,12 +192,12 @@ async function runIn(
   if (await sandbox.ranOutOfMemory()) return { why: "it needed more memory than it may use." };
   const why = whyUseless(ending, check);
   if (why !== null) return { why, details: lastWords(text, context) };
-  // Where the tree lies depends on the run, where there is no sandbox.
+  // Without a sandbox, the tree's path is different in each run.
   const relative = text.replaceAll(`${sandbox.inside.tree}/`, "");
   return { text: relative, isClean: ending.kind === "exited" && ending.code === 0 };
 }
 
-/** Why an ending says nothing about the commit; null: it does. */
+/** Why an ending says nothing about the commit. Null if it does. */
 function whyUseless(ending: Ending, check: CheckSettings): string | null {
   switch (ending.kind) {
     case "time-limit":

@@ -13,16 +13,16 @@ import { type CheckedWork, checkWork } from "./check.ts";
 import type { TurnTree } from "./open-tree.ts";
 import type { TurnStart } from "./report.ts";
 
-/** What one run of the agent came to. */
+/** The result of one run of the agent. */
 type Round = CheckedWork & { ran: AgentRunResult; claims: CheckedClaim[] | null };
 
-/** What the agent of a turn came to, in one round or two. */
+/** The result of a turn's agent, after one or two rounds. */
 export type Worked = Round & Omit<Verified, "blocking">;
 
 /**
- * Runs the turn's agent, and the project's checks on what it did. What blocks goes back to the
- * agent, once. Rejects as `runAgent` and `checkWork` do; but what the first round did isn't lost to
- * a second one that fails.
+ * Runs the turn's agent, and the project's checks on its work. Blocking findings go back to the
+ * agent, once. Rejects as `runAgent` and `checkWork` do. But if the second round fails, the first
+ * round's work isn't lost.
  */
 export async function workInRounds(
   tree: TurnTree,
@@ -61,7 +61,7 @@ export async function workInRounds(
   }
 }
 
-/** Runs the agent and looks through what it left. */
+/** Runs the agent and checks what it left. */
 async function round(
   tree: TurnTree,
   turn: RunnerTurn,
@@ -73,7 +73,7 @@ async function round(
   const ran = await runAgent(tree.folders, turn, context, contexts, again);
   const summary = ran.summary ?? again?.first.ran.summary ?? null;
   const checked = await checkWork(tree, { summary }, turn, context);
-  // Only now: what an agent leaves may be what the runner dies of.
+  // Not earlier, because what an agent leaves may be what kills the runner.
   context.onAgent(false);
   const claims = checked.commit === null ? null : await checkClaims(tree, contexts, turn, context);
   return { ...checked, ran: { ...ran, summary }, claims: claims ?? again?.first.claims ?? null };
@@ -97,12 +97,12 @@ async function workAgain(
   return { ...second, ran: { ...second.ran, refused } };
 }
 
-/** A session that knows of a round whose work isn't there would mislead the job's next turn. */
+/** A session that knows of a round whose work was dropped would mislead the job's next turn. */
 function withoutSession(ran: AgentRunResult): AgentRunResult {
   return { ...ran, keepSession: async () => {} };
 }
 
-/** Measures what the rounds use, each without the time that people take to answer. */
+/** Measures what the rounds use, without the time that people take to answer. */
 function createMeter(context: RunContext) {
   const { clock, ask, onUsage, onAgent } = context;
   const startedAtMs = clock.monotonicMs();
@@ -116,7 +116,7 @@ function createMeter(context: RunContext) {
       onAgent(runs);
     },
     onUsage: (usage) => {
-      // An agent's own word for its cost doesn't replace what was counted.
+      // The cost that an agent states itself doesn't replace what was counted.
       if (usage.calls === null && used?.calls != null) return;
       used = sumOf(before, usage);
       onUsage(used);

@@ -7,13 +7,15 @@ import { readObjects, readSnapshot, type Snapshot, writeIndex } from "../git/obj
 import { isSafePath } from "./names.ts";
 import { foldersOf, identityOf, removeEmptyFolders, type WrittenTree } from "./written-files.ts";
 
-/** What was there at the start. */
+/** What was in the tree at the start. */
 export type TreeStart = {
   /** The commit's whole listing. */
   snapshot: Snapshot;
-  /** What of it was written, and what each file was right after. */
+  /** The part of it that was written, and the state of each file right after that. */
   written: WrittenTree;
-  /** True if a file that is still what was noted certainly has the same content. */
+  /**
+   * True if the file system's times are so fine that an unchanged state proves unchanged content.
+   */
   hasFineTimes: boolean;
 };
 
@@ -22,11 +24,11 @@ const MAX_LINK_BYTES = 4096;
 const MAX_TICK_MS = 3000;
 
 /**
- * Fills a turn's tree from a commit: bytes as they are in the repository (see `ATTRIBUTES` in
- * mirror.ts), links only where they stay inside, no submodules, no names that aren't safe, and no
- * `.git`: whoever works there can reach no repository of ours through it. `there`: what is there
- * already, of whatever commit. Only what it lacks of the wanted files is written, and what isn't
- * wanted goes.
+ * Fills a turn's tree from a commit: files with the bytes that they have in the repository (see
+ * `ATTRIBUTES` in mirror.ts), links only if they stay inside, no submodules, no unsafe names, and
+ * no `.git`, so that an agent can't reach a repository of ours through it. `there` is what is
+ * already there, from any commit. Only missing files are written, and files that aren't wanted are
+ * removed.
  */
 export async function fillTree(
   git: GitRunner,
@@ -82,8 +84,8 @@ function makeLink(root: string, path: string, bytes: Buffer): boolean {
 }
 
 /**
- * Waits until the disk's clock has moved on, so that whatever changes a file from now on gets
- * another time than the one that was noted. False if it doesn't within seconds.
+ * Waits until the disk's clock has moved on, so that every later change to a file gives it another
+ * time than the one that was noted. False if that takes more than some seconds.
  */
 async function ticks(probe: string): Promise<boolean> {
   const first = timeOfNew(probe);

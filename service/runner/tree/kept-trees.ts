@@ -6,16 +6,16 @@ import { identityAt, keepUntouched, type WrittenFile, type WrittenTree } from ".
 
 type Kept = { key: string; path: string; sinceMs: number };
 
-/** A kept tree as it is noted beside it. */
+/** The note beside a kept tree. */
 type Note = { files: [path: string, file: WrittenFile][]; folders: [path: string, identity: string][] };
 
-/** More turns of a repository at once than this begin with nothing. */
+/** If more turns of a repository run at once, the others begin with an empty tree. */
 const MAX_PER_KEY = 4;
 
 /**
  * Trees that ended turns left for later ones, without anything that their agents did, so that a
- * turn costs what changed and not what is there. Known in memory only: a new process begins
- * without.
+ * turn only has to write what changed. They are known in memory only, so a new process begins
+ * without them.
  */
 export class KeptTrees {
   readonly #dir: string;
@@ -23,20 +23,20 @@ export class KeptTrees {
   #kept: Kept[] = [];
   #made = 0;
 
-  /** `dir` is this process's own. */
+  /** `dir` is for this instance alone. */
   constructor(dir: string, clock: Clock) {
     this.#dir = dir;
     this.#clock = clock;
   }
 
-  /** Removes what an earlier process left. To be called before anything else. */
+  /** Removes what an earlier process left. Call this first. */
   async open(): Promise<void> {
     await rm(this.#dir, { recursive: true, force: true });
     await mkdir(this.#dir, { recursive: true, mode: 0o700 });
   }
 
   /**
-   * Moves the tree that was kept last to the empty folder `root`. Resolves to what is there then;
+   * Moves the newest kept tree to the empty folder `root`. Resolves to what is there then, which is
    * nothing if none was kept.
    */
   async take(key: string, root: string): Promise<WrittenTree> {
@@ -48,7 +48,7 @@ export class KeptTrees {
       const { files, folders }: Note = JSON.parse(readFileSync(join(kept.path, "note.json"), "utf8"));
       const tree = join(kept.path, "tree");
       const isAsLeft = (path: string, identity: string) => identityAt(join(tree, path)) === identity;
-      // Without a sandbox, something of the agent's may have outlived its turn.
+      // Without a sandbox, a process of the agent's may have outlived its turn.
       if (!folders.every(([path, identity]) => isAsLeft(path, identity))) return nothing;
       if (!files.every(([path, { identity }]) => isAsLeft(path, identity))) return nothing;
       renameSync(tree, root);
@@ -59,8 +59,8 @@ export class KeptTrees {
   }
 
   /**
-   * Keeps what of the tree at `root` is still as it was written, unless there is enough. `aside`:
-   * an empty folder on the same disk for the rest.
+   * Keeps the files at `root` that are still as they were written, unless enough trees are kept.
+   * `aside` is an empty folder on the same disk for the rest.
    */
   keep(key: string, root: string, written: WrittenTree, aside: string): void {
     if (this.#kept.filter((kept) => kept.key === key).length >= MAX_PER_KEY) return;
@@ -80,7 +80,7 @@ export class KeptTrees {
     }
   }
 
-  /** Removes the trees that nobody took since then. Resolves to how many these were. */
+  /** Removes the trees that nobody took since this time. Resolves to their number. */
   async forget(sinceMs: number): Promise<number> {
     const old = this.#kept.filter((kept) => kept.sinceMs < sinceMs);
     this.#kept = this.#kept.filter((kept) => !old.includes(kept));

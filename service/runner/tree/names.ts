@@ -1,14 +1,14 @@
 /** What HFS+ leaves out of a name before it compares it with another. */
 // oxlint-disable-next-line no-misleading-character-class
 const IGNORABLE = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
-/** What NTFS leaves out: a stream, and dots and spaces at the end. */
+/** What NTFS ignores: a stream, and dots and spaces at the end. */
 const IGNORED_END = /(?::.*|[. ]+)$/;
-/** As NTFS shortens `.git` and the names of its files. */
+/** The short forms that NTFS gives to `.git` and the names of its files. */
 const SHORT_NAME = /^gi\w*~\d/;
 
 /**
- * Whether git and we can use the path: nothing that leaves the folder, and nothing that git takes
- * for its own on any system.
+ * True if git and we can use the path: it doesn't leave the folder, and git doesn't take it for its
+ * own on any system.
  */
 export function isSafePath(path: string): boolean {
   // oxlint-disable-next-line no-control-regex
@@ -19,28 +19,25 @@ export function isSafePath(path: string): boolean {
   });
 }
 
-/** The same for all names that some file system takes for one. */
+/** Maps all names that some file system treats as the same to one. */
 export function foldedName(name: string): string {
   return name.replaceAll(IGNORABLE, "").normalize("NFC").toUpperCase().toLowerCase();
 }
 
-/** The folded name of what a file system may open in place of a name. */
+/** The folded name of what a file system may open in place of this name. */
 export function nameAnywhere(part: string): string {
   let name = foldedName(part);
   while (IGNORED_END.test(name) && name !== "." && name !== "..") name = name.replace(IGNORED_END, "");
   return name;
 }
-/** Names of devices, on Windows, whatever their extension. */
+/** Names of devices on Windows, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.|$)/i;
 const NOT_ON_WINDOWS = /[<>:"|?*\\]|[. ]$/;
-/** Nobody sees these, and some turn around what stands beside them. */
+/** These are invisible, and some reverse the text beside them. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const MAX_NAME_BYTES = 255;
 
-/**
- * Whether every system can hold a file of this path under these names, and people see what it is
- * called.
- */
+/** True if every system can store a file with this path, and people see what it is called. */
 export function isPortable(path: string): boolean {
   return path
     .split("/")

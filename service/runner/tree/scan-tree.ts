@@ -9,24 +9,24 @@ import type { TreeStart } from "./fill-tree.ts";
 import { identityOf } from "./written-files.ts";
 
 /**
- * What differs from the start. `other`: what can't be committed, such as links, sockets and folders
- * nobody may read.
+ * A difference from the start. `other` is something that can't be committed, such as links, sockets
+ * and folders that nobody may read.
  */
 export type TreeChange = { path: string; kind: "added" | "modified" | "deleted" | "other" };
 
 const MAX_ENTRIES = 200_000;
 const MAX_DEPTH = 60;
-/** Only files that somebody touched, and that have their old size, are read at all. */
+/** Only files that were touched and still have their old size are read at all. */
 const MAX_READ_BYTES = 2 * 1024 ** 3;
-/** Closed, gone, or below more folders than a path can name. */
+/** The file is inaccessible, gone, or in more folders than a path can name. */
 const OUT_OF_REACH = new Set(["EACCES", "ENOENT", "ENAMETOOLONG", "ELOOP"]);
-/** Installed packages: thousands of Markdown files that nobody wrote for these docs. */
+/** Installed packages: thousands of Markdown files that don't belong to these docs. */
 const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
 
 /**
- * Compares the tree at `root` (a real path) with its start. Follows no link. A file that isn't what
- * was noted is compared by size, then by content, and never by times that can be forged. Rejects
- * with a `TurnFailedError` if there is too much to look at, and with the signal's reason when
+ * Compares the tree at `root` (a real path) with its start. Follows no link. A file that has
+ * changed its state is compared by size, then by content, and never by times, which can be forged.
+ * Rejects with a `TurnFailedError` if there is too much to compare, and with the signal's reason if
  * aborted.
  */
 export async function scanTree(
@@ -37,7 +37,7 @@ export async function scanTree(
 ): Promise<TreeChange[]> {
   const changes: TreeChange[] = [];
   const present = new Set<string>();
-  /** Names that are no folders now: what was below them was not deleted by anybody who meant it. */
+  /** Names that are no longer folders. Nobody meant to delete the files that were below them. */
   const blocked = new Set<string>();
   let entries = 0;
   let readBytes = 0;
@@ -97,7 +97,8 @@ export async function scanTree(
     try {
       const { file, stats } = await openInside(root, path);
       await using _closing = file;
-      // What was in the snapshot but not written (a name we could not use) is not replaced either.
+      // Something in the snapshot that wasn't written (because we couldn't use its name) isn't
+      // replaced either.
       if (!before) return snapshot.has(path) ? "other" : "added";
       if (stats.size !== before.size) return "modified";
       readBytes += stats.size;
@@ -120,7 +121,7 @@ export async function scanTree(
     }
   }
 
-  // Its agent may have closed it. What is below stays as it was left.
+  // Its agent may have taken away the permissions. What is below stays as it was left.
   await chmod(root, 0o700);
   await walk("", 0);
   for (const path of written.keys()) {

@@ -6,12 +6,12 @@ import { openInside } from "../confined-files.ts";
 import { foldedName, isSafePath, nameAnywhere } from "./names.ts";
 import type { TreeChange } from "./scan-tree.ts";
 
-/** Files that steer git itself; never documentation, whatever the globs say. */
+/** Files that control git itself. They never count as documentation, whatever the globs say. */
 const NEVER = new Set([".gitmodules", ".gitattributes", ".gitignore"]);
 
 export type DocsChange = { path: string; kind: "added" | "modified" | "deleted" };
 
-/** What is committed, and what was changed besides and is not. */
+/** What is committed, and what was also changed but isn't committed. */
 export type Selection = { committed: DocsChange[]; leftOut: string[] };
 
 /**
@@ -20,7 +20,7 @@ export type Selection = { committed: DocsChange[]; leftOut: string[] };
  * count.
  */
 export function createIsDoc(globs: readonly string[]): (path: string) => boolean {
-  // strictSlashes: `docs/**` is what lies in docs, not a file of that name.
+  // strictSlashes: `docs/**` means what is in docs, and not a file with that name.
   const options = { dot: false, nonegate: true, windows: false, strictSlashes: true } as const;
   const isWanted = picomatch([...globs], options);
   return (path) =>
@@ -28,10 +28,10 @@ export function createIsDoc(globs: readonly string[]): (path: string) => boolean
 }
 
 /**
- * Keeps the changes inside the documentation. A new file that needs the place of something that
- * stays is left out, and so is one whose name, or a folder's in it, differs from another only in
- * case: half of the machines can't check both out. `startPaths` are the paths in the commit that
- * the tree was made from; `isRefused` tells of new files that are left out in any case.
+ * Selects the changes inside the documentation. Leaves out a new file that needs the place of
+ * something that stays, and one whose name, or the name of a folder in its path, differs from
+ * another only in case: many machines can't check out both. `startPaths` are the paths in the
+ * commit that the tree was made from. `isRefused` tells which new files are left out in any case.
  */
 export function selectChanges(
   changes: readonly TreeChange[],
@@ -55,8 +55,8 @@ export function selectChanges(
     for (const folder of foldersOf(path)) stayingFolders.add(folder);
   }
   /**
-   * How each file or folder is spelled that will be there, by what a file system may take for its
-   * name.
+   * How each file or folder in the result is spelled, by the form in which a file system may
+   * compare it.
    */
   const spellings = new Map([...staying, ...stayingFolders].map((name) => [foldedName(name), name]));
   const committed = wanted.filter(({ path, kind }) => {
@@ -74,7 +74,7 @@ export function selectChanges(
   return { committed, leftOut: leftOut.toSorted() };
 }
 
-/** `a`, `a/b` of `a/b/c`. */
+/** `a` and `a/b` for `a/b/c`. */
 function foldersOf(path: string): string[] {
   const parts = path.split("/");
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
@@ -87,8 +87,8 @@ const MAX_TOTAL_BYTES = 50 * 1024 * 1024;
 /**
  * Copies what will be committed out of the tree at `root` into the folder `copies`. Resolves to the
  * copies by path in the tree. Throws a `TurnFailedError` if it is too much, if a file can't be read
- * any more, or if its name or content holds one of `secrets`: a pull request is the way out for
- * whatever the agent was trusted with.
+ * anymore, or if its name or content contains one of `secrets`, because everything that the agent
+ * knows could leave through a pull request.
  */
 export async function copyChanges(
   root: string,

@@ -11,22 +11,22 @@ import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../../src/core/errors.ts";
 
 /**
- * What a file, link or folder is, as far as `lstat` tells. While it is the same, so is the content:
- * whoever writes to a file, or adds to a folder, changes its `ctime`, and nothing but the system
- * sets that.
+ * The state of a file, link or folder, as far as `lstat` tells. If it is the same, so is the
+ * content: whoever writes to a file or adds to a folder changes its `ctime`, which only the system
+ * can set.
  */
 type Identity = string;
 
-/** A file or link that we wrote, and which of git's objects it holds. */
+/** A file or link that we wrote, and the git object with its content. */
 export type WrittenFile = { identity: Identity; oid: string; mode: string; size: number };
 
 /**
- * All that we wrote to a tree, by path in it. A folder holds nothing else, as long as its identity
- * is the same.
+ * Everything that we wrote to a tree, by path. While a folder's identity is the same, it contains
+ * nothing else.
  */
 export type WrittenTree = { files: Map<string, WrittenFile>; folders: Map<string, Identity> };
 
-/** The name's identity as it is now; null if there is nothing by that name, or nobody may look. */
+/** The current identity at this path. Null if there is nothing, or it may not be read. */
 export function identityAt(path: string): Identity | null {
   try {
     return identityOf(lstatSync(path, { bigint: true }));
@@ -40,8 +40,8 @@ export function identityOf({ ino, dev, ctimeNs, mtimeNs, size, mode, nlink }: Bi
 }
 
 /**
- * The identities of all folders that hold these files, as they are now; a folder comes before those
- * in it.
+ * The current identities of all folders that contain these files. A folder comes before those in
+ * it.
  */
 export function foldersOf(root: string, files: Iterable<string>): WrittenTree["folders"] {
   const paths = new Set<string>();
@@ -53,15 +53,15 @@ export function foldersOf(root: string, files: Iterable<string>): WrittenTree["f
 }
 
 /**
- * Removes from the tree at `root` all that isn't as it was written. A folder that was touched is
- * made anew, so that nothing that somebody did to it (names that nobody can read, permissions,
- * attributes) stays. `aside`, an empty folder on the same disk, gets the old ones. Returns what is
- * there then. Throws where that can't be done, such as with folders that somebody closed: then
- * nothing of the tree can be used.
+ * Removes everything from the tree at `root` that isn't as it was written. A folder that was
+ * touched is created anew, so that nothing that was done to it (unreadable names, permissions,
+ * attributes) stays. The old ones go to `aside`, an empty folder on the same disk. Returns what is
+ * there then. Throws if that isn't possible, for example with inaccessible folders. Then nothing of
+ * the tree can be used.
  */
 export function keepUntouched(root: string, { files, folders }: WrittenTree, aside: string): WrittenTree {
   const at = (path: string) => join(root, path);
-  // Before anything is moved, which changes a `ctime`, too.
+  // Checked before anything is moved, because moving also changes a `ctime`.
   const intact = new Map([...files].filter(([path, file]) => identityAt(at(path)) === file.identity));
   const touched = new Set([...folders.keys()].filter((path) => identityAt(at(path)) !== folders.get(path)));
   for (const path of files.keys()) if (!intact.has(path) && !touched.has(dirname(path))) unlinkSync(at(path));
@@ -69,7 +69,8 @@ export function keepUntouched(root: string, { files, folders }: WrittenTree, asi
   const inside = Map.groupBy([...intact.keys(), ...folders.keys()], dirname);
   for (const [index, folder] of [...touched].entries()) {
     const old = join(aside, String(index));
-    // Gone, or in its place is a link: through that, other files than before might be moved.
+    // The folder is gone, or there is a link in its place, through which other files might be
+    // moved.
     if (!isDone(() => renameSync(at(folder), old)) || !lstatSync(old).isDirectory()) continue;
     mkdirSync(at(folder), { mode: 0o755 });
     for (const path of inside.get(folder) ?? []) {
@@ -87,14 +88,16 @@ export function keepUntouched(root: string, { files, folders }: WrittenTree, asi
   return { files: intact, folders: foldersOf(root, intact.keys()) };
 }
 
-/** Removes the folders that hold none of the files any more: git knows no empty ones. */
+/**
+ * Removes the folders that contain none of the files anymore, because git knows no empty folders.
+ */
 export function removeEmptyFolders(root: string, folders: Iterable<string>, files: Iterable<string>): void {
   const needed = foldersOf(root, files);
   for (const path of [...folders].toReversed())
     if (!needed.has(path)) isDone(() => rmdirSync(join(root, path)));
 }
 
-/** False if there is nothing by that name. */
+/** Returns false if there is nothing with that name. */
 function isDone(act: () => void): boolean {
   try {
     act();

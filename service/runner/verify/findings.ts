@@ -1,14 +1,14 @@
 import { printableText } from "../../base/printable-text.ts";
 
-/** What a tool wrote, and whether it exited with 0. */
+/** A tool's output, and whether it exited with 0. */
 export type ToolOutput = { text: string; isClean: boolean };
 
-/** A number that says how many problems there are, which changes when one comes or goes. */
+/** A number that says how many problems there are. It changes when one appears or disappears. */
 const PROBLEM_COUNT =
   /\b(\d+)(?= (?:\w+ )?(?:errors?|warnings?|problems?|suggestions?|issues?|findings?|links?)\b(?!:))/g;
-/** A number that says how much a tool has looked at. */
+/** A number that says how much a tool has checked. */
 const LOOKED_AT = /\b\d+(?=(?: \w+)? (?:files?|pages?|documents?)\b)/g;
-/** The parts of a line that differ between two runs, or once lines above have moved. */
+/** The parts of a line that differ between two runs, or when lines above have moved. */
 const VARYING: readonly RegExp[] = [
   /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?Z?/g,
   /^\s*\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?/g,
@@ -19,15 +19,15 @@ const VARYING: readonly RegExp[] = [
   /\b(?:on |at )?(?:lines?|ln|columns?|col)\b\.?[ :=]*\d+(?:-\d+)?,?/gi,
 ];
 
-/** Where in a tool's own code an error arose. */
+/** Where an error occurred in a tool's own code. */
 const STACK_FRAME =
   /^\s*at .*:\d+:\d+\)?(?: \{)?$|^\s*at async Promise\.all|^\s*\.{3} \d+ lines matching cause stack trace/;
-/** Lines that say how a tool is getting on, as site builders mark them. */
+/** Progress lines, as site builders mark them. */
 const NO_PROBLEM = /^\s*(?:\[(?:info|success)\]|info\s+-\s|node version: v[\d.]+$)/i;
 
 /**
- * A line without its position and durations, so that it is the same in another run, and after lines
- * above it have come or gone.
+ * A line without its position and durations, so that it stays the same in another run, and when
+ * lines above it appear or disappear.
  */
 export function withoutVarying(line: string): string {
   return VARYING.reduce((rest, pattern) => rest.replace(pattern, ""), line)
@@ -37,12 +37,12 @@ export function withoutVarying(line: string): string {
 
 /**
  * The lines of `result` that aren't in `base`, each as often as it is new, without colors,
- * positions and durations. None if the result is clean.
+ * positions and durations. Empty if the result is clean.
  */
 export function newFindings(base: ToolOutput, result: ToolOutput): string[] {
   if (result.isClean) return [];
   const found = linesOf(result.text);
-  // What a tool says where nothing is wrong is no finding, wherever it says it.
+  // A line that a tool also prints when nothing is wrong isn't a finding.
   const known = linesOf(base.text);
   const left = new Map<string, number>();
   for (const line of known) left.set(keyOf(line), (left.get(keyOf(line)) ?? 0) + 1);
@@ -53,7 +53,7 @@ export function newFindings(base: ToolOutput, result: ToolOutput): string[] {
   });
   const problems = fresh.filter((line) => !isSummary(line));
   if (problems.length > 0) return problems;
-  // A tool may say no more than how many there are.
+  // A tool may only say how many problems there are.
   const isWorse = problemCount(found) > problemCount(known);
   return base.isClean || isWorse ? found : [];
 }
@@ -70,7 +70,7 @@ function keyOf(line: string): string {
   return line.replace(PROBLEM_COUNT, "#").replace(LOOKED_AT, "#");
 }
 
-/** Whether a line says how much was looked at and found, and no more. */
+/** True if a line only says how much was checked and found. */
 function isSummary(line: string): boolean {
   return keyOf(line) !== line && line.length <= 120 && !/[/\\]|\.\w{2,4}\b/.test(line);
 }

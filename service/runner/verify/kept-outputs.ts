@@ -9,7 +9,10 @@ import type { ToolOutput } from "./findings.ts";
 
 const MAX_CHARS = 32 * 1024 ** 2;
 
-/** What checks said of base commits: in memory, the newest, so that follow-ups don't ask again. */
+/**
+ * The newest outputs of checks on base commits, in memory, so that follow-ups needn't run them
+ * again.
+ */
 export class KeptOutputs {
   readonly #kept = new Map<string, ToolOutput>();
 
@@ -27,7 +30,7 @@ export class KeptOutputs {
   }
 }
 
-/** Names what a check says of a commit: with another program or other settings, it is another. */
+/** Identifies a check's output for a commit. It differs with another program or other settings. */
 export async function outputKey(commit: string, check: CheckSettings, searchPath: string): Promise<string> {
   const program = await locate(check.command[0] ?? "", searchPath);
   const shown = [program ?? "", ...check.readable, ...check.mounts.map(({ from }) => from)];
@@ -37,7 +40,7 @@ export async function outputKey(commit: string, check: CheckSettings, searchPath
     .digest("hex");
 }
 
-/** A check of a project's settings. */
+/** A check in a project's settings. */
 export type CheckSettings = ServiceProject["verify"][number];
 
 /** Why a check doesn't run. `details` are for the operator. */
@@ -47,8 +50,8 @@ const LOCK_FILES = ["package-lock.json", "yarn.lock", "pnpm-lock.yaml"];
 const MAX_LOCK_BYTES = 32 * 1024 ** 2;
 
 /**
- * Makes the places of a check's mounts in a tree that nobody else writes to, and looks for its
- * folder there. Null: everything is as it should be.
+ * Creates the places for a check's mounts in a tree that nobody else writes to, and checks that its
+ * folder is there. Resolves to null if nothing is in the way.
  */
 export async function preparePlaces(tree: string, { cwd, mounts }: CheckSettings): Promise<Obstacle | null> {
   for (const { from, at } of mounts) {
@@ -66,8 +69,8 @@ export async function preparePlaces(tree: string, { cwd, mounts }: CheckSettings
 }
 
 /**
- * Whether there is a folder in the tree that no link leads through. `isMade`: it is made where
- * nothing is in the way.
+ * True if there is a folder in the tree at this path, without a link on the way. With `isMade`, it
+ * is created if nothing is in the way.
  */
 async function isFolder(tree: string, path: string, { isMade = false } = {}): Promise<boolean> {
   let at = tree;
@@ -80,7 +83,7 @@ async function isFolder(tree: string, path: string, { isMade = false } = {}): Pr
   return true;
 }
 
-/** The first of the lock files beside what is mounted that the repository has another one of. */
+/** The first lock file beside the mounted folder that differs from the repository's. */
 async function differingLock(installed: string, tree: string, folder: string): Promise<string | null> {
   for (const name of LOCK_FILES) {
     const ours = await readFile(join(installed, name)).catch((error: unknown) => {
