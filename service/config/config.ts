@@ -20,29 +20,17 @@ import { repositoryKind } from "./repository.ts";
 
 type ProjectSettings = ServiceSettings["projects"][number];
 
+/** The settings, with all that follows from others filled in, and paths made absolute. */
+export type ServiceConfig = ReturnType<typeof toConfig>;
+
 /**
  * A project of the job service. It holds no secrets: names ending in `Env` are those of environment
  * variables. A local `repository` is an absolute path.
  */
-export type ServiceProject = Omit<ProjectSettings, "name" | "model" | "models" | "gitCredentialsEnv"> & {
-  name: string;
-  /** Free text that the job's record shows. */
-  model: string;
-  /** Names the variable with git's credentials. Null means none, or the code host's token. */
-  gitCredentialsEnv: string | null;
-  /** The models that the project's agent may use. */
-  models: ServiceModel[];
-};
+export type ServiceProject = ServiceConfig["projects"][number];
 
 /** Pull requests on GitHub or a host with a compatible API. `app.keyFile` is absolute. */
 export type GitHubSettings = Extract<ServiceProject["codeHost"], { kind: "github" }>;
-
-export type ServiceConfig = Omit<ServiceSettings, "projects" | "models" | "publicBaseUrl"> & {
-  /** An absolute path. */
-  dataDir: string;
-  publicBaseUrl: string | null;
-  projects: ServiceProject[];
-};
 
 /**
  * The job service's settings file isn't valid. The message lists every fault and shows no values.
@@ -131,9 +119,9 @@ function readYaml(file: string): unknown {
   }
 }
 
-function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
+function toConfig(settings: ServiceSettings, folder: string) {
   const { models, ...rest } = settings;
-  const all = models.map((model) => ({
+  const all: ServiceModel[] = models.map((model) => ({
     ...model,
     baseUrl: model.baseUrl ?? KIND_TRAITS[model.kind].defaultBaseUrl,
   }));
@@ -144,6 +132,7 @@ function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
     projects: settings.projects.map((project) => ({
       ...project,
       name: project.name ?? project.id,
+      /** Free text that the job's record shows. */
       model: project.model ?? modelOf(project.agent),
       repository: repositoryIn(folder, project.repository),
       codeHost: codeHostIn(folder, project.codeHost),
@@ -151,7 +140,9 @@ function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
         ...each,
         repository: repositoryIn(folder, each.repository),
       })),
+      /** Null: git authenticates with nothing, or with the code host's token. */
       gitCredentialsEnv: project.gitCredentialsEnv ?? null,
+      /** The models that the project's agent may use. */
       models: all.filter(({ name }) => project.models?.includes(name) ?? true),
     })),
   };

@@ -14,10 +14,9 @@ export type ModelKind = (typeof MODEL_KINDS)[number];
 
 /** An operation of a model upstream's API. */
 export type ModelOperation = {
-  method: "GET" | "POST";
   /** The path below the upstream's base URL. It begins with "/". */
   path: string;
-  /** The shape of its body, or null if it has none. */
+  /** The shape of its body, which is sent by POST. Null if it has none, and is sent by GET. */
   body: Shape | null;
   /** The format in which its answer reports usage. Null if it costs nothing. */
   format: UsageFormat | null;
@@ -41,7 +40,7 @@ type KindTraits = {
   prefix: (version: string | undefined) => string;
   operations: readonly OperationPattern[];
 };
-type OperationPattern = Pick<ModelOperation, "method" | "body" | "format"> & { path: RegExp };
+type OperationPattern = Pick<ModelOperation, "body" | "format"> & { path: RegExp };
 
 // Only what agents need to run. With the same key, one could also read files, batches and other
 // people's conversations at the provider.
@@ -52,9 +51,9 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
     variables: (url, key) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key }),
     prefix: () => "/v1",
     operations: [
-      { method: "POST", path: /^\/messages$/, body: anthropicBody, format: "anthropic" },
-      { method: "POST", path: /^\/messages\/count_tokens$/, body: anthropicBody, format: null },
-      { method: "GET", path: /^\/models(?:\/[^/]+)?$/, body: null, format: null },
+      { path: /^\/messages$/, body: anthropicBody, format: "anthropic" },
+      { path: /^\/messages\/count_tokens$/, body: anthropicBody, format: null },
+      { path: /^\/models(?:\/[^/]+)?$/, body: null, format: null },
     ],
   },
   openai: {
@@ -63,14 +62,13 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
     variables: (url, key) => ({ OPENAI_BASE_URL: url, OPENAI_API_KEY: key }),
     prefix: () => "",
     operations: [
-      { method: "POST", path: /^\/chat\/completions$/, body: openAiChatBody, format: "openai-chat" },
+      { path: /^\/chat\/completions$/, body: openAiChatBody, format: "openai-chat" },
       {
-        method: "POST",
         path: /^\/responses(?:\/compact)?$/,
         body: openAiResponsesBody,
         format: "openai-responses",
       },
-      { method: "GET", path: /^\/models(?:\/[^/]+)?$/, body: null, format: null },
+      { path: /^\/models(?:\/[^/]+)?$/, body: null, format: null },
     ],
   },
   gemini: {
@@ -84,13 +82,12 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
     prefix: (version = "v1beta") => `/${version}`,
     operations: [
       {
-        method: "POST",
         path: /^\/models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent)$/,
         body: geminiBody,
         format: "gemini",
       },
-      { method: "POST", path: /^\/models\/[^/:]+:countTokens$/, body: geminiCountBody, format: null },
-      { method: "GET", path: /^\/models(?:\/[^/:]+)?$/, body: null, format: null },
+      { path: /^\/models\/[^/:]+:countTokens$/, body: geminiCountBody, format: null },
+      { path: /^\/models(?:\/[^/:]+)?$/, body: null, format: null },
     ],
   },
 };
@@ -121,7 +118,8 @@ export function findOperation(kind: ModelKind, method: string, path: string): Mo
   const rest = version === undefined ? path : path.slice(version.length + 1);
   const { operations, prefix } = KIND_TRAITS[kind];
   for (const operation of operations) {
-    const match = operation.method === method ? operation.path.exec(rest) : null;
+    const isAsked = method === (operation.body === null ? "GET" : "POST");
+    const match = isAsked ? operation.path.exec(rest) : null;
     if (match === null) continue;
     return { ...operation, path: `${prefix(version)}${rest}`, model: match.groups?.["model"] ?? null };
   }

@@ -91,7 +91,7 @@ export function createUpstreamClient({
     try {
       return await sendRequest(url, {
         dispatcher,
-        method: operation.method,
+        method: body === null ? "GET" : "POST",
         headers,
         body,
         signal,

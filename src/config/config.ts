@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NO_SPACE, type Project, readProjects } from "./config-projects.ts";
+import { NO_SPACE, readProjects } from "./config-projects.ts";
 import { FollowUps } from "../core/turn/people.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { DocsAgentError } from "../core/errors.ts";
@@ -20,29 +20,7 @@ const HttpOrigins = z
   .transform((list) => list.split(",").map((origin) => origin.trim()))
   .refine((origins) => origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin));
 
-export type Config = {
-  slack: SlackSettings;
-  host: string;
-  port: number;
-  /** The first is the default. */
-  projects: [Project, ...Project[]];
-  /** Origins of code hosts whose links are trusted although they are plain http. */
-  httpOrigins: string[];
-  storeUrl: string;
-  polling: { minMs: number; maxMs: number; deadlineMs: number };
-  jobServiceTimeoutMs: number;
-  /** Requests an hour accepted from one person and in one channel. 0 means no limit. */
-  limits: { perPerson: number; perChannel: number };
-  /** The contact that messages name when only an operator can help, in mrkdwn. */
-  helpContact: string;
-  followUps: FollowUps;
-  /** True if guests and people of other organizations may use the app, too. */
-  allowGuests: boolean;
-  /** The proxies to Slack and the job services. */
-  proxy: ProxySettings;
-  retentionDays: number;
-  logLevel: (typeof LOG_LEVELS)[number];
-};
+export type Config = ReturnType<typeof loadConfig>;
 
 /** The settings are incomplete or wrong. The message lists every fault and contains no secret. */
 export class ConfigError extends DocsAgentError {
@@ -82,7 +60,7 @@ export function secretsOf(config: Config): string[] {
 }
 
 /** Reads the configuration. Throws a {@link ConfigError} that lists every fault at once. */
-export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
   const faults: string[] = [];
   const settings = new Set<string>();
 
@@ -127,7 +105,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     "an app-level token (xapp-…) with the scope connections:write, or left out to use HTTP",
     "",
   );
-  const receive: Config["slack"]["receive"] =
+  const receive: SlackSettings["receive"] =
     given("SLACK_APP_TOKEN") === undefined
       ? {
           kind: "http",
@@ -150,7 +128,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   const maxMs = milliseconds("POLL_MAX_MS", Math.max(60_000, minMs));
   if (maxMs < minMs) faults.push(`POLL_MAX_MS must be at least POLL_MIN_MS, which is ${minMs}.`);
 
-  const config: Config = {
+  const config = {
     slack: {
       botToken,
       receive,
@@ -163,12 +141,14 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     },
     host: read("HOST", z.string().regex(NO_SPACE), "an address to listen on, such as 0.0.0.0", "0.0.0.0"),
     port: read("PORT", whole(0, 65_535), "a port number, 0 to 65535", 3000),
+    /** The first is the default. */
     projects: readProjects({
       given,
       need,
       faults,
       idempotencyKeys: read("DOCS_AGENT_IDEMPOTENCY_KEYS", YesOrNo, "true or false", false),
     }),
+    /** Origins of code hosts whose links are trusted although they are plain http. */
     httpOrigins: read(
       "PULL_REQUEST_HTTP_ORIGINS",
       HttpOrigins,
@@ -185,17 +165,21 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },
     jobServiceTimeoutMs: milliseconds("JOB_SERVICE_TIMEOUT_MS", 15_000),
+    /** The proxies to Slack and the job services. */
     proxy: proxySettings(),
+    /** Requests an hour accepted from one person and in one channel. 0 means no limit. */
     limits: {
       perPerson: requestsAnHour("REQUESTS_PER_PERSON", 100),
       perChannel: requestsAnHour("REQUESTS_PER_CHANNEL", 500),
     },
+    /** The contact that messages name when only an operator can help, in mrkdwn. */
     helpContact: read(
       "HELP_CONTACT",
       z.string().max(300).regex(CONTACT),
       "a person (<@U012ABCDEF>), a channel (<#C012ABCDEF>) or a few words",
       "your Docs Agent admin",
     ),
+    /** True if guests and people of other organizations may use the app, too. */
     allowGuests: read("ALLOW_GUESTS", YesOrNo, "true or false", false),
     followUps: read("FOLLOW_UPS", FollowUps, `one of ${FollowUps.options.join(", ")}`, "mention"),
     retentionDays: read("RETENTION_DAYS", whole(1, 99_999), "a whole number of days, at least 1", 90),

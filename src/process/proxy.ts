@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool, setGlobalDispatcher } from "undici";
 import { z } from "zod";
 import { codeOrNameOf, DocsAgentError } from "../core/errors.ts";
+import { isDecodable } from "../core/text/text.ts";
 
 /** The proxies out of the network. Each field is empty if it isn't set. */
 export type ProxySettings = {
@@ -26,7 +27,10 @@ const ProxyUrl = z
   .string()
   .transform((address) => (address.includes("://") ? address : `http://${address}`))
   .pipe(HttpUrl)
-  .refine((address) => !URL.canParse(address) || isDecodable(new URL(address)));
+  .refine((address) => {
+    const { username = "", password = "" } = URL.parse(address) ?? {};
+    return isDecodable(username + password);
+  });
 
 /** Everything is reached directly. */
 export const DIRECT: ProxySettings = { http: "", https: "", none: "" };
@@ -174,14 +178,4 @@ export function proxyFor(
 /** True for an IPv6 address without brackets, as curl accepts it. Its last part isn't a port. */
 function isAddress6(entry: string): boolean {
   return !entry.startsWith("[") && entry.split(":").length > 2;
-}
-
-/** True if user name and password are percent-encoded correctly. */
-function isDecodable({ username, password }: URL): boolean {
-  try {
-    decodeURIComponent(username + password);
-    return true;
-  } catch {
-    return false;
-  }
 }

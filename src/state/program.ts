@@ -5,10 +5,9 @@ import type { Readable, Writable } from "node:stream";
 import { Command } from "commander";
 import type { Clock, Logger } from "../core/ports/process.ts";
 import { isRedisUrl } from "../store/redis/redis-location.ts";
-import { type Side, StateError } from "./entry.ts";
 import { openRedisSide } from "./redis-side.ts";
 import { openSqliteSide } from "./sqlite-side.ts";
-import { type Progress, type Totals, dump, load } from "./transfer.ts";
+import { dump, load, type Progress, type Side, StateError, type Totals } from "./transfer.ts";
 
 export type StateProgramOptions = {
   clock: Clock;

@@ -5,7 +5,7 @@ import { KEEP_DONE_MS } from "../queue/storable-task.ts";
 import { checkRedis } from "../store/redis/open-redis-store.ts";
 import { RedisConnection } from "../store/redis/redis-connection.ts";
 import { REMOVED_AFTER_MS, fromEntryText, toEntryText } from "../store/redis/redis-storage.ts";
-import { type Entry, RECORD_KINDS, type Side, StateError, TaskEntry } from "./entry.ts";
+import { type Entry, RECORD_KINDS, type Side, StateError, TaskEntry } from "./transfer.ts";
 
 type RedisSideOptions = {
   url: string;
@@ -27,14 +27,7 @@ export async function openRedisSide(options: RedisSideOptions, isTarget: boolean
   const redis = await RedisConnection.open(options.url, options.logger, {
     remedy: "Check that Redis runs and that the URL is right, and run this again.",
   });
-  if (!isTarget) return new RedisSide(redis, options);
-  try {
-    const { risk } = await checkRedis(redis);
-    if (risk !== null) options.logger.warn({ store: redis.shown }, `store: ${risk}`);
-  } catch (thrown) {
-    await redis.close();
-    throw thrown;
-  }
+  if (isTarget) await checkRedis(redis, options.logger, true);
   return new RedisSide(redis, options);
 }
 
@@ -129,15 +122,13 @@ class RedisSide implements Side {
   }
 
   async *#keys(): AsyncGenerator<string[]> {
-    let cursor = "0";
+    const options = { MATCH: `${this.#redis.prefix}:*`, COUNT: SCAN_COUNT };
+    let page = { cursor: "0", keys: [""] };
     do {
-      const at = cursor;
-      const page = await this.#redis.ask((client) =>
-        client.scan(at, { MATCH: `${this.#redis.prefix}:*`, COUNT: SCAN_COUNT }),
-      );
-      ({ cursor } = page);
+      const { cursor } = page;
+      page = await this.#redis.ask((client) => client.scan(cursor, options));
       yield page.keys;
-    } while (cursor !== "0");
+    } while (page.cursor !== "0");
   }
 
   /** The entry under a key. Null if the key isn't an entry's, or the entry has expired. */

@@ -10,7 +10,7 @@ import {
   transaction,
 } from "../store/sqlite/sqlite-database.ts";
 import { StoreInUseError, StoreUnavailableError, toStoreError } from "../store/store-errors.ts";
-import { Entry, type Side, StateError, TaskEntry } from "./entry.ts";
+import { Entry, type Side, StateError, TaskEntry } from "./transfer.ts";
 
 const FIELDS = Object.keys(TaskEntry.shape).filter((name) => name !== "kind");
 const COLUMNS = FIELDS.map((name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));

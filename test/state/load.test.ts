@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
-import type { Side } from "../../src/state/entry.ts";
+import type { Side } from "../../src/state/transfer.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
 import { createSystemClock } from "../../src/process/system-clock.ts";

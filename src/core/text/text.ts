@@ -137,3 +137,13 @@ export function jsonOf(text: string): unknown {
     return undefined;
   }
 }
+
+/** True if a part of a URL is percent-encoded correctly. A bare `%` isn't. */
+export function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -32,11 +32,7 @@ export type RedisStore = Omit<Store, "records"> &
 export async function openRedisStore(options: OpenRedisStoreOptions): Promise<RedisStore> {
   const { url, clock, logger, keepSetAsideMs, serverNow } = options;
   const redis = await RedisConnection.open(url, logger, { serverNow });
-  const { risk } = await checkUsable(redis).catch(async (thrown: unknown) => {
-    await redis.close();
-    throw thrown;
-  });
-  if (risk !== null) logger.warn({ store: redis.shown }, `store: ${risk}`);
+  const risk = await checkRedis(redis, logger);
   const storageOf = (namespace: string) => new RedisStorage({ redis, namespace, clock });
   const close = () => redis.close();
   return {
@@ -54,21 +50,32 @@ export async function openRedisStore(options: OpenRedisStoreOptions): Promise<Re
   };
 }
 
-async function checkUsable(redis: RedisConnection): Promise<{ risk: string | null }> {
-  const checked = await checkRedis(redis);
-  const isHalf = await redis.ask((client) => client.exists(redis.halfLoadedKey));
-  if (isHalf > 0) throw new StoreHalfLoadedError(redis.shown);
-  return checked;
-}
-
 /** The first with `ZADD … LT`, which the queue's script uses. */
 const LEAST_VERSION = [6, 2] as const;
 
 /**
- * Checks that Redis keeps its data. Rejects with a `StoreUnavailableError` if it may evict any.
- * `risk` says what a crash may cost; null if nothing acknowledged can be lost.
+ * Returns what a crash of Redis may cost, and logs it; null if nothing acknowledged can be lost.
+ * Rejects with a `StoreUnavailableError`, and closes the connection, if Redis may evict data, and
+ * unless `isLoad` also if a dump was loaded only in part.
  */
-export async function checkRedis(redis: RedisConnection): Promise<{ risk: string | null }> {
+export async function checkRedis(
+  redis: RedisConnection,
+  logger: Logger,
+  isLoad = false,
+): Promise<string | null> {
+  try {
+    const risk = await findRisk(redis);
+    const isHalf = !isLoad && (await redis.ask((client) => client.exists(redis.halfLoadedKey))) > 0;
+    if (isHalf) throw new StoreHalfLoadedError(redis.shown);
+    if (risk !== null) logger.warn({ store: redis.shown }, `store: ${risk}`);
+    return risk;
+  } catch (thrown) {
+    await redis.close();
+    throw thrown;
+  }
+}
+
+async function findRisk(redis: RedisConnection): Promise<string | null> {
   const info = await redis.ask((client) => client.info("server"));
   const version = /^redis_version:(\d+)\.(\d+)/m.exec(info);
   const [major = 0, minor = 0] = version?.slice(1).map(Number) ?? [];
@@ -81,11 +88,10 @@ export async function checkRedis(redis: RedisConnection): Promise<{ risk: string
   }
   const settings = await readSettings(redis);
   if (settings === null) {
-    return {
-      risk:
-        "Redis doesn't let this app read its settings, so whether it survives a crash couldn't be checked. " +
-        "It needs maxmemory-policy noeviction, appendonly yes and appendfsync always.",
-    };
+    return (
+      "Redis doesn't let this app read its settings, so whether it survives a crash couldn't be checked. " +
+      "It needs maxmemory-policy noeviction, appendonly yes and appendfsync always."
+    );
   }
   const policy = settings["maxmemory-policy"];
   if (policy !== undefined && policy !== "noeviction") {
@@ -96,10 +102,6 @@ export async function checkRedis(redis: RedisConnection): Promise<{ risk: string
       "Set maxmemory-policy to noeviction.",
     );
   }
-  return { risk: riskOf(settings) };
-}
-
-function riskOf(settings: Readonly<Record<string, string>>): string | null {
   if (settings["appendonly"] !== "yes") {
     return (
       "a crash of Redis may lose everything since its last snapshot, and then posts may appear twice. " +

@@ -1,3 +1,5 @@
+import { isDecodable } from "../../core/text/text.ts";
+
 /** A Redis and the keys to use there. */
 export type RedisLocation = {
   /**
@@ -33,16 +35,6 @@ export function readRedisUrl(url: string): RedisLocation | null {
   shown.password = "";
   parsed.search = "";
   return { url: parsed.href, password, shown: shown.href, prefix: `{${prefix}}` };
-}
-
-/** A URL can't contain a bare `%`, not even in a password. */
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 export function isRedisUrl(url: string): boolean {

@@ -1,5 +1,6 @@
 import { close, fdatasync, openSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { codeOf } from "../../core/errors.ts";
 import { StoreUnavailableError } from "../store-errors.ts";
 
@@ -193,6 +194,7 @@ function isSqliteError(thrown: unknown): boolean {
   return codeOf(thrown) === "ERR_SQLITE_ERROR";
 }
 
+const flush = promisify(fdatasync);
 const REMEDY =
   "Check the disk, its quota and its free space. " +
   "The process ends, and its next start takes over what is there.";
@@ -211,18 +213,9 @@ export function syncWal(db: DatabaseSync, path: string): { sync: () => Promise<v
   const log = openSync(`${path}-wal`, "r");
   return {
     sync: () =>
-      new Promise((resolve, reject) => {
-        fdatasync(log, (error) => {
-          if (error === null) resolve();
-          else
-            reject(
-              new StoreUnavailableError(
-                path,
-                `the disk failed to keep what was written (${error.code})`,
-                REMEDY,
-              ),
-            );
-        });
+      flush(log).catch((thrown: unknown) => {
+        const problem = `the disk failed to keep what was written (${codeOf(thrown)})`;
+        throw new StoreUnavailableError(path, problem, REMEDY);
       }),
     close: () => close(log),
   };
