@@ -13,7 +13,7 @@ import { doCommand } from "../service/cli/command-socket.ts";
 import { loadServiceConfig } from "../service/config/config.ts";
 import { createHttpJobService } from "../src/job-client/http-job-service.ts";
 import type { JobService } from "../src/core/ports/job-service.ts";
-import { createSystemClock } from "../src/process/system-clock.ts";
+import { createSystemClock } from "../src/process/clock-and-log.ts";
 import { type Files, readFiles, writeFiles } from "./files.ts";
 import { EvalOptionError, type EvalSettings } from "./settings.ts";
 import { type Task, TaskError } from "./task.ts";

@@ -8,12 +8,11 @@ import { check, warnOfSilence } from "./check.ts";
 import { type Config, loadConfig, secretsOf } from "./config/config.ts";
 import type { Clock, Logger } from "./core/ports/process.ts";
 import { listenWith } from "./process/listen.ts";
-import { createLogger } from "./process/logger.ts";
 import { fetchThrough } from "./process/proxy.ts";
 import { isRedisUrl, shownStoreUrl } from "./store/redis/redis-location.ts";
 import { StartError } from "./core/errors.ts";
 import type { StopSignals } from "./process/stop-signals.ts";
-import { createSystemClock } from "./process/system-clock.ts";
+import { createLogger, createSystemClock } from "./process/clock-and-log.ts";
 
 const HELP = `Docs Agent for Slack
 

@@ -84,14 +84,11 @@ function urlOr(shape: Shape): Shape {
 }
 
 export const openAiChatBody = object(
-  [
-    "model stream temperature top_p top_k min_p n stop max_tokens max_completion_tokens seed " +
-      "tool_choice function_call",
-    "presence_penalty frequency_penalty repetition_penalty logit_bias logprobs top_logprobs " +
-      "response_format prediction",
-    "parallel_tool_calls reasoning_effort verbosity store metadata user safety_identifier",
-    "prompt_cache_key prompt_cache_retention enable_thinking thinking_budget chat_template_kwargs",
-  ].join(" "),
+  "model stream temperature top_p top_k min_p n stop max_tokens max_completion_tokens seed tool_choice " +
+    "function_call presence_penalty frequency_penalty repetition_penalty logit_bias logprobs top_logprobs " +
+    "response_format prediction parallel_tool_calls reasoning_effort verbosity store metadata user " +
+    "safety_identifier prompt_cache_key prompt_cache_retention enable_thinking thinking_budget " +
+    "chat_template_kwargs",
   {
     messages: object(
       "role name refusal tool_call_id reasoning reasoning_content reasoning_details " +
@@ -191,11 +188,9 @@ const responsesItems = byType(
 );
 
 export const openAiResponsesBody = object(
-  [
-    "model instructions stream temperature top_p top_logprobs max_output_tokens max_tool_calls tool_choice",
-    "parallel_tool_calls include store truncation metadata client_metadata user safety_identifier",
+  "model instructions stream temperature top_p top_logprobs max_output_tokens max_tool_calls tool_choice " +
+    "parallel_tool_calls include store truncation metadata client_metadata user safety_identifier " +
     "prompt_cache_key prompt_cache_retention",
-  ].join(" "),
   {
     input: textOr((value, place) => withoutBareIds(responsesItems(value, place), place)),
     tools: responsesTools,
@@ -231,56 +226,47 @@ function withoutBareIds(items: unknown, place: Parameters<Shape>[1]): unknown {
   return items;
 }
 
-const camel = { alsoSnakeCase: true };
-const blob = object("mimeType displayName", { data }, camel);
-const geminiPart = object(
-  "text thought thoughtSignature videoMetadata mediaResolution",
-  {
-    inlineData: blob,
-    fileData: linked,
-    functionCall: object("id name args", {}, camel),
-    functionResponse: object(
-      "id name response scheduling willContinue",
-      { parts: object("mediaResolution", { inlineData: blob, fileData: linked }, camel) },
-      camel,
-    ),
-  },
-  camel,
-);
-const geminiContent = object("role", { parts: geminiPart }, camel);
+/** Gemini's API reads names in camel case and in snake case. */
+function eitherCase(names: string, nested: Readonly<Record<string, Shape>> = {}): Shape {
+  return object(names, nested, { alsoSnakeCase: true });
+}
+const blob = eitherCase("mimeType displayName", { data });
+const geminiPart = eitherCase("text thought thoughtSignature videoMetadata mediaResolution", {
+  inlineData: blob,
+  fileData: linked,
+  functionCall: eitherCase("id name args"),
+  functionResponse: eitherCase("id name response scheduling willContinue", {
+    parts: eitherCase("mediaResolution", { inlineData: blob, fileData: linked }),
+  }),
+});
+const geminiContent = eitherCase("role", { parts: geminiPart });
 const geminiFields = {
   contents: geminiContent,
   systemInstruction: geminiContent,
   tools: toolsOf(geminiTools),
-  toolConfig: object(
-    "",
-    { functionCallingConfig: object("mode allowedFunctionNames streamFunctionCallArguments", {}, camel) },
-    camel,
-  ),
-  generationConfig: object(
-    [
-      "candidateCount maxOutputTokens temperature topP topK seed stopSequences presencePenalty " +
-        "frequencyPenalty",
-      "responseMimeType responseSchema responseJsonSchema responseLogprobs logprobs mediaResolution",
-    ].join(" "),
-    { thinkingConfig: object("includeThoughts thinkingBudget thinkingLevel", {}, camel) },
-    camel,
+  toolConfig: eitherCase("", {
+    functionCallingConfig: eitherCase("mode allowedFunctionNames streamFunctionCallArguments"),
+  }),
+  generationConfig: eitherCase(
+    "candidateCount maxOutputTokens temperature topP topK seed stopSequences presencePenalty " +
+      "frequencyPenalty responseMimeType responseSchema responseJsonSchema responseLogprobs logprobs " +
+      "mediaResolution",
+    { thinkingConfig: eitherCase("includeThoughts thinkingBudget thinkingLevel") },
   ),
   cachedContent: stored,
 };
 
 /** A Gemini tool has one field for each kind of tool. Only functions run on the agent's side. */
 function geminiTools(...given: Parameters<Shape>): unknown {
-  const kept = object("functionDeclarations", {}, { ...camel, kind: "tools" })(...given);
+  const kept = object("functionDeclarations", {}, { alsoSnakeCase: true, kind: "tools" })(...given);
   return Array.isArray(kept) ? kept.filter((tool) => Object.keys(Object(tool)).length > 0) : kept;
 }
 
-export const geminiBody = object("safetySettings", geminiFields, camel);
-export const geminiCountBody = object(
-  "",
-  { contents: geminiContent, generateContentRequest: object("model safetySettings", geminiFields, camel) },
-  camel,
-);
+export const geminiBody = eitherCase("safetySettings", geminiFields);
+export const geminiCountBody = eitherCase("", {
+  contents: geminiContent,
+  generateContentRequest: eitherCase("model safetySettings", geminiFields),
+});
 
 /**
  * The values of `anthropic-beta` and `openai-beta` that change no price, run nothing at the
@@ -297,7 +283,5 @@ export const KNOWN_BETAS: ReadonlySet<string> = new Set(
     "structured-outputs-2025-12-15 task-budgets-2026-03-13 thinking-display-updates-2026-08-18",
     "thinking-token-count-2026-05-13 token-counting-2024-11-01 token-efficient-tools-2025-02-19",
     "tool-examples-2025-10-29 tool-search-tool-2025-10-19",
-  ]
-    .join(" ")
-    .split(" "),
+  ].flatMap((line) => line.split(" ")),
 );

@@ -79,7 +79,13 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
   async function answerCounted(exchange: Exchange, format: UsageFormat, call: ModelCall): Promise<void> {
     const { upstream, signal } = exchange;
     const price = priceOf(upstream.prices, call.model);
-    if (price === null && budget.isInMoney) throw noPrice(upstream.name, call.model);
+    if (price === null && budget.isInMoney) {
+      throw new ModelCallFault(
+        403,
+        `The model ${shownModel(call.model)} has no price, so it can't be counted against the turn's ` +
+          `budget. An operator can add it to prices of the model upstream ${upstream.name}.`,
+      );
+    }
     const charge = await budget.admit(spendingOf(call.expected, price), signal);
     if (charge === null) throw new ModelCallFault(429, budget.reason ?? "The call was ended.");
 
@@ -188,14 +194,6 @@ async function readBody(
     clearTimeout(late);
   }
   return Buffer.concat(chunks);
-}
-
-function noPrice(upstream: string, model: string): ModelCallFault {
-  return new ModelCallFault(
-    403,
-    `The model ${shownModel(model)} has no price, so it can't be counted against the turn's ` +
-      `budget. An operator can add it to prices of the model upstream ${upstream}.`,
-  );
 }
 
 function spendingOf(usage: CallUsage, price: ModelPrice | null): Spending {

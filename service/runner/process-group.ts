@@ -5,7 +5,7 @@ import { type Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { messageOf } from "../../src/core/errors.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 
 /** How a process ended, or why we ended it. */
 export type Ending =

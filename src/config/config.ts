@@ -3,7 +3,7 @@ import { NO_SPACE, readProjects } from "./config-projects.ts";
 import { FollowUps } from "../core/turn/people.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { DocsAgentError } from "../core/errors.ts";
-import { LOG_LEVELS } from "../process/logger.ts";
+import { LOG_LEVELS } from "../process/clock-and-log.ts";
 import { HttpUrl, type ProxySettings, proxySecretsOf, readProxySettings } from "../process/proxy.ts";
 import { isRedisUrl, readRedisUrl } from "../store/redis/redis-location.ts";
 import type { SlackSettings } from "../slack/identity.ts";

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { codeOf, StartError } from "../core/errors.ts";
 
@@ -74,17 +75,13 @@ async function canShare({ host, port }: ListenOptions): Promise<boolean> {
   }
 }
 
-function listenOnce(
+async function listenOnce(
   server: Server,
   { host, port, reusePort }: { host: string; port: number; reusePort: boolean },
 ): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port, reusePort }, () => {
-      server.off("error", reject);
-      resolve(server);
-    });
-  });
+  server.listen({ host, port, reusePort });
+  await once(server, "listening");
+  return server;
 }
 
 function limitConnections(servers: Server[], maxConnections = Infinity): void {

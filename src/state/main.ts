@@ -1,6 +1,5 @@
 import { DocsAgentError, messageOf } from "../core/errors.ts";
-import { createLogger } from "../process/logger.ts";
-import { createSystemClock } from "../process/system-clock.ts";
+import { createLogger, createSystemClock } from "../process/clock-and-log.ts";
 import { createStateProgram } from "./program.ts";
 
 /** Removes user and password from URLs, because a message may repeat what was typed. */

@@ -4,7 +4,7 @@ import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
 import { RedisConnection } from "../../src/store/redis/redis-connection.ts";
 import { StoreAnswerLostError } from "../../src/store/store-errors.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { ScriptedHandler } from "../support/scripted-handler.ts";

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { spawnNode } from "../support/child-process.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { startRedisServer } from "../support/redis-server.ts";

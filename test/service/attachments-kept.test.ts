@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { WireJob } from "../../src/job-client/schema.ts";
 import { createKey } from "../../service/jobs/keys.ts";
 import { withState } from "../../service/jobs/state-file.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { makeAttachment, PNG } from "../support/attachments.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 

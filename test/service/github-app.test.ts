@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { type CodeHost, createCodeHost } from "../../emulators/code-host/index.ts";
 import { createGitHubApp } from "../../service/cli/github-app.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { APP_PERMISSIONS, installApp } from "../support/github-app.ts";
 import { type Ran, ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 

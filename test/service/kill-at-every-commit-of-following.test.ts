@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { JobStore } from "../../service/jobs/job-store.ts";
 import { createKey } from "../../service/jobs/keys.ts";
 import { withState } from "../../service/jobs/state-file.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { openPullRequest, openTestHost, OWNER, REPO, TOKEN } from "../emulators/code-host/setup.ts";
 import { isSampled } from "../support/sampled.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";

@@ -8,7 +8,7 @@ import type { WireJob } from "../../src/job-client/schema.ts";
 import { JobStore } from "../../service/jobs/job-store.ts";
 import { createKey } from "../../service/jobs/keys.ts";
 import { withState } from "../../service/jobs/state-file.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { inlineAgent } from "../support/runner-world.ts";
 import { readState } from "../support/read-state.ts";
 import { isSampled } from "../support/sampled.ts";

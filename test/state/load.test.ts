@@ -6,7 +6,7 @@ import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import type { Side } from "../../src/state/transfer.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import { redisPrefix } from "../support/redis.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../src/core/ports/process.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 
 /** The system's clock, which a test can put forward. */
 export class LaterClock implements Clock {

@@ -2,7 +2,7 @@
 import { openSync } from "node:fs";
 import { startProcessGroup } from "../../service/runner/process-group.ts";
 import { runProgram } from "../../service/runner/process-group.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 
 const { signal } = new AbortController();
 const common = { cwd: "/", env: { PATH: "/usr/bin:/bin" }, timeLimitMs: 20_000, maxOutputBytes: 10_000 };

@@ -11,7 +11,7 @@ import type { Clock } from "../../src/core/ports/process.ts";
 import type { ServiceProject } from "../../service/config/config.ts";
 import { createTurnRunner } from "../../service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult } from "../../service/runner/turn-runner.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { need } from "./need.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openTempDir } from "./temp-dir.ts";

@@ -6,7 +6,7 @@ import { writeSync } from "node:fs";
 import type { TaskQueue } from "../../src/core/ports/task-queue.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { createSystemClock } from "../../src/process/system-clock.ts";
+import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
 const clock = createSystemClock();

@@ -1,7 +1,6 @@
 import { messageOf } from "../../../src/core/errors.ts";
-import { createLogger } from "../../../src/process/logger.ts";
 import { fetchThrough } from "../../../src/process/proxy.ts";
-import { createSystemClock } from "../../../src/process/system-clock.ts";
+import { createLogger, createSystemClock } from "../../../src/process/clock-and-log.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import { learnedSecrets } from "../../base/redaction.ts";
 import { projectSecrets, serviceProxy } from "../../config/env.ts";

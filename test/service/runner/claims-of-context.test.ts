@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { createSystemClock } from "../../../src/process/system-clock.ts";
+import { createSystemClock } from "../../../src/process/clock-and-log.ts";
 import { KeyedLock } from "../../../service/runner/git/keyed-lock.ts";
 import { Mirror } from "../../../service/runner/git/mirror.ts";
 import { fixedToken } from "../../../service/code-host/token-provider.ts";

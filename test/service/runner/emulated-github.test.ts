@@ -1,6 +1,6 @@
 import { createEmulator } from "emulate";
 import { expect, it } from "vitest";
-import { createSystemClock } from "../../../src/process/system-clock.ts";
+import { createSystemClock } from "../../../src/process/clock-and-log.ts";
 import { fixedToken } from "../../../service/code-host/token-provider.ts";
 import { createGitHubCodeHost } from "../../../service/code-host/github-code-host.ts";
 import { publish } from "../../../service/runner/publish/publish.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { fixedToken } from "../../../service/code-host/token-provider.ts";
 import { createGitHubCodeHost } from "../../../service/code-host/github-code-host.ts";
-import { createSystemClock } from "../../../src/process/system-clock.ts";
+import { createSystemClock } from "../../../src/process/clock-and-log.ts";
 import { startHttpSide } from "../../support/turn-network.ts";
 
 const BRANCH = "docs-agent/job1";

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { Logger } from "../core/ports/process.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
@@ -47,4 +47,24 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
 async function prettyDestination(destination: number) {
   const { PinoPretty } = await import("pino-pretty");
   return PinoPretty({ colorize: true, sync: true, destination });
+}
+
+/** The longest delay of `setTimeout`. A longer one fires at once. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** The machine's clock. */
+export function createSystemClock(): Clock {
+  return {
+    now: () => Date.now(),
+    monotonicMs: () => performance.now(),
+    wakeAt(atMs, wake) {
+      let timer: NodeJS.Timeout;
+      function arm(): void {
+        const left = atMs - Date.now();
+        timer = left > MAX_TIMEOUT_MS ? setTimeout(arm, MAX_TIMEOUT_MS) : setTimeout(wake, Math.max(0, left));
+      }
+      arm();
+      return () => clearTimeout(timer);
+    },
+  };
 }
