@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import type { Config } from "./config/config.ts";
+import type { Project } from "./config/config-projects.ts";
 import type { Clock, Logger } from "./core/ports/process.ts";
 import { formatDuration } from "./core/text/text.ts";
 import { configuredProject } from "./core/ports/job-service.ts";
@@ -32,30 +33,9 @@ type AppDeps = {
   logger: Logger;
 };
 
-type DocsAgentApp = {
-  /** Answers Slack's requests (in HTTP mode) and the health probes. */
-  requestListener: (request: IncomingMessage, response: ServerResponse) => void;
-  /**
-   * Starts work: runs tasks and, in Socket Mode, connects to Slack. Rejects with a `StartError` if
-   * Slack refuses a token. If Slack can't be reached, it keeps trying in the background.
-   */
-  start(): Promise<void>;
-  /**
-   * Makes `/readyz` return 503, so that a proxy sends its requests elsewhere. Requests are still
-   * accepted.
-   */
-  leave(): void;
-  /**
-   * Ends work: nothing new is accepted, and running tasks get `graceMs` before they are released.
-   * Idempotent.
-   */
-  stop(graceMs: number): Promise<void>;
-};
-
 /** Wires up the Slack app. It doesn't listen yet. */
-export function createApp(deps: AppDeps): DocsAgentApp {
-  const { config, clock, random, logger } = deps;
-  const { store, queue } = deps.backend;
+export function createApp({ config, backend, clock, random, logger }: AppDeps) {
+  const { store, queue } = backend;
   const slack = createSlackConnection({
     slack: config.slack,
     proxy: config.proxy,
@@ -68,25 +48,19 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     random,
     logger,
   });
-  const refs = config.projects.map(({ name, id, baseUrl }) => ({ name, id, service: serviceOf(baseUrl) }));
-  const [first, ...others] = refs;
-  if (first === undefined) throw new TypeError("The configuration has no project.");
-  const projects: [ProjectRef, ...ProjectRef[]] = [first, ...others];
+  const [first, ...others] = config.projects;
+  const projects: [ProjectRef, ...ProjectRef[]] = [refOf(first), ...others.map(refOf)];
   const contacts = createContacts(clock);
-  const configured = config.projects.map(({ name, id, baseUrl, apiKey, idempotencyKeys }) => ({
-    service: serviceOf(baseUrl),
-    id,
+  const configured = config.projects.map((project) => ({
+    ...refOf(project),
     jobService: createHttpJobService({
-      baseUrl,
-      projectId: id,
-      apiKey,
-      idempotencyKeys,
+      ...project,
+      projectId: project.id,
       proxy: config.proxy,
       timeoutMs: config.jobServiceTimeoutMs,
-      onAnswer: contacts.noting({ name, id, service: serviceOf(baseUrl) }),
+      onAnswer: contacts.noting(refOf(project)),
     }),
   }));
-  const { records } = store;
   const notifier = createSlackNotifier({
     teams: slack.teams,
     presentation: {
@@ -100,67 +74,38 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     fetch: slack.fetch,
     timeoutMs: SLACK_TIMEOUT_MS,
   });
-  const { slots, series } = store;
-  const { polling } = config;
-  const retentionMs = config.retentionDays * DAY_MS;
-  const directory = createSlackDirectory({
-    teams: slack.teams,
-    allowGuests: config.allowGuests,
+  const inSlack = { teams: slack.teams, clock, logger };
+  const shared = {
+    records: store.records,
+    notifier,
+    firstTries: createFirstTries(),
+    directory: createSlackDirectory({ ...inSlack, allowGuests: config.allowGuests }),
+    threadReader: createSlackThreadReader(inSlack),
+    polling: config.polling,
+    retentionMs: config.retentionDays * DAY_MS,
     clock,
     logger,
-  });
-  const threadReader = createSlackThreadReader({ teams: slack.teams, clock, logger });
-  const firstTries = createFirstTries();
+  };
   const stopping = new AbortController();
   const handler = createTaskHandler({
+    ...shared,
     stopping: stopping.signal,
-    clock,
     random,
-    logger,
-    slots,
-    series,
-    records,
-    notifier,
-    firstTries,
-    workStatus: createSlackWorkStatus({ teams: slack.teams, clock, logger }),
-    directory,
-    threadReader,
-    fileReader: createSlackFileReader({
-      teams: slack.teams,
-      apiUrl: config.slack.apiUrl,
-      logger,
-    }),
-    memberships: createSlackMemberships({ teams: slack.teams, clock, logger }),
+    slots: store.slots,
+    series: store.series,
+    workStatus: createSlackWorkStatus(inSlack),
+    fileReader: createSlackFileReader({ ...inSlack, apiUrl: config.slack.apiUrl }),
+    memberships: createSlackMemberships(inSlack),
     contacts,
     jobServices: { of: (project) => configuredProject(configured, project) },
-    polling,
-    retentionMs,
   });
 
-  registerIntake(slack.bolt, {
-    queue,
-    records,
-    notifier,
-    firstTries,
-    directory,
-    threadReader,
-    projects,
-    limits: config.limits,
-    followUps: config.followUps,
-    polling,
-    retentionMs,
-    clock,
-    logger,
-  });
+  const { limits, followUps } = config;
+  registerIntake(slack.bolt, { ...shared, queue, projects, limits, followUps });
 
   let isLeaving = false;
-  const health = createHealth({
-    store,
-    queue,
-    slack: () => slack.report(),
-    isLeaving: () => isLeaving,
-    clock,
-  });
+  const report = { slack: () => slack.report(), isLeaving: () => isLeaving };
+  const health = createHealth({ store, queue, clock, ...report });
   let stopped: Promise<void> | null = null;
 
   async function stop(graceMs: number): Promise<void> {
@@ -173,20 +118,37 @@ export function createApp(deps: AppDeps): DocsAgentApp {
   }
 
   return {
-    requestListener(request, response) {
+    /** Answers Slack's requests (in HTTP mode) and the health probes. */
+    requestListener: (request: IncomingMessage, response: ServerResponse): void => {
       if (!health(request, response)) slack.requestListener(request, response);
     },
-    async start() {
+    /**
+     * Starts work: runs tasks and, in Socket Mode, connects to Slack. Rejects with a `StartError`
+     * if Slack refuses a token. If Slack can't be reached, it keeps trying in the background.
+     */
+    async start(): Promise<void> {
       await slack.identify();
       queue.start(handler);
       await slack.connect();
     },
-    leave() {
+    /**
+     * Makes `/readyz` return 503, so that a proxy sends its requests elsewhere. Requests are still
+     * accepted.
+     */
+    leave(): void {
       isLeaving = true;
     },
-    stop(graceMs) {
+    /**
+     * Ends work: nothing new is accepted, and running tasks get `graceMs` before they are released.
+     * Idempotent.
+     */
+    stop(graceMs: number): Promise<void> {
       stopped ??= stop(graceMs);
       return stopped;
     },
   };
+}
+
+function refOf({ name, id, baseUrl }: Project): ProjectRef {
+  return { name, id, service: serviceOf(baseUrl) };
 }

@@ -63,8 +63,8 @@ async function check(deps: HealthDeps): Promise<Readiness> {
   // Checked at the same time, so that a probe waits for only one timeout if the store doesn't
   // answer.
   const [store, queue, tasks] = await Promise.all([
-    outcomeOf(() => deps.store.check()),
-    outcomeOf(() => deps.queue.check()),
+    deps.store.check().then(() => "ok", messageOf),
+    deps.queue.check().then(() => "ok", messageOf),
     deps.queue.counts().catch(() => null),
   ]);
   const ready = store === "ok" && queue === "ok";
@@ -78,15 +78,6 @@ async function check(deps: HealthDeps): Promise<Readiness> {
       ...(deps.store.risk === null ? {} : { risk: deps.store.risk }),
     },
   };
-}
-
-async function outcomeOf(run: () => Promise<unknown>): Promise<string> {
-  try {
-    await run();
-    return "ok";
-  } catch (thrown) {
-    return messageOf(thrown);
-  }
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

@@ -1,23 +1,20 @@
 import { ATTACHMENT_LIMITS } from "../core/job/attachment.ts";
-import type { Logger } from "../core/ports/process.ts";
 import type { FileReader } from "../core/turn/shared.ts";
 import { codeOrNameOf } from "../core/errors.ts";
-import type { SlackTeams } from "../replies/slack-teams.ts";
+import type { SlackDeps } from "../replies/slack-teams.ts";
 
 const WITHIN_MS = 10_000;
 
 /**
  * Downloads files from Slack with the bot's token (scope `files:read`). The token goes only to
  * Slack's own file host, never to another host that a message names or a redirect leads to.
+ * `apiUrl` is the root of the Web API.
  */
-export function createSlackFileReader(options: {
-  teams: SlackTeams;
-  /** The root of the Web API. */
-  apiUrl: string;
-  logger: Logger;
-}): FileReader {
-  const { teams, apiUrl, logger } = options;
-
+export function createSlackFileReader({
+  teams,
+  apiUrl,
+  logger,
+}: Pick<SlackDeps, "teams" | "logger"> & { apiUrl: string }): FileReader {
   return {
     async read(teamId, { id, url, mediaType }) {
       if (url === null || !isOfSlack(url, apiUrl)) {

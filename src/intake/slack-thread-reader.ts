@@ -1,11 +1,11 @@
-import { within, type Clock, type Logger } from "../core/ports/process.ts";
+import { within, type Clock } from "../core/ports/process.ts";
 import type { NotifierFault } from "../core/ports/notifier.ts";
 import type { ThreadMessage } from "../core/turn/request.ts";
 import { compareTs, newestOf, THREAD_MAX_MESSAGES } from "../core/turn/shared.ts";
 import type { ThreadRead, ThreadReader, ThreadLook } from "../core/turn/shared.ts";
 import { outcomeLineOf } from "../replies/find-post.ts";
 import { slackFault } from "../replies/slack-faults.ts";
-import type { SlackIdentity, SlackTeams } from "../replies/slack-teams.ts";
+import type { SlackDeps, SlackIdentity } from "../replies/slack-teams.ts";
 import { parseMessageText } from "./message-text.ts";
 import { authorOf, filesOfMessage, withFiles, withShown, wordsOf, ReceivedMessage } from "./slack-message.ts";
 import type { WebClient } from "@slack/web-api";
@@ -16,13 +16,11 @@ const WITHIN_MS = 5_000;
 const SAID: ReadonlySet<string> = new Set(["thread_broadcast", "file_share", "bot_message", "me_message"]);
 
 /** Reads the newest messages of threads in Slack, as far as time and Slack's limits allow. */
-export function createSlackThreadReader(options: {
-  teams: SlackTeams;
-  clock: Clock;
-  logger: Logger;
-}): ThreadReader {
-  const { teams, clock, logger } = options;
-
+export function createSlackThreadReader({
+  teams,
+  clock,
+  logger,
+}: SlackDeps & { clock: Clock }): ThreadReader {
   return {
     async read({ teamId, channelId, threadTs }, { after, before, look }) {
       const start = Number(after ?? threadTs);

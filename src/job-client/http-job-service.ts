@@ -5,14 +5,11 @@ import {
   type Announced,
   type AnswerWith,
   type Besides,
-  type ChangesAnswer,
   type Contact,
   type Contacts,
-  type DiffAnswer,
   isFromServiceThatIsUp,
   type JobService,
   type JobServiceAnswer,
-  type QuestionAnswer,
 } from "../core/ports/job-service.ts";
 import { createDispatcher, DIRECT, type ProxySettings } from "../process/proxy.ts";
 import { exchange } from "./exchange.ts";
@@ -22,7 +19,6 @@ import {
   CAPABILITIES_HEADER,
   type CreateJobRequest,
   formatCapabilities,
-  type MessageRequest,
 } from "./schema.ts";
 
 const USER_AGENT = "docs-agent-slack/0.1.0";
@@ -52,121 +48,44 @@ export type HttpJobServiceOptions = {
 
 type Outgoing = { method: Dispatcher.HttpMethod; headers: Record<string, string>; body?: string };
 
-/** Creates a project's client. Connects on the first call. Throws only for an invalid base URL. */
-export function createHttpJobService(options: HttpJobServiceOptions): HttpJobService {
-  return new HttpJobService(options);
-}
-
 /** {@link JobService} over HTTP, as `docs/job-service.md` describes it. */
-export class HttpJobService implements JobService {
-  readonly honorsIdempotencyKeys: boolean;
-  readonly #origin: string;
-  readonly #host: string;
-  readonly #basePath: string;
-  readonly #projectPath: string;
-  readonly #apiKey: string;
-  readonly #timeoutMs: number;
-  readonly #onAnswer: (answer: AnswerWith<object>) => void;
-  readonly #now: () => number;
-  readonly #polls: Dispatcher;
-  readonly #creates: Dispatcher;
-  #closed: Promise<void> | null = null;
-
-  constructor({
-    baseUrl,
-    projectId,
-    apiKey,
-    timeoutMs,
-    idempotencyKeys = false,
-    proxy = DIRECT,
-    onAnswer = () => {},
-    now = () => Date.now(),
-  }: HttpJobServiceOptions) {
-    const url = new URL(baseUrl);
-    this.#origin = url.origin;
-    this.#host = url.host;
-    this.#basePath = url.pathname.replace(/\/+$/, "");
-    this.#projectPath = `/v2/agent/${segment(projectId)}/job`;
-    this.#apiKey = apiKey;
-    this.#timeoutMs = timeoutMs;
-    this.honorsIdempotencyKeys = idempotencyKeys;
-    this.#onAnswer = onAnswer;
-    this.#now = now;
-    // 0 disables undici's own limits, because `timeoutMs` covers the whole call.
-    const limits = { timeoutMs, headersTimeout: 0, bodyTimeout: 0 };
-    this.#polls = createDispatcher(proxy, { ...limits, keepAliveTimeout: POLL_KEEP_ALIVE_MS });
-    // A fresh connection for each call (pipelining 0). On a kept one, if the server closes it for
-    // idleness while we write, that looks like a create that arrived and lost its answer, so it
-    // would be `unknown` for nothing.
-    this.#creates = createDispatcher(proxy, { ...limits, pipelining: 0 });
-  }
-
-  createJob(prompt: string, idempotencyKey: string, besides?: Besides): Promise<JobServiceAnswer> {
-    const body: CreateJobRequest = bodyOf(prompt, besides);
-    return this.#post(this.#projectPath, null, body, { "idempotency-key": idempotencyKey });
-  }
-
-  getJob(jobId: string): Promise<JobServiceAnswer> {
-    return this.#get(`${this.#projectPath}/${segment(jobId)}`, jobId, readJob);
-  }
-
-  changes(after: string | null, waitS: number, signal: AbortSignal): Promise<ChangesAnswer> {
-    const wait = Math.min(waitS, longestWaitS(this.#timeoutMs));
-    const query = after === null ? "" : `?after=${segment(after)}&wait=${wait}`;
-    const path = `${this.#projectPath.replace(/job$/, "changes")}${query}`;
-    return this.#get(path, null, readChanges, signal);
-  }
-
-  sendMessage(
-    jobId: string,
-    prompt: string,
-    idempotencyKey: string,
-    besides?: Besides,
-  ): Promise<JobServiceAnswer> {
-    const body: MessageRequest = bodyOf(prompt, besides);
-    return this.#post(`${this.#projectPath}/${segment(jobId)}/message`, jobId, body, {
-      "idempotency-key": idempotencyKey,
-    });
-  }
-
-  cancelTurn(jobId: string, turn: number): Promise<JobServiceAnswer> {
-    return this.#post(`${this.#projectPath}/${segment(jobId)}/turn/${turn}/cancel`, jobId, null);
-  }
-
-  readDiff(jobId: string): Promise<DiffAnswer> {
-    return this.#get(`${this.#projectPath}/${segment(jobId)}/diff`, jobId, readJobDiff);
-  }
-
-  answerQuestion(jobId: string, questionId: string, answer: QuestionAnswer): Promise<JobServiceAnswer> {
-    const body: AnswerRequest = { questionId, ...answer };
-    return this.#post(`${this.#projectPath}/${segment(jobId)}/answer`, jobId, body);
-  }
-
+export type HttpJobService = JobService & {
   /**
    * Waits for calls in progress (at most their timeout), then closes all connections. Idempotent.
    * Later calls fail.
    */
-  close(): Promise<void> {
-    this.#closed ??= Promise.all([this.#polls.close(), this.#creates.close()]).then(() => undefined);
-    return this.#closed;
+  close(): Promise<void>;
+};
+
+/** Creates a project's client. Connects on the first call. Throws only for an invalid base URL. */
+export function createHttpJobService({
+  baseUrl,
+  projectId,
+  apiKey,
+  timeoutMs,
+  idempotencyKeys = false,
+  proxy = DIRECT,
+  onAnswer = () => {},
+  now = () => Date.now(),
+}: HttpJobServiceOptions): HttpJobService {
+  const { origin, host, pathname } = new URL(baseUrl);
+  const basePath = pathname.replace(/\/+$/, "");
+  const projectPath = `/v2/agent/${segment(projectId)}`;
+  // 0 disables undici's own limits, because `timeoutMs` covers the whole call.
+  const limits = { timeoutMs, headersTimeout: 0, bodyTimeout: 0 };
+  const polls = createDispatcher(proxy, { ...limits, keepAliveTimeout: POLL_KEEP_ALIVE_MS });
+  // A fresh connection for each call (pipelining 0). On a kept one, if the server closes it for
+  // idleness while we write, that looks like a create that arrived and lost its answer, so it
+  // would be `unknown` for nothing.
+  const creates = createDispatcher(proxy, { ...limits, pipelining: 0 });
+  let closed: Promise<void> | null = null;
+
+  function redact(text: string): string {
+    if (apiKey === "") return text;
+    return text.replaceAll(apiKey, "[redacted]").replaceAll(segment(apiKey), "[redacted]");
   }
 
-  #get<T extends object>(path: string, jobId: string | null, read: Reader<T>, signal?: AbortSignal) {
-    return this.#call(this.#polls, path, jobId, { method: "GET", headers: {} }, read, signal);
-  }
-
-  #post(
-    path: string,
-    jobId: string | null,
-    body: CreateJobRequest | MessageRequest | AnswerRequest | null,
-    headers: Record<string, string> = {},
-  ): Promise<JobServiceAnswer> {
-    const json = { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
-    const request = { method: "POST" as const, ...(body === null ? { headers } : json) };
-    return this.#call(this.#creates, path, jobId, request, readJob);
-  }
-
-  async #call<T extends object>(
+  async function call<T extends object>(
     dispatcher: Dispatcher,
     path: string,
     jobId: string | null,
@@ -176,33 +95,74 @@ export class HttpJobService implements JobService {
   ): Promise<Announced & AnswerWith<T>> {
     const headers = {
       ...request.headers,
-      authorization: `Bearer ${this.#apiKey}`,
+      authorization: `Bearer ${apiKey}`,
       accept: "application/json",
       [CAPABILITIES_HEADER.toLowerCase()]: READS,
       // Answers are small. If something in between compresses them anyway, they are still read.
       "accept-encoding": "identity",
       "user-agent": USER_AGENT,
     };
-    const outgoing = { ...request, origin: this.#origin, path: this.#basePath + path, headers };
-    const exchanged = await exchange(dispatcher, outgoing, this.#timeoutMs, signal);
+    const outgoing = { ...request, origin, path: basePath + path, headers };
+    const exchanged = await exchange(dispatcher, outgoing, timeoutMs, signal);
+    const { method } = request;
     const context = {
-      call: `${request.method} ${this.#redact(path).slice(0, MAX_CALL_CHARS)}`,
-      isRead: request.method === "GET",
+      call: `${method} ${redact(path).slice(0, MAX_CALL_CHARS)}`,
+      isRead: method === "GET",
       jobId,
-      host: this.#host,
-      honorsIdempotencyKeys: this.honorsIdempotencyKeys,
-      redact: (text: string) => this.#redact(text),
-      now: this.#now,
+      host,
+      honorsIdempotencyKeys: idempotencyKeys,
+      redact,
+      now,
     };
     const answer = readExchange(exchanged, context, read);
-    if (signal?.aborted !== true) this.#onAnswer(answer);
+    if (signal?.aborted !== true) onAnswer(answer);
     return answer;
   }
 
-  #redact(text: string): string {
-    if (this.#apiKey === "") return text;
-    return text.replaceAll(this.#apiKey, "[redacted]").replaceAll(segment(this.#apiKey), "[redacted]");
+  function get<T extends object>(path: string, jobId: string | null, read: Reader<T>, signal?: AbortSignal) {
+    return call(polls, `${projectPath}/${path}`, jobId, { method: "GET", headers: {} }, read, signal);
   }
+
+  function post(
+    path: string,
+    jobId: string | null,
+    body: CreateJobRequest | AnswerRequest | null,
+    headers: Record<string, string> = {},
+  ): Promise<JobServiceAnswer> {
+    const json = { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+    const request = { method: "POST" as const, ...(body === null ? { headers } : json) };
+    return call(creates, `${projectPath}/${path}`, jobId, request, readJob);
+  }
+
+  return {
+    honorsIdempotencyKeys: idempotencyKeys,
+
+    createJob: (prompt, key, besides) =>
+      post("job", null, bodyOf(prompt, besides), { "idempotency-key": key }),
+
+    getJob: (jobId) => get(`job/${segment(jobId)}`, jobId, readJob),
+
+    changes(after, waitS, signal) {
+      const wait = Math.min(waitS, longestWaitS(timeoutMs));
+      const query = after === null ? "" : `?after=${segment(after)}&wait=${wait}`;
+      return get(`changes${query}`, null, readChanges, signal);
+    },
+
+    sendMessage: (jobId, prompt, key, besides) =>
+      post(`job/${segment(jobId)}/message`, jobId, bodyOf(prompt, besides), { "idempotency-key": key }),
+
+    cancelTurn: (jobId, turn) => post(`job/${segment(jobId)}/turn/${turn}/cancel`, jobId, null),
+
+    readDiff: (jobId) => get(`job/${segment(jobId)}/diff`, jobId, readJobDiff),
+
+    answerQuestion: (jobId, questionId, answer) =>
+      post(`job/${segment(jobId)}/answer`, jobId, { questionId, ...answer }),
+
+    close() {
+      closed ??= Promise.all([polls.close(), creates.close()]).then(() => undefined);
+      return closed;
+    },
+  };
 }
 
 /**

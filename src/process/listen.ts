@@ -114,16 +114,11 @@ function urlOf(servers: Server[]): string {
 
 async function closeAll(servers: Server[], graceMs: number): Promise<void> {
   await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<void>((resolve) => {
-          const timer = setTimeout(() => server.closeAllConnections(), graceMs);
-          server.close(() => {
-            clearTimeout(timer);
-            resolve();
-          });
-          server.closeIdleConnections();
-        }),
-    ),
+    servers.map(async (server) => {
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+      // Closes idle connections, and waits for the others.
+      await server[Symbol.asyncDispose]();
+      clearTimeout(timer);
+    }),
   );
 }

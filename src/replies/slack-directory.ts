@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { UsersInfoResponse } from "@slack/web-api";
-import type { Clock, Logger } from "../core/ports/process.ts";
 import type { Admission, Directory } from "../core/ports/directory.ts";
 import { builtPermalink } from "./links.ts";
 import { slackFault } from "./slack-faults.ts";
-import type { SlackIdentity, SlackTeams } from "./slack-teams.ts";
+import { keepNewest, type SlackDeps, type SlackIdentity } from "./slack-teams.ts";
 
 /**
  * For this long a renamed person keeps the old name, a channel made private counts as public, and
@@ -14,16 +13,13 @@ const KEPT_MS = 5 * 60_000;
 /** The most that is remembered of each kind. The oldest goes first. */
 const KEPT_MAX = 10_000;
 
+type Options = SlackDeps & { allowGuests: boolean };
+
 /**
  * Looks people and channels up in Slack. `allowGuests` admits guests and people of other
  * organizations like members.
  */
-export function createSlackDirectory(options: {
-  teams: SlackTeams;
-  allowGuests: boolean;
-  clock: Pick<Clock, "monotonicMs">;
-  logger: Logger;
-}): Directory {
+export function createSlackDirectory(options: Options): Directory {
   const { teams, clock, logger } = options;
 
   async function orNull<T>(what: string, id: string, ask: () => Promise<T | undefined>): Promise<T | null> {
@@ -50,10 +46,8 @@ export function createSlackDirectory(options: {
       const before = known.get(key);
       if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.value;
       const value = await ask(teamId, id);
-      known.delete(key);
-      if (value !== null) known.set(key, { value, untilMs: clock.monotonicMs() + KEPT_MS });
-      const [oldest] = known.keys();
-      if (known.size > KEPT_MAX && oldest !== undefined) known.delete(oldest);
+      if (value === null) known.delete(key);
+      else keepNewest(known, key, { value, untilMs: clock.monotonicMs() + KEPT_MS }, KEPT_MAX);
       return value;
     };
   }
@@ -132,8 +126,6 @@ const NOT_HERE: ReadonlySet<string> = new Set(["user_not_found", "user_not_visib
 
 type User = NonNullable<UsersInfoResponse["user"]>;
 
-type Options = { teams: SlackTeams; allowGuests: boolean; clock: Pick<Clock, "monotonicMs">; logger: Logger };
-
 /** Checks if a person may use the app. See `Directory.admission`. */
 function createSlackAdmission({ teams, allowGuests, clock, logger }: Options) {
   /** `saidMs` is when Slack said so. */
@@ -174,10 +166,8 @@ function createSlackAdmission({ teams, allowGuests, clock, logger }: Options) {
     const isSaid = answer === "admitted" || answer === "guest";
     const { admission, saidMs } =
       answer === "unchecked" && isTrusted ? before : { admission: answer, saidMs: nowMs };
-    known.delete(key);
-    known.set(key, { admission, saidMs, untilMs: nowMs + (isSaid ? KEPT_MS : UNANSWERED_MS) });
-    const [oldest] = known.keys();
-    if (known.size > KEPT_MAX && oldest !== undefined) known.delete(oldest);
+    const untilMs = nowMs + (isSaid ? KEPT_MS : UNANSWERED_MS);
+    keepNewest(known, key, { admission, saidMs, untilMs }, KEPT_MAX);
     return admission;
   }
 

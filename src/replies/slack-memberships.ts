@@ -1,8 +1,7 @@
 import { z } from "zod";
-import type { Clock, Logger } from "../core/ports/process.ts";
 import type { Memberships } from "../core/ports/directory.ts";
 import { slackFault } from "./slack-faults.ts";
-import type { SlackTeams } from "./slack-teams.ts";
+import { keepNewest, type SlackDeps } from "./slack-teams.ts";
 
 type Channels = Awaited<ReturnType<Memberships["channelsOf"]>>;
 
@@ -26,15 +25,7 @@ const Page = z.object({
  * Asks Slack which channels a person is in (docs.slack.dev/reference/methods/users.conversations).
  * With a bot's token and a person's id, Slack lists the channels that both are in.
  */
-export function createSlackMemberships({
-  teams,
-  clock,
-  logger,
-}: {
-  teams: SlackTeams;
-  clock: Pick<Clock, "monotonicMs">;
-  logger: Logger;
-}): Memberships {
+export function createSlackMemberships({ teams, clock, logger }: SlackDeps): Memberships {
   const remembered = new Map<string, { askedAtMs: number; channels: Promise<Channels> }>();
 
   async function channelsOfKind(teamId: string, user: string, types: string): Promise<Channels> {
@@ -43,14 +34,8 @@ export function createSlackMemberships({
       const { client } = await teams.of(teamId);
       let cursor: string | undefined;
       for (let page = 0; page < PAGES_MAX; page += 1) {
-        const answer = Page.parse(
-          await client.users.conversations({
-            user,
-            types,
-            limit: PAGE_LIMIT,
-            ...(cursor === undefined ? {} : { cursor }),
-          }),
-        );
+        const asked = { user, types, limit: PAGE_LIMIT, ...(cursor === undefined ? {} : { cursor }) };
+        const answer = Page.parse(await client.users.conversations(asked));
         for (const { id } of answer.channels) channels.add(id);
         cursor = answer.response_metadata?.next_cursor || undefined;
         if (cursor === undefined) return { channels, isComplete: true };
@@ -75,11 +60,8 @@ export function createSlackMemberships({
       const nowMs = clock.monotonicMs();
       const known = remembered.get(key);
       if (known !== undefined && nowMs - known.askedAtMs < FRESH_MS) return known.channels;
-      remembered.delete(key);
-      const [oldest] = remembered.keys();
-      if (oldest !== undefined && remembered.size >= REMEMBERED_MAX) remembered.delete(oldest);
       const channels = ask(teamId, userId);
-      remembered.set(key, { askedAtMs: nowMs, channels });
+      keepNewest(remembered, key, { askedAtMs: nowMs, channels }, REMEMBERED_MAX);
       // Incomplete answers are asked for again the next time.
       if (!(await channels).isComplete) remembered.delete(key);
       return channels;

@@ -1,5 +1,6 @@
 import type { WebClient, FetchFunction } from "@slack/web-api";
 import { DocsAgentError } from "../core/errors.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 
 /** The app's identity in a workspace. Fields are empty until they are known. */
 export type SlackIdentity = {
@@ -28,6 +29,17 @@ export interface SlackTeams {
    * app isn't installed there.
    */
   of(teamId: string): Promise<SlackTeam>;
+}
+
+/** What a reader of Slack needs. */
+export type SlackDeps = { teams: SlackTeams; clock: Pick<Clock, "monotonicMs">; logger: Logger };
+
+/** Notes an entry as the newest one. Of more than `max`, the oldest is forgotten. */
+export function keepNewest<T>(known: Map<string, T>, key: string, value: T, max: number): void {
+  known.delete(key);
+  known.set(key, value);
+  const [oldest] = known.keys();
+  if (known.size > max && oldest !== undefined) known.delete(oldest);
 }
 
 /** The app isn't installed in that workspace. */
@@ -92,7 +104,7 @@ export type SlackClock = {
  * Posts are searched for by Slack's time, and a host's own clock may be minutes off. Between
  * answers, the monotonic clock counts on, so a step of the host's clock changes nothing.
  */
-export function createSlackClock(clock: { now(): number; monotonicMs(): number }): SlackClock {
+export function createSlackClock(clock: Pick<Clock, "now" | "monotonicMs">): SlackClock {
   let seen: { dateMs: number; atMs: number } | null = null;
   return {
     timeMs() {

@@ -1,7 +1,6 @@
-import type { Clock, Logger } from "../core/ports/process.ts";
 import type { WorkStatus } from "../core/ports/notifier.ts";
 import { slackFault } from "./slack-faults.ts";
-import type { SlackTeams } from "./slack-teams.ts";
+import { keepNewest, type SlackDeps } from "./slack-teams.ts";
 
 /** Slack puts the app's name before it. */
 const WORKING = "is working on the docs";
@@ -14,14 +13,12 @@ const RENEW_MS = 100_000;
 const GAP_MS = 1_334;
 const THREADS_MAX = 1_000;
 
-type Options = { teams: SlackTeams; clock: Pick<Clock, "monotonicMs">; logger: Logger };
-
 /**
  * Slack's own "is working" indicator, which works in channels too with `chat:write`:
  * docs.slack.dev/changelog/2026/03/05/set-status-scope-update. Each process remembers what it has
  * shown. A team that refuses isn't asked again.
  */
-export function createSlackWorkStatus({ teams, clock, logger }: Options): WorkStatus {
+export function createSlackWorkStatus({ teams, clock, logger }: SlackDeps): WorkStatus {
   const absent = new Set<string>();
   /** When Slack may be called again, by team. */
   const openAt = new Map<string, number>();
@@ -56,10 +53,7 @@ export function createSlackWorkStatus({ teams, clock, logger }: Options): WorkSt
       const isFresh = now - (shownAt.get(id) ?? -Infinity) < RENEW_MS;
       if (absent.has(teamId) || isFresh || now < (openAt.get(teamId) ?? 0)) return;
       openAt.set(teamId, now + GAP_MS);
-      shownAt.delete(id);
-      shownAt.set(id, now);
-      const [oldest] = shownAt.keys();
-      if (shownAt.size > THREADS_MAX && oldest !== undefined) shownAt.delete(oldest);
+      keepNewest(shownAt, id, now, THREADS_MAX);
       void send(thread);
     },
   };

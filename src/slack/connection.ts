@@ -1,12 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
-import { WebClient, type FetchFunction, type WebClientOptions } from "@slack/web-api";
+import { WebClient, type WebClientOptions } from "@slack/web-api";
 import { HTTPReceiver } from "./bolt.ts";
 import { BoltApp, IdentityUnknownError } from "./bolt-app.ts";
 import type { Clock, Logger } from "../core/ports/process.ts";
 import { createLineSampler, slackLogger } from "./log-lines.ts";
 import { createDispatcher, isProxied, type ProxySettings } from "../process/proxy.ts";
-import { createSlackClock, type SlackClock, InstalledTeam, type SlackTeams } from "../replies/slack-teams.ts";
+import { createSlackClock, InstalledTeam } from "../replies/slack-teams.ts";
 import { SlackIdentityCheck, type SlackSettings } from "./identity.ts";
 import { createSlackListener } from "./listener.ts";
 import { SocketMode } from "./socket-mode.ts";
@@ -30,33 +30,8 @@ type SlackConnectionOptions = {
 
 /**
  * The app's connection to Slack: incoming requests, the teams to answer, and whether Slack can be
- * reached.
+ * reached. Nothing is called or connected yet.
  */
-type SlackConnection = {
-  bolt: BoltApp;
-  teams: SlackTeams;
-  /** Slack's time, from the answers to `teams`. */
-  slackClock: SlackClock;
-  /** For requests to Slack outside the Web API: response URLs. */
-  fetch: FetchFunction;
-  /** Handles Slack's requests. Answers 404 to others, and to all of them in Socket Mode. */
-  requestListener: ReturnType<typeof createSlackListener>;
-  /** "ok", or what is wrong with the connection to Slack. Doesn't wait for Slack. */
-  report(): string;
-  /**
-   * Asks Slack who the app is. Rejects only if Slack refuses the bot token, with a `StartError`.
-   */
-  identify(): Promise<void>;
-  /**
-   * Starts receiving requests over Socket Mode. Rejects only if Slack refuses the app token, with a
-   * `StartError`.
-   */
-  connect(): Promise<void>;
-  /** Accepts nothing more and waits, for a bounded time, for everything in progress. */
-  stop(): Promise<void>;
-};
-
-/** Wires up Bolt. Nothing is called or connected yet. */
 export function createSlackConnection({
   slack,
   proxy,
@@ -64,7 +39,7 @@ export function createSlackConnection({
   clock,
   random,
   logger,
-}: SlackConnectionOptions): SlackConnection {
+}: SlackConnectionOptions) {
   const sample = createLineSampler(clock);
   // Each client gets a new object, because the SDK writes to it.
   const clientOptions = (timeout: number): WebClientOptions => ({
@@ -150,31 +125,42 @@ export function createSlackConnection({
     sample,
   });
 
+  const socket = receiver instanceof SocketMode ? receiver : null;
+  const requestListener: ReturnType<typeof createSlackListener> =
+    receive.kind === "http" && receiver instanceof HTTPReceiver
+      ? createSlackListener({ ...receive, accept: receiver.requestListener, logger, sample })
+      : (_, response) => void response.writeHead(404).end();
+
   return {
     bolt,
     teams: team,
+    /** Slack's time, from the answers to `teams`. */
     slackClock,
+    /** For requests to Slack outside the Web API: response URLs. */
     fetch,
-    requestListener:
-      receive.kind === "http" && receiver instanceof HTTPReceiver
-        ? createSlackListener({
-            signingSecret: receive.signingSecret,
-            accept: receiver.requestListener,
-            logger,
-            sample,
-          })
-        : (_, response) => void response.writeHead(404).end(),
-    report() {
-      const socket = receiver instanceof SocketMode ? receiver.report() : "ok";
-      return [...new Set([identity.report(), socket])].filter((state) => state !== "ok").join("; ") || "ok";
+    /** Handles Slack's requests. Answers 404 to others, and to all of them in Socket Mode. */
+    requestListener,
+    /** "ok", or what is wrong with the connection to Slack. Doesn't wait for Slack. */
+    report(): string {
+      const states = new Set([identity.report(), socket?.report() ?? "ok"]);
+      states.delete("ok");
+      return [...states].join("; ") || "ok";
     },
+    /**
+     * Asks Slack who the app is. Rejects only if Slack refuses the bot token, with a `StartError`.
+     */
     identify: () => identity.start(),
-    async connect() {
-      if (receiver instanceof SocketMode) await receiver.start();
+    /**
+     * Starts receiving requests over Socket Mode. Rejects only if Slack refuses the app token, with
+     * a `StartError`.
+     */
+    async connect(): Promise<void> {
+      await socket?.start();
     },
-    async stop() {
+    /** Accepts nothing more and waits, for a bounded time, for everything in progress. */
+    async stop(): Promise<void> {
       identity.stop();
-      if (receiver instanceof SocketMode) await receiver.stop();
+      await socket?.stop();
       await Promise.race([bolt.drain(), setTimeout(DRAIN_MS, undefined, { ref: false })]);
     },
   };

@@ -8,9 +8,6 @@ import type { InstalledTeam } from "../replies/slack-teams.ts";
 
 /** Health probes are frequent, and Slack limits the rate of calls. */
 const FRESH_MS = 30_000;
-const MAX_RETRY_MS = 30_000;
-/** Only an operator can fix a refused token. */
-const REFUSED_RETRY_MS = 60_000;
 
 /** The work needs only the ids. The name and the workspace's address are for people to read. */
 const AuthTest = z.object({
@@ -83,13 +80,12 @@ export class SlackIdentityCheck {
     this.#cancelRetry();
   }
 
-  #askAgain(attempt: number, { isTokenRefused, retryAfterMs }: SlackTrouble): void {
+  #askAgain(attempt: number, trouble: SlackTrouble): void {
     const { clock, random } = this.#options;
-    const backoffMs = Math.min(MAX_RETRY_MS, retryDelayMs({ attempt, retryAfterMs: 0, random: random() }));
-    const delayMs = Math.max(isTokenRefused ? REFUSED_RETRY_MS : backoffMs, retryAfterMs);
+    const delayMs = reconnectDelayMs(attempt, trouble, random());
     this.#cancelRetry = clock.wakeAt(clock.now() + delayMs, () => {
-      void this.#ask().then((trouble) => {
-        if (trouble !== null && !this.#isStopped) this.#askAgain(attempt + 1, trouble);
+      void this.#ask().then((next) => {
+        if (next !== null && !this.#isStopped) this.#askAgain(attempt + 1, next);
       });
     });
   }
@@ -199,7 +195,7 @@ const TOKEN_REFUSED = new Set([
 ]);
 
 /** Why a call to Slack failed. */
-type SlackTrouble = {
+export type SlackTrouble = {
   /** Slack's error code, or the network's. */
   error: string;
   /** True if Slack refuses the token. Asking again soon gives the same answer. */
@@ -207,6 +203,20 @@ type SlackTrouble = {
   /** The wait that Slack asked for, milliseconds, or 0. */
   retryAfterMs: number;
 };
+
+const MAX_RETRY_MS = 30_000;
+/** Only an operator can fix a refused token. */
+const REFUSED_RETRY_MS = 60_000;
+
+/** The time before the next attempt to reach Slack, milliseconds. `random` is uniform in [0, 1). */
+export function reconnectDelayMs(
+  attempt: number,
+  { isTokenRefused, retryAfterMs }: Omit<SlackTrouble, "error">,
+  random: number,
+): number {
+  const backoffMs = Math.min(MAX_RETRY_MS, retryDelayMs({ attempt, retryAfterMs: 0, random }));
+  return Math.max(isTokenRefused ? REFUSED_RETRY_MS : backoffMs, retryAfterMs);
+}
 
 /** Interprets a failed read-only call as trouble with the connection to Slack. */
 export function slackTrouble(thrown: unknown): SlackTrouble {

@@ -5,19 +5,15 @@ import type {
   SocketModeReceiver as BoltReceiver,
   SocketModeReceiverOptions,
 } from "@slack/bolt";
-import { retryDelayMs } from "../core/job/retry.ts";
-import type { Clock, Logger } from "../core/ports/process.ts";
+import { within, type Clock, type Logger } from "../core/ports/process.ts";
 import { StartError } from "../core/errors.ts";
 import { isObject, SocketModeReceiver } from "./bolt.ts";
-import { slackTrouble } from "./identity.ts";
+import { reconnectDelayMs, slackTrouble, type SlackTrouble } from "./identity.ts";
 
 /** Time from asking for a connection to Slack's `hello`. */
 const HELLO_TIMEOUT_MS = 30_000;
 /** How long a start waits for the first connection before it continues without one. */
 const START_WAIT_MS = 5000;
-const MAX_RETRY_MS = 30_000;
-/** Only an operator can fix a refused token. */
-const REFUSED_RETRY_MS = 60_000;
 /**
  * A connection that ends sooner counts as failed. Otherwise connections could open and end without
  * a pause.
@@ -126,7 +122,7 @@ export class SocketMode implements Receiver {
   }
 
   /** A connection that has received its `hello`, or why there is none. */
-  async #connect(): Promise<SocketConnection | ReturnType<typeof slackTrouble>> {
+  async #connect(): Promise<SocketConnection | SlackTrouble> {
     const app = this.#app;
     if (app === null) throw new Error("init comes before start");
     const connection = openSocketConnection(this.#options.receiver, (receiver) => receiver.init(app));
@@ -135,47 +131,28 @@ export class SocketMode implements Receiver {
       this.#all.delete(connection);
       this.#working.delete(connection);
     });
-    const late = new AbortController();
-    try {
-      await Promise.race([connection.opened, this.#helloTimeout(late.signal), this.#stopped.promise]);
+    const opening = Promise.race([connection.opened, this.#stopped.promise]).then(
+      () => null,
+      (thrown: unknown) => slackTrouble(thrown ?? new Error("closed")),
+    );
+    const trouble = await within(this.#options.clock, HELLO_TIMEOUT_MS, opening, NO_HELLO);
+    if (trouble === null) {
       this.#working.add(connection);
       return connection;
-    } catch (thrown) {
-      void connection.close().finally(() => this.#all.delete(connection));
-      const trouble =
-        thrown instanceof NoHello
-          ? { error: "no_hello", isTokenRefused: false, retryAfterMs: 0 }
-          : slackTrouble(thrown ?? new Error("closed"));
-      this.#say(
-        trouble.isTokenRefused
-          ? `${trouble.error}: Slack does not accept SLACK_APP_TOKEN for Socket Mode`
-          : `${trouble.error}: Socket Mode can't connect`,
-      );
-      return trouble;
-    } finally {
-      late.abort();
     }
+    void connection.close().finally(() => this.#all.delete(connection));
+    this.#say(
+      trouble.isTokenRefused
+        ? `${trouble.error}: Slack does not accept SLACK_APP_TOKEN for Socket Mode`
+        : `${trouble.error}: Socket Mode can't connect`,
+    );
+    return trouble;
   }
 
-  #helloTimeout(signal: AbortSignal): Promise<never> {
-    const { clock } = this.#options;
-    return new Promise((_, reject) => {
-      const cancel = clock.wakeAt(clock.now() + HELLO_TIMEOUT_MS, () => reject(new NoHello()));
-      signal.addEventListener("abort", cancel, { once: true });
-    });
-  }
-
-  async #pause(
-    attempt: number,
-    { isTokenRefused, retryAfterMs }: { isTokenRefused: boolean; retryAfterMs: number },
-  ): Promise<void> {
+  async #pause(attempt: number, trouble: Omit<SlackTrouble, "error">): Promise<void> {
     const { clock, random } = this.#options;
-    const backoffMs = Math.min(MAX_RETRY_MS, retryDelayMs({ attempt, retryAfterMs: 0, random: random() }));
-    const delayMs = Math.max(isTokenRefused ? REFUSED_RETRY_MS : backoffMs, retryAfterMs);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.wakeAt(clock.now() + delayMs, resolve);
-    await Promise.race([promise, this.#stopped.promise]);
-    cancel();
+    const delayMs = reconnectDelayMs(attempt, trouble, random());
+    await within(clock, delayMs, this.#stopped.promise, undefined);
   }
 
   /** Closes a replaced connection once everything that arrived over it is answered. */
@@ -193,7 +170,7 @@ export class SocketMode implements Receiver {
   }
 }
 
-class NoHello extends Error {}
+const NO_HELLO: SlackTrouble = { error: "no_hello", isTokenRefused: false, retryAfterMs: 0 };
 
 /** Slack answers a close frame at once. We stop waiting for a peer that doesn't. */
 const CLOSE_TIMEOUT_MS = 1000;

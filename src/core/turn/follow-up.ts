@@ -60,18 +60,12 @@ type Place = Pick<Request, "teamId" | "channelId" | "threadTs">;
 
 /** Finds the newest unfinished turn among a thread's newest turns. */
 export function runningInThread(read: Read, place: Place): Turn | undefined {
-  for (const turn of newestOfThread(read, place)) if (turn.stage.name !== "ended") return turn;
-  return undefined;
+  return newestOfThread(read, place).find(({ stage }) => stage.name !== "ended");
 }
 
 /** Yields a thread's newest turns, newest first, reading each one on demand. */
-export function* newestOfThread(read: Read, place: Place): Generator<Turn> {
-  let count = 0;
-  for (const turn of turnsOfThread(read, place)) {
-    yield turn;
-    count += 1;
-    if (count === NEWEST_TURNS_MAX) return;
-  }
+export function newestOfThread(read: Read, place: Place): IteratorObject<Turn> {
+  return turnsOfThread(read, place).take(NEWEST_TURNS_MAX);
 }
 
 /** Yields all turns of a thread, newest first, reading each one on demand. */
