@@ -17,18 +17,16 @@ import {
   findRoute,
   type HostRule,
   httpTargetOf,
-  isLocalhost,
+  isThisMachine,
   type NetworkTarget,
   parseAuthority,
   type Resolve,
-  scopeOf,
   targetText,
 } from "./find-route.ts";
 import { endToEndHeaders, isSameSecret } from "../gateway/http-headers.ts";
 import { type NetworkLimits, type TrafficMeter, trafficReason, type TurnTraffic } from "../gateway/limits.ts";
 
-type ProxyRefusal = { kind: "refused"; status: 400 | 403 | 407 | 429 | 502; reason: string };
-type Permission = (WayOut & { kind: "open" }) | ProxyRefusal;
+type ProxyRefusal = { status: 400 | 403 | 407 | 429 | 502; reason: string };
 type Client = Pick<Writable, "destroyed" | "once"> & { destroy: () => unknown };
 
 export type EgressProxyDeps = {
@@ -67,29 +65,22 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
     request: IncomingMessage,
     target: NetworkTarget | null,
     scheme: "http" | "https",
-  ): Promise<Permission> {
+  ): Promise<WayOut | ProxyRefusal> {
     if (!isAuthorized(request, deps.password)) {
-      return refusal(
-        407,
-        "Use the proxy's address as it is in the environment, with user name and password.",
-      );
+      const reason = "Use the proxy's address as it is in the environment, with user name and password.";
+      return { status: 407, reason };
     }
     if (target === null) {
-      return refusal(400, "Send CONNECT with host:port, or a request with an http:// URL.");
+      return { status: 400, reason: "Send CONNECT with host:port, or a request with an http:// URL." };
     }
-    if (traffic.isExceeded) return refusal(429, trafficReason(traffic.maxBytes));
-    const proxy = wayTo(target, scheme);
+    if (traffic.isExceeded) return { status: 429, reason: trafficReason(traffic.maxBytes) };
+    // Through a proxy, this machine's addresses and names would mean the proxy's machine.
+    const proxy = isThisMachine(target.host) ? null : proxyFor(deps.proxy, { ...target, scheme });
     const route = await findRoute(target, rules, resolve, proxy !== null);
-    if (route.kind === "open") return { kind: "open", target, addresses: route.addresses, proxy };
-    if (route.kind === "refused")
-      deps.logger.warn({ target: targetText(target) }, "agent was refused a host");
-    return refusal(route.kind === "refused" ? 403 : 502, route.reason);
-  }
-
-  /** Through a proxy, this machine's addresses and names would mean the proxy's machine. */
-  function wayTo(target: NetworkTarget, scheme: "http" | "https"): string | null {
-    const isThisMachine = scopeOf(target.host) === "loopback" || isLocalhost(target.host);
-    return isThisMachine ? null : proxyFor(deps.proxy, { ...target, scheme });
+    if (route.kind === "open") return { target, addresses: route.addresses, proxy };
+    if (route.kind === "unknown") return { status: 502, reason: route.reason };
+    deps.logger.warn({ target: targetText(target) }, "agent was refused a host");
+    return { status: 403, reason: route.reason };
   }
 
   function meterFor({ host, port }: NetworkTarget, kind: string, closing: EventEmitter): TrafficMeter {
@@ -106,13 +97,13 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
    */
   async function reach(
     client: Client,
-    permission: Permission,
+    permission: WayOut | ProxyRefusal,
     refuse: (refusal: ProxyRefusal) => void,
   ): Promise<{ target: NetworkTarget; socket: Socket } | null> {
     const hungUp = new AbortController();
     client.once("close", () => hungUp.abort());
     if (client.destroyed) return null;
-    if (permission.kind === "refused") refuse(permission);
+    if ("status" in permission) refuse(permission);
     else {
       const { target } = permission;
       try {
@@ -233,12 +224,11 @@ function isAuthorized({ headers }: IncomingMessage, password: string | null): bo
   return isSameSecret(text.slice(text.indexOf(":") + 1), password);
 }
 
-function refusal(status: ProxyRefusal["status"], reason: string): ProxyRefusal {
-  return { kind: "refused", status, reason };
-}
-
 function unreachable(target: NetworkTarget, thrown: unknown): ProxyRefusal {
-  return refusal(502, `${targetText(target)} can't be reached (${codeOf(thrown) ?? "no answer"}).`);
+  return {
+    status: 502,
+    reason: `${targetText(target)} can't be reached (${codeOf(thrown) ?? "no answer"}).`,
+  };
 }
 
 function refuseTunnel(client: Socket, { status, reason }: ProxyRefusal): void {

@@ -170,7 +170,7 @@ function isOpen(address: string, rule: HostRule): boolean {
 }
 
 /** True if a name means this machine, whatever a name server says. */
-export function isLocalhost(host: string): boolean {
+function isLocalhost(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost");
 }
 
@@ -224,6 +224,11 @@ export function scopeOf(address: string): AddressScope {
   const [ranges, family] = isIP(address) === 4 ? [IPV4, "ipv4" as const] : [IPV6, "ipv6" as const];
   const scopes = ["loopback", "private", "special", "public"] as const;
   return scopes.find((scope) => ranges[scope].check(address, family)) ?? "special";
+}
+
+/** True if a host, an address or a name, is this machine. */
+export function isThisMachine(host: string): boolean {
+  return scopeOf(host) === "loopback" || isLocalhost(host);
 }
 
 function rangesOf(ranges: string): BlockList {

@@ -12,7 +12,7 @@ import {
   writeProbe,
 } from "./sqlite/sqlite-database.ts";
 import { SqliteSlots } from "./sqlite/sqlite-slots.ts";
-import { SqliteSeries, SqliteStorage, removeExpired } from "./sqlite/sqlite-storage.ts";
+import { SqliteStorage, openSqliteSeries, removeExpired } from "./sqlite/sqlite-storage.ts";
 import { StoreHalfLoadedError, storeErrorsOf } from "./store-errors.ts";
 
 type OpenStoreOptions = {
@@ -76,7 +76,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     onBroken,
   });
   const slots = new SqliteSlots({ db, commits, clock });
-  const series = new SqliteSeries({ db, commits, clock });
+  const series = openSqliteSeries({ db, commits, clock });
   const storageOf = (namespace: string) => new SqliteStorage({ db, commits, namespace, clock });
   const records = openRecords(storageOf, { clock, logger, keepSetAsideMs });
   const { records: kinds, setAside } = records;

@@ -51,8 +51,9 @@ const ROUNDS = 1_000;
 type AsideOfKind = SetAside & { kind: RecordKind };
 /** The entries that a decision read, by key, as it saw them. `aside`: it can't be parsed. */
 type Seen = Map<string, { storage: RedisStorage; text: string | undefined; aside?: AsideOfKind }>;
-/** An entry to write; without a text, to remove. Redis keeps it for good without `keepMs`. */
-type Entry = { storage: RedisStorage; key: string; text?: string; keepMs?: number | undefined };
+/** An entry to write, or to remove. `keep` is what the script reads as how long to keep it. */
+type Entry = { storage: RedisStorage; key: string; text?: string; keep: number | "" | "none" };
+const REMOVED = { keep: "none" } as const;
 
 /**
  * Carries out decisions on Redis. A decision runs on the records as last seen, or as earlier
@@ -77,6 +78,7 @@ export class RedisCommits {
     { claim, endOf }: { claim?: TaskClaim | undefined; endOf?: (value: T) => TaskEnd } = {},
   ): Promise<{ value: T; added: boolean[] }> {
     const { store, work, pools, clock } = this.#options;
+    const { keyOf } = store.series;
     return this.#onRecords(decide, async (plan, seen) => {
       const { writes = [], adds = [], appends = [], within = [], value } = plan;
       const now = clock.now();
@@ -88,22 +90,14 @@ export class RedisCommits {
       const args = [
         ...(claim === undefined ? ["", ""] : [claim.id, claim.token]),
         ...counted([...seen].map(([key, { text }]) => [key, text === undefined ? "" : hash("sha1", text)])),
-        ...counted(within.map(({ gate, limit, windowMs }) => [gate, String(limit), String(windowMs)])),
-        ...counted(
-          entries.map(({ key, text, keepMs = "" }) => {
-            return text === undefined ? [key, "none", ""] : [key, String(keepMs), text];
-          }),
-        ),
-        ...counted(
-          appends.map(({ series, entry, keep, ttlMs }) => {
-            return [store.series.keyOf(series), entry, String(keep), String(Math.ceil(ttlMs))];
-          }),
-        ),
+        ...counted(within.map(({ gate, limit, windowMs }) => [gate, limit, windowMs])),
+        ...counted(entries.map(({ key, keep, text = "" }) => [key, keep, text])),
+        ...counted(appends.map((to) => [keyOf(to.series), to.entry, to.keep, Math.ceil(to.ttlMs)])),
         endWord(endOf?.(value), now),
         ...counted(
           adds.map((task) => {
             const { id, type, pool, onDuplicate, payload, dueAt } = toStorableTask(task, now, pools);
-            return [id, type, pool, onDuplicate, payload, String(dueAt - now)];
+            return [id, type, pool, onDuplicate, payload, dueAt - now];
           }),
         ),
       ];
@@ -186,7 +180,7 @@ export class RedisCommits {
   #entryOf<K extends RecordKind>({ kind, id, record, ttlMs }: WriteOf<K>): Entry {
     const store = this.#options.store.records[kind];
     const { storage } = store;
-    const entry = record === null ? {} : storage.entry(store.toText(id, record), ttlMs);
+    const entry = record === null ? REMOVED : storage.entry(store.toText(id, record), ttlMs);
     return { storage, key: storage.keyOf(id), ...entry };
   }
 
@@ -195,7 +189,7 @@ export class RedisCommits {
     const { storage } = records[kind];
     return [
       { storage: setAside, key: setAside.keyOf(key), ...setAside.entry(text, keepSetAsideMs) },
-      { storage, key: storage.keyOf(id) },
+      { storage, key: storage.keyOf(id), ...REMOVED },
     ];
   }
 }
@@ -203,8 +197,8 @@ export class RedisCommits {
 const NOTHING = { record: undefined, aside: null };
 
 /** A count, followed by the words themselves. */
-function counted(all: readonly (readonly string[])[]): string[] {
-  return [String(all.length), ...all.flat()];
+function counted(all: readonly (readonly (string | number)[])[]): (string | number)[] {
+  return [all.length, ...all.flat()];
 }
 
 /**

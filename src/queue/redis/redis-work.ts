@@ -5,7 +5,7 @@ import { KEEP_DONE_MS } from "../storable-task.ts";
 import { WORK } from "./task-script.ts";
 
 /** A request to the script. See `WORK`. */
-export type Work = { kind: "commit" | "renew" | "release"; args: readonly string[] };
+export type Work = { kind: "commit" | "renew" | "release"; args: readonly (string | number)[] };
 
 /** A call's claim. Either `resolve` or `reject` is called. */
 export type ClaimAsked = { text: string } & Pick<PromiseWithResolvers<unknown>, "resolve" | "reject">;

@@ -3,8 +3,8 @@ import { messageOf } from "../../core/errors.ts";
 import { type Records, type Store, openRecords } from "../record-store.ts";
 import { StoreHalfLoadedError, StoreUnavailableError } from "../store-errors.ts";
 import { RedisConnection } from "./redis-connection.ts";
-import { RedisSlots } from "./redis-slots.ts";
-import { RedisSeries, RedisStorage } from "./redis-storage.ts";
+import { openRedisSlots } from "./redis-slots.ts";
+import { RedisStorage, openRedisSeries } from "./redis-storage.ts";
 
 type OpenRedisStoreOptions = {
   /** `redis://…` or `rediss://…`: see `readRedisUrl`. */
@@ -21,7 +21,7 @@ type OpenRedisStoreOptions = {
 export type RedisStore = Omit<Store, "records"> &
   Records<RedisStorage> & {
     readonly redis: RedisConnection;
-    readonly series: RedisSeries;
+    readonly series: ReturnType<typeof openRedisSeries>;
     readonly keepSetAsideMs: number;
   };
 
@@ -39,8 +39,8 @@ export async function openRedisStore(options: OpenRedisStoreOptions): Promise<Re
     ...openRecords(storageOf, { clock, logger, keepSetAsideMs }),
     redis,
     keepSetAsideMs,
-    series: new RedisSeries(redis),
-    slots: new RedisSlots(redis, clock),
+    series: openRedisSeries(redis),
+    slots: openRedisSlots(redis, clock),
     risk,
     async check() {
       await redis.ask((client) => client.set(`${redis.prefix}:probe`, String(clock.now())));

@@ -99,46 +99,31 @@ const OPEN = `${COMMON}
 const Answer = z.string().nullable();
 
 /** Slots shared by all replicas on one Redis. */
-export class RedisSlots implements Slots {
-  readonly #redis: RedisConnection;
-  readonly #clock: Clock;
-
-  constructor(redis: RedisConnection, clock: Clock) {
-    this.#redis = redis;
-    this.#clock = clock;
-  }
-
-  async reserve(
-    gate: string,
-    { gapMs, burst = 1 }: { gapMs: number; burst?: number },
-    heldMs?: number,
-  ): Promise<number> {
-    const now = this.#clock.now();
-    const held = heldMs === undefined ? "" : String(heldMs - now);
-    const answer = await this.#run(RESERVE, gate, [String(gapMs), String(burst), held]);
-    if (answer === "held" && heldMs !== undefined) return heldMs;
-    const inMs = Number(answer);
-    const at = Math.ceil(now + inMs);
-    // For Redis the slot wasn't in use yet, however long its answer took. Its holder comes again,
-    // and then it is.
-    return inMs > 0 ? Math.max(at, this.#clock.now() + 1) : at;
-  }
-
-  async takeIfIdle(gate: string, { gapMs }: { gapMs: number }): Promise<boolean> {
-    return (await this.#run(TAKE_IF_IDLE, gate, [String(gapMs)])) === "taken";
-  }
-
-  async postpone(gate: string, untilMs: number): Promise<void> {
-    await this.#run(POSTPONE, gate, [String(untilMs - this.#clock.now())]);
-  }
-
-  async openAt(gate: string): Promise<number> {
-    const now = this.#clock.now();
-    return Math.ceil(now + Number(await this.#run(OPEN, gate, [])));
-  }
-
-  async #run(script: string, gate: string, args: string[]): Promise<string> {
-    const answer = await this.#redis.run(script, [this.#redis.now, gate, ...args]);
+export function openRedisSlots(redis: RedisConnection, clock: Clock): Slots {
+  async function run(script: string, gate: string, ...numbers: (number | "")[]): Promise<string> {
+    const answer = await redis.run(script, [redis.now, gate, ...numbers.map(String)]);
     return Answer.parse(answer) ?? "";
   }
+  return {
+    async reserve(gate, { gapMs, burst = 1 }, heldMs) {
+      const now = clock.now();
+      const answer = await run(RESERVE, gate, gapMs, burst, heldMs === undefined ? "" : heldMs - now);
+      if (answer === "held" && heldMs !== undefined) return heldMs;
+      const inMs = Number(answer);
+      const at = Math.ceil(now + inMs);
+      // For Redis the slot wasn't in use yet, however long its answer took. Its holder comes again,
+      // and then it is.
+      return inMs > 0 ? Math.max(at, clock.now() + 1) : at;
+    },
+    async takeIfIdle(gate, { gapMs }) {
+      return (await run(TAKE_IF_IDLE, gate, gapMs)) === "taken";
+    },
+    async postpone(gate, untilMs) {
+      await run(POSTPONE, gate, untilMs - clock.now());
+    },
+    async openAt(gate) {
+      const now = clock.now();
+      return Math.ceil(now + Number(await run(OPEN, gate)));
+    },
+  };
 }

@@ -69,14 +69,14 @@ export class RedisStorage implements RecordStorage {
 
   /**
    * The text with its end, for a key that is written in another way, and how long Redis keeps it
-   * (absent: for good).
+   * (empty: for good).
    */
-  entry(text: string, ttlMs: number | undefined): { text: string; keepMs?: number } {
-    if (!ttlMs) return { text };
+  entry(text: string, ttlMs: number | undefined): { text: string; keep: number | "" } {
+    if (!ttlMs) return { text, keep: "" };
     const wholeMs = Math.ceil(ttlMs);
     return {
       text: toEntryText({ text, expiresAt: this.#clock.now() + wholeMs }),
-      keepMs: wholeMs + REMOVED_AFTER_MS,
+      keep: wholeMs + REMOVED_AFTER_MS,
     };
   }
 
@@ -94,8 +94,8 @@ export class RedisStorage implements RecordStorage {
   }
 
   async set(key: string, text: string, ttlMs?: number): Promise<boolean> {
-    const { text: entry, keepMs } = this.entry(text, ttlMs);
-    await this.#redis.ask(() => this.#redis.keyv.set(this.keyOf(key), entry, keepMs));
+    const { text: entry, keep } = this.entry(text, ttlMs);
+    await this.#redis.ask(() => this.#redis.keyv.set(this.keyOf(key), entry, keep || undefined));
     return true;
   }
 
@@ -115,19 +115,7 @@ export class RedisStorage implements RecordStorage {
 }
 
 /** Series as Redis lists, which the scripts of commits append to. */
-export class RedisSeries implements Series {
-  readonly #redis: RedisConnection;
-
-  constructor(redis: RedisConnection) {
-    this.#redis = redis;
-  }
-
-  /** The key in Redis. */
-  keyOf(series: string): string {
-    return `${this.#redis.prefix}:series:${series}`;
-  }
-
-  async of(series: string): Promise<string[]> {
-    return this.#redis.ask((client) => client.lRange(this.keyOf(series), 0, -1));
-  }
+export function openRedisSeries(redis: RedisConnection): Series & { keyOf(series: string): string } {
+  const keyOf = (series: string) => `${redis.prefix}:series:${series}`;
+  return { keyOf, of: (series) => redis.ask((client) => client.lRange(keyOf(series), 0, -1)) };
 }

@@ -129,60 +129,53 @@ export class SqliteStorage implements RecordStorage {
 /** The most entries that one sweep lists. */
 const LISTED_AT_ONCE = 2_000;
 
+type SqliteSeries = Series & { append(append: Append): void; sweep(limit: number): boolean };
+
 /**
  * Series in the file that this process owns. Each entry in the index by name changes a page of its
  * own, which costs more than its row. So a sweep lists new entries there together.
  */
-export class SqliteSeries implements Series {
+export function openSqliteSeries(options: Omit<SqliteStorageOptions, "namespace">): SqliteSeries {
+  const { db, commits, clock } = options;
+  const sql = preparing(db);
+  const toStoreError = storeErrorsOf(db);
   /** All entries up to this one are listed by name. */
-  #listedTo = 0;
+  let listedTo = 0;
   /** The last entry that the sweep has checked. */
-  #sweptTo = 0;
-  readonly #clock: Clock;
-  readonly #commits: GroupCommit;
-  readonly #sql: (sql: string) => StatementSync;
-  readonly #toStoreError: (thrown: unknown) => Error;
+  let sweptTo = 0;
+  return {
+    async of(series) {
+      try {
+        const entries = z.array(Entry).parse(sql(storageSql.entries).all(series, clock.now(), listedTo));
+        return entries.slice(-(entries.at(-1)?.keep ?? entries.length)).map(({ entry }) => entry);
+      } catch (thrown) {
+        throw toStoreError(thrown);
+      }
+    },
 
-  constructor({ db, commits, clock }: { db: DatabaseSync; commits: GroupCommit; clock: Clock }) {
-    this.#clock = clock;
-    this.#commits = commits;
-    this.#sql = preparing(db);
-    this.#toStoreError = storeErrorsOf(db);
-  }
+    /** Appends in the open transaction. */
+    append({ series, entry, keep, ttlMs }) {
+      sql(storageSql.append).run(series, entry, clock.now() + Math.ceil(ttlMs), keep);
+    },
 
-  async of(series: string): Promise<string[]> {
-    try {
-      const rows = this.#sql(storageSql.entries).all(series, this.#clock.now(), this.#listedTo);
-      const entries = z.array(Entry).parse(rows);
-      return entries.slice(-(entries.at(-1)?.keep ?? entries.length)).map(({ entry }) => entry);
-    } catch (thrown) {
-      throw this.#toStoreError(thrown);
-    }
-  }
-
-  /** Appends in the open transaction. */
-  append({ series, entry, keep, ttlMs }: Append): void {
-    this.#sql(storageSql.append).run(series, entry, this.#clock.now() + Math.ceil(ttlMs), keep);
-  }
-
-  /**
-   * Lists new entries by name, trims their series, and removes expired entries, a bounded number of
-   * each, in the open transaction. Returns true if more may be left.
-   */
-  sweep(limit: number): boolean {
-    const added = z.array(Unlisted).parse(this.#sql(storageSql.unlisted).all(this.#listedTo, LISTED_AT_ONCE));
-    const listedTo = added.at(-1)?.seq ?? this.#listedTo;
-    this.#sql(storageSql.list).run(this.#listedTo, listedTo);
-    const keepOf = new Map(added.map(({ name, keep }) => [name, keep]));
-    for (const [name, keep] of keepOf) this.#sql(storageSql.trim).run(name, name, keep);
-    this.#commits.afterCommit(() => (this.#listedTo = listedTo));
-    const end = this.#sql(storageSql.sweepEnd).get(this.#sweptTo, limit - 1);
-    const upTo = end === undefined ? Number.MAX_SAFE_INTEGER : Sequenced.parse(end).seq;
-    const removal = this.#sql(storageSql.removeExpiredEntries);
-    const { changes } = removal.run(this.#sweptTo, upTo, this.#clock.now());
-    this.#sweptTo = end === undefined ? 0 : upTo;
-    return changes === limit || added.length === LISTED_AT_ONCE;
-  }
+    /**
+     * Lists new entries by name, trims their series, and removes expired entries, a bounded number
+     * of each, in the open transaction. Returns true if more may be left.
+     */
+    sweep(limit) {
+      const added = z.array(Unlisted).parse(sql(storageSql.unlisted).all(listedTo, LISTED_AT_ONCE));
+      const last = added.at(-1)?.seq ?? listedTo;
+      sql(storageSql.list).run(listedTo, last);
+      const keepOf = new Map(added.map(({ name, keep }) => [name, keep]));
+      for (const [name, keep] of keepOf) sql(storageSql.trim).run(name, name, keep);
+      commits.afterCommit(() => (listedTo = last));
+      const end = sql(storageSql.sweepEnd).get(sweptTo, limit - 1);
+      const upTo = end === undefined ? Number.MAX_SAFE_INTEGER : Sequenced.parse(end).seq;
+      const { changes } = sql(storageSql.removeExpiredEntries).run(sweptTo, upTo, clock.now());
+      sweptTo = end === undefined ? 0 : upTo;
+      return changes === limit || added.length === LISTED_AT_ONCE;
+    },
+  };
 }
 
 /**
