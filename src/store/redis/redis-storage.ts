@@ -115,7 +115,7 @@ export class RedisStorage implements RecordStorage {
 }
 
 /** Series as Redis lists, which the scripts of commits append to. */
-export function openRedisSeries(redis: RedisConnection): Series & { keyOf(series: string): string } {
+export function openRedisSeries(redis: RedisConnection): Series & { keyOf: (series: string) => string } {
   const keyOf = (series: string) => `${redis.prefix}:series:${series}`;
   return { keyOf, of: (series) => redis.ask((client) => client.lRange(keyOf(series), 0, -1)) };
 }
