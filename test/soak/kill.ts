@@ -92,7 +92,7 @@ async function report(seed: number, round: number, result: RoundResult): Promise
     ...uncleanStops.map((code) => `a stop ended with ${code}`),
   ];
   print(
-    `round ${round}: ${result.asked} asked, ${result.pressed} pressed, ${result.steered} steered, ${result.chatted} chatted, ${result.accepted} accepted, ${result.kills} kills, ${result.stops} stops, ` +
+    `round ${round}: ${result.asked} asked, ${result.pressed} pressed, ${result.steered} steered, ${result.chatted} chatted, ${result.reviewed} reviewed, ${result.accepted} accepted, ${result.kills} kills, ${result.stops} stops, ` +
       `${result.outcomes} outcomes, ${(result.tookMs / 1000).toFixed(1)} s`,
   );
   for (const line of [...faults, ...notes]) print(`  ${line}`);

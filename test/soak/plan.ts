@@ -2,7 +2,8 @@ import fc from "fast-check";
 import type { Fault, LimitSettings } from "../../emulators/slack/index.ts";
 import type { JobServiceOp, SideFault } from "../support/job-service-faults.ts";
 import type { JobServiceSideOptions } from "../support/job-service-side.ts";
-import { SERVICE_KINDS } from "../support/service-kinds.ts";
+import { FOLLOWS_PULL_REQUESTS, SERVICE_KINDS } from "../support/service-kinds.ts";
+import type { Review } from "./reviews.ts";
 
 /** Where a process dies: at once, or around the `calls`-th request that it sends from now on. */
 export type DeathPoint =
@@ -40,6 +41,7 @@ export type Step = { waitMs: number } & (
   | Steer
   | Chat
   | AgentAsks
+  | Review
   | { do: "slack-fault"; method: string; fault: Fault; times: number }
   | { do: "slack-outage"; error: string; forMs: number }
   | { do: "service-fault"; op: JobServiceOp; fault: SideFault; times: number }
@@ -62,6 +64,8 @@ export type Plan = {
   /** `FOLLOW_UPS` */
   followUps: "mention" | "ask";
   steps: Step[];
+  /** What happens to pull requests once all turns have ended. */
+  afterwards: Step[];
 };
 
 /** The channels of a round: the bot is in all but the last. */
@@ -114,7 +118,11 @@ export const steer = {
 export const question = { do: fc.constant("question" as const), isOpen: fc.boolean() };
 
 /** What the job service of a run offers. */
-export const offers = fc.constantFrom(...SERVICE_KINDS.map(([, offered]) => offered));
+export const offers = fc.constantFrom(
+  ...SERVICE_KINDS.map(([, offered]) => offered),
+  FOLLOWS_PULL_REQUESTS,
+  FOLLOWS_PULL_REQUESTS,
+);
 
 const askStep = fc.record({
   waitMs: fc.nat(120),
@@ -131,6 +139,19 @@ const chatStep = fc.record({
   isForAgent: fc.constantFrom(true, true, false),
 });
 const questionStep = fc.record({ waitMs: fc.nat(100), ...question });
+
+/** Fields of what becomes of a pull request. */
+export const review = {
+  do: fc.constant("review" as const),
+  what: fc.constantFrom(
+    "changes-requested" as const,
+    "changes-requested" as const,
+    "checks-failed" as const,
+    "closed" as const,
+    "approved" as const,
+  ),
+};
+const reviewStep = fc.record({ waitMs: fc.nat(200), ...review });
 
 const POSTING = ["chat.postMessage", "chat.postMessage", "chat.postMessage", "chat.update"];
 const ALL_METHODS = [
@@ -245,6 +266,21 @@ const serviceFaultStep = fc.record({
   times: fc.integer({ min: 1, max: 3 }),
 });
 
+/** Others end a feed, and then news of pull requests take ten minutes. */
+const feedFaultStep = fc.record({
+  waitMs: fc.nat(60),
+  do: fc.constant("service-fault" as const),
+  op: fc.constant("changes" as const),
+  fault: fc.constantFrom<SideFault>(
+    { kind: "drop-before" },
+    { kind: "drop-after" },
+    { kind: "hang-before" },
+    { kind: "status", status: 503, body: REFUSING },
+    { kind: "body", status: 502, body: HTML },
+  ),
+  times: fc.integer({ min: 1, max: 3 }),
+});
+
 const serviceDown = fc.record({
   waitMs: fc.nat(200),
   do: fc.constant("service-down" as const),
@@ -276,8 +312,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: steerStep },
   { weight: 4, arbitrary: questionStep },
   { weight: 3, arbitrary: chatStep },
+  { weight: 5, arbitrary: reviewStep },
   { weight: 7, arbitrary: slackFaultStep },
   { weight: 5, arbitrary: serviceFaultStep },
+  { weight: 2, arbitrary: feedFaultStep },
   { weight: 4, arbitrary: kill },
   { weight: 1, arbitrary: stop },
   { weight: 1, arbitrary: serviceDown },
@@ -320,4 +358,13 @@ const planArbitrary: fc.Arbitrary<Plan> = fc.record({
   offers,
   followUps: fc.constantFrom("mention" as const, "ask" as const),
   steps: fc.array(step, { minLength: 30, maxLength: 55, size: "max" }),
+  afterwards: fc.array(
+    fc.oneof(
+      { weight: 8, arbitrary: reviewStep },
+      { weight: 3, arbitrary: slackFaultStep },
+      { weight: 1, arbitrary: feedFaultStep },
+      { weight: 2, arbitrary: kill },
+    ),
+    { minLength: 10, maxLength: 25, size: "max" },
+  ),
 });

@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { ask, endings, offers, press, question, reply, steer } from "./plan.ts";
+import { ask, endings, offers, press, question, reply, review, steer } from "./plan.ts";
 import type { RedisTrouble } from "./replica-redis.ts";
 import type { AgentAsks, Ask, Plan, Press, Reply, Steer } from "./plan.ts";
+import type { Review } from "./reviews.ts";
 
 /** When a replica is struck: at once, or at the `calls`-th post that it sends to Slack from now on. */
 export type StrikePoint = { at: "now" } | { at: "post"; phase: "before" | "after"; calls: number };
@@ -24,8 +25,8 @@ export type ReplicaFault = { waitMs: number } & (
   | { do: "slack-away"; replica: number; how: "refuse" | "silent" | "deaf"; forMs: number }
 );
 
-/** What a person, or an agent, does, `atMs` after the start. */
-export type Deed = { atMs: number } & (Ask | Press | Reply | Steer | AgentAsks);
+/** What a person, a reviewer or an agent does, `atMs` after the start. */
+export type Deed = { atMs: number } & (Ask | Press | Reply | Steer | Review | AgentAsks);
 
 export type ReplicaPlan = Pick<Plan, "deadlineMs" | "polls" | "endings" | "offers"> & {
   faults: ReplicaFault[];
@@ -53,9 +54,9 @@ const AFTERWARDS_MS = 15_000;
 export function drawReplicaPlan(seed: number, requests: number, replicas: number): ReplicaPlan {
   const [drawn] = fc.sample(planArbitrary(requests, replicas), { seed, numRuns: 1 });
   if (drawn === undefined) throw new Error("fast-check drew nothing");
-  const { asks, presses, replies, steers, questions, ...plan } = drawn;
+  const { asks, presses, replies, steers, reviews, questions, ...plan } = drawn;
   const lastsMs = plan.faults.reduce((sum, fault) => sum + fault.waitMs + durationOf(fault), AFTERWARDS_MS);
-  const people = [...asks, ...presses, ...replies, ...steers, ...questions]
+  const people = [...asks, ...presses, ...replies, ...steers, ...reviews, ...questions]
     .map(({ part, ...step }) => ({ ...step, atMs: Math.round((part / PARTS) * lastsMs) }))
     .toSorted((a, b) => a.atMs - b.atMs);
   return { ...plan, people };
@@ -149,6 +150,7 @@ function planArbitrary(requests: number, replicas: number) {
     replies: many(fc.record({ ...reply, part }), Math.round(requests / 10)),
     presses: many(fc.record({ ...press, part }), Math.round(requests / 10)),
     steers: many(fc.record({ ...steer, part }), Math.round(requests / 10)),
+    reviews: many(fc.record({ ...review, part }), Math.round(requests / 5)),
     questions: many(fc.record({ ...question, part }), Math.round(requests / 20)),
   });
 }

@@ -17,7 +17,18 @@ import type { Deed, ReplicaPlan } from "./replica-plan.ts";
 import { isUpdate, openReplicaRedis, turnOfUpdate } from "./replica-redis.ts";
 import type { ReplicaRedis } from "./replica-redis.ts";
 import type { AgentAsks } from "./plan.ts";
-import { answersIn, ignoreImpossible, letAgentAsk, letJobsEnd, postsOf, tasksGivenUp } from "./round.ts";
+import type { Review } from "./reviews.ts";
+import { Reviews } from "./reviews.ts";
+import {
+  answersIn,
+  heard,
+  ignoreImpossible,
+  letAgentAsk,
+  letJobsEnd,
+  postsOf,
+  PR,
+  tasksGivenUp,
+} from "./round.ts";
 import { orderBreaches, peakPerMinute, rateBreaches } from "./rates-and-order.ts";
 import { RunningApp } from "./running-app.ts";
 import { untruths } from "./untruths.ts";
@@ -49,6 +60,8 @@ export type ReplicaResult = Verdict & {
   pressed: number;
   /** Stops, answers and the like that were tried. */
   steered: number;
+  /** Reviews, failed checks and the like of pull requests. */
+  reviewed: number;
   /** Stops that were carried out, and answers that agents got. */
   canceled: number;
   answered: number;
@@ -101,6 +114,7 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
     channels: REPLICA_CHANNELS,
     eventRetriesMs: EVENT_RETRIES_MS,
   });
+  const reviews = new Reviews(service, PR);
   const calls = recordCalls(slack, service);
   const progress = setInterval(() => print(progressOf(people, ledger, slack, service)), PROGRESS_EVERY_MS);
   resources.defer(() => clearInterval(progress));
@@ -130,11 +144,15 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
     ...plan.people.map(async (deed) => {
       await sleep(Math.max(1, deed.atMs - (performance.now() - beganAt)));
       if (deed.do === "question") letAgentAsk(service, deed.isOpen);
+      else if (deed.do === "review") reviews.take(deed);
       else await act(people, deed).catch(ignoreImpossible);
     }),
   ]);
   print("people are done; waiting for what is left");
-  const isQuiet = (await Promise.all(replicas.map(({ app }) => app.quiet(redis)))).every(Boolean);
+  const quiet = async () => (await Promise.all(replicas.map(({ app }) => app.quiet(redis)))).every(Boolean);
+  const hasEnded = await quiet();
+  const hasHeard = !reviews.settle() || (await heard(service));
+  const isQuiet = hasEnded && hasHeard && (await quiet());
   people.settle();
 
   const live = await redis.live();
@@ -159,8 +177,13 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
   const kept = posts.filter((post) => !isInTail(post, tail));
   const ofKept = kept.filter((post) => tail?.turnIds.has(turnOf(post)) !== true);
   const ranUntold = entries.filter(({ isAccepted, turnId }) => !isAccepted && seenTurns.has(turnId));
+  const verdict = ledger.judge(posts, sent, answersIn(slack, service), tail);
+  const ofReviews = reviews.judge(slack, kept, tail?.turnIds);
   return {
-    ...ledger.judge(posts, sent, answersIn(slack, service), tail),
+    ...verdict,
+    lost: [...verdict.lost, ...ofReviews.lost],
+    doubled: [...verdict.doubled, ...ofReviews.doubled],
+    reviewed: reviews.made,
     untrue: untruths(slack, upToDate(ofKept, live), service),
     asked: people.asked,
     pressed: people.pressed,
@@ -199,7 +222,7 @@ function askedOf({ entries }: Ledger): Map<string, string> {
   );
 }
 
-async function act(people: People, deed: Exclude<Deed, AgentAsks>): Promise<void> {
+async function act(people: People, deed: Exclude<Deed, AgentAsks | Review>): Promise<void> {
   if (deed.do === "press") return people.press(deed.times);
   if (deed.do === "steer") return people.steer(deed);
   if (deed.do === "reply") {

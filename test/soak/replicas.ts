@@ -58,13 +58,13 @@ async function main(): Promise<void> {
 function summary(result: ReplicaResult): string {
   const { asked, pressed, accepted, ranUnanswered, ranRefused, outcomes, kills, refused, peaks, dead } =
     result;
-  const { steered, canceled, answered, untrue, byRedis } = result;
+  const { steered, canceled, answered, reviewed, untrue, byRedis } = result;
   const { lost, doubled, order, rates, faults, updatesLeft, ownDelayMs, tookMs } = result;
   const times429 = Object.entries(refused).map(([method, count]) => `${count} times ${method}`);
   const busiest = Object.entries(peaks).map(([method, count]) => `${count} times ${method}`);
   return [
     `${(tookMs / 1000).toFixed(0)} s, ${kills} kills: ${asked} asked, ${pressed} pressed, ${accepted} accepted, ${outcomes} outcomes, ${dead.length} tasks given up`,
-    `${steered} times stopped, followed or answered: ${canceled} turns canceled, ${answered} answers that agents got`,
+    `${steered} times stopped, followed or answered: ${canceled} turns canceled, ${answered} answers that agents got, ${reviewed} reviews`,
     `${ranUnanswered} ran although their person got no answer in time, ${ranRefused} after an answer that they were not taken, or may not have been`,
     `429: ${times429.join(", ") || "none"}; busiest minute: ${busiest.join(", ")}; ${updatesLeft} updates still wait for their turn`,
     `the stand-ins were silent for ${ownDelayMs.toFixed(0)} ms at most`,

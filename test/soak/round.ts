@@ -12,11 +12,12 @@ import { isImpossible, People } from "./people.ts";
 import { CHANNEL_COUNT, drawPlan } from "./plan.ts";
 import type { DeathPoint, Plan, Step } from "./plan.ts";
 import { RunningApp } from "./running-app.ts";
+import { Reviews } from "./reviews.ts";
 import { openSoakStore } from "./soak-store.ts";
 import { untruths } from "./untruths.ts";
 import type { STORES } from "./soak-store.ts";
 
-const PR = "https://github.com/acme/docs/pull/7";
+export const PR = "https://github.com/acme/docs/pull/7";
 
 const GivenUp = z.object({ task: z.string(), reason: z.string() });
 
@@ -27,6 +28,8 @@ export type RoundResult = Verdict & {
   steered: number;
   /** Replies whose authors said whether they are for the agent. */
   chatted: number;
+  /** Reviews, failed checks and the like of pull requests. */
+  reviewed: number;
   /** What the thread says that is not so, or offers although it is over. */
   untrue: string[];
   accepted: number;
@@ -63,7 +66,8 @@ export async function runRound(
     POLL_MIN_MS: "40",
     POLL_MAX_MS: "200",
     JOB_DEADLINE_MS: String(plan.deadlineMs),
-    JOB_SERVICE_TIMEOUT_MS: "500",
+    // With less, a feed is never waited for.
+    JOB_SERVICE_TIMEOUT_MS: service.followsPullRequests ? "2500" : "500",
     FOLLOW_UPS: plan.followUps,
     LOG_LEVEL: "debug",
   };
@@ -71,28 +75,46 @@ export async function runRound(
   const ledger = new Ledger();
   const people = new People({ slack, ledger, round, appUrl: () => app.url, channels: CHANNEL_COUNT });
   const chats = new Chats(slack, ledger, round);
+  const reviews = new Reviews(service, PR);
   const deaths = armDeaths({ slack, service, app, calls });
   await app.up();
 
-  const underWay: Promise<unknown>[] = [];
-  for (const step of plan.steps) {
-    await sleep(step.waitMs);
-    // Most people find the app up; what they ask for while it is down was never taken.
-    if (!(step.do === "ask" && step.isImpatient)) await app.up();
-    underWay.push(take(step, { slack, service, app, people, chats, deaths }).catch(ignoreImpossible));
+  async function takeAll(steps: readonly Step[]): Promise<void> {
+    const underWay: Promise<unknown>[] = [];
+    for (const step of steps) {
+      await sleep(step.waitMs);
+      // Most people find the app up; what they ask for while it is down was never taken.
+      if (!(step.do === "ask" && step.isImpatient)) await app.up();
+      const scene = { slack, service, app, people, chats, reviews, deaths };
+      underWay.push(take(step, scene).catch(ignoreImpossible));
+    }
+    await Promise.all(underWay);
   }
-  await Promise.all(underWay);
+  await takeAll(plan.steps);
+  if (service.followsPullRequests) {
+    // Until the turns have ended, there is little to review.
+    await Promise.race([app.quiet(store), sleep(20_000)]);
+    await takeAll(plan.afterwards);
+  }
   deaths.disarm();
   slack.faults.clear();
   service.faults.clear();
   await service.up();
-  const isQuiet = await app.quiet(store);
+  // What is under way comes to its end first, so that every pull request is there.
+  const hasEnded = await app.quiet(store);
+  const hasHeard = !reviews.settle() || (await heard(service));
+  const isQuiet = hasEnded && hasHeard && (await app.quiet(store));
   people.settle();
   chats.settle();
 
   const posts = postsOf(slack);
+  const verdict = ledger.judge(posts, [...service.creates, ...service.messages], answersIn(slack, service));
+  const ofReviews = reviews.judge(slack, posts);
   return {
-    ...ledger.judge(posts, [...service.creates, ...service.messages], answersIn(slack, service)),
+    ...verdict,
+    lost: [...verdict.lost, ...ofReviews.lost],
+    doubled: [...verdict.doubled, ...ofReviews.doubled],
+    reviewed: reviews.made,
     untrue: untruths(slack, posts, service),
     asked: people.asked,
     pressed: people.pressed,
@@ -116,10 +138,14 @@ type Scene = {
   app: RunningApp;
   people: People;
   chats: Chats;
+  reviews: Reviews;
   deaths: Deaths;
 };
 
-async function take(step: Step, { slack, service, app, people, chats, deaths }: Scene): Promise<unknown> {
+async function take(
+  step: Step,
+  { slack, service, app, people, chats, reviews, deaths }: Scene,
+): Promise<unknown> {
   switch (step.do) {
     case "ask":
       return people.ask(step);
@@ -131,6 +157,8 @@ async function take(step: Step, { slack, service, app, people, chats, deaths }: 
       return people.steer(step);
     case "chat":
       return chats.say(step);
+    case "review":
+      return reviews.take(step);
     case "question":
       return letAgentAsk(service, step.isOpen);
     case "slack-fault":
@@ -168,7 +196,9 @@ type Deaths = { arm(point: DeathPoint, downMs: number): Promise<void>; disarm():
  * Ends the process around the calls that were named. The other side still does what it was asked: it cannot know. Every call
  * goes into `calls` as it comes.
  */
-function armDeaths(scene: Omit<Scene, "people" | "chats" | "deaths"> & { calls: string[] }): Deaths {
+function armDeaths(
+  scene: Omit<Scene, "people" | "chats" | "reviews" | "deaths"> & { calls: string[] },
+): Deaths {
   const { slack, service, app, calls } = scene;
   let armed: { point: Exclude<DeathPoint, { at: "now" }>; left: number; downMs: number }[] = [];
 
@@ -198,6 +228,16 @@ function armDeaths(scene: Omit<Scene, "people" | "chats" | "deaths"> & { calls: 
       armed = [];
     },
   };
+}
+
+/** Resolves once the app has heard all that a feed tells, if there is one; to false when that takes too long. */
+export async function heard({ feed }: JobServiceSide): Promise<boolean> {
+  if (feed === null) return true;
+  // The second request from now on says that it has stored the answer to the one before it.
+  const asked = feed.requests.length;
+  const lateAt = performance.now() + 120_000;
+  while (feed.requests.length < asked + 2 && performance.now() < lateAt) await sleep(20);
+  return feed.requests.length >= asked + 2;
 }
 
 /** For how many more polls an agent waits for an answer: long enough for somebody to see the question. */

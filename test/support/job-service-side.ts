@@ -180,6 +180,10 @@ export class JobServiceSide implements AsyncDisposable {
     this.#server.on("connection", () => (this.connections += 1));
   }
 
+  get followsPullRequests(): boolean {
+    return this.#followsPullRequests;
+  }
+
   get tellsQuestions(): boolean {
     return this.#tellsQuestions;
   }

@@ -65,17 +65,19 @@ export async function leasesAreOver(admin: RedisClientType, prefix: string): Pro
   await admin.eval(END_LEASES, { keys: [prefix] });
 }
 
-/** The ids of all tasks that are not over, at one moment. prefix */
+/** The ids of all tasks that are not over, at one moment. prefix; until */
 const LIVE_TASKS = `
   local ids = {}
   for _, pool in ipairs(redis.call('ZRANGE', KEYS[1] .. ':pools', 0, -1)) do
-    for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. ':due:' .. pool, 0, -1)) do ids[#ids + 1] = id end
+    for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. ':due:' .. pool, '-inf', ARGV[1], 'BYSCORE')) do ids[#ids + 1] = id end
   end
   return ids
 `;
 
-export async function liveTasks(admin: RedisClientType, prefix: string): Promise<string[]> {
-  const ids = (await admin.eval(LIVE_TASKS, { keys: [prefix] })) as string[];
+/** `untilMs`: only those that are due by then. */
+export async function liveTasks(admin: RedisClientType, prefix: string, untilMs?: number): Promise<string[]> {
+  const until = untilMs === undefined ? "+inf" : String(untilMs);
+  const ids = (await admin.eval(LIVE_TASKS, { keys: [prefix], arguments: [until] })) as string[];
   // A feed never is over.
   return ids.filter((id) => !id.startsWith("feed:"));
 }

@@ -16,5 +16,12 @@ export const SERVICE_KINDS: [string, JobServiceSideOptions][] = [
   ["one that tells what changes", { ...OFFERS_EVERYTHING, changes: "at-once" }],
 ];
 
+/** A job service that offers everything, in real time. */
+export const FOLLOWS_PULL_REQUESTS: JobServiceSideOptions = {
+  ...OFFERS_EVERYTHING,
+  pullRequests: true,
+  changes: "held",
+};
+
 /** A job service with a feed that waits, in real time. It honors no idempotency keys. */
 export const TELLS_CHANGES: JobServiceSideOptions = { turns: true, changes: "held" };
