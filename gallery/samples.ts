@@ -107,10 +107,10 @@ type ByKind =
 
 /** What is said to one person at once, before there is anything to keep. */
 const atOnce: Record<Exclude<PrivateMessage, ByKind>, Rendered> = {
-  notKeptMessage: privateMessages.notKeptMessage(),
-  maybeKeptMessage: privateMessages.maybeKeptMessage(),
-  notListedMessage: privateMessages.notListedMessage(),
-  formNotOpenedMessage: privateMessages.formNotOpenedMessage(),
+  notKeptMessage: privateMessages.notKeptMessage,
+  maybeKeptMessage: privateMessages.maybeKeptMessage,
+  notListedMessage: privateMessages.notListedMessage,
+  formNotOpenedMessage: privateMessages.formNotOpenedMessage,
 };
 
 const pressedBy = { user: { id: ANA, username: "ana" } };

@@ -10,6 +10,7 @@ import {
   filesOf,
   sortFiles,
   compareTs,
+  contextOf,
   needsThread,
   seenUpTo,
   withheldAmong,
@@ -186,14 +187,7 @@ export async function threadOfRequest(
     deps.logger.warn({ error: read.fault.error }, "could not read a thread; the request goes without it");
     return { messages: [], leftOut: 0 };
   }
-  const context: ThreadContext = {
-    messages: read.value.messages,
-    leftOut: read.value.leftOut,
-    ...(read.value.hasEarlier ? { hasEarlier: true } : {}),
-    upTo: messageTs,
-    ...(withheld.length === 0 ? {} : { withheld: [...withheld] }),
-    ...(stopped === null ? {} : { isCutShort: true }),
-  };
+  const context = contextOf(read.value, messageTs, withheld);
   // The agent of a job knows how its turns ended.
   const isKnown = (message: object) => job !== null && "isOwn" in message && message.isOwn === true;
   const isWithheld = withheldAmong(withheld);

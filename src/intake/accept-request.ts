@@ -19,7 +19,7 @@ class MaybeKeptError extends DocsAgentError {
 
 /** The message for the requester when {@link acceptRequest} has rejected with this error. */
 export function notAcceptedMessage(thrown: unknown): Rendered {
-  return thrown instanceof MaybeKeptError ? maybeKeptMessage() : notKeptMessage();
+  return thrown instanceof MaybeKeptError ? maybeKeptMessage : notKeptMessage;
 }
 
 /**

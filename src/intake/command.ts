@@ -49,7 +49,7 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     if (!typed.success) {
       const missing = typed.error.issues.map(({ path }) => path.join("."));
       deps.logger.error({ missing }, "could not read a command");
-      return say(notKeptMessage());
+      return say(notKeptMessage);
     }
     const { trigger_id, team_id: teamId, channel_id: channelId, user_id: userId, text } = typed.data;
     const responseUrl = typed.data.response_url ?? null;
@@ -64,7 +64,7 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
         return ack();
       } catch (thrown) {
         deps.logger.error({ err: thrown }, "could not take a command");
-        return say(notListedMessage());
+        return say(notListedMessage);
       }
     }
     const project = findProject(deps.projects, parsed.project);
@@ -110,7 +110,7 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       return say(notAcceptedMessage(thrown));
     }
     deps.reassured.add(id);
-    return say(keptMessage());
+    return say(keptMessage);
   });
 }
 

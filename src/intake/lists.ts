@@ -41,7 +41,7 @@ export function registerLists(app: App, deps: IntakeDeps): void {
         return null;
       } catch (thrown) {
         deps.logger.error({ err: thrown }, "could not turn a list's page");
-        return notListedMessage();
+        return notListedMessage;
       }
     });
   }

@@ -42,6 +42,9 @@ export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
   onPress(app, deps, KEEP_WATCHING, buttonValue, (pressed, { user }) =>
     deps.queue.commit(keepWatching(deps, pressed, user.id)),
   );
+  for (const actionId of [FEEDBACK, FEEDBACK_YES, FEEDBACK_NO]) {
+    onPress(app, deps, actionId, feedbackValue, (voted, { user }) => vote(deps, voted, user.id));
+  }
 }
 
 /** Makes the same request again for the person who pressed the button, in the button's thread. */
@@ -130,16 +133,9 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
 }
 
 /**
- * Handles votes on whether an outcome was helpful. Each person's last vote is kept with the turn
- * and goes to the log.
+ * Keeps each person's last vote on whether an outcome was helpful with the turn, and logs it.
+ * Returns the answer, or null if the vote was already known.
  */
-export function registerFeedback(app: App, deps: IntakeDeps): void {
-  for (const actionId of [FEEDBACK, FEEDBACK_YES, FEEDBACK_NO]) {
-    onPress(app, deps, actionId, feedbackValue, (voted, { user }) => vote(deps, voted, user.id));
-  }
-}
-
-/** Returns the answer, or null if the vote was already known. */
 async function vote(
   deps: IntakeDeps,
   { turnId, vote }: FeedbackValue,

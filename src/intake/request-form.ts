@@ -5,7 +5,7 @@ import { idsIn, withNames } from "../core/text/prompt.ts";
 import { DEFAULT_INSTRUCTIONS } from "../core/turn/request.ts";
 import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import { cut } from "../core/text/text.ts";
-import { allSegments, withSegments, withheldAmong, without } from "../core/turn/shared.ts";
+import { allSegments, contextOf, withSegments, withheldAmong, without } from "../core/turn/shared.ts";
 import { messageOf } from "../core/errors.ts";
 import { context, quote, type Rendered } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
@@ -56,7 +56,7 @@ export async function openRequestForm(
     ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(asked) }));
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not open the form");
-    await sayNotOpened(formNotOpenedMessage());
+    await sayNotOpened(formNotOpenedMessage);
     return;
   }
   if (form.draft.isThreadUnread !== true || open?.id === undefined) return;
@@ -104,17 +104,10 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
     { after: null, before: THE_LAST },
   );
   if (!read.ok) return named(deps, { ...draft, quoted, context: { messages: [], leftOut: 0 } });
-  const { messages, leftOut, hasEarlier, upTo, stopped } = read.value;
+  const messages = read.value.messages.filter(({ ts }) => ts !== quoted.ts);
   // A person who picks a message directly may still share it.
   const withheld = (await withheldIn(deps, { teamId, channelId, threadTs })).filter((ts) => ts !== quoted.ts);
-  const context = {
-    messages: messages.filter(({ ts }) => ts !== quoted.ts),
-    ...(withheld.length === 0 ? {} : { withheld }),
-    leftOut,
-    ...(hasEarlier ? { hasEarlier } : {}),
-    upTo: upTo ?? quoted.ts,
-    ...(stopped === null ? {} : { isCutShort: true }),
-  };
+  const context = contextOf({ ...read.value, messages }, read.value.upTo ?? quoted.ts, withheld);
   const shared = without(context, withheldAmong(withheld));
   return named(deps, { ...draft, quoted, context: await withoutGuests(deps, teamId, shared) });
 }

@@ -59,7 +59,7 @@ export function registerShortcut(app: App, deps: IntakeDeps): void {
 
 async function sayNotOpened(deps: IntakeDeps, respond: RespondFn): Promise<void> {
   try {
-    await respond({ ...formNotOpenedMessage(), response_type: "ephemeral", replace_original: false });
+    await respond({ ...formNotOpenedMessage, response_type: "ephemeral", replace_original: false });
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not say that the form was not opened");
   }

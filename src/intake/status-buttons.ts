@@ -19,15 +19,20 @@ import { STATUS_SLOT } from "../core/turn/delivery.ts";
 import { threadId, type Read, type ThreadRecord, type Write } from "../core/ports/records.ts";
 
 /**
- * Handles **Stop** in a status message or overdue notice: stops every unfinished turn that the
- * message shows.
+ * Handles **Stop** in a status message or overdue notice, and the menu beside it, where people
+ * choose whether to be mentioned.
  */
-export function registerStopButton(app: App, deps: IntakeDeps): void {
+export function registerStatusButtons(app: App, deps: IntakeDeps): void {
   onPress(app, deps, STOP_TURN, buttonValue, (pressed, body) =>
     deps.queue.commit(stopping(deps, pressed, body)),
   );
+  onPress(app, deps, FOLLOW_MENU, followValue, ({ turnId, choice }, { user }) => {
+    const decide = choice === "mute" ? muting : following;
+    return deps.queue.commit(decide(deps, turnId, user.id));
+  });
 }
 
+/** Stops every unfinished turn that the message shows. */
 function stopping(deps: IntakeDeps, { turnId }: ButtonValue, body: BlockAction): Decision<PressAnswer> {
   const userId = body.user.id;
   return (read): Plan<PressAnswer> => {
@@ -65,14 +70,6 @@ function stoppedAlready(shown: readonly Turn[], body: BlockAction): string | nul
   const stage = shown.at(-1)?.stage;
   const stoppedBy = stage?.name === "ended" ? stage.outcome.stoppedBy : undefined;
   return stoppedBy === undefined ? null : alreadyDone(stoppedBy, body);
-}
-
-/** The menu beside **Stop**, where people choose whether to be mentioned. */
-export function registerFollowMenu(app: App, deps: IntakeDeps): void {
-  onPress(app, deps, FOLLOW_MENU, followValue, ({ turnId, choice }, { user }) => {
-    const decide = choice === "mute" ? muting : following;
-    return deps.queue.commit(decide(deps, turnId, user.id));
-  });
 }
 
 /**

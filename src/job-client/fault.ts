@@ -7,7 +7,6 @@ import {
   parseCapabilities,
   ReceivedChanges,
   ReceivedJobRecord,
-  toJob,
 } from "./schema.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
 import { ReceivedReport } from "./report-schema.ts";
@@ -110,7 +109,7 @@ export function readJob(
   }
   if (jobId !== null && record.data.id !== jobId) return { problem: "the record of another job" };
   // People will read it, so a service must not be able to repeat the key in it.
-  return { job: toJob(record.data), report: ReceivedReport.parse(redacted(json, redact) ?? {}) };
+  return { job: record.data, report: ReceivedReport.parse(redacted(json, redact) ?? {}) };
 }
 
 /** Reads an answer of the feed. Jobs that can't be read are left out. */

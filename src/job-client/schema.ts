@@ -114,16 +114,21 @@ export type AnswerRequest = z.infer<typeof AnswerRequest>;
 
 /**
  * A job as a client reads it: only what this project uses, so that a service may add, omit or
- * reshape the rest. Without an `id`, or with an unspecified status, it can't be parsed.
+ * reshape the rest. What it leaves open is null, and so is an empty `prLink`. Without an `id`, or
+ * with an unspecified status, it can't be parsed.
  */
-export const ReceivedJobRecord = z.object({
-  id: z.string().min(1).max(JOB_ID_MAX_CHARS),
-  status: JobStatus,
-  source: z.object({ repository: z.string().nullish(), ref: z.string().nullish() }).nullish(),
-  model: z.string().nullish(),
-  prLink: z.string().nullish(),
-});
-export type ReceivedJobRecord = z.infer<typeof ReceivedJobRecord>;
+export const ReceivedJobRecord = z
+  .object({
+    id: z.string().min(1).max(JOB_ID_MAX_CHARS),
+    status: JobStatus,
+    source: z.object({ repository: z.string().nullish(), ref: z.string().nullish() }).nullish(),
+    model: z.string().nullish(),
+    prLink: z.string().nullish(),
+  })
+  .transform(({ id, status, source, model = null, prLink }): Job => {
+    const { repository = null, ref = null } = source ?? {};
+    return { id, status, repository, ref, model, prLink: prLink || null };
+  });
 
 /** An answer of the feed as a client reads it: jobs that aren't recognizable are left out. */
 export const ReceivedChanges = z.object({
@@ -134,21 +139,6 @@ export const ReceivedChanges = z.object({
 /** Body of a refusal. Proxies answer without one. */
 export const ErrorBody = z.object({ error: z.string().describe("What is wrong, and what to do.") });
 export type ErrorBody = z.infer<typeof ErrorBody>;
-
-/**
- * Converts a record to the core's terms. Everything it leaves open is null, and so is an empty
- * `prLink`.
- */
-export function toJob(record: ReceivedJobRecord): Job {
-  return {
-    id: record.id,
-    status: record.status,
-    repository: record.source?.repository ?? null,
-    ref: record.source?.ref ?? null,
-    model: record.model ?? null,
-    prLink: record.prLink || null,
-  };
-}
 
 /**
  * The header in which a job service announces, with every answer, what it offers beyond the

@@ -60,11 +60,16 @@ export function placeName(channelId: string): string {
  * Explains why a message is in a direct message instead of where it was requested, with a button to
  * the message that asked, if there is one.
  */
-export function movedBlock(request: Request, error: string, { botName, teamUrl }: TeamView): KnownBlock {
+export function movedBlocks(
+  request: Request,
+  error: string | null,
+  { botName, teamUrl }: TeamView,
+): KnownBlock[] {
+  if (error === null) return [];
   const block = section(movedText(request.channelId, error, botName));
   const url = IS_GONE.has(error) ? null : urlOfMessage(request, teamUrl);
-  if (block.type !== "section" || url === null) return block;
-  return { ...block, accessory: { ...labelled(VIEW_MESSAGE, "View message"), url } };
+  if (block.type !== "section" || url === null) return [block];
+  return [{ ...block, accessory: { ...labelled(VIEW_MESSAGE, "View message"), url } }];
 }
 
 const IS_GONE: ReadonlySet<string> = new Set(["thread_not_found", "message_not_found"]);

@@ -40,7 +40,7 @@ import {
   STATE_MAX,
   type TeamView,
 } from "./blocks.ts";
-import { movedBlock, pullRequestLink } from "./links.ts";
+import { movedBlocks, pullRequestLink } from "./links.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
 
 /**
@@ -71,7 +71,7 @@ export function outcomeMessage(
   const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
   const asksForFeedback = HAS_RESULT.has(endingOf(outcome));
   const blocks: KnownBlock[] = [
-    ...(movedBecause === null ? [] : [movedBlock(turn.request, movedBecause, view)]),
+    ...movedBlocks(turn.request, movedBecause, view),
     ...said(text),
     ...(prLink !== null && link === null
       ? [

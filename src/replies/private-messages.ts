@@ -44,9 +44,9 @@ export function helpMessage(projects: string[]): Rendered {
 }
 
 /** The answer to files without words. */
-export function noWordsMessage(): Rendered {
-  return paragraph("I see a file but no request. Tell me what should change, in a reply to it.");
-}
+export const noWordsMessage = paragraph(
+  "I see a file but no request. Tell me what should change, in a reply to it.",
+);
 
 /** What a newcomer can do in direct messages, with prompts to start with. */
 export function welcomeMessage(): Rendered {
@@ -170,29 +170,25 @@ function tooManyText(
 }
 
 /** The request is saved, but nothing of it is visible yet. */
-export function keptMessage(): Rendered {
-  return paragraph("Got it. Your request is saved, but Slack won't let me post yet. No need to resend.");
-}
+export const keptMessage = paragraph(
+  "Got it. Your request is saved, but Slack won't let me post yet. No need to resend.",
+);
 
 /** The app couldn't save the request, so nothing was started. */
-export function notKeptMessage(): Rendered {
-  return paragraph("I couldn't save that, so nothing was started. Try again in a minute.");
-}
+export const notKeptMessage = paragraph(
+  "I couldn't save that, so nothing was started. Try again in a minute.",
+);
 
 /** The app can't tell whether it saved the request. */
-export function maybeKeptMessage(): Rendered {
-  return paragraph(
-    "I can't tell whether that was saved. If nothing about it shows up within a minute, ask again.",
-  );
-}
+export const maybeKeptMessage = paragraph(
+  "I can't tell whether that was saved. If nothing about it shows up within a minute, ask again.",
+);
 
-export function notListedMessage(): Rendered {
-  return paragraph("I couldn't look that up. Try again in a minute.");
-}
+export const notListedMessage = paragraph("I couldn't look that up. Try again in a minute.");
 
-export function formNotOpenedMessage(): Rendered {
-  return paragraph("I couldn't open the form. Try again, or type your request after `/docs-agent`.");
-}
+export const formNotOpenedMessage = paragraph(
+  "I couldn't open the form. Try again, or type your request after `/docs-agent`.",
+);
 
 /** How to invite the app to a channel that it can't post in. */
 export function inviteMeMessage(channelId: string, error: string, botName: string): Rendered {

@@ -15,7 +15,7 @@ import {
   STATE_MAX,
   type TeamView,
 } from "./blocks.ts";
-import { movedBlock, pullRequestLink } from "./links.ts";
+import { movedBlocks, pullRequestLink } from "./links.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
 
 /**
@@ -56,10 +56,7 @@ export function newsMessage(
         cutEscaped(author === null ? words : `${author}: ${words}`, SAID_MAX),
       ),
     ].join("\n"),
-    blocks: [
-      ...(movedBecause === null ? [] : [movedBlock(turn.request, movedBecause, view)]),
-      { type: "rich_text", elements },
-    ],
+    blocks: [...movedBlocks(turn.request, movedBecause, view), { type: "rich_text", elements }],
   };
 }
 

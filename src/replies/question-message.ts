@@ -4,7 +4,7 @@ import { isOpen, type PersonAnswer, type Question } from "../core/job/question.t
 import { cut, roughDuration } from "../core/text/text.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
-import { movedBlock } from "./links.ts";
+import { movedBlocks } from "./links.ts";
 import {
   actions,
   context,
@@ -48,7 +48,7 @@ export function questionMessage(
   return {
     text: [`${lead} ${cutEscaped(text, STATE_MAX)}`, answered, end].filter((line) => line !== "").join("\n"),
     blocks: [
-      ...(movedBecause === null ? [] : [movedBlock(request, movedBecause, view)]),
+      ...movedBlocks(request, movedBecause, view),
       section(lead),
       quoteText(text || "(no text)"),
       ...(isOpen(question) ? waysToAnswer(turn, question, view.contact) : []),
@@ -146,7 +146,7 @@ export function overdueMessage(
   return {
     text,
     blocks: [
-      ...(movedBecause === null ? [] : [movedBlock(turn.request, movedBecause, team)]),
+      ...movedBlocks(turn.request, movedBecause, team),
       section(text),
       ...actions(key === "open" ? [stopButton(turn)] : []),
     ],

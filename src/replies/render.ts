@@ -33,9 +33,9 @@ export function render(message: Message, presentation: Presentation, team: TeamV
     case "news":
       return newsMessage(message, view);
     case "kept":
-      return keptMessage();
+      return keptMessage;
     case "help":
-      return message.isOfFiles === true ? noWordsMessage() : helpMessage(presentation.projects);
+      return message.isOfFiles === true ? noWordsMessage : helpMessage(presentation.projects);
     case "welcome":
       return welcomeMessage();
     case "list":

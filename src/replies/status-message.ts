@@ -6,7 +6,7 @@ import { WORKING, planOf, statusText } from "../core/text/status-text.ts";
 import { cut } from "../core/text/text.ts";
 import type { TurnProgress } from "../core/job/reported-turn.ts";
 import { withLatestTries, isFollowUp, turnPrLink, type Turn } from "../core/turn/turn.ts";
-import { movedBlock, pullRequestLink, type PullRequestLink } from "./links.ts";
+import { movedBlocks, pullRequestLink, type PullRequestLink } from "./links.ts";
 import {
   actions,
   context,
@@ -37,7 +37,7 @@ export function statusMessage(
 ): Rendered {
   const { request } = turn;
   const isBare = movedBecause === null && isReply(turn);
-  const from = movedBecause === null ? [] : [movedBlock(request, movedBecause, view)];
+  const from = movedBlocks(request, movedBecause, view);
   const typed = isOfItsMessage(turn) && movedBecause === null ? "" : request.instructions;
   const quoted = typed === "" ? [] : [quoteText(cut(typed, ECHO_MAX))];
   const own = isBare ? [] : [section(leadOf(turn)), ...quoted];

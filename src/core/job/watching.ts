@@ -91,7 +91,7 @@ export function turnAfterPoll(
       return endTurn(turn, "missing", now);
     case "rejected": {
       const { fault } = answer;
-      return endTurn(turn, "rejected", now, { reason: rejectionReason(fault), said: fault.said });
+      return endTurn(turn, "rejected", now, { reason: rejectionReason(fault), said: fault.said ?? null });
     }
     case "contract":
       return endTurn(turn, "unknown", now, { reason: "unreadable" });

@@ -77,7 +77,7 @@ export function newsText(news: PullRequestNews): NewsText {
       return newsOf(
         "❌",
         "Checks failed on ",
-        news.names.length === 0 ? "." : `: ${listed(news.names, ", ")}`,
+        news.names.length === 0 ? "." : `: ${listed(news.names, false)}`,
       );
     case "merged":
       return { ...newsOf("🎉", "", " is merged."), isForAll: true };
@@ -98,13 +98,14 @@ function newsOf(symbol: string, before: string, after: string): NewsText {
   return { symbol, isForAll: false, before, after, quotes: [] };
 }
 
+/** British lists have no comma before the last "and". */
+const AND = new Intl.ListFormat("en-GB");
+
 /** Names in one line: `ana`, `ana and ben`, `ana, ben and 3 more`. */
-function listed(names: readonly string[], last = " and "): string {
+function listed(names: readonly string[], hasAnd = true): string {
   const shown = names.slice(0, NAMED_MAX);
   const left = names.length - shown.length;
   const all = left === 0 ? shown : [...shown, `${left} more`];
-  const [only = "someone"] = all;
-  if (all.length < 2) return only;
-  const joint = left === 0 ? last : " and ";
-  return `${all.slice(0, -1).join(", ")}${joint}${all.at(-1)}`;
+  if (all.length === 0) return "someone";
+  return left === 0 && !hasAnd ? all.join(", ") : AND.format(all);
 }

@@ -79,14 +79,9 @@ export type Outcome = z.infer<typeof Outcome>;
  */
 export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeKind | null {
   if (reported?.status === "ended" && reported.outcome !== null) {
-    switch (reported.outcome) {
-      case "branch":
-        return "no-changes";
-      case "cancelled":
-        return "failed";
-      default:
-        return reported.outcome;
-    }
+    const { outcome } = reported;
+    if (outcome === "branch") return "no-changes";
+    return outcome === "cancelled" ? "failed" : outcome;
   }
   switch (job.status) {
     case "active":
@@ -94,9 +89,8 @@ export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeK
     case "completed":
       return job.prLink === null ? "no-changes" : "pull-request";
     case "failed":
-      return "failed";
     case "archived":
-      return "archived";
+      return job.status;
   }
 }
 

@@ -51,6 +51,22 @@ export interface ThreadReader {
   ): Promise<NotifierAnswer<ThreadRead>>;
 }
 
+/** What goes along of a thread that was read. It covers messages up to the one at `upTo`. */
+export function contextOf(
+  { messages, leftOut, hasEarlier, stopped }: ThreadRead,
+  upTo: string,
+  withheld: readonly string[],
+): ThreadContext {
+  return {
+    messages,
+    leftOut,
+    ...(hasEarlier && { hasEarlier }),
+    upTo,
+    ...(withheld.length > 0 && { withheld: [...withheld] }),
+    ...(stopped !== null && { isCutShort: true }),
+  };
+}
+
 /**
  * Picks a thread's newest messages, oldest first, and shortens each. The thread's first message
  * always stays.

@@ -182,7 +182,7 @@ export function afterSubmit(
       return ended("rejected", { reason: "project" });
     case "rejected":
       if (isRepeat) return ended("unknown", { reason: "create-lost" });
-      return ended("rejected", { reason: rejectionReason(fault), said: fault.said });
+      return ended("rejected", { reason: rejectionReason(fault), said: fault.said ?? null });
   }
 }
 

@@ -173,31 +173,15 @@ export function endTurn(
   turn: Turn,
   kind: OutcomeKind,
   now: number,
-  detail: {
-    reason?: OutcomeReason;
-    said?: string | undefined;
-    job?: Job;
-    report?: ResultReport | undefined;
-    stoppedBy?: string | undefined;
-    isUnsure?: boolean;
-    hasDiff?: boolean | undefined;
-  } = {},
+  detail: Partial<
+    Pick<Outcome, "reason" | "said" | "job" | "told" | "stoppedBy" | "isUnsure" | "hasDiff">
+  > = {},
 ): Turn {
-  const job = detail.job ?? turn.job;
-  const outcome: Outcome = {
-    kind,
-    reason: detail.reason ?? null,
-    said: detail.said ?? null,
-    job,
-    tookMs: Math.max(0, now - turn.request.receivedAt),
-    ...(detail.report === undefined ? {} : { told: detail.report }),
-    ...(detail.stoppedBy === undefined ? {} : { stoppedBy: detail.stoppedBy }),
-    ...(detail.isUnsure === true ? { isUnsure: true } : {}),
-    ...(detail.hasDiff === true ? { hasDiff: true } : {}),
-  };
+  const tookMs = Math.max(0, now - turn.request.receivedAt);
+  const outcome: Outcome = { kind, reason: null, said: null, job: turn.job, tookMs, ...detail };
   return {
     ...withQuestions(turn, closeQuestions(turn.questions ?? [])),
-    job,
+    job: outcome.job,
     stage: { name: "ended", outcome, at: now },
   };
 }
@@ -266,9 +250,15 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
   if (kind !== null) {
     const report = resultReport(reported);
     const isUnsure = reported === null && stage.unseen !== undefined && stage.unseen.leftAs === leftAs(job);
-    const hasDiff = answer.capabilities?.includes("diff");
+    const hasDiff = answer.capabilities?.includes("diff") === true;
     const stoppedBy = stopperOf(turn, kind, report);
-    return endTurn(turn, kind, now, { job, report, stoppedBy, isUnsure, hasDiff });
+    return endTurn(turn, kind, now, {
+      job,
+      ...(report && { told: report }),
+      ...(stoppedBy !== undefined && { stoppedBy }),
+      ...(isUnsure && { isUnsure }),
+      ...(hasDiff && { hasDiff }),
+    });
   }
   const asked = isEarlierTurn ? null : reportedQuestions(answer, number);
   const withAsked = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
@@ -288,9 +278,9 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
   const next: Watching = {
     ...rest,
     troubleSince: null,
-    ...(progress === undefined ? {} : { progress }),
-    ...(unseen === undefined || isSeen ? {} : { unseen }),
-    ...(pause === undefined ? {} : { pause }),
+    ...(progress && { progress }),
+    ...(!isSeen && unseen && { unseen }),
+    ...(pause && { pause }),
   };
   return { ...withAsked, job: turn.job ?? job, stage: next };
 }
