@@ -14,7 +14,7 @@ import { shownWith } from "../core/turn/follow-up.ts";
 import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/turn/overdue.ts";
 import { withPullRequest } from "../core/turn/pull-request-news.ts";
 import { linkedAppends } from "../core/turn/request-list.ts";
-import { endTurn, isFollowing, type Turn } from "../core/turn/turn.ts";
+import { awaitsFirstLook, endTurn, isFollowing, type Turn } from "../core/turn/turn.ts";
 import { changesOf, RecordLostError, turnWrites } from "../decisions/turn-writes.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { newsTasks, refreshTasks } from "../decisions/new-tasks.ts";
@@ -150,9 +150,6 @@ function showWork({ workStatus }: TaskDeps, { request: { teamId }, delivery }: T
   if (threadTs !== null) workStatus.show({ teamId, channelId, threadTs });
 }
 
-/** How long after a link the service may take to say how its pull request stands, milliseconds. */
-const FIRST_LOOK_MS = 60 * 60_000;
-
 /**
  * What to write and add when an answer says how a job's pull request stands. `followed` is the turn
  * that left it, if it goes on being followed, or will be once the service has looked at it. Another
@@ -178,7 +175,7 @@ function followingChanges(
     ? withPullRequest(before.pullRequest, { ...reported, url }, { url, linkedAt, now })
     : before.pullRequest;
   if (pullRequest === undefined) {
-    const isAwaited = told !== null && now < linkedAt + FIRST_LOOK_MS;
+    const isAwaited = told !== null && awaitsFirstLook(before, now);
     return { ...nothing, followed: isAwaited ? before : undefined };
   }
   const turn: Turn = { ...before, pullRequest };

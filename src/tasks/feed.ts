@@ -9,7 +9,7 @@ import {
 } from "../core/ports/job-service.ts";
 import type { FeedRecord, Write } from "../core/ports/records.ts";
 import type { NewTask, Step, Task } from "../core/ports/task-queue.ts";
-import { isFollowing } from "../core/turn/turn.ts";
+import { awaitsFirstLook, isFollowing } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { FeedPayload, watchTask } from "../decisions/new-tasks.ts";
 import { readTask } from "../decisions/payload.ts";
@@ -144,7 +144,8 @@ async function watchesOf(deps: TaskDeps, project: ProjectRef): Promise<NewTask[]
       const turnId = job?.openTurnIds[0] ?? job?.pullRequest?.turnId;
       const turn = turnId === undefined ? undefined : await deps.records.turn.get(turnId);
       if (turn === undefined || turn.job === null) return [];
-      if (turn.stage.name !== "watching" && !isFollowing(turn, now)) return [];
+      const isFollowed = isFollowing(turn, now) || awaitsFirstLook(turn, now);
+      if (turn.stage.name !== "watching" && !isFollowed) return [];
       const dueAt = now + Math.floor(deps.random() * deps.polling.minMs);
       return [watchTask(turn, dueAt, turn.stage.name !== "watching")];
     }),

@@ -9,7 +9,8 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
 function start(env: Record<string, string> = {}): Promise<World> {
-  return World.start({ jobService: { ...OFFERS_EVERYTHING, changes: "at-once" }, env });
+  const jobService = { ...OFFERS_EVERYTHING, pullRequests: true, changes: "at-once" as const };
+  return World.start({ jobService, env });
 }
 
 function countOf(world: World, op: string): number {
@@ -107,6 +108,16 @@ describe("a job service that tells what changes", () => {
     expect(countOf(world, "get") - before).toBeLessThanOrEqual(2);
     await world.pass(20 * MINUTE_MS);
     expect(outcomes(world)).toHaveLength(1);
+  });
+
+  it("reads also the jobs whose pull request it hasn't heard of yet, if it begins anew", async () => {
+    await using world = await start();
+    const jobId = await ask(world);
+    await toldAfter(world, jobId);
+    await world.pass(MINUTE_MS);
+    world.service.follow(jobId, { state: "merged" });
+    world.service.feed?.forget();
+    await world.until(() => world.read(DOCS).some((text) => text.includes("is merged")), MINUTE_MS);
   });
 
   it("is told the same after a restart, and nobody hears it twice", async () => {

@@ -203,6 +203,14 @@ export function isFollowing({ pullRequest }: Turn, now: number): boolean {
   return pullRequest !== undefined && now < (followedUntil(pullRequest) ?? 0);
 }
 
+/** How long after a link the service may take to say how its pull request stands, milliseconds. */
+const FIRST_LOOK_MS = 60 * 60_000;
+
+/** True while the service may not have looked at the pull request that the turn left. */
+export function awaitsFirstLook({ stage, pullRequest }: Turn, now: number): boolean {
+  return stage.name === "ended" && pullRequest === undefined && now < stage.at + FIRST_LOOK_MS;
+}
+
 /** The address of the pull request that an ended turn left, as the service gave it, or null. */
 export function turnPrLink({ stage }: Turn): string | null {
   return stage.name === "ended" ? prLinkOf(stage.outcome) : null;
