@@ -64,14 +64,7 @@ export type HostedCheck = {
 };
 
 /** A pull request's current state at its host, in the host's words (untrusted, unbounded). */
-export type PullFacts = {
-  number: number;
-  url: string;
-  title: string;
-  state: "open" | "closed" | "merged";
-  isDraft: boolean;
-  headRef: string;
-  headSha: string;
+export type PullFacts = Omit<HostedPullRequest, "nodeId" | "body" | "size"> & {
   baseRef: string;
   /** Who opened it. */
   author: string;

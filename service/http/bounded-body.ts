@@ -1,8 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Context } from "hono";
-import { ATTACHMENT_LIMITS, attachmentKindOf, isOfMediaType } from "../../src/core/job/attachment.ts";
-import type { WireAttachment } from "../../src/job-client/schema.ts";
+import {
+  type Attachment,
+  ATTACHMENT_LIMITS,
+  attachmentKindOf,
+  isOfMediaType,
+} from "../../src/core/job/attachment.ts";
 import type { NewAttachment } from "../jobs/attachment-files.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./routes.ts";
@@ -110,7 +114,7 @@ const { bytes: MAX_BYTES, totalBytes: MAX_TOTAL_BYTES } = ATTACHMENT_LIMITS;
  * Decodes the attachments' files. Rejects with an {@link HttpFault} if one is too large or doesn't
  * match its media type.
  */
-export async function decodeAttachments(wire: readonly WireAttachment[]): Promise<NewAttachment[]> {
+export async function decodeAttachments(wire: readonly Attachment[]): Promise<NewAttachment[]> {
   const decoded: NewAttachment[] = [];
   for (const [index, { name, mediaType, data }] of wire.entries()) {
     // Lets other requests run before each of them.

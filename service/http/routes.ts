@@ -8,7 +8,6 @@ import {
   CreateJobRequest,
   ErrorBody,
   formatCapabilities,
-  MessageRequest,
   WireChanges,
   WireJob,
   WireJobList,
@@ -336,7 +335,7 @@ export const sendMessageRoute = createRoute({
   request: {
     params: JobParams,
     headers: WriterHeaders,
-    body: bodyOf(MessageRequest.extend(PromptBody).openapi("MessageRequest")),
+    body: bodyOf(CreateJobRequest.extend(PromptBody).openapi("MessageRequest")),
   },
   responses: { 200: json(JobAnswer, "The job, active; the message is accepted for good."), ...turnRefusals },
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Attachment } from "../core/job/attachment.ts";
-import { Capability, type Job, JobStatus } from "../core/ports/job-service.ts";
+import { Attachment } from "../core/job/attachment.ts";
+import { Capability, type Job, JobStatus, Requester } from "../core/ports/job-service.ts";
 import { readableItems } from "../core/ports/reading.ts";
 import { WireFollowedPullRequest, WireQuestion, WireTurn } from "./report-schema.ts";
 
@@ -11,35 +11,17 @@ const CURSOR_MAX_CHARS = 1000;
 /** More than fit into the largest answer that is read. */
 const MAX_READ_CHANGES = 10_000;
 
-/** A file that goes along with a prompt, in wire format. `data` is base64. */
-export const WireAttachment = z.object({
-  name: z.string(),
-  mediaType: z.string(),
-  data: z.string(),
-}) satisfies z.ZodType<Attachment>;
-export type WireAttachment = z.infer<typeof WireAttachment>;
-
-export const WireRequester = z.object({
-  name: z.string().min(1),
-  link: z.string().nullable(),
-  isPrivate: z.boolean(),
-});
-
 /**
- * Body of a create. `attachments`, `words` and `requester` are only for a service that announces
+ * Body of a create or a follow-up message. `attachments`, `words` and `requester` are only for a service that announces
  * them.
  */
 export const CreateJobRequest = z.object({
   prompt: z.string().min(1),
-  attachments: z.array(WireAttachment).optional(),
+  attachments: z.array(Attachment).optional(),
   words: z.string().min(1).optional(),
-  requester: WireRequester.optional(),
+  requester: Requester.optional(),
 });
 export type CreateJobRequest = z.infer<typeof CreateJobRequest>;
-
-/** Body of a follow-up message. */
-export const MessageRequest = CreateJobRequest.extend({});
-export type MessageRequest = z.infer<typeof MessageRequest>;
 
 /**
  * A job as a service with this contract sends it. Times are ISO 8601, UTC. To read one, see {@link

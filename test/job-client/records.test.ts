@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CreateJobRequest, ErrorBody, WireJobRecord, MessageRequest } from "../../src/job-client/schema.ts";
+import { CreateJobRequest, ErrorBody, WireJobRecord } from "../../src/job-client/schema.ts";
 import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
 import { faultOf, openClient } from "../support/job-service-client.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
@@ -101,7 +101,8 @@ describe("the schemas of the sending side", () => {
     expect(WireJobRecord.safeParse({ ...RECORD, source: undefined }).success).toBe(false);
   });
 
-  it.each([CreateJobRequest, MessageRequest])("take a prompt of at least one character", (schema) => {
+  it("take a prompt of at least one character", () => {
+    const schema = CreateJobRequest;
     expect(schema.safeParse({ prompt: "x", model: "any" }).success).toBe(true);
     expect(schema.safeParse({ prompt: "" }).success).toBe(false);
     expect(schema.safeParse({ prompt: 7 }).success).toBe(false);

@@ -50,7 +50,7 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
   client.on("error", () => {});
   await client.connect();
   resources.defer(() => client.destroy());
-  const live = () => liveTasks(client, "{docs-agent}", Date.now() + FAR_MS);
+  const live = () => liveTasks(client, "{docs-agent}", FAR_MS);
   return {
     url: `redis://127.0.0.1:${proxy.port}`,
     quietWithinMs: 600_000,

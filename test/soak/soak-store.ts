@@ -41,7 +41,7 @@ async function openRedis(): Promise<SoakStore> {
     // What a killed process ran is taken over when its lease is over.
     quietWithinMs: 300_000,
     async quiet(app) {
-      const live = () => liveTasks(client, "{docs-agent}", Date.now() + FAR_MS);
+      const live = () => liveTasks(client, "{docs-agent}", FAR_MS);
       while (!app.hasExited && (await live()).length > 0) await sleep(50);
     },
     async [Symbol.asyncDispose]() {

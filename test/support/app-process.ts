@@ -125,18 +125,21 @@ export class AppProcess implements AsyncDisposable {
   }
 }
 
-/** What is due later than that, milliseconds, waits for a far day. */
-export const FAR_MS = 5 * 60_000;
+/**
+ * What is due later than that, milliseconds, waits for a far day. A job is looked at every few seconds, unless only its
+ * pull request is followed.
+ */
+export const FAR_MS = { task: 5 * 60_000, watch: 70_000 };
 
 /** Resolves when the app at work on `storePath` has nothing left to do but what waits for a far day, or when it has died. */
 export async function quiet(storePath: string, app: AppProcess): Promise<void> {
   const db = new DatabaseSync(storePath, { readOnly: true });
   try {
-    // A pull request that is followed is looked at now and then, and a feed never is over.
-    const busy = db.prepare(
-      "SELECT count(*) AS busy FROM tasks WHERE state = 'waiting' AND type <> 'feed' AND due_at < ?",
-    );
-    while (!app.hasExited && Number(busy.get(Date.now() + FAR_MS)?.["busy"]) > 0) await sleep(10);
+    // A feed never is over.
+    const busy = db.prepare(`SELECT count(*) AS busy FROM tasks
+      WHERE state = 'waiting' AND type <> 'feed' AND due_at < ?1 + iif(type = 'watch', ?2, ?3)`);
+    const isBusy = () => Number(busy.get(Date.now(), FAR_MS.watch, FAR_MS.task)?.["busy"]) > 0;
+    while (!app.hasExited && isBusy()) await sleep(10);
   } finally {
     db.close();
   }

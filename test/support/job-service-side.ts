@@ -1,10 +1,10 @@
+import type { Attachment } from "../../src/core/job/attachment.ts";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Requester } from "../../src/core/ports/job-service.ts";
 import {
   AnswerRequest,
   CreateJobRequest,
-  type WireAttachment,
   type WireJob,
   type WireJobRecord,
 } from "../../src/job-client/schema.ts";
@@ -67,7 +67,7 @@ export type SideCall = {
   turn?: number;
   prompt: string | null;
   /** What came with the prompt. */
-  attachments: WireAttachment[];
+  attachments: Attachment[];
   words: string | null;
   requester: Requester | null;
   idempotencyKey: string | null;

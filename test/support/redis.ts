@@ -65,19 +65,33 @@ export async function leasesAreOver(admin: RedisClientType, prefix: string): Pro
   await admin.eval(END_LEASES, { keys: [prefix] });
 }
 
-/** The ids of all tasks that are not over, at one moment. prefix; until */
+/** The ids of all tasks that are not over, each with when it is due, at one moment. prefix */
 const LIVE_TASKS = `
-  local ids = {}
+  local tasks = {}
   for _, pool in ipairs(redis.call('ZRANGE', KEYS[1] .. ':pools', 0, -1)) do
-    for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. ':due:' .. pool, '-inf', ARGV[1], 'BYSCORE')) do ids[#ids + 1] = id end
+    for _, each in ipairs(redis.call('ZRANGE', KEYS[1] .. ':due:' .. pool, 0, -1, 'WITHSCORES')) do
+      tasks[#tasks + 1] = each
+    end
   end
-  return ids
+  return tasks
 `;
 
-/** `untilMs`: only those that are due by then. */
-export async function liveTasks(admin: RedisClientType, prefix: string, untilMs?: number): Promise<string[]> {
-  const until = untilMs === undefined ? "+inf" : String(untilMs);
-  const ids = (await admin.eval(LIVE_TASKS, { keys: [prefix], arguments: [until] })) as string[];
-  // A feed never is over.
-  return ids.filter((id) => !id.startsWith("feed:"));
+/** `far`: how far away what is due may be, milliseconds: a task, and the look at a job. */
+export async function liveTasks(
+  admin: RedisClientType,
+  prefix: string,
+  far = { task: Infinity, watch: Infinity },
+): Promise<string[]> {
+  const told = (await admin.eval(LIVE_TASKS, { keys: [prefix] })) as string[];
+  const tasks = told.flatMap((id, index) =>
+    index % 2 === 0 ? [{ id, dueAt: Number(told[index + 1]) }] : [],
+  );
+  const now = Date.now();
+  return (
+    tasks
+      .filter(({ id, dueAt }) => dueAt < now + (id.startsWith("watch:") ? far.watch : far.task))
+      // A feed never is over.
+      .filter(({ id }) => !id.startsWith("feed:"))
+      .map(({ id }) => id)
+  );
 }

@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 /**
  * Limits for one prompt to a service that announces `attachments`. Bytes are counted before base64,
  * and characters are UTF-16 units.
@@ -14,7 +16,8 @@ export const ATTACHMENT_TYPE =
   /^(?:image\/(?:png|jpeg|gif|webp)|text\/[a-z0-9.+-]{1,60}|application\/(?:json|yaml|pdf))$/;
 
 /** A file that goes along with a prompt. `data` is base64. */
-export type Attachment = { name: string; mediaType: string; data: string };
+export const Attachment = z.object({ name: z.string(), mediaType: z.string(), data: z.string() });
+export type Attachment = z.infer<typeof Attachment>;
 
 /** Groups the media types of {@link ATTACHMENT_TYPE}. */
 export function attachmentKindOf(mediaType: string): "image" | "pdf" | "text" {
