@@ -12,8 +12,8 @@ const CURSOR_MAX_CHARS = 1000;
 const MAX_READ_CHANGES = 10_000;
 
 /**
- * Body of a create or a follow-up message. `attachments`, `words` and `requester` are only for a service that announces
- * them.
+ * Body of a create or a follow-up message. `attachments`, `words` and `requester` are only for a
+ * service that announces them.
  */
 export const CreateJobRequest = z.object({
   prompt: z.string().min(1),
