@@ -31,7 +31,9 @@ export class Budget {
     return true;
   }
 
-  /** Gives back what a run didn't use; null: it goes on later, and may use the rest. */
+  /**
+   * Returns the part that a run didn't use. With null, the run goes on later, and may use the rest.
+   */
   settle(run: TaskRun | null): void {
     this.#running -= 1;
     if (run !== null) this.#left += this.#each - this.#usedBy(run);

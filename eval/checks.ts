@@ -67,7 +67,7 @@ export type Check = z.infer<typeof Check>;
 /** A repository before and after a task, and the agent's last words. */
 export type Solved = { base: Files; result: Files; words: string };
 
-/** Why a check fails: what was found, in a few lines. Null: it passes. */
+/** Why a check fails, in a few lines. Null if it passes. */
 export type Problem = string | null;
 
 const MAX_SHOWN = 5;

@@ -74,7 +74,7 @@ export function changedPaths(base: Files, result: Files): string[] {
     .toSorted();
 }
 
-/** Null: it isn't there, or it is no text. */
+/** Null if it isn't there, or isn't text. */
 export function textOf(content: Buffer | undefined): string | null {
   return content === undefined || isBinary(content) ? null : content.toString("utf8");
 }

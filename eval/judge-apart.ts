@@ -12,8 +12,8 @@ export type ToJudge = Pick<Task, "checks" | "expects" | "base"> & { result: File
 export type Judged = { verdicts: Verdict[]; patch: string };
 
 /**
- * Judges what an agent made in a thread of its own, because its text can be such that a pattern or
- * a comparison never ends. Null: it took longer than `timeLimitMs`. Rejects if a check throws.
+ * Judges an agent's work in a separate thread, because its text can make a pattern or a comparison
+ * run forever. Resolves to null if it takes longer than `timeLimitMs`. Rejects if a check throws.
  */
 export async function judgeApart(
   { checks, expects, base, result, words }: ToJudge,

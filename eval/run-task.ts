@@ -17,7 +17,7 @@ const CHANNEL = "C0EVALDOCS";
 /** Fixed, so that a prompt is the same in each run. */
 const WRITTEN_AT_S = 1_790_000_000;
 
-/** A run, and its change as a patch; null: nothing changed. */
+/** A run, and its change as a patch. The patch is null if nothing changed. */
 export type RanTask = { run: TaskRun; patch: string | null };
 
 /** The job service doesn't answer any more. Runs that it had are left for later. */
@@ -74,8 +74,8 @@ export function promptOf({ request, quoted }: Pick<Task, "request" | "quoted">):
 }
 
 /**
- * Asks again while the service can't be reached. Null: the evaluation was stopped. Rejects with a
- * {@link ServiceGoneError}.
+ * Asks again while the service can't be reached. Resolves to null if the evaluation was stopped.
+ * Rejects with a {@link ServiceGoneError}.
  */
 async function answered(
   ask: () => Promise<JobServiceAnswer>,

@@ -18,7 +18,10 @@ export interface JobServiceGate extends AsyncDisposable {
 const SLOW_MS = 8000;
 const UPSTREAM_TIMEOUT_MS = 30_000;
 
-/** Listens on loopback and passes every request on to where `target` says; null: nowhere yet. */
+/**
+ * Listens on loopback and passes every request on to the address that `target` returns. Null means
+ * that there is none yet.
+ */
 export async function startJobServiceGate(options: {
   port: number;
   target: () => string | null;

@@ -43,8 +43,7 @@ export type PlaygroundOptions = {
   /** The page's port; the other parts listen on the ones after it. 0: free ones for all. */
   port: number;
   /**
-   * The agent's command, spoken to over ACP; null: the rule-based one that comes with the
-   * playground.
+   * The agent's command, for ACP. Null means the rule-based agent that comes with the playground.
    */
   agent: string[] | null;
   /** The variables that programs need to run at all, such as `PATH`. */

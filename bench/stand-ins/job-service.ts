@@ -6,7 +6,7 @@ import { type Journal, noteFirst } from "./journal.ts";
 import { readBody } from "./slack.ts";
 
 export type JobServiceOptions = {
-  /** The shortest and the longest turn, milliseconds; null: turns never end. */
+  /** The shortest and the longest turn, milliseconds. Null if turns never end. */
   jobMs: [number, number] | null;
   /** Whether it leaves every call without an answer. */
   isHeld: boolean;

@@ -16,13 +16,16 @@ export type Rules = {
   readonly privateRepositories: Set<string>;
   /** Not every plan has them. */
   hasDrafts: boolean;
-  /** Who can be assigned and asked for a review, teams as `owner/team`; null: anybody. */
+  /**
+   * The people, and teams as `owner/team`, who can be assigned and asked for a review. Null means
+   * anybody.
+   */
   collaborators: Set<string> | null;
   /** Full names. The API answers 404 for them, as for what a token may not see. */
   readonly hiddenRepositories: Set<string>;
-  /** False: its address answers 404, as on hosts that have the REST API alone. */
+  /** If false, its address answers 404, as on hosts that only have the REST API. */
   hasGraphql: boolean;
-  /** False: tokens lack `read:org`, so GraphQL refuses documents that name a team's fields. */
+  /** If false, tokens lack `read:org`, so GraphQL refuses documents that name a team's fields. */
   readsTeams: boolean;
   /** Calls a token may make in an hour; GraphQL has as many points. Answers of 304 are free. */
   callsPerHour: number;

@@ -20,7 +20,7 @@ export type User = {
   display_name: string;
   /** Invited to some channels only; absent: a member, or of another workspace. */
   guest?: Guest;
-  /** Of another workspace, in channels that are shared with it. Absent: of this one. */
+  /** Set for a person of another workspace, in channels that are shared with it. */
   home?: Home;
   /** Their account was deactivated. */
   isDeactivated?: boolean;

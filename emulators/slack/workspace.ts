@@ -289,7 +289,7 @@ export class Workspace {
     this.changed();
   }
 
-  /** Null: none, or no longer. */
+  /** Null if there is none, or no longer. */
   threadStatus(channelId: string, threadTs: string): string | null {
     const status = this.#threadStatuses.get(`${channelId} ${threadTs}`);
     return status === undefined || status.untilMs <= this.#now() ? null : status.text;

@@ -10,7 +10,7 @@ const WORD = /\p{L}{4,}/gu;
 const COMMON =
   /^(?:about|does|documented|docs|documentation|have|page|pages|say|says|support|supports|that|there|this|what|when|where|which|with|your)$/i;
 
-/** What a question asks for: words to look for. Null: it is no question. */
+/** The words to look for in answer to a question. Null if it isn't a question. */
 export function termsOf(prompt: string): string[] | null {
   const asked = splitPrompt(prompt).instructions.trim();
   if (!asked.endsWith("?")) return null;

@@ -10,7 +10,7 @@ export type PageEdits = {
   spelling: Edit[];
   links: Edit[];
   replacements: Edit[];
-  /** What stands at the end now; null: nothing was added. */
+  /** The text that is now at the end. Null if nothing was added. */
   added: string | null;
   /** What was left as it is, in a sentence each. */
   left: string[];

@@ -21,10 +21,10 @@ const INDEXES = ["README", "index"];
 const EXTENSIONS = [".md", ".mdx"];
 
 /**
- * Points relative links whose file is not there to the one that was meant: the only one of that
- * name, else the only one whose name is nearest, at most two letters away, else the only one that
- * begins like it. `path` and `files` are relative to the same folder, with "/". `targets`: those
- * to look at; null: all.
+ * Corrects relative links whose file doesn't exist: to the only file with that name, else to the
+ * only file whose name differs by at most two letters, else to the only file whose name begins like
+ * it. `path` and `files` are relative to the same folder, with "/". `targets` are the links to look
+ * at. Null means all.
  */
 export function repairLinks(
   path: string,

@@ -40,7 +40,10 @@ export async function dawdle(moodOf: () => AgentMood, pages: number, signal: Abo
   signal.throwIfAborted();
 }
 
-/** False: the person who was asked says no. Nobody to ask, or no answer, is a yes. */
+/**
+ * Resolves to false if the person who was asked says no. If there is nobody to ask, or no answer,
+ * that counts as a yes.
+ */
 export async function isAllowed(what: string, ask: Ask): Promise<boolean> {
   return (await ask(`Shall I ${what}?`, [GO_AHEAD, LEAVE_IT])) !== LEAVE_IT;
 }

@@ -5,13 +5,13 @@ export type Understanding = {
   isSpelling: boolean;
   isLinks: boolean;
   replacements: Replacement[];
-  /** What of a quoted message is to stand on the page, word for word; null: nothing. */
+  /** The part of a quoted message that should be on the page, word for word, or null. */
   addition: string | null;
   /** The pages that were named; empty for all. */
   pages: string[];
   /** A page that was named and is not there. */
   missingPage: string | null;
-  /** Targets of links that the project's checks found broken. Null: no check has looked yet. */
+  /** Targets of links that the project's checks found broken. Null if no check has run yet. */
   brokenLinks: readonly string[] | null;
 };
 
@@ -85,7 +85,7 @@ function understandFindings(findings: string, pages: readonly string[]): Underst
   };
 }
 
-/** What the quoted messages say; null: nothing. */
+/** What the quoted messages say, or null. */
 function quotedText(quoted: string): string | null {
   const lines = quoted.split("\n").flatMap((line) => (line.startsWith("> ") ? [line.slice(2)] : []));
   return lines.join("\n").trim() || null;

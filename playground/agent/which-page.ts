@@ -3,7 +3,7 @@ import { distanceOf } from "./links.ts";
 import { namedPages } from "./understanding.ts";
 
 /**
- * Puts a question to a person: with choices, or, without, to be answered in words. Null: nobody
+ * Asks a person a question, with choices or to be answered in words. Resolves to null if nobody
  * answers.
  */
 export type Ask = (question: string, choices?: readonly string[]) => Promise<string | null>;
@@ -12,8 +12,8 @@ const OFFERED = 4;
 const ANOTHER = "Another page";
 
 /**
- * Asks which page is meant where a request names one that isn't there. Null: nobody says, or there
- * is no such page either.
+ * Asks which page is meant if a request names one that doesn't exist. Resolves to null if nobody
+ * answers, or that page doesn't exist either.
  */
 export async function askWhichPage(
   missing: string,

@@ -36,7 +36,7 @@ export function inviteAbsentApp(message: SlackMessage, { user }: Person, { works
   });
 }
 
-/** Does what a button of that question says; false: it's a button of the app's. */
+/** Does what a button of that question says. Returns false if the button is one of the app's. */
 export function answerInvitation(
   { actionId, channel, messageTs, isEphemeral }: Extract<PageAct, { kind: "click" }>,
   person: Person,

@@ -65,7 +65,7 @@ export type WeatherState = {
   isJobServiceDown: boolean;
   isJobServiceSlow: boolean;
   isAppRunning: boolean;
-  /** Null: not the rule-based agent, so nobody can tell it how to be. */
+  /** Null if it isn't the rule-based agent, because no other can be told how to behave. */
   agent: AgentMood | null;
 };
 
@@ -166,9 +166,7 @@ export type PageState = {
   surface: AppSurface;
   links: readonly PageLink[];
   weather: WeatherState | null;
-  /**
-   * What a newcomer can ask for; empty where nobody knows the agent. Null: nothing is explained.
-   */
+  /** What a newcomer can ask for. Empty if nobody knows the agent. Null if nothing is explained. */
   examples: readonly Example[] | null;
   pending: PendingRetries | null;
   people: PagePerson[];

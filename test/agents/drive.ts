@@ -216,7 +216,7 @@ function faultOfLeftOut({ leftOut = [] }: RealAgent, log: string): string | null
   return more.length === 0 ? null : `the gateway left more out than before: ${more.join(" ")}`;
 }
 
-/** Null: it didn't end in time. */
+/** Null if it didn't end in time. */
 async function jobAtEnd(
   client: JobService,
   jobId: string,

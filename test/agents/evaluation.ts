@@ -19,8 +19,8 @@ const WRONG_EVERY = 3;
 
 /**
  * Takes the evaluation's tasks through the job service and a real agent, with a scripted model that
- * plays their reference solutions, and of every third task a wrong one. The report must say which.
- * `out`: where it is to stay; null: nowhere.
+ * plays their reference solutions, and for every third task a wrong one. The report must say which.
+ * `out` is where to keep it, or null.
  */
 export async function driveEvaluation(
   agent: RealAgent,

@@ -53,7 +53,10 @@ type Ending = {
   deadTasks: number;
 };
 
-/** One request, from command to outcome, with the process killed at one boundary (null: at none) and started again. */
+/**
+ * One request, from command to outcome. The process is killed at one boundary, unless that is null,
+ * and started again.
+ */
 async function runWithDeath(
   open: OpenKillSubject,
   scene: Scene,

@@ -129,7 +129,9 @@ const scenes: Scene[] = [
   },
 ];
 
-/** One conversation, with the process killed at one boundary (null: at none) and started again. */
+/**
+ * One conversation. The process is killed at one boundary, unless that is null, and started again.
+ */
 async function runWithDeath(
   open: OpenKillSubject,
   { offers, play }: Scene,

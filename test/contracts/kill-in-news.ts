@@ -16,7 +16,10 @@ const THREAD = [
 
 type Ending = { thread: string[]; deadTasks: number };
 
-/** A request whose pull request is reviewed and merged, with the process killed at one boundary (null: at none) and started again. */
+/**
+ * A request whose pull request is reviewed and merged. The process is killed at one boundary,
+ * unless that is null, and started again.
+ */
 async function runWithDeath(
   open: OpenKillSubject,
   boundary: Boundary | null,

@@ -22,7 +22,10 @@ type Ending = {
   dead: number;
 };
 
-/** One request, while Redis is killed at one step (null: at none) and started again at once. The app goes on. */
+/**
+ * One request. Redis is killed at one step, unless that is null, and started again at once. The app
+ * goes on.
+ */
 async function runWithDeath(at: RedisStep | null): Promise<Ending> {
   await using resources = new AsyncDisposableStack();
   const redis = resources.use(await startRedisServer(DURABLE));

@@ -11,7 +11,10 @@ import { ServiceFolder, type ServiceProcess } from "../support/service-process.t
 
 const SECRET = "webhook-secret-0123456789";
 
-/** Waits until the job's record shows this state of its pull request. False: the server died before. */
+/**
+ * Waits until the job's record shows this state of its pull request. Resolves to false if the
+ * server died before.
+ */
 async function shows(server: ServiceProcess, key: string, state: string): Promise<boolean> {
   for (;;) {
     try {

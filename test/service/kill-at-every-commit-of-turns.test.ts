@@ -31,7 +31,7 @@ const SPENDING = inlineAgent(`
 `);
 const ASKING = [{ permission: "execute", title: "Run it" }, { say: "Done" }];
 
-/** One request as a careful client makes it. Null: the server died. */
+/** One request, as a careful client makes it. Resolves to null if the server died. */
 async function ask(
   server: ServiceProcess,
   key: string,
@@ -61,7 +61,10 @@ async function ask(
 
 type Drive = (server: ServiceProcess, key: string) => Promise<boolean>;
 
-/** Two turns, of an agent that never ends; both are cancelled. False: the server died before. */
+/**
+ * Two turns of an agent that never ends. Both are canceled. Resolves to false if the server died
+ * before.
+ */
 const cancelling: Drive = async (server, key) => {
   const job = await ask(server, key, JOBS, { prompt: "one" });
   if (job === null) return false;
@@ -74,7 +77,10 @@ const cancelling: Drive = async (server, key) => {
   return (await ask(server, key, `${JOBS}/${job.id}`)) !== null;
 };
 
-/** A turn until it ends; whatever its agent asks is answered. False: the server died before. */
+/**
+ * Runs a turn to its end, and answers whatever its agent asks. Resolves to false if the server died
+ * before.
+ */
 const answering: Drive = async (server, key) => {
   const created = await ask(server, key, JOBS, { prompt: "one" });
   if (created === null) return false;

@@ -31,7 +31,10 @@ async function ask(server: ServiceProcess, path: string, key: string, prompt?: s
   }
 }
 
-/** Creates a job, gives it a message, and follows it to its end. False: the server died before. */
+/**
+ * Creates a job, gives it a message, and follows it to its end. Resolves to false if the server
+ * died before.
+ */
 async function drive(server: ServiceProcess, key: string): Promise<boolean> {
   const job = await ask(server, "/v2/agent/quick/job", key, "one");
   if (job === null) return false;

@@ -250,7 +250,10 @@ export class People {
     );
   }
 
-  /** A button for the caller alone, as soon as there is one: nobody else finds it from now on. Null: nobody waits for longer. */
+  /**
+   * Waits for a button and keeps it for the caller: nobody else finds it from now on. Null if
+   * nobody waits any longer.
+   */
   #findButton() {
     return patiently(() => this.#nextButton());
   }

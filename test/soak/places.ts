@@ -5,7 +5,7 @@ import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
 const PATIENCE_MS = 15_000;
 const LOOK_EVERY_MS = 250;
 
-/** The first that `look` finds. Null: nobody waits for longer. */
+/** The first that `look` finds. Null if nobody waits any longer. */
 export async function patiently<T>(look: () => T | null): Promise<T | null> {
   for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_EVERY_MS) {
     const found = look();

@@ -116,7 +116,7 @@ export function isUpdate(taskId: string): boolean {
   return taskId.startsWith("react:") || turnOfUpdate(taskId) !== null;
 }
 
-/** The turn whose status message or question a task brings up to date; null: it does something else. */
+/** The turn whose status message or question a task updates. Null if it does something else. */
 export function turnOfUpdate(taskId: string): string | null {
   return /^refresh:(.+)$/.exec(taskId)?.[1] ?? /^question:(.+):\d+$/.exec(taskId)?.[1] ?? null;
 }

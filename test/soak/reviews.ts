@@ -42,7 +42,7 @@ export class Reviews {
     this.#show(id, what === "closed" ? "closed" : "open", what === "approved" ? "approved" : "none");
   }
 
-  /** Merges everything. False: there is nothing. */
+  /** Merges everything. Returns false if there is nothing to merge. */
   settle(): boolean {
     const ids = this.#ids();
     for (const id of ids) this.#show(id, "merged", "approved");

@@ -1,7 +1,10 @@
 /** What words were said for: a request; to others; anything else, of which nothing may start. */
 type SaidFor = "request" | "chat" | "nothing";
 
-/** `by`: null, the agent. `place`: the channel whose members may read it, or the person who alone may; null: anyone. */
+/**
+ * `by` is who said it, or null for the agent. `place` is the channel whose members may read it, or
+ * the only person who may. Null means anyone.
+ */
 type Said = { by: string | null; place: string | null; saidFor: SaidFor };
 
 /** A reply in a thread that mentions nobody. `isForOthers`: it was edited, and then did. */

@@ -3,7 +3,10 @@ import { createServer, request as httpRequest } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 
-/** Called before a request is passed on, and after its answer is complete but not yet given back. True: give no answer. */
+/**
+ * Called before a request is passed on, and after its answer is complete but not yet sent back. If
+ * it resolves to true, there is no answer.
+ */
 export type ProxyHook = (phase: "before" | "after", what: string) => Promise<boolean>;
 
 /**

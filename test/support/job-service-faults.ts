@@ -35,7 +35,7 @@ const COMPRESS = {
 
 export type FaultRule = {
   op: JobServiceOp | "*";
-  /** Absent: until cleared. */ times?: number;
+  /** Without it, until it is cleared. */ times?: number;
   fault: SideFault;
 };
 
@@ -99,7 +99,10 @@ export async function faultBefore(
   }
 }
 
-/** Answers in the fault's way a call that has had its effect. False: the fault leaves the answer as it is. */
+/**
+ * Answers a call that has already had its effect as the fault says. Returns false if the fault
+ * doesn't change the answer.
+ */
 export function faultAfter(
   fault: SideFault,
   response: ServerResponse,

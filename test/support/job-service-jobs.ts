@@ -18,7 +18,7 @@ export type SideJob = {
   staleReads: { left: number; record: WireJobRecord } | null;
   /** As a service tells them that tells of turns. */
   turns: WireTurn[];
-  /** As a service tells it that follows pull requests; null: there is none that it follows. */
+  /** As a service that follows pull requests reports it. Null if it follows none. */
   pullRequest: WireFollowedPullRequest | null;
   /** Those of turns that have not ended, as a service tells them that tells of questions. */
   questions: SideQuestion[];

@@ -114,7 +114,7 @@ export class JobServiceSide implements AsyncDisposable {
   /** Of gets that only ask what is announced. */
   readonly faultsOfLooks = new FaultPlan();
   readonly script = new JobScript();
-  /** Null: there is none. */
+  /** Null if there is none. */
   readonly feed: SideFeed | null;
   /** Connections accepted so far. */
   connections = 0;

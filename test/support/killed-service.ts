@@ -18,8 +18,8 @@ const IDLE_MS = 5_000;
 type Around = { agent?: { kind: string; command: string[] }; isChecked?: boolean };
 
 /**
- * One job, from create to its end, with the service killed at one boundary (null: at none) and started again. `isMissed`: the run
- * didn't come to it.
+ * One job, from create to its end. The service is killed at one boundary, unless that is null, and
+ * started again. `isMissed` is true if the run didn't reach it.
  */
 export async function runWithDeath(
   boundary: Boundary | null,

@@ -125,7 +125,7 @@ const READS = /^(?:M?GET|SUBSCRIBE|INFO|CONFIG|PING|CLIENT)$/;
 /** The names of scripts, by their SHA-1. */
 type Scripts = Map<string, string>;
 
-/** What a command is called: a script by what it does. null: it writes nothing. */
+/** A command's name. For a script, what it does. Null if it writes nothing. */
 function nameOfCommand(command: Buffer, scripts: Scripts): string | null {
   const text = command.toString();
   const [, , word = "", , first = ""] = text.split("\r\n", 6);

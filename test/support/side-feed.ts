@@ -5,7 +5,7 @@ import type { Reply } from "./job-service-wire.ts";
 
 /** `after`: null begins. `wait`: seconds. */
 export type FeedRequest = { after: string | null; wait: number };
-/** Takes the place of an honest answer, which it gets. True: it has answered. */
+/** Called with the honest answer, in place of which it may answer. Returns true if it has. */
 export type FeedLie = (asked: FeedRequest, honest: Reply, response: ServerResponse) => unknown;
 
 const LOOK_EVERY_MS = 10;

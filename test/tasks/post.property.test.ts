@@ -45,8 +45,8 @@ const faults = { "not sent": notSent, lost, refused, "lost after its effect": lo
 class Crash extends Error {}
 
 /**
- * One send, and how often all of the place was looked through since the last one that may have arrived, as far as can be told; null:
- * there was none.
+ * One send, and how often the whole place was searched since the last one that may have arrived, as
+ * far as can be told. Null if there was none.
  */
 type Send = { looksSinceOpen: number | null; couldLook: boolean };
 

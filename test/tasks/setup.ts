@@ -30,7 +30,7 @@ type Post = { place: Place; label: PostLabel; message: Message; ts: string; visi
 export class ScriptedSlack implements Notifier {
   readonly posts: Post[] = [];
   readonly toldPrivately: Message[] = [];
-  /** Taken one by one by the calls of that name; null: that call works. */
+  /** Each call of that name takes the next one. Null means that this call works. */
   readonly faults: Partial<Record<keyof Notifier, Array<SlackFault | null>>> = {};
   lagMs = 0;
   looks = 0;

@@ -42,8 +42,8 @@ export type ThreadRead = {
 /** Reads threads. Never throws: faults are returned. */
 export interface ThreadReader {
   /**
-   * Reads a thread's newest messages after one message (null: from the thread's beginning) and
-   * before another, by their `ts`. `look` continues an earlier read. Takes seconds at most.
+   * Reads a thread's newest messages between two of them, by their `ts`. The first may be null, for
+   * the thread's beginning. `look` continues an earlier read. Takes seconds at most.
    */
   read(
     thread: { teamId: string; channelId: string; threadTs: string },

@@ -4,7 +4,10 @@ import { LimitReachedError } from "../../../src/core/errors.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { HOUR_MS, MINUTE_MS, task } from "./task.ts";
 
-/** Commits against these limits. Null: it was carried out; otherwise which gate had no room, and when it has. */
+/**
+ * Commits against these limits. Resolves to null if it was carried out, and otherwise to the gate
+ * that had no room and when it has.
+ */
 async function take(
   { queue }: TaskQueueSubject,
   within: Limit[],

@@ -41,7 +41,10 @@ type World = AsyncDisposable & {
   changes(): Promise<Record<string, [string, string][]>>;
 };
 
-/** `answers`: what a person says to each question, in order; null: nothing. Without, the client takes no questions. */
+/**
+ * `answers` are what a person says to each question, in order. Null means that they say nothing.
+ * Without answers, the client takes no questions.
+ */
 async function openWorld(answers?: (string | null)[], mood = "normal"): Promise<World> {
   const dir = await openTempDir();
   const moodFile = dir.file("mood");
