@@ -1,4 +1,3 @@
-import { FAR_MS } from "../support/app-process.ts";
 import { readdir, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -50,7 +49,7 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
   client.on("error", () => {});
   await client.connect();
   resources.defer(() => client.destroy());
-  const live = () => liveTasks(client, "{docs-agent}", FAR_MS);
+  const live = () => liveTasks(client, "{docs-agent}");
   return {
     url: `redis://127.0.0.1:${proxy.port}`,
     quietWithinMs: 600_000,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type RedisClientType } from "@redis/client";
-import { type AppProcess, FAR_MS, quiet } from "../support/app-process.ts";
+import { type AppProcess, quiet } from "../support/app-process.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { liveTasks } from "../support/redis.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -41,8 +41,7 @@ async function openRedis(): Promise<SoakStore> {
     // What a killed process ran is taken over when its lease is over.
     quietWithinMs: 300_000,
     async quiet(app) {
-      const live = () => liveTasks(client, "{docs-agent}", FAR_MS);
-      while (!app.hasExited && (await live()).length > 0) await sleep(50);
+      while (!app.hasExited && (await liveTasks(client, "{docs-agent}")).length > 0) await sleep(50);
     },
     async [Symbol.asyncDispose]() {
       await client.close();

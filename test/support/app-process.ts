@@ -125,20 +125,17 @@ export class AppProcess implements AsyncDisposable {
   }
 }
 
-/**
- * What is due later than that, milliseconds, waits for a far day. A job is looked at every few seconds, unless only its
- * pull request is followed.
- */
-export const FAR_MS = { task: 5 * 60_000, watch: 70_000 };
+/** The look at a job of which only the pull request is followed counts as work if it is due this soon, milliseconds. */
+export const LOOK_SOON_MS = 5_000;
 
 /** Resolves when the app at work on `storePath` has nothing left to do but what waits for a far day, or when it has died. */
 export async function quiet(storePath: string, app: AppProcess): Promise<void> {
   const db = new DatabaseSync(storePath, { readOnly: true });
   try {
     // A feed never is over.
-    const busy = db.prepare(`SELECT count(*) AS busy FROM tasks
-      WHERE state = 'waiting' AND type <> 'feed' AND due_at < ?1 + iif(type = 'watch', ?2, ?3)`);
-    const isBusy = () => Number(busy.get(Date.now(), FAR_MS.watch, FAR_MS.task)?.["busy"]) > 0;
+    const busy = db.prepare(`SELECT count(*) AS busy FROM tasks WHERE state = 'waiting' AND type <> 'feed'
+      AND (due_at < ? OR coalesce(payload, '') NOT LIKE '%"isFollowing":true%')`);
+    const isBusy = () => Number(busy.get(Date.now() + LOOK_SOON_MS)?.["busy"]) > 0;
     while (!app.hasExited && isBusy()) await sleep(10);
   } finally {
     db.close();

@@ -1,3 +1,4 @@
+import { LOOK_SOON_MS } from "./app-process.ts";
 import { randomUUID } from "node:crypto";
 import { createClient } from "@redis/client";
 import type { RedisClientType } from "@redis/client";
@@ -65,33 +66,26 @@ export async function leasesAreOver(admin: RedisClientType, prefix: string): Pro
   await admin.eval(END_LEASES, { keys: [prefix] });
 }
 
-/** The ids of all tasks that are not over, each with when it is due, at one moment. prefix */
+/**
+ * The ids of all tasks that are not over, at one moment, without looks at jobs of which only the pull request is followed,
+ * unless they are due by then. prefix; then
+ */
 const LIVE_TASKS = `
-  local tasks = {}
+  local ids = {}
   for _, pool in ipairs(redis.call('ZRANGE', KEYS[1] .. ':pools', 0, -1)) do
-    for _, each in ipairs(redis.call('ZRANGE', KEYS[1] .. ':due:' .. pool, 0, -1, 'WITHSCORES')) do
-      tasks[#tasks + 1] = each
+    local all = redis.call('ZRANGE', KEYS[1] .. ':due:' .. pool, 0, -1, 'WITHSCORES')
+    for at = 1, #all, 2 do
+      local payload = redis.call('HGET', KEYS[1] .. ':task:' .. all[at], 'payload') or ''
+      local isLook = string.find(payload, '"isFollowing":true', 1, true)
+      if not isLook or tonumber(all[at + 1]) < tonumber(ARGV[1]) then ids[#ids + 1] = all[at] end
     end
   end
-  return tasks
+  return ids
 `;
 
-/** `far`: how far away what is due may be, milliseconds: a task, and the look at a job. */
-export async function liveTasks(
-  admin: RedisClientType,
-  prefix: string,
-  far = { task: Infinity, watch: Infinity },
-): Promise<string[]> {
-  const told = (await admin.eval(LIVE_TASKS, { keys: [prefix] })) as string[];
-  const tasks = told.flatMap((id, index) =>
-    index % 2 === 0 ? [{ id, dueAt: Number(told[index + 1]) }] : [],
-  );
-  const now = Date.now();
-  return (
-    tasks
-      .filter(({ id, dueAt }) => dueAt < now + (id.startsWith("watch:") ? far.watch : far.task))
-      // A feed never is over.
-      .filter(({ id }) => !id.startsWith("feed:"))
-      .map(({ id }) => id)
-  );
+export async function liveTasks(admin: RedisClientType, prefix: string): Promise<string[]> {
+  const soon = String(Date.now() + LOOK_SOON_MS);
+  const ids = (await admin.eval(LIVE_TASKS, { keys: [prefix], arguments: [soon] })) as string[];
+  // A feed never is over.
+  return ids.filter((id) => !id.startsWith("feed:"));
 }
