@@ -26,7 +26,8 @@ export function newsMessage(
   { turn, news, url, movedBecause, muted = [] }: MessageOf<"news">,
   view: Pick<Presentation, "httpOrigins"> & TeamView,
 ): Rendered {
-  const { symbol, isForAll, before, after, quotes } = newsText(news);
+  const { symbol, isForAll, before, after, quotes, unquoted } = newsText(news);
+  const more = unquoted === 0 ? [] : [`… and ${unquoted} more`];
   const link = pullRequestLink(url, view.httpOrigins);
   const unnamed = before === "" ? "The pull request" : "the pull request";
   const people = isForAll ? mentionedIn(turn, muted) : [];
@@ -46,6 +47,7 @@ export function newsMessage(
       ...(author === null ? [] : [linePart({ type: "text", text: author, style: { bold: true } })]),
       quotePart([{ type: "text", text: words }]),
     ]),
+    ...more.map((text) => linePart({ type: "text", text })),
   ];
   const mentions = people.map((userId) => `<@${userId}> `).join("");
   const headline = cutEscaped(`${before}${link?.label ?? unnamed}${after}`, STATE_MAX);
@@ -55,6 +57,7 @@ export function newsMessage(
       ...quotes.map(({ author, words }) =>
         cutEscaped(author === null ? words : `${author}: ${words}`, SAID_MAX),
       ),
+      ...more,
     ].join("\n"),
     blocks: [...movedBlocks(turn.request, movedBecause, view), { type: "rich_text", elements }],
   };

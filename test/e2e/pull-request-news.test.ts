@@ -106,6 +106,15 @@ describe("after the link, the thread", () => {
     ]);
   });
 
+  it("is told how many more reviews there are than one post quotes", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    const reviews = Array.from({ length: 7 }, (_, index) => review(String(index), `Word ${index}.`));
+    await stands(world, jobId, { review: "changes-requested", reviews });
+    const words = "Word 0.\nWord 1.\nWord 2.\nWord 3.\nWord 4.\n… and 2 more";
+    expect(told(world)).toEqual([`✏️ maria requested changes on ${LINK}:\n${words}`]);
+  });
+
   it("is told once that nobody reviews for three working days, and that it is closed", async () => {
     await using world = await start();
     // Three days without the weekend end 40 minutes after the start.

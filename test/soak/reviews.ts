@@ -78,7 +78,12 @@ export class Reviews {
         .map(({ words }) => words);
       for (const what of [...wanted, "is merged."]) {
         const count = told.filter((text) => text.includes(what)).length;
-        if (count === 0) lost.push(`"${what}" about the pull request of ${id} was never told`);
+        // One post quotes five.
+        const isCounted = what !== "is merged." && told.some((text) => /… and \d+ more/.test(text));
+        if (count === 0 && !isCounted) {
+          const all = told.map((text) => JSON.stringify(text)).join(" ");
+          lost.push(`"${what}" about the pull request of ${id} was never told. There is: ${all}`);
+        }
         if (count > 1) doubled.push(`"${what}" about the pull request of ${id} was told ${count} times`);
       }
       const end = told.findIndex((text) => text.includes("is merged."));

@@ -57,6 +57,8 @@ export type NewsText = {
   after: string;
   /** Untrusted words, each with its author where there are several. */
   quotes: { author: string | null; words: string }[];
+  /** How many more reviews there are than the quoted ones. */
+  unquoted: number;
 };
 
 /** The text of one news. */
@@ -71,6 +73,7 @@ export function newsText(news: PullRequestNews): NewsText {
         quotes: said
           .slice(0, QUOTED_MAX)
           .map(({ author, words }) => ({ author: authors.length === 1 ? null : author, words })),
+        unquoted: Math.max(0, said.length - QUOTED_MAX),
       };
     }
     case "checks-failed":
@@ -95,7 +98,7 @@ const NAMED_MAX = 5;
 const QUOTED_MAX = 5;
 
 function newsOf(symbol: string, before: string, after: string): NewsText {
-  return { symbol, isForAll: false, before, after, quotes: [] };
+  return { symbol, isForAll: false, before, after, quotes: [], unquoted: 0 };
 }
 
 /** British lists have no comma before the last "and". */
