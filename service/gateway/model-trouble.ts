@@ -40,16 +40,13 @@ const PROXY_REFUSED: ProxyConnectError["code"] = "ERR_PROXY_CONNECT";
  */
 export type ModelTrouble = { step: string; reason: string; advice: string };
 
-/** How a call ended. If there was no answer, `status` is null, and `code` says why. */
-export type CallEnding = { model: string; status: number | null; code: string | null };
-
 /**
  * What the end of a call shows to be wrong with its upstream. Null if it is nothing that a person
- * could fix.
+ * could fix. If there was no answer, `status` is null, and `code` says why.
  */
 export function troubleOf(
   { name, baseUrl, keyEnv }: { name: string; baseUrl: string; keyEnv: string },
-  { model, status, code }: CallEnding,
+  { model, status, code }: { model: string; status: number | null; code: string | null },
 ): ModelTrouble | null {
   const of = `(models: ${name})`;
   const told = (reason: string, advice: string, step = "Waiting for the model") => ({ step, reason, advice });

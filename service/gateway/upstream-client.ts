@@ -31,12 +31,6 @@ export type FoundCall = {
 /** `request`: its headers are handed on, as far as they are the agent's to choose. */
 type UpstreamRequest = FoundCall & { request: IncomingMessage; signal: AbortSignal };
 
-/** Sends requests with the real keys. Rejects with a {@link ModelCallFault} without an answer. */
-export type UpstreamClient = (
-  to: UpstreamRequest,
-  body: { body: string | null; plainBody: string | null },
-) => Promise<Dispatcher.ResponseData>;
-
 /** Everything else is ours to set: keys, encodings, and the account that pays. */
 const REQUEST_HEADERS = new RegExp(
   String.raw`^(?:accept|content-type|user-agent|anthropic-version|x-stainless-.*|` +
@@ -50,7 +44,10 @@ const AFTER_SENDING = new RegExp(
     String.raw`HEADERS_OVERFLOW|RES_EXCEEDED.*))$|^HPE_`,
 );
 
-/** Creates the client of one turn. */
+/**
+ * Creates the client of one turn. It sends requests with the real keys, and rejects with a
+ * {@link ModelCallFault} if there is no answer.
+ */
 export function createUpstreamClient({
   dispatcher,
   limits,
@@ -59,7 +56,7 @@ export function createUpstreamClient({
   dispatcher: Dispatcher;
   limits: NetworkLimits;
   traffic: TurnTraffic;
-}): UpstreamClient {
+}) {
   /** The upstreams that refuse the fields that we add to a call. */
   const takesPlainOnly = new Set<string>();
 
@@ -104,7 +101,10 @@ export function createUpstreamClient({
     }
   }
 
-  return async (to, { body, plainBody }) => {
+  return async (
+    to: UpstreamRequest,
+    { body, plainBody }: { body: string | null; plainBody: string | null },
+  ): Promise<Dispatcher.ResponseData> => {
     const { name } = to.upstream;
     if (plainBody === null || takesPlainOnly.has(name)) return send(to, plainBody ?? body);
     const answered = await send(to, body);

@@ -20,17 +20,10 @@ export function poolName(pools: Pools, type: string, share: string | undefined):
 }
 
 /** A task whose payload is JSON text and whose times are whole milliseconds, ready to be stored. */
-export type StorableTask = {
-  id: string;
-  type: string;
-  pool: string;
-  onDuplicate: NonNullable<NewTask["onDuplicate"]>;
-  payload: string;
-  dueAt: number;
-};
+export type StorableTask = ReturnType<typeof toStorableTask>;
 
 /** Checks a new task. Throws a `TypeError` if its payload isn't JSON or its time isn't a number. */
-export function toStorableTask(task: NewTask, nowMs: number, pools: Pools): StorableTask {
+export function toStorableTask(task: NewTask, nowMs: number, pools: Pools) {
   return {
     id: task.id,
     type: task.type,

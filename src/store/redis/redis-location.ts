@@ -1,19 +1,7 @@
 import { isDecodable } from "../../core/text/text.ts";
 
 /** A Redis and the keys to use there. */
-export type RedisLocation = {
-  /**
-   * `redis://…` or `rediss://…` with user, password and database, without our own parameters. A
-   * secret.
-   */
-  url: string;
-  /** The password as written in the URL. Empty if there is none. */
-  password: string;
-  /** The URL for messages: with our prefix if it names one, without user and password. */
-  shown: string;
-  /** The beginning of all keys: a hash tag, so that all are in one slot of a cluster. */
-  prefix: string;
-};
+export type RedisLocation = NonNullable<ReturnType<typeof readRedisUrl>>;
 
 const PREFIX = "docs-agent";
 
@@ -21,7 +9,7 @@ const PREFIX = "docs-agent";
  * Reads `redis[s]://[user:password@]host[:port][/database][?prefix=…]`. Null if the URL has another
  * form. `prefix` (letters, digits, `-`, `_`) separates several apps in one database.
  */
-export function readRedisUrl(url: string): RedisLocation | null {
+export function readRedisUrl(url: string) {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !/^rediss?:$/.test(parsed.protocol) || parsed.hostname === "") return null;
   if (!/^(?:\/\d{0,4})?$/.test(parsed.pathname)) return null;
@@ -34,7 +22,16 @@ export function readRedisUrl(url: string): RedisLocation | null {
   shown.username = "";
   shown.password = "";
   parsed.search = "";
-  return { url: parsed.href, password, shown: shown.href, prefix: `{${prefix}}` };
+  return {
+    /** With user, password and database, without our own parameters. A secret. */
+    url: parsed.href,
+    /** As written in the URL. Empty if there is none. */
+    password,
+    /** The URL for messages: with our prefix if it names one, without user and password. */
+    shown: shown.href,
+    /** The beginning of all keys: a hash tag, so that all are in one slot of a cluster. */
+    prefix: `{${prefix}}`,
+  };
 }
 
 export function isRedisUrl(url: string): boolean {
