@@ -2,7 +2,7 @@ import type { PlanStep, ReportedUsage } from "../../src/core/ports/job-report.ts
 import type { Clock } from "../../src/core/ports/process.ts";
 import type { TurnReport } from "./job-store.ts";
 import { oneLine } from "../base/printable-text.ts";
-import { sumOf } from "../runner/turn-runner.ts";
+import { sumOf, type TurnNews } from "../runner/turn-runner.ts";
 
 const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;
@@ -69,24 +69,16 @@ export class ReportWriter {
     this.#writeLater();
   }
 
-  step(text: string): void {
-    this.#step = text;
-    this.#writeLater();
-  }
-
-  plan(steps: readonly PlanStep[]): void {
-    this.#plan = steps;
-    this.#writeLater();
-  }
-
-  /**
-   * `usage` is that of this attempt. The cost that an agent states itself doesn't replace what was
-   * counted.
-   */
-  usage(usage: ReportedUsage): void {
-    if (this.#usage !== null && this.#usage.calls !== null && usage.calls === null) return;
-    this.#usage = usage;
-    this.#used = sumOf(this.#usedBefore, usage);
+  /** `usage` is that of this attempt. */
+  add({ lines = [], step, plan, usage }: Omit<TurnNews, "agentRuns" | "brief" | "branch">): void {
+    for (const line of lines) this.line(line);
+    this.#step = step ?? this.#step;
+    this.#plan = plan ?? this.#plan;
+    // The cost that an agent states itself doesn't replace what was counted.
+    if (usage !== undefined && (usage.calls !== null || this.#usage?.calls == null)) {
+      this.#usage = usage;
+      this.#used = sumOf(this.#usedBefore, usage);
+    }
     this.#writeLater();
   }
 

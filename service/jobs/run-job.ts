@@ -163,13 +163,12 @@ async function runInSlot(
       project,
       usedBefore: turn.usage,
       signal,
-      onProgress: (line) => report.line(line),
-      onStep: (step) => report.step(step),
-      onPlan: (plan) => report.plan(plan),
-      onUsage: (usage) => report.usage(usage),
-      onAgent: (runs) => note(() => store.setAgentRuns(key, runs)),
-      onBrief: (brief) => note(() => store.setBrief(key, brief)),
-      onPushed: (branch) => note(() => store.setBranch(key, branch)),
+      report: ({ agentRuns, brief, branch, ...news }) => {
+        report.add(news);
+        if (agentRuns !== undefined) note(() => store.setAgentRuns(key, agentRuns));
+        if (brief !== undefined) note(() => store.setBrief(key, brief));
+        if (branch !== undefined) note(() => store.setBranch(key, branch));
+      },
       ask: deps.questions.forRun(
         key,
         { limitMs: answerMinutes * 60_000, onProgress: (line) => report.line(line) },

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Clock, Logger } from "../../src/core/ports/process.ts";
-import { cut } from "../../src/core/text/text.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { DiffReader, RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "./turn-runner.ts";
@@ -58,7 +57,6 @@ type Opened = {
 const MAX_LEFT_OUT = 1000;
 const MAX_REASON_LENGTH = 2000;
 const MAX_DETAIL_LENGTH = 1000;
-const MAX_BRIEF_CHARS = 200_000;
 
 /** Runs turns on this machine, and cleans up after them. */
 export type LocalTurnRunner = {
@@ -124,7 +122,8 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   }
 
   const run: TurnRunner = async (input) => {
-    const { jobId, number, signal, onProgress, onStep } = input;
+    const { signal, report, ask, ...turn } = input;
+    const { jobId, number } = turn;
     const { env, clock } = deps;
     const redact = createRedact(projectSecrets(input.project, env));
     const logger = deps.logger.child({ project: input.project.id, job_id: jobId, turn: number });
@@ -134,9 +133,11 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
       const opened = await open();
       const { project, ...reached } = reach(input.project, opened.folders, logger, signal);
       const result = await runTurn(
-        { ...input, project },
+        { ...turn, project },
         {
-          ...input,
+          signal,
+          report,
+          ask,
           ...opened,
           ...reached,
           env,
@@ -147,11 +148,8 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
           afterwards,
           onProgress: (line) => {
             const doing = redact(line);
-            onProgress(doing);
-            onStep(sentenceCase(doing));
+            report({ lines: [doing], step: sentenceCase(doing) });
           },
-          onBrief: (brief) => input.onBrief(cut(redact(brief), MAX_BRIEF_CHARS)),
-          onAgentLine: (line) => onProgress(redact(line)),
           onLeftOut: ({ upstream, kind, name }) => {
             const key = [project.id, upstream, kind, name].join(" ");
             if (leftOut.has(key) || leftOut.size >= MAX_LEFT_OUT) return;

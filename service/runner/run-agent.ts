@@ -1,6 +1,7 @@
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../src/core/errors.ts";
+import { cut } from "../../src/core/text/text.ts";
 import { presetEnv } from "../config/agent-presets.ts";
 import { newSocketPath } from "../gateway/limits.ts";
 import type { ModelTrouble } from "../gateway/model-trouble.ts";
@@ -22,6 +23,7 @@ import type { AgentSettings, OpenContext, RunContext, RunnerProject, RunnerTurn 
 const agents: Record<AgentSettings["kind"], RunAgent> = { acp: runAcpAgent, command: runCommandAgent };
 /** Where a sandbox shows the context repositories. */
 const CONTEXT_INSIDE = "/context";
+const MAX_BRIEF_CHARS = 200_000;
 
 /**
  * How an agent ended. `modelTrouble` is why its last model call failed, or null if it didn't. Call
@@ -48,15 +50,15 @@ export async function runAgent(
   again: SecondRound | null = null,
 ): Promise<AgentRunResult> {
   const { project, jobId } = turn;
-  const { clock, logger, signal, onStep, onUsage } = context;
+  const { clock, logger, signal, redact, report } = context;
   const { command, readable, limits, preset } = project.agent;
   const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
   await using network = await openTurnNetwork({
     ...project.network,
     usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
     onUsage: ({ calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd }) =>
-      onUsage({ calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd }),
-    onTrouble: ({ step }) => onStep(step),
+      report({ usage: { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd } }),
+    onTrouble: ({ step }) => report({ step }),
     onLeftOut: context.onLeftOut,
     socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
     logger,
@@ -92,8 +94,6 @@ export async function runAgent(
     const result = await agents[project.agent.kind]({
       ...context,
       ...turn,
-      ask: context.ask,
-      onUsage,
       settings: project.agent,
       brief: briefOf(project, contexts, { ...sandbox.inside, contextFolder: contextFolder ?? "" }),
       contextFolder,
@@ -110,7 +110,8 @@ export async function runAgent(
         ...project.agentEnv,
       },
       signal: bounded,
-      onProgress: context.onAgentLine,
+      onBrief: (brief) => report({ brief: cut(redact(brief), MAX_BRIEF_CHARS) }),
+      onProgress: (line) => report({ lines: [redact(line)] }),
       onRefused: (what) => logger.warn({ what }, "agent was refused a permission"),
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });

@@ -2,13 +2,19 @@ import { z } from "zod";
 import {
   type JobDiff,
   FailureCause,
-  type PlanStep,
   type ReportedOutcome,
   type ReportedUsage,
 } from "../../src/core/ports/job-report.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
 import { type QuestionAnswer, type Requester } from "../../src/core/ports/job-service.ts";
-import { WireCheck, WireClaims, WireContext, WirePullRequest } from "../../src/job-client/report-schema.ts";
+import {
+  WireCheck,
+  WireClaims,
+  WireContext,
+  WirePullRequest,
+  WireTurn,
+  WireUsage,
+} from "../../src/job-client/report-schema.ts";
 import type { ServiceProject } from "../config/config.ts";
 
 /** A question of an agent to a person. Texts are bounded and redacted. */
@@ -37,6 +43,28 @@ export type EarlierTurn = {
   outcome: ReportedOutcome | null;
 };
 
+/** What is new in a running turn. Texts are bounded and redacted. */
+export const TurnNews = z.object({
+  /** For the operator, in order. */
+  lines: z.array(z.string()).optional(),
+  /** What is being done now, in one line for people. */
+  step: z.string().optional(),
+  /** The agent's current plan. */
+  plan: WireTurn.shape.plan.optional(),
+  /**
+   * Everything that the turn has used so far. What was counted takes precedence over the cost that
+   * an agent states itself.
+   */
+  usage: WireUsage.optional(),
+  /** True when the turn's agent is about to start, and false once its work was checked. */
+  agentRuns: z.boolean().optional(),
+  /** Everything that the agent is told. */
+  brief: z.string().optional(),
+  /** The branch of the remote that the turn's work is on now. */
+  branch: z.string().optional(),
+});
+export type TurnNews = z.infer<typeof TurnNews>;
+
 /** One turn of a job, as the runner gets it. */
 export type RunTurnInput = {
   jobId: string;
@@ -63,26 +91,8 @@ export type RunTurnInput = {
    * (canceled, or its job archived).
    */
   signal: AbortSignal;
-  /** Called with a line for the operator, bounded and redacted. */
-  onProgress: (line: string) => void;
-  /** Called with what the agent is doing now, in one line for people, bounded and redacted. */
-  onStep: (step: string) => void;
-  /** Called with the agent's current plan, bounded and redacted. */
-  onPlan: (plan: PlanStep[]) => void;
-  /**
-   * Called with everything that the turn has used so far. What was counted takes precedence over
-   * the cost that an agent states itself.
-   */
-  onUsage: (usage: ReportedUsage) => void;
-  /**
-   * Called with true when the turn's agent is about to start, and with false once its work was
-   * checked.
-   */
-  onAgent: (runs: boolean) => void;
-  /** Called with everything that the agent is told, bounded and redacted. */
-  onBrief: (brief: string) => void;
-  /** Called once the turn's work is on this branch of the remote. */
-  onPushed: (branch: string) => void;
+  /** Called with what is new in the turn. */
+  report: (news: TurnNews) => void;
   /**
    * Asks a person. Resolves to null if nobody answers in time, if too much was asked already, or if
    * aborted. Never rejects.

@@ -82,14 +82,9 @@ export type RunContext = {
   afterwards: (act: () => Promise<void>) => void;
   /** Called with what the service itself is doing. */
   onProgress: (line: string) => void;
-  /** Called with lines of the agent's that are bounded and clean. */
-  onAgentLine: (line: string) => void;
   /** Called each time something was left out of a model call. */
   onLeftOut: (what: LeftOut) => void;
-} & Pick<
-  RunTurnInput,
-  "signal" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onBrief" | "onPushed" | "ask"
->;
+} & Pick<RunTurnInput, "signal" | "report" | "ask">;
 
 /** The result of a run that doesn't fail. */
 export type Success = Exclude<RunTurnResult, { kind: "failed" }>;

@@ -98,8 +98,8 @@ it("tells the steps of a turn at most every 5 s, and the last one", async () => 
   let next = await drained(subject, (await read(subject, null)).next);
   const told: [second: number, step: unknown][] = [];
   for (let second = 0; second < 20; second += 1) {
-    if (second < 8) input.onStep(`step ${second}`);
-    input.onProgress("a line");
+    if (second < 8) input.report({ step: `step ${second}` });
+    input.report({ lines: ["a line"] });
     clock.advance(1_000);
     const answer = await read(subject, next);
     for (const { turns } of answer.jobs) told.push([second + 1, turns?.[0]?.step]);

@@ -60,7 +60,7 @@ it("reads of a long job's turns what the next one is told", async () => {
   for (let n = 1; n <= 150; n += 1) {
     const { input, end } = await subject.runner.run(n);
     if (n < 150) await send(subject, id, `${n} ${"x".repeat(20_000)}`);
-    for (let line = 0; line < 3; line += 1) input.onProgress("y".repeat(400));
+    for (let line = 0; line < 3; line += 1) input.report({ lines: ["y".repeat(400)] });
     end(resultNamed(id, "no-changes"));
   }
   await subject.service.queue.idle();
@@ -166,7 +166,7 @@ it("waits that long also across a restart", async () => {
 it("runs a turn again that was active when the process died", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
-  (await subject.runner.run(1)).input.onAgent(true);
+  (await subject.runner.run(1)).input.report({ agentRuns: true });
   await subject.crash();
   subject.runner = new ScriptedRunner();
   await subject.start();
@@ -193,7 +193,7 @@ it("gives up a turn whose agent was at work each of the three times that the pro
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
   for (let death = 1; death <= 3; death += 1) {
-    (await subject.runner.runOf(id)).input.onAgent(true);
+    (await subject.runner.runOf(id)).input.report({ agentRuns: true });
     await subject.crash();
     subject.runner = new ScriptedRunner();
     await subject.start();
@@ -212,7 +212,7 @@ it("runs a turn that was at work at two deaths of the runner alone, and then giv
   const { runner, store, clock, service } = subject;
   for (let death = 1; death <= 2; death += 1) {
     const run = await runner.runOf(id, death);
-    run.input.onAgent(true);
+    run.input.report({ agentRuns: true });
     run.fail(new RunnerLostError());
     await service.queue.idle();
     expect(store.turns(id)).toMatchObject([{ state: "waiting", deaths: death, attempts: death }]);
@@ -226,7 +226,7 @@ it("runs a turn that was at work at two deaths of the runner alone, and then giv
   other.end(resultNamed(beside, "no-changes"));
   const alone = await runner.runOf(id, 3);
   expect(runner.runs.map(({ input }) => input.prompt)).toEqual(["bad", "bad", "beside", "bad"]);
-  alone.input.onAgent(true);
+  alone.input.report({ agentRuns: true });
   alone.fail(new RunnerLostError());
   await runner.runOf(later);
   clock.advance(1_000);
@@ -254,9 +254,9 @@ it("goes on with a turn however often the process goes down while no agent is at
   for (let death = 1; death <= 8; death += 1) {
     const { input } = await subject.runner.runOf(id);
     if (death === 1) {
-      input.onAgent(true);
-      input.onAgent(false);
-      input.onPushed("docs-agent/some-job");
+      input.report({ agentRuns: true });
+      input.report({ agentRuns: false });
+      input.report({ branch: "docs-agent/some-job" });
     }
     await subject.crash();
     subject.runner = new ScriptedRunner();
@@ -272,7 +272,7 @@ it("names the branch of work that was pushed and never got a pull request", asyn
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
   const run = await subject.runner.run(1);
-  run.input.onPushed("docs-agent/some-job");
+  run.input.report({ branch: "docs-agent/some-job" });
   run.end({ kind: "failed", reason: "The code host refused the pull request." });
   await subject.service.queue.idle();
   expect(subject.store.turns(id)).toMatchObject([{ outcome: "failed", branch: "docs-agent/some-job" }]);
@@ -434,10 +434,10 @@ it("keeps the last progress lines of a turn, bounded and harmless", async () => 
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
   const run = await subject.runner.run(1);
-  run.input.onProgress("\u001b[2Jcloning\nthe repository");
+  run.input.report({ lines: ["\u001b[2Jcloning\nthe repository"] });
   subject.clock.advance(1000);
   expect(subject.store.turns(id)[0]?.progress).toEqual(["cloning the repository"]);
-  for (let n = 0; n < 500; n += 1) run.input.onProgress(`${n} ${"x".repeat(5000)}`);
+  for (let n = 0; n < 500; n += 1) run.input.report({ lines: [`${n} ${"x".repeat(5000)}`] });
   run.end(resultNamed(id, "no-changes"));
   await subject.service.queue.idle();
   const lines = subject.store.turns(id)[0]?.progress ?? [];

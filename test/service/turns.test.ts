@@ -47,10 +47,12 @@ it("tells a turn from its start to its pull request", async () => {
 
   const { input, end } = await subject.runner.run(1);
   const plan = [{ text: "Find the page", status: "in-progress" as const }];
-  input.onStep("Read docs/install.md");
-  input.onPlan(plan);
-  input.onUsage(USAGE);
-  input.onUsage({ inputTokens: null, outputTokens: null, cachedInputTokens: null, calls: null, costUsd: 9 });
+  input.report({ step: "Read docs/install.md" });
+  input.report({ plan });
+  input.report({ usage: USAGE });
+  input.report({
+    usage: { inputTokens: null, outputTokens: null, cachedInputTokens: null, calls: null, costUsd: 9 },
+  });
   subject.clock.advance(1000);
   const running = { number: 1, status: "running", step: "Read docs/install.md", plan, usage: USAGE };
   expect((await read(subject, created.id)).turns).toMatchObject([running]);
@@ -262,8 +264,8 @@ it("adds up what the attempts of a turn used, and begins their steps anew", asyn
   await using subject = await ServiceUnderTest.start();
   const { id } = await send(subject, JOBS, "Fix");
   const first = await subject.runner.run(1);
-  first.input.onUsage(USAGE);
-  first.input.onStep("Read");
+  first.input.report({ usage: USAGE });
+  first.input.report({ step: "Read" });
   first.fail(new Error("the git server answered 503"));
   await subject.service.queue.idle();
   expect((await read(subject, id)).turns).toMatchObject([
@@ -271,7 +273,7 @@ it("adds up what the attempts of a turn used, and begins their steps anew", asyn
   ]);
   subject.clock.advance(15_000);
   const second = await subject.runner.run(2);
-  second.input.onUsage(USAGE);
+  second.input.report({ usage: USAGE });
   second.end(resultNamed(id, "no-changes"));
   await subject.service.queue.idle();
   const usage = { inputTokens: 200, outputTokens: 40, cachedInputTokens: 100, calls: 4, costUsd: 1 };

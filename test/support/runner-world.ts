@@ -10,7 +10,7 @@ import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/in
 import type { Clock } from "../../src/core/ports/process.ts";
 import type { ServiceProject } from "../../service/config/config.ts";
 import { createTurnRunner } from "../../service/runner/create-turn-runner.ts";
-import type { RunTurnInput, RunTurnResult } from "../../service/runner/turn-runner.ts";
+import type { RunTurnInput, RunTurnResult, TurnNews } from "../../service/runner/turn-runner.ts";
 import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { need } from "./need.ts";
 import { RecordingLogger } from "./recording-logger.ts";
@@ -59,7 +59,10 @@ type WorldOptions = {
 export const LOGIC_ONLY = { containment: "none", remote: "folder" } as const;
 
 type Earlier = { prompt: string; words?: string | null; summary: string | null };
-type Run = Partial<Omit<RunTurnInput, "earlierTurns">> & { earlierTurns?: Earlier[] };
+type Run = Partial<Omit<RunTurnInput, "earlierTurns" | "report">> & {
+  earlierTurns?: Earlier[];
+  onLine?: (line: string) => unknown;
+};
 
 /** What a test does to one kind of the code host's traffic. */
 type Side = {
@@ -135,6 +138,7 @@ export async function openRunnerWorld({
   codeHost.traffic.fault = (request) => sideOf(request).fault?.(request);
   const logger = new RecordingLogger();
   const progress: string[] = [];
+  const news: TurnNews[] = [];
   const env: Record<string, string | undefined> = {
     PATH: process.env["PATH"],
     DOCS_TOKEN: token,
@@ -178,6 +182,9 @@ export async function openRunnerWorld({
     pulls: () => codeHost.pullRequests("acme", "docs"),
     logger,
     progress,
+    /** What turns have reported of one kind, in order. */
+    told: <Kind extends keyof TurnNews>(kind: Kind): NonNullable<TurnNews[Kind]>[] =>
+      news.flatMap(({ [kind]: value }) => (value === undefined ? [] : [value])),
     env,
     commitTo,
     /** As after a crash of the process. */
@@ -273,7 +280,10 @@ export async function openRunnerWorld({
       });
     },
     /** By default, a person typed all of each prompt. */
-    async run(project: ServiceProject, { earlierTurns = [], ...input }: Run = {}): Promise<RunTurnResult> {
+    async run(
+      project: ServiceProject,
+      { earlierTurns = [], onLine, ...input }: Run = {},
+    ): Promise<RunTurnResult> {
       const { jobId = "job1", prompt = "Fix the typo" } = input;
       const runner = current;
       try {
@@ -292,13 +302,13 @@ export async function openRunnerWorld({
           project,
           usedBefore: null,
           signal: new AbortController().signal,
-          onProgress: (line) => progress.push(line),
-          onStep: () => {},
-          onPlan: () => {},
-          onUsage: () => {},
-          onAgent: () => {},
-          onBrief: () => {},
-          onPushed: () => {},
+          report: (each) => {
+            news.push(each);
+            for (const line of each.lines ?? []) {
+              progress.push(line);
+              onLine?.(line);
+            }
+          },
           ask: async () => null,
           ...input,
         });

@@ -29,7 +29,7 @@ const MAX_NOISE_MS = 5000;
 /** Agents add up fractions of cents. */
 const SMALL_USD = 1e-6;
 
-type Told = Pick<AgentRun, "kept" | "onStep" | "onPlan" | "onUsage" | "redact">;
+type Told = Pick<AgentRun, "kept" | "report" | "redact">;
 
 /**
  * Passes on an ACP session's updates: progress lines, step, plan, cost. Keeps the agent's last
@@ -130,7 +130,7 @@ export class AcpUpdates {
   #step(update: ToolCall | ToolCallUpdate): void {
     const call = this.#permissions.note(update);
     if (call.title.trim() === "" || update.status === "completed" || update.status === "failed") return;
-    this.#told.onStep(oneLine(this.#permissions.named(call), SHOWN_CHARS.line));
+    this.#told.report({ step: oneLine(this.#permissions.named(call), SHOWN_CHARS.line) });
   }
 
   #plan(entries: readonly PlanEntry[]): void {
@@ -138,7 +138,7 @@ export class AcpUpdates {
       text: this.#line(content),
       status: PLAN_STATUS[status],
     }));
-    this.#told.onPlan(steps.filter(({ text }) => text !== ""));
+    this.#told.report({ plan: steps.filter(({ text }) => text !== "") });
   }
 
   /**
@@ -151,7 +151,8 @@ export class AcpUpdates {
     if (this.#costUsd === null && amount < (this.#costBeforeUsd ?? 0) - SMALL_USD) this.#costBeforeUsd = null;
     this.#costUsd = amount;
     const uncounted = { inputTokens: null, outputTokens: null, cachedInputTokens: null, calls: null };
-    this.#told.onUsage({ ...uncounted, costUsd: Math.max(0, amount - (this.#costBeforeUsd ?? 0)) });
+    const costUsd = Math.max(0, amount - (this.#costBeforeUsd ?? 0));
+    this.#told.report({ usage: { ...uncounted, costUsd } });
   }
 
   #line(text: string): string {

@@ -23,6 +23,8 @@ export type AgentRun = {
   sandbox: TurnSandbox;
   /** The whole environment, except what the sandbox adds. */
   env: Readonly<Record<string, string>>;
+  /** Called with everything that the agent is told. */
+  onBrief: (brief: string) => void;
   /** Called with lines that are bounded and clean. */
   onProgress: (line: string) => void;
   /** Called with what the policy or a person didn't allow, in a bounded, clean line. */
@@ -30,7 +32,7 @@ export type AgentRun = {
   /** Called with the process group, so that it can be found after a crash. */
   onStarted: (pid: number) => Promise<void>;
 } & Pick<RunnerTurn, "number" | "prompt" | "earlierTurns"> &
-  Pick<RunContext, "clock" | "signal" | "redact" | "onBrief" | "onStep" | "onPlan" | "onUsage" | "ask">;
+  Pick<RunContext, "clock" | "signal" | "redact" | "report" | "ask">;
 
 /**
  * The folders besides the tree where an agent may read or write: the one with attachments and

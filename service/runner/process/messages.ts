@@ -1,18 +1,15 @@
 import { z } from "zod";
 import { JobDiff } from "../../../src/core/ports/job-report.ts";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
-import { WireQuestion, WireTurn, WireUsage } from "../../../src/job-client/report-schema.ts";
+import { WireQuestion } from "../../../src/job-client/report-schema.ts";
 import type { ServiceConfig } from "../../config/config.ts";
-import { type RunTurnInput, RunTurnResult } from "../turn-runner.ts";
+import { type RunTurnInput, RunTurnResult, TurnNews } from "../turn-runner.ts";
 
 /** What a runner must know before it runs turns. Secrets are in its own environment. */
 export type RunnerSettings = Pick<ServiceConfig, "dataDir" | "containment" | "logLevel" | "projects">;
 
 /** The parts of a turn's input that have messages of their own. */
-export type TurnCalls = Pick<
-  RunTurnInput,
-  "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onBrief" | "onPushed" | "ask"
->;
+export type TurnCalls = Pick<RunTurnInput, "signal" | "report" | "ask">;
 
 /** A turn, as a runner gets it. Its files are those in the service's folder for attachments. */
 export type TurnOrder = Omit<RunTurnInput, keyof TurnCalls | "project" | "attachments"> & {
@@ -34,21 +31,6 @@ export type ToRunner =
   /** Asks for a sign of life. */
   | { kind: "ping" };
 
-/**
- * What is new in a turn since the last report: its lines in order, and the current state of
- * everything else.
- */
-const News = z.object({
-  lines: z.array(z.string()).optional(),
-  step: z.string().optional(),
-  plan: WireTurn.shape.plan.optional(),
-  usage: WireUsage.optional(),
-  agentRuns: z.boolean().optional(),
-  brief: z.string().optional(),
-  branch: z.string().optional(),
-});
-export type News = z.infer<typeof News>;
-
 const run = z.int();
 
 /**
@@ -59,7 +41,7 @@ const run = z.int();
 export const FromRunner = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("opened") }),
   z.object({ kind: z.literal("unopened"), problem: z.string() }),
-  z.object({ kind: z.literal("report"), run, news: News }),
+  z.object({ kind: z.literal("report"), run, news: TurnNews }),
   z.object({
     kind: z.literal("ask"),
     run,

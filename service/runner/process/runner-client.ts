@@ -10,8 +10,8 @@ import { type DiffReader, RunnerLostError, type TurnRunner, type Upkeep } from "
 import { TransientRunError } from "../../base/run-error.ts";
 import { FromRunner, type RunnerSettings, type ToRunner } from "./messages.ts";
 
-type News = Extract<FromRunner, { run: number }>;
-type Run = { take: (news: News) => void; fail: (error: Error) => void };
+type Answer = Extract<FromRunner, { run: number }>;
+type Run = { take: (message: Answer) => void; fail: (error: Error) => void };
 type Child = { process: ChildProcess; opened: Promise<void> };
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
@@ -48,8 +48,7 @@ export class RunnerClient {
     await (this.#child ??= this.#start()).opened;
   }
 
-  readonly run: TurnRunner = ({ signal, project, attachments, ...input }) => {
-    const { onProgress, onStep, onPlan, onUsage, onAgent, onBrief, onPushed, ask, ...turn } = input;
+  readonly run: TurnRunner = ({ signal, project, attachments, report, ask, ...turn }) => {
     const files = attachments.map(({ path, ...about }) => ({ ...about, file: basename(path) }));
     return this.#carryOut(
       signal,
@@ -66,15 +65,7 @@ export class RunnerClient {
             this.#tell({ kind: "answer", run, question, answer }),
           );
         }
-        if (message.kind !== "report") return;
-        const { lines = [], step, plan, usage, agentRuns, brief, branch } = message.news;
-        for (const line of lines) onProgress(line);
-        if (step !== undefined) onStep(step);
-        if (plan !== undefined) onPlan(plan);
-        if (usage !== undefined) onUsage(usage);
-        if (agentRuns !== undefined) onAgent(agentRuns);
-        if (brief !== undefined) onBrief(brief);
-        if (branch !== undefined) onPushed(branch);
+        if (message.kind === "report") report(message.news);
       },
     );
   };
@@ -107,7 +98,7 @@ export class RunnerClient {
   async #carryOut<Result>(
     signal: AbortSignal,
     orderOf: (run: number) => ToRunner,
-    take: (message: News, end: (result: Result) => void) => void,
+    take: (message: Answer, end: (result: Result) => void) => void,
   ): Promise<Result> {
     signal.throwIfAborted();
     try {

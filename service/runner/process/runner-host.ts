@@ -1,10 +1,10 @@
 import { basename, join } from "node:path";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import type { ServiceProject } from "../../config/config.ts";
-import type { AgentQuestion, RunTurnInput } from "../turn-runner.ts";
+import type { AgentQuestion, RunTurnInput, TurnNews } from "../turn-runner.ts";
 import type { LocalTurnRunner } from "../create-turn-runner.ts";
 import { detailsOf, faultText, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
-import type { FromRunner, News, RunnerSettings, ToRunner, TurnCalls, TurnOrder } from "./messages.ts";
+import type { FromRunner, RunnerSettings, ToRunner, TurnCalls, TurnOrder } from "./messages.ts";
 
 type Tell = (message: FromRunner) => Promise<void>;
 type Run = { abort: AbortController; answers: Map<number, (answer: QuestionAnswer | null) => void> };
@@ -90,19 +90,10 @@ export class RunnerHost {
       const result = await this.#runner.run({
         ...this.#inputOf(turn),
         signal: abort.signal,
-        onProgress: (line) => reporter.line(line),
-        onStep: (step) => reporter.add({ step }),
-        onPlan: (plan) => reporter.add({ plan }),
-        onUsage: (usage) => reporter.add({ usage }),
-        onAgent: (agentRuns) => {
-          reporter.add({ agentRuns });
+        report: (news) => {
+          reporter.add(news);
           // The next step may be the end of this process.
-          reporter.flush();
-        },
-        onBrief: (brief) => reporter.add({ brief }),
-        onPushed: (branch) => {
-          reporter.add({ branch });
-          reporter.flush();
+          if (news.agentRuns !== undefined || news.branch !== undefined) reporter.flush();
         },
         ask,
       });
@@ -143,7 +134,7 @@ function failed(run: number, error: unknown): FromRunner {
 class Reporter {
   readonly #run: number;
   readonly #tell: Tell;
-  #news: News = {};
+  #news: TurnNews = {};
   #timer: NodeJS.Timeout | null = null;
   #isTelling = false;
 
@@ -152,13 +143,10 @@ class Reporter {
     this.#tell = tell;
   }
 
-  line(text: string): void {
-    const lines = [...(this.#news.lines ?? []), text.slice(0, MAX_LINE_CHARS)];
-    this.add({ lines: lines.slice(-MAX_LINES) });
-  }
-
-  add(news: News): void {
-    this.#news = { ...this.#news, ...news };
+  add(news: TurnNews): void {
+    const lines = (news.lines ?? []).map((line) => line.slice(0, MAX_LINE_CHARS));
+    const all = [...(this.#news.lines ?? []), ...lines].slice(-MAX_LINES);
+    this.#news = { ...this.#news, ...news, ...(all.length > 0 && { lines: all }) };
     if (!this.#isTelling) this.#timer ??= setTimeout(() => this.flush(), REPORT_EVERY_MS);
   }
 

@@ -84,7 +84,7 @@ export async function reportWork(
     notes,
   };
   const branch = jobBranch(jobId);
-  if (earlier?.isInBase !== true) context.onPushed(branch);
+  if (earlier?.isInBase !== true) context.report({ branch });
   if (codeHost === null) return { kind: "branch", branch, ...told };
   const { baseBranch } = project;
   const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);

@@ -55,7 +55,7 @@ export async function workInRounds(
     return { ...second, checks, hasBlockingFindings };
   } catch (error) {
     context.signal.throwIfAborted();
-    context.onAgent(false);
+    context.report({ agentRuns: false });
     context.logger.warn({ problem: context.redact(operatorText(error)) }, "the second round failed");
     return { ...worked, ran: withoutSession(first.ran) };
   }
@@ -69,12 +69,12 @@ async function round(
   contexts: readonly OpenContext[],
   again: (SecondRound & { first: Round }) | null,
 ): Promise<Round> {
-  context.onAgent(true);
+  context.report({ agentRuns: true });
   const ran = await runAgent(tree.folders, turn, context, contexts, again);
   const summary = ran.summary ?? again?.first.ran.summary ?? null;
   const checked = await checkWork(tree, { summary }, turn, context);
   // Not earlier, because what an agent leaves may be what kills the runner.
-  context.onAgent(false);
+  context.report({ agentRuns: false });
   const claims = checked.commit === null ? null : await checkClaims(tree, contexts, turn, context);
   return { ...checked, ran: { ...ran, summary }, claims: claims ?? again?.first.claims ?? null };
 }
@@ -104,22 +104,19 @@ function withoutSession(ran: AgentRunResult): AgentRunResult {
 
 /** Measures what the rounds use, without the time that people take to answer. */
 function createMeter(context: RunContext) {
-  const { clock, ask, onUsage, onAgent } = context;
+  const { clock, ask, report } = context;
   const startedAtMs = clock.monotonicMs();
   let askedMs = 0;
   let before: ReportedUsage | null = null;
   let used: ReportedUsage | null = null;
   const measured: RunContext = {
     ...context,
-    onAgent: (runs) => {
-      if (runs) before = used;
-      onAgent(runs);
-    },
-    onUsage: (usage) => {
+    report: ({ usage, ...news }) => {
+      if (news.agentRuns === true) before = used;
       // The cost that an agent states itself doesn't replace what was counted.
-      if (usage.calls === null && used?.calls != null) return;
-      used = sumOf(before, usage);
-      onUsage(used);
+      const isNew = usage !== undefined && (usage.calls !== null || used?.calls == null);
+      if (isNew) used = sumOf(before, usage);
+      report({ ...news, ...(isNew && used !== null && { usage: used }) });
     },
     ask: async (question) => {
       const askedAtMs = clock.monotonicMs();

@@ -1,5 +1,4 @@
 import { expect, it, vi } from "vitest";
-import type { PlanStep, ReportedUsage } from "../../../src/core/ports/job-report.ts";
 import type { AgentQuestion } from "../../../service/runner/turn-runner.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -10,9 +9,6 @@ const acpAgent = (steps: object[]) => fixtureAgent("acp-agent.mjs", JSON.stringi
 
 it("tells steps, plan and cost while the agent works", async () => {
   await using world = await openRunnerWorld({ remote: "folder" });
-  const steps: string[] = [];
-  const plans: PlanStep[][] = [];
-  const usage: ReportedUsage[] = [];
   const project = world.acpProject(
     acpAgent([
       {
@@ -30,13 +26,9 @@ it("tells steps, plan and cost while the agent works", async () => {
       { say: "I can't find the page you mean." },
     ]),
   );
-  const result = await world.run(project, {
-    onStep: (step) => steps.push(step),
-    onPlan: (plan) => plans.push(plan),
-    onUsage: (now) => usage.push(now),
-  });
+  const result = await world.run(project);
   expect(result).toMatchObject({ kind: "no-changes", summary: "I can't find the page you mean." });
-  expect(steps).toEqual([
+  expect(world.told("step")).toEqual([
     "Fetching the repository",
     "The agent is working",
     expect.stringMatching(/^Read docs\/install\.md with /),
@@ -44,14 +36,14 @@ it("tells steps, plan and cost while the agent works", async () => {
     "Edit docs/install.md",
     "Looking at what changed",
   ]);
-  expect(plans).toEqual([
+  expect(world.told("plan")).toEqual([
     [
       { text: "Find the page", status: "in-progress" },
       { text: "Correct it", status: "pending" },
     ],
   ]);
   const uncounted = { inputTokens: null, outputTokens: null, cachedInputTokens: null, calls: null };
-  expect(usage).toEqual([{ ...uncounted, costUsd: 0.25 }]);
+  expect(world.told("usage")).toEqual([{ ...uncounted, costUsd: 0.25 }]);
 });
 
 it("says what the agent was refused when nothing was changed, and asks nobody", async () => {

@@ -144,15 +144,13 @@ it("keeps its files for the job's next turn, and brings these up to date", async
 it("tells both kinds of agents the whole brief, with the project's own words", async () => {
   await using world = await openRunnerWorld({ remote: "folder" });
   const own = { instructions: "Say Acme Cloud. {{docs}} $&", styleGuide: ["docs/STYLE.md"] };
-  const briefs: string[] = [];
-  const onBrief = (brief: string) => briefs.push(brief);
   const command = world.project(READER);
-  await world.run({ ...command, agent: { ...command.agent, ...own } }, { onBrief, prompt: "Fix it" });
+  await world.run({ ...command, agent: { ...command.agent, ...own } }, { prompt: "Fix it" });
   await world.run(world.acpProject(fixtureAgent("session-agent.mjs", "{}"), own), {
-    onBrief,
     jobId: "job2",
     prompt: "Fix it",
   });
+  const briefs = world.told("brief");
   expect(briefs).toHaveLength(2);
   for (const brief of briefs) {
     expect(brief).toMatch(/^# Your task\n/);
@@ -165,9 +163,10 @@ it("tells both kinds of agents the whole brief, with the project's own words", a
   }
   expect(briefs[0]).toBe((await foundIn(world))["told"]);
   const asking = world.acpProject(fixtureAgent("session-agent.mjs", "{}"), { permissions: "ask" });
-  await world.run(asking, { onBrief, jobId: "job3" });
-  expect(briefs[2]).toContain("ask. Ask once");
-  expect(briefs[2]).not.toContain("Nobody can answer you");
+  await world.run(asking, { jobId: "job3" });
+  const brief = world.told("brief")[2];
+  expect(brief).toContain("ask. Ask once");
+  expect(brief).not.toContain("Nobody can answer you");
 });
 
 it("reads one with credentials of its own, which nobody is told, and goes on without one whose are wrong", async () => {

@@ -245,7 +245,7 @@ it("rejects with the signal's reason when aborted, and leaves nothing behind", a
   const project = world.project(inlineAgent(`console.log("working"); setInterval(() => {}, 1000);`));
   const run = world.run(project, {
     signal: abort.signal,
-    onProgress: (line) => line === "working" && abort.abort(new Error("archived")),
+    onLine: (line) => line === "working" && abort.abort(new Error("archived")),
   });
   await expect(run).rejects.toThrow("archived");
   expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);

@@ -48,7 +48,7 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
       setInterval(() => {}, 1000); // ${mark}
     `);
     const result = await world.run(world.project(agent), {
-      onProgress(line) {
+      onLine(line) {
         if (line === "hanging") clock.advance(60_000);
       },
     });

@@ -40,8 +40,8 @@ it("leaves no agent running that can't be noted for the time after a crash", asy
   const mark = randomUUID();
   const agent = inlineAgent(`setInterval(() => {}, 1000); // ${mark}`);
   // Nothing can be written there, as on a full disk.
-  const onProgress = () => mkdirSync(note, { recursive: true });
-  const run = world.run(world.project(agent), { onProgress });
+  const onLine = () => mkdirSync(note, { recursive: true });
+  const run = world.run(world.project(agent), { onLine });
   await expect(run).rejects.toMatchObject({ code: "transient_run" });
   expect(await processesOf(mark)).toEqual([]);
 });

@@ -39,7 +39,7 @@ it("stops looking at what an agent left when the job is archived meanwhile", asy
   let abortedAt = Infinity;
   const run = world.run(world.project(agent), {
     signal: abort.signal,
-    onProgress(line) {
+    onLine(line) {
       if (line !== "looking at what changed") return;
       // In the middle of it.
       setImmediate(() => {

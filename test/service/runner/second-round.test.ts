@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import type { ReportedUsage } from "../../../src/core/ports/job-report.ts";
 import type { ServiceProject } from "../../../service/config/config.ts";
 import { TransientRunError } from "../../../service/base/run-error.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
@@ -41,9 +40,8 @@ const FIXES = `
 
 it("sends what blocks back to the agent, in the same tree and home, and publishes what it came to", async () => {
   await using world = await openRunnerWorld({ remote: "folder" });
-  const agentRuns: boolean[] = [];
   const project = world.project(agentThat(FIXES), { verify: [NO_TEH] });
-  const result = await world.run(project, { onAgent: (runs) => agentRuns.push(runs) });
+  const result = await world.run(project);
   expect(result).toMatchObject({
     kind: "pull-request",
     summary: "Second words",
@@ -55,7 +53,7 @@ it("sends what blocks back to the agent, in the same tree and home, and publishe
   expect(told).toContain("Fix the typo");
   expect(told).toContain("words:\n- docs/new.md");
   expect(await world.commits()).toBe(1);
-  expect(agentRuns).toEqual([true, false, true, false]);
+  expect(world.told("agentRuns")).toEqual([true, false, true, false]);
   expect(world.pulls()).toMatchObject([{ isDraft: false }]);
 });
 
@@ -79,15 +77,14 @@ it.each([
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = world.project(agentThat(second), { verify: [NO_TEH] });
   project.agent.timeLimitMinutes = 0.05;
-  const agentRuns: boolean[] = [];
-  expect(await world.run(project, { onAgent: (runs) => agentRuns.push(runs) })).toMatchObject({
+  expect(await world.run(project)).toMatchObject({
     kind: "pull-request",
     summary: "First words",
     checks: [{ result: "failed", findings: ["docs/new.md"] }],
   });
   expect(await world.show("docs/new.md")).toBe("teh page");
   expect(await world.changed()).toEqual(["docs/new.md"]);
-  expect(agentRuns.at(-1)).toBe(false);
+  expect(world.told("agentRuns").at(-1)).toBe(false);
 });
 
 it("starts no second round for what doesn't block", async () => {
@@ -117,21 +114,19 @@ it.each([
   ["a new session where none can be resumed", {}, "new"],
 ])("tells an ACP agent in %s, and adds up what both rounds cost", async (_, options, how) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  const costs: ReportedUsage["costUsd"][] = [];
   const project = {
     ...sessionProject(world, options),
     verify: [{ ...NO_TEH, command: ["sh", "-c", WRITTEN_ONCE] }],
   };
   const prompt = "Fix it; costs 0.5";
-  const onUsage = ({ costUsd }: ReportedUsage) => costs.push(costUsd);
-  const result = await world.run(project, { prompt, onUsage });
+  const result = await world.run(project, { prompt });
   expect(result).toMatchObject({ kind: "pull-request" });
   const told = await toldOf(world);
   expect(told.how).toBe(how);
   expect(told.request).toContain("docs/told.md");
   expect(told.prompts).toHaveLength(how === "new" ? 0 : 1);
   expect(told.request.includes("costs 0.5")).toBe(how === "new");
-  expect(costs).toEqual(how === "new" ? [0.5, 1] : [0.5]);
+  expect(world.told("usage").map(({ costUsd }) => costUsd)).toEqual(how === "new" ? [0.5, 1] : [0.5]);
 });
 
 /** Finds something in the first round's page alone. */
@@ -162,8 +157,8 @@ it("begins anew after it was stopped in the second round, and comes to one branc
     verify: [NO_TEH],
   });
   const abort = new AbortController();
-  const onProgress = (line: string) => line === "again" && abort.abort(new Error("killed"));
-  await expect(world.run(project, { signal: abort.signal, onProgress })).rejects.toThrow("killed");
+  const onLine = (line: string) => line === "again" && abort.abort(new Error("killed"));
+  await expect(world.run(project, { signal: abort.signal, onLine })).rejects.toThrow("killed");
   expect(await world.branches()).toEqual(["main"]);
   world.restart();
   const verify = project.verify;

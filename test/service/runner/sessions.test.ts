@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { PlanStep, ReportedUsage } from "../../../src/core/ports/job-report.ts";
 import { TransientRunError } from "../../../service/base/run-error.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -43,19 +42,20 @@ it.each([
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { load: true, ...options });
   await ask(world, project, "First costs 0.5");
-  const [steps, plans, usage]: [string[], PlanStep[][], ReportedUsage[]] = [[], [], []];
+  const stepsBefore = world.told("step").length;
+  const usageBefore = world.told("usage").length;
   const result = await world.run(project, {
     prompt: "Second",
     earlierTurns: [{ prompt: "First costs 0.5", summary: null }],
-    onStep: (step) => steps.push(step),
-    onPlan: (plan) => plans.push(plan),
-    onUsage: (now) => usage.push(now),
   });
   expect(result).toMatchObject({ ...PULL_REQUEST, summary: "Did: Second" });
   expect(await toldOf(world)).toMatchObject({ how: "session/load", prompts: ["First costs 0.5"] });
-  expect([plans, usage]).toEqual([[], []]);
+  expect(world.told("plan")).toEqual([]);
+  expect(world.told("usage")).toHaveLength(usageBefore);
   // The service's own, and none of the agent's.
-  expect(steps.join("\n")).toMatch(/^Fetching the repository\nThe agent is working\nLooking at/);
+  expect(world.told("step").slice(stepsBefore).join("\n")).toMatch(
+    /^Fetching the repository\nThe agent is working\nLooking at/,
+  );
   expect(world.progress.join("\n")).not.toContain("Replayed");
 });
 
@@ -162,7 +162,6 @@ it.each([
 ])("counts the cost of each turn once, also if the agent counts anew: %j", async (forgetsCost, expected) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { resume: true, forgetsCost });
-  const costs: (number | null)[] = [];
   const prompts = forgetsCost
     ? ["costs 0.5", "costs 0.25", "costs 0.125"]
     : ["costs 0.5", "costs 0.25", "costs 1"];
@@ -170,8 +169,7 @@ it.each([
     await world.run(project, {
       prompt,
       earlierTurns: prompts.slice(0, index).map((before) => ({ prompt: before, summary: null })),
-      onUsage: ({ costUsd }) => costs.push(costUsd),
     });
   }
-  expect(costs).toEqual(expected);
+  expect(world.told("usage").map(({ costUsd }) => costUsd)).toEqual(expected);
 });

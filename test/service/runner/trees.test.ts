@@ -127,7 +127,7 @@ it("begins with nothing after a restart, and removes the trees that were kept", 
   let during: string[] = [];
   await world.run(world.project(inlineAgent(`console.log("here")`)), {
     jobId: "job2",
-    onProgress: (line) => {
+    onLine: (line) => {
       if (line !== "here") return;
       during = [...during, "running"];
     },

@@ -66,11 +66,9 @@ it.each(["required", "none"] as const)(
     const project = world.project(asks(1), {
       models: [upstream.model],
     });
-    const used: unknown[] = [];
-    const onUsage = (usage: unknown) => used.push(usage);
-    expect(await world.run(project, { onUsage })).toMatchObject({ kind: "pull-request" });
+    expect(await world.run(project)).toMatchObject({ kind: "pull-request" });
     const counted = { calls: 1, inputTokens: 900, outputTokens: 100, cachedInputTokens: 0, costUsd: null };
-    expect(used.at(-1)).toEqual(counted);
+    expect(world.told("usage").at(-1)).toEqual(counted);
     const report = await world.show("docs/report.md");
     expect(JSON.parse(report).said).toEqual([200, expect.stringContaining("Done.")]);
     expect(report).not.toContain(KEY);
@@ -103,16 +101,15 @@ it("counts what earlier attempts of the turn used, and tells what was used while
     models: [upstream.model],
     budget: { tokens: 2_500 },
   });
-  const used: (number | null)[] = [];
   const usedBefore = { inputTokens: 800, outputTokens: 200, cachedInputTokens: 0, calls: 1, costUsd: null };
-  const result = await world.run(project, { usedBefore, onUsage: ({ calls }) => used.push(calls) });
+  const result = await world.run(project, { usedBefore });
   expect(result).toEqual({
     kind: "failed",
     reason: expect.stringMatching(/budget of 2,500 tokens/),
     cause: "budget",
   });
   expect(upstream.asked).toHaveLength(2);
-  expect(used.slice(0, 2)).toEqual([1, 2]);
+  expect(world.told("usage").slice(0, 2)).toMatchObject([{ calls: 1 }, { calls: 2 }]);
 });
 
 it("lets an agent reach the hosts that the settings name, and no other", async () => {
@@ -186,7 +183,6 @@ it.each([
   if (status === null) server.close();
   await using world = await openRunnerWorld({ remote: "folder" });
   world.env["ANTHROPIC_KEY"] = KEY;
-  const steps: string[] = [];
   const baseUrl = `http://127.0.0.1:${port}`;
   const project = {
     ...world.acpProject(failing),
@@ -201,7 +197,7 @@ it.each([
       },
     ],
   };
-  const result = await world.run(project, { onStep: (step) => steps.push(step) });
+  const result = await world.run(project);
   server.close();
   expect(result).toEqual({
     kind: "failed",
@@ -212,7 +208,7 @@ it.each([
       expect.stringMatching(/^The agent failed: .*[^.]\.$/),
     ],
   });
-  expect(steps).toContain(step);
+  expect(world.told("step")).toContain(step);
 });
 
 /** An agent that calls a model for each of these statuses of its answer, changes nothing, and ends as if all were well. */
