@@ -62,7 +62,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     }),
   }));
   const notifier = createSlackNotifier({
-    teams: slack.teams,
+    team: slack.team,
     presentation: {
       projects: projects.map(({ name }) => name),
       watchedFor: formatDuration(config.polling.deadlineMs),
@@ -74,7 +74,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     fetch: slack.fetch,
     timeoutMs: SLACK_TIMEOUT_MS,
   });
-  const inSlack = { teams: slack.teams, clock, logger };
+  const inSlack = { team: slack.team, clock, logger };
   const shared = {
     records: store.records,
     notifier,

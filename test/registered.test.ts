@@ -3,7 +3,7 @@ import { HTTPReceiver } from "@slack/bolt";
 import { WebClient } from "@slack/web-api";
 import { describe, expect, it } from "vitest";
 import { BoltApp } from "../src/slack/bolt-app.ts";
-import { InstalledTeam } from "../src/replies/slack-teams.ts";
+import { newTeam } from "../src/replies/slack-team.ts";
 import { registerIntake } from "../src/intake/index.ts";
 import { OPTIONAL_SCOPES } from "../src/slack/identity.ts";
 import { manifestScopes, readManifest } from "./support/manifest.ts";
@@ -18,7 +18,7 @@ function registered(): Registered {
   const seen: Registered = { command: [], shortcut: [], event: [] };
   const app = new BoltApp({
     receiver: new HTTPReceiver({ signingSecret: SIGNING_SECRET }),
-    teams: new InstalledTeam(new WebClient(BOT_TOKEN)),
+    team: newTeam(new WebClient(BOT_TOKEN)),
     clientOptions: {},
     logger: new RecordingLogger(),
     sample: () => {},

@@ -1,7 +1,7 @@
 import { ATTACHMENT_LIMITS } from "../core/job/attachment.ts";
 import type { FileReader } from "../core/turn/shared.ts";
 import { codeOrNameOf } from "../core/errors.ts";
-import type { SlackDeps } from "../replies/slack-teams.ts";
+import type { SlackDeps } from "../replies/slack-team.ts";
 
 const WITHIN_MS = 10_000;
 
@@ -11,20 +11,19 @@ const WITHIN_MS = 10_000;
  * `apiUrl` is the root of the Web API.
  */
 export function createSlackFileReader({
-  teams,
+  team,
   apiUrl,
   logger,
-}: Pick<SlackDeps, "teams" | "logger"> & { apiUrl: string }): FileReader {
+}: Pick<SlackDeps, "team" | "logger"> & { apiUrl: string }): FileReader {
   return {
-    async read(teamId, { id, url, mediaType }) {
+    async read(_, { id, url, mediaType }) {
       if (url === null || !isOfSlack(url, apiUrl)) {
         logger.warn({ file: id }, "a file isn't at Slack; it is not downloaded");
         return null;
       }
       try {
-        const { client } = await teams.of(teamId);
         const response = await fetch(url, {
-          headers: { authorization: `Bearer ${client.token ?? ""}` },
+          headers: { authorization: `Bearer ${team.client.token ?? ""}` },
           redirect: "manual",
           signal: AbortSignal.timeout(WITHIN_MS),
         });

@@ -5,7 +5,7 @@ import { compareTs, newestOf, THREAD_MAX_MESSAGES } from "../core/turn/shared.ts
 import type { ThreadRead, ThreadReader, ThreadLook } from "../core/turn/shared.ts";
 import { outcomeLineOf } from "../replies/find-post.ts";
 import { slackFault } from "../replies/slack-faults.ts";
-import type { SlackDeps, SlackIdentity } from "../replies/slack-teams.ts";
+import type { SlackDeps, SlackIdentity } from "../replies/slack-team.ts";
 import { parseMessageText } from "./message-text.ts";
 import { authorOf, filesOfMessage, withFiles, withShown, wordsOf, ReceivedMessage } from "./slack-message.ts";
 import type { WebClient } from "@slack/web-api";
@@ -16,13 +16,9 @@ const WITHIN_MS = 5_000;
 const SAID: ReadonlySet<string> = new Set(["thread_broadcast", "file_share", "bot_message", "me_message"]);
 
 /** Reads the newest messages of threads in Slack, as far as time and Slack's limits allow. */
-export function createSlackThreadReader({
-  teams,
-  clock,
-  logger,
-}: SlackDeps & { clock: Clock }): ThreadReader {
+export function createSlackThreadReader({ team, clock, logger }: SlackDeps & { clock: Clock }): ThreadReader {
   return {
-    async read({ teamId, channelId, threadTs }, { after, before, look }) {
+    async read({ channelId, threadTs }, { after, before, look }) {
       const start = Number(after ?? threadTs);
       const pages: ThreadPages = {
         messages: new Map(),
@@ -30,11 +26,8 @@ export function createSlackThreadReader({
         look: look ?? { from: start, cutAt: start, fewAt: null },
       };
       const thread = { channel: channelId, ts: threadTs, latest: before };
-      let identity: SlackIdentity;
       let stopped: NotifierFault | null;
       try {
-        const team = await teams.of(teamId);
-        ({ identity } = team);
         // Keeps what has arrived by then.
         const late = { kind: "unknown", error: "timeout" } as const;
         stopped = await within(clock, WITHIN_MS, readNewest(team.client, thread, start, pages), late);
@@ -45,7 +38,10 @@ export function createSlackThreadReader({
         logger.warn({ error: stopped.error, read: pages.messages.size }, "could not read all of a thread");
         if (pages.messages.size === 0) return { ok: false, fault: stopped };
       }
-      return { ok: true, value: readOf(pages, { threadTs, after, before, start, identity, stopped }) };
+      return {
+        ok: true,
+        value: readOf(pages, { threadTs, after, before, start, identity: team.identity, stopped }),
+      };
     },
   };
 }

@@ -3,7 +3,7 @@ import type { UsersInfoResponse } from "@slack/web-api";
 import type { Admission, Directory } from "../core/ports/directory.ts";
 import { builtPermalink } from "./links.ts";
 import { slackFault } from "./slack-faults.ts";
-import { keepNewest, type SlackDeps, type SlackIdentity } from "./slack-teams.ts";
+import { keepNewest, type SlackDeps, type SlackIdentity } from "./slack-team.ts";
 
 /**
  * For this long a renamed person keeps the old name, a channel made private counts as public, and
@@ -20,7 +20,7 @@ type Options = SlackDeps & { allowGuests: boolean };
  * organizations like members.
  */
 export function createSlackDirectory(options: Options): Directory {
-  const { teams, clock, logger } = options;
+  const { team, clock, logger } = options;
 
   async function orNull<T>(what: string, id: string, ask: () => Promise<T | undefined>): Promise<T | null> {
     try {
@@ -39,41 +39,32 @@ export function createSlackDirectory(options: Options): Directory {
    * Caches answers, because Slack allows some 50 look-ups a minute. Missing answers are asked for
    * again.
    */
-  function remembered<T>(ask: (teamId: string, id: string) => Promise<T | null>): typeof ask {
+  function remembered<T>(ask: (id: string) => Promise<T | null>) {
     const known = new Map<string, { value: T; untilMs: number }>();
-    return async (teamId, id) => {
+    return async (teamId: string, id: string): Promise<T | null> => {
       const key = `${teamId}:${id}`;
       const before = known.get(key);
       if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.value;
-      const value = await ask(teamId, id);
+      const value = await ask(id);
       if (value === null) known.delete(key);
       else keepNewest(known, key, { value, untilMs: clock.monotonicMs() + KEPT_MS }, KEPT_MAX);
       return value;
     };
   }
 
-  const personName = remembered((teamId, userId) =>
+  const personName = remembered((userId) =>
     orNull("a person's name", userId, async () => {
-      const { client } = await teams.of(teamId);
-      const { user } = await client.users.info({ user: userId });
+      const { user } = await team.client.users.info({ user: userId });
       return user?.profile?.display_name || user?.real_name || user?.name;
     }),
   );
 
-  const channelOf = remembered((teamId, channelId) =>
+  const channelOf = remembered((channelId) =>
     orNull("a channel", channelId, async () => {
-      const { client } = await teams.of(teamId);
-      const { channel } = await client.conversations.info({ channel: channelId });
+      const { channel } = await team.client.conversations.info({ channel: channelId });
       return channel;
     }),
   );
-
-  function teamUrlOf(teamId: string): Promise<string | null> {
-    return orNull("the team's address", teamId, async () => {
-      const { identity } = await teams.of(teamId);
-      return identity.teamUrl;
-    });
-  }
 
   return {
     admission: createSlackAdmission(options),
@@ -90,20 +81,16 @@ export function createSlackDirectory(options: Options): Directory {
       return (await channelOf(teamId, channelId))?.name || null;
     },
 
-    async threadUrl({ teamId, channelId, ts }) {
-      const teamUrl = await teamUrlOf(teamId);
-      return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, null);
+    async threadUrl({ channelId, ts }) {
+      return builtPermalink(team.identity.teamUrl, channelId, ts, null);
     },
 
-    async permalink({ teamId, channelId, ts, threadTs }) {
+    async permalink({ channelId, ts, threadTs }) {
       const said = await orNull("a permalink", ts, async () => {
-        const { client } = await teams.of(teamId);
-        const { permalink } = await client.chat.getPermalink({ channel: channelId, message_ts: ts });
+        const { permalink } = await team.client.chat.getPermalink({ channel: channelId, message_ts: ts });
         return permalink;
       });
-      if (said !== null) return said;
-      const teamUrl = await teamUrlOf(teamId);
-      return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, threadTs);
+      return said ?? builtPermalink(team.identity.teamUrl, channelId, ts, threadTs);
     },
   };
 }
@@ -127,15 +114,15 @@ const NOT_HERE: ReadonlySet<string> = new Set(["user_not_found", "user_not_visib
 type User = NonNullable<UsersInfoResponse["user"]>;
 
 /** Checks if a person may use the app. See `Directory.admission`. */
-function createSlackAdmission({ teams, allowGuests, clock, logger }: Options) {
+function createSlackAdmission({ team, allowGuests, clock, logger }: Options) {
   /** `saidMs` is when Slack said so. */
   const known = new Map<string, { admission: Admission; saidMs: number; untilMs: number }>();
   const asking = new Map<string, Promise<Admission>>();
   let hasWarned = false;
 
-  async function ask(teamId: string, userId: string): Promise<Admission> {
+  async function ask(userId: string): Promise<Admission> {
     try {
-      const { client, identity } = await teams.of(teamId);
+      const { client, identity } = team;
       const { user } = await client.users.info({ user: userId });
       if (user === undefined || identity.teamId === "") return "unchecked";
       return isMember(user, identity) ? "admitted" : "guest";
@@ -171,12 +158,12 @@ function createSlackAdmission({ teams, allowGuests, clock, logger }: Options) {
     return admission;
   }
 
-  async function look(key: string, teamId: string, userId: string): Promise<Admission> {
+  async function look(key: string, userId: string): Promise<Admission> {
     try {
-      const answer = await ask(teamId, userId);
+      const answer = await ask(userId);
       // For an unknown person, one failed call isn't enough.
       const isLost = answer === "unchecked" && !known.has(key);
-      return keep(key, isLost ? await ask(teamId, userId) : answer);
+      return keep(key, isLost ? await ask(userId) : answer);
     } finally {
       asking.delete(key);
     }
@@ -189,7 +176,7 @@ function createSlackAdmission({ teams, allowGuests, clock, logger }: Options) {
     if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.admission;
     let answer = asking.get(key);
     if (answer === undefined) {
-      answer = look(key, teamId, userId);
+      answer = look(key, userId);
       asking.set(key, answer);
     }
     const inTime = await Promise.race([answer, sleep(WITHIN_MS, null, { ref: false })]);

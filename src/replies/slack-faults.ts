@@ -6,7 +6,7 @@ import {
 } from "@slack/web-api";
 import type { NotifierFault } from "../core/ports/notifier.ts";
 import { cut } from "../core/text/text.ts";
-import { codeOf, codeOrNameOf, DocsAgentError, messageOf } from "../core/errors.ts";
+import { codeOf, codeOrNameOf, messageOf } from "../core/errors.ts";
 import { CONTENT_REFUSED, CREDENTIALS, FINAL, NOT_DONE, type CallPurpose } from "./slack-error-codes.ts";
 
 /** Longer waits are a mistake or a trick, so we ask again earlier. */
@@ -38,9 +38,6 @@ export function slackFault(thrown: unknown, purpose: CallPurpose = "other"): Not
   // (WebClient.makeRequest).
   if (messageOf(thrown).startsWith("Retry header did not contain"))
     return rateLimited(DEFAULT_RETRY_AFTER_MS);
-  if (thrown instanceof DocsAgentError && thrown.code === "team_unknown") {
-    return { kind: "credentials", error: thrown.code };
-  }
   return { kind: "unknown", error: cut(messageOf(thrown), 200) };
 }
 

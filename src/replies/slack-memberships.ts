@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Memberships } from "../core/ports/directory.ts";
 import { slackFault } from "./slack-faults.ts";
-import { keepNewest, type SlackDeps } from "./slack-teams.ts";
+import { keepNewest, type SlackDeps } from "./slack-team.ts";
 
 type Channels = Awaited<ReturnType<Memberships["channelsOf"]>>;
 
@@ -25,17 +25,16 @@ const Page = z.object({
  * Asks Slack which channels a person is in (docs.slack.dev/reference/methods/users.conversations).
  * With a bot's token and a person's id, Slack lists the channels that both are in.
  */
-export function createSlackMemberships({ teams, clock, logger }: SlackDeps): Memberships {
+export function createSlackMemberships({ team, clock, logger }: SlackDeps): Memberships {
   const remembered = new Map<string, { askedAtMs: number; channels: Promise<Channels> }>();
 
-  async function channelsOfKind(teamId: string, user: string, types: string): Promise<Channels> {
+  async function channelsOfKind(user: string, types: string): Promise<Channels> {
     const channels = new Set<string>();
     try {
-      const { client } = await teams.of(teamId);
       let cursor: string | undefined;
       for (let page = 0; page < PAGES_MAX; page += 1) {
         const asked = { user, types, limit: PAGE_LIMIT, ...(cursor === undefined ? {} : { cursor }) };
-        const answer = Page.parse(await client.users.conversations(asked));
+        const answer = Page.parse(await team.client.users.conversations(asked));
         for (const { id } of answer.channels) channels.add(id);
         cursor = answer.response_metadata?.next_cursor || undefined;
         if (cursor === undefined) return { channels, isComplete: true };
@@ -46,8 +45,8 @@ export function createSlackMemberships({ teams, clock, logger }: SlackDeps): Mem
     return { channels, isComplete: false };
   }
 
-  async function ask(teamId: string, userId: string): Promise<Channels> {
-    const found = await Promise.all(KINDS.map((kind) => channelsOfKind(teamId, userId, kind)));
+  async function ask(userId: string): Promise<Channels> {
+    const found = await Promise.all(KINDS.map((kind) => channelsOfKind(userId, kind)));
     return {
       channels: new Set(found.flatMap(({ channels }) => [...channels])),
       isComplete: found.every(({ isComplete }) => isComplete),
@@ -60,7 +59,7 @@ export function createSlackMemberships({ teams, clock, logger }: SlackDeps): Mem
       const nowMs = clock.monotonicMs();
       const known = remembered.get(key);
       if (known !== undefined && nowMs - known.askedAtMs < FRESH_MS) return known.channels;
-      const channels = ask(teamId, userId);
+      const channels = ask(userId);
       keepNewest(remembered, key, { askedAtMs: nowMs, channels }, REMEMBERED_MAX);
       // Incomplete answers are asked for again the next time.
       if (!(await channels).isComplete) remembered.delete(key);

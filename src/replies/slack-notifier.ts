@@ -1,20 +1,20 @@
 import type { FetchFunction, WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { Logger } from "../core/ports/process.ts";
-import type { Notifier, NotifierAnswer, NotifierFault, Place } from "../core/ports/notifier.ts";
+import type { Message, Notifier, NotifierAnswer, NotifierFault, Place } from "../core/ports/notifier.ts";
 import { isDirect } from "../core/turn/request-list.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Rendered, Presentation } from "./blocks.ts";
 import { findPost, isInThread, metadataOf } from "./find-post.ts";
 import { render } from "./render.ts";
-import { type SlackClock, grants, type SlackTeam, type SlackTeams } from "./slack-teams.ts";
+import { type SlackClock, grants, type SlackTeam } from "./slack-team.ts";
 import type { CallPurpose } from "./slack-error-codes.ts";
 import { isContentRefused, slackFault, httpFault, networkFault, rateLimited } from "./slack-faults.ts";
 
 type SlackNotifierOptions = {
-  teams: SlackTeams;
+  team: SlackTeam;
   presentation: Presentation;
-  /** The clock that reads the answers to the teams' clients. */
+  /** The clock that reads the answers to the team's client. */
   slackClock: SlackClock;
   logger: Logger;
   /** For requests to response URLs. */
@@ -25,25 +25,21 @@ type SlackNotifierOptions = {
 
 /** Sends messages through Slack's Web API and response URLs. */
 export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
-  const { teams, presentation, slackClock, logger } = options;
+  const { team, presentation, slackClock, logger } = options;
+  const { client } = team;
   const withPlainFallback = createFallback(logger);
 
+  function rendered(message: Message): Rendered {
+    return render(message, presentation, team.identity);
+  }
+
   /** Turns everything that `call` throws into a fault. */
-  async function inTeam<T>(
-    teamId: string,
+  async function answered<T>(
     purpose: CallPurpose,
-    call: (team: SlackTeam) => Promise<NotifierAnswer<T>>,
+    call: () => Promise<NotifierAnswer<T>>,
   ): Promise<NotifierAnswer<T>> {
-    let team: SlackTeam;
     try {
-      team = await teams.of(teamId);
-    } catch (thrown) {
-      const fault = slackFault(thrown);
-      // Whatever the reason, the call itself wasn't made.
-      return { ok: false, fault: fault.kind === "unknown" ? { ...fault, kind: "not-sent" } : fault };
-    }
-    try {
-      return await call(team);
+      return await call();
     } catch (thrown) {
       return { ok: false, fault: slackFault(thrown, purpose) };
     }
@@ -51,51 +47,42 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
 
   return {
     async post(place, message, label) {
-      return inTeam(
-        place.teamId,
-        isDirect(place.channelId) ? "post-directly" : "post",
-        async ({ client, identity }) => {
-          const answer = await withPlainFallback(
-            place.teamId,
-            render(message, presentation, identity),
-            (content) =>
-              client.chat.postMessage({
-                channel: place.channelId,
-                ...inThread(place),
-                ...content,
-                metadata: metadataOf(label),
-                parse: "none",
-                unfurl_links: false,
-                unfurl_media: false,
-              }),
-          );
-          const channelId = answer.channel ?? place.channelId;
-          const ts = z.string().parse(answer.ts);
-          const isThreadSaid = place.threadTs === null || answer.message?.thread_ts !== undefined;
-          if (!isThreadSaid && (await takeBackOutsideThread(client, { ...place, channelId }, ts))) {
-            return { ok: false, fault: { kind: "place", error: "thread_not_found" } };
-          }
-          return done({ channelId, ts });
-        },
-      );
+      return answered(isDirect(place.channelId) ? "post-directly" : "post", async () => {
+        const answer = await withPlainFallback(place.teamId, rendered(message), (content) =>
+          client.chat.postMessage({
+            channel: place.channelId,
+            ...inThread(place),
+            ...content,
+            metadata: metadataOf(label),
+            parse: "none",
+            unfurl_links: false,
+            unfurl_media: false,
+          }),
+        );
+        const channelId = answer.channel ?? place.channelId;
+        const ts = z.string().parse(answer.ts);
+        const isThreadSaid = place.threadTs === null || answer.message?.thread_ts !== undefined;
+        if (!isThreadSaid && (await takeBackOutsideThread(client, { ...place, channelId }, ts))) {
+          return { ok: false, fault: { kind: "place", error: "thread_not_found" } };
+        }
+        return done({ channelId, ts });
+      });
     },
 
     async find(place, label, search) {
-      return inTeam(place.teamId, "find", async ({ client }) =>
-        done(await findPost(client, place, label, search)),
-      );
+      return answered("find", async () => done(await findPost(client, place, label, search)));
     },
 
     async isEmpty(place) {
-      return inTeam(place.teamId, "find", async ({ client }) => {
+      return answered("find", async () => {
         const { messages } = await client.conversations.history({ channel: place.channelId, limit: 1 });
         return done(messages?.length === 0);
       });
     },
 
     async update(place, ts, message, label) {
-      return inTeam(place.teamId, "update", async ({ client, identity }) => {
-        await withPlainFallback(place.teamId, render(message, presentation, identity), (content) =>
+      return answered("update", async () => {
+        await withPlainFallback(place.teamId, rendered(message), (content) =>
           client.chat.update({
             channel: place.channelId,
             ts,
@@ -108,9 +95,9 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       });
     },
 
-    async react({ teamId, channelId, ts }, { name, isOn }) {
-      return inTeam(teamId, "react", async ({ client, identity }) => {
-        if (!grants(identity, "reactions:write")) return { ok: false, fault: NO_SCOPE };
+    async react({ channelId, ts }, { name, isOn }) {
+      return answered("react", async () => {
+        if (!grants(team.identity, "reactions:write")) return { ok: false, fault: NO_SCOPE };
         const reaction = { channel: channelId, timestamp: ts, name };
         try {
           if (isOn) await client.reactions.add(reaction);
@@ -124,19 +111,19 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
     },
 
     async replyPrivately({ place, userId, responseUrl, replaces = false }, message) {
-      return inTeam(place.teamId, "reply-privately", async ({ client, identity }) => {
-        const rendered = render(message, presentation, identity);
+      return answered("reply-privately", async () => {
+        const content = rendered(message);
         if (responseUrl !== null) {
-          const responded = await respondPrivately(responseUrl, rendered, { ...options, replaces });
+          const responded = await respondPrivately(responseUrl, content, { ...options, replaces });
           if (responded.kind === "shown") return done(null);
           if (responded.kind === "fault") return { ok: false, fault: responded.fault };
         }
-        await withPlainFallback(place.teamId, rendered, (content) =>
+        await withPlainFallback(place.teamId, content, (accepted) =>
           client.chat.postEphemeral({
             channel: place.channelId,
             user: userId,
             ...inThread(place),
-            ...content,
+            ...accepted,
             parse: "none",
           }),
         );
@@ -144,16 +131,14 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       });
     },
 
-    async openDirectMessage(teamId, userId) {
-      return inTeam(teamId, "direct-message", async ({ client }) =>
-        done({ channelId: await directChannel(client, userId) }),
-      );
+    async openDirectMessage(_, userId) {
+      return answered("direct-message", async () => done({ channelId: await directChannel(client, userId) }));
     },
 
-    async sendFile({ teamId, userId }, { name, content }) {
+    async sendFile({ userId }, { name, content }) {
       // Whatever the fault, the caller doesn't repeat it.
-      return inTeam(teamId, "other", async ({ client, identity }) => {
-        if (!grants(identity, "files:write")) return { ok: false, fault: NO_SCOPE };
+      return answered("other", async () => {
+        if (!grants(team.identity, "files:write")) return { ok: false, fault: NO_SCOPE };
         const length = Buffer.byteLength(content);
         const asked = await client.files.getUploadURLExternal({ filename: name, length });
         const [url, id] = z.tuple([z.url(), z.string()]).parse([asked.upload_url, asked.file_id]);

@@ -1,6 +1,6 @@
 import type { WorkStatus } from "../core/ports/notifier.ts";
 import { slackFault } from "./slack-faults.ts";
-import { keepNewest, type SlackDeps } from "./slack-teams.ts";
+import { keepNewest, type SlackDeps } from "./slack-team.ts";
 
 /** Slack puts the app's name before it. */
 const WORKING = "is working on the docs";
@@ -18,7 +18,7 @@ const THREADS_MAX = 1_000;
  * docs.slack.dev/changelog/2026/03/05/set-status-scope-update. Each process remembers what it has
  * shown. A team that refuses isn't asked again.
  */
-export function createSlackWorkStatus({ teams, clock, logger }: SlackDeps): WorkStatus {
+export function createSlackWorkStatus({ team, clock, logger }: SlackDeps): WorkStatus {
   const absent = new Set<string>();
   /** When Slack may be called again, by team. */
   const openAt = new Map<string, number>();
@@ -28,8 +28,7 @@ export function createSlackWorkStatus({ teams, clock, logger }: SlackDeps): Work
   async function send(thread: Parameters<WorkStatus["show"]>[0]): Promise<void> {
     const { teamId, channelId, threadTs } = thread;
     try {
-      const { client } = await teams.of(teamId);
-      await client.assistant.threads.setStatus({
+      await team.client.assistant.threads.setStatus({
         channel_id: channelId,
         thread_ts: threadTs,
         status: WORKING,

@@ -3,7 +3,7 @@ import type { WebClientOptions } from "@slack/web-api";
 import { App, canBoltRead, isSlackBody } from "./bolt.ts";
 import type { Logger } from "../core/ports/process.ts";
 import { DocsAgentError } from "../core/errors.ts";
-import type { SlackTeams } from "../replies/slack-teams.ts";
+import { isKnown, type SlackTeam } from "../replies/slack-team.ts";
 import { type SampleLine, slackLogger } from "./log-lines.ts";
 
 /**
@@ -20,7 +20,7 @@ export class IdentityUnknownError extends DocsAgentError {
 
 type BoltAppOptions = {
   receiver: Receiver;
-  teams: SlackTeams;
+  team: SlackTeam;
   /** For the clients that listeners get. */
   clientOptions: WebClientOptions;
   logger: Logger;
@@ -37,15 +37,15 @@ type BoltAppOptions = {
  */
 export class BoltApp extends App {
   readonly #running = new Set<Promise<void>>();
-  readonly #teams: SlackTeams;
+  readonly #team: SlackTeam;
   readonly #logger: Logger;
   readonly #sample: SampleLine;
 
-  constructor({ receiver, teams, clientOptions, logger, sample }: BoltAppOptions) {
+  constructor({ receiver, team, clientOptions, logger, sample }: BoltAppOptions) {
     super({
       receiver,
-      async authorize({ teamId }) {
-        const { client, identity } = await teams.of(teamId ?? "");
+      async authorize() {
+        const { client, identity } = team;
         return {
           ...(client.token === undefined ? {} : { botToken: client.token }),
           botId: identity.botId,
@@ -57,7 +57,7 @@ export class BoltApp extends App {
       logger: slackLogger(logger, sample),
       clientOptions,
     });
-    this.#teams = teams;
+    this.#team = team;
     this.#logger = logger;
     this.#sample = sample;
     this.error(async (error) => {
@@ -89,9 +89,7 @@ export class BoltApp extends App {
       return event.ack();
     }
     if (!isEvent) return super.processEvent(event);
-    const teamId = body["team_id"];
-    const { identity } = await this.#teams.of(typeof teamId === "string" ? teamId : "");
-    if (identity.botUserId === "") throw new IdentityUnknownError();
+    if (!isKnown(this.#team.identity)) throw new IdentityUnknownError();
     let acked: { answer: unknown } | null = null;
     await super.processEvent({
       ...event,

@@ -6,7 +6,7 @@ import { BoltApp, IdentityUnknownError } from "./bolt-app.ts";
 import type { Clock, Logger } from "../core/ports/process.ts";
 import { createLineSampler, slackLogger } from "./log-lines.ts";
 import { createDispatcher, isProxied, type ProxySettings } from "../process/proxy.ts";
-import { createSlackClock, InstalledTeam } from "../replies/slack-teams.ts";
+import { createSlackClock, newTeam } from "../replies/slack-team.ts";
 import { SlackIdentityCheck, type SlackSettings } from "./identity.ts";
 import { createSlackListener } from "./listener.ts";
 import { SocketMode } from "./socket-mode.ts";
@@ -29,7 +29,7 @@ type SlackConnectionOptions = {
 };
 
 /**
- * The app's connection to Slack: incoming requests, the teams to answer, and whether Slack can be
+ * The app's connection to Slack: incoming requests, the team to answer, and whether Slack can be
  * reached. Nothing is called or connected yet.
  */
 export function createSlackConnection({
@@ -56,7 +56,7 @@ export function createSlackConnection({
     ...clientOptions(SLACK_TIMEOUT_MS),
     fetch: slackClock.watching(fetch),
   });
-  const team = new InstalledTeam(client);
+  const team = newTeam(client);
   const identity = new SlackIdentityCheck({
     client: new WebClient(slack.botToken, {
       ...clientOptions(IDENTITY_TIMEOUT_MS),
@@ -119,7 +119,7 @@ export function createSlackConnection({
         });
   const bolt: BoltApp = new BoltApp({
     receiver,
-    teams: team,
+    team,
     clientOptions: clientOptions(SLACK_TIMEOUT_MS),
     logger,
     sample,
@@ -133,8 +133,8 @@ export function createSlackConnection({
 
   return {
     bolt,
-    teams: team,
-    /** Slack's time, from the answers to `teams`. */
+    team,
+    /** Slack's time, from the answers to the team's client. */
     slackClock,
     /** For requests to Slack outside the Web API: response URLs. */
     fetch,

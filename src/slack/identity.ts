@@ -4,7 +4,7 @@ import { StartError } from "../core/errors.ts";
 import { retryDelayMs } from "../core/job/retry.ts";
 import type { Clock, Logger } from "../core/ports/process.ts";
 import { slackFault } from "../replies/slack-faults.ts";
-import type { InstalledTeam } from "../replies/slack-teams.ts";
+import { isKnown, type SlackTeam } from "../replies/slack-team.ts";
 
 /** Health probes are frequent, and Slack limits the rate of calls. */
 const FRESH_MS = 30_000;
@@ -23,7 +23,7 @@ type SlackIdentityOptions = {
   /** Its timeout is the time for one call. */
   client: WebClient;
   /** Receives the app's identity. */
-  team: InstalledTeam;
+  team: SlackTeam;
   /**
    * Scopes that a setting needs, and that setting's name. Without them the app works, except for
    * what the setting asks for.
@@ -71,7 +71,7 @@ export class SlackIdentityCheck {
   report(): string {
     const { team, clock } = this.#options;
     const isOld = clock.monotonicMs() - this.#askedAtMs >= FRESH_MS;
-    if (team.isIdentityKnown && isOld && !this.#isStopped) void this.#ask();
+    if (isKnown(team.identity) && isOld && !this.#isStopped) void this.#ask();
     return this.#state === "" ? "not asked yet" : this.#state;
   }
 
@@ -110,7 +110,7 @@ export class SlackIdentityCheck {
         return { error, isTokenRefused: false, retryAfterMs: 0 };
       }
       const { user_id, bot_id, user, url, team_id, enterprise_id } = answer.data;
-      team.learn({
+      team.identity = {
         botUserId: user_id,
         botId: bot_id,
         botName: user,
@@ -118,7 +118,7 @@ export class SlackIdentityCheck {
         teamId: team_id,
         enterpriseId: enterprise_id ?? "",
         scopes: answered.response_metadata?.scopes ?? null,
-      });
+      };
       this.#say("ok");
       this.#warnOfMissing(answered.response_metadata?.scopes);
       return null;
@@ -158,7 +158,7 @@ export class SlackIdentityCheck {
       if (before !== "") logger.info({ bot: team.identity.botName }, "Slack answers again");
       return;
     }
-    logger.warn({ slack: state, is_bot_known: team.isIdentityKnown }, "Slack does not say who we are");
+    logger.warn({ slack: state, is_bot_known: isKnown(team.identity) }, "Slack does not say who we are");
   }
 }
 

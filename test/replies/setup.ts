@@ -1,7 +1,7 @@
 import { WebClient } from "@slack/web-api";
 import { createSlackSide, type SlackSide } from "../../emulators/slack/index.ts";
 import type { Message, Notifier, Place, PostLabel } from "../../src/core/ports/notifier.ts";
-import { createSlackClock, type SlackTeam, type SlackTeams } from "../../src/replies/slack-teams.ts";
+import { createSlackClock, type SlackTeam } from "../../src/replies/slack-team.ts";
 import { createSlackNotifier } from "../../src/replies/slack-notifier.ts";
 import { makeRequest, makeTurn } from "../support/builders.ts";
 import { manifestScopes } from "../support/manifest.ts";
@@ -52,15 +52,12 @@ export type Side = AsyncDisposable & {
   slack: SlackSide;
   notifier: Notifier;
   team: SlackTeam;
-  teams: SlackTeams;
   clock: HostClock;
   logger: RecordingLogger;
 };
 
 /** The notifier with a real client, before a Slack in which the bot is in #docs. Slack's clock is ahead by `slackAheadMs`. */
-export async function startSide(
-  options: { without?: string[]; slackAheadMs?: number; teams?: SlackTeams } = {},
-): Promise<Side> {
+export async function startSide(options: { without?: string[]; slackAheadMs?: number } = {}): Promise<Side> {
   const clock = new HostClock();
   const slack = await createSlackSide({
     now: () => clock.monotonicMs() + Date.UTC(2026, 0, 5, 9) + (options.slackAheadMs ?? 0),
@@ -97,9 +94,8 @@ export async function startSide(
       scopes: null,
     },
   };
-  const teams = options.teams ?? { of: async () => team };
   const notifier = createSlackNotifier({
-    teams,
+    team,
     presentation: {
       projects: ["docs"],
       watchedFor: "1 day",
@@ -111,7 +107,7 @@ export async function startSide(
     fetch,
     timeoutMs: 5000,
   });
-  return { slack, notifier, team, teams, clock, logger, [Symbol.asyncDispose]: () => slack.close() };
+  return { slack, notifier, team, clock, logger, [Symbol.asyncDispose]: () => slack.close() };
 }
 
 export const label: PostLabel = { turnId: "command:1.2.3", post: "status" };

@@ -3,8 +3,8 @@ import { createSlackDirectory } from "../../src/replies/slack-directory.ts";
 import { ANA, DOCS, RANDOM, TEAM, startSide } from "./setup.ts";
 import type { Side } from "./setup.ts";
 
-function directoryOf({ teams, clock, logger }: Side) {
-  return createSlackDirectory({ teams, allowGuests: false, clock, logger });
+function directoryOf({ team, clock, logger }: Side) {
+  return createSlackDirectory({ team, allowGuests: false, clock, logger });
 }
 
 it("names people and channels of a team", async () => {
@@ -13,19 +13,6 @@ it("names people and channels of a team", async () => {
   expect(await directory.personName(TEAM, ANA)).toBe("Ana");
   expect(await directory.channelName(TEAM, DOCS)).toBe("docs");
   expect(await directory.personName(TEAM, "U0NOBODY")).toBe(null);
-});
-
-it("asks the team that is named", async () => {
-  await using other = await startSide();
-  other.slack.workspace.addUser({ id: "U0EVE", name: "eve", displayName: "Eve" });
-  await using side = await startSide({
-    teams: { of: (id) => (id === "T0OTHER" ? Promise.resolve(other.team) : Promise.reject(new Error(id))) },
-  });
-  const directory = directoryOf(side);
-  expect(await directory.personName("T0OTHER", "U0EVE")).toBe("Eve");
-  expect(await directory.personName(TEAM, "U0EVE")).toBe(null);
-  const message = { teamId: TEAM, channelId: DOCS, ts: "1.000100", threadTs: null };
-  expect(await directory.permalink(message)).toBe(null);
 });
 
 it("gives a permalink, and builds it on the team's own address where Slack does not say", async () => {

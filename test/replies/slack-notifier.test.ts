@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { DocsAgentError } from "../../src/core/errors.ts";
 import { makeOutcome, makeTurn } from "../support/builders.ts";
 import {
   ANA,
@@ -20,11 +19,6 @@ import {
 
 const KEPT = "Got it. Your request is saved, but Slack won't let me post yet. No need to resend.";
 const kept = { kind: "kept" } as const;
-
-/** As the registry of teams throws it. */
-class TeamUnknownError extends DocsAgentError {
-  readonly code = "team_unknown";
-}
 
 describe("a post", () => {
   it("is answered with its channel and time, and can be updated there", async () => {
@@ -229,43 +223,6 @@ describe("a direct message", () => {
     expect(faultOf(await side.notifier.openDirectMessage(TEAM, "U0NOBODY"))).toEqual({
       kind: "place",
       error: "user_not_found",
-    });
-  });
-});
-
-describe("teams", () => {
-  it("are each spoken to by their own client, under their own bot's name", async () => {
-    await using acme = await startSide();
-    await using globex = await startSide();
-    const team = { ...globex.team, identity: { ...globex.team.identity, botName: "globex-docs" } };
-    await using side = await startSide({
-      teams: { of: async (teamId) => (teamId === "T0GLOBEX" ? team : acme.team) },
-    });
-    const message = { ...status(), movedBecause: "not_in_channel" };
-    valueOf(await side.notifier.post({ ...docs, teamId: "T0GLOBEX" }, message, label));
-    expect(acme.slack.messages(DOCS)).toEqual([]);
-    expect(globex.slack.visibleText(globex.slack.messages(DOCS)[0]!)).toContain("/invite @globex-docs");
-    valueOf(await side.notifier.post(docs, message, label));
-    expect(acme.slack.visibleText(acme.slack.messages(DOCS)[0]!)).toContain("/invite @docs-agent");
-  });
-
-  it("that are not known are for the operator, and nothing is sent", async () => {
-    await using side = await startSide({
-      teams: { of: (teamId) => Promise.reject(new TeamUnknownError(teamId)) },
-    });
-    const fault = { kind: "credentials", error: "team_unknown" };
-    expect(faultOf(await side.notifier.post(docs, status(), label))).toEqual(fault);
-    expect(faultOf(await side.notifier.openDirectMessage(TEAM, ANA))).toEqual(fault);
-    expect(side.slack.calls).toEqual([]);
-  });
-
-  it("that cannot be looked up just now are asked for again: nothing was sent", async () => {
-    await using side = await startSide({
-      teams: { of: () => Promise.reject(new Error("the store is busy")) },
-    });
-    expect(faultOf(await side.notifier.post(docs, status(), label))).toEqual({
-      kind: "not-sent",
-      error: "the store is busy",
     });
   });
 });

@@ -1,5 +1,4 @@
 import type { WebClient, FetchFunction } from "@slack/web-api";
-import { DocsAgentError } from "../core/errors.ts";
 import type { Clock, Logger } from "../core/ports/process.ts";
 
 /** The app's identity in a workspace. Fields are empty until they are known. */
@@ -20,19 +19,22 @@ export function grants({ scopes }: SlackIdentity, scope: string): boolean {
   return scopes?.includes(scope) !== false;
 }
 
-export type SlackTeam = { client: WebClient; identity: SlackIdentity };
+/** True once Slack has said who the app is. */
+export function isKnown({ botUserId }: SlackIdentity): boolean {
+  return botUserId !== "";
+}
 
-/** The workspaces that the app is installed in. */
-export interface SlackTeams {
-  /**
-   * Returns the client and the bot's identity for a team. Rejects with a TeamUnknownError if the
-   * app isn't installed there.
-   */
-  of(teamId: string): Promise<SlackTeam>;
+/** The workspace that the app is installed in, or the organization. Every team id stands for it. */
+export type SlackTeam = { readonly client: WebClient; identity: SlackIdentity };
+
+/** The team before Slack has said who the app is there. */
+export function newTeam(client: WebClient): SlackTeam {
+  const unknown = { botUserId: "", botId: "", teamUrl: "", teamId: "", enterpriseId: "" };
+  return { client, identity: { ...unknown, botName: "docs-agent", scopes: null } };
 }
 
 /** What a reader of Slack needs. */
-export type SlackDeps = { teams: SlackTeams; clock: Pick<Clock, "monotonicMs">; logger: Logger };
+export type SlackDeps = { team: SlackTeam; clock: Pick<Clock, "monotonicMs">; logger: Logger };
 
 /** Notes an entry as the newest one. Of more than `max`, the oldest is forgotten. */
 export function keepNewest<T>(known: Map<string, T>, key: string, value: T, max: number): void {
@@ -40,53 +42,6 @@ export function keepNewest<T>(known: Map<string, T>, key: string, value: T, max:
   known.set(key, value);
   const [oldest] = known.keys();
   if (known.size > max && oldest !== undefined) known.delete(oldest);
-}
-
-/** The app isn't installed in that workspace. */
-export class TeamUnknownError extends DocsAgentError {
-  readonly code = "team_unknown";
-
-  constructor(teamId: string) {
-    super(`Docs Agent isn't installed in the workspace ${teamId}. Install it there.`);
-  }
-}
-
-const UNKNOWN: SlackIdentity = {
-  botUserId: "",
-  botId: "",
-  botName: "docs-agent",
-  teamUrl: "",
-  teamId: "",
-  enterpriseId: "",
-  scopes: null,
-};
-
-/** The only workspace of an app with one bot token. Every team id stands for it. */
-export class InstalledTeam implements SlackTeams {
-  readonly #client: WebClient;
-  #identity = UNKNOWN;
-
-  constructor(client: WebClient) {
-    this.#client = client;
-  }
-
-  /** The app's identity there. Has fallback values until {@link learn} is called. */
-  get identity(): SlackIdentity {
-    return this.#identity;
-  }
-
-  get isIdentityKnown(): boolean {
-    return this.#identity !== UNKNOWN;
-  }
-
-  /** Stores the identity that Slack gave. */
-  learn(identity: SlackIdentity): void {
-    this.#identity = identity;
-  }
-
-  async of(): Promise<SlackTeam> {
-    return { client: this.#client, identity: this.#identity };
-  }
 }
 
 /** Slack's time, read from the answers to calls made through it. */
