@@ -38,10 +38,10 @@ export async function namesOfRequest(
   const ids = idsToName(request);
   if (ids === null) return { people: new Map(), channels: new Map(), permalink: null };
   let permalink: string | null = null;
-  const linking = deps.directory.permalink({ teamId: request.teamId, ...ids.message }).then((found) => {
+  const linking = deps.directory.permalink(ids.message).then((found) => {
     permalink = found;
   });
-  const names = await lookUpNames(deps, request.teamId, ids, [linking]);
+  const names = await lookUpNames(deps, ids, [linking]);
   return { ...names, permalink };
 }
 
@@ -53,14 +53,11 @@ export async function requesterOf(
   { clock, directory }: Pick<TaskDeps, "clock" | "directory">,
   { request, delivery }: Turn,
 ): Promise<Requester> {
-  const { teamId, channelId, userId } = request;
+  const { channelId, userId } = request;
   const ts = request.threadTs ?? (delivery.channelId === channelId ? delivery.threadTs : null);
-  const looks = Promise.all([
-    directory.personName(teamId, userId),
-    directory.isPublic(teamId, channelId),
-    ts === null ? null : directory.threadUrl({ teamId, channelId, ts }),
-  ]);
-  const [name, isPublic, link] = (await within(clock, NAMES_WITHIN_MS, looks, null)) ?? [null, false, null];
+  const looks = Promise.all([directory.personName(userId), directory.isPublic(channelId)]);
+  const [name, isPublic] = (await within(clock, NAMES_WITHIN_MS, looks, null)) ?? [null, false];
+  const link = ts === null ? null : directory.threadUrl({ channelId, ts });
   const shown = startOf((name ?? "").trim(), NAME_MAX_CHARS).toWellFormed();
   return { name: shown === "" ? userId : shown, link, isPrivate: !isPublic };
 }
@@ -76,19 +73,16 @@ export async function lookUpNames(
   }: Pick<TaskDeps, "clock"> & {
     directory: Pick<TaskDeps["directory"], "personName" | "channelName">;
   },
-  teamId: string,
   ids: { people: readonly string[]; channels: readonly string[] },
   besides: readonly Promise<void>[] = [],
 ): Promise<Pick<Names, "people" | "channels">> {
   const people = new Map<string, string>();
   const channels = new Map<string, string>();
   const looks = [
-    ...ids.people
-      .slice(0, MAX_NAMES)
-      .map(async (id) => note(people, id, await directory.personName(teamId, id))),
+    ...ids.people.slice(0, MAX_NAMES).map(async (id) => note(people, id, await directory.personName(id))),
     ...ids.channels
       .slice(0, MAX_NAMES)
-      .map(async (id) => note(channels, id, await directory.channelName(teamId, id))),
+      .map(async (id) => note(channels, id, await directory.channelName(id))),
     ...besides,
   ];
   await within(clock, NAMES_WITHIN_MS, Promise.all(looks), null);
@@ -122,7 +116,7 @@ export async function filesOfRequest(
   const sent: SharedFile[] = [];
   let left: number = ATTACHMENT_LIMITS.totalBytes;
   for (const file of taken) {
-    const content = await deps.fileReader.read(request.teamId, file);
+    const content = await deps.fileReader.read(file);
     const isGood =
       content !== null &&
       content.length > 0 &&
@@ -192,7 +186,7 @@ export async function threadOfRequest(
   const isKnown = (message: object) => job !== null && "isOwn" in message && message.isOwn === true;
   const isWithheld = withheldAmong(withheld);
   const shared = without(context, (message) => isWithheld(message) || isKnown(message));
-  return withoutGuests(deps, teamId, shared);
+  return withoutGuests(deps, shared);
 }
 
 /**
@@ -201,10 +195,9 @@ export async function threadOfRequest(
  */
 export async function withoutGuests(
   { directory }: { directory: Pick<TaskDeps["directory"], "admission"> },
-  teamId: string,
   context: ThreadContext,
 ): Promise<ThreadContext> {
-  const isRefused = await refusedOf(directory, teamId, context.messages);
+  const isRefused = await refusedOf(directory, context.messages);
   const shared = without(context, isRefused);
   const ofGuests = countOf(context.messages) - countOf(shared.messages);
   return ofGuests === 0 ? shared : { ...shared, ofGuests };
@@ -216,13 +209,12 @@ export async function withoutGuests(
  */
 export async function refusedOf(
   directory: Pick<TaskDeps["directory"], "admission">,
-  teamId: string,
   messages: readonly Pick<ThreadMessage, "authorId" | "shows">[],
 ): Promise<(message: Pick<ThreadMessage, "authorId">) => boolean> {
   const all = messages.flatMap((message) => [message, ...(message.shows ?? [])]);
   const authors = new Set(all.flatMap(({ authorId }) => authorId ?? []));
   const admissions = await Promise.all(
-    [...authors].map(async (id) => [id, await directory.admission(teamId, id)] as const),
+    [...authors].map(async (id) => [id, await directory.admission(id)] as const),
   );
   const refused = new Set(admissions.flatMap(([id, admission]) => (admission === "admitted" ? [] : [id])));
   return ({ authorId }) => authorId !== null && refused.has(authorId);

@@ -69,7 +69,7 @@ async function accept(
   aim: Aim,
   warnedOf: readonly string[] | undefined,
 ): Promise<Accepted> {
-  const admission = await deps.directory.admission(asked.teamId, asked.userId);
+  const admission = await deps.directory.admission(asked.userId);
   if (admission === "guest" || admission === "uncheckable") {
     return { kind: "refused", refusal: { kind: admission } };
   }

@@ -33,7 +33,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       const { draftId, told: warnedOf = [] } = FormMetadata.parse(JSON.parse(view.private_metadata));
       const draft = await deps.records.draft.get(draftId);
       if (draft === undefined) return refuse(INSTRUCTIONS, FORM_EXPIRED);
-      const shared = await ofMembers(deps, draft.teamId, sharedOf(draft, values));
+      const shared = await ofMembers(deps, sharedOf(draft, values));
       if (typed === "" && quotesNothing(shared)) {
         return refuse(INSTRUCTIONS, draft.quoted === null ? NOTHING_TYPED : NOTHING_SHARED);
       }
@@ -68,12 +68,11 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
 /** Removes the picked message if a guest wrote it, and any guests' messages that it shows. */
 async function ofMembers(
   { directory }: IntakeDeps,
-  teamId: string,
   shared: Pick<Request, "quoted" | "context">,
 ): Promise<Pick<Request, "quoted" | "context">> {
   const { quoted } = shared;
   if (quoted === null) return shared;
-  const isRefused = await refusedOf(directory, teamId, [quoted]);
+  const isRefused = await refusedOf(directory, [quoted]);
   const kept = isRefused(quoted) ? null : withoutShown(quoted, isRefused);
   const leftOut = kept === null ? 1 : (quoted.shows?.length ?? 0) - (kept.shows?.length ?? 0);
   if (leftOut === 0) return shared;

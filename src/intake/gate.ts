@@ -34,7 +34,7 @@ export function registerGate(app: App, deps: IntakeDeps): void {
     const userId = actorOf(args.body);
     if (userId === null || isHarmless(args.body)) return args.next();
     const teamId = teamOf(args.context);
-    const admission = await deps.directory.admission(teamId, userId);
+    const admission = await deps.directory.admission(userId);
     if (admission === "admitted") return args.next();
     const refusal: Refusal = { kind: admission };
     const isUnchecked = admission === "unchecked";

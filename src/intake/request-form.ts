@@ -109,7 +109,7 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
   const withheld = (await withheldIn(deps, { teamId, channelId, threadTs })).filter((ts) => ts !== quoted.ts);
   const context = contextOf({ ...read.value, messages }, read.value.upTo ?? quoted.ts, withheld);
   const shared = without(context, withheldAmong(withheld));
-  return named(deps, { ...draft, quoted, context: await withoutGuests(deps, teamId, shared) });
+  return named(deps, { ...draft, quoted, context: await withoutGuests(deps, shared) });
 }
 
 /** Adds the names of the people and channels mentioned, so that the form can show them. */
@@ -117,10 +117,10 @@ async function named(
   deps: IntakeDeps,
   draft: Draft & { quoted: QuotedMessage; context: ThreadContext },
 ): Promise<Draft> {
-  const { teamId, quoted, context } = draft;
+  const { quoted, context } = draft;
   const segments = [...context.messages.toReversed(), quoted].flatMap(allSegments);
   const [people, channels] = [new Set(idsIn(segments, "person")), new Set(idsIn(segments, "channel"))];
-  const names = await lookUpNames(deps, teamId, { people: [...people], channels: [...channels] });
+  const names = await lookUpNames(deps, { people: [...people], channels: [...channels] });
   const withTheirs = <T extends ThreadMessage>(message: T): T =>
     withSegments(message, (words) => withNames(words, names));
   return {

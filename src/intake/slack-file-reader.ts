@@ -16,7 +16,7 @@ export function createSlackFileReader({
   logger,
 }: Pick<SlackDeps, "team" | "logger"> & { apiUrl: string }): FileReader {
   return {
-    async read(_, { id, url, mediaType }) {
+    async read({ id, url, mediaType }) {
       if (url === null || !isOfSlack(url, apiUrl)) {
         logger.warn({ file: id }, "a file isn't at Slack; it is not downloaded");
         return null;

@@ -83,7 +83,7 @@ async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void
   // follow-up.
   if (instructions === "" && (files.length === 0 || deps.followUps === "ask")) return;
   // A guest who is only talking to others isn't told what they can't do, and none of it is kept.
-  const admission = await deps.directory.admission(teamId, userId);
+  const admission = await deps.directory.admission(userId);
   if (admission === "guest" || admission === "uncheckable") return;
   const request = requestOf(deps, message, deps.projects[0], instructions);
   if (deps.followUps === "ask") {

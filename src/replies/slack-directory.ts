@@ -39,15 +39,14 @@ export function createSlackDirectory(options: Options): Directory {
    * Caches answers, because Slack allows some 50 look-ups a minute. Missing answers are asked for
    * again.
    */
-  function remembered<T>(ask: (id: string) => Promise<T | null>) {
+  function remembered<T>(ask: (id: string) => Promise<T | null>): typeof ask {
     const known = new Map<string, { value: T; untilMs: number }>();
-    return async (teamId: string, id: string): Promise<T | null> => {
-      const key = `${teamId}:${id}`;
-      const before = known.get(key);
+    return async (id) => {
+      const before = known.get(id);
       if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.value;
       const value = await ask(id);
-      if (value === null) known.delete(key);
-      else keepNewest(known, key, { value, untilMs: clock.monotonicMs() + KEPT_MS }, KEPT_MAX);
+      if (value === null) known.delete(id);
+      else keepNewest(known, id, { value, untilMs: clock.monotonicMs() + KEPT_MS }, KEPT_MAX);
       return value;
     };
   }
@@ -71,17 +70,17 @@ export function createSlackDirectory(options: Options): Directory {
 
     personName,
 
-    async isPublic(teamId, channelId) {
+    async isPublic(channelId) {
       // Direct messages, whose ids begin with D, are never public.
-      const channel = channelId.startsWith("D") ? null : await channelOf(teamId, channelId);
+      const channel = channelId.startsWith("D") ? null : await channelOf(channelId);
       return channel?.is_channel === true && channel.is_private === false;
     },
 
-    async channelName(teamId, channelId) {
-      return (await channelOf(teamId, channelId))?.name || null;
+    async channelName(channelId) {
+      return (await channelOf(channelId))?.name || null;
     },
 
-    async threadUrl({ channelId, ts }) {
+    threadUrl({ channelId, ts }) {
       return builtPermalink(team.identity.teamUrl, channelId, ts, null);
     },
 
@@ -146,43 +145,42 @@ function createSlackAdmission({ team, allowGuests, clock, logger }: Options) {
   }
 
   /** Returns the answer that counts from now on. */
-  function keep(key: string, answer: Admission): Admission {
+  function keep(userId: string, answer: Admission): Admission {
     const nowMs = clock.monotonicMs();
-    const before = known.get(key);
+    const before = known.get(userId);
     const isTrusted = before?.admission === "admitted" && nowMs < before.saidMs + TRUSTED_MS;
     const isSaid = answer === "admitted" || answer === "guest";
     const { admission, saidMs } =
       answer === "unchecked" && isTrusted ? before : { admission: answer, saidMs: nowMs };
     const untilMs = nowMs + (isSaid ? KEPT_MS : UNANSWERED_MS);
-    keepNewest(known, key, { admission, saidMs, untilMs }, KEPT_MAX);
+    keepNewest(known, userId, { admission, saidMs, untilMs }, KEPT_MAX);
     return admission;
   }
 
-  async function look(key: string, userId: string): Promise<Admission> {
+  async function look(userId: string): Promise<Admission> {
     try {
       const answer = await ask(userId);
       // For an unknown person, one failed call isn't enough.
-      const isLost = answer === "unchecked" && !known.has(key);
-      return keep(key, isLost ? await ask(userId) : answer);
+      const isLost = answer === "unchecked" && !known.has(userId);
+      return keep(userId, isLost ? await ask(userId) : answer);
     } finally {
-      asking.delete(key);
+      asking.delete(userId);
     }
   }
 
-  return async function admission(teamId: string, userId: string): Promise<Admission> {
+  return async function admission(userId: string): Promise<Admission> {
     if (allowGuests) return "admitted";
-    const key = `${teamId}:${userId}`;
-    const before = known.get(key);
+    const before = known.get(userId);
     if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.admission;
-    let answer = asking.get(key);
+    let answer = asking.get(userId);
     if (answer === undefined) {
-      answer = look(key, userId);
-      asking.set(key, answer);
+      answer = look(userId);
+      asking.set(userId, answer);
     }
     const inTime = await Promise.race([answer, sleep(WITHIN_MS, null, { ref: false })]);
     if (inTime !== null) return inTime;
     // The next caller doesn't wait as well. When the answer arrives, it replaces this.
-    return keep(key, "unchecked");
+    return keep(userId, "unchecked");
   };
 }
 

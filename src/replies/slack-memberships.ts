@@ -54,15 +54,14 @@ export function createSlackMemberships({ team, clock, logger }: SlackDeps): Memb
   }
 
   return {
-    async channelsOf(teamId, userId) {
-      const key = `${teamId}:${userId}`;
+    async channelsOf(userId) {
       const nowMs = clock.monotonicMs();
-      const known = remembered.get(key);
+      const known = remembered.get(userId);
       if (known !== undefined && nowMs - known.askedAtMs < FRESH_MS) return known.channels;
       const channels = ask(userId);
-      keepNewest(remembered, key, { askedAtMs: nowMs, channels }, REMEMBERED_MAX);
+      keepNewest(remembered, userId, { askedAtMs: nowMs, channels }, REMEMBERED_MAX);
       // Incomplete answers are asked for again the next time.
-      if (!(await channels).isComplete) remembered.delete(key);
+      if (!(await channels).isComplete) remembered.delete(userId);
       return channels;
     },
   };

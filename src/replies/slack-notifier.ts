@@ -131,11 +131,11 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       });
     },
 
-    async openDirectMessage(_, userId) {
+    async openDirectMessage(userId) {
       return answered("direct-message", async () => done({ channelId: await directChannel(client, userId) }));
     },
 
-    async sendFile({ userId }, { name, content }) {
+    async sendFile(userId, { name, content }) {
       // Whatever the fault, the caller doesn't repeat it.
       return answered("other", async () => {
         if (!grants(team.identity, "files:write")) return { ok: false, fault: NO_SCOPE };

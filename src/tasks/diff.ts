@@ -55,7 +55,7 @@ export async function diff(deps: TaskDeps, given: Task): Promise<Step> {
   }
   if (rest === undefined && isLongDiff(answer.diff)) {
     const file = { name: "changes.diff", content: visibleDiff(answer.diff.diff) };
-    const sent = await deps.notifier.sendFile({ teamId, userId }, file);
+    const sent = await deps.notifier.sendFile(userId, file);
     if (!sent.ok) deps.logger.warn({ error: sent.fault.error }, "a change can't be sent as a file");
     rest = sent.ok ? "file" : "page";
   }

@@ -32,7 +32,7 @@ export async function list(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(ListPayload, given);
   const { payload } = task;
   const { teamId, channelId, threadTs, userId, responseUrl, of, replaces } = payload;
-  const { channels, isComplete } = await deps.memberships.channelsOf(teamId, userId);
+  const { channels, isComplete } = await deps.memberships.channelsOf(userId);
   const viewer: Viewer = {
     teamId,
     userId,
@@ -111,7 +111,7 @@ async function standingOf(
     own: own.length === 0 ? null : countsOf(own),
     channel: isDirect(payload.channelId) ? null : countsOf(await visible("channel")),
     contacts: deps.contacts.last(),
-    trouble: newest === undefined ? null : { ...(await withUrl(deps, newest.turn)), at: newest.at },
+    trouble: newest === undefined ? null : { ...withUrl(deps, newest.turn), at: newest.at },
   };
 }
 
@@ -125,9 +125,7 @@ async function withPullRequest({ records }: Pick<TaskDeps, "records">, turn: Tur
   return pullRequest === undefined ? turn : { ...turn, pullRequest };
 }
 
-async function withUrl({ directory }: Pick<TaskDeps, "directory">, turn: Turn): Promise<ListedTurn> {
+function withUrl({ directory }: Pick<TaskDeps, "directory">, turn: Turn): ListedTurn {
   const { channelId, threadTs } = turn.delivery;
-  if (threadTs === null) return { turn, url: null };
-  const { teamId } = turn.request;
-  return { turn, url: await directory.threadUrl({ teamId, channelId, ts: threadTs }) };
+  return { turn, url: threadTs === null ? null : directory.threadUrl({ channelId, ts: threadTs }) };
 }

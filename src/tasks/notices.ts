@@ -31,7 +31,7 @@ export async function tell(deps: TaskDeps, given: Task): Promise<Step> {
     taskType: taskType === "open" && (await hasBegun(deps, taskId)) ? "begun" : taskType,
     channelId,
   } as const;
-  const dm = await deps.notifier.openDirectMessage(teamId, userId);
+  const dm = await deps.notifier.openDirectMessage(userId);
   if (!dm.ok && dm.fault.kind !== "place") return afterFault(deps, task, dm.fault);
   const step = dm.ok ? await postNotice(deps, task, { teamId, ...dm.value }, message) : null;
   if (step !== null) return step;

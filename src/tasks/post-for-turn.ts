@@ -149,7 +149,7 @@ async function reportDirectly(
   if (turn.delivery.away !== null) {
     return stepOf(deps, turn.id, change, { kind: "dead", reason: error });
   }
-  const dm = await deps.notifier.openDirectMessage(request.teamId, request.userId);
+  const dm = await deps.notifier.openDirectMessage(request.userId);
   if (!dm.ok && dm.fault.kind === "place") {
     return stepOf(deps, turn.id, change, { kind: "dead", reason: `${error}; ${dm.fault.error}` });
   }

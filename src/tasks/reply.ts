@@ -31,7 +31,7 @@ export async function answerPrivately(
   if (answer.ok) return { kind: "done" };
   if (answer.fault.kind !== "place") return afterFault(deps, task, answer.fault, gate);
   const { teamId } = to.place;
-  const dm = await deps.notifier.openDirectMessage(teamId, to.userId);
+  const dm = await deps.notifier.openDirectMessage(to.userId);
   const posted = dm.ok
     ? await deps.notifier.post({ teamId, channelId: dm.value.channelId, threadTs: null }, message, {
         turnId: task.id,

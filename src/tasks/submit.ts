@@ -224,7 +224,7 @@ function announcementWrites(
 async function holdUnlessAdmitted(deps: TaskDeps, task: Task, turn: Turn): Promise<Step | null> {
   const { stage, request } = turn;
   if (stage.name !== "accepted" || request.isAdmitted === true) return null;
-  const admission = await deps.directory.admission(request.teamId, request.userId);
+  const admission = await deps.directory.admission(request.userId);
   if (admission === "admitted") return null;
   const now = deps.clock.now();
   if (admission === "unchecked" && now < deadlineOf(turn, deps.polling)) {

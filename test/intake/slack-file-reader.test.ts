@@ -48,7 +48,7 @@ it.each([301, 302, 303, 307, 308])(
       size: 6,
       url: `${slack.url}files-pri/F1`,
     };
-    expect(await reader.read("T1", file)).toBeNull();
+    expect(await reader.read(file)).toBeNull();
     expect(asked).toEqual(["Bearer xoxb-secret"]);
     expect(seen).toEqual([]);
     expect(JSON.stringify(logger.lines)).not.toContain("xoxb-secret");

@@ -1,18 +1,18 @@
 import { expect, it } from "vitest";
 import { createSlackDirectory } from "../../src/replies/slack-directory.ts";
-import { ANA, DOCS, RANDOM, TEAM, startSide } from "./setup.ts";
+import { ANA, DOCS, RANDOM, startSide } from "./setup.ts";
 import type { Side } from "./setup.ts";
 
 function directoryOf({ team, clock, logger }: Side) {
   return createSlackDirectory({ team, allowGuests: false, clock, logger });
 }
 
-it("names people and channels of a team", async () => {
+it("names people and channels", async () => {
   await using side = await startSide();
   const directory = directoryOf(side);
-  expect(await directory.personName(TEAM, ANA)).toBe("Ana");
-  expect(await directory.channelName(TEAM, DOCS)).toBe("docs");
-  expect(await directory.personName(TEAM, "U0NOBODY")).toBe(null);
+  expect(await directory.personName(ANA)).toBe("Ana");
+  expect(await directory.channelName(DOCS)).toBe("docs");
+  expect(await directory.personName("U0NOBODY")).toBe(null);
 });
 
 it("gives a permalink, and builds it on the team's own address where Slack does not say", async () => {
@@ -21,14 +21,14 @@ it("gives a permalink, and builds it on the team's own address where Slack does 
   const { message } = await side.slack.person(ANA).say({ channel: DOCS, text: "The FAQ is wrong" });
   const { url } = side.slack.workspace.team;
   const id = message.ts.replace(".", "");
-  expect(await directory.permalink({ teamId: TEAM, channelId: DOCS, ts: message.ts, threadTs: null })).toBe(
+  expect(await directory.permalink({ channelId: DOCS, ts: message.ts, threadTs: null })).toBe(
     `${url}archives/${DOCS}/p${id}`,
   );
   side.slack.faults.add({
     method: "chat.getPermalink",
     fault: { kind: "error", error: "channel_not_found" },
   });
-  expect(
-    await directory.permalink({ teamId: TEAM, channelId: RANDOM, ts: "2.000200", threadTs: "1.000100" }),
-  ).toBe(`${url}archives/${RANDOM}/p2000200?thread_ts=1.000100&cid=${RANDOM}`);
+  expect(await directory.permalink({ channelId: RANDOM, ts: "2.000200", threadTs: "1.000100" })).toBe(
+    `${url}archives/${RANDOM}/p2000200?thread_ts=1.000100&cid=${RANDOM}`,
+  );
 });

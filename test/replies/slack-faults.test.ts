@@ -3,7 +3,7 @@ import { WebClient } from "@slack/web-api";
 import { describe, expect, it } from "vitest";
 import type { Notifier, NotifierAnswer, NotifierFault } from "../../src/core/ports/notifier.ts";
 import { slackFault } from "../../src/replies/slack-faults.ts";
-import { ANA, MINUTE_MS, TEAM, docs, faultOf, label, startSide, status } from "./setup.ts";
+import { ANA, MINUTE_MS, docs, faultOf, label, startSide, status } from "./setup.ts";
 
 const kept = { kind: "kept" } as const;
 
@@ -16,7 +16,7 @@ const calls = {
     "chat.postEphemeral",
     (notifier) => notifier.replyPrivately({ place: docs, userId: ANA, responseUrl: null }, kept),
   ],
-  dm: ["conversations.open", (notifier) => notifier.openDirectMessage(TEAM, ANA)],
+  dm: ["conversations.open", (notifier) => notifier.openDirectMessage(ANA)],
 } satisfies Record<string, [string, (notifier: Notifier) => Promise<NotifierAnswer<unknown>>]>;
 type CallName = keyof typeof calls;
 const everyCall = Object.keys(calls) as CallName[];

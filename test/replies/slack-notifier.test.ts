@@ -5,7 +5,6 @@ import {
   DOCS,
   MINUTE_MS,
   RANDOM,
-  TEAM,
   docs,
   faultOf,
   label,
@@ -33,7 +32,7 @@ describe("a post", () => {
 
   it("to a person's id is answered with their direct message, where it can be updated", async () => {
     await using side = await startSide({ without: ["im:write"] });
-    const { channelId } = valueOf(await side.notifier.openDirectMessage(TEAM, ANA));
+    const { channelId } = valueOf(await side.notifier.openDirectMessage(ANA));
     expect(channelId).toBe(ANA);
     const posted = valueOf(await side.notifier.post({ ...docs, channelId }, status(), label));
     expect(posted.channelId).toMatch(/^D/);
@@ -213,14 +212,14 @@ describe("a private reply", () => {
 describe("a direct message", () => {
   it("is opened with a person", async () => {
     await using side = await startSide();
-    const { channelId } = valueOf(await side.notifier.openDirectMessage(TEAM, ANA));
+    const { channelId } = valueOf(await side.notifier.openDirectMessage(ANA));
     valueOf(await side.notifier.post({ ...docs, channelId }, status(), label));
     expect(side.slack.dm(ANA)).toHaveLength(1);
   });
 
   it("is refused for good for someone who is not there", async () => {
     await using side = await startSide();
-    expect(faultOf(await side.notifier.openDirectMessage(TEAM, "U0NOBODY"))).toEqual({
+    expect(faultOf(await side.notifier.openDirectMessage("U0NOBODY"))).toEqual({
       kind: "place",
       error: "user_not_found",
     });

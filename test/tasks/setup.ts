@@ -186,7 +186,7 @@ export class TaskRig implements AsyncDisposable {
         isPublic: async () => false,
         channelName: async () => null,
         permalink: async () => null,
-        threadUrl: async () => null,
+        threadUrl: () => null,
       },
       fileReader: { read: async () => null },
       threadReader: {

@@ -11,19 +11,14 @@ export type Admission = "admitted" | "guest" | "unchecked" | "uncheckable";
 /** Looks people up in Slack and never throws. Names are cached for minutes, and null if unknown. */
 export interface Directory {
   /** Waits at most a second for Slack. The answer is cached for minutes. */
-  admission(teamId: string, userId: string): Promise<Admission>;
-  personName(teamId: string, userId: string): Promise<string | null>;
+  admission(userId: string): Promise<Admission>;
+  personName(userId: string): Promise<string | null>;
   /** True only if Slack says that everybody in the workspace can read the channel. */
-  isPublic(teamId: string, channelId: string): Promise<boolean>;
-  channelName(teamId: string, channelId: string): Promise<string | null>;
+  isPublic(channelId: string): Promise<boolean>;
+  channelName(channelId: string): Promise<string | null>;
   /** Like {@link permalink}, but without asking Slack. Null if the team's address isn't known. */
-  threadUrl(thread: { teamId: string; channelId: string; ts: string }): Promise<string | null>;
-  permalink(message: {
-    teamId: string;
-    channelId: string;
-    ts: string;
-    threadTs: string | null;
-  }): Promise<string | null>;
+  threadUrl(thread: { channelId: string; ts: string }): string | null;
+  permalink(message: { channelId: string; ts: string; threadTs: string | null }): Promise<string | null>;
 }
 
 /** Which channels people are in. */
@@ -32,5 +27,5 @@ export interface Memberships {
    * Lists the person's channels that the app is in too, at most half a minute out of date.
    * `isComplete` is false if Slack didn't list them all.
    */
-  channelsOf(teamId: string, userId: string): Promise<{ channels: ReadonlySet<string>; isComplete: boolean }>;
+  channelsOf(userId: string): Promise<{ channels: ReadonlySet<string>; isComplete: boolean }>;
 }

@@ -176,12 +176,9 @@ export interface Notifier {
    * Sends a text to a person as a file, in their direct messages. Not idempotent. A fault may mean
    * that the app lacks the scope for it.
    */
-  sendFile(
-    to: { teamId: string; userId: string },
-    file: { name: string; content: string },
-  ): Promise<NotifierAnswer<null>>;
+  sendFile(userId: string, file: { name: string; content: string }): Promise<NotifierAnswer<null>>;
   /** Opens the direct-message channel with a person. Idempotent. */
-  openDirectMessage(teamId: string, userId: string): Promise<NotifierAnswer<{ channelId: string }>>;
+  openDirectMessage(userId: string): Promise<NotifierAnswer<{ channelId: string }>>;
   /**
    * Slack's time from the Date header of its answers, epoch milliseconds. Before the first answer,
    * our own time.

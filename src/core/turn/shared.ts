@@ -223,7 +223,7 @@ const NAME_MAX_CHARS = 100;
 
 /** Downloads files from Slack. Returns null if a file is unavailable or too large. Never throws. */
 export interface FileReader {
-  read(teamId: string, file: SharedFile): Promise<Uint8Array | null>;
+  read(file: SharedFile): Promise<Uint8Array | null>;
 }
 
 /**
