@@ -156,7 +156,7 @@ function withReviews(
   if (added.length === 0) return current;
   const last = current.news.at(-1);
   if (last?.kind !== "changes-requested" || !isGrouping(last, now)) {
-    return withNews(current, now, (news) => ({ ...news, kind: "changes-requested", reviews: added }));
+    return withNews(current, now, { kind: "changes-requested", reviews: added });
   }
   const joined = { ...last, reviews: [...last.reviews, ...added].slice(0, GROUP_MAX) };
   return { ...current, news: [...current.news.slice(0, -1), joined] };
@@ -170,12 +170,7 @@ function withFailedChecks(current: TurnPullRequest, now: number): TurnPullReques
     news.kind === "checks-failed" && news.headSha === headSha ? [news.names] : [],
   );
   if (known.length > 0 && checks.failed.every((name) => known.flat().includes(name))) return current;
-  return withNews(current, now, (news) => ({
-    ...news,
-    kind: "checks-failed",
-    names: checks.failed,
-    headSha,
-  }));
+  return withNews(current, now, { kind: "checks-failed", names: checks.failed, headSha });
 }
 
 /** A pull request that was reopened and closed again is still closed, as the thread was told. */
@@ -183,25 +178,24 @@ function withEnd(current: TurnPullRequest, now: number): TurnPullRequest {
   const { state, isVisible } = current.latest;
   const end = state !== "open" ? state : isVisible ? null : "unseen";
   if (end === null || current.news.some(({ kind }) => kind === end)) return current;
-  return withNews(current, now, (news) => ({ ...news, kind: end }));
+  return withNews(current, now, { kind: end });
 }
 
 function withWaiting(current: TurnPullRequest, now: number): TurnPullRequest {
   const { waitingSince, news, latest } = current;
   if (waitingSince === null || news.some(({ kind }) => kind === "waiting")) return current;
   if (workingMs(waitingSince, now) < WAITING_MS) return current;
-  return withNews(current, now, (told) => ({ ...told, kind: "waiting", waitingFor: latest.waitingFor }));
+  return withNews(current, now, { kind: "waiting", waitingFor: latest.waitingFor });
 }
 
-function withNews(
-  current: TurnPullRequest,
-  now: number,
-  make: (news: { id: string; at: number }) => PullRequestNews,
-): TurnPullRequest {
+/** What a news says. Its id and time are the same for every kind. */
+type Said<News> = News extends PullRequestNews ? Omit<News, keyof typeof common> : never;
+
+function withNews(current: TurnPullRequest, at: number, said: Said<PullRequestNews>): TurnPullRequest {
   const count = current.count + 1;
-  const added = make({ id: String(count), at: now });
-  const isEnd = added.kind === "merged" || added.kind === "closed" || added.kind === "unseen";
+  const isEnd = said.kind === "merged" || said.kind === "closed" || said.kind === "unseen";
   if (!isEnd && current.news.length >= NEWS_MAX) return current;
+  const added = { ...said, id: String(count), at };
   // What comes later is told later, so nothing waits for more reviews anymore.
   return { ...current, count, news: [...current.news.map(closed), added] };
 }
