@@ -1,7 +1,7 @@
 import { within } from "../core/ports/process.ts";
 import { idsToName, type Names } from "../core/text/prompt.ts";
 import type { Requester, Job } from "../core/ports/job-service.ts";
-import type { Request, SharedFile, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
+import type { Place, Request, SharedFile, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import { startOf } from "../core/text/text.ts";
 import type { Turn, TurnFiles } from "../core/turn/turn.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -17,7 +17,7 @@ import {
   without,
 } from "../core/turn/shared.ts";
 import { jobKey } from "../core/job/project.ts";
-import { threadId, threadIdOf } from "../core/ports/records.ts";
+import { threadIdOf } from "../core/ports/records.ts";
 import type { TaskEnd } from "../core/ports/task-queue.ts";
 import type { TurnPayload } from "./payload.ts";
 
@@ -160,14 +160,11 @@ export async function threadOfRequest(
   payload: TurnPayload,
 ): Promise<ThreadContext | { wait: TaskEnd } | undefined> {
   const { request } = turn;
-  const { teamId, channelId, threadTs, messageTs, receivedAt } = request;
-  if (threadTs === null) return undefined;
-  const thread = { teamId, channelId, ts: threadTs };
-  if (!needsThread(request) || messageTs === undefined) return undefined;
-  const others = await turnsOfThread(deps, thread, turn.id);
-  const seen = job === null ? null : newestSeen(others, turn, job);
+  const { channelId, threadTs, messageTs, receivedAt } = request;
+  if (threadTs === null || messageTs === undefined || !needsThread(request)) return undefined;
+  const seen = job === null ? null : await newestSeen(deps, turn, job);
   const read = await deps.threadReader.read(
-    { teamId, channelId, threadTs },
+    { channelId, threadTs },
     { after: seen, before: messageTs, look: payload.threadLook },
   );
   const stopped = read.ok ? read.value.stopped : read.fault;
@@ -239,20 +236,21 @@ function againAfterMs(
 }
 
 /** The newest message that the job's turns say it was sent. */
-function newestSeen(others: readonly Turn[], turn: Turn, job: Job): string | null {
-  const key = jobKey(turn.request.project, job.id);
-  const seen = others
-    .filter((other) => other.job !== null && jobKey(other.request.project, other.job.id) === key)
-    .flatMap((other) => seenUpTo(other.request) ?? []);
+async function newestSeen(
+  { records }: Pick<TaskDeps, "records">,
+  { id, request }: Turn,
+  job: Job,
+): Promise<string | null> {
+  const threadKey = threadIdOf(request);
+  const thread = threadKey === null ? undefined : await records.thread.get(threadKey);
+  const ids = (thread?.turnIds ?? []).filter((other) => other !== id).slice(-TURNS);
+  const turns = await Promise.all(ids.map((other) => records.turn.get(other)));
+  const key = jobKey(request.project, job.id);
+  const seen = turns
+    .filter((turn) => turn?.job && jobKey(turn.request.project, turn.job.id) === key)
+    .flatMap((turn) => (turn === undefined ? [] : (seenUpTo(turn.request) ?? [])));
   return seen.toSorted(compareTs).at(-1) ?? null;
 }
-
-type ThreadTurns = {
-  records: { [Kind in "thread" | "turn"]: Pick<TaskDeps["records"][Kind], "get"> };
-};
-type Thread = { teamId: string; channelId: string; ts: string };
-
-type Place = Pick<Turn["request"], "teamId" | "channelId" | "threadTs">;
 
 /** The `ts` of messages in a thread that people chose not to share. The list only grows. */
 export async function withheldIn(
@@ -261,11 +259,4 @@ export async function withheldIn(
 ): Promise<string[]> {
   const id = threadIdOf(place);
   return id === null ? [] : ((await records.withheld.get(id))?.messages ?? []);
-}
-
-async function turnsOfThread({ records }: ThreadTurns, thread: Thread, exceptId?: string): Promise<Turn[]> {
-  const found = await records.thread.get(threadId(thread));
-  const ids = (found?.turnIds ?? []).filter((id) => id !== exceptId).slice(-TURNS);
-  const turns = await Promise.all(ids.map((other) => records.turn.get(other)));
-  return turns.filter((other) => other !== undefined);
 }

@@ -99,10 +99,7 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
   const { isThreadUnread: _, ...draft } = kept;
   const { teamId, channelId, threadTs, quoted } = draft;
   if (threadTs === null || quoted === null) return draft;
-  const read = await deps.threadReader.read(
-    { teamId, channelId, threadTs },
-    { after: null, before: THE_LAST },
-  );
+  const read = await deps.threadReader.read({ channelId, threadTs }, { after: null, before: THE_LAST });
   if (!read.ok) return named(deps, { ...draft, quoted, context: { messages: [], leftOut: 0 } });
   const messages = read.value.messages.filter(({ ts }) => ts !== quoted.ts);
   // A person who picks a message directly may still share it.

@@ -1,7 +1,8 @@
 import { WebAPIPlatformError, type WebClient } from "@slack/web-api";
 import { z } from "zod";
 import { isOutcomeSlot } from "../core/turn/delivery.ts";
-import type { Place, PostLabel, Search } from "../core/ports/notifier.ts";
+import type { PostLabel, Search } from "../core/ports/notifier.ts";
+import type { Place } from "../core/turn/request.ts";
 
 /** The type of our messages' metadata. */
 const METADATA_EVENT_TYPE = "docs_agent_turn";

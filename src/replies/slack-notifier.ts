@@ -1,7 +1,8 @@
 import type { FetchFunction, WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { Logger } from "../core/ports/process.ts";
-import type { Message, Notifier, NotifierAnswer, NotifierFault, Place } from "../core/ports/notifier.ts";
+import type { Message, Notifier, NotifierAnswer, NotifierFault } from "../core/ports/notifier.ts";
+import type { Place } from "../core/turn/request.ts";
 import { isDirect } from "../core/turn/request-list.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Rendered, Presentation } from "./blocks.ts";

@@ -1,6 +1,7 @@
 import type { SlottedTask } from "../decisions/payload.ts";
 import { intend, recordSearch, posted, suspect, takeBack, type Delivery } from "../core/turn/delivery.ts";
-import type { Message, NotifierFault, Place, Posted, PostLabel } from "../core/ports/notifier.ts";
+import type { Place } from "../core/turn/request.ts";
+import type { Message, NotifierFault, Posted, PostLabel } from "../core/ports/notifier.ts";
 import { isStoreAnswerLost } from "../core/errors.ts";
 import { AFTER_STORE_FAULT_MS, isGivenUp, retryDelayMs } from "../core/job/retry.ts";
 import type { TaskEnd } from "../core/ports/task-queue.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Place, Search } from "../../src/core/ports/notifier.ts";
+import type { Search } from "../../src/core/ports/notifier.ts";
+import type { Place } from "../../src/core/turn/request.ts";
 import { ANA, DOCS, MINUTE_MS, docs, faultOf, label, startSide, status, valueOf } from "./setup.ts";
 import type { Side } from "./setup.ts";
 

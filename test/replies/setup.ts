@@ -1,6 +1,7 @@
 import { WebClient } from "@slack/web-api";
 import { createSlackSide, type SlackSide } from "../../emulators/slack/index.ts";
-import type { Message, Notifier, Place, PostLabel } from "../../src/core/ports/notifier.ts";
+import type { Message, Notifier, PostLabel } from "../../src/core/ports/notifier.ts";
+import type { Place } from "../../src/core/turn/request.ts";
 import { createSlackClock, type SlackTeam } from "../../src/replies/slack-team.ts";
 import { createSlackNotifier } from "../../src/replies/slack-notifier.ts";
 import { makeRequest, makeTurn } from "../support/builders.ts";

@@ -3,12 +3,12 @@ import type {
   Notifier,
   NotifierAnswer,
   NotifierFault,
-  Place,
   Posted,
   PostLabel,
 } from "../../src/core/ports/notifier.ts";
 import type { JobService, JobServiceAnswer } from "../../src/core/ports/job-service.ts";
 import type { NewTask, Step, Task, TaskEnd, TaskRun } from "../../src/core/ports/task-queue.ts";
+import type { Place } from "../../src/core/turn/request.ts";
 import type { Turn } from "../../src/core/turn/turn.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import { openStore } from "../../src/store/open-store.ts";

@@ -5,10 +5,8 @@ import type { Outcome } from "../turn/outcome.ts";
 import type { Question } from "../job/question.ts";
 import type { ListPage, Standing } from "../turn/request-list.ts";
 import type { PullRequestNews } from "../turn/pull-request-news.ts";
+import type { Place } from "../turn/request.ts";
 import type { Turn } from "../turn/turn.ts";
-
-/** Where a message goes: a channel of a team, or a thread in it. */
-export type Place = { teamId: string; channelId: string; threadTs: string | null };
 
 export type Posted = { channelId: string; ts: string };
 

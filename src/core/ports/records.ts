@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ProjectRef } from "../job/project.ts";
 import { Delivery } from "../turn/delivery.ts";
-import { QuotedMessage, Request, ThreadContext } from "../turn/request.ts";
+import { type Place, QuotedMessage, Request, ThreadContext } from "../turn/request.ts";
 import { Turn } from "../turn/turn.ts";
 import { storedObject } from "./reading.ts";
 
@@ -67,11 +67,7 @@ export function threadId(thread: { teamId: string; channelId: string; ts: string
 }
 
 /** The id of the thread that something belongs in, or null if it belongs in none. */
-export function threadIdOf({
-  teamId,
-  channelId,
-  threadTs,
-}: Pick<Request, "teamId" | "channelId" | "threadTs">): string | null {
+export function threadIdOf({ teamId, channelId, threadTs }: Place): string | null {
   return threadTs === null ? null : threadId({ teamId, channelId, ts: threadTs });
 }
 

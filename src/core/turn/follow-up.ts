@@ -1,9 +1,9 @@
 import { STATUS_SLOT } from "./delivery.ts";
 import { configuredProject } from "../ports/job-service.ts";
+import type { Place } from "./request.ts";
 import { prLinkOf } from "./outcome.ts";
 import { jobKey, type ProjectRef } from "../job/project.ts";
 import { threadIdOf, type JobRecord, type Read } from "../ports/records.ts";
-import type { Request } from "./request.ts";
 import { isFollowUp, isUnsent, type Turn } from "./turn.ts";
 
 /**
@@ -55,8 +55,6 @@ function isJobClosed({ stage }: Turn): boolean {
 
 /** The most turns of a thread that are read, newest first. */
 const NEWEST_TURNS_MAX = 20;
-
-type Place = Pick<Request, "teamId" | "channelId" | "threadTs">;
 
 /** Finds the newest unfinished turn among a thread's newest turns. */
 export function runningInThread(read: Read, place: Place): Turn | undefined {

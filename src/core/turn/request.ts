@@ -130,3 +130,6 @@ export const Request = storedObject({
   receivedAt: z.number(),
 });
 export type Request = z.infer<typeof Request>;
+
+/** Where something is said: a channel of a team, or a thread in it. */
+export type Place = Pick<Request, "teamId" | "channelId" | "threadTs">;

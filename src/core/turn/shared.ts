@@ -46,7 +46,7 @@ export interface ThreadReader {
    * the thread's beginning. `look` continues an earlier read. Takes seconds at most.
    */
   read(
-    thread: { teamId: string; channelId: string; threadTs: string },
+    thread: { channelId: string; threadTs: string },
     range: { after: string | null; before: string; look?: ThreadLook | undefined },
   ): Promise<NotifierAnswer<ThreadRead>>;
 }
