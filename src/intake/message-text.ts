@@ -1,16 +1,6 @@
-import { readable } from "../core/text/prompt.ts";
 import type { Segment } from "../core/turn/request.ts";
 import { decodeEntities, escapeMrkdwn } from "../replies/mrkdwn.ts";
 import { z } from "zod";
-
-/**
- * Joins what {@link parseMessageText} took apart, for reading. People and channels get the names
- * they have in it.
- */
-export function readableText(segments: readonly Segment[]): string {
-  const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
-  return segments.map((segment) => readable(segment, names)).join("");
-}
 
 const CONTROL = /<([^<>]+)>/g;
 

@@ -1,13 +1,7 @@
 import type { KnownBlock, MrkdwnOption } from "@slack/types";
 import { z } from "zod";
 import type { Draft } from "../core/ports/records.ts";
-import type {
-  QuotedMessage,
-  Segment,
-  SharedFile,
-  ThreadContext,
-  ThreadMessage,
-} from "../core/turn/request.ts";
+import type { QuotedMessage, SharedFile, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import {
   fileNames,
   filesOf,
@@ -18,10 +12,10 @@ import {
   without,
   withoutShown,
 } from "../core/turn/shared.ts";
+import { unnamedText } from "../core/text/prompt.ts";
 import { plainLine } from "../core/text/text.ts";
 import { context } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";
-import { readableText } from "./message-text.ts";
 
 /**
  * The list's inputs. Slack allows ten checkboxes in each
@@ -132,7 +126,7 @@ function optionOf(message: ThreadMessage): MrkdwnOption {
   const author = authorId === null ? cutEscaped(authorName || "An app", 16) : `<@${authorId}>`;
   const seconds = Math.floor(Number(ts));
   const time = new Date(seconds * 1000).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length);
-  const words = plainLine(readableText(allSegments(message).map(withoutId)), OPTION_MAX_CHARS);
+  const words = plainLine(unnamedText(allSegments(message), "someone"), OPTION_MAX_CHARS);
   return {
     // An app's name may look like a link or a channel.
     text: {
@@ -143,12 +137,6 @@ function optionOf(message: ThreadMessage): MrkdwnOption {
     description: { type: "plain_text", text: words === "" ? "This message has no text." : words },
     value: ts,
   };
-}
-
-/** Replaces unknown names, since nobody reads ids. */
-function withoutId(segment: Segment): Segment {
-  if (segment.kind === "person") return { ...segment, label: segment.label ?? "someone" };
-  return segment.kind === "channel" ? { ...segment, label: segment.label ?? "…" } : segment;
 }
 
 /**

@@ -18,7 +18,8 @@ import {
 } from "./slack-message.ts";
 import { answerPress, type PressAnswer } from "./press.ts";
 import { answerMessage, requestOf, takeMessage, causeOf } from "./message-to-app.ts";
-import { parseMessageText, readableText } from "./message-text.ts";
+import { readableText } from "../core/text/prompt.ts";
+import { parseMessageText } from "./message-text.ts";
 
 const MESSAGE_EVENT = "message";
 

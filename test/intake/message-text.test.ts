@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { QUOTED_MAX_CHARS, composePrompt, readable } from "../../src/core/text/prompt.ts";
+import { QUOTED_MAX_CHARS, composePrompt, readableText, withNames } from "../../src/core/text/prompt.ts";
 import type { Segment } from "../../src/core/turn/request.ts";
 import { parseMessageText } from "../../src/intake/message-text.ts";
 import { decodeEntities, escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
@@ -13,9 +13,7 @@ const names = {
 
 /** A message as the agent reads it. */
 function read(text: string): string {
-  return parseMessageText(text)
-    .map((segment) => readable(segment, names))
-    .join("");
+  return readableText(withNames(parseMessageText(text), names));
 }
 
 /** The lines of the prompt that quote a message. */
@@ -202,7 +200,7 @@ describe("any text", () => {
       fc.property(anything, (typed) => {
         const segments = parseMessageText(escapeMrkdwn(typed));
         expect(segments.every(({ kind }) => kind === "text")).toBe(true);
-        expect(segments.map((segment) => readable(segment, names)).join("")).toBe(typed);
+        expect(readableText(segments)).toBe(typed);
       }),
     );
   });
@@ -228,7 +226,7 @@ describe("any text", () => {
           expect(at).toBeGreaterThanOrEqual(from);
           from = at + decodeEntities(outside).length;
         }
-        for (const segment of segments) expect(readable(segment, names)).not.toBe("");
+        for (const segment of segments) expect(readableText([segment])).not.toBe("");
       }),
     );
   });

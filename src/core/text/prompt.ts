@@ -168,23 +168,24 @@ function utc(ts: string): string {
 
 function textOf(message: Pick<QuotedMessage, "segments" | "files" | "shows">, names: Names): string {
   const { files = [] } = message;
-  const text = allSegments(message)
-    .map((segment) => readable(segment, names))
-    .join("")
-    .trim();
+  const text = readableText(withNames(allSegments(message), names)).trim();
   const said = text === "" ? "(the message has no text)" : text;
   return [said, ...files.map(({ name }) => `[file: ${startOf(oneLine(name), NAME_MAX_CHARS)}]`)].join("\n");
 }
 
-/** A segment as plain text. */
-export function readable(segment: Segment, names: Pick<Names, "people" | "channels">): string {
+/** A text as plain text. People and channels get the names they have in it. */
+export function readableText(segments: readonly Segment[]): string {
+  return segments.map(readable).join("");
+}
+
+function readable(segment: Segment): string {
   switch (segment.kind) {
     case "text":
       return segment.text;
     case "person":
-      return `@${oneLine(segment.label ?? names.people.get(segment.id) ?? segment.id)}`;
+      return `@${oneLine(segment.label ?? segment.id)}`;
     case "channel":
-      return `#${oneLine(segment.label ?? names.channels.get(segment.id) ?? segment.id)}`;
+      return `#${oneLine(segment.label ?? segment.id)}`;
     case "group":
       return `@${segment.label}`;
     case "link":
@@ -196,15 +197,13 @@ export function readable(segment: Segment, names: Pick<Names, "people" | "channe
   }
 }
 
-/** A text as plain text, without looking anybody up. */
-export function unnamedText(segments: readonly Segment[]): string {
-  const names = { people: new Map(), channels: new Map() };
-  return segments
-    .map((segment) => {
-      const isUnnamed = (segment.kind === "person" || segment.kind === "channel") && segment.label === null;
-      return readable(isUnnamed ? { ...segment, label: "…" } : segment, names);
-    })
-    .join("");
+/** Like {@link readableText}, with words in place of ids, since nobody reads these. */
+export function unnamedText(segments: readonly Segment[], someone = "…"): string {
+  const named = segments.map((segment) => {
+    if (segment.kind !== "person" && segment.kind !== "channel") return segment;
+    return { ...segment, label: segment.label ?? (segment.kind === "person" ? someone : "…") };
+  });
+  return readableText(named);
 }
 
 function placeOf(channelId: string, names: Names): string {
