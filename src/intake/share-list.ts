@@ -1,9 +1,9 @@
 import type { KnownBlock, MrkdwnOption } from "@slack/types";
 import { z } from "zod";
 import type { Draft } from "../core/ports/records.ts";
-import type { QuotedMessage, SharedFile, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
+import type { QuotedMessage, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import {
-  fileNames,
+  filesNotes,
   filesOf,
   sortFiles,
   allSegments,
@@ -53,7 +53,9 @@ export function shareList(draft: Draft): KnownBlock[] {
     ...(isThreadUnread === true ? [UNREAD] : []),
     `The agent will see ${seen}${published}`,
     ...notesOn(thread),
-    ...filesNotes(filesOf({ quoted, context: thread }), takesFiles),
+    // Files go along with their messages. Until the service has answered, we don't know if it
+    // accepts any.
+    ...filesNotes(sortFiles(filesOf({ quoted, context: thread }), takesFiles ?? true), "With files", "won't"),
   ];
   return [
     ...groups.map((options, n): KnownBlock => ({
@@ -137,23 +139,6 @@ function optionOf(message: ThreadMessage): MrkdwnOption {
     description: { type: "plain_text", text: words === "" ? "This message has no text." : words },
     value: ts,
   };
-}
-
-/**
- * Notes on files, which go along with their messages. Until the service has answered, we don't know
- * if it accepts any.
- */
-function filesNotes(files: readonly SharedFile[], takesFiles: boolean | undefined): string[] {
-  const { taken, refused } = sortFiles(files, takesFiles ?? true);
-  return [
-    ...(taken.length === 0 ? [] : [`With files: ${fileNames(taken)}`]),
-    ...(refused.length === 0
-      ? []
-      : [
-          `⚠️ The agent can't read ${fileNames(refused)}, so I won't send ` +
-            `${refused.length === 1 ? "it" : "them"}.`,
-        ]),
-  ];
 }
 
 function notesOn(thread: ThreadContext | undefined): string[] {

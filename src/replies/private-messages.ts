@@ -1,5 +1,5 @@
 import type { Button } from "@slack/types";
-import { formatAgo, upToMinute, utcTimeOfDay, cut } from "../core/text/text.ts";
+import { counted, cut, formatAgo, grouped, upToMinute, utcTimeOfDay } from "../core/text/text.ts";
 import type { MessageOf, Refusal } from "../core/ports/notifier.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import {
@@ -132,7 +132,7 @@ export function refusalText(refusal: Refusal): string {
   switch (refusal.kind) {
     case "too-long": {
       const { length, limit } = refusal;
-      return `That's ${count(length)} characters; the limit is ${count(limit)}. Shorten it and resend.`;
+      return `That's ${grouped(length)} characters; the limit is ${grouped(limit)}. Shorten it and resend.`;
     }
     case "unknown-project": {
       const name = cut(refusal.name, NAME_MAX);
@@ -165,8 +165,7 @@ function tooManyText(
   timeOf: (epochMs: number) => string,
 ): string {
   const who = scope === "person" ? "You've" : "This channel has";
-  const requests = limit === 1 ? "1 request" : `${count(limit)} requests`;
-  return `${who} reached the limit of ${requests} an hour. Try again at ${timeOf(upToMinute(againAtMs))}.`;
+  return `${who} reached the limit of ${counted(limit, "request")} an hour. Try again at ${timeOf(upToMinute(againAtMs))}.`;
 }
 
 /** The request is saved, but nothing of it is visible yet. */
@@ -248,9 +247,5 @@ function listOf(names: string[]): string {
     shown.push(name);
   }
   const more = names.length - shown.length;
-  return more === 0 ? shown.join(", ") : `${shown.join(", ")} and ${count(more)} more`;
-}
-
-function count(n: number): string {
-  return n.toLocaleString("en-US");
+  return more === 0 ? shown.join(", ") : `${shown.join(", ")} and ${grouped(more)} more`;
 }

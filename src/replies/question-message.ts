@@ -1,7 +1,7 @@
 import type { Button, KnownBlock, RichTextBlock } from "@slack/types";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import { isOpen, type PersonAnswer, type Question } from "../core/job/question.ts";
-import { cut, roughDuration } from "../core/text/text.ts";
+import { counted, cut, roughDuration } from "../core/text/text.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
 import { movedBlocks } from "./links.ts";
@@ -72,7 +72,7 @@ function waysToAnswer(turn: Turn, question: Question, contact: string): KnownBlo
     })),
     ...(allowsText ? [{ ...labelled(ANSWER_IN_WORDS, "Answer…"), value: valueOf(IN_WORDS) }] : []),
   ];
-  const more = `${moreChoices} more ${moreChoices === 1 ? "choice doesn't" : "choices don't"} fit here.`;
+  const more = `${counted(moreChoices, "more choice doesn't", "more choices don't")} fit here.`;
   return [
     ...(isListed ? [numbered(choices.map(({ label }) => label))] : []),
     ...(moreChoices === 0 ? [] : [context([more])]),

@@ -3,7 +3,7 @@ import type { MessageOf } from "../core/ports/notifier.ts";
 import { DEFAULT_INSTRUCTIONS } from "../core/turn/request.ts";
 import { sharedTexts } from "../core/turn/shared.ts";
 import { WORKING, planOf, statusText } from "../core/text/status-text.ts";
-import { cut } from "../core/text/text.ts";
+import { counted, cut } from "../core/text/text.ts";
 import type { TurnProgress } from "../core/job/reported-turn.ts";
 import { withLatestTries, isFollowUp, turnPrLink, type Turn } from "../core/turn/turn.ts";
 import { movedBlocks, pullRequestLink, type PullRequestLink } from "./links.ts";
@@ -54,7 +54,7 @@ export function statusMessage(
     ...stateBlocks(state, "request"),
     ...sharedOf(turn),
     ...(view.projects.length > 1 ? [context([`Project: ${request.project.name}`])] : []),
-    ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
+    ...(more === 0 ? [] : [context([counted(more, "earlier follow-up")])]),
     ...shown.flatMap(({ turn: followUp, latest: newest }, n) => [
       section([leadOf(followUp), ...newsOf(followUp)].join("\n")),
       quoteText(cut(followUp.request.instructions, SAID_MAX)),

@@ -1,6 +1,6 @@
 import type { JobDiff } from "../ports/job-report.ts";
 import type { PullRequestReport, QualityReport, ResultReport } from "../job/reported-turn.ts";
-import { cut } from "./text.ts";
+import { counted, cut, grouped } from "./text.ts";
 
 const MAX_PROBLEMS = 5;
 
@@ -10,8 +10,9 @@ export function diffText(
 ): string {
   if (report === null || report === undefined) return "";
   const { files, additions, deletions } = report;
-  const lines = additions === null || deletions === null ? "" : `+${count(additions)} −${count(deletions)}`;
-  const changed = files === null ? "" : `${count(files)} ${files === 1 ? "file" : "files"}`;
+  const lines =
+    additions === null || deletions === null ? "" : `+${grouped(additions)} −${grouped(deletions)}`;
+  const changed = files === null ? "" : counted(files, "file");
   return [changed, lines].filter((part) => part !== "").join(", ");
 }
 
@@ -31,7 +32,7 @@ export function problemLines(report: QualityReport | undefined): string[] {
     if (first === null) return `${name}: ${problems(Math.max(1, findings))}`;
     return findings > 1 ? `${name}: ${problems(findings)}, such as ${first}` : `${name}: ${first}`;
   });
-  return more > 0 ? [...lines, `${more} more ${more === 1 ? "check" : "checks"} failed`] : lines;
+  return more > 0 ? [...lines, `${counted(more, "more check")} failed`] : lines;
 }
 
 /** Other facts about a change, one line each. Untrusted. */
@@ -53,7 +54,7 @@ export function factLines(report: ResultReport | undefined): string[] {
 
 function sourcesLine({ total, verified }: NonNullable<QualityReport["claims"]>): string {
   if (total === 0) return "The agent named no sources.";
-  return `${count(total)} ${total === 1 ? "statement" : "statements"}, ${count(verified)} with a source`;
+  return `${counted(total, "statement")}, ${grouped(verified)} with a source`;
 }
 
 function failedChecks(report: QualityReport | undefined) {
@@ -65,11 +66,7 @@ function checksOf(report: QualityReport | undefined, result: string) {
 }
 
 function problems(n: number): string {
-  return `${count(n)} new ${n === 1 ? "problem" : "problems"}`;
-}
-
-function count(n: number): string {
-  return n.toLocaleString("en-US");
+  return counted(n, "new problem");
 }
 
 /** The most lines and files of a change that a message shows, and the longest line. */
@@ -121,7 +118,7 @@ export function fileLines({ files, fileCount }: JobDiff): string[] {
     return cut(visibleDiff(`${size}${path}`).replaceAll("\n", " "), LINE_MAX) + what;
   });
   const more = fileCount - shown.length;
-  return more > 0 ? [...shown, `… and ${more.toLocaleString("en-US")} more`] : shown;
+  return more > 0 ? [...shown, `… and ${grouped(more)} more`] : shown;
 }
 
 /** The size of a whole change, for `diffText`. Its lines are null if not all are known. */

@@ -101,6 +101,16 @@ export function roughDuration(durationMs: number): string {
   return formatDuration(durationMs < MINUTE ? durationMs : Math.round(durationMs / MINUTE) * MINUTE);
 }
 
+/** A number as people read it: `1,234`. */
+export function grouped(n: number): string {
+  return n.toLocaleString("en-US");
+}
+
+/** A number and what it counts: `1 file`, `1,234 files`. */
+export function counted(n: number, one: string, many = `${one}s`): string {
+  return `${grouped(n)} ${n === 1 ? one : many}`;
+}
+
 /** A time span in its largest unit: `3 minutes ago`. */
 export function formatAgo(agoMs: number): string {
   if (agoMs < MINUTE) return "just now";

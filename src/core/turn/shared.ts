@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { NotifierAnswer } from "../ports/notifier.ts";
 import type { Request, Segment, ShownMessage, ThreadContext, ThreadMessage, SharedFile } from "./request.ts";
 import { storedObject } from "../ports/reading.ts";
-import { startOf, plainLine } from "../text/text.ts";
+import { counted, plainLine, startOf } from "../text/text.ts";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../job/attachment.ts";
 import type { Turn } from "./turn.ts";
 
@@ -193,7 +193,9 @@ export function withoutWithheld(request: Request, withheld: readonly string[]): 
 
 /** The thread's notes on what was sent to the agent besides the request itself. */
 export function sharedTexts(turn: Pick<Turn, "request" | "files">): string[] {
-  return [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "");
+  const { sent = [], unsent = [] } = turn.files ?? {};
+  const files = filesNotes({ taken: sent, refused: unsent }, "Sent along", "didn't");
+  return [sharedText(turn.request), ...files].filter((text) => text !== "");
 }
 
 /** The note on thread messages that went along, or an empty string. */
@@ -205,7 +207,7 @@ function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): s
   const isAlone = messages.length === 0;
   const shared = messages.length + (quoted === null ? 0 : 1);
   const parts = [
-    ...(isAlone ? [] : [`With ${shared} ${shared === 1 ? "message" : "messages"} from this thread`]),
+    ...(isAlone ? [] : [`With ${counted(shared, "message")} from this thread`]),
     ...(isAlone || (leftOut === 0 && hasEarlier !== true)
       ? []
       : [hasEarlier === true ? "earlier ones left out" : `${leftOut} earlier left out`]),
@@ -269,21 +271,24 @@ export function sortFiles(
   return { taken, refused: files.filter((file) => !taken.includes(file)) };
 }
 
-/** The notes on files that were sent or couldn't be. */
-function filesText({ files }: Pick<Turn, "files">): string[] {
-  const { sent = [], unsent = [] } = files ?? {};
+type Named = readonly { name: string }[];
+
+/** The notes on files that go along and on those that can't. */
+export function filesNotes(
+  { taken, refused }: { taken: Named; refused: Named },
+  along: string,
+  not: "didn't" | "won't",
+): string[] {
+  const them = refused.length === 1 ? "it" : "them";
   return [
-    ...(sent.length === 0 ? [] : [`Sent along: ${fileNames(sent)}`]),
-    ...(unsent.length === 0
+    ...(taken.length === 0 ? [] : [`${along}: ${fileNames(taken)}`]),
+    ...(refused.length === 0
       ? []
-      : [
-          `⚠️ The agent can't read ${fileNames(unsent)}, so I didn't send ` +
-            `${unsent.length === 1 ? "it" : "them"}.`,
-        ]),
+      : [`⚠️ The agent can't read ${fileNames(refused)}, so I ${not} send ${them}.`]),
   ];
 }
 
 /** File names in one readable line. */
-export function fileNames(files: readonly { name: string }[]): string {
+function fileNames(files: Named): string {
   return files.map(({ name }) => plainLine(name, NAME_MAX_CHARS)).join(", ");
 }
