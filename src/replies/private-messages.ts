@@ -165,7 +165,8 @@ function tooManyText(
   timeOf: (epochMs: number) => string,
 ): string {
   const who = scope === "person" ? "You've" : "This channel has";
-  return `${who} reached the limit of ${counted(limit, "request")} an hour. Try again at ${timeOf(upToMinute(againAtMs))}.`;
+  const again = timeOf(upToMinute(againAtMs));
+  return `${who} reached the limit of ${counted(limit, "request")} an hour. Try again at ${again}.`;
 }
 
 /** The request is saved, but nothing of it is visible yet. */
