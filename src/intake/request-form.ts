@@ -7,7 +7,7 @@ import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../co
 import { cut } from "../core/text/text.ts";
 import { allSegments, contextOf, withSegments, withheldAmong, without } from "../core/turn/shared.ts";
 import { messageOf } from "../core/errors.ts";
-import { context, quote, type Rendered } from "../replies/blocks.ts";
+import { context, quotePart, type Rendered, richText, words } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft, Write } from "../core/ports/records.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
@@ -200,7 +200,7 @@ function quotedBlocks(quoted: QuotedMessage): KnownBlock[] {
     author === null
       ? { type: "context", elements: [{ type: "mrkdwn", text: `<@${quoted.authorId}> wrote:` }] }
       : context([`${cut(author, 100)} wrote:`]),
-    elements.length === 0 ? context(["This message has no text."]) : quote(elements),
+    elements.length === 0 ? context(["This message has no text."]) : richText(quotePart(...elements)),
   ];
 }
 
@@ -227,9 +227,9 @@ function elementsOf(segment: Segment, max: number): RichTextElement[] {
     case "channel":
       return [{ type: "channel", channel_id: segment.id }];
     case "group":
-      return [{ type: "text", text: cut(`@${segment.label}`, max) }];
+      return [words(cut(`@${segment.label}`, max))];
     case "link":
-      return [{ type: "text", text: cut(segment.label ?? segment.url, max) }];
+      return [words(cut(segment.label ?? segment.url, max))];
   }
 }
 
@@ -239,5 +239,5 @@ const CODE = /```\n?([^`]+?)\n?```|`([^`\n]+)`/;
 /** A part that {@link CODE} splits a text into: plain text, or the code of a block or line. */
 function withCode(part: string | undefined, index: number): RichTextElement[] {
   if (part === undefined || part === "") return [];
-  return [{ type: "text", text: part, ...(index % 3 === 0 ? {} : { style: { code: true } }) }];
+  return [words(part, index % 3 === 0 ? undefined : { code: true })];
 }

@@ -5,10 +5,14 @@ import type {
   KnownBlock,
   RichTextBlock,
   RichTextElement,
+  RichTextList,
+  RichTextPreformatted,
   RichTextQuote,
   RichTextSection,
 } from "@slack/types";
 import { cut } from "../core/text/text.ts";
+import type { Turn } from "../core/turn/turn.ts";
+import { buttonValue } from "./actions.ts";
 
 /** Slack's limits in characters, from the Block Kit reference. Ours stay below them. */
 export const SECTION_TEXT_MAX = 3000;
@@ -67,6 +71,11 @@ export type Rendered = {
   plainBlocks?: KnownBlock[];
 };
 
+/** A message that begins with one paragraph, which is its text too. */
+export function paragraph(text: string, ...more: KnownBlock[]): Rendered {
+  return { text, blocks: [section(text), ...more] };
+}
+
 /**
  * A section of our own or escaped mrkdwn. `verbatim` keeps Slack from making links or mentions of
  * text that only looks like them.
@@ -81,26 +90,36 @@ export function plainSection(text: string): KnownBlock {
 }
 
 /**
- * A quotation of untrusted text. `rich_text` carries it as plain text, so nothing in it is markup
- * and nobody is pinged.
+ * A block of rich text. It carries untrusted text as plain text, so nothing in it is markup and
+ * nobody is pinged.
  */
-export function quote(elements: RichTextElement[]): RichTextBlock {
-  return { type: "rich_text", elements: [quotePart(elements)] };
+export function richText(...parts: RichTextBlock["elements"]): RichTextBlock {
+  return { type: "rich_text", elements: parts };
 }
 
-/** Like {@link quote}, as part of a block. */
-export function quotePart(elements: RichTextElement[]): RichTextQuote {
+/** Words of a line or quotation in rich text. */
+export function words(text: string, style?: { bold: true } | { code: true }): RichTextElement {
+  return { type: "text", text, ...(style && { style }) };
+}
+
+export function linePart(...elements: RichTextElement[]): RichTextSection {
+  return { type: "rich_text_section", elements };
+}
+
+export function quotePart(...elements: RichTextElement[]): RichTextQuote {
   return { type: "rich_text_quote", elements };
 }
 
-/** A line of rich text, as part of a block. */
-export function linePart(element: RichTextElement): RichTextSection {
-  return { type: "rich_text_section", elements: [element] };
+export function codePart(text: string): RichTextPreformatted {
+  return { type: "rich_text_preformatted", elements: [{ type: "text", text }] };
 }
 
-/** A line of rich text. */
-export function richLine(elements: RichTextElement[]): RichTextBlock {
-  return { type: "rich_text", elements: [{ type: "rich_text_section", elements }] };
+export function listPart(style: "bullet" | "ordered", lines: readonly string[]): RichTextList {
+  return { type: "rich_text_list", style, elements: lines.map((line) => linePart(words(line))) };
+}
+
+export function quoteText(text: string): RichTextBlock {
+  return richText(quotePart(words(text)));
 }
 
 /** A row of buttons and menus. None if it is empty. */
@@ -108,12 +127,19 @@ export function actions(elements: ActionsBlock["elements"]): ActionsBlock[] {
   return elements.length === 0 ? [] : [{ type: "actions", elements }];
 }
 
-export function quoteText(text: string): RichTextBlock {
-  return quote([{ type: "text", text }]);
+/** A button. `value` is what its handler reads. */
+export function labelled(actionId: string, label: string, value?: string): Button {
+  const text = { type: "plain_text", text: label } as const;
+  return { type: "button", action_id: actionId, text, ...(value !== undefined && { value }) };
 }
 
-export function labelled(actionId: string, label: string): Button {
-  return { type: "button", action_id: actionId, text: { type: "plain_text", text: label } };
+/** A button that belongs to one watch of a turn. */
+export function turnButton(
+  actionId: string,
+  label: string,
+  { id, watch }: Pick<Turn, "id" | "watch">,
+): Button {
+  return labelled(actionId, label, buttonValue.write({ turnId: id, watch }));
 }
 
 /** A line of small print with untrusted text. */
@@ -140,13 +166,13 @@ export function labelledText(mrkdwn: string, text: string): ContextBlock {
 /** A line of untrusted text in which one part may be a link. */
 export function linkedLine(line: string, link: { url: string; label: string } | null): RichTextBlock {
   const at = link === null ? -1 : line.indexOf(link.label);
-  const parts: RichTextElement[] =
-    link === null || at === -1
-      ? [{ type: "text", text: line }]
-      : [
-          { type: "text", text: line.slice(0, at) },
-          { type: "link", url: link.url, text: link.label },
-          { type: "text", text: line.slice(at + link.label.length) },
-        ];
-  return richLine(parts.filter((part) => part.type !== "text" || part.text !== ""));
+  if (link === null || at === -1) return richText(linePart(words(line)));
+  const [before, after] = [line.slice(0, at), line.slice(at + link.label.length)];
+  return richText(
+    linePart(
+      ...(before === "" ? [] : [words(before)]),
+      { type: "link", url: link.url, text: link.label },
+      ...(after === "" ? [] : [words(after)]),
+    ),
+  );
 }

@@ -13,8 +13,11 @@ import {
   actions,
   context,
   labelled,
-  richLine,
+  linePart,
+  paragraph,
+  richText,
   section,
+  words,
   NAME_MAX,
   type Rendered,
   type Presentation,
@@ -43,7 +46,7 @@ export function listMessage(page: ListPage, view: View): Rendered {
   const note = isPartial ? [context([PARTIAL])] : isHiding ? [context([HIDING])] : [];
   if (turns.length === 0) {
     const text = isPartial || isHiding ? "I found no requests to list." : empty;
-    return { text, blocks: [section(text), ...note] };
+    return paragraph(text, ...note);
   }
   const number = from / LIST_PAGE_SIZE + 1;
   return {
@@ -62,20 +65,21 @@ export function listMessage(page: ListPage, view: View): Rendered {
 
 /** The request's first words as a link to its thread, its state, and its pull request. */
 function row({ turn, url }: ListedTurn, view: View): KnownBlock {
-  const words = wordsOf(turn.request);
   const pr = pullRequestLink(turnPrLink(turn), view.httpOrigins);
   const own = plainLine(statusText(turn, { watchedFor: view.watchedFor, pr: null }), STATE_LINE_MAX);
   const state = isTriedAgain(turn) ? "🔁 Tried again" : own;
-  return richLine([
-    { ...linked(words, url), style: { bold: true } },
-    { type: "text", text: pr === null ? `\n${state}` : `\n${state} · ` },
-    ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url)]),
-  ]);
+  return richText(
+    linePart(
+      { ...linked(wordsOf(turn.request), url), style: { bold: true } },
+      words(pr === null ? `\n${state}` : `\n${state} · `),
+      ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url)]),
+    ),
+  );
 }
 
 /** A text that is a link if there is an address. */
 function linked(text: string, url: string | null): RichTextElement {
-  return url === null ? { type: "text", text } : { type: "link", url, text };
+  return url === null ? words(text) : { type: "link", url, text };
 }
 
 /** A pull request, its title as a link to its thread, its age, and whose turn it is. */
@@ -86,12 +90,14 @@ function openRow({ turn, url }: ListedTurn, view: View, now: number): KnownBlock
   const title = plainLine(pullRequest.latest.title ?? "", WORDS_MAX) || wordsOf(request);
   const age = formatAgo(now - openedAt(turn)).replace(/ ago$/, "");
   const { text, isRequesters } = waitsFor(pullRequest);
-  return richLine([
-    ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url), linked(" ", null)]),
-    linked(title, url),
-    linked(`, ${age}, ${cut(text, STATE_LINE_MAX)}`, null),
-    ...(isRequesters ? [{ type: "user" as const, user_id: request.userId }] : []),
-  ]);
+  return richText(
+    linePart(
+      ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url), words(" ")]),
+      linked(title, url),
+      words(`, ${age}, ${cut(text, STATE_LINE_MAX)}`),
+      ...(isRequesters ? [{ type: "user" as const, user_id: request.userId }] : []),
+    ),
+  );
 }
 
 /**
@@ -116,10 +122,8 @@ function pages({ of, from, openAt }: ListPage, hasOlder: boolean): ActionsBlock[
   const list = { of, ...(openAt !== undefined && { isOpen: true }) };
   // The next page of open pull requests has the newer ones.
   const [before, after] = openAt === undefined ? ["Newer", "Older"] : ["Older", "Newer"];
-  const button = (id: string, text: string, at: number) => ({
-    ...labelled(id, text),
-    value: listValue.write({ ...list, from: Math.max(0, at) }),
-  });
+  const button = (id: string, text: string, at: number) =>
+    labelled(id, text, listValue.write({ ...list, from: Math.max(0, at) }));
   return actions([
     ...(from === 0 ? [] : [button(LIST_NEWER, before, from - LIST_PAGE_SIZE)]),
     ...(hasOlder ? [button(LIST_OLDER, after, from + LIST_PAGE_SIZE)] : []),

@@ -1,4 +1,4 @@
-import type { Button, KnownBlock, RichTextBlock, RichTextElement, RichTextList } from "@slack/types";
+import type { Button, KnownBlock, RichTextBlock, RichTextElement } from "@slack/types";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import {
   isPageNamed,
@@ -13,7 +13,6 @@ import { mentionedIn } from "../core/turn/people.ts";
 import { isDirect } from "../core/turn/request-list.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import {
-  buttonValue,
   FEEDBACK,
   FEEDBACK_NO,
   FEEDBACK_YES,
@@ -25,20 +24,25 @@ import {
 } from "./actions.ts";
 import {
   actions,
+  codePart,
   context,
   labelled,
   labelledText,
   linePart,
+  listPart,
   NAME_MAX,
   plainSection,
   type Presentation,
   quotePart,
   quoteText,
+  richText,
   type Rendered,
   SAID_MAX,
   section,
   STATE_MAX,
   type TeamView,
+  turnButton,
+  words,
 } from "./blocks.ts";
 import { movedBlocks, pullRequestLink } from "./links.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
@@ -70,7 +74,7 @@ export function outcomeMessage(
   const text = withMentions(outcomeText(outcome, words), mentioned, stopper);
   const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
   const asksForFeedback = HAS_RESULT.has(endingOf(outcome));
-  const blocks: KnownBlock[] = [
+  const blocks = (feedback: KnownBlock[]): KnownBlock[] => [
     ...movedBlocks(turn.request, movedBecause, view),
     ...said(text),
     ...(prLink !== null && link === null
@@ -82,12 +86,12 @@ export function outcomeMessage(
       : []),
     ...(movedBecause === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
     ...actions(buttons),
-    ...(asksForFeedback ? feedbackButtons(turn) : []),
+    ...(asksForFeedback ? feedback : []),
   ];
   return {
     text: withoutBlocks(withMentions(outcomeText(outcome, { ...words, pr: label }), mentioned, stopper), url),
-    blocks,
-    ...(asksForFeedback ? { plainBlocks: withUsualButtons(blocks) } : {}),
+    blocks: blocks([feedbackIcons(turn)]),
+    ...(asksForFeedback ? { plainBlocks: blocks(feedbackButtons(turn)) } : {}),
   };
 }
 
@@ -112,17 +116,15 @@ function withMentions(text: OutcomeText, mentioned: readonly string[], stopper: 
   };
 }
 
-function subjectPart({ text, isCode }: NonNullable<OutcomeText["subject"]>): RichTextElement {
-  return { type: "text", text: cut(text, SAID_MAX), style: isCode ? { code: true } : { bold: true } };
-}
-
 /** Our words around the agent's, which are rich text, so that nothing in them is markup. */
 function said(text: OutcomeText): KnownBlock[] {
   const { headline, subject, quote, answer, problems, facts, detail, jobId } = text;
   const theirs: RichTextBlock["elements"] = [
-    ...(subject === null ? [] : [linePart(subjectPart(subject))]),
-    ...(problems.length === 0 ? [] : [bulleted(problems)]),
-    ...(quote === null ? [] : [quotePart([{ type: "text", text: cut(quote, QUOTE_MAX) }])]),
+    ...(subject === null
+      ? []
+      : [linePart(words(cut(subject.text, SAID_MAX), subject.isCode ? CODE_STYLE : BOLD))]),
+    ...(problems.length === 0 ? [] : [listPart("bullet", problems)]),
+    ...(quote === null ? [] : [quotePart(words(cut(quote, QUOTE_MAX)))]),
     ...(answer === null ? [] : answerParts(answer)),
   ];
   const isIdAsked = jobId !== null && detail.endsWith(":");
@@ -130,7 +132,7 @@ function said(text: OutcomeText): KnownBlock[] {
   const id = jobId === null ? [] : [labelledText(isIdAsked ? detail : "ID:", cut(jobId, NAME_MAX))];
   const known = facts.length === 0 ? [] : [context([facts.join("\n")])];
   if (theirs.length === 0) return [section([headline, ...ours].join("\n")), ...known, ...id];
-  return [section(headline), { type: "rich_text", elements: theirs }, ...known, ...ours.map(section), ...id];
+  return [section(headline), richText(...theirs), ...known, ...ours.map(section), ...id];
 }
 
 /** A reason and the agent's last words are kept up to this length. */
@@ -163,16 +165,12 @@ function button(name: OutcomeButton, turn: Turn, watch: number, url: string | nu
       if (url === null) return [];
       return [{ ...labelled(VIEW_PULL_REQUEST, "View pull request"), url, style: "primary" }];
     case "show-changes":
-      return [buttonOf(SHOW_CHANGES, "Show changes", turn, watch)];
+      return [turnButton(SHOW_CHANGES, "Show changes", { ...turn, watch })];
     case "try-again":
-      return [buttonOf(TRY_AGAIN, "Try again", turn, watch)];
+      return [turnButton(TRY_AGAIN, "Try again", { ...turn, watch })];
     case "keep-watching":
-      return [buttonOf(KEEP_WATCHING, "Keep watching", turn, watch)];
+      return [turnButton(KEEP_WATCHING, "Keep watching", { ...turn, watch })];
   }
-}
-
-function buttonOf(actionId: string, label: string, { id: turnId }: Turn, watch: number): Button {
-  return { ...labelled(actionId, label), value: buttonValue.write({ turnId, watch }) };
 }
 
 const QUESTION = "Was this helpful?";
@@ -182,41 +180,31 @@ const QUESTION = "Was this helpful?";
  * https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element. Slack shows
  * their text to people who point at them.
  */
-export function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
+function feedbackIcons({ id: turnId }: Turn): KnownBlock {
   const button = (vote: "yes" | "no", text: string) => ({
     text: { type: "plain_text" as const, text },
     value: feedbackValue.write({ turnId, vote }),
     accessibility_label: `${QUESTION} ${text}`,
   });
-  return [
-    {
-      type: "context_actions",
-      elements: [
-        {
-          type: "feedback_buttons",
-          action_id: FEEDBACK,
-          positive_button: button("yes", "Helpful"),
-          negative_button: button("no", "Not helpful"),
-        },
-      ],
-    },
-  ];
+  return {
+    type: "context_actions",
+    elements: [
+      {
+        type: "feedback_buttons",
+        action_id: FEEDBACK,
+        positive_button: button("yes", "Helpful"),
+        negative_button: button("no", "Not helpful"),
+      },
+    ],
+  };
 }
 
-/** Replaces them with normal buttons, for workspaces where Slack doesn't accept them. */
-export function withUsualButtons(blocks: KnownBlock[]): KnownBlock[] {
-  return blocks.map((block): KnownBlock => {
-    if (block.type !== "context_actions") return block;
-    const elements = block.elements.flatMap((element) =>
-      element.type === "feedback_buttons"
-        ? [
-            { ...labelled(FEEDBACK_YES, "Helpful"), value: element.positive_button.value },
-            { ...labelled(FEEDBACK_NO, "Not helpful"), value: element.negative_button.value },
-          ]
-        : [],
-    );
-    return { type: "actions", elements };
-  });
+/** Normal buttons instead, for workspaces where Slack doesn't accept the icons. */
+function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
+  return actions([
+    labelled(FEEDBACK_YES, "Helpful", feedbackValue.write({ turnId, vote: "yes" })),
+    labelled(FEEDBACK_NO, "Not helpful", feedbackValue.write({ turnId, vote: "no" })),
+  ]);
 }
 
 type Parts = RichTextBlock["elements"];
@@ -225,8 +213,8 @@ type Parts = RichTextBlock["elements"];
 const CODE = /^ {0,3}(`{3,}|~{3,}).*\n([^]*?)(?:^ {0,3}\1.*$|(?![^]))/m;
 const HEADING = /^#{1,6} +(?<title>.+?)[ #]*$/;
 const BULLET = /^(?<indent> *)[-*+] +/;
-const BOLD = { bold: true };
-const CODE_STYLE = { code: true };
+const BOLD = { bold: true } as const;
+const CODE_STYLE = { code: true } as const;
 /** Addresses stay text. Code and file names become code, and strong text becomes bold. */
 const INLINE = new RegExp(
   [
@@ -249,21 +237,15 @@ function answerParts(answer: string): Parts {
     const kind = at % 3;
     const shown = text.replace(/^\n|\n$/g, "");
     if (kind === 1 || shown.trim() === "") return [];
-    if (kind === 2) return [{ type: "rich_text_preformatted", elements: [{ type: "text", text: shown }] }];
-    return [{ type: "rich_text_section", elements: shown.split("\n").flatMap(inLine) }];
+    if (kind === 2) return [codePart(shown)];
+    return [linePart(...shown.split("\n").flatMap(inLine))];
   });
 }
 
-/** Untrusted lines as a list. */
-function bulleted(lines: readonly string[]): RichTextList {
-  const elements = lines.map((text) => linePart({ type: "text", text }));
-  return { type: "rich_text_list", style: "bullet", elements };
-}
-
 function inLine(line: string, n: number): RichTextElement[] {
-  const before: RichTextElement[] = n === 0 ? [] : [{ type: "text", text: "\n" }];
+  const before = n === 0 ? [] : [words("\n")];
   const title = HEADING.exec(line)?.groups?.["title"];
-  if (title !== undefined) return [...before, { type: "text", text: title, style: BOLD }];
+  if (title !== undefined) return [...before, words(title, BOLD)];
   const text = line.replace(BULLET, "$<indent>• ");
   const parts: RichTextElement[] = [];
   let at = 0;
@@ -271,9 +253,9 @@ function inLine(line: string, n: number): RichTextElement[] {
     const { code, strong, file } = match.groups ?? {};
     const [shown, style] = strong === undefined ? [code ?? file, CODE_STYLE] : [strong, BOLD];
     if (shown === undefined) continue;
-    parts.push({ type: "text", text: text.slice(at, match.index) }, { type: "text", text: shown, style });
+    parts.push(words(text.slice(at, match.index)), words(shown, style));
     at = match.index + match[0].length;
   }
-  parts.push({ type: "text", text: text.slice(at) });
+  parts.push(words(text.slice(at)));
   return [...before, ...parts.filter((part) => part.type !== "text" || part.text !== "")];
 }

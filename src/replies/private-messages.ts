@@ -2,18 +2,21 @@ import type { Button } from "@slack/types";
 import { counted, cut, formatAgo, grouped, upToMinute, utcTimeOfDay } from "../core/text/text.ts";
 import type { MessageOf, Refusal } from "../core/ports/notifier.ts";
 import type { Turn } from "../core/turn/turn.ts";
-import {
-  FOLLOW_IT,
-  IGNORE_REPLY,
-  SEND_REPLY,
-  buttonValue,
-  replyValue,
-  suggestionId,
-  suggestionValue,
-} from "./actions.ts";
+import { FOLLOW_IT, IGNORE_REPLY, SEND_REPLY, replyValue, suggestionId, suggestionValue } from "./actions.ts";
 import { placeName } from "./links.ts";
-import { context, labelled, plainSection, quoteText, section, NAMES_MAX, NAME_MAX } from "./blocks.ts";
-import type { Rendered } from "./blocks.ts";
+import {
+  actions,
+  context,
+  labelled,
+  NAMES_MAX,
+  NAME_MAX,
+  paragraph,
+  plainSection,
+  quoteText,
+  type Rendered,
+  section,
+  turnButton,
+} from "./blocks.ts";
 import { cutEscaped, timeOfDay } from "./mrkdwn.ts";
 
 /** Example prompts for a newcomer. They are sent word for word, to the default project. */
@@ -51,17 +54,14 @@ export const noWordsMessage = paragraph(
 /** What a newcomer can do in direct messages, with prompts to start with. */
 export function welcomeMessage(): Rendered {
   const text = "Hi! Tell me what's wrong in the docs, and the agent prepares a pull request.";
+  const prompts = SUGGESTED_PROMPTS.map((prompt, n) =>
+    labelled(suggestionId(n), prompt, suggestionValue.write({ prompt })),
+  );
   return {
     text,
     blocks: [
       section(`${text} Write it here in your own words, or try one of these:`),
-      {
-        type: "actions",
-        elements: SUGGESTED_PROMPTS.map((prompt, n) => ({
-          ...labelled(suggestionId(n), prompt),
-          value: suggestionValue.write({ prompt }),
-        })),
-      },
+      ...actions(prompts),
       context(["Type “help” to see everything you can do."]),
     ],
   };
@@ -69,31 +69,16 @@ export function welcomeMessage(): Rendered {
 
 /** Asks whether a reply in a thread is for the agent. */
 export function askMessage(replyId: string): Rendered {
-  const text = "Is this for the agent?";
   const value = replyValue.write({ replyId });
-  return {
-    text,
-    blocks: [
-      section(text),
-      {
-        type: "actions",
-        elements: [
-          { ...labelled(SEND_REPLY, "Send it"), value, style: "primary" },
-          { ...labelled(IGNORE_REPLY, "Ignore"), value },
-        ],
-      },
-    ],
-  };
+  const send: Button = { ...labelled(SEND_REPLY, "Send it", value), style: "primary" };
+  return paragraph("Is this for the agent?", ...actions([send, labelled(IGNORE_REPLY, "Ignore", value)]));
 }
 
 /** Somebody else asked for the same, and that turn is running. */
 export function askedBeforeMessage({ replyId, turn, agoMs }: MessageOf<"asked-before">): Rendered {
   const text = askedBeforeText(`<@${turn.request.userId}>`, agoMs);
-  const startAnother = {
-    ...labelled(SEND_REPLY, "Start another"),
-    value: replyValue.write({ replyId }),
-  };
-  return { text, blocks: [section(text), { type: "actions", elements: [followIt(turn), startAnother] }] };
+  const startAnother = labelled(SEND_REPLY, "Start another", replyValue.write({ replyId }));
+  return paragraph(text, ...actions([followIt(turn), startAnother]));
 }
 
 export function askedBeforeText(who: string, agoMs: number): string {
@@ -101,8 +86,8 @@ export function askedBeforeText(who: string, agoMs: number): string {
 }
 
 /** A button to be mentioned in a turn's result. */
-export function followIt({ id, watch }: Turn): Button {
-  return { ...labelled(FOLLOW_IT, "Follow it"), value: buttonValue.write({ turnId: id, watch }) };
+export function followIt(turn: Turn): Button {
+  return turnButton(FOLLOW_IT, "Follow it", turn);
 }
 
 /** Only the requester may do that, because of the operator's setting. */
@@ -207,7 +192,7 @@ export function gaveUpMessage(
 ): Rendered {
   const text = `⚠️ ${gaveUpText(taskType, placeName(channelId))}`;
   const id = cutEscaped(taskId, TASK_ID_MAX);
-  return { text, blocks: [section(text), section(`For ${contact}: see task \`${id}\` in the log.`)] };
+  return paragraph(text, section(`For ${contact}: see task \`${id}\` in the log.`));
 }
 
 function gaveUpText(taskType: string, where: string): string {
@@ -231,11 +216,6 @@ function gaveUpText(taskType: string, where: string): string {
     default:
       return `I lost track of your request in ${where}. Check for a new pull request before asking again.`;
   }
-}
-
-/** A message of one paragraph. */
-function paragraph(text: string): Rendered {
-  return { text, blocks: [section(text)] };
 }
 
 /** The names that fit, and the number of those that don't. */

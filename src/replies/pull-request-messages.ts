@@ -1,19 +1,23 @@
-import type { KnownBlock, RichTextBlock, RichTextElement } from "@slack/types";
+import type { KnownBlock } from "@slack/types";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import { diffLines, diffText, fileLines, sizeOf } from "../core/text/change-text.ts";
 import { newsText } from "../core/text/pull-request-text.ts";
 import { mentionedIn } from "../core/turn/people.ts";
 import { turnPrLink } from "../core/turn/turn.ts";
 import {
+  codePart,
   linePart,
   NAME_MAX,
   type Presentation,
+  paragraph,
   quotePart,
+  richText,
   type Rendered,
   SAID_MAX,
   section,
   STATE_MAX,
   type TeamView,
+  words,
 } from "./blocks.ts";
 import { movedBlocks, pullRequestLink } from "./links.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
@@ -31,35 +35,31 @@ export function newsMessage(
   const link = pullRequestLink(url, view.httpOrigins);
   const unnamed = before === "" ? "The pull request" : "the pull request";
   const people = isForAll ? mentionedIn(turn, muted) : [];
-  const line: RichTextElement[] = [
-    { type: "text", text: `${symbol} ` },
-    ...people.flatMap((userId): RichTextElement[] => [
-      { type: "user", user_id: userId },
-      { type: "text", text: " " },
+  const block = richText(
+    linePart(
+      words(`${symbol} `),
+      ...people.flatMap((userId) => [{ type: "user" as const, user_id: userId }, words(" ")]),
+      ...(before === "" ? [] : [words(before)]),
+      link === null ? words(unnamed) : { type: "link", url: link.url, text: link.label },
+      words(after),
+    ),
+    ...quotes.flatMap(({ author, words: said }) => [
+      ...(author === null ? [] : [linePart(words(author, { bold: true }))]),
+      quotePart(words(said)),
     ]),
-    ...(before === "" ? [] : [{ type: "text" as const, text: before }]),
-    link === null ? { type: "text", text: unnamed } : { type: "link", url: link.url, text: link.label },
-    { type: "text", text: after },
-  ];
-  const elements: RichTextBlock["elements"] = [
-    { type: "rich_text_section", elements: line },
-    ...quotes.flatMap(({ author, words }) => [
-      ...(author === null ? [] : [linePart({ type: "text", text: author, style: { bold: true } })]),
-      quotePart([{ type: "text", text: words }]),
-    ]),
-    ...more.map((text) => linePart({ type: "text", text })),
-  ];
+    ...more.map((text) => linePart(words(text))),
+  );
   const mentions = people.map((userId) => `<@${userId}> `).join("");
   const headline = cutEscaped(`${before}${link?.label ?? unnamed}${after}`, STATE_MAX);
   return {
     text: [
       `${symbol} ${mentions}${headline}`,
-      ...quotes.map(({ author, words }) =>
-        cutEscaped(author === null ? words : `${author}: ${words}`, SAID_MAX),
+      ...quotes.map((quote) =>
+        cutEscaped(quote.author === null ? quote.words : `${quote.author}: ${quote.words}`, SAID_MAX),
       ),
       ...more,
     ].join("\n"),
-    blocks: [...movedBlocks(turn.request, movedBecause, view), { type: "rich_text", elements }],
+    blocks: [...movedBlocks(turn.request, movedBecause, view), block],
   };
 }
 
@@ -70,14 +70,13 @@ export function changesMessage(
 ): Rendered {
   const link = pullRequestLink(turnPrLink(turn), httpOrigins);
   const pr = link === null ? null : `<${escapeMrkdwn(link.url)}|${cutEscaped(link.label, NAME_MAX)}>`;
-  const said = (text: string): Rendered => ({ text, blocks: [section(text)] });
   switch (of.kind) {
     case "reading":
-      return said("⏳ Reading the changes…");
+      return paragraph("⏳ Reading the changes…");
     case "gone":
-      return said(`The agent no longer has this change.${pr === null ? "" : ` Look at ${pr}.`}`);
+      return paragraph(`The agent no longer has this change.${pr === null ? "" : ` Look at ${pr}.`}`);
     case "unreadable":
-      return said(`I couldn't read the changes. Try again in a minute, or contact ${contact}.`);
+      return paragraph(`I couldn't read the changes. Try again in a minute, or contact ${contact}.`);
     case "read": {
       const { diff, rest } = of;
       const size = diffText(sizeOf(diff));
@@ -100,10 +99,5 @@ export function changesMessage(
 /** Untrusted lines, in which nothing is markup. */
 function preformatted(lines: readonly string[]): KnownBlock | null {
   const text = lines.join("\n");
-  if (text.trim() === "") return null;
-  const block: RichTextBlock = {
-    type: "rich_text",
-    elements: [{ type: "rich_text_preformatted", elements: [{ type: "text", text }] }],
-  };
-  return block;
+  return text.trim() === "" ? null : richText(codePart(text));
 }

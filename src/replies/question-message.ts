@@ -10,11 +10,13 @@ import {
   context,
   labelled,
   linePart,
+  listPart,
   quoteText,
-  richLine,
+  richText,
   section,
   SAID_MAX,
   STATE_MAX,
+  words,
 } from "./blocks.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
@@ -70,15 +72,25 @@ function waysToAnswer(turn: Turn, question: Question, contact: string): KnownBlo
       value: valueOf(index),
       ...(isListed ? { accessibility_label: cut(`${index + 1}: ${label}`, ACCESSIBILITY_LABEL_MAX) } : {}),
     })),
-    ...(allowsText ? [{ ...labelled(ANSWER_IN_WORDS, "Answer…"), value: valueOf(IN_WORDS) }] : []),
+    ...(allowsText ? [labelled(ANSWER_IN_WORDS, "Answer…", valueOf(IN_WORDS))] : []),
   ];
   const more = `${counted(moreChoices, "more choice doesn't", "more choices don't")} fit here.`;
   return [
-    ...(isListed ? [numbered(choices.map(({ label }) => label))] : []),
+    ...(isListed
+      ? [
+          richText(
+            listPart(
+              "ordered",
+              choices.map(({ label }) => label),
+            ),
+          ),
+        ]
+      : []),
     ...(moreChoices === 0 ? [] : [context([more])]),
-    buttons.length === 0
-      ? section(`This question can't be answered in Slack. Contact ${contact}.`)
-      : { type: "actions", elements: buttons },
+    ...(buttons.length === 0
+      ? [section(`This question can't be answered in Slack. Contact ${contact}.`)]
+      : []),
+    ...actions(buttons),
   ];
 }
 
@@ -90,17 +102,9 @@ function named(actionId: string, label: string): Button {
   return { type: "button", action_id: actionId, text: { type: "plain_text", text: label, emoji: false } };
 }
 
-function numbered(labels: string[]): RichTextBlock {
-  const elements = labels.map((text) => linePart({ type: "text", text }));
-  return { type: "rich_text", elements: [{ type: "rich_text_list", style: "ordered", elements }] };
-}
-
-function answerBlock({ userId, words }: PersonAnswer): RichTextBlock {
-  return richLine([
-    { type: "user", user_id: userId },
-    { type: "text", text: " answered: " },
-    { type: "text", text: cut(words, SAID_MAX), style: { bold: true } },
-  ]);
+function answerBlock(answer: PersonAnswer): RichTextBlock {
+  const said = words(cut(answer.words, SAID_MAX), { bold: true });
+  return richText(linePart({ type: "user", user_id: answer.userId }, words(" answered: "), said));
 }
 
 /** A last remark on a closed question. May be empty. */

@@ -18,12 +18,12 @@ import {
   SAID_MAX,
   STATE_MAX,
   TITLE_MAX,
-  labelled,
+  turnButton,
   OPTION_VALUE_MAX,
 } from "./blocks.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
-import { FOLLOW_MENU, STOP_TURN, buttonValue, followValue, type FollowValue } from "./actions.ts";
+import { FOLLOW_MENU, STOP_TURN, followValue, type FollowValue } from "./actions.ts";
 
 type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins"> & TeamView;
 
@@ -169,10 +169,9 @@ export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[]
 }
 
 /** A button that stops the turn and the others that its status message shows. */
-export function stopButton({ id, watch }: Turn): Button {
+export function stopButton(turn: Turn): Button {
   return {
-    ...labelled(STOP_TURN, "Stop"),
-    value: buttonValue.write({ turnId: id, watch }),
+    ...turnButton(STOP_TURN, "Stop", turn),
     confirm: {
       title: { type: "plain_text", text: "Stop this request?" },
       text: {
