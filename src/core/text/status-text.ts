@@ -6,7 +6,7 @@ import { shownPullRequestState } from "./pull-request-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedTexts } from "../turn/shared.ts";
 import type { TurnProgress } from "../job/reported-turn.ts";
-import { isAsking, isFollowUp, type Turn } from "../turn/turn.ts";
+import { isAsking, isFollowUp, type Turn, type TurnStage } from "../turn/turn.ts";
 import type { Request } from "../turn/request.ts";
 
 /** Names what a status message shows. The message is updated only when this changes. */
@@ -39,27 +39,9 @@ function stateOf(turn: Turn): string {
 }
 
 function newsKey(turn: Turn): string {
-  return turn.isStartedAnew === true ? `anew-${stageKey(turn)}` : stageKey(turn);
-}
-
-function stageKey(turn: Turn): string {
   const { stage, watch } = turn;
-  if (isStopping(turn)) return isInTrouble(turn) ? `stopping-${watch}-trouble` : `stopping-${watch}`;
-  switch (stage.name) {
-    case "accepted":
-    case "submitting":
-      if (stage.waitingSince === null) return "accepted";
-      return stage.limitedUntil === undefined
-        ? "waiting"
-        : `limited until ${utcTimeOfDay(upToMinute(stage.limitedUntil))}`;
-    case "watching":
-      if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
-      if (isAsking(turn)) return `watching-${watch}-asking`;
-      // Both states read the same.
-      return isStarting(turn) ? "accepted" : `watching-${watch}`;
-    case "ended":
-      return `ended-${watch}`;
-  }
+  const key = stage.name === "ended" ? `ended-${watch}` : openState(turn, stage).key;
+  return turn.isStartedAnew === true ? `anew-${key}` : key;
 }
 
 /** The agent's plan while the agent works and can be reached. */
@@ -71,34 +53,40 @@ export function planOf(turn: Turn): TurnProgress["plan"] | null {
 function shownProgress(turn: Turn): TurnProgress | undefined {
   const { stage } = turn;
   if (stage.name !== "watching" || stage.troubleSince !== null) return undefined;
-  return isStopping(turn) || isAsking(turn) ? undefined : stage.progress;
+  return turn.stop !== undefined || isAsking(turn) ? undefined : stage.progress;
 }
-
-/** True if somebody pressed Stop and the turn hasn't ended yet. */
-function isStopping({ stage, stop }: Turn): boolean {
-  return stop !== undefined && stage.name !== "ended";
-}
-
-function isInTrouble({ stage }: Turn): boolean {
-  return stage.name === "watching" && stage.troubleSince !== null;
-}
-
-/** True if nobody works on it yet. A waiting follow-up is excluded: that it was sent is news. */
-function isStarting(turn: Turn): boolean {
-  const { stage } = turn;
-  return stage.name === "watching" && stage.progress?.isWaiting === true && !isFollowUp(turn);
-}
-
-const STARTING = "⏳ Starting…";
-
-const STOPPING = "⏹️ Stopping…";
-
-const TROUBLE = "I can't reach the agent right now. I'll keep trying.";
 
 /** Shown while the agent works without reporting its steps. */
 export const WORKING = "🔧 The agent is working.";
 
-const FOLLOW_UP_SENT = "🔧 Follow-up sent to the agent.";
+/** What the line of an unfinished turn says, and the key that names it. */
+function openState(turn: Turn, stage: Exclude<TurnStage, { name: "ended" }>): { key: string; line: string } {
+  const { watch, stop } = turn;
+  const isInTrouble = stage.name === "watching" && stage.troubleSince !== null;
+  const trouble = "I can't reach the agent right now. I'll keep trying.";
+  const starting = { key: "accepted", line: "⏳ Starting…" };
+  if (stop !== undefined) {
+    const stopping = { key: `stopping-${watch}`, line: "⏹️ Stopping…" };
+    return isInTrouble ? { key: `${stopping.key}-trouble`, line: `${stopping.line} ${trouble}` } : stopping;
+  }
+  if (stage.name !== "watching") {
+    if (stage.waitingSince === null) return starting;
+    if (stage.limitedUntil === undefined) {
+      const saved = "Your request is saved and starts when it's back.";
+      return { key: "waiting", line: `⏳ The agent is unavailable. ${saved}` };
+    }
+    const until = utcTimeOfDay(upToMinute(stage.limitedUntil));
+    const saved = `Your request is saved and starts around ${until}.`;
+    return { key: `limited until ${until}`, line: `⏳ The agent has reached its limit. ${saved}` };
+  }
+  if (isInTrouble) return { key: `watching-${watch}-trouble`, line: `⚠️ ${trouble}` };
+  if (isAsking(turn)) return { key: `watching-${watch}-asking`, line: "💬 Waiting for an answer" };
+  // Nobody works on it yet. For a waiting follow-up, it is news that it was sent.
+  if (stage.progress?.isWaiting === true && !isFollowUp(turn)) return starting;
+  const step = stage.progress?.step;
+  const working = isFollowUp(turn) ? "🔧 Follow-up sent to the agent." : WORKING;
+  return { key: `watching-${watch}`, line: step ? `🔧 ${step}` : working };
+}
 
 /**
  * A turn's line in the status message. It is plain text if `words` are, and may hold bounded
@@ -106,26 +94,8 @@ const FOLLOW_UP_SENT = "🔧 Follow-up sent to the agent.";
  */
 export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
   const { stage } = turn;
-  if (isStopping(turn)) return isInTrouble(turn) ? `${STOPPING} ${TROUBLE}` : STOPPING;
-  switch (stage.name) {
-    case "accepted":
-    case "submitting":
-      if (stage.waitingSince === null) return STARTING;
-      return stage.limitedUntil === undefined
-        ? "⏳ The agent is unavailable. Your request is saved and starts when it's back."
-        : "⏳ The agent has reached its limit. Your request is saved and starts around " +
-            `${utcTimeOfDay(upToMinute(stage.limitedUntil))}.`;
-    case "watching": {
-      if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
-      if (isAsking(turn)) return "💬 Waiting for an answer";
-      if (isStarting(turn)) return STARTING;
-      const step = stage.progress?.step;
-      if (step) return `🔧 ${step}`;
-      return isFollowUp(turn) ? FOLLOW_UP_SENT : WORKING;
-    }
-    case "ended":
-      return pullRequestLine(turn, words) ?? outcomeLine(stage.outcome, words);
-  }
+  if (stage.name !== "ended") return openState(turn, stage).line;
+  return pullRequestLine(turn, words) ?? outcomeLine(stage.outcome, words);
 }
 
 /**
