@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jsonOf } from "../core/text/text.ts";
 
 /** Action ids of the buttons in messages. */
 export const VIEW_PULL_REQUEST = "view_pull_request";
@@ -40,18 +41,10 @@ export function answerChoiceId(index: number): string {
  * Writes and reads the value of one kind of button. `read` returns null for a value that isn't
  * ours.
  */
-type Carried<T> = { write: (value: T) => string; read: (text: string | undefined) => T | null };
-
-function carried<T>(schema: z.ZodType<T>): Carried<T> {
+function carried<T>(schema: z.ZodType<T>) {
   return {
-    write: (value) => JSON.stringify(value),
-    read(text) {
-      try {
-        return schema.parse(JSON.parse(text ?? ""));
-      } catch {
-        return null;
-      }
-    },
+    write: (value: T): string => JSON.stringify(value),
+    read: (text: string | undefined): T | null => schema.safeParse(jsonOf(text ?? "")).data ?? null,
   };
 }
 

@@ -1,5 +1,6 @@
-import { WebAPIPlatformError, type WebClient } from "@slack/web-api";
+import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
+import { slackFault } from "./slack-faults.ts";
 import { isOutcomeSlot } from "../core/turn/delivery.ts";
 import type { PostLabel, Search } from "../core/ports/notifier.ts";
 import type { Place } from "../core/turn/request.ts";
@@ -16,19 +17,20 @@ const PAGE_SIZE = 15;
 /** Slack reads an empty cursor as the first page. */
 const FROM_THE_START = "";
 
-const PostMetadata = z.object({
-  event_type: z.literal(METADATA_EVENT_TYPE),
-  event_payload: z.object({ turn_id: z.string(), post: z.string() }),
-});
+const PostMetadata = z
+  .object({
+    event_type: z.literal(METADATA_EVENT_TYPE),
+    event_payload: z.object({ turn_id: z.string(), post: z.string() }),
+  })
+  .transform(({ event_payload: { turn_id: turnId, post } }): PostLabel => ({ turnId, post }));
 
 /** The first line of our message about how a request ended. Null for other messages. */
 export function outcomeLineOf(message: {
   text?: string | null | undefined;
   metadata?: unknown;
 }): string | null {
-  const parsed = PostMetadata.safeParse(message.metadata);
-  const isOutcome = parsed.success && isOutcomeSlot(parsed.data.event_payload.post);
-  return isOutcome ? (message.text?.split("\n", 1)[0] ?? null) : null;
+  const label = labelIn(message.metadata);
+  return label !== null && isOutcomeSlot(label.post) ? (message.text?.split("\n", 1)[0] ?? null) : null;
 }
 
 /** The metadata that carries a post's label. */
@@ -59,11 +61,14 @@ export async function findPost(
       threadTs === null
         ? await client.conversations.history(range)
         : await client.conversations.replies({ ...range, ts: threadTs });
-    const found = messages.find((message) => message.ts !== threadTs && carries(message.metadata, label));
+    const found = messages.find(({ ts, metadata }) => {
+      const known = labelIn(metadata);
+      return ts !== threadTs && known?.turnId === label.turnId && known.post === label.post;
+    });
     if (found?.ts !== undefined) return { ts: found.ts, next: null };
     return { ts: null, next: response_metadata?.next_cursor || null };
   } catch (thrown) {
-    switch (platformError(thrown)) {
+    switch (slackFault(thrown).error) {
       case "invalid_cursor":
         // Cursors expire.
         return { ts: null, next: FROM_THE_START };
@@ -92,20 +97,14 @@ export async function isInThread(client: WebClient, place: Place, ts: string): P
     });
     return messages?.some((message) => message.ts === ts) ?? true;
   } catch (thrown) {
-    if (platformError(thrown) === "thread_not_found") return false;
+    if (slackFault(thrown).error === "thread_not_found") return false;
     throw thrown;
   }
 }
 
-function carries(metadata: unknown, label: PostLabel): boolean {
-  const parsed = PostMetadata.safeParse(metadata);
-  if (!parsed.success) return false;
-  const { turn_id, post } = parsed.data.event_payload;
-  return turn_id === label.turnId && post === label.post;
-}
-
-function platformError(thrown: unknown): string | null {
-  return thrown instanceof WebAPIPlatformError ? thrown.data.error : null;
+/** The label that a message's metadata carries, or null. */
+function labelIn(metadata: unknown): PostLabel | null {
+  return PostMetadata.safeParse(metadata).data ?? null;
 }
 
 function slackTs(epochMs: number): string {

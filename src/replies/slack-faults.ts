@@ -62,7 +62,7 @@ export function httpFault(status: number): NotifierFault {
 
 /** Interprets a call without an answer. */
 export function networkFault(error: Error): NotifierFault {
-  const code = errorCode(error);
+  const code = codeOf(error.cause) ?? codeOrNameOf(error);
   return { kind: NEVER_CONNECTED.has(code) ? "not-sent" : "unknown", error: code };
 }
 
@@ -78,8 +78,4 @@ function platformFault(error: string, purpose: CallPurpose): NotifierFault {
 /** True if Slack refuses a message's content, rather than its place. */
 export function isContentRefused(thrown: unknown): boolean {
   return thrown instanceof WebAPIPlatformError && CONTENT_REFUSED.has(thrown.data.error);
-}
-
-function errorCode(error: Error): string {
-  return codeOf(error.cause) ?? codeOrNameOf(error);
 }
