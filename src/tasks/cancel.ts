@@ -1,6 +1,6 @@
 import { faultForLog, type JobService, type JobServiceAnswer } from "../core/ports/job-service.ts";
 import { retryDelayMs } from "../core/job/retry.ts";
-import { cancelNumber, turnAfterCancel, unwatchTurn, turnAfterAnswer, type Turn } from "../core/turn/turn.ts";
+import { turnNumber, turnAfterCancel, unwatchTurn, turnAfterAnswer, type Turn } from "../core/turn/turn.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
 import { changesOf, readTurnTask, turnNow } from "../decisions/turn-writes.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
@@ -33,7 +33,7 @@ export async function cancel(deps: TaskDeps, given: Task): Promise<Step> {
   const offered = seen.ok ? capabilities : (await deps.records.service.get(service))?.capabilities;
   const now = deps.clock.now();
   const change = (current: Turn): Turn => (seen.ok ? turnAfterAnswer(current, seen, now) : current);
-  const number = cancelNumber(turn);
+  const number = turnNumber(turn);
   if (offered !== undefined && (number === null || !offered.includes("cancel"))) {
     return endCancel(deps, turnId, (current) => unwatchTurn(change(current), now));
   }

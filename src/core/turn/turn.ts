@@ -249,7 +249,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
   const { stage } = turn;
   if (stage.name !== "watching") return turn;
   const { job } = answer;
-  const number = isFollowUp(turn) ? (turn.number ?? null) : 1;
+  const number = turnNumber(turn);
   const reported = ownTurn(answer, number);
   const isEarlierTurn =
     job.status !== "archived" &&
@@ -381,8 +381,8 @@ export function withoutSending(turn: Turn, now: number): Turn {
   return endTurn(turn, "failed", now, { stoppedBy: turn.stop.userId });
 }
 
-/** The number to cancel the turn by, or null if the service hasn't reported it. */
-export function cancelNumber(turn: Turn): number | null {
+/** The turn's number at the job service, or null if the service hasn't reported it. */
+export function turnNumber(turn: Turn): number | null {
   return isFollowUp(turn) ? (turn.number ?? null) : 1;
 }
 
