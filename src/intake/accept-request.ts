@@ -86,12 +86,9 @@ async function accept(
   } catch (thrown) {
     if (isStoreAnswerLost(thrown)) throw new MaybeKeptError(thrown.message, { cause: thrown });
     if (!(thrown instanceof LimitReachedError)) throw thrown;
-    const [scope, { limit }] =
-      thrown.gate === person.gate ? (["person", person] as const) : (["channel", channel] as const);
-    return {
-      kind: "refused",
-      refusal: { kind: "too-many", scope, limit, againAtMs: thrown.againAtMs },
-    };
+    const scope = thrown.gate === person.gate ? "person" : "channel";
+    const { limit } = scope === "person" ? person : channel;
+    return { kind: "refused", refusal: { kind: "too-many", scope, limit, againAtMs: thrown.againAtMs } };
   }
   reassureLater(deps, request);
   return { kind: "accepted" };
@@ -114,13 +111,10 @@ function limitsOf(
  */
 function reassureLater(deps: IntakeDeps, request: Request): void {
   const { teamId, channelId, threadTs, userId, responseUrl } = request;
+  const notSaid = (error: string) =>
+    deps.logger.warn({ turn: request.id, error }, "could not say that a request is kept");
   deps.clock.wakeAt(deps.clock.now() + SILENCE_MS, () => {
-    reassure().catch((thrown: unknown) => {
-      deps.logger.warn(
-        { turn: request.id, error: messageOf(thrown) },
-        "could not say that a request is kept",
-      );
-    });
+    reassure().catch((thrown: unknown) => notSaid(messageOf(thrown)));
   });
 
   async function reassure(): Promise<void> {
@@ -132,11 +126,6 @@ function reassureLater(deps: IntakeDeps, request: Request): void {
     if (isVisible) return;
     const place = { teamId, channelId, threadTs };
     const reply = await deps.notifier.replyPrivately({ place, userId, responseUrl }, { kind: "kept" });
-    if (!reply.ok) {
-      deps.logger.warn(
-        { turn: request.id, error: reply.fault.error },
-        "could not say that a request is kept",
-      );
-    }
+    if (!reply.ok) notSaid(reply.fault.error);
   }
 }

@@ -38,43 +38,24 @@ export function createSlackThreadReader({ team, clock, logger }: SlackDeps & { c
         logger.warn({ error: stopped.error, read: pages.messages.size }, "could not read all of a thread");
         if (pages.messages.size === 0) return { ok: false, fault: stopped };
       }
-      return {
-        ok: true,
-        value: readOf(pages, { threadTs, after, before, start, identity: team.identity, stopped }),
+      const { messages, readFrom } = pages;
+      // Every page includes the thread's first message.
+      const inRange = [...messages.values()].filter(
+        ({ ts }) =>
+          compareTs(ts, before) < 0 &&
+          (after === null || compareTs(ts, after) > 0) &&
+          (ts === threadTs || readFrom === null || Number(ts) > readFrom),
+      );
+      const times = inRange.map(({ ts }) => ts).toSorted(compareTs);
+      const readable = inRange.flatMap((message) => messageOf(message, team.identity) ?? []);
+      const value: ThreadRead = {
+        ...newestOf(readable, threadTs),
+        hasEarlier: readFrom !== null && readFrom > start,
+        upTo: times.at(-1) ?? null,
+        stopped: stopped === null ? null : { retryAfterMs: stopped.retryAfterMs, look: pages.look },
       };
+      return { ok: true, value };
     },
-  };
-}
-
-function readOf(
-  { messages, readFrom, look }: ThreadPages,
-  at: {
-    threadTs: string;
-    after: string | null;
-    before: string;
-    start: number;
-    identity: SlackIdentity;
-    stopped: NotifierFault | null;
-  },
-): ThreadRead {
-  const { threadTs, after, before, start, identity, stopped } = at;
-  // Every page includes the thread's first message.
-  const inRange = [...messages.values()].filter(
-    ({ ts }) =>
-      compareTs(ts, before) < 0 &&
-      (after === null || compareTs(ts, after) > 0) &&
-      (ts === threadTs || readFrom === null || Number(ts) > readFrom),
-  );
-  const readable = inRange.flatMap((message) => messageOf(message, identity) ?? []);
-  return {
-    ...newestOf(readable, threadTs),
-    hasEarlier: readFrom !== null && readFrom > start,
-    upTo:
-      inRange
-        .map(({ ts }) => ts)
-        .toSorted(compareTs)
-        .at(-1) ?? null,
-    stopped: stopped === null ? null : { retryAfterMs: stopped.retryAfterMs, look },
   };
 }
 
