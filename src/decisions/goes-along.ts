@@ -1,5 +1,6 @@
 import { within } from "../core/ports/process.ts";
 import { idsToName, type Names } from "../core/text/prompt.ts";
+import type { Directory } from "../core/ports/directory.ts";
 import type { Requester, Job } from "../core/ports/job-service.ts";
 import type { Place, Request, SharedFile, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import { startOf } from "../core/text/text.ts";
@@ -37,11 +38,10 @@ export async function namesOfRequest(
 ): Promise<Names> {
   const ids = idsToName(request);
   if (ids === null) return { people: new Map(), channels: new Map(), permalink: null };
-  let permalink: string | null = null;
-  const linking = deps.directory.permalink(ids.message).then((found) => {
-    permalink = found;
-  });
-  const names = await lookUpNames(deps, ids, [linking]);
+  const [names, permalink] = await Promise.all([
+    lookUpNames(deps, ids),
+    within(deps.clock, NAMES_WITHIN_MS, deps.directory.permalink(ids.message), null),
+  ]);
   return { ...names, permalink };
 }
 
@@ -62,36 +62,27 @@ export async function requesterOf(
   return { name: shown === "" ? userId : shown, link, isPrivate: !isPublic };
 }
 
-/**
- * Looks up names of people and channels, as far as Slack gives them in time. `besides` is what else
- * to wait for.
- */
+/** Looks up names of people and channels, as far as Slack gives them in time. */
 export async function lookUpNames(
-  {
-    clock,
-    directory,
-  }: Pick<TaskDeps, "clock"> & {
-    directory: Pick<TaskDeps["directory"], "personName" | "channelName">;
-  },
+  deps: Pick<TaskDeps, "clock"> & { directory: Pick<Directory, "personName" | "channelName"> },
   ids: { people: readonly string[]; channels: readonly string[] },
-  besides: readonly Promise<void>[] = [],
 ): Promise<Pick<Names, "people" | "channels">> {
-  const people = new Map<string, string>();
-  const channels = new Map<string, string>();
-  const looks = [
-    ...ids.people.slice(0, MAX_NAMES).map(async (id) => note(people, id, await directory.personName(id))),
-    ...ids.channels
-      .slice(0, MAX_NAMES)
-      .map(async (id) => note(channels, id, await directory.channelName(id))),
-    ...besides,
-  ];
-  await within(clock, NAMES_WITHIN_MS, Promise.all(looks), null);
-  // Copies, so that later answers change nothing.
-  return { people: new Map(people), channels: new Map(channels) };
-}
-
-function note(names: Map<string, string>, id: string, name: string | null): void {
-  if (name !== null) names.set(id, name);
+  const { clock, directory } = deps;
+  async function look(wanted: readonly string[], nameOf: (id: string) => Promise<string | null>) {
+    const names = new Map<string, string>();
+    const looks = wanted.slice(0, MAX_NAMES).map(async (id) => {
+      const name = await nameOf(id);
+      if (name !== null) names.set(id, name);
+    });
+    await within(clock, NAMES_WITHIN_MS, Promise.all(looks), null);
+    // A copy, so that later answers change nothing.
+    return new Map(names);
+  }
+  const [people, channels] = await Promise.all([
+    look(ids.people, (id) => directory.personName(id)),
+    look(ids.channels, (id) => directory.channelName(id)),
+  ]);
+  return { people, channels };
 }
 
 /**
@@ -191,7 +182,7 @@ export async function threadOfRequest(
  * theirs leaves Slack.
  */
 export async function withoutGuests(
-  { directory }: { directory: Pick<TaskDeps["directory"], "admission"> },
+  { directory }: { directory: Pick<Directory, "admission"> },
   context: ThreadContext,
 ): Promise<ThreadContext> {
   const isRefused = await refusedOf(directory, context.messages);
@@ -205,7 +196,7 @@ export async function withoutGuests(
  * these show.
  */
 export async function refusedOf(
-  directory: Pick<TaskDeps["directory"], "admission">,
+  directory: Pick<Directory, "admission">,
   messages: readonly Pick<ThreadMessage, "authorId" | "shows">[],
 ): Promise<(message: Pick<ThreadMessage, "authorId">) => boolean> {
   const all = messages.flatMap((message) => [message, ...(message.shows ?? [])]);
