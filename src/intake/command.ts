@@ -2,7 +2,6 @@ import type { AckFn, App, RespondArguments, RespondFn } from "@slack/bolt";
 import { z } from "zod";
 import type { Refusal } from "../core/ports/notifier.ts";
 import type { Rendered } from "../replies/blocks.ts";
-import { PROMPT_MAX_CHARS } from "../core/turn/request.ts";
 import { messageOf } from "../core/errors.ts";
 import { decodeEntities } from "../replies/mrkdwn.ts";
 import {
@@ -14,7 +13,7 @@ import {
 } from "../replies/private-messages.ts";
 import { acceptOrAsk, notAcceptedMessage } from "./accept-request.ts";
 import { parseCommandText } from "./command-text.ts";
-import { findProject, namesOf, type IntakeDeps } from "./deps.ts";
+import { findProject, namesOf, tooLong, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { openRequestForm } from "./request-form.ts";
 
@@ -68,9 +67,7 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       }
     }
     const project = findProject(deps.projects, parsed.project);
-    if (project === undefined) {
-      return refuse({ kind: "unknown-project", name: parsed.project ?? "", known: namesOf(deps.projects) });
-    }
+    if ("kind" in project) return refuse(project);
     if (parsed.kind === "empty") {
       const answer = answerOnce(ack, respond);
       const timer = setTimeout(() => {
@@ -87,9 +84,8 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       return answer();
     }
     const { prompt } = parsed;
-    if (prompt.length > PROMPT_MAX_CHARS) {
-      return refuse({ kind: "too-long", length: prompt.length, limit: PROMPT_MAX_CHARS, typed: prompt });
-    }
+    const refusal = tooLong(prompt);
+    if (refusal !== null) return refuse({ ...refusal, typed: prompt });
     const isRefused = deps.firstTries.isRefused(id, ANSWER_WITHIN_MS);
     try {
       const accepted = await acceptOrAsk(deps, {

@@ -2,6 +2,7 @@ import type { FirstTries, TaskDeps } from "../decisions/deps.ts";
 import type { Directory } from "../core/ports/directory.ts";
 import type { Notifier, Refusal } from "../core/ports/notifier.ts";
 import type { ProjectRef } from "../core/job/project.ts";
+import { PROMPT_MAX_CHARS } from "../core/turn/request.ts";
 import type { FollowUps } from "../core/turn/people.ts";
 import type { AcceptanceEnd } from "../decisions/accept.ts";
 import type { TaskQueue } from "../core/ports/task-queue.ts";
@@ -43,17 +44,22 @@ export function teamOf({ teamId }: Pick<Context, "teamId">): string {
   return teamId ?? "";
 }
 
-/**
- * Finds a project by its short name. Null finds the default. Undefined if there is none of that
- * name.
- */
+/** Finds a project by its short name, or the default. If there is none, says why it is refused. */
 export function findProject(
   projects: readonly [ProjectRef, ...ProjectRef[]],
   name: string | null,
-): ProjectRef | undefined {
+): ProjectRef | RefusalOf<"unknown-project"> {
   if (name === null) return projects[0];
-  return projects.find((project) => project.name.toLowerCase() === name.toLowerCase());
+  const found = projects.find((project) => project.name.toLowerCase() === name.toLowerCase());
+  return found ?? { kind: "unknown-project", name, known: namesOf(projects) };
 }
+
+/** Why a person's words are refused for their length, or null if they aren't. */
+export function tooLong({ length }: string): RefusalOf<"too-long"> | null {
+  return length <= PROMPT_MAX_CHARS ? null : { kind: "too-long", length, limit: PROMPT_MAX_CHARS };
+}
+
+type RefusalOf<K extends Refusal["kind"]> = Extract<Refusal, { kind: K }>;
 
 export function namesOf(projects: readonly ProjectRef[]): string[] {
   return projects.map(({ name }) => name);

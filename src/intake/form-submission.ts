@@ -1,11 +1,11 @@
-import type { App, ViewStateValue } from "@slack/bolt";
+import type { App } from "@slack/bolt";
 import { quotesNothing } from "../core/text/prompt.ts";
-import { DEFAULT_INSTRUCTIONS, PROMPT_MAX_CHARS, type Request } from "../core/turn/request.ts";
+import { DEFAULT_INSTRUCTIONS, type Request } from "../core/turn/request.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { FORM_EXPIRED, NOTHING_SHARED, NOTHING_TYPED } from "../replies/short-answers.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { asTicked, askedBefore } from "./asked-before.ts";
-import { findProject, namesOf, type IntakeDeps } from "./deps.ts";
+import { findProject, namesOf, tooLong, type IntakeDeps } from "./deps.ts";
 import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM, requestForm } from "./request-form.ts";
 import { sharedOf } from "./share-list.ts";
 import { withoutShown } from "../core/turn/shared.ts";
@@ -19,16 +19,11 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
 
     const { values } = view.state;
     const typed = (values[INSTRUCTIONS]?.[INSTRUCTIONS]?.value ?? "").trim();
-    if (typed.length > PROMPT_MAX_CHARS) {
-      const { length } = typed;
-      return refuse(INSTRUCTIONS, refusalText({ kind: "too-long", length, limit: PROMPT_MAX_CHARS }));
-    }
-    const chosen = selected(values[PROJECT]?.[PROJECT]);
+    const refusal = tooLong(typed);
+    if (refusal !== null) return refuse(INSTRUCTIONS, refusalText(refusal));
+    const chosen = values[PROJECT]?.[PROJECT]?.selected_option?.value ?? null;
     const project = findProject(deps.projects, chosen);
-    if (project === undefined) {
-      const known = namesOf(deps.projects);
-      return refuse(PROJECT, refusalText({ kind: "unknown-project", name: chosen ?? "", known }));
-    }
+    if ("kind" in project) return refuse(PROJECT, refusalText(project));
     try {
       const { draftId, told: warnedOf = [] } = FormMetadata.parse(JSON.parse(view.private_metadata));
       const draft = await deps.records.draft.get(draftId);
@@ -78,8 +73,4 @@ async function ofMembers(
   if (leftOut === 0) return shared;
   const { context = { messages: [], leftOut: 0, upTo: quoted.ts } } = shared;
   return { quoted: kept, context: { ...context, ofGuests: (context.ofGuests ?? 0) + leftOut } };
-}
-
-function selected(value: ViewStateValue | undefined): string | null {
-  return value?.selected_option?.value ?? null;
 }

@@ -1,10 +1,10 @@
 import type { Refusal } from "../core/ports/notifier.ts";
 import type { ProjectRef } from "../core/job/project.ts";
-import { PROMPT_MAX_CHARS, type Request } from "../core/turn/request.ts";
+import type { Request } from "../core/turn/request.ts";
 import { replyTask, type ReplyPayload } from "../decisions/new-tasks.ts";
 import { acceptOrAsk } from "./accept-request.ts";
 import { parseCommandText, parseReplyText } from "./command-text.ts";
-import { findProject, namesOf, teamOf, type IntakeDeps } from "./deps.ts";
+import { findProject, teamOf, tooLong, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { readableText } from "../core/text/prompt.ts";
 import { parseMessageText } from "./message-text.ts";
@@ -22,7 +22,7 @@ export async function takeMessage(
   botUserId: string | undefined,
 ): Promise<void> {
   const { teamId, channelId, threadTs, userId } = message;
-  const refuse = (refusal: Refusal) => answerMessage(deps, message, { kind: "refused", refusal });
+  const refuse = (why: Refusal) => answerMessage(deps, message, { kind: "refused", refusal: why });
 
   const typed = withoutMention(message.text, botUserId);
   const parsed = threadTs === null ? { ...parseCommandText(typed), isNew: true } : parseReplyText(typed);
@@ -35,12 +35,9 @@ export async function takeMessage(
     return answerMessage(deps, message, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
   }
   const project = findProject(deps.projects, parsed.project);
-  if (project === undefined) {
-    return refuse({ kind: "unknown-project", name: parsed.project ?? "", known: namesOf(deps.projects) });
-  }
-  if (parsed.prompt.length > PROMPT_MAX_CHARS) {
-    return refuse({ kind: "too-long", length: parsed.prompt.length, limit: PROMPT_MAX_CHARS });
-  }
+  if ("kind" in project) return refuse(project);
+  const refusal = tooLong(parsed.prompt);
+  if (refusal !== null) return refuse(refusal);
   const request = requestOf(deps, message, project, parsed.prompt);
   const threadAim = parsed.project === null ? "thread" : "thread-in-project";
   const accepted = await acceptOrAsk(deps, request, parsed.isNew ? "own-job" : threadAim);

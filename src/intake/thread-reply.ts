@@ -1,14 +1,12 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { z } from "zod";
-import type { Refusal } from "../core/ports/notifier.ts";
 import { threadId } from "../core/ports/records.ts";
-import { PROMPT_MAX_CHARS, type Request } from "../core/turn/request.ts";
 import { IGNORE_REPLY, SEND_REPLY, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { REPLY_NOT_KEPT } from "../replies/short-answers.ts";
 import { aimedAt, asking, keepReplyMs } from "../decisions/accept.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
-import { teamOf, type IntakeDeps } from "./deps.ts";
+import { teamOf, tooLong, type IntakeDeps } from "./deps.ts";
 import {
   isDirectMessage,
   directMessageIn,
@@ -77,9 +75,8 @@ async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void
   if (deps.followUps === "mention" || threadTs === null || threadTs === ts) return;
   const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
   if (thread === undefined) return;
-  const segments = parseMessageText(text);
-  if (segments.some(({ kind }) => kind === "person" || kind === "group")) return;
-  const instructions = readableText(segments).trim();
+  const instructions = wordsForApp(text);
+  if (instructions === null) return;
   // Files alone go along with the next follow-up. Something is missing only if every reply is a
   // follow-up.
   if (instructions === "" && (files.length === 0 || deps.followUps === "ask")) return;
@@ -91,7 +88,8 @@ async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void
     await deps.queue.commit((read) => asking(deps, read, request));
     return;
   }
-  if (instructions !== "" && instructions.length <= PROMPT_MAX_CHARS) {
+  const refusal = tooLong(instructions);
+  if (instructions !== "" && refusal === null) {
     const accepted = await acceptRequest(deps, request, OWN);
     if (accepted.kind !== "refused") return;
     await answerMessage(deps, message, { kind: "refused", refusal: accepted.refusal });
@@ -99,12 +97,16 @@ async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void
   }
   const isOwn = await deps.queue.read((read) => aimedAt(deps, read, request, OWN) !== undefined);
   if (!isOwn) return;
-  if (instructions === "") await answerMessage(deps, message, { kind: "help", isOfFiles: true });
-  else await answerMessage(deps, message, { kind: "refused", refusal: tooLong(request) });
+  const answer =
+    refusal === null ? { kind: "help" as const, isOfFiles: true } : { kind: "refused" as const, refusal };
+  await answerMessage(deps, message, answer);
 }
 
-function tooLong({ instructions }: Request): Refusal {
-  return { kind: "too-long", length: instructions.length, limit: PROMPT_MAX_CHARS };
+/** The words of a reply, or null if it mentions somebody and so is for them. */
+function wordsForApp(text: string): string | null {
+  const segments = parseMessageText(text);
+  const isForOthers = segments.some(({ kind }) => kind === "person" || kind === "group");
+  return isForOthers ? null : readableText(segments).trim();
 }
 
 /**
@@ -117,7 +119,8 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
     const reply = replyId === undefined ? undefined : await deps.records.reply.get(replyId);
     if (reply?.request.userId !== userId) return REPLY_NOT_KEPT;
     const request = { ...reply.request, receivedAt: deps.clock.now() };
-    if (request.instructions.length > PROMPT_MAX_CHARS) return refusalText(tooLong(request));
+    const refusal = tooLong(request.instructions);
+    if (refusal !== null) return refusalText(refusal);
     const accepted = await acceptRequest(deps, request, reply.sameAs === undefined ? "thread" : "own-job");
     if (accepted.kind === "not-allowed") return accepted;
     return accepted.kind === "refused" ? refusalText(accepted.refusal) : null;
@@ -157,9 +160,7 @@ export async function noteChange(deps: IntakeDeps, teamId: string, event: object
   const kept = await deps.records.reply.get(id);
   // **Start another** sends what a mention said when it arrived.
   if (kept === undefined || kept.sameAs !== undefined) return;
-  const segments = parseMessageText(change.text);
-  const isForOthers = segments.some(({ kind }) => kind === "person" || kind === "group");
-  const instructions = isForOthers ? "" : readableText(segments).trim();
+  const instructions = wordsForApp(change.text) ?? "";
   await deps.queue.commit((read) => {
     const reply = read("reply", id);
     if (reply === undefined || reply.request.instructions === instructions) return { value: undefined };
