@@ -1,16 +1,13 @@
 import type { App, RespondFn } from "@slack/bolt";
 import { z } from "zod";
-import type { QuotedMessage } from "../core/turn/request.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft } from "../core/ports/records.ts";
 import { stateOfAsked } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { openRequestForm } from "./request-form.ts";
-import { ReceivedMessage, authorOf, filesOfMessage, withFiles, withShown, wordsOf } from "./slack-message.ts";
+import { OptionalText, ReceivedMessage, threadMessage } from "./slack-message.ts";
 
 export const FIX_THESE_DOCS = "fix_these_docs";
-
-const OptionalText = z.string().nullish();
 
 /**
  * The fields of a message shortcut that we use. `team` is null if the app is installed for a whole
@@ -66,27 +63,16 @@ async function sayNotOpened(deps: IntakeDeps, respond: RespondFn): Promise<void>
 }
 
 function draftOf({ teamId, channel, response_url, message }: Picked): Draft {
-  const quoted = quotedOf(message, channel.id);
+  const threadTs = message.thread_ts ?? null;
+  const quoted = { ...threadMessage(message), channelId: channel.id, threadTs };
   return {
     version: 1,
     from: "shortcut",
     teamId,
     channelId: channel.id,
-    threadTs: quoted.threadTs ?? quoted.ts,
+    threadTs: threadTs ?? quoted.ts,
     quoted,
-    ...(quoted.threadTs === null ? {} : { isThreadUnread: true }),
+    ...(threadTs === null ? {} : { isThreadUnread: true }),
     responseUrl: response_url ?? null,
-  };
-}
-
-function quotedOf(message: ReceivedMessage, channelId: string): QuotedMessage {
-  return {
-    segments: wordsOf(message),
-    ...authorOf(message),
-    ...withFiles(filesOfMessage(message)),
-    ...withShown(message),
-    channelId,
-    ts: message.ts,
-    threadTs: message.thread_ts ?? null,
   };
 }

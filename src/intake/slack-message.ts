@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Segment, SharedFile, ShownMessage } from "../core/turn/request.ts";
+import type { Segment, SharedFile, ShownMessage, ThreadMessage } from "../core/turn/request.ts";
 import { wordsOfBlocks, parseMessageText } from "./message-text.ts";
 
-const OptionalText = z.string().nullish();
+export const OptionalText = z.string().nullish();
 const Flag = z.boolean().nullish();
 
 /** Attachments by apps, and those in which Slack shows another message. */
@@ -99,7 +99,7 @@ const MessageFile = z.object({
   url_private_download: OptionalText,
 });
 
-export function filesOfMessage({ files }: { files?: unknown[] | null | undefined }): SharedFile[] {
+function filesOfMessage({ files }: { files?: unknown[] | null | undefined }): SharedFile[] {
   return (files ?? []).flatMap((file) => {
     const { data } = MessageFile.safeParse(file);
     if (data === undefined || data.mode === "tombstone") return [];
@@ -122,19 +122,28 @@ export function withFiles(files: SharedFile[]): { files?: SharedFile[] } {
   return files.length === 0 ? {} : { files };
 }
 
-/** The author's user id and, for messages without one, a name. */
-export function authorOf({ user, username, bot_profile }: ReceivedMessage): {
-  authorId: string | null;
-  authorName: string | null;
-} {
-  return { authorId: user ?? null, authorName: username ?? bot_profile?.name ?? null };
+/**
+ * A message as it may go along. Callers must check who wrote it and the messages that it shows, and
+ * whether these may be shared.
+ */
+export function threadMessage(message: ReceivedMessage): ThreadMessage {
+  const { ts, user, username, bot_profile } = message;
+  const shows = shownIn(message);
+  return {
+    ts,
+    segments: wordsOf(message),
+    authorId: user ?? null,
+    authorName: username ?? bot_profile?.name ?? null,
+    ...withFiles(filesOfMessage(message)),
+    ...(shows.length > 0 && { shows }),
+  };
 }
 
 /** What Slack writes if a message or an attachment has words only in its blocks. */
 const NO_WORDS: ReadonlySet<string> = new Set(["This content can't be displayed.", "[no preview available]"]);
 
 /** The message's own words, without those of the messages it shows. */
-export function wordsOf({ text, blocks, attachments }: ReceivedMessage): Segment[] {
+function wordsOf({ text, blocks, attachments }: ReceivedMessage): Segment[] {
   const own = text === null || text === undefined || NO_WORDS.has(text) ? "" : text;
   const attached = (attachments ?? []).filter((part) => !isMessage(part)).map(attachedWords);
   const words = own === "" ? wordsOfBlocks(blocks ?? []) : own;
@@ -183,17 +192,12 @@ function shownTs(part: Attachment | null | undefined): string {
   return others.length === 0 ? ts : "";
 }
 
-/**
- * The messages that a message shows, left out if there are none. Callers must check who wrote them
- * and whether they may be shared.
- */
-export function withShown({ attachments }: ReceivedMessage): { shows?: ShownMessage[] } {
-  const shows = (attachments ?? []).flatMap((part): ShownMessage[] => {
+function shownIn({ attachments }: ReceivedMessage): ShownMessage[] {
+  return (attachments ?? []).flatMap((part): ShownMessage[] => {
     if (!isMessage(part)) return [];
     const segments = parseMessageText(attachedWords(part));
     return segments.length === 0 ? [] : [{ ts: shownTs(part), authorId: part?.author_id || null, segments }];
   });
-  return shows.length === 0 ? {} : { shows };
 }
 
 /** The user that Slack's own notices come from. */

@@ -7,7 +7,7 @@ import { outcomeLineOf } from "../replies/find-post.ts";
 import { slackFault } from "../replies/slack-faults.ts";
 import type { SlackDeps, SlackIdentity } from "../replies/slack-team.ts";
 import { parseMessageText } from "./message-text.ts";
-import { authorOf, filesOfMessage, withFiles, withShown, wordsOf, ReceivedMessage } from "./slack-message.ts";
+import { threadMessage, ReceivedMessage } from "./slack-message.ts";
 import type { WebClient } from "@slack/web-api";
 
 /** Time for all pages together. */
@@ -73,11 +73,9 @@ function messageOf(message: ReceivedMessage, identity: SlackIdentity): ThreadMes
       isOwn: true,
     };
   }
-  const segments = wordsOf(message);
-  const files = filesOfMessage(message);
-  const shown = withShown(message);
-  if (segments.length === 0 && files.length === 0 && shown.shows === undefined) return null;
-  return { ts, segments, ...authorOf(message), ...withFiles(files), ...shown };
+  const found = threadMessage(message);
+  const isEmpty = found.segments.length === 0 && found.files === undefined && found.shows === undefined;
+  return isEmpty ? null : found;
 }
 
 /**
