@@ -259,26 +259,18 @@ function rejectedText({ job, reason, admission }: Outcome, { project, contact }:
  * For a turn that was never sent, because its requester may not use the app or couldn't be checked.
  */
 function admissionText(admission: NonNullable<Outcome["admission"]>, contact: string): Text {
-  switch (admission) {
-    case "guest":
-      return text(
-        "⛔",
-        "Sorry, only members of this workspace can use Docs Agent.",
-        "Your message stays in Slack.",
-      );
-    case "unchecked":
-      return text(
-        "⛔",
-        "I couldn't check whether you're a member of this workspace, so I sent nothing.",
-        "Ask again.",
-      );
-    case "uncheckable":
-      return text(
-        "⛔",
-        "I can't check who is a member of this workspace, so I sent nothing.",
-        `Contact ${contact}.`,
-      );
-  }
+  const texts: Record<typeof admission, [headline: string, detail: string]> = {
+    guest: ["Sorry, only members of this workspace can use Docs Agent.", "Your message stays in Slack."],
+    unchecked: [
+      "I couldn't check whether you're a member of this workspace, so I sent nothing.",
+      "Ask again.",
+    ],
+    uncheckable: [
+      "I can't check who is a member of this workspace, so I sent nothing.",
+      `Contact ${contact}.`,
+    ],
+  };
+  return text("⛔", ...texts[admission]);
 }
 
 /**

@@ -31,12 +31,7 @@ export function quotesNothing({ quoted, context }: Quoting): boolean {
  * The people and channels to look up names for, and the message to link to. Null if nothing is
  * quoted.
  */
-export function idsToName(request: Quoting & Pick<Request, "channelId" | "threadTs" | "messageTs">): {
-  people: string[];
-  channels: string[];
-  /** The quoted message or, for a thread, the message that asked. */
-  message: { channelId: string; ts: string; threadTs: string | null };
-} | null {
+export function idsToName(request: Quoting & Pick<Request, "channelId" | "threadTs" | "messageTs">) {
   const { quoted, context, channelId, threadTs, messageTs } = request;
   if (quotesNothing(request)) return null;
   const people = new Set<string>();
@@ -48,6 +43,7 @@ export function idsToName(request: Quoting & Pick<Request, "channelId" | "thread
     for (const id of idsIn(segments, "person")) people.add(id);
     for (const id of idsIn(segments, "channel")) channels.add(id);
   }
+  // For a thread, the message that asked.
   const message = quoted ?? { channelId, ts: messageTs ?? threadTs ?? "", threadTs };
   return { people: [...people], channels: [...channels], message };
 }

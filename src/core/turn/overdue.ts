@@ -1,5 +1,5 @@
 import { OVERDUE_SLOT } from "./delivery.ts";
-import { pausedMs, isAsking, type Turn, type TurnStage } from "./turn.ts";
+import { pausedMs, isAsking, type Turn, type Watching } from "./turn.ts";
 import { projectKey, type ProjectRef } from "../job/project.ts";
 import type { Append } from "../ports/task-queue.ts";
 
@@ -99,8 +99,6 @@ export function isNoticeDue(turn: Turn): boolean {
   const isSent = delivery.slots[OVERDUE_SLOT] !== undefined;
   return isSent ? overdue.shown !== key : key === "open" && !isAsking(turn);
 }
-
-type Watching = Extract<TurnStage, { name: "watching" }>;
 
 function isSeenAtWork({ troubleSince, pause }: Watching): boolean {
   return troubleSince === null && (pause?.since ?? null) === null;

@@ -234,7 +234,7 @@ export function resumeTurn(turn: Turn, now: number): Turn {
   return { ...rest, watch: turn.watch + 1, stage: watchingFrom(now) };
 }
 
-type Watching = Extract<TurnStage, { name: "watching" }>;
+export type Watching = Extract<TurnStage, { name: "watching" }>;
 
 /** A new watch that begins at `since`. */
 export function watchingFrom(since: number): Watching {
