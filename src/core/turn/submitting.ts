@@ -90,9 +90,7 @@ export function refuseTurn(turn: Turn, admission: Exclude<Admission, "admitted">
   const { id, from, teamId, channelId, threadTs, userId, project, responseUrl, receivedAt } = turn.request;
   const place = { teamId, channelId, threadTs, userId, responseUrl };
   const request: Request = { id, from, ...place, project, instructions: NOT_KEPT, quoted: null, receivedAt };
-  const ended = endTurn(turn, "rejected", now, { reason: "other" });
-  if (ended.stage.name !== "ended") return ended;
-  return { ...ended, request, stage: { ...ended.stage, outcome: { ...ended.stage.outcome, admission } } };
+  return endTurn({ ...turn, request }, "rejected", now, { reason: "other", admission });
 }
 
 /** Stands in for words that aren't kept. */

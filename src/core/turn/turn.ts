@@ -173,9 +173,7 @@ export function endTurn(
   turn: Turn,
   kind: OutcomeKind,
   now: number,
-  detail: Partial<
-    Pick<Outcome, "reason" | "said" | "job" | "told" | "stoppedBy" | "isUnsure" | "hasDiff">
-  > = {},
+  detail: Partial<Omit<Outcome, "kind" | "tookMs">> = {},
 ): Turn {
   const tookMs = Math.max(0, now - turn.request.receivedAt);
   const outcome: Outcome = { kind, reason: null, said: null, job: turn.job, tookMs, ...detail };
