@@ -17,7 +17,7 @@ import { answering, type AnswerTaken, type GivenAnswer } from "../decisions/answ
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyAnswered, answerPress, onPress, tooOld, type PressAnswer } from "./press.ts";
 import type { ModalView } from "@slack/types";
-import { quoteText } from "../replies/blocks.ts";
+import { unstyled, quoteText } from "../replies/blocks.ts";
 
 /**
  * The buttons under the agent's questions, and the form for an answer in words. An answer is stored
@@ -140,16 +140,16 @@ export function answerModal({ text }: Question, value: string): ModalView {
   return {
     type: "modal",
     callback_id: ANSWER_FORM,
-    title: { type: "plain_text", text: "Answer the agent" },
-    submit: { type: "plain_text", text: "Send" },
-    close: { type: "plain_text", text: "Cancel" },
+    title: unstyled("Answer the agent"),
+    submit: unstyled("Send"),
+    close: unstyled("Cancel"),
     private_metadata: value,
     blocks: [
       quoteText(text || "(no text)"),
       {
         type: "input",
         block_id: ANSWER,
-        label: { type: "plain_text", text: "Your answer" },
+        label: unstyled("Your answer"),
         element: {
           type: "plain_text_input",
           action_id: ANSWER,

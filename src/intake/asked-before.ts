@@ -4,7 +4,7 @@ import { runningInThread } from "../core/turn/follow-up.ts";
 import type { Draft } from "../core/ports/records.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { FOLLOW_IT, buttonValue } from "../replies/actions.ts";
-import { section } from "../replies/blocks.ts";
+import { unstyled, section } from "../replies/blocks.ts";
 import { askedBeforeText, followIt } from "../replies/private-messages.ts";
 import { FOLLOWING } from "../replies/short-answers.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
@@ -113,8 +113,8 @@ function blockAsTicked(block: ViewBlock, values: TickedValues): ViewBlock {
 function textView(text: string): ModalView {
   return {
     type: "modal",
-    title: { type: "plain_text", text: "Fix these docs" },
-    close: { type: "plain_text", text: "Close" },
+    title: unstyled("Fix these docs"),
+    close: unstyled("Close"),
     blocks: [section(text)],
   };
 }

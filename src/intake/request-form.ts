@@ -1,4 +1,4 @@
-import type { KnownBlock, ModalView, PlainTextOption, RichTextElement } from "@slack/types";
+import type { KnownBlock, ModalView, RichTextElement } from "@slack/types";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import { idsIn, withNames } from "../core/text/prompt.ts";
@@ -7,7 +7,7 @@ import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../co
 import { cut } from "../core/text/text.ts";
 import { allSegments, contextOf, withSegments, withheldAmong, without } from "../core/turn/shared.ts";
 import { messageOf } from "../core/errors.ts";
-import { context, quotePart, type Rendered, richText, words } from "../replies/blocks.ts";
+import { context, entry, unstyled, quotePart, type Rendered, richText, words } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft, Write } from "../core/ports/records.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
@@ -140,9 +140,9 @@ export function requestForm(
   return {
     type: "modal",
     callback_id: REQUEST_FORM,
-    title: { type: "plain_text", text: quoted === null ? "Request a docs change" : "Fix these docs" },
-    submit: { type: "plain_text", text: warnedOf.length === 0 ? "Send" : "Start another" },
-    close: { type: "plain_text", text: "Cancel" },
+    title: unstyled(quoted === null ? "Request a docs change" : "Fix these docs"),
+    submit: unstyled(warnedOf.length === 0 ? "Send" : "Start another"),
+    close: unstyled("Cancel"),
     private_metadata: JSON.stringify(metadata),
     blocks: [
       ...asked,
@@ -153,20 +153,17 @@ export function requestForm(
         block_id: INSTRUCTIONS,
         // A picked message may say it all.
         ...(quoted === null ? {} : { optional: true }),
-        label: { type: "plain_text", text: "What should change?" },
-        hint: {
-          type: "plain_text",
-          text: quoted === null ? "Name the page and what's wrong." : "Name the page if the message doesn't.",
-        },
+        label: unstyled("What should change?"),
+        hint: unstyled(
+          quoted === null ? "Name the page and what's wrong." : "Name the page if the message doesn't.",
+        ),
         element: {
           type: "plain_text_input",
           action_id: INSTRUCTIONS,
           multiline: true,
           max_length: FIELD_MAX_CHARS,
           focus_on_load: true,
-          ...(quoted === null
-            ? {}
-            : { placeholder: { type: "plain_text", text: DEFAULT_INSTRUCTIONS } as const }),
+          ...(quoted === null ? {} : { placeholder: unstyled(DEFAULT_INSTRUCTIONS) }),
           ...(instructions === undefined ? {} : { initial_value: instructions }),
         },
       },
@@ -179,18 +176,14 @@ function projectBlock(projects: string[], project: string): KnownBlock {
   return {
     type: "input",
     block_id: PROJECT,
-    label: { type: "plain_text", text: "Project" },
+    label: unstyled("Project"),
     element: {
       type: "static_select",
       action_id: PROJECT,
-      options: projects.map(optionOf),
-      initial_option: optionOf(project),
+      options: projects.map((name) => entry(name, name)),
+      initial_option: entry(project, project),
     },
   };
-}
-
-function optionOf(project: string): PlainTextOption {
-  return { text: { type: "plain_text", text: project }, value: project };
 }
 
 function quotedBlocks(quoted: QuotedMessage): KnownBlock[] {

@@ -14,7 +14,7 @@ import {
 } from "../core/turn/shared.ts";
 import { unnamedText } from "../core/text/prompt.ts";
 import { plainLine } from "../core/text/text.ts";
-import { context } from "../replies/blocks.ts";
+import { context, unstyled } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";
 
 /**
@@ -62,10 +62,8 @@ export function shareList(draft: Draft): KnownBlock[] {
       type: "input",
       block_id: `${SHARE}_${n}`,
       optional: true,
-      label: { type: "plain_text", text: n === 0 ? "Messages to share" : "More messages to share" },
-      ...(n === groups.length - 1
-        ? { hint: { type: "plain_text", text: "Uncheck what you don't want to share." } }
-        : {}),
+      label: unstyled(n === 0 ? "Messages to share" : "More messages to share"),
+      ...(n === groups.length - 1 ? { hint: unstyled("Uncheck what you don't want to share.") } : {}),
       element: { type: "checkboxes", action_id: SHARE, options, initial_options: options },
     })),
     context(notes),
@@ -136,7 +134,7 @@ function optionOf(message: ThreadMessage): MrkdwnOption {
       text: `${author}, <!date^${seconds}^{date_short} {time}|${time} UTC>`,
       verbatim: true,
     },
-    description: { type: "plain_text", text: words === "" ? "This message has no text." : words },
+    description: unstyled(words === "" ? "This message has no text." : words),
     value: ts,
   };
 }

@@ -53,10 +53,8 @@ export type ButtonValue = z.infer<typeof ButtonValue>;
 /** The watch and turn that a button belongs to. */
 export const buttonValue = carried(ButtonValue);
 
-const FollowValue = z.object({ turnId: z.string(), choice: z.enum(["follow", "mute"]) });
-export type FollowValue = z.infer<typeof FollowValue>;
 /** An entry of a status message's menu. */
-export const followValue = carried(FollowValue);
+export const followValue = carried(z.object({ turnId: z.string(), choice: z.enum(["follow", "mute"]) }));
 
 const FeedbackValue = z.object({ turnId: z.string(), vote: z.enum(["yes", "no"]) });
 export type FeedbackValue = z.infer<typeof FeedbackValue>;

@@ -3,6 +3,7 @@ import type {
   Button,
   ContextBlock,
   KnownBlock,
+  PlainTextElement,
   RichTextBlock,
   RichTextElement,
   RichTextList,
@@ -127,10 +128,24 @@ export function actions(elements: ActionsBlock["elements"]): ActionsBlock[] {
   return elements.length === 0 ? [] : [{ type: "actions", elements }];
 }
 
+/** A text in which nothing is markup. */
+export function unstyled(text: string): PlainTextElement {
+  return { type: "plain_text", text };
+}
+
+/** An entry of a menu. `value` is what its handler reads. */
+export function entry(text: string, value: string) {
+  return { text: unstyled(text), value };
+}
+
 /** A button. `value` is what its handler reads. */
 export function labelled(actionId: string, label: string, value?: string): Button {
-  const text = { type: "plain_text", text: label } as const;
-  return { type: "button", action_id: actionId, text, ...(value !== undefined && { value }) };
+  return {
+    type: "button",
+    action_id: actionId,
+    text: unstyled(label),
+    ...(value !== undefined && { value }),
+  };
 }
 
 /** A button that belongs to one watch of a turn. */

@@ -32,6 +32,7 @@ import {
   listPart,
   NAME_MAX,
   plainSection,
+  unstyled,
   type Presentation,
   quotePart,
   quoteText,
@@ -182,7 +183,7 @@ const QUESTION = "Was this helpful?";
  */
 function feedbackIcons({ id: turnId }: Turn): KnownBlock {
   const button = (vote: "yes" | "no", text: string) => ({
-    text: { type: "plain_text" as const, text },
+    text: unstyled(text),
     value: feedbackValue.write({ turnId, vote }),
     accessibility_label: `${QUESTION} ${text}`,
   });

@@ -10,7 +10,9 @@ import { movedBlocks, pullRequestLink, type PullRequestLink } from "./links.ts";
 import {
   actions,
   context,
+  entry,
   linkedLine,
+  unstyled,
   quoteText,
   section,
   ECHO_MAX,
@@ -23,7 +25,7 @@ import {
 } from "./blocks.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
-import { FOLLOW_MENU, STOP_TURN, followValue, type FollowValue } from "./actions.ts";
+import { FOLLOW_MENU, STOP_TURN, followValue } from "./actions.ts";
 
 type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins"> & TeamView;
 
@@ -173,13 +175,10 @@ export function stopButton(turn: Turn): Button {
   return {
     ...turnButton(STOP_TURN, "Stop", turn),
     confirm: {
-      title: { type: "plain_text", text: "Stop this request?" },
-      text: {
-        type: "plain_text",
-        text: "If the agent can't be stopped, only the updates here stop.",
-      },
-      confirm: { type: "plain_text", text: "Stop" },
-      deny: { type: "plain_text", text: "Cancel" },
+      title: unstyled("Stop this request?"),
+      text: unstyled("If the agent can't be stopped, only the updates here stop."),
+      confirm: unstyled("Stop"),
+      deny: unstyled("Cancel"),
       style: "danger",
     },
   };
@@ -187,14 +186,10 @@ export function stopButton(turn: Turn): Button {
 
 function followMenu({ id: turnId }: Turn): Overflow[] {
   const options = [
-    option("Mention me in the result", { turnId, choice: "follow" }),
-    option("Don't mention me in this thread", { turnId, choice: "mute" }),
+    entry("Mention me in the result", followValue.write({ turnId, choice: "follow" })),
+    entry("Don't mention me in this thread", followValue.write({ turnId, choice: "mute" })),
   ];
   // An id is derived from what Slack sent, so it could be longer than any so far.
   const isTooLong = options.some(({ value }) => value.length > OPTION_VALUE_MAX);
   return isTooLong ? [] : [{ type: "overflow", action_id: FOLLOW_MENU, options }];
-}
-
-function option(text: string, value: FollowValue) {
-  return { text: { type: "plain_text" as const, text }, value: followValue.write(value) };
 }
