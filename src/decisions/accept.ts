@@ -1,10 +1,11 @@
 import type { Request } from "../core/turn/request.ts";
 import type { Limit, Plan } from "../core/ports/task-queue.ts";
+import type { MessageOf } from "../core/ports/notifier.ts";
 import type { Read, Write, RecordOf } from "../core/ports/records.ts";
 import { inLine, jobInThread, runningInThread, statusHost, alsoShowing } from "../core/turn/follow-up.ts";
 import { projectKey, type ProjectRef } from "../core/job/project.ts";
 import { listAppends } from "../core/turn/request-list.ts";
-import { maySteer, type FollowUps } from "../core/turn/people.ts";
+import { maySteer, notAllowed, type FollowUps } from "../core/turn/people.ts";
 import { newTurn, type Turn } from "../core/turn/turn.ts";
 import { replyAnswering } from "./answering.ts";
 import { openTask, reactTasks, refreshTask, submitTask } from "./new-tasks.ts";
@@ -34,9 +35,7 @@ export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request
 export type AcceptanceEnd =
   | { kind: "accepted" | "known" | "answered" }
   | { kind: "asked-before"; turn: Turn }
-  | NotAllowed;
-
-type NotAllowed = { kind: "not-allowed"; requesterId: string };
+  | MessageOf<"not-allowed">;
 
 type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
   /** The configured projects. */
@@ -99,7 +98,7 @@ export function aimedAt(
   read: Read,
   request: Request,
   aim: Aim,
-): Turn | undefined | NotAllowed {
+): Turn | undefined | MessageOf<"not-allowed"> {
   if (aim === "own-job") return newTurn(request);
   if (aim === "own-open-request") {
     const found = jobInThread(read, request, projects);
@@ -121,9 +120,7 @@ export function aimedAt(
       const { turn } = found;
       const isOther = projectKey(turn.request.project) !== projectKey(request.project);
       if (aim === "thread-in-project" && isOther) return newTurn(request);
-      return found.kind === "open"
-        ? followUp(request, turn)
-        : { kind: "not-allowed", requesterId: turn.request.userId };
+      return found.kind === "open" ? followUp(request, turn) : notAllowed(turn);
     }
   }
 }

@@ -1,8 +1,9 @@
 import { isPosted, questionSlot } from "../core/turn/delivery.ts";
+import type { MessageOf } from "../core/ports/notifier.ts";
 import type { Read } from "../core/ports/records.ts";
 import { newestOfThread } from "../core/turn/follow-up.ts";
-import { answerInWords, answerQuestion, isOpen, type Answering } from "../core/job/question.ts";
-import { maySteer, type FollowUps } from "../core/turn/people.ts";
+import { answerInWords, answerQuestion, isOpen, type Answering, type Given } from "../core/job/question.ts";
+import { maySteer, notAllowed, type FollowUps } from "../core/turn/people.ts";
 import type { Request } from "../core/turn/request.ts";
 import type { Plan } from "../core/ports/task-queue.ts";
 import { isAsking, questionOf, withQuestion, type Turn } from "../core/turn/turn.ts";
@@ -10,12 +11,12 @@ import type { TaskDeps } from "./deps.ts";
 import { questionTasks, refreshTasks, answerTask } from "./new-tasks.ts";
 import { turnWrites } from "./turn-writes.ts";
 
-/** A person's answer to a question: the choice at an index, or words. */
+/** A person's answer to a question. */
 export type GivenAnswer = {
   turnId: string;
   question: number;
   userId: string;
-  given: { choice: number } | { text: string };
+  given: Given;
   /** The message that holds the answer. */
   saidIn?: string;
 };
@@ -24,7 +25,7 @@ export type GivenAnswer = {
 export type AnswerTaken =
   | { kind: Exclude<Answering["kind"], "answered"> | "gone" }
   | { kind: "answered"; userId: string }
-  | { kind: "not-allowed"; requesterId: string };
+  | MessageOf<"not-allowed">;
 
 type TakeDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & { followUps: FollowUps };
 
@@ -40,9 +41,7 @@ export function answering(
   const turn = read("turn", turnId);
   const asked = turn === undefined ? undefined : questionOf(turn, number);
   if (turn === undefined || asked === undefined) return { value: { kind: "gone" } };
-  if (!maySteer(deps.followUps, turn, userId)) {
-    return { value: { kind: "not-allowed", requesterId: turn.request.userId } };
-  }
+  if (!maySteer(deps.followUps, turn, userId)) return { value: notAllowed(turn) };
   const answered = answerQuestion(asked, userId, given, saidIn);
   switch (answered.kind) {
     case "answered":

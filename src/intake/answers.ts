@@ -1,6 +1,6 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { ANSWER_MAX_CHARS, isOpen, type Question } from "../core/job/question.ts";
-import { maySteer } from "../core/turn/people.ts";
+import { maySteer, notAllowed } from "../core/turn/people.ts";
 import { questionOf } from "../core/turn/turn.ts";
 import { ANSWER_CHOICE, ANSWER_IN_WORDS, questionValue, type QuestionValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
@@ -59,9 +59,7 @@ async function openForm(
     const turn = await deps.records.turn.get(pressed.turnId);
     const question = turn === undefined ? undefined : questionOf(turn, pressed.question);
     if (turn === undefined || question === undefined) return tooOld(deps);
-    if (!maySteer(deps.followUps, turn, user.id)) {
-      return { kind: "not-allowed", requesterId: turn.request.userId };
-    }
+    if (!maySteer(deps.followUps, turn, user.id)) return notAllowed(turn);
     if (question.answer !== undefined) return alreadyAnswered(question.answer.userId, user.id);
     if (!isOpen(question)) return QUESTION_CLOSED;
     await open(answerModal(question, value ?? ""));

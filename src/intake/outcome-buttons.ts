@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { App, BlockAction, Context } from "@slack/bolt";
 import { isPosted, outcomeSlot } from "../core/turn/delivery.ts";
-import { maySteer, noteVote, votesOf } from "../core/turn/people.ts";
+import { maySteer, notAllowed, noteVote, votesOf } from "../core/turn/people.ts";
 import type { Decision, Plan } from "../core/ports/task-queue.ts";
 import type { Request } from "../core/turn/request.ts";
 import { askedAgain } from "../core/turn/shared.ts";
@@ -56,9 +56,7 @@ async function tryAgain(
   const turn = await deps.records.turn.get(turnId);
   if (turn === undefined) return tooOld(deps);
   // The request would go to another person's job, and this person would become a requester there.
-  if (isFollowUp(turn) && !maySteer(deps.followUps, turn, body.user.id)) {
-    return { kind: "not-allowed", requesterId: turn.request.userId };
-  }
+  if (isFollowUp(turn) && !maySteer(deps.followUps, turn, body.user.id)) return notAllowed(turn);
   const before = turn.pressed[watch];
   if (before?.action === "try-again") return alreadyDone(before.userId, body);
   const request = again(deps, turn, watch, body);

@@ -13,11 +13,8 @@ import type { MessageOf } from "../core/ports/notifier.ts";
 import { PRESS_NOT_KEPT } from "../replies/short-answers.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 
-/** Only the requester may do that. */
-type NotAllowed = MessageOf<"not-allowed">;
-
 /** The private answer to a press. Null if what the person sees says enough. */
-export type PressAnswer = string | Rendered | NotAllowed | null;
+export type PressAnswer = string | Rendered | MessageOf<"not-allowed"> | null;
 
 /** A press, and the ways to answer it. */
 type Press = { body: BlockAction; context: Pick<Context, "teamId">; respond: RespondFn };

@@ -1,5 +1,5 @@
 import type { App, BlockAction } from "@slack/bolt";
-import { maySteer, followTurn, muteIn } from "../core/turn/people.ts";
+import { maySteer, followTurn, muteIn, notAllowed } from "../core/turn/people.ts";
 import { stopTurn, type Turn } from "../core/turn/turn.ts";
 import type { Decision, Plan } from "../core/ports/task-queue.ts";
 import { STOP_TURN, buttonValue, FOLLOW_MENU, followValue, type ButtonValue } from "../replies/actions.ts";
@@ -43,9 +43,7 @@ function stopping(deps: IntakeDeps, { turnId }: ButtonValue, body: BlockAction):
     const [first] = open;
     if (first === undefined) return { value: stoppedAlready(shown, body) ?? FINISHED };
     const own = open.filter((turn) => maySteer(deps.followUps, turn, userId));
-    if (own.length === 0) {
-      return { value: { kind: "not-allowed", requesterId: first.request.userId } };
-    }
+    if (own.length === 0) return { value: notAllowed(first) };
     const running = own.filter(({ stop }) => stop === undefined);
     const before = own.find(({ stop }) => stop !== undefined)?.stop;
     if (running.length === 0 && before !== undefined) return { value: alreadyDone(before.userId, body) };

@@ -136,13 +136,11 @@ export type Answering =
   | { kind: "answered"; userId: string }
   | { kind: "closed" };
 
+/** The choice at an index, or words. */
+export type Given = { choice: number } | { text: string };
+
 /** Answers a question with the choice at an index, or in words. The first answer counts. */
-export function answerQuestion(
-  question: Question,
-  userId: string,
-  given: { choice: number } | { text: string },
-  saidIn?: string,
-): Answering {
+export function answerQuestion(question: Question, userId: string, given: Given, saidIn?: string): Answering {
   const chosen = chosenAnswer(question, userId, given);
   const answer = chosen === null || saidIn === undefined ? chosen : { ...chosen, saidIn };
   const { answer: before } = question;
@@ -159,10 +157,7 @@ export function answerQuestion(
  * Reads a reply in words as an answer: the choice that it names, or the words themselves. Null if
  * it isn't an answer to this question.
  */
-export function answerInWords(
-  { choices, allowsText }: Question,
-  words: string,
-): { choice: number } | { text: string } | null {
+export function answerInWords({ choices, allowsText }: Question, words: string): Given | null {
   const choice = choiceNamed(
     choices.map(({ label }) => label),
     words,
@@ -237,11 +232,7 @@ function withClosed(question: Question, closed: "unanswered" | "elsewhere" | und
   return closed === undefined ? rest : { ...rest, closed };
 }
 
-function chosenAnswer(
-  { choices, allowsText }: Question,
-  userId: string,
-  given: { choice: number } | { text: string },
-): PersonAnswer | null {
+function chosenAnswer({ choices, allowsText }: Question, userId: string, given: Given): PersonAnswer | null {
   if ("text" in given) {
     return allowsText ? { userId, choiceId: null, words: cut(given.text, ANSWER_MAX_CHARS) } : null;
   }

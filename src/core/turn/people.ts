@@ -1,3 +1,4 @@
+import type { MessageOf } from "../ports/notifier.ts";
 import type { ThreadRecord } from "../ports/records.ts";
 import type { Turn } from "./turn.ts";
 import { z } from "zod";
@@ -18,6 +19,11 @@ export type FollowUps = z.infer<typeof FollowUps>;
  */
 export function maySteer(followUps: FollowUps, { request }: Pick<Turn, "request">, userId: string): boolean {
   return followUps !== "requester" || request.userId === userId;
+}
+
+/** The answer to a person who may not steer a turn. */
+export function notAllowed({ request }: Pick<Turn, "request">): MessageOf<"not-allowed"> {
+  return { kind: "not-allowed", requesterId: request.userId };
 }
 
 /** The most people that a turn's outcome mentions besides the requester. */
