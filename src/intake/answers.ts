@@ -1,5 +1,5 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
-import { ANSWER_MAX_CHARS, isOpen, type Question } from "../core/job/question.ts";
+import { ANSWER_MAX_CHARS, type Given, isOpen, type Question } from "../core/job/question.ts";
 import { maySteer, notAllowed } from "../core/turn/people.ts";
 import { questionOf } from "../core/turn/turn.ts";
 import { ANSWER_CHOICE, ANSWER_IN_WORDS, questionValue, type QuestionValue } from "../replies/actions.ts";
@@ -13,7 +13,7 @@ import {
   FORM_EXPIRED,
   ANSWER_FORM_NOT_KEPT,
 } from "../replies/short-answers.ts";
-import { answering, type AnswerTaken, type GivenAnswer } from "../decisions/answering.ts";
+import { answering, type AnswerTaken } from "../decisions/answering.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyAnswered, answerPress, onPress, tooOld, type PressAnswer } from "./press.ts";
 import type { ModalView } from "@slack/types";
@@ -108,7 +108,7 @@ function take(
   deps: IntakeDeps,
   { turnId, question }: QuestionValue,
   userId: string,
-  given: GivenAnswer["given"],
+  given: Given,
 ): Promise<AnswerTaken> {
   return deps.queue.commit((read) => answering(deps, read, { turnId, question, userId, given }));
 }

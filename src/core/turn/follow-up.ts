@@ -120,9 +120,13 @@ export function shownBy(read: Read, turn: Turn): Turn[] {
 
 /** The other turns that are shown by the same status message as this one. */
 export function shownWith(read: Read, turn: Turn): Turn[] {
+  return shownBy(read, hostOf(read, turn) ?? turn).filter(({ id }) => id !== turn.id);
+}
+
+/** The turn whose status message shows this one. Undefined if it is gone. */
+function hostOf(read: Read, turn: Turn): Turn | undefined {
   const { statusOf } = turn.delivery;
-  const host = statusOf === undefined ? turn : read("turn", statusOf);
-  return shownBy(read, host ?? turn).filter(({ id }) => id !== turn.id);
+  return statusOf === undefined ? turn : read("turn", statusOf);
 }
 
 /** The host turn after its status message has taken in another turn. */
@@ -144,8 +148,7 @@ export function statusHost(read: Read, { request, delivery }: Turn): Turn | unde
   const shown = retries ?? follows;
   const before = shown === undefined ? undefined : read("turn", shown.turnId);
   if (before === undefined || (retries === undefined && before.stage.name === "ended")) return undefined;
-  const { statusOf } = before.delivery;
-  const host = statusOf === undefined ? before : read("turn", statusOf);
+  const host = hostOf(read, before);
   // Slack refused the last update of that message, so it can't show anything new.
   if (host?.delivery.refusedUpdate !== undefined) return undefined;
   if ((host?.delivery.alsoShows?.length ?? 0) >= SHOWN_MAX) return undefined;
