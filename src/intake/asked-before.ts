@@ -29,7 +29,7 @@ export function askedBefore(
   const text = askedBeforeText(who, clock.now() - request.receivedAt);
   return {
     warnedOf: [...warnedOf, turn.id],
-    asked: [{ type: "section", text: { type: "mrkdwn", text, verbatim: true }, accessory: followIt(turn) }],
+    asked: [{ ...section(text), accessory: followIt(turn) }],
   };
 }
 

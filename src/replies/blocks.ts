@@ -10,6 +10,7 @@ import type {
   RichTextPreformatted,
   RichTextQuote,
   RichTextSection,
+  SectionBlock,
 } from "@slack/types";
 import { cut } from "../core/text/text.ts";
 import type { Turn } from "../core/turn/turn.ts";
@@ -81,7 +82,7 @@ export function paragraph(text: string, ...more: KnownBlock[]): Rendered {
  * A section of our own or escaped mrkdwn. `verbatim` keeps Slack from making links or mentions of
  * text that only looks like them.
  */
-export function section(mrkdwn: string): KnownBlock {
+export function section(mrkdwn: string): SectionBlock {
   return { type: "section", text: { type: "mrkdwn", text: mrkdwn, verbatim: true } };
 }
 

@@ -68,7 +68,7 @@ export function movedBlocks(
   if (error === null) return [];
   const block = section(movedText(request.channelId, error, botName));
   const url = IS_GONE.has(error) ? null : urlOfMessage(request, teamUrl);
-  if (block.type !== "section" || url === null) return [block];
+  if (url === null) return [block];
   return [{ ...block, accessory: { ...labelled(VIEW_MESSAGE, "View message"), url } }];
 }
 
