@@ -36,7 +36,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   const [{ RunnerClient }, { serveUntilSignal }, { fetchThrough }] = await Promise.all([
     import("./runner/process/runner-client.ts"),
     import("./serve.ts"),
-    import("../src/process/proxy.ts"),
+    import("../src/process/dispatcher.ts"),
   ]);
   // The service asks the code host about pull requests.
   fetchThrough(serviceProxy(env));
@@ -56,7 +56,7 @@ async function* check(
   { path, callModel }: { path: string; callModel: boolean },
 ): AsyncGenerator<Finding> {
   const [{ fetchThrough }, { checkService }] = await Promise.all([
-    import("../src/process/proxy.ts"),
+    import("../src/process/dispatcher.ts"),
     import("./cli/check-service.ts"),
   ]);
   // The runner fetches from the code host.
@@ -83,7 +83,7 @@ try {
     check,
     createApp: async (options) => {
       const [{ fetchThrough }, { createGitHubApp }] = await Promise.all([
-        import("../src/process/proxy.ts"),
+        import("../src/process/dispatcher.ts"),
         import("./cli/github-app.ts"),
       ]);
       fetchThrough(serviceProxy(process.env));

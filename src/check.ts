@@ -3,7 +3,6 @@ import type { Config } from "./config/config.ts";
 import { codeOrNameOf } from "./core/errors.ts";
 import type { Logger } from "./core/ports/process.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
-import { createDispatcher } from "./process/proxy.ts";
 import { trySlack } from "./slack/identity.ts";
 
 /** An id that no job has. Reading it shows if the job service accepts the key. */
@@ -48,6 +47,7 @@ async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Pro
  */
 export async function warnOfSilence(config: Config, logger: Logger): Promise<void> {
   const { projects, proxy, jobServiceTimeoutMs: timeoutMs } = config;
+  const { createDispatcher } = await import("./process/dispatcher.ts");
   const dispatcher = createDispatcher(proxy, { timeoutMs });
   for (const origin of new Set(projects.map(({ baseUrl }) => new URL(baseUrl).origin))) {
     try {

@@ -8,7 +8,7 @@ import { check, warnOfSilence } from "./check.ts";
 import { type Config, loadConfig, secretsOf } from "./config/config.ts";
 import type { Clock, Logger } from "./core/ports/process.ts";
 import { listenWith } from "./process/listen.ts";
-import { fetchThrough } from "./process/proxy.ts";
+import { isProxied } from "./process/proxy.ts";
 import { isRedisUrl, shownStoreUrl } from "./store/redis/redis-location.ts";
 import { StartError } from "./core/errors.ts";
 import type { StopSignals } from "./process/stop-signals.ts";
@@ -81,7 +81,7 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig(env);
   // Slack's Web API and response URLs are fetched.
-  fetchThrough(config.proxy);
+  if (isProxied(config.proxy)) (await import("./process/dispatcher.ts")).fetchThrough(config.proxy);
   if (option === "--check") {
     const isFine = await check(config, (line) => process.stdout.write(line));
     process.exitCode = isFine ? 0 : 1;

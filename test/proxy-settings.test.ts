@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createDispatcher, proxyFor, readProxySettings } from "../src/process/proxy.ts";
+import { createDispatcher } from "../src/process/dispatcher.ts";
+import { proxyFor, readProxySettings } from "../src/process/proxy.ts";
 
 it("reads names in lower case first, takes a bare host:port, and shows no value that is wrong", () => {
   expect(

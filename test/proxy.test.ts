@@ -2,7 +2,7 @@ import { SocketModeReceiver } from "@slack/bolt";
 import { LogLevel, WebAPIRequestError, WebClient } from "@slack/web-api";
 import { getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { describe, expect, it } from "vitest";
-import { createDispatcher } from "../src/process/proxy.ts";
+import { createDispatcher } from "../src/process/dispatcher.ts";
 import { ConnectProxy } from "./support/connect-proxy.ts";
 import { ANA, APP_TOKEN, BOT_TOKEN, DOCS, startSlackSide } from "./support/world.ts";
 

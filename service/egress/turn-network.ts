@@ -5,7 +5,8 @@ import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Logger } from "../../src/core/ports/process.ts";
 import { codeOrNameOf, DocsAgentError } from "../../src/core/errors.ts";
-import { createDispatcher, DIRECT, type ProxySettings } from "../../src/process/proxy.ts";
+import { createDispatcher } from "../../src/process/dispatcher.ts";
+import { DIRECT, type ProxySettings } from "../../src/process/proxy.ts";
 import { createEgressProxy } from "./egress-proxy.ts";
 import { createResolve, type HostRule, type Resolve } from "./find-route.ts";
 import {

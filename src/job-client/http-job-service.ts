@@ -11,7 +11,7 @@ import {
   type JobService,
   type JobServiceAnswer,
 } from "../core/ports/job-service.ts";
-import { createDispatcher, DIRECT, type ProxySettings } from "../process/proxy.ts";
+import { DIRECT, type ProxySettings } from "../process/proxy.ts";
 import { exchange } from "./exchange.ts";
 import { readChanges, type Reader, readExchange, readJob, readJobDiff } from "./fault.ts";
 import {
@@ -46,6 +46,7 @@ export type HttpJobServiceOptions = {
   now?: () => number;
 };
 
+type Connections = { polls: Dispatcher; creates: Dispatcher };
 type Outgoing = { method: Dispatcher.HttpMethod; headers: Record<string, string>; body?: string };
 
 /** {@link JobService} over HTTP, as `docs/job-service.md` describes it. */
@@ -73,12 +74,19 @@ export function createHttpJobService({
   const projectPath = `/v2/agent/${segment(projectId)}`;
   // 0 disables undici's own limits, because `timeoutMs` covers the whole call.
   const limits = { timeoutMs, headersTimeout: 0, bodyTimeout: 0 };
-  const polls = createDispatcher(proxy, { ...limits, keepAliveTimeout: POLL_KEEP_ALIVE_MS });
-  // A fresh connection for each call (pipelining 0). On a kept one, if the server closes it for
-  // idleness while we write, that looks like a create that arrived and lost its answer, so it
-  // would be `unknown` for nothing.
-  const creates = createDispatcher(proxy, { ...limits, pipelining: 0 });
+  let opened: Promise<Connections> | null = null;
   let closed: Promise<void> | null = null;
+
+  async function open(): Promise<Connections> {
+    const { createDispatcher } = await import("../process/dispatcher.ts");
+    return {
+      polls: createDispatcher(proxy, { ...limits, keepAliveTimeout: POLL_KEEP_ALIVE_MS }),
+      // A fresh connection for each call (pipelining 0). On a kept one, if the server closes it for
+      // idleness while we write, that looks like a create that arrived and lost its answer, so it
+      // would be `unknown` for nothing.
+      creates: createDispatcher(proxy, { ...limits, pipelining: 0 }),
+    };
+  }
 
   function redact(text: string): string {
     if (apiKey === "") return text;
@@ -86,7 +94,7 @@ export function createHttpJobService({
   }
 
   async function call<T extends object>(
-    dispatcher: Dispatcher,
+    over: keyof Connections,
     path: string,
     jobId: string | null,
     request: Outgoing,
@@ -103,7 +111,8 @@ export function createHttpJobService({
       "user-agent": USER_AGENT,
     };
     const outgoing = { ...request, origin, path: basePath + path, headers };
-    const exchanged = await exchange(dispatcher, outgoing, timeoutMs, signal);
+    opened ??= open();
+    const exchanged = await exchange((await opened)[over], outgoing, timeoutMs, signal);
     const { method } = request;
     const context = {
       call: `${method} ${redact(path).slice(0, MAX_CALL_CHARS)}`,
@@ -120,7 +129,7 @@ export function createHttpJobService({
   }
 
   function get<T extends object>(path: string, jobId: string | null, read: Reader<T>, signal?: AbortSignal) {
-    return call(polls, `${projectPath}/${path}`, jobId, { method: "GET", headers: {} }, read, signal);
+    return call("polls", `${projectPath}/${path}`, jobId, { method: "GET", headers: {} }, read, signal);
   }
 
   function post(
@@ -131,7 +140,7 @@ export function createHttpJobService({
   ): Promise<JobServiceAnswer> {
     const json = { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
     const request = { method: "POST" as const, ...(body === null ? { headers } : json) };
-    return call(creates, `${projectPath}/${path}`, jobId, request, readJob);
+    return call("creates", `${projectPath}/${path}`, jobId, request, readJob);
   }
 
   return {
@@ -159,7 +168,10 @@ export function createHttpJobService({
       post(`job/${segment(jobId)}/answer`, jobId, { questionId, ...answer }),
 
     close() {
-      closed ??= Promise.all([polls.close(), creates.close()]).then(() => undefined);
+      opened ??= open();
+      closed ??= opened.then(async ({ polls, creates }) => {
+        await Promise.all([polls.close(), creates.close()]);
+      });
       return closed;
     },
   };

@@ -1,13 +1,12 @@
-import type { ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { WebClient, type WebClientOptions } from "@slack/web-api";
-import { HTTPReceiver } from "./bolt.ts";
 import { BoltApp, IdentityUnknownError } from "./bolt-app.ts";
 import type { Clock, Logger } from "../core/ports/process.ts";
 import { createLineSampler, slackLogger } from "./log-lines.ts";
-import { createDispatcher, isProxied, type ProxySettings } from "../process/proxy.ts";
+import { isProxied, type ProxySettings } from "../process/proxy.ts";
 import { createSlackClock, newTeam } from "../replies/slack-team.ts";
 import { SlackIdentityCheck, type SlackSettings } from "./identity.ts";
+import { HttpReceiver } from "./http-receiver.ts";
 import { createSlackListener } from "./listener.ts";
 import { SocketMode } from "./socket-mode.ts";
 
@@ -71,8 +70,8 @@ export function createSlackConnection({
   });
 
   /** Logs, in one line, that something Slack sent failed here. */
-  function logFailure(error: Error, isAcknowledged: boolean): void {
-    const thrown = "original" in error ? error.original : error;
+  function logFailure(error: unknown, isAcknowledged: boolean): void {
+    const thrown = error instanceof Error && "original" in error ? error.original : error;
     if (thrown instanceof IdentityUnknownError) {
       sample(thrown.code, (repeated) => logger.warn({ ...repeated }, thrown.message));
       return;
@@ -83,35 +82,31 @@ export function createSlackConnection({
   const { receive } = slack;
   const receiver =
     receive.kind === "http"
-      ? new HTTPReceiver({
-          signingSecret: receive.signingSecret,
-          // The listener in front has already checked it.
-          signatureVerification: false,
-          logger: slackLogger(logger, sample),
-          async processEventErrorHandler({ error, response }) {
-            logFailure(error, response.headersSent);
+      ? new HttpReceiver({
+          onFailure(error, isAcknowledged) {
+            logFailure(error, isAcknowledged);
             // Slack redelivers an event that was refused.
-            endWith(response, error instanceof IdentityUnknownError ? 503 : 500);
-            return true;
+            return error instanceof IdentityUnknownError ? 503 : 500;
           },
-          unhandledRequestHandler({ response }) {
+          onUnhandled() {
             sample("unhandled", (repeated) =>
               logger.warn({ ...repeated }, "Slack sent something that nothing here handled within 3 s"),
             );
-            endWith(response, 404);
           },
         })
       : new SocketMode({
-          receiver: {
+          receiver: async () => ({
             appToken: receive.appToken,
-            ...(isProxied(proxy) ? { dispatcher: createDispatcher(proxy) } : {}),
+            ...(isProxied(proxy) && {
+              dispatcher: (await import("../process/dispatcher.ts")).createDispatcher(proxy),
+            }),
             logger: slackLogger(logger, sample),
             installerOptions: { clientOptions: clientOptions(SLACK_TIMEOUT_MS) },
             async processEventErrorHandler({ error }) {
               logFailure(error, false);
               return false;
             },
-          },
+          }),
           clock,
           random,
           logger,
@@ -127,8 +122,8 @@ export function createSlackConnection({
 
   const socket = receiver instanceof SocketMode ? receiver : null;
   const requestListener: ReturnType<typeof createSlackListener> =
-    receive.kind === "http" && receiver instanceof HTTPReceiver
-      ? createSlackListener({ ...receive, accept: receiver.requestListener, logger, sample })
+    receive.kind === "http" && receiver instanceof HttpReceiver
+      ? createSlackListener({ ...receive, receiver, logger, sample })
       : (_, response) => void response.writeHead(404).end();
 
   return {
@@ -164,8 +159,4 @@ export function createSlackConnection({
       await Promise.race([bolt.drain(), setTimeout(DRAIN_MS, undefined, { ref: false })]);
     },
   };
-}
-
-function endWith(response: ServerResponse, status: number): void {
-  if (!response.headersSent) response.writeHead(status).end();
 }

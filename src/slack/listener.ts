@@ -1,8 +1,10 @@
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import type { BufferedIncomingMessage } from "@slack/bolt";
+import { parse } from "node:querystring";
 import type { Logger } from "../core/ports/process.ts";
-import { isSlackBody, parseHTTPRequestBody } from "./bolt.ts";
+import { jsonOf } from "../core/text/text.ts";
+import { isSlackBody } from "./bolt.ts";
+import type { HttpReceiver } from "./http-receiver.ts";
 import type { SampleLine } from "./log-lines.ts";
 
 /** The path that Slack sends its requests to. */
@@ -11,19 +13,19 @@ const SSL_CHECK_MAX_BYTES = 1024;
 
 type SlackListenerOptions = {
   signingSecret: string;
-  /** Handles a request whose body is read, signed by Slack and in the form of Slack's requests. */
-  accept: (request: BufferedIncomingMessage, response: ServerResponse) => void;
+  /** Gets every request that is signed by Slack and has the form of Slack's requests. */
+  receiver: Pick<HttpReceiver, "receive">;
   logger: Logger;
   sample: SampleLine;
 };
 
 /**
- * The HTTP front of Bolt. It reads bodies in bounded memory, checks signatures, and passes on only
- * what Bolt can handle: a signed JSON `null` would end the process in Bolt's receiver (5.1).
+ * Listens to Slack. It reads bodies in bounded memory, checks signatures, and passes on only what
+ * has the form of Slack's requests.
  */
 export function createSlackListener({
   signingSecret,
-  accept,
+  receiver,
   logger,
   sample,
 }: SlackListenerOptions): (request: IncomingMessage, response: ServerResponse) => void {
@@ -45,9 +47,10 @@ export function createSlackListener({
     }
     if (read.kind === "busy") return refuse(response, 503, "too many large bodies at once");
     if (read.kind === "gone") return;
-    const buffered = Object.assign(request, { rawBody: read.body });
-    const refused = whyNotSlacks(request.headers, read.body);
-    const body = refused === null || read.body.length <= SSL_CHECK_MAX_BYTES ? parsed(buffered) : undefined;
+    const { headers } = request;
+    const refused = whyNotSlacks(headers, read.body);
+    const isRead = refused === null || read.body.length <= SSL_CHECK_MAX_BYTES;
+    const body = isRead ? parsed(read.body.toString(), headers["content-type"]) : undefined;
     // Slack's check of the certificate has no signature and asks for nothing.
     if (isSslCheck(body)) {
       response.writeHead(200).end();
@@ -55,7 +58,7 @@ export function createSlackListener({
     }
     if (refused !== null) return refuse(response, 401, refused);
     if (!isSlackBody(body)) return refuse(response, 400, "the body isn't like Slack's");
-    accept(buffered, response);
+    await receiver.receive(body, response);
   }
 
   return (request, response) => {
@@ -70,12 +73,11 @@ export function createSlackListener({
   };
 }
 
-function parsed(request: BufferedIncomingMessage): unknown {
-  try {
-    return parseHTTPRequestBody(request);
-  } catch {
-    return undefined;
-  }
+/** A command is a form. Everything else is JSON, in a form's field or alone. */
+function parsed(body: string, contentType: string | undefined): unknown {
+  if (contentType !== "application/x-www-form-urlencoded") return jsonOf(body);
+  const form = parse(body);
+  return typeof form["payload"] === "string" ? jsonOf(form["payload"]) : form;
 }
 
 function isSslCheck(body: unknown): boolean {

@@ -7,7 +7,7 @@ import type {
 } from "@slack/bolt";
 import { within, type Clock, type Logger } from "../core/ports/process.ts";
 import { StartError } from "../core/errors.ts";
-import { isObject, SocketModeReceiver } from "./bolt.ts";
+import { isObject, newSocketModeReceiver } from "./bolt.ts";
 import { reconnectDelayMs, slackTrouble, type SlackTrouble } from "./identity.ts";
 
 /** Time from asking for a connection to Slack's `hello`. */
@@ -22,8 +22,11 @@ const SETTLED_AFTER_MS = 10_000;
 /** How long a replaced connection stays open for answers that belong on it. */
 const LINGER_MS = 3000;
 
+type ReceiverOptions = Omit<SocketModeReceiverOptions, "autoReconnectEnabled">;
+
 type SocketModeOptions = {
-  receiver: Omit<SocketModeReceiverOptions, "autoReconnectEnabled">;
+  /** Asked for once. */
+  receiver: () => Promise<ReceiverOptions>;
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -84,11 +87,12 @@ export class SocketMode implements Receiver {
 
   async #keepConnected(first: PromiseWithResolvers<void>): Promise<void> {
     const { clock, logger } = this.#options;
+    const receiver = await this.#options.receiver();
     let current: SocketConnection | null = null;
     let failures = 0;
     let isFirst = true;
     while (!this.#isStopped) {
-      const opened = await this.#connect();
+      const opened = await this.#connect(receiver);
       if (this.#isStopped) return;
       if ("error" in opened) {
         failures += 1;
@@ -122,10 +126,10 @@ export class SocketMode implements Receiver {
   }
 
   /** A connection that has received its `hello`, or why there is none. */
-  async #connect(): Promise<SocketConnection | SlackTrouble> {
+  async #connect(options: ReceiverOptions): Promise<SocketConnection | SlackTrouble> {
     const app = this.#app;
     if (app === null) throw new Error("init comes before start");
-    const connection = openSocketConnection(this.#options.receiver, (receiver) => receiver.init(app));
+    const connection = openSocketConnection(options, (receiver) => receiver.init(app));
     this.#all.add(connection);
     void connection.closed.then(() => {
       this.#all.delete(connection);
@@ -194,10 +198,10 @@ type SocketConnection = {
  * a connection as soon as Slack asks for another.
  */
 function openSocketConnection(
-  options: Omit<SocketModeReceiverOptions, "autoReconnectEnabled">,
+  options: ReceiverOptions,
   init: (receiver: BoltReceiver) => void,
 ): SocketConnection {
-  const receiver = new SocketModeReceiver({ ...options, autoReconnectEnabled: false });
+  const receiver = newSocketModeReceiver({ ...options, autoReconnectEnabled: false });
   init(receiver);
   const { client } = receiver;
   const closed = Promise.withResolvers<void>();

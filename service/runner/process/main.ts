@@ -1,5 +1,5 @@
 import { messageOf } from "../../../src/core/errors.ts";
-import { fetchThrough } from "../../../src/process/proxy.ts";
+import { fetchThrough } from "../../../src/process/dispatcher.ts";
 import { createLogger, createSystemClock } from "../../../src/process/clock-and-log.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import { learnedSecrets } from "../../base/redaction.ts";
