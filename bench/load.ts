@@ -30,22 +30,25 @@ export class Load implements AsyncDisposable {
   }
 
   /**
-   * Keeps every connection busy for that long, or until nothing is left to send. An answer that
-   * comes later counts among the latencies, and not in the rate. Rejects when an answer is anything
+   * Keeps every connection busy for that long, or until nothing is left to send, and measures what
+   * comes after the warm-up. An answer that comes later counts among the latencies, and not in the
+   * rate. Rejects when an answer is anything
    * but "taken": 200 without a body, as a body would tell the person that the request was not kept.
    */
-  async run(durationMs: number): Promise<LoadResult> {
-    const startedAt = performance.now();
+  async run(durationMs: number, warmUpMs = 0): Promise<LoadResult> {
+    const measuredFrom = performance.now() + warmUpMs;
     const latenciesMs: number[] = [];
     let inTime = 0;
     let lastAfterMs = 0;
     const acceptedAtMs = new Map<number, number>();
     const connection = async () => {
-      while (performance.now() - startedAt < durationMs) {
+      while (performance.now() - measuredFrom < durationMs) {
         const request = this.#next();
         if (request === undefined) return;
-        latenciesMs.push(await this.send(request));
-        const afterMs = performance.now() - startedAt;
+        const latencyMs = await this.send(request);
+        const afterMs = performance.now() - measuredFrom;
+        if (afterMs < 0) continue;
+        latenciesMs.push(latencyMs);
         if (afterMs <= durationMs) inTime += 1;
         lastAfterMs = Math.min(afterMs, durationMs);
         acceptedAtMs.set(request.n, nowMs());
