@@ -43,7 +43,7 @@ function told(pullRequest: Partial<FollowedPullRequest>): MessageOf<"news"> {
 }
 
 function review(id: string, author: string, words: string): Review {
-  return { id, author, words, state: "changes-requested", at: NOON };
+  return { id, author, words, state: "changes-requested", at: NOON, headSha: null };
 }
 
 const maria = review(

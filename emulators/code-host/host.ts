@@ -23,6 +23,8 @@ export type Rules = {
   collaborators: Set<string> | null;
   /** Full names. The API answers 404 for them, as for what a token may not see. */
   readonly hiddenRepositories: Set<string>;
+  /** New full names of renamed repositories. GraphQL's addresses of pull requests have them. */
+  readonly renamed: Map<string, string>;
   /** If false, its address answers 404, as on hosts that only have the REST API. */
   hasGraphql: boolean;
   /** If false, tokens lack `read:org`, so GraphQL refuses documents that name a team's fields. */
@@ -43,6 +45,7 @@ export class Host {
   readonly rules: Rules = {
     privateRepositories: new Set(),
     hiddenRepositories: new Set(),
+    renamed: new Map(),
     hasDrafts: true,
     collaborators: null,
     hasGraphql: true,

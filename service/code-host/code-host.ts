@@ -86,6 +86,8 @@ export type PullFacts = Omit<HostedPullRequest, "nodeId" | "body" | "size"> & {
     words: string;
     state: "approved" | "changes-requested" | "commented";
     at: number;
+    /** The commit that was reviewed. Null if the host doesn't say. */
+    headSha: string | null;
   }[];
   /** The people, and the teams as `owner/team`, whose review was requested. */
   requested: string[];

@@ -13,8 +13,11 @@ const MAX_PAGES = 5;
 const MAX_BATCH = 20;
 /** For REST, which takes several calls per pull request. */
 const REST_BATCH = 5;
-/** Statuses of a host without GraphQL. */
+const MIN_PAGE = 10;
+/** Statuses of a host without GraphQL. One that has it may also answer so for a moment. */
 const NO_GRAPHQL = [400, 404, 405, 410, 422];
+/** How often REST is used before a host that didn't seem to have GraphQL is asked again. */
+const REST_LOOKS = 50;
 /** Messages of an older host that lacks some of the fields. */
 const NO_SUCH_FIELD = /doesn't exist on type|cannot query field|can't be spread/i;
 /**
@@ -30,7 +33,10 @@ const Listed = z.object({ number: z.int().positive(), updated_at: HostTime });
 export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
   const api = new GitHubApi(options);
   const { owner, repo } = options;
-  let hasGraphql = true;
+  /** How many more times REST is used. */
+  let restLooks = 0;
+  let hasQueried = false;
+  let pageSize = PAGE;
   let readsTeams = true;
   let batch = MAX_BATCH;
   /** The names of the checks that failed before, by base branch and head commit. */
@@ -46,26 +52,28 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
 
   return {
     get batch() {
-      return Math.min(batch, hasGraphql ? MAX_BATCH : REST_BATCH);
+      return Math.min(batch, restLooks === 0 ? MAX_BATCH : REST_BATCH);
     },
 
     async changed(since, etag, signal) {
       const asked = { doing: "Listing pull requests", signal, schema: listOf(Listed) };
-      const params = { state: "all", sort: "updated", direction: "desc", per_page: PAGE };
+      const params = { state: "all", sort: "updated", direction: "desc", per_page: pageSize };
       const pulls: ChangedPulls["pulls"] = [];
       let isComplete = false;
       let newEtag: unknown = null;
       for (let page = 1; page <= MAX_PAGES && !isComplete; page += 1) {
         const isFirst = page === 1;
-        const answer = await api.answerIfChanged(asked, LIST, {
-          ...params,
-          page,
-          etag: isFirst ? etag : null,
-        });
+        const answer = await api
+          .answerIfChanged(asked, LIST, { ...params, page, etag: isFirst ? etag : null })
+          .catch((error: unknown) => {
+            // Long texts of a hundred pull requests may be more than is read.
+            if (isPassing(error)) pageSize = Math.max(MIN_PAGE, Math.floor(pageSize / 2));
+            throw error;
+          });
         if (answer === null) return null;
         if (isFirst) newEtag = answer.headers["etag"];
         pulls.push(...answer.data.map(({ number, updated_at: updatedAt }) => ({ number, updatedAt })));
-        const last = answer.data.at(PAGE - 1);
+        const last = answer.data.at(params.per_page - 1);
         isComplete = since === null || last === undefined || last.updated_at < since;
       }
       return { pulls, isComplete, etag: typeof newEtag === "string" ? newEtag : null };
@@ -74,9 +82,14 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
     async look(all, signal) {
       const numbers = all.slice(0, this.batch);
       try {
-        const looks = hasGraphql
-          ? await queryPulls(api, { owner, repo, numbers, readsTeams }, signal)
-          : await byRest(numbers, signal);
+        let looks: Map<number, PullLook>;
+        if (restLooks === 0) {
+          looks = await queryPulls(api, { owner, repo, numbers, readsTeams }, signal);
+          hasQueried = true;
+        } else {
+          looks = await byRest(numbers, signal);
+          restLooks -= 1;
+        }
         batch = Math.min(MAX_BATCH, batch * 2);
         return looks;
       } catch (error) {
@@ -87,8 +100,10 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
           return this.look(all, signal);
         }
         const lacksFields = isRefused && (lacksScope || NO_SUCH_FIELD.test(error.said));
-        if (hasGraphql && isRefused && (lacksFields || NO_GRAPHQL.includes(error.status))) {
-          hasGraphql = false;
+        if (restLooks === 0 && isRefused && (lacksFields || NO_GRAPHQL.includes(error.status))) {
+          // REST doesn't tell which checks are required, nor how many approvals are wanted.
+          if (hasQueried && !lacksFields) throw new TransientRunError(error.message, { cause: error });
+          restLooks = lacksFields ? Infinity : REST_LOOKS;
           return this.look(all, signal);
         }
         // The query was too long or took too long, which GitHub may report with a 200. Ask for less
@@ -143,7 +158,9 @@ function pullOf(number: number, readsTeams: boolean): string {
     user: author { login }
     opinions: latestOpinionatedReviews(first: 100) { nodes { state user: author { login } } }
     reviews(last: ${MAX_WORDS}, states: [APPROVED, CHANGES_REQUESTED, COMMENTED]) {
-      nodes { id: databaseId state body submitted_at: submittedAt user: author { login } }
+      nodes {
+        id: fullDatabaseId state body submitted_at: submittedAt user: author { login } commit { oid }
+      }
     }
     requested: reviewRequests(first: 20) { nodes { requestedReviewer {
       ... on User { login } ... on Bot { login } ... on Mannequin { login }

@@ -46,7 +46,13 @@ export const ReadCheck = z.union([
 ]);
 
 const Opinion = z.object({ state: Word, user: Login });
-const Review = Opinion.extend({ id: z.int().nullish(), body: z.string().nullish(), submitted_at: HostTime });
+const Review = Opinion.extend({
+  id: z.union([z.int(), z.string()]).nullish(),
+  body: z.string().nullish(),
+  submitted_at: HostTime,
+  commit_id: z.string().nullish(),
+  commit: z.object({ oid: z.string() }).nullish(),
+});
 /** A pull request with REST's names (which our GraphQL query uses, too), flattened. */
 const Pull = z.object({
   number: z.int().positive(),
@@ -91,10 +97,12 @@ export function toLook(told: unknown, checks: HostedCheck[] | null): PullLook {
     mergeState: pull.mergeable_state ?? "unknown",
     needsApproval: pull.reviewDecision === "REVIEW_REQUIRED",
     opinions: opinionsOf(pull.opinions),
-    reviews: pull.reviews.flatMap(({ id, user: author, body, state: word, submitted_at: at }) => {
-      const chosen = REVIEWS[word];
+    reviews: pull.reviews.flatMap(({ user: author, body, submitted_at: at, ...review }) => {
+      const chosen = REVIEWS[review.state];
       if (chosen === undefined) return [];
-      return [{ id: String(id ?? `${author} ${at}`), author, words: body ?? "", state: chosen, at }];
+      const id = String(review.id ?? `${author} ${at}`);
+      const headSha = review.commit_id ?? review.commit?.oid ?? null;
+      return [{ id, author, words: body ?? "", state: chosen, at, headSha }];
     }),
     requested: pull.requested.map(({ requestedReviewer: { login } }) => login),
     checks,

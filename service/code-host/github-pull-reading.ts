@@ -18,7 +18,10 @@ const CheckRuns = z.object({ check_runs: listOf(ReadCheck) }).transform(({ check
 const Statuses = z.object({ statuses: listOf(ReadCheck) }).transform(({ statuses }) => statuses);
 const Comparison = z.object({ merge_base_commit: z.object({ sha: z.string() }) });
 
-/** Looks at a pull request with REST, for hosts without GraphQL. */
+/**
+ * Looks at a pull request with REST, for hosts without GraphQL. What the host refuses to tell of a
+ * pull request that it shows makes only that one unreadable.
+ */
 export async function readPull(
   api: GitHubApi,
   { owner, number }: { owner: string; number: number },
@@ -30,6 +33,16 @@ export async function readPull(
   if (found === null) return "not-there";
   const { data: pull } = Pull.safeParse(found);
   if (pull === undefined) return "unreadable";
+  const told = await unlessRefused(readRest(api, { owner, at, pull }, signal));
+  return told === null ? "unreadable" : toLook(told.pull, told.checks);
+}
+
+/** Reads a pull request's reviews and checks. */
+async function readRest(
+  api: GitHubApi,
+  { owner, at, pull }: { owner: string; at: string; pull: z.infer<typeof Pull> },
+  signal: AbortSignal,
+): Promise<{ pull: object; checks: HostedCheck[] | null }> {
   const reviews: unknown[] = [];
   for (let page = 1; page <= MAX_REVIEW_PAGES && reviews.length === (page - 1) * PAGE; page += 1) {
     const params = { per_page: PAGE, page };
@@ -40,8 +53,8 @@ export async function readPull(
   const asPeople = teams.map(({ slug }) => ({ login: `${owner}/${slug}` }));
   const requested = [...people, ...asPeople].map((requestedReviewer) => ({ requestedReviewer }));
   const flat = { headRef: head.ref, headSha: head.sha, baseRef: base.ref };
-  const told = { ...pull, ...flat, opinions: reviews, reviews, requested };
-  return toLook(told, await readChecks(api, head.sha, signal));
+  const read = { ...pull, ...flat, opinions: reviews, reviews, requested };
+  return { pull: read, checks: await readChecks(api, head.sha, signal) };
 }
 
 /** The checks of a commit, or null if the token may not read them. */
@@ -51,7 +64,7 @@ async function readChecks(api: GitHubApi, sha: string, signal: AbortSignal): Pro
     // Not every host has both kinds.
     const found = unlessRefused(
       api.ask(asked, `GET ${REPOSITORY}/commits/${sha}/${what}`, { per_page: PAGE }),
-      [404],
+      [404, 410, 422],
     );
     return found.then((checks) => checks ?? []);
   };
@@ -73,12 +86,12 @@ export async function readChecksBefore(
   return (await readChecks(api, base.sha, signal)) ?? [];
 }
 
-/** Resolves to null if the host answers with one of these statuses. */
-async function unlessRefused<T>(answer: Promise<T>, statuses: readonly number[]): Promise<T | null> {
+/** Resolves to null if the host answers with one of these statuses, or refuses at all. */
+async function unlessRefused<T>(answer: Promise<T>, statuses?: readonly number[]): Promise<T | null> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof RefusedByCodeHostError && statuses.includes(error.status)) return null;
+    if (error instanceof RefusedByCodeHostError && statuses?.includes(error.status) !== false) return null;
     throw error;
   }
 }

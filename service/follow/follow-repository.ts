@@ -39,6 +39,8 @@ export class RepositoryFollower {
   /** When each pull request last changed according to the newest list, by number. */
   #listed: ReadonlyMap<number | null, number> = new Map();
   #listAt = 0;
+  /** How often in a row the list couldn't be read. */
+  #listFaults = 0;
   #notBefore = 0;
   #faults = 0;
   /** True at the start: the list alone doesn't tell what happened while nobody read it. */
@@ -58,7 +60,7 @@ export class RepositoryFollower {
     if (freeAt() > clock.now()) return { kind: "again", dueAt: freeAt() };
     this.#notBefore = clock.now() + SOONEST_MS;
     try {
-      if (clock.now() >= this.#listAt) await this.#list(stopped);
+      if (clock.now() >= this.#listAt) await this.#list(stopped).catch((thrown) => this.#listLater(thrown));
       await this.#lookAtDue(stopped);
       if (this.#faults > 0) this.#log("info", {}, "pull requests can be followed again");
       this.#faults = 0;
@@ -92,10 +94,21 @@ export class RepositoryFollower {
     }
     // Set only now. If the commit fails, the list must be read again.
     this.#listAt = nowMs + pollMs;
+    this.#listFaults = 0;
     this.#looksAtAll = false;
     if (listed === null) return;
     this.#etag = listed.etag;
     this.#listedUntil = Math.max(this.#listedUntil ?? 0, ...this.#listed.values()) || null;
+  }
+
+  /** A list that can't be read for the moment holds up no look that is due. */
+  #listLater(thrown: unknown): void {
+    if (!(thrown instanceof TransientRunError) || thrown.retryAfterMs !== null) throw thrown;
+    this.#listFaults += 1;
+    if (this.#listFaults === 1) {
+      this.#log("warn", faultFields(thrown), "the list of pull requests can't be read now; trying again");
+    }
+    this.#listAt = this.#deps.clock.now() + faultDelayMs(this.#listFaults);
   }
 
   #listedAt({ link }: FollowedJob): number {
@@ -132,7 +145,9 @@ export class RepositoryFollower {
     const hasFailed = countingChecks(look)?.some(({ state }) => state === "failed") === true;
     const before = hasFailed && look.state === "open" ? await host.failedBefore(look, signal) : NONE;
     const { updatedAt } = look;
-    const record = before ? toFollowed(look, before) : toFollowed({ ...look, checks: null }, NONE);
+    // Its repository may have another name by now. The old address still leads there.
+    const ours = { ...look, url: job.link };
+    const record = before ? toFollowed(ours, before) : toFollowed({ ...ours, checks: null }, NONE);
     const seen = { record, updatedAt, listedAt: this.#listedAt(job) };
     return afterSeen(job, seen, { nowMs: clock.now(), pollMs });
   }
@@ -154,12 +169,13 @@ export class RepositoryFollower {
     const { projectIds, budget } = this.repository;
     const nowMs = clock.now();
     this.#faults += 1;
-    const fields = { problem: messageOf(error), details: detailsOf(error), code: codeOf(error) };
     // Logs a fault once, however long it lasts.
-    if (this.#faults === 1) this.#log("warn", fields, "pull requests can't be followed now; trying again");
+    if (this.#faults === 1) {
+      this.#log("warn", faultFields(error), "pull requests can't be followed now; trying again");
+    }
     const retryAfterMs = (error instanceof TransientRunError && error.retryAfterMs) || 0;
     budget.pause(retryAfterMs);
-    this.#notBefore = nowMs + Math.min(FAULT_MS.max, FAULT_MS.first * 2 ** Math.min(this.#faults - 1, 10));
+    this.#notBefore = nowMs + faultDelayMs(this.#faults);
     if (!(error instanceof RefusedByCodeHostError) || !REFUSALS.includes(error.status)) return;
     this.#looksAtAll = true;
     this.#listAt = 0;
@@ -169,6 +185,15 @@ export class RepositoryFollower {
   #log(level: "info" | "warn", fields: object, message: string): void {
     this.#deps.logger[level]({ repository: this.repository.fullName, ...fields }, message);
   }
+}
+
+function faultFields(error: RunError) {
+  return { problem: messageOf(error), details: detailsOf(error), code: codeOf(error) };
+}
+
+/** The pause after so many faults in a row, milliseconds. */
+function faultDelayMs(faults: number): number {
+  return Math.min(FAULT_MS.max, FAULT_MS.first * 2 ** Math.min(faults - 1, 10));
 }
 
 /**

@@ -37,12 +37,13 @@ export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>):
     reviews: facts.reviews
       .filter((each) => each.author !== author && (each.state !== "commented" || each.words.trim() !== ""))
       .slice(-MAX_REVIEWS)
-      .map(({ id, words, at, ...each }) => ({
+      .map(({ id, words, at, headSha, ...each }) => ({
         id: cut(id, SHOWN_CHARS.line),
         author: toName(each.author),
         words: cut(printableText(words).trim(), SHOWN_CHARS.reason),
         state: each.state,
         at: toTimestamp(at),
+        headSha: headSha && oneLine(headSha, SHOWN_CHARS.line),
       })),
     waitingFor: state === "open" ? facts.requested.map(toName).slice(0, MAX_NAMES) : [],
     mergeable: state === "open" ? canMerge : null,
@@ -121,13 +122,17 @@ export function afterSeen(
   const isStale = updatedAt < Math.max(memory.seenAt, listedAt);
   const isFinal = !isStale && (record.state !== "open" || record.mergeable !== null);
   const unknowns = isFinal ? 0 : memory.unknowns + 1;
+  const stales = isStale ? memory.stales + 1 : 0;
   // If it stays behind, it must be right.
-  const isOld = updatedAt < memory.seenAt && unknowns <= MAX_UNKNOWNS;
+  const isOld = updatedAt < memory.seenAt && stales <= MAX_UNKNOWNS;
   const seen = isOld ? (followed.record ?? record) : record;
   const isSame = isDeepStrictEqual(seen, followed.record);
   const changedAt = isSame ? Math.min(memory.changedAt, nowMs) : nowMs;
   const seenAt = isOld ? memory.seenAt : updatedAt;
-  const next = { record: seen, memory: { seenAt, changedAt, unknowns, refusals: 0, refusedAt: null } };
+  const next = {
+    record: seen,
+    memory: { seenAt, changedAt, unknowns, stales, refusals: 0, refusedAt: null },
+  };
   if (seen.state === "merged" || isOver(followed, next, nowMs)) return { ...next, lookAt: null };
   if (unknowns > 0 && unknowns <= MAX_UNKNOWNS) {
     return { ...next, lookAt: nowMs + UNKNOWN_MS * 2 ** (unknowns - 1) };

@@ -13,6 +13,8 @@ export const FollowMemory = z.object({
   changedAt: z.int().default(0),
   /** How many answers in a row weren't final. */
   unknowns: z.int().default(0),
+  /** How many answers in a row were older than what was known. */
+  stales: z.int().default(0),
   /** How often in a row it couldn't be seen, and since when. */
   refusals: z.int().default(0),
   refusedAt: z.int().nullable().default(null),

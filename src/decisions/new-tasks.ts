@@ -178,8 +178,9 @@ export function refreshTask(turn: Turn): NewTask {
 export function refreshTasks(turn: Turn): NewTask[] {
   const { shown, refusedUpdate } = turn.delivery;
   if (shown === null || shown === statusKey(turn)) return [];
-  if (isOnlyStepNew(turn)) return refusedUpdate === undefined ? [refreshTask(turn)] : [];
-  return turn.stage.name === "ended" && turn.pullRequest === undefined ? [] : [refreshTask(turn)];
+  // A pull request changes seldom, so even a message that Slack refused to update is tried again.
+  if (turn.stage.name === "ended") return turn.pullRequest === undefined ? [] : [refreshTask(turn)];
+  return isOnlyStepNew(turn) && refusedUpdate !== undefined ? [] : [refreshTask(turn)];
 }
 
 /**

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { z } from "zod";
 import {
   FailureCause,
@@ -18,7 +19,6 @@ import {
 } from "../core/ports/job-report.ts";
 import type { JobReport } from "../core/ports/job-service.ts";
 import { Time, orNull, readableItems, clipped, Millis, SHOWN_CHARS } from "../core/ports/reading.ts";
-import { cut } from "../core/text/text.ts";
 
 const Count = z.int().min(0);
 
@@ -185,6 +185,7 @@ export const WireFollowedPullRequest = z
           words: z.string().describe("What they wrote."),
           state: Review.shape.state.describe("What they chose."),
           at: Time.describe("When."),
+          headSha: z.string().nullable().describe("The commit that was reviewed; null: not known."),
         }),
       )
       .max(MAX_REVIEWS)
@@ -208,9 +209,10 @@ const ReceivedReview = z
     words: clipped(SHOWN_CHARS.reason).catch(""),
     state: Review.shape.state,
     at: orNull(Millis),
+    headSha: orNull(Line),
   })
   // Without an id, a review is what it says.
-  .transform(({ id, ...review }) => ({ id: id ?? cut(JSON.stringify(review), SHOWN_CHARS.line), ...review }));
+  .transform(({ id, ...review }) => ({ id: id ?? hash("sha256", JSON.stringify(review)), ...review }));
 
 /** Only the state has to be there: a service may tell less than ours. */
 export const ReceivedFollowedPullRequest = z.object({

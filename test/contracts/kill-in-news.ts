@@ -30,7 +30,8 @@ async function runWithDeath(
   const service = resources.use(await startJobServiceSide({ turns: true, pullRequests: true }));
   service.script.completeAfterPolls(2, { prLink: PR });
   service.script.onCreate(({ id }) => {
-    const review = { author: "maria", words: "The FAQ, too.", state: "changes-requested" as const };
+    const state = "changes-requested" as const;
+    const review = { author: "maria", words: "The FAQ, too.", state, headSha: null };
     const at = new Date(Date.now() + 60_000).toISOString();
     const reviews = [
       { ...review, id: "1", at },

@@ -28,6 +28,7 @@ function review(id: string, detail: Partial<Review> = {}): Review {
     words: `words ${id}`,
     state: "changes-requested",
     at: LINKED + 1,
+    headSha: null,
     ...detail,
   };
 }
@@ -274,11 +275,12 @@ describe("news of a pull request", () => {
     expect(JSON.stringify(known).length).toBeLessThan(150_000);
   });
 
-  it("is followed while it is open, can be seen and is younger than 90 days", () => {
+  it("is followed for 90 days, after it is closed for 14, and not once it is merged", () => {
     expect(followedUntil(tell([[0, { openedAt: LINKED - DAY }]]))).toBe(LINKED + 89 * DAY);
     expect(followedUntil(tell([[0, { openedAt: null }]]))).toBe(LINKED + 90 * DAY);
-    for (const report of [{ state: "merged" as const }, { state: "closed" as const }, { isVisible: false }])
-      expect(followedUntil(tell([[0, report]]))).toBeNull();
+    expect(followedUntil(tell([[0, { isVisible: false }]]))).toBe(LINKED + 90 * DAY);
+    expect(followedUntil(tell([[DAY, { state: "closed" }]]))).toBe(LINKED + 15 * DAY);
+    expect(followedUntil(tell([[0, { state: "merged" }]]))).toBeNull();
   });
 });
 

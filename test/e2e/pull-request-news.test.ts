@@ -61,7 +61,8 @@ function menuValue({ blocks = [] }: SlackMessage, label: string): string {
 }
 
 function review(id: string, words: string, author = "maria"): WireFollowedPullRequest["reviews"][number] {
-  return { id, author, words, state: "changes-requested", at: new Date(MONDAY + DAY).toISOString() };
+  const at = new Date(MONDAY + DAY).toISOString();
+  return { id, author, words, state: "changes-requested", at, headSha: null };
 }
 
 describe("after the link, the thread", () => {
@@ -130,14 +131,16 @@ describe("after the link, the thread", () => {
     expect(stateOf(world)).toBe(`🚫 Closed: ${LINK}`);
   });
 
-  it("is told once that it can't be seen anymore, and that ends it", async () => {
+  it("is told once that it can't be seen anymore, and of its end once it is seen again", async () => {
     await using world = await start();
     const jobId = await linked(world);
     await stands(world, jobId, { isVisible: false }, { isVisible: false });
-    expect(told(world)).toEqual([`⚠️ I can't see ${LINK} anymore, so I stopped following it.`]);
-    const calls = world.service.calls.length;
+    const unseen = `⚠️ I can't see ${LINK} anymore.`;
+    expect(told(world)).toEqual([unseen]);
     await world.pass(DAY);
-    expect(world.service.calls).toHaveLength(calls);
+    expect(told(world)).toEqual([unseen]);
+    await stands(world, jobId, { isVisible: true, state: "closed" });
+    expect(told(world)).toEqual([unseen, `🚫 @Ana ${LINK} was closed without merging.`]);
   });
 
   it("of a pull request that is merged before the first look gets its end after its link", async () => {
@@ -239,6 +242,98 @@ describe("after the link, the thread", () => {
     expect(told(world).at(-1)).toBe(`🚫 @Ana acme/docs#8 (${next}) was closed without merging.`);
     expect(told(world).filter((text) => text.includes("merged."))).toHaveLength(1);
     expect(stateOf(world)).toBe(`🎉 Merged: ${LINK}`);
+  });
+
+  it("isn't told again of many failed checks when fewer fail", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    const failed = Array.from({ length: 25 }, (_, n) => `build (${String.fromCharCode(97 + n)})`);
+    const checks = (from: number, count: number) =>
+      ({ checks: { state: "failed", failed: failed.slice(from, from + count) } }) as const;
+    await stands(world, jobId, checks(0, 20), checks(1, 20), checks(2, 20), checks(10, 15), checks(13, 12));
+    expect(told(world)).toHaveLength(1);
+  });
+
+  it("of what a reviewer asked for before a push waits for the reviewer, however late both are heard of", async () => {
+    await using world = await start();
+    const jobId = await linked(world, PR, { headSha: "a" });
+    const reviews = [{ ...review("1", "The FAQ, too."), headSha: "a" }];
+    await stands(world, jobId, { headSha: "b", review: "changes-requested", reviews });
+    expect(stateOf(world)).toContain("Waiting for review");
+    await stands(world, jobId, { headSha: "a" }, { headSha: "b", review: "changes-requested", reviews });
+    expect(stateOf(world)).toContain("Waiting for review");
+    expect(told(world)).toHaveLength(1);
+  });
+
+  it("of two reviews without ids that begin alike is told both", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    const words = "Thanks for the change. Before I can approve it, please address this point, which matters:";
+    const reviews = ["the FAQ", "the index"].map((what, n) => {
+      const { id: _, ...rest } = review("", `${words} ${what}`);
+      return { ...rest, at: new Date(MONDAY + DAY + n * 60 * MINUTE).toISOString() } as never;
+    });
+    await stands(world, jobId, { review: "changes-requested", reviews: reviews.slice(0, 1) });
+    await stands(world, jobId, { review: "changes-requested", reviews });
+    expect(told(world)).toHaveLength(2);
+  });
+
+  it("names people and checks whose names don't show", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    await stands(
+      world,
+      jobId,
+      {
+        review: "changes-requested",
+        reviews: [review("1", "No.", "\u202e"), review("2", "Neither.", "tom")],
+      },
+      { checks: { state: "failed", failed: ["\u200b"] } },
+    );
+    expect(told(world)[0]).toContain("someone and tom requested changes");
+    expect(told(world)[1]).toContain(": unnamed");
+    expect(world.logger.text("error")).toBe("");
+  });
+
+  it("goes on showing it after Slack refused one update", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    world.slack.faults.add({
+      method: "chat.update",
+      times: 1,
+      fault: { kind: "error", error: "is_archived" },
+    });
+    await stands(world, jobId, { review: "approved" }, { state: "merged" });
+    expect(stateOf(world)).toContain("Merged");
+  });
+
+  it.each([
+    ["closed", { state: "closed" }],
+    ["no longer seen", { isVisible: false }],
+  ] as const)("is told of a merge after it was %s, although no feed told so", async (_, before) => {
+    await using world = await start({ jobService: { changes: "at-once" } });
+    const jobId = await linked(world);
+    await stands(world, jobId, before);
+    await world.pass(2 * 60 * MINUTE);
+    world.service.follow(jobId, { state: "merged" });
+    world.service.feed?.forget();
+    await world.pass(DAY);
+    expect(told(world).at(-1)).toContain("is merged");
+    expect(stateOf(world)).toContain("Merged");
+  });
+
+  it("is told of a merge although what came before it couldn't be told for a day", async () => {
+    await using world = await start();
+    const jobId = await linked(world);
+    const fault = { kind: "error", error: "internal_error" } as const;
+    const off = world.slack.faults.add({ method: "chat.postMessage", times: 1e9, fault });
+    await stands(world, jobId, { checks: { state: "failed", failed: ["links"] } });
+    await world.pass(DAY - 20 * MINUTE);
+    await stands(world, jobId, { state: "merged" });
+    await world.pass(4 * 60 * MINUTE);
+    off();
+    await world.pass(DAY);
+    expect(told(world).join()).toContain("is merged");
   });
 
   it("that is in a direct message is told there", async () => {

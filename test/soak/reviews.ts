@@ -37,7 +37,7 @@ export class Reviews {
     if (what === "checks-failed") standing.failed = [`check-${this.#made}`];
     if (what === "changes-requested" || what === "approved") {
       const review = { id: `r${this.#made}`, author: "maria", state: what, at: new Date().toISOString() };
-      standing.reviews.push({ ...review, words: `See [review-${this.#made}].` });
+      standing.reviews.push({ ...review, words: `See [review-${this.#made}].`, headSha: null });
     }
     this.#show(id, what === "closed" ? "closed" : "open", what === "approved" ? "approved" : "none");
   }

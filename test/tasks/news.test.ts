@@ -49,7 +49,7 @@ async function run(rig: TaskRig, turn: Turn, overrides = {}, patienceMs = GROUP_
 }
 
 function review(id: string): FollowedPullRequest["reviews"][number] {
-  return { id, author: "maria", words: "No.", state: "changes-requested", at: null };
+  return { id, author: "maria", words: "No.", state: "changes-requested", at: null, headSha: null };
 }
 
 function kinds({ slack }: TaskRig): string[] {
@@ -91,7 +91,8 @@ it("leaves out what Slack didn't take for a day, quietly, and tells the rest", a
   await using rig = await TaskRig.open();
   const turn = await followed(rig, { reviews: [review("1")] }, { state: "merged" });
   rig.slack.faults.post = [notSent];
-  const old = { attempt: 30, addedAt: rig.clock.now() - 2 * DAY };
+  const old = { attempt: 30, addedAt: rig.clock.now() };
+  rig.clock.advanceTo(rig.clock.now() + 2 * DAY);
   expect(await run(rig, turn, old)).toBe("done");
   expect(kinds(rig)).toEqual(["merged"]);
   expect(rig.added).toEqual([]);

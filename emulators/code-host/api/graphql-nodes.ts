@@ -115,7 +115,9 @@ function stateOf({ state, mergedAt }: PullRequest): "OPEN" | "CLOSED" | "MERGED"
 function pullRequestNode(asking: Asking, pullRequests: PullRequests, pullRequest: PullRequest): object {
   const { repository, records } = pullRequests;
   const { number } = pullRequest;
-  const html = `${asking.host.links().url}/${repository.fullName}/pull/${number}`;
+  const { links, rules } = asking.host;
+  const fullName = rules.renamed.get(repository.fullName) ?? repository.fullName;
+  const html = `${links().url}/${fullName}/pull/${number}`;
   const commits = once(async () => pullRequests.commits(pullRequest));
   const mergeability = once(async () => pullRequests.mergeability(pullRequest));
   const head = async () => {

@@ -151,6 +151,8 @@ export const Review = storedObject({
   state: z.enum(["approved", "changes-requested", "commented"]),
   /** Epoch milliseconds. Null if the service didn't say. */
   at: z.number().nullable(),
+  /** The commit that was reviewed. Null if the service didn't say. */
+  headSha: z.string().nullable(),
 });
 export type Review = z.infer<typeof Review>;
 

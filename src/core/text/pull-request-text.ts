@@ -89,7 +89,7 @@ export function newsText(news: PullRequestNews): NewsText {
     case "waiting":
       return newsOf("⏰", "", ` has waited 3 working days for ${reviewersOf(news)}.`);
     case "unseen":
-      return newsOf("⚠️", "I can't see ", " anymore, so I stopped following it.");
+      return newsOf("⚠️", "I can't see ", " anymore.");
   }
 }
 

@@ -60,6 +60,8 @@ const DAY_MS = 86_400_000;
 export const GROUP_MS = 60_000;
 /** How long an open pull request is followed, milliseconds. */
 export const FOLLOWED_MS = 90 * DAY_MS;
+/** How long a closed one is, because it may be opened again, milliseconds. */
+const CLOSED_MS = 14 * DAY_MS;
 /** How long a pull request waits for a review, Monday to Friday, before the thread is told. */
 const WAITING_MS = 3 * DAY_MS;
 /**
@@ -73,7 +75,8 @@ const HISTORY_MS = 10 * 60_000;
 /** After so many news, only the pull request's end is told. */
 const NEWS_MAX = 50;
 const GROUP_MAX = 20;
-const NAMES_MAX = 10;
+/** As many as our job service tells of. */
+const NAMES_MAX = 20;
 const NAME_MAX_CHARS = 100;
 const WORDS_MAX_CHARS = 300;
 const WORDS_MAX_LINES = 10;
@@ -96,8 +99,10 @@ export function withPullRequest(
   const { reviewedSha: earlierSha, ...kept } = before ?? {};
   const added = newReviews(before?.news ?? [], reported.reviews, linkedAt);
   const isRequested = latest.review === "changes-requested";
+  const newest = reported.reviews.findLast((review) => review.state === "changes-requested");
+  // Without the review's commit, it is about what was there when the app heard of it.
   const isFirst = added.length > 0 || before?.latest.review !== "changes-requested";
-  const reviewedSha = isFirst ? latest.headSha : earlierSha;
+  const reviewedSha = newest?.headSha ?? (isFirst ? latest.headSha : earlierSha);
   const next: TurnPullRequest = {
     ...kept,
     url,
@@ -113,9 +118,9 @@ export function withPullRequest(
     const openedAt = Math.min(latest.openedAt ?? now, now);
     next.waitingSince = before?.waitingSince ?? (before === undefined ? openedAt : now);
   }
-  const newest = withWaiting(withEnd(withFailedChecks(withReviews(next, added, now), now), now), now);
+  const withAll = withWaiting(withEnd(withFailedChecks(withReviews(next, added, now), now), now), now);
   const isLate = before === undefined && now - linkedAt > LATE_MS;
-  const told = isLate ? newest.news.reduce((all, { id }) => withTold(all, id), newest) : newest;
+  const told = isLate ? withAll.news.reduce((all, { id }) => withTold(all, id), withAll) : withAll;
   return isSame && told === next && before.waitingSince === next.waitingSince ? before : told;
 }
 
@@ -141,7 +146,7 @@ function newReviews(news: readonly PullRequestNews[], reviews: readonly Review[]
     .filter(({ state, at }) => state === "changes-requested" && (at === null || at > linkedAt - HISTORY_MS))
     .map(({ id, author, words }) => ({
       id: lineOf(id),
-      author: lineOf(author),
+      author: nameOf(author, "someone"),
       words: passage(startOf(words, WORDS_READ_CHARS), WORDS_MAX_CHARS, WORDS_MAX_LINES),
     }))
     .filter(({ id }) => !known.has(id) && known.add(id))
@@ -162,14 +167,19 @@ function withReviews(
   return { ...current, news: [...current.news.slice(0, -1), joined] };
 }
 
-/** Adds that checks fail. A re-run in which the same or fewer fail is no news. */
+/**
+ * Adds that checks fail. A re-run in which the same or fewer fail is no news. If more
+ * failed than are named, another name may have failed before.
+ */
 function withFailedChecks(current: TurnPullRequest, now: number): TurnPullRequest {
   const { checks, headSha, state, isVisible } = current.latest;
   if (checks.state !== "failed" || state !== "open" || !isVisible) return current;
   const known = current.news.flatMap((news) =>
     news.kind === "checks-failed" && news.headSha === headSha ? [news.names] : [],
   );
-  if (known.length > 0 && checks.failed.every((name) => known.flat().includes(name))) return current;
+  const isCut = known.some((names) => names.length >= NAMES_MAX);
+  const isKnown = checks.failed.every((name) => known.flat().includes(name));
+  if (isCut || (known.length > 0 && isKnown)) return current;
   return withNews(current, now, { kind: "checks-failed", names: checks.failed, headSha });
 }
 
@@ -203,7 +213,8 @@ function withNews(current: TurnPullRequest, at: number, said: Said<PullRequestNe
 /** What is kept of a report: the reviews are in the news. */
 function bounded(reported: FollowedPullRequest): FollowedPullRequest {
   const { checks, waitingFor, title } = reported;
-  const names = (all: readonly string[]) => [...new Set(all.map((name) => lineOf(name)))].slice(0, NAMES_MAX);
+  const names = (all: readonly string[]) =>
+    [...new Set(all.map((name) => nameOf(name, "unnamed")))].slice(0, NAMES_MAX);
   return {
     ...reported,
     title: title === null ? null : lineOf(title),
@@ -216,6 +227,12 @@ function bounded(reported: FollowedPullRequest): FollowedPullRequest {
 /** One bounded line. Long texts are cut first, because reading all of them takes time. */
 function lineOf(text: string): string {
   return plainLine(startOf(text, WORDS_READ_CHARS), NAME_MAX_CHARS);
+}
+
+/** A name in one line, or `unnamed` if nothing of it shows. */
+function nameOf(name: string, unnamed: string): string {
+  const line = lineOf(name);
+  return /[^\p{C}\p{Z}]/u.test(line) ? line : unnamed;
 }
 
 /** True while more reviews may join this news. */
@@ -251,8 +268,9 @@ export function withTold(pullRequest: TurnPullRequest, id: string): TurnPullRequ
 }
 
 /** Until when a pull request is followed, epoch milliseconds. Null if it no longer is. */
-export function followedUntil({ latest, since }: TurnPullRequest): number | null {
-  if (latest.state !== "open" || !latest.isVisible) return null;
+export function followedUntil({ latest, since, changedAt }: TurnPullRequest): number | null {
+  if (latest.state === "merged") return null;
+  if (latest.state === "closed") return changedAt + CLOSED_MS;
   return Math.min(latest.openedAt ?? since, since) + FOLLOWED_MS;
 }
 

@@ -1,7 +1,7 @@
 import type { Contact } from "../ports/job-service.ts";
 import type { Request } from "./request.ts";
 import type { Append } from "../ports/task-queue.ts";
-import { FOLLOWED_MS } from "./pull-request-news.ts";
+import { FOLLOWED_MS, openStateOf } from "./pull-request-news.ts";
 import { isFollowing, type Turn } from "./turn.ts";
 
 /**
@@ -106,7 +106,10 @@ export function openedAt({ pullRequest }: Turn): number {
 
 /** The turns whose pull request is open, each pull request once, the oldest first. */
 export function openPullRequests(turns: readonly Turn[], now: number): Turn[] {
-  const open = turns.filter((turn) => isFollowing(turn, now));
+  const open = turns.filter(
+    (turn) =>
+      turn.pullRequest !== undefined && openStateOf(turn.pullRequest) !== null && isFollowing(turn, now),
+  );
   const byUrl = new Map(open.map((turn) => [turn.pullRequest?.url, turn]));
   return [...byUrl.values()].toSorted((one, other) => openedAt(one) - openedAt(other));
 }

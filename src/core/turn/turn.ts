@@ -196,7 +196,7 @@ export function keepTurnMs(turn: Turn, now: number, policy: PollingPolicy, reten
   return Math.max(1, Math.max(stage.at, changedAt, until) + retentionMs - now);
 }
 
-/** True while the turn's pull request is open, can be seen, and isn't too old. */
+/** True while the turn's pull request may still change and isn't too old. */
 export function isFollowing({ pullRequest }: Turn, now: number): boolean {
   return pullRequest !== undefined && now < (followedUntil(pullRequest) ?? 0);
 }

@@ -33,7 +33,7 @@ it("tells a pull request from its opening to its merge, to clients that name the
   expect(await world.record(id)).toMatchObject({
     review: "changes-requested",
     waitingFor: ["otto"],
-    reviews: [{ author: "mira", words: "Say it shorter.", state: "changes-requested" }],
+    reviews: [{ author: "mira", words: "Say it shorter.", state: "changes-requested", headSha: sha }],
   });
   await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
   await world.hers.pulls.createReview({ ...pull, event: "COMMENT", body: "Thanks!" });
@@ -247,6 +247,93 @@ it.each([true, false])("isn't held up by one that the host fails at (%s)", async
   world.host.traffic.fault = undefined;
   await world.pass(6 * MINUTE);
   expect(await world.record(poison.id)).toMatchObject({ checks: { state: "failed" } });
+});
+
+it.each<[status: number, path: string]>([
+  [404, "/reviews"],
+  [403, "/reviews"],
+  [422, "/check-runs"],
+  [410, "/check-runs"],
+  [401, "/check-runs"],
+])(
+  "without GraphQL, isn't held up by one of which the host refuses to tell a part (%i at %s)",
+  async (status, path) => {
+    await using world = await openFollowingWorld();
+    world.host.rules.hasGraphql = false;
+    const poison = await world.job();
+    const other = await world.job({ "docs/other.md": "# Other\n" });
+    await world.pass(MINUTE);
+    const of = path === "/reviews" ? `/pulls/${poison.number}/reviews` : `/commits/${poison.sha}/check-runs`;
+    for (const { pull } of [poison, other])
+      await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+    world.host.traffic.fault = (request) => (request.includes(of) ? { kind: "http", status } : undefined);
+    await world.pass(30 * MINUTE);
+    expect(await world.record(other.id)).toMatchObject({ review: "approved", isVisible: true });
+    expect(await world.record(poison.id)).toMatchObject({ state: "open", isVisible: true });
+  },
+);
+
+it("looks at what is due while the list can't be read", async () => {
+  await using world = await openFollowingWorld();
+  const { id, pull } = await world.job();
+  await world.pass(24 * 60 * MINUTE);
+  world.host.traffic.fault = (request) =>
+    /\/pulls\?/.test(request) ? { kind: "http", status: 502 } : undefined;
+  await world.mine.pulls.merge(pull);
+  await world.pass(6 * 60 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "merged" });
+  expect(world.service.logger.lines.filter(({ level }) => level === "warn")).toHaveLength(1);
+});
+
+it("asks for less at once where the list is too large to be read", async () => {
+  await using world = await openFollowingWorld();
+  const { id, pull } = await world.job();
+  await world.pass(MINUTE);
+  world.host.traffic.fault = (request) => {
+    const [, size] = /\/pulls\?.*per_page=(\d+)/.exec(request) ?? [];
+    return Number(size ?? 0) > 50 ? { kind: "http", status: 502 } : undefined;
+  };
+  await world.mine.pulls.merge(pull);
+  await world.pass(5 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "merged" });
+});
+
+it("goes on with what only GraphQL tells after GraphQL wasn't there for a moment", async () => {
+  await using world = await openFollowingWorld();
+  const { id, sha, pull } = await world.job();
+  await world.mine.repos.updateBranchProtection({
+    ...world.at,
+    branch: "main",
+    required_status_checks: { strict: false, contexts: ["build"] },
+    required_pull_request_reviews: null,
+    enforce_admins: true,
+    restrictions: null,
+  });
+  const { owner, repo } = world.at;
+  await world.host.setCheck(owner, repo, { sha, name: "build", result: "passed" });
+  await world.host.setCheck(owner, repo, { sha, name: "lint", result: "failed" });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ checks: { state: "passed" } });
+  let isOnce = true;
+  world.host.traffic.fault = (request) => {
+    if (!isOnce || !request.includes("graphql")) return undefined;
+    isOnce = false;
+    return { kind: "http", status: 404, body: "<html>not found</html>" };
+  };
+  await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+  await world.pass(60 * MINUTE);
+  expect(isOnce).toBe(false);
+  expect(await world.record(id)).toMatchObject({ review: "approved", checks: { state: "passed" } });
+});
+
+it("keeps the address that people know when the repository has another name", async () => {
+  await using world = await openFollowingWorld();
+  const { id, prLink, pull } = await world.job();
+  await world.pass(MINUTE);
+  world.host.rules.renamed.set("tidepool/docs", "tidepool/handbook");
+  await world.mine.pulls.merge(pull);
+  await world.pass(2 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "merged", url: prLink });
 });
 
 it("tells the rest of a pull request, and of others, while its base can't be read", async () => {

@@ -89,6 +89,7 @@ it("keeps a bounded part of what others write, with nothing in it that changes h
     words,
     state: "commented" as const,
     at: id,
+    headSha: null,
   });
   const record = judged({
     title: words,
