@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { OpenAPIHono } from "@hono/zod-openapi";
 import { within, type Clock, type Logger } from "../src/core/ports/process.ts";
 import type { Step, Task, TaskCounts } from "../src/core/ports/task-queue.ts";
 import { messageOf } from "../src/core/errors.ts";
@@ -22,17 +21,13 @@ import { QuestionDesk } from "./jobs/question-desk.ts";
 import { runJob, runJobId, runJobTask } from "./jobs/run-job.ts";
 import { TurnSlots, TurnWatch } from "./jobs/turn-slots.ts";
 import { tidy, tidyTask } from "./jobs/tidy.ts";
-import type { DiffReader, TurnRunner, Upkeep } from "./runner/turn-runner.ts";
+import type { RunnerClient } from "./runner/process/runner-client.ts";
 
 export type JobServiceDeps = {
   config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
   /** From `openServiceDatabase`. It must stay open until the service has stopped. */
   database: SqliteDatabase;
-  runTurn: TurnRunner;
-  /** Called every hour. @default does nothing */
-  upkeep?: Upkeep;
-  /** @default jobs have no changes to show */
-  readDiff?: DiffReader;
+  runner: Pick<RunnerClient, "run" | "upkeep" | "readDiff">;
   clock: Clock;
   logger: Logger;
   /** Holds the tokens and secrets that the settings name. @default pull requests aren't followed */
@@ -40,26 +35,7 @@ export type JobServiceDeps = {
 };
 
 /** The self-hosted job service with all its parts. It doesn't listen by itself. */
-export type SelfHostedJobService = {
-  app: OpenAPIHono;
-  store: JobStore;
-  queue: SqliteTaskQueue;
-  /** Begins to run accepted turns, including those that an earlier process left. */
-  start(): Promise<void>;
-  /** Carries out a command of the command line. */
-  runCommand(command: StateCommand): CommandResult;
-  /**
-   * Starts no more turns, and answers requests that wait for changes. If an agent ends from now on,
-   * its turn runs again after the next start, because it may have been stopped together with the
-   * service.
-   */
-  expectStop(): void;
-  /**
-   * Starts no more turns, lets running ones continue for `graceMs`, and then aborts them. They run
-   * again after the next start.
-   */
-  stop(graceMs: number): Promise<void>;
-};
+export type SelfHostedJobService = ReturnType<typeof createJobService>;
 
 /** The time in which an aborted runner must stop, milliseconds. */
 const ABORT_GRACE_MS = 10_000;
@@ -68,16 +44,7 @@ const POOLS: Record<string, string> = { "run-job": "jobs", follow: "follow" };
 const ADD_AGAIN_AFTER_MS = 10_000;
 
 /** Creates the service. Throws if the database isn't the service's. */
-export function createJobService({
-  config,
-  database,
-  runTurn,
-  upkeep = async () => {},
-  readDiff = async () => null,
-  clock,
-  logger,
-  env,
-}: JobServiceDeps): SelfHostedJobService {
+export function createJobService({ config, database, runner, clock, logger, env }: JobServiceDeps) {
   const { db, assertOwned } = database;
   // Writes only call this after both exist.
   const store: JobStore = new JobStore(db, () => changes.look());
@@ -149,8 +116,7 @@ export function createJobService({
     watch,
     questions,
     attachments,
-    runTurn,
-    upkeep,
+    runner,
     clock,
     logger,
   };
@@ -172,6 +138,10 @@ export function createJobService({
     // Counts jobs rather than tasks, because the service also has tasks of its own.
     return { waiting: Math.max(0, store.unfinishedJobs().length - running), running, dead };
   }
+  function expectStop(): void {
+    slots.close();
+    changes.close();
+  }
   const { publicBaseUrl } = config;
   const checkKey = createKeyCheck(db);
   const takeWebhook: ServiceAppDeps["takeWebhook"] = async (...delivery) =>
@@ -179,7 +149,7 @@ export function createJobService({
   const app = createServiceApp({
     ...deps,
     checkKey,
-    readDiff: createDiffDesk({ ...deps, readDiff }),
+    readDiff: createDiffDesk(deps),
     accept,
     onEnded,
     ready,
@@ -191,7 +161,8 @@ export function createJobService({
     app,
     store,
     queue,
-    async start() {
+    /** Begins to run accepted turns, including those that an earlier process left. */
+    async start(): Promise<void> {
       store.changes.begin();
       await attachments.sweep();
       await addUnfinished();
@@ -203,7 +174,8 @@ export function createJobService({
         return run;
       });
     },
-    runCommand(command) {
+    /** Carries out a command of the command line. */
+    runCommand(command: StateCommand): CommandResult {
       const result = runCommand(command, {
         db,
         settings: config,
@@ -215,15 +187,20 @@ export function createJobService({
       changes.look();
       return result;
     },
-    expectStop() {
-      slots.close();
-      changes.close();
-    },
-    async stop(graceMs) {
+    /**
+     * Starts no more turns, and answers requests that wait for changes. If an agent ends from now
+     * on, its turn runs again after the next start, because it may have been stopped together with
+     * the service.
+     */
+    expectStop,
+    /**
+     * Starts no more turns, lets running ones continue for `graceMs`, and then aborts them. They
+     * run again after the next start.
+     */
+    async stop(graceMs: number): Promise<void> {
       isStopped = true;
       cancelAddAgain();
-      slots.close();
-      changes.close();
+      expectStop();
       await queue.stop(graceMs);
       await settled(underWay, clock);
     },

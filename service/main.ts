@@ -5,7 +5,7 @@ import { DocsAgentError, messageOf } from "../src/core/errors.ts";
 import { createLogger, createSystemClock } from "../src/process/clock-and-log.ts";
 import type { Finding } from "./cli/check-service.ts";
 import { createProgram } from "./cli/program.ts";
-import { loadServiceConfig, type ServiceConfig } from "./config/config.ts";
+import type { ServiceConfig } from "./config/config.ts";
 import { learnedSecrets } from "./base/redaction.ts";
 import { projectSecrets, serviceProxy } from "./config/env.ts";
 
@@ -45,10 +45,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   }
   const { dataDir, containment, logLevel, projects } = config;
   const runner = new RunnerClient({ dataDir, containment, logLevel, projects }, logger);
-  const { run: runTurn, upkeep, readDiff } = runner;
-  const [prepare, close] = [() => runner.open(), () => runner.close()];
-  const deps = { config, runTurn, upkeep, readDiff, prepare, close, clock, logger, env };
-  await serveUntilSignal(deps, process, () => process.exit(1));
+  await serveUntilSignal({ config, runner, clock, logger, env }, process, () => process.exit(1));
 }
 
 async function* check(
@@ -78,7 +75,8 @@ try {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const program = createProgram({
     version: Version.parse(JSON.parse(readFileSync(PACKAGE, "utf8"))).version,
-    readSettings: (path, { needsSecrets }) => loadServiceConfig(path, needsSecrets ? process.env : null),
+    env: process.env,
+    clock,
     serve,
     check,
     createApp: async (options) => {
@@ -89,9 +87,6 @@ try {
       fetchThrough(serviceProxy(process.env));
       await createGitHubApp({ ...options, clock, write: (text) => process.stdout.write(text) });
     },
-    clock,
-    write: (text) => process.stdout.write(text),
-    isTerminal: process.stdout.isTTY,
   });
   await program.parseAsync();
 } catch (thrown) {

@@ -6,43 +6,29 @@ import { serveCommands } from "./cli/command-socket.ts";
 import type { ServiceConfig } from "./config/config.ts";
 import { createJobService, type JobServiceDeps } from "./job-service.ts";
 import { openServiceDatabase } from "./jobs/state-file.ts";
+import type { RunnerClient } from "./runner/process/runner-client.ts";
 
 export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
   config: ServiceConfig;
-  /** Awaited once the state is ours, before anything listens. If it rejects, the start does. */
-  prepare?: () => Promise<void>;
-  /** Called when all turns have stopped. */
-  close?: () => Promise<void>;
-};
-
-/** A running job service: HTTP and tasks, with its own state file. */
-export type RunningJobService = AsyncDisposable & {
-  /** `http://host:port` */
-  url: string;
   /**
-   * Stops listening, lets running turns continue for `graceMs`, and then aborts them. They run
-   * again after the next start.
+   * Opened once the state is ours, before anything listens: if that rejects, the start does. Closed
+   * when all turns have stopped.
    */
-  stop(graceMs: number): Promise<void>;
-  /**
-   * Aborts running turns at once, even while `stop` still gives them time. Waits a limited time for
-   * their agents to end.
-   */
-  abort(): Promise<void>;
+  runner: Pick<RunnerClient, "open" | "close">;
 };
 
 /**
- * Starts the service. If the state or the address is unavailable, rejects with a `StartError` and
- * holds nothing.
+ * Starts the service: HTTP and tasks, with its own state file. If the state or the address is
+ * unavailable, rejects with a `StartError` and holds nothing.
  */
-export async function startJobService(deps: ServeDeps): Promise<RunningJobService> {
+export async function startJobService(deps: ServeDeps) {
   const { config, logger } = deps;
   // Released in reverse order, whether the start fails half-way or a stop ends it.
   await using starting = new AsyncDisposableStack();
   const database = await openServiceDatabase(config, deps);
   starting.defer(() => database.close());
-  starting.defer(async () => deps.close?.());
-  await deps.prepare?.();
+  starting.defer(() => deps.runner.close());
+  await deps.runner.open();
   const service = createJobService({ ...deps, database });
   // Accepts commands as long as turns may still be running.
   starting.use(await serveCommands(config.dataDir, (command) => service.runCommand(command), logger));
@@ -55,11 +41,20 @@ export async function startJobService(deps: ServeDeps): Promise<RunningJobServic
   await service.start();
   const resources = starting.move();
   return {
+    /** `http://host:port` */
     url: listening.url,
-    async stop(forMs) {
+    /**
+     * Stops listening, lets running turns continue for `forMs`, and then aborts them. They run
+     * again after the next start.
+     */
+    async stop(forMs: number): Promise<void> {
       graceMs = forMs;
       await resources.disposeAsync();
     },
+    /**
+     * Aborts running turns at once, even while `stop` still gives them time. Waits a limited time
+     * for their agents to end.
+     */
     abort: () => service.stop(0),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

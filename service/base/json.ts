@@ -1,16 +1,7 @@
 import { z } from "zod";
+import { jsonOf } from "../../src/core/text/text.ts";
 
 /** Parses a text as JSON and checks it against this schema. */
 export function json<T>(schema: z.ZodType<T>) {
-  return z
-    .string()
-    .transform((text, context): unknown => {
-      try {
-        return JSON.parse(text);
-      } catch {
-        context.addIssue("not JSON");
-        return z.NEVER;
-      }
-    })
-    .pipe(schema);
+  return z.string().transform(jsonOf).pipe(schema);
 }

@@ -1,6 +1,8 @@
 import type { FailureCause } from "../../src/core/ports/job-report.ts";
 import { codeOf, DocsAgentError, messageOf } from "../../src/core/errors.ts";
 
+type RunErrorOptions = ErrorOptions & { details?: readonly string[] };
+
 /**
  * Why a turn couldn't be run. The message is the reason, for people. `details` are lines for the
  * operator: what to do, and what a program said.
@@ -8,7 +10,7 @@ import { codeOf, DocsAgentError, messageOf } from "../../src/core/errors.ts";
 export abstract class RunError extends DocsAgentError {
   readonly details: readonly string[];
 
-  constructor(message: string, { details = [], ...options }: ErrorOptions & { details?: readonly string[] }) {
+  constructor(message: string, { details = [], ...options }: RunErrorOptions) {
     super(message, options);
     this.details = details.filter((line) => line.trim() !== "");
   }
@@ -20,10 +22,7 @@ export class TransientRunError extends RunError {
   /** How long the other side asked us to wait, in milliseconds; null if it did not say. */
   readonly retryAfterMs: number | null;
 
-  constructor(
-    message: string,
-    options: ErrorOptions & { retryAfterMs?: number | null; details?: readonly string[] } = {},
-  ) {
+  constructor(message: string, options: RunErrorOptions & { retryAfterMs?: number | null } = {}) {
     super(message, options);
     this.retryAfterMs = options.retryAfterMs ?? null;
   }
@@ -35,10 +34,7 @@ export class TurnFailedError extends RunError {
   /** What the requester can do something about, or null. */
   readonly failureCause: FailureCause | null;
 
-  constructor(
-    message: string,
-    options: ErrorOptions & { details?: readonly string[]; failureCause?: FailureCause | null } = {},
-  ) {
+  constructor(message: string, options: RunErrorOptions & { failureCause?: FailureCause | null } = {}) {
     super(message, options);
     this.failureCause = options.failureCause ?? null;
   }

@@ -1,6 +1,6 @@
 import type { Logger } from "../../src/core/ports/process.ts";
 import { StartError } from "../../src/core/errors.ts";
-import { AGENT_PRESETS } from "../config/agent-presets.ts";
+import { AGENT_PRESETS, presetOf } from "../config/agent-presets.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { type Env, networkOf } from "../config/env.ts";
 import { type ModelAccess, openTurnNetwork } from "../egress/turn-network.ts";
@@ -48,8 +48,9 @@ export async function checkModel(
  * for the list of models.
  */
 function smallRequest({ agent }: ServiceProject, { kind }: ModelAccess, isFirst: boolean) {
-  const model = isFirst && agent.kind === "acp" ? agent.model : undefined;
-  if (model === undefined) return { path: LISTS[kind], body: null };
+  const preset = presetOf(agent);
+  const model = isFirst ? preset?.model : null;
+  if (model === null || model === undefined) return { path: LISTS[kind], body: null };
   const messages = [{ role: "user", content: "Say OK." }];
   if (kind === "anthropic") return { path: "/v1/messages", body: { model, max_tokens: 1, messages } };
   if (kind === "gemini") {
@@ -58,14 +59,14 @@ function smallRequest({ agent }: ServiceProject, { kind }: ModelAccess, isFirst:
     return { path, body: { contents, generationConfig: { maxOutputTokens: 1 } } };
   }
   // Of these agents, only Copilot uses the older API.
-  if (agent.kind === "acp" && agent.preset === "copilot")
-    return { path: "/chat/completions", body: { model, messages } };
+  if (preset?.name === "copilot") return { path: "/chat/completions", body: { model, messages } };
   return { path: "/responses", body: { model, input: "Say OK.", max_output_tokens: 16 } };
 }
 
 function usableModels({ agent, models, agentEnv }: ServiceProject): ServiceProject["models"] {
-  if (agent.kind !== "acp" || agent.preset === undefined) return models;
-  const kinds: readonly string[] = AGENT_PRESETS[agent.preset].modelKinds;
+  const preset = presetOf(agent);
+  if (preset === null) return models;
+  const kinds: readonly string[] = AGENT_PRESETS[preset.name].modelKinds;
   const fitting = kinds.flatMap((kind) => models.filter((model) => model.kind === kind));
   // An operator who gives the agent its own key doesn't need ours.
   if (fitting.length > 0 || agentEnv.length > 0) return fitting;

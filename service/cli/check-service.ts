@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { StartError } from "../../src/core/errors.ts";
@@ -18,7 +18,7 @@ import { GitRunner, remoteOf } from "../runner/git/git.ts";
 import { type GitCredentials, prepare } from "../runner/git/mirror.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { findProgram } from "../runner/sandbox/program.ts";
-import { type AgentCheck, checkAgent, type CheckSandbox, isThere, unreadableInside } from "./check-agent.ts";
+import { type AgentCheck, checkAgent, type CheckSandbox, hiddenInside } from "./check-agent.ts";
 import { checkAppKey, checkCodeHost, type Found } from "./check-code-host.ts";
 import { checkModel } from "./check-model.ts";
 import { doCommand } from "./command-socket.ts";
@@ -114,7 +114,7 @@ function projectChecks(
   sandbox: CheckSandbox | null,
   { config, configOption, callModel, env, clock }: CheckDeps,
 ): Check[] {
-  const { codeHost, repository, baseBranch, id: of } = project;
+  const { codeHost, baseBranch, id: of } = project;
   const app = codeHost.kind === "github" ? codeHost.app : undefined;
   const tokens = new CodeHostTokens({ env, clock });
   const gitCredentials = tokens.forGit(project);
@@ -123,17 +123,17 @@ function projectChecks(
     agent: (signal) => checkAgent(project, { sandbox, env, signal }),
     model: (signal) => checkModel(project, { calls: callModel, env, signal }),
     repository: async (signal) => {
-      await checkRepository({ repository, baseBranch, gitCredentials }, { env, redact, signal });
+      await checkRepository(project, { env, redact, signal, gitCredentials });
       return `branch ${baseBranch}, and the service may push`;
     },
     ...Object.fromEntries(
-      project.context.map(({ name, ref, gitCredentialsEnv, ...at }) => {
-        const context = { repository: at.repository, ref, gitCredentials: tokens.in(gitCredentialsEnv) };
+      project.context.map((context) => {
         const check: Check["run"] = async (signal) => {
-          await checkContext(context, { env, redact, signal });
-          return ref;
+          const gitCredentials = tokens.in(context.gitCredentialsEnv);
+          await checkContext(context, { env, redact, signal, gitCredentials });
+          return context.ref;
         };
-        return [`context ${name}`, check];
+        return [`context ${context.name}`, check];
       }),
     ),
     ...(app !== undefined && { "app key": () => checkAppKey(app) }),
@@ -182,46 +182,30 @@ async function checkTool(
   const program = await findProgram(name, env["PATH"] ?? "/usr/bin:/bin");
   if (program === null) throw missing(`program ${name}`);
   for (const path of [...readable, ...mounts.map(({ from }) => from)]) {
-    if (!(await isThere(path))) throw missing(path);
+    if (!existsSync(path)) throw missing(path);
   }
   for (const arg of args) {
     const file = isAbsolute(arg) ? arg : join("/", cwd, arg);
     const mount = mounts.find(({ at }) => !isAbsolute(arg) && isInside(join("/", at), file));
     const isShown = isAbsolute(arg) && readable.some((folder) => isInside(folder, arg));
     const needed = mount === undefined ? file : join(mount.from, file.slice(join("/", mount.at).length));
-    if ((mount !== undefined || isShown) && !(await isThere(needed))) throw missing(needed);
+    if ((mount !== undefined || isShown) && !existsSync(needed)) throw missing(needed);
   }
-  const opened = (await sandbox?.opened.catch(() => null)) ?? null;
-  // A sandbox that doesn't open is reported by its own check.
-  if (sandbox === null || opened === null) {
-    if (sandbox !== null || mounts.length === 0) return program.path;
+  if (sandbox === null && mounts.length > 0) {
     throw new StartError("A check with mounts needs a sandbox. Set containment to required, or remove it.");
   }
-  const folder = await mkdtemp(join(sandbox.folder, "check-"));
-  for (const { at } of mounts) await mkdir(join(folder, "tree", at), { recursive: true });
   const shown = { command, readable, shown: mounts, limits: agent.limits };
-  const place = { sandbox: opened, folder, env, signal };
-  const [hidden] = await unreadableInside(shown, [program.path], place);
+  const hidden = await hiddenInside(shown, [program.path], { sandbox, env, signal });
   if (hidden === undefined) return program.path;
   throw new StartError(`The sandbox doesn't show the check ${hidden}. Add it to its readable.`);
 }
 
-type RepositoryToCheck = {
-  repository: string;
-  baseBranch: string;
-  gitCredentials: GitCredentials | null;
-};
-
-type Asking = { env: Env; redact: Redact; signal: AbortSignal };
+type Asking = { env: Env; redact: Redact; signal: AbortSignal; gitCredentials: GitCredentials | null };
 
 /** Asks the git server whether a repository has that branch or tag. Rejects with what is wrong. */
-async function checkContext(
-  { repository, ref, gitCredentials }: Omit<RepositoryToCheck, "baseBranch"> & { ref: string },
-  asking: Asking,
-): Promise<void> {
-  const refs = [`refs/heads/${ref}`, `refs/tags/${ref}`];
-  await withGit(asking, async (git) => {
-    const remote = remoteOf(repository, (await gitCredentials?.token(asking.signal)) ?? null);
+async function checkContext({ repository, ref }: { repository: string; ref: string }, asking: Asking) {
+  await withGit(repository, asking, async (git, remote) => {
+    const refs = [`refs/heads/${ref}`, `refs/tags/${ref}`];
     if ((await git.text(["ls-remote", "--", remote.url, ...refs], { remote })) !== "") return;
     throw new TurnFailedError(`The repository has no branch or tag ${ref}. Set ref to one it has.`);
   });
@@ -231,12 +215,8 @@ async function checkContext(
  * Asks the git server whether the base branch exists and whether a job's branch could be pushed.
  * Pushes nothing. Rejects with what is wrong, as `Git.run` does.
  */
-async function checkRepository(
-  { repository, baseBranch, gitCredentials }: RepositoryToCheck,
-  asking: Asking,
-): Promise<void> {
-  await withGit(asking, async (git) => {
-    const remote = remoteOf(repository, (await gitCredentials?.token(asking.signal)) ?? null);
+async function checkRepository({ repository, baseBranch }: ServiceProject, asking: Asking) {
+  await withGit(repository, asking, async (git, remote) => {
     const ref = `refs/heads/${baseBranch}`;
     const listed = await git.text(["ls-remote", "--", remote.url, ref], { remote });
     if (listed === "") {
@@ -244,25 +224,23 @@ async function checkRepository(
     }
     // A commit to push: git only asks the server for permission if there is something to push.
     const tree = await git.text(["mktree"]);
-    const commit = await git.text([
-      "-c",
-      "user.name=Docs Agent",
-      "-c",
-      "user.email=docs-agent@localhost",
-      "commit-tree",
-      tree,
-    ]);
+    const author = ["-c", "user.name=Docs Agent", "-c", "user.email=docs-agent@localhost"];
+    const commit = await git.text([...author, "commit-tree", tree]);
     const target = `${commit}:refs/heads/${JOB_BRANCH_PREFIX}check`;
     await git.run(["push", "--dry-run", "--", remote.url, target], { remote });
   });
 }
 
-async function withGit(asking: Asking, act: (git: GitRunner) => Promise<void>): Promise<void> {
+async function withGit(
+  repository: string,
+  { gitCredentials, ...asking }: Asking,
+  act: (git: GitRunner, remote: ReturnType<typeof remoteOf>) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
   try {
     const git = new GitRunner({ gitDir: join(folder, "check.git"), home: folder, ...asking });
     await prepare(git);
-    await act(git);
+    await act(git, remoteOf(repository, (await gitCredentials?.token(asking.signal)) ?? null));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { JobStatus } from "../../src/core/ports/job-service.ts";
-import type { ServiceConfig } from "../config/config.ts";
+import { loadServiceConfig, type ServiceConfig } from "../config/config.ts";
+import type { Env } from "../config/env.ts";
 import { isSafeHttpUrl } from "../config/repository.ts";
 import type { Finding } from "./check-service.ts";
 import { doCommand } from "./command-socket.ts";
@@ -14,13 +15,10 @@ import { lineText } from "./show.ts";
 
 type AppOptions = Omit<NewAppOptions, "clock" | "write">;
 
-export type ProgramOptions = Omit<CommandContext, "settings"> & {
+type ProgramOptions = {
   version: string;
-  /**
-   * Reads the settings file at `path`. With `needsSecrets`, the variables that it names must be
-   * set.
-   */
-  readSettings: (path: string, options: { needsSecrets: boolean }) => ServiceConfig;
+  env: Env;
+  clock: Clock;
   /** Creates an App at the code host. */
   createApp: (options: AppOptions) => Promise<void>;
   /** Serves until it is told to stop. */
@@ -50,7 +48,8 @@ const HELP_HINT = "(--help shows the commands)";
  * The command line of the job service. For a wrong command or option, it prints what to do and
  * throws commander's error.
  */
-export function createProgram({ readSettings, serve, createApp, ...rest }: ProgramOptions): Command {
+export function createProgram(options: ProgramOptions): Command {
+  const { version, env, clock, createApp, serve, check } = options;
   const program = new Command("npm run service --")
     .description(
       "The self-hosted job service: runs a coding agent in a checkout of the docs and opens the " +
@@ -60,14 +59,11 @@ export function createProgram({ readSettings, serve, createApp, ...rest }: Progr
       new Option("--config <path>", "the settings file").env("SERVICE_CONFIG").default("./service.yml"),
     )
     .addHelpText("after", AFTER)
-    .version(rest.version)
-    .configureOutput({ writeOut: rest.write })
+    .version(version)
+    .configureOutput({ writeOut: write })
     .showHelpAfterError(HELP_HINT)
     .exitOverride();
-  const context: CommandContext = {
-    ...rest,
-    settings: (options) => readSettings(program.opts<{ config: string }>().config, options),
-  };
+  const path = () => program.opts<{ config: string }>().config;
 
   program
     .command("serve", { isDefault: true })
@@ -75,9 +71,10 @@ export function createProgram({ readSettings, serve, createApp, ...rest }: Progr
     .allowExcessArguments()
     .action(async (_options: object, { args }: Command) => {
       refuseUnknown(program, args);
-      await serve(context.settings({ needsSecrets: true }));
+      await serve(loadServiceConfig(path(), env));
     });
-  addStateCommands(program, context);
+  // They work with no secret, so none has to be set.
+  addStateCommands(program, (command) => doCommand(loadServiceConfig(path(), null), clock, command));
   program
     .command("github-app")
     .description("create a GitHub App that opens the pull requests, in a browser on this machine")
@@ -107,29 +104,26 @@ export function createProgram({ readSettings, serve, createApp, ...rest }: Progr
     .description("check the settings, and whether everything is there that a turn needs")
     .option("--call-model", "call each model, too, which may cost a few tokens", false)
     .action(async ({ callModel }: { callModel: boolean }) => {
-      const config = context.settings({ needsSecrets: true });
+      const config = loadServiceConfig(path(), env);
       const { projects, containment } = config;
       const names = projects.map(({ id }) => id).join(", ");
-      rest.write(
+      write(
         "The settings are valid: " +
           `${projects.length === 1 ? "one project" : `${projects.length} projects`} (${names}).\n`,
       );
       if (containment === "none") {
-        rest.write(
-          "containment: none: agents can read and send away all that the service's user can read.\n",
-        );
+        write("containment: none: agents can read and send away all that the service's user can read.\n");
       }
-      const path = program.opts<{ config: string }>().config;
       let faults = 0;
-      for await (const finding of rest.check(config, { path, callModel })) {
+      for await (const finding of check(config, { path: path(), callModel })) {
         if (finding.fault !== null) faults += 1;
-        rest.write(findingLine(finding));
+        write(findingLine(finding));
       }
       const toFix = faults === 1 ? "one fault" : `${faults} faults`;
       const well = callModel
         ? "Turns can run."
         : "Turns can run if the models answer. Test them: --call-model";
-      rest.write(faults === 0 ? `${well}\n` : `Turns can't run yet. Fix ${toFix}.\n`);
+      write(faults === 0 ? `${well}\n` : `Turns can't run yet. Fix ${toFix}.\n`);
       if (faults > 0) process.exitCode = 1;
     });
   return program;
@@ -160,19 +154,9 @@ function findingLine({ of, what, found, fault, isWarning = false }: Finding): st
   return `${fault === null ? verdict : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
 }
 
-/** What the commands need. */
-type CommandContext = {
-  /**
-   * Reads the settings. With `needsSecrets`, the variables that they name must be set. Throws a
-   * `ServiceConfigError`.
-   */
-  settings: (options: { needsSecrets: boolean }) => ServiceConfig;
-  clock: Clock;
-  /** Writes to standard output. */
-  write: (text: string) => void;
-  /** True if the output goes to a terminal. */
-  isTerminal: boolean;
-};
+function write(text: string): void {
+  process.stdout.write(text);
+}
 
 const WATCH_EVERY_MS = 1000;
 /** Clears the terminal and moves to its top. */
@@ -182,10 +166,8 @@ const CLEAR = "\u001b[2J\u001b[H";
  * Adds `keys …` and `jobs …`. They work whether the server is running or not. A running server
  * knows of the change at once.
  */
-function addStateCommands(program: Command, context: CommandContext): void {
-  const ask = (command: StateCommand): Promise<CommandResult> =>
-    doCommand(context.settings({ needsSecrets: false }), context.clock, command);
-  const show = async (command: StateCommand) => context.write((await ask(command)).text);
+function addStateCommands(program: Command, ask: (command: StateCommand) => Promise<CommandResult>): void {
+  const show = async (command: StateCommand) => write((await ask(command)).text);
 
   const keys = program.command("keys").description("admin keys of projects");
   keys
@@ -222,7 +204,7 @@ function addStateCommands(program: Command, context: CommandContext): void {
       if (brief) return show({ name: "show-brief", id });
       for (let last = ""; ; await sleep(WATCH_EVERY_MS)) {
         const { text, isActive } = await ask({ name: "show-job", id, isRepeated: last !== "" });
-        if (text !== last) context.write(watch && context.isTerminal ? `${CLEAR}${text}` : text);
+        if (text !== last) write(watch && process.stdout.isTTY ? `${CLEAR}${text}` : text);
         last = text;
         if (!watch || !isActive) return;
       }

@@ -113,6 +113,23 @@ export function isAgentPreset(name: string): name is AgentPresetName {
 /** The preset that the settings chose. */
 export type ChosenPreset = { name: AgentPresetName; model: string | null };
 
+type AcpSettings = {
+  kind: string;
+  preset?: AgentPresetName | undefined;
+  model?: string | undefined;
+  permissions?: string;
+};
+
+/** The preset that an agent's settings choose, or null. */
+export function presetOf({ preset: name, model }: AcpSettings): ChosenPreset | null {
+  return name === undefined ? null : { name, model: model ?? null };
+}
+
+/** True if an agent may ask a person about what the policy doesn't allow, and its own questions. */
+export function mayAsk({ permissions }: AcpSettings): boolean {
+  return permissions === "ask";
+}
+
 /** The arguments to add to the preset's command, for folders that exist. */
 export function presetArgs({ name }: ChosenPreset, folders: readonly string[]): string[] {
   const preset: AgentPreset = AGENT_PRESETS[name];

@@ -40,8 +40,8 @@ function list<T extends z.ZodType>(item: T, want: string, max = 200) {
 }
 
 /** An absent section is read as `{}`, so that the defaults inside it apply. */
-function section<T extends z.ZodType>(schema: T) {
-  return z.preprocess((given) => given ?? {}, schema);
+function section<T extends z.ZodRawShape>(settings: T, want?: string) {
+  return z.preprocess((given) => given ?? {}, z.strictObject(settings, want));
 }
 
 const EnvName = text("the name of an environment variable, never its value", 128, ENV_NAME);
@@ -82,19 +82,13 @@ const AgentSettings = {
     "a list of paths of files in the repository, for example [docs/STYLE.md]",
     10,
   ).default([]),
-  limits: section(
-    z.strictObject({
-      memoryMegabytes: whole("how much memory the agent may use, in megabytes", 1024, 1_048_576).default(
-        4096,
-      ),
-      processes: whole("how many processes the agent may have", 1, 32_768).default(512),
-      diskMegabytes: whole(
-        "how much the agent may write to its folders, in megabytes",
-        16,
-        1_048_576,
-      ).default(2048),
-    }),
-  ),
+  limits: section({
+    memoryMegabytes: whole("how much memory the agent may use, in megabytes", 1024, 1_048_576).default(4096),
+    processes: whole("how many processes the agent may have", 1, 32_768).default(512),
+    diskMegabytes: whole("how much the agent may write to its folders, in megabytes", 16, 1_048_576).default(
+      2048,
+    ),
+  }),
 };
 const WANT_MODEL = "the model's name at its provider, beside a preset";
 const Agent = z.preprocess(
@@ -219,7 +213,7 @@ const Model = z.strictObject({
   baseUrl: HttpUrl.optional(),
   keyEnv: EnvName,
   prices: z.record(z.string().min(1).max(200), Price, WANT_PRICES).default({}),
-  allow: section(z.strictObject({ fields: ExtraNames, tools: ExtraNames, betas: ExtraNames }, WANT_EXTRAS)),
+  allow: section({ fields: ExtraNames, tools: ExtraNames, betas: ExtraNames }, WANT_EXTRAS),
 });
 
 const WANT_HOST_RULES =
@@ -271,7 +265,7 @@ const Check = z.preprocess((given) => {
 const WANT_TITLE = "a text with {title} in it, for example docs: {title}";
 const isTitle = (template: string) => template.includes("{title}") && !/\p{Cc}/u.test(template);
 const WANT_REVIEWER = "a user name at the code host, or a team as owner/team, without @";
-const PullRequests = z.strictObject({
+const PullRequests = section({
   draft: z.boolean("true or false").default(false),
   labels: list(text("a label of 1 to 50 characters", 50), "a list of at most 20 labels", 20).default([]),
   reviewers: list(
@@ -301,30 +295,24 @@ const Project = z.strictObject({
   context: list(Context, "a list of repositories, each with name and repository", 10).default([]),
   verify: list(Check, "a list of checks, for example [links, markdownlint]", 10).default([]),
   codeHost: CodeHost,
-  pullRequests: section(PullRequests),
+  pullRequests: PullRequests,
   gitCredentialsEnv: EnvName.optional(),
   agentEnv: list(EnvName, "a list of names of environment variables").default([]),
   models: list(ModelName, "a list of names of models, as they stand under models").optional(),
-  budget: section(
-    z.strictObject({
-      tokens: whole("how many tokens a turn may use", 1, 1_000_000_000).optional(),
-      usd: dollars("what a turn may cost").gt(0, "more than 0, or left out").optional(),
-    }),
-  ),
-  network: section(
-    z.strictObject({
-      allow: HostRules.default([]),
-      maxBytes: whole("how many bytes a turn may send and receive", 1024, 1024 ** 4).default(1024 ** 3),
-    }),
-  ),
-  limits: section(
-    z.strictObject({
-      createsPerHour: whole("how many jobs may be created in an hour", 1, 100_000).default(100),
-      messagesPerHour: whole("how many messages may be sent in an hour", 1, 100_000).default(100),
-      jobsAtOnce: whole("how many jobs may run at once", 1, 100).default(2),
-      queued: whole("how many turns may wait for their turn to run", 1, 10_000).default(100),
-    }),
-  ),
+  budget: section({
+    tokens: whole("how many tokens a turn may use", 1, 1_000_000_000).optional(),
+    usd: dollars("what a turn may cost").gt(0, "more than 0, or left out").optional(),
+  }),
+  network: section({
+    allow: HostRules.default([]),
+    maxBytes: whole("how many bytes a turn may send and receive", 1024, 1024 ** 4).default(1024 ** 3),
+  }),
+  limits: section({
+    createsPerHour: whole("how many jobs may be created in an hour", 1, 100_000).default(100),
+    messagesPerHour: whole("how many messages may be sent in an hour", 1, 100_000).default(100),
+    jobsAtOnce: whole("how many jobs may run at once", 1, 100).default(2),
+    queued: whole("how many turns may wait for their turn to run", 1, 10_000).default(100),
+  }),
   archiveAfterDays: whole("after how many days without activity a job is archived", 1, 3650).default(90),
   keepArchivedDays: whole("after how many days an archived job is forgotten", 1, 3650).default(90),
   deleteMergedBranches: z.boolean("true or false").default(true),
@@ -339,12 +327,10 @@ const isHost = (host: string) => isIP(host) !== 0 || /^[A-Za-z0-9.-]+$/.test(hos
  * from others aren't.
  */
 export const ServiceSettings = z.strictObject({
-  listen: section(
-    z.strictObject({
-      host: text("an address to listen on, for example 127.0.0.1", 255, isHost).default("127.0.0.1"),
-      port: whole("a port", 0, 65_535).default(4000),
-    }),
-  ),
+  listen: section({
+    host: text("an address to listen on, for example 127.0.0.1", 255, isHost).default("127.0.0.1"),
+    port: whole("a port", 0, 65_535).default(4000),
+  }),
   dataDir: text("the folder for the service's state and checkouts, for example ../docs-agent-data", 4000),
   publicBaseUrl: HttpUrl.optional(),
   keyPrefix: text(WANT_PREFIX, 20, /^[a-z][a-z0-9]*$/).default("docsagent"),

@@ -1,6 +1,5 @@
 import { type ProxySettings, proxySecretsOf, readProxySettings } from "../../src/process/proxy.ts";
 import { type HostRule, parseHostRule } from "../egress/find-route.ts";
-import type { TurnNetworkOptions } from "../egress/turn-network.ts";
 import type { ServiceSettings } from "./config-schema.ts";
 
 /** A provider of models. It holds no key: `keyEnv` names an environment variable. */
@@ -98,15 +97,10 @@ export function projectSecrets(
   );
 }
 
+type NetworkSettings = Pick<ProjectSettings, "network" | "budget"> & { models: readonly ServiceModel[] };
+
 /** A project's network settings, with the models' keys and the proxy from the environment. */
-export function networkOf(
-  {
-    network,
-    models,
-    budget,
-  }: Pick<ProjectSettings, "network" | "budget"> & { models: readonly ServiceModel[] },
-  env: Env,
-): Pick<TurnNetworkOptions, "allow" | "maxBytes" | "models" | "budget" | "proxy"> {
+export function networkOf({ network, models, budget }: NetworkSettings, env: Env) {
   return {
     allow: network.allow.map(parseHostRule).filter((rule): rule is HostRule => rule !== null),
     maxBytes: network.maxBytes,

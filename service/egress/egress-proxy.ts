@@ -46,19 +46,11 @@ export type EgressProxyDeps = {
   signal: AbortSignal;
 };
 
-/** An HTTP proxy that only reaches the hosts on its list. */
-export type EgressProxy = {
-  /** Answers a CONNECT and then passes bytes on in both directions. */
-  tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void>;
-  /** Answers a request whose target is an http URL. */
-  forward(request: IncomingMessage, response: ServerResponse): Promise<void>;
-};
-
 const CHALLENGE = 'Basic realm="turn"';
 const PLAIN_TEXT = "text/plain; charset=utf-8";
 
-/** Creates the proxy of one turn. */
-export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
+/** Creates the HTTP proxy of one turn, which only reaches the hosts on its list. */
+export function createEgressProxy(deps: EgressProxyDeps) {
   const { rules, resolve, traffic, limits, signal } = deps;
 
   async function permit(
@@ -84,9 +76,9 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
   }
 
   function meterFor({ host, port }: NetworkTarget, kind: string, closing: EventEmitter): TrafficMeter {
-    const meter = traffic.meter(host);
+    const meter = traffic.meter();
     closing.once("close", () => {
-      deps.logger.info({ ...meter.soFar(), port, kind }, "agent's connection closed");
+      deps.logger.info({ host, ...meter.soFar, port, kind }, "agent's connection closed");
     });
     return meter;
   }
@@ -121,7 +113,8 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
   }
 
   return {
-    async tunnel(request, client, head) {
+    /** Answers a CONNECT and then passes bytes on in both directions. */
+    async tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
       // Without a listener, a client that resets its connection would end the process.
       client.on("error", () => client.destroy());
       const permission = await permit(request, parseAuthority(request.url ?? ""), "https");
@@ -151,7 +144,8 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
       upstream.on("data", (chunk: Buffer) => meter.in(chunk.length)).pipe(client);
     },
 
-    async forward(request, response) {
+    /** Answers a request whose target is an http URL. */
+    async forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
       const url = URL.parse(request.url ?? "");
       const permission = await permit(request, url === null ? null : httpTargetOf(url), "http");
       const reached = await reach(response, permission, (refusal) => answerRefusal(response, refusal));

@@ -11,7 +11,6 @@ import { createEgressProxy } from "./egress-proxy.ts";
 import { createResolve, type HostRule, type Resolve } from "./find-route.ts";
 import {
   createBoundedLogger,
-  type HostTraffic,
   MAX_SOCKET_PATH_BYTES,
   NETWORK_LIMITS,
   type NetworkLimits,
@@ -33,8 +32,6 @@ export type TurnUsage = {
   cachedInputTokens: number;
   /** US dollars. Null if a model was used that has no price. */
   costUsd: number | null;
-  /** Includes model upstreams. */
-  hosts: HostTraffic[];
 };
 
 /** How the agent reaches one model upstream. */
@@ -44,27 +41,7 @@ export type ModelAccess = { name: string; kind: ModelKind; url: string; key: str
  * The only way out of a turn's sandbox: a proxy with a list of hosts, and the gateway to the
  * models.
  */
-export type TurnNetwork = AsyncDisposable & {
-  /** Null if it listens at `port` of 127.0.0.1. */
-  socketPath: string | null;
-  /** Null if it listens at `socketPath`. */
-  port: number | null;
-  /** The variables that an agent needs, given the port of its own 127.0.0.1 that leads here. */
-  env(loopbackPort: number): Record<string, string>;
-  /** For agents whose models are set in a file or in arguments. */
-  models(loopbackPort: number): ModelAccess[];
-  /** The usage so far. */
-  usage(): TurnUsage;
-  /** Why the last model call failed, or null if it didn't. */
-  modelTrouble(): ModelTrouble | null;
-  /**
-   * Resolves with the reason, a sentence for people, when a limit or the budget is exceeded. Never
-   * rejects.
-   */
-  exceeded: Promise<string>;
-  /** True if the budget was exceeded. */
-  isBudgetSpent(): boolean;
-};
+export type TurnNetwork = Awaited<ReturnType<typeof openTurnNetwork>>;
 
 export type TurnNetworkOptions = {
   /**
@@ -103,7 +80,7 @@ const REQUEST_TIMEOUT_MS = 5 * 60_000;
 const LOOPBACK = "127.0.0.1";
 
 /** Opens the network of one turn. Disposing of it ends all connections. */
-export async function openTurnNetwork(options: TurnNetworkOptions): Promise<TurnNetwork> {
+export async function openTurnNetwork(options: TurnNetworkOptions) {
   const { socketPath, models, proxy: way = DIRECT } = options;
   const limits = { ...NETWORK_LIMITS, ...options.limits };
   const logger = createBoundedLogger(options.logger, limits.logLines);
@@ -195,7 +172,7 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
 
   function usage(): TurnUsage {
     const { calls, inputTokens, outputTokens, cachedInputTokens, usd } = budget.usage();
-    return { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd, hosts: traffic.hosts() };
+    return { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd };
   }
 
   function accessTo(loopbackPort: number): ModelAccess[] {
@@ -207,11 +184,19 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
 
   return {
     socketPath,
+    /** Null if it listens at `socketPath`, and otherwise that of 127.0.0.1. */
     port,
+    /**
+     * Resolves with the reason, a sentence for people, when a limit or the budget is exceeded.
+     * Never rejects.
+     */
     exceeded,
+    /** True if the budget was exceeded. */
     isBudgetSpent: () => budget.reason !== null,
+    /** For agents whose models are set in a file or in arguments. */
     models: accessTo,
-    env: (loopbackPort) => ({
+    /** The variables that an agent needs, given the port of its own 127.0.0.1 that leads here. */
+    env: (loopbackPort: number): Record<string, string> => ({
       ...proxyVariables(loopbackPort, proxyPassword),
       // The first upstream of each kind gets the variables that agents know.
       ...Object.assign(
@@ -221,8 +206,11 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
           .map(({ kind, url, key }) => KIND_TRAITS[kind].variables(url, key)),
       ),
     }),
+    /** The usage so far. */
     usage,
-    modelTrouble: () => trouble,
+    traffic,
+    /** Why the last model call failed, or null if it didn't. */
+    modelTrouble: (): ModelTrouble | null => trouble,
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
 }

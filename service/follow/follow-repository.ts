@@ -1,12 +1,11 @@
 import { codeOf, messageOf } from "../../src/core/errors.ts";
-import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import type { TaskEnd } from "../../src/core/ports/task-queue.ts";
 import { detailsOf, RunError, TransientRunError } from "../base/run-error.ts";
 import type { PullFacts, PullLook } from "../code-host/code-host.ts";
 import { RefusedByCodeHostError } from "../code-host/github-api.ts";
 import { jobBranch } from "../config/repository.ts";
 import type { FollowedJob } from "../jobs/followed-store.ts";
-import type { JobStore } from "../jobs/job-store.ts";
+import type { ServiceTaskDeps } from "../jobs/run-job.ts";
 import { type AfterLook, afterSeen, afterUnseen, countingChecks, toFollowed } from "./judge.ts";
 import type { FollowedRepository } from "./repositories.ts";
 
@@ -18,12 +17,9 @@ const FAULT_MS = { first: 10_000, max: 10 * 60_000 };
 const REFUSALS = [401, 403, 404];
 const NONE: ReadonlySet<string> = new Set();
 
-export type FollowDeps = {
-  store: JobStore;
+export type FollowDeps = Pick<ServiceTaskDeps, "store" | "clock" | "logger"> & {
   /** Does work in one transaction. It is durable when this resolves. */
   commit: (work: () => void) => Promise<void>;
-  clock: Clock;
-  logger: Logger;
 };
 
 /**

@@ -41,25 +41,18 @@ export function newSocketPath(folder: string): string {
   return join(folder, randomBytes(6).toString("base64url"));
 }
 
-/** The bytes to and from one host, without the overhead of TLS and of the proxy's headers. */
-export type HostTraffic = { host: string; bytesIn: number; bytesOut: number };
+/** The bytes of a connection, without the overhead of TLS and of the proxy's headers. */
+type Traffic = { bytesIn: number; bytesOut: number };
 
 /** Counts the bytes of one connection. */
-export type TrafficMeter = { in(bytes: number): void; out(bytes: number): void; soFar(): HostTraffic };
+export type TrafficMeter = { in(bytes: number): void; out(bytes: number): void; soFar: Traffic };
 
-/**
- * An agent can choose names below a wildcard. Beyond this number, all further hosts are counted as
- * one.
- */
-const MAX_HOSTS = 100;
-const OTHER_HOSTS = "(other hosts)";
-
-/** Counts a turn's bytes by host, and reports once if there are too many. */
+/** Counts a turn's bytes, and reports once if there are too many. */
 export class TurnTraffic {
   readonly maxBytes: number;
   readonly #onExceeded: (reason: string) => void;
-  readonly #hosts = new Map<string, HostTraffic>();
-  #total = 0;
+  /** Of all connections, including those to model upstreams. */
+  readonly total: Traffic = { bytesIn: 0, bytesOut: 0 };
 
   constructor(maxBytes: number, onExceeded: (reason: string) => void) {
     this.maxBytes = maxBytes;
@@ -67,32 +60,19 @@ export class TurnTraffic {
   }
 
   get isExceeded(): boolean {
-    return this.#total > this.maxBytes;
+    return this.total.bytesIn + this.total.bytesOut > this.maxBytes;
   }
 
-  /** In the order of their first connection. */
-  hosts(): HostTraffic[] {
-    return [...this.#hosts.values()].map((host) => ({ ...host }));
-  }
-
-  /** Begins to count a connection to a host. */
-  meter(name: string): TrafficMeter {
-    const key = this.#hosts.has(name) || this.#hosts.size < MAX_HOSTS ? name : OTHER_HOSTS;
-    const host = this.#hosts.get(key) ?? { host: key, bytesIn: 0, bytesOut: 0 };
-    this.#hosts.set(key, host);
-    const own: HostTraffic = { host: name, bytesIn: 0, bytesOut: 0 };
-    const count = (direction: "bytesIn" | "bytesOut", bytes: number) => {
-      own[direction] += bytes;
-      host[direction] += bytes;
+  /** Begins to count a connection. */
+  meter(): TrafficMeter {
+    const soFar: Traffic = { bytesIn: 0, bytesOut: 0 };
+    const count = (direction: keyof Traffic, bytes: number) => {
       const wasExceeded = this.isExceeded;
-      this.#total += bytes;
+      soFar[direction] += bytes;
+      this.total[direction] += bytes;
       if (this.isExceeded && !wasExceeded) this.#onExceeded(trafficReason(this.maxBytes));
     };
-    return {
-      in: (bytes) => count("bytesIn", bytes),
-      out: (bytes) => count("bytesOut", bytes),
-      soFar: () => own,
-    };
+    return { in: (bytes) => count("bytesIn", bytes), out: (bytes) => count("bytesOut", bytes), soFar };
   }
 }
 

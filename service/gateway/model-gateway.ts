@@ -40,15 +40,15 @@ export type ModelGatewayDeps = {
  */
 export type LeftOut = { upstream: string; kind: LeftOutKind; name: string };
 
-/** Answers requests to `/models/<upstream>/…` with the upstream's answers. Never rejects. */
-export type ModelGateway = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
 type Exchange = FoundCall & { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
 
 const UPGRADE_REQUIRED = 426;
 
-/** Creates the gateway of one turn. */
-export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
+/**
+ * Creates the gateway of one turn. It answers requests to `/models/<upstream>/…` with the
+ * upstream's answers, and never rejects.
+ */
+export function createModelGateway(deps: ModelGatewayDeps) {
   const { limits, budget, traffic } = deps;
   const places = new Places(limits.modelCalls);
   const send = createUpstreamClient(deps);
@@ -56,8 +56,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
 
   /** What both kinds of answers are handed on with. */
   function toAgent({ upstream, response, signal }: Exchange) {
-    const meter = traffic.meter(new URL(upstream.baseUrl).hostname);
-    return { response, signal, key: keys.get(upstream.name) ?? null, limits, meter };
+    return { response, signal, key: keys.get(upstream.name) ?? null, limits, meter: traffic.meter() };
   }
 
   async function answer(exchange: Exchange): Promise<void> {
@@ -127,7 +126,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
     }
   }
 
-  return async (request, response) => {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const ended = new AbortController();
     response.once("close", () => ended.abort());
     const signal = AbortSignal.any([ended.signal, deps.signal]);

@@ -100,9 +100,7 @@ const VERSION = /^\/(v\d+(?:alpha|beta)?\d*)(?=\/)/;
  * The parts of a request's target at the gateway: `/models/<upstream>/<path>?<query>`. Null if it
  * isn't one.
  */
-export function parseModelTarget(
-  target: string,
-): { upstream: string; path: string; query: URLSearchParams } | null {
+export function parseModelTarget(target: string) {
   const [, upstream, path, query] = /^\/models\/([a-z0-9-]+)(\/[^?#]*)(?:\?([^#]*))?$/.exec(target) ?? [];
   if (upstream === undefined || path === undefined) return null;
   return { upstream, path, query: new URLSearchParams(query ?? "") };

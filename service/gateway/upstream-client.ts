@@ -44,19 +44,13 @@ const AFTER_SENDING = new RegExp(
     String.raw`HEADERS_OVERFLOW|RES_EXCEEDED.*))$|^HPE_`,
 );
 
+type UpstreamClientDeps = { dispatcher: Dispatcher; limits: NetworkLimits; traffic: TurnTraffic };
+
 /**
  * Creates the client of one turn. It sends requests with the real keys, and rejects with a
  * {@link ModelCallFault} if there is no answer.
  */
-export function createUpstreamClient({
-  dispatcher,
-  limits,
-  traffic,
-}: {
-  dispatcher: Dispatcher;
-  limits: NetworkLimits;
-  traffic: TurnTraffic;
-}) {
+export function createUpstreamClient({ dispatcher, limits, traffic }: UpstreamClientDeps) {
   /** The upstreams that refuse the fields that we add to a call. */
   const takesPlainOnly = new Set<string>();
 
@@ -84,7 +78,7 @@ export function createUpstreamClient({
       ...(body === null ? {} : { "content-type": "application/json" }),
       [keyHeader]: keyValue,
     };
-    traffic.meter(url.hostname).out(body === null ? 0 : Buffer.byteLength(body));
+    traffic.meter().out(body === null ? 0 : Buffer.byteLength(body));
     try {
       return await sendRequest(url, {
         dispatcher,

@@ -163,8 +163,8 @@ function visible(want: string, maxChars?: number): z.ZodString {
   const text = maxChars === undefined ? z.string(want).min(1, want) : bounded(want, maxChars);
   return text.refine((given) => VISIBLE.test(given) && given.isWellFormed(), want);
 }
-function positive(want: string): z.ZodCoercedNumber {
-  return z.coerce.number(want).int(want).min(1, want);
+function atLeast(min: number, want: string): z.ZodCoercedNumber {
+  return z.coerce.number(want).int(want).min(min, want);
 }
 const Prompt = visible(WANT_PROMPT)
   .refine((prompt) => Buffer.byteLength(prompt) <= MAX_PROMPT_BYTES, WANT_PROMPT)
@@ -294,10 +294,7 @@ const MAX_WAIT_S = 60;
 const WANT_WAIT = `a whole number from 0 to ${MAX_WAIT_S}`;
 const ChangesQuery = z.object({
   after: z.string().max(200, WANT_CURSOR).optional().describe("`next` of the answer before."),
-  wait: z.coerce
-    .number(WANT_WAIT)
-    .int(WANT_WAIT)
-    .min(0, WANT_WAIT)
+  wait: atLeast(0, WANT_WAIT)
     .max(MAX_WAIT_S, WANT_WAIT)
     .default(0)
     .describe("How many seconds to wait for a change, if there is none yet."),
@@ -371,11 +368,11 @@ const WANT_NUMBER = "a turn's number, where 1 is the create";
 const ListQuery = z.object({
   status: z.enum(JobStatus.options, WANT_STATUS).optional().describe("Only jobs with this status."),
   after: z.string().max(200, WANT_AFTER).optional().describe("`next` of the page before."),
-  limit: positive(WANT_LIMIT).max(MAX_LISTED, WANT_LIMIT).default(20).describe("How many jobs at most."),
+  limit: atLeast(1, WANT_LIMIT).max(MAX_LISTED, WANT_LIMIT).default(20).describe("How many jobs at most."),
 });
 
 const TurnParams = JobParams.extend({
-  number: positive(WANT_NUMBER).describe("The turn's number: 1 is the create."),
+  number: atLeast(1, WANT_NUMBER).describe("The turn's number: 1 is the create."),
 });
 
 const WANT_ANSWER = `a text of 1 to ${MAX_ANSWER_CHARS} characters`;

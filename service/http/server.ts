@@ -3,7 +3,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { methodNotAllowed } from "hono/method-not-allowed";
-import type { Clock, Logger } from "../../src/core/ports/process.ts";
+import type { Logger } from "../../src/core/ports/process.ts";
 import { formatDuration } from "../../src/core/text/text.ts";
 import type { TaskCounts } from "../../src/core/ports/task-queue.ts";
 import {
@@ -13,14 +13,11 @@ import {
   type WireJob,
 } from "../../src/job-client/schema.ts";
 import type { QuestionAnswer } from "../../src/core/ports/job-service.ts";
-import type { AttachmentFiles } from "../jobs/attachment-files.ts";
 import { boundedBody, decodeAttachments } from "./bounded-body.ts";
-import type { ServiceProject } from "../config/config.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
 import { type StoredJob, type StoredQuestion, toRecord } from "../jobs/job.ts";
 import type { DiffDesk } from "../jobs/diff-desk.ts";
-import type { JobStore } from "../jobs/job-store.ts";
 import { LIST_START, parseCursor, toCursor, toWireQuestion, toWireTurn } from "../jobs/report.ts";
 import type { ChangeFeed } from "../jobs/change-feed.ts";
 import type { KeyCheck } from "../jobs/keys.ts";
@@ -41,13 +38,9 @@ import {
   sendMessageRoute,
   WANT_AFTER,
 } from "./routes.ts";
-import type { QuestionDesk } from "../jobs/question-desk.ts";
+import type { ServiceTaskDeps } from "../jobs/run-job.ts";
 
-export type ServiceAppDeps = {
-  /** The projects by id. */
-  projects: ReadonlyMap<string, ServiceProject>;
-  store: JobStore;
-  attachments: AttachmentFiles;
+export type ServiceAppDeps = Omit<ServiceTaskDeps, "slots" | "watch" | "runner"> & {
   checkKey: KeyCheck;
   /** Accepts a request. When this resolves, an accepted one is durable and will run soon. */
   accept: (request: TurnRequest) => Promise<Acceptance>;
@@ -55,7 +48,6 @@ export type ServiceAppDeps = {
    * Called after turns of a job were ended, so that their agents stop and the next turn runs soon.
    */
   onEnded: (jobId: string) => void;
-  questions: QuestionDesk;
   readDiff: DiffDesk;
   changes: ChangeFeed;
   /** Takes a webhook of the code host's, with the signature of its body. */
@@ -66,8 +58,6 @@ export type ServiceAppDeps = {
   ) => Promise<"taken" | "ignored" | "forged" | "absent">;
   /** Rejects while no requests can be accepted. */
   ready: () => Promise<TaskCounts>;
-  clock: Clock;
-  logger: Logger;
   publicBaseUrl: string | null;
 };
 

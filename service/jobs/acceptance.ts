@@ -1,22 +1,17 @@
 import { createHash, randomBytes } from "node:crypto";
 import { basename } from "node:path";
 import { z } from "zod";
-import type { Requester } from "../../src/core/ports/job-service.ts";
 import { WireJobRecord } from "../../src/job-client/schema.ts";
 import type { WrittenAttachment } from "./attachment-files.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { JobRow, SELECT_JOB, toRecord, type TurnKey } from "./job.ts";
 import { json } from "../base/json.ts";
+import type { RunTurnInput } from "../runner/turn-runner.ts";
 import type { Tables } from "./tables.ts";
 
 /** A create (with a null `jobId`) or a message, as received. */
-export type TurnRequest = {
-  project: ServiceProject;
+export type TurnRequest = Pick<RunTurnInput, "project" | "prompt" | "words" | "requester"> & {
   jobId: string | null;
-  prompt: string;
-  /** The part of the prompt that the person typed. Null if it is empty or unknown. */
-  words: string | null;
-  requester: Requester | null;
   /** Their files are already on disk. */
   attachments: readonly WrittenAttachment[];
   idempotencyKey: string | null;

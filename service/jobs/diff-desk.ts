@@ -1,22 +1,15 @@
 import type { JobDiff } from "../../src/core/ports/job-report.ts";
-import type { Logger } from "../../src/core/ports/process.ts";
 import { operatorText } from "../base/run-error.ts";
-import type { ServiceProject } from "../config/config.ts";
 import type { DiffReader } from "../runner/turn-runner.ts";
 import type { StoredJob } from "./job.ts";
-import type { JobStore } from "./job-store.ts";
+import type { ServiceTaskDeps } from "./run-job.ts";
 
 /** Each reading fetches and runs git, beside the turns. */
 const MAX_AT_ONCE = 4;
 /** Our app waits 15 s for an answer. */
 const WITHIN_MS = 10_000;
 
-type DiffDeps = {
-  projects: ReadonlyMap<string, ServiceProject>;
-  store: Pick<JobStore, "headOf">;
-  readDiff: DiffReader;
-  logger: Logger;
-};
+type DiffDeps = Pick<ServiceTaskDeps, "projects" | "store" | "logger"> & { runner: { readDiff: DiffReader } };
 
 /**
  * Reads what a job changes. Resolves to null if nothing is known of it anymore, and to "busy" if it
@@ -25,7 +18,7 @@ type DiffDeps = {
 export type DiffDesk = (job: StoredJob) => Promise<JobDiff | null | "busy">;
 
 /** Limits how many changes are read at once, and for how long. */
-export function createDiffDesk({ projects, store, readDiff, logger }: DiffDeps): DiffDesk {
+export function createDiffDesk({ projects, store, runner, logger }: DiffDeps): DiffDesk {
   let running = 0;
   return async ({ id: jobId, projectId, pullRequest }) => {
     const project = projects.get(projectId);
@@ -35,7 +28,7 @@ export function createDiffDesk({ projects, store, readDiff, logger }: DiffDeps):
     try {
       const signal = AbortSignal.timeout(WITHIN_MS);
       const head = pullRequest?.headSha ?? store.headOf(jobId);
-      return await readDiff({ project, jobId, head, signal });
+      return await runner.readDiff({ project, jobId, head, signal });
     } catch (thrown) {
       const problem = operatorText(thrown);
       logger.warn({ project: projectId, job_id: jobId, problem }, "a job's change can't be read");

@@ -2,10 +2,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { type JobStatus } from "../../src/core/ports/job-service.ts";
 import { cut } from "../../src/core/text/text.ts";
-import { MAX_SHOWN_TURNS, type PlanStep, type ReportedUsage } from "../../src/core/ports/job-report.ts";
+import { MAX_SHOWN_TURNS } from "../../src/core/ports/job-report.ts";
 import { transaction } from "../../src/store/sqlite/sqlite-database.ts";
 import type { KeptAttachment } from "./attachment-files.ts";
-import { type EarlierTurn, type RunTurnResult, TurnQuality } from "../runner/turn-runner.ts";
+import { type EarlierTurn, type RunTurnResult, type TurnNews, TurnQuality } from "../runner/turn-runner.ts";
 import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptance.ts";
 import { FollowedStore } from "./followed-store.ts";
 import {
@@ -39,12 +39,7 @@ const BriefRow = z.object({ brief: z.string() });
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 
 /** What the runner has reported about a turn so far. */
-export type TurnReport = {
-  progress: readonly string[];
-  step: string | null;
-  plan: readonly PlanStep[];
-  usage: ReportedUsage | null;
-};
+export type TurnReport = Pick<StoredTurn, "progress" | "step" | "plan" | "usage">;
 
 /** A page of a list. `next` is where the following page begins, or null on the last one. */
 export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
@@ -203,16 +198,13 @@ export class JobStore {
   }
 
   /**
-   * Notes whether the turn's agent is running. If the service dies then, the agent may have caused
-   * it.
+   * Notes whether the turn's agent is running (if the service dies then, the agent may have caused
+   * it), what it was told, and the branch with its work, as far as they are news.
    */
-  setAgentRuns(key: TurnKey, agentRuns: boolean): void {
-    this.#note(key, "agent_runs = ?", agentRuns ? 1 : 0);
-  }
-
-  /** Notes what the turn's agent was told. */
-  setBrief(key: TurnKey, brief: string): void {
-    this.#note(key, "brief = ?", brief);
+  note(key: TurnKey, { agentRuns, brief, branch }: Pick<TurnNews, "agentRuns" | "brief" | "branch">): void {
+    if (agentRuns !== undefined) this.#note(key, "agent_runs = ?", agentRuns ? 1 : 0);
+    if (brief !== undefined) this.#note(key, "brief = ?", brief);
+    if (branch !== undefined) this.#note(key, "branch = ?", branch);
   }
 
   /**
@@ -223,11 +215,6 @@ export class JobStore {
     const sql = `SELECT brief FROM turns WHERE job_id = ? AND brief IS NOT NULL ORDER BY number DESC
       LIMIT 1`;
     return this.#tables.one(BriefRow, sql, jobId)?.brief ?? null;
-  }
-
-  /** Notes the branch with the turn's work. */
-  setBranch(key: TurnKey, branch: string): void {
-    this.#note(key, "branch = ?", branch);
   }
 
   /**

@@ -1,4 +1,5 @@
-import type { PlanStep, ReportedUsage } from "../../src/core/ports/job-report.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { ReportedUsage } from "../../src/core/ports/job-report.ts";
 import type { Clock } from "../../src/core/ports/process.ts";
 import type { TurnReport } from "./job-store.ts";
 import { oneLine } from "../base/printable-text.ts";
@@ -27,15 +28,12 @@ export class ReportWriter {
   readonly #lines: string[];
   readonly #usedBefore: ReportedUsage | null;
   #chars: number;
-  #step: string | null = null;
-  #plan: readonly PlanStep[] = [];
+  /** Of this attempt. */
   #usage: ReportedUsage | null = null;
-  /** Of all attempts. */
-  #used: ReportedUsage | null;
-  /**
-   * The reported parts that the record shows, as last written, and when, by the monotonic clock.
-   */
-  #shown: Shown = { step: null, plan: [], usage: null };
+  /** The reported parts that the record shows. The usage is that of all attempts. */
+  #now: Shown;
+  /** The same as last written, and when, by the monotonic clock. */
+  #shown: Shown;
   #shownAtMs = -Infinity;
   #cancelWrite: (() => void) | null = null;
   #isClosed = false;
@@ -46,7 +44,7 @@ export class ReportWriter {
    */
   constructor(
     clock: Clock,
-    before: { progress: readonly string[]; usage: ReportedUsage | null },
+    before: Pick<TurnReport, "progress" | "usage">,
     write: (report: TurnReport) => void,
   ) {
     this.#clock = clock;
@@ -54,8 +52,7 @@ export class ReportWriter {
     this.#lines = [...before.progress];
     this.#chars = before.progress.reduce((sum, line) => sum + line.length, 0);
     this.#usedBefore = before.usage;
-    this.#used = before.usage;
-    this.#shown = { ...this.#shown, usage: before.usage };
+    this.#now = this.#shown = { step: null, plan: [], usage: before.usage };
   }
 
   line(text: string): void {
@@ -72,12 +69,11 @@ export class ReportWriter {
   /** `usage` is that of this attempt. */
   add({ lines = [], step, plan, usage }: Omit<TurnNews, "agentRuns" | "brief" | "branch">): void {
     for (const line of lines) this.line(line);
-    this.#step = step ?? this.#step;
-    this.#plan = plan ?? this.#plan;
+    this.#now = { ...this.#now, ...(step !== undefined && { step }), ...(plan !== undefined && { plan }) };
     // The cost that an agent states itself doesn't replace what was counted.
     if (usage !== undefined && (usage.calls !== null || this.#usage?.calls == null)) {
       this.#usage = usage;
-      this.#used = sumOf(this.#usedBefore, usage);
+      this.#now.usage = sumOf(this.#usedBefore, usage);
     }
     this.#writeLater();
   }
@@ -97,11 +93,10 @@ export class ReportWriter {
   #flush(): void {
     this.#cancelWrite?.();
     this.#cancelWrite = null;
-    const { step, plan, usage } = this.#shown;
-    const isNew = this.#step !== step || this.#plan !== plan || this.#used !== usage;
+    const isNew = !isDeepStrictEqual(this.#now, this.#shown);
     const waitMs = this.#shownAtMs + SHOW_EVERY_MS - this.#clock.monotonicMs();
     if (isNew && (waitMs <= 0 || this.#isClosed)) {
-      this.#shown = { step: this.#step, plan: this.#plan, usage: this.#used };
+      this.#shown = this.#now;
       this.#shownAtMs = this.#clock.monotonicMs();
     } else if (isNew) this.#writeLater(waitMs);
     try {

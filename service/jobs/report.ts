@@ -38,15 +38,8 @@ export function toWireTurn(turn: StoredTurn): WireTurn {
 
 /** A question in wire format. */
 export function toWireQuestion(question: StoredQuestion): WireQuestion {
-  return {
-    id: question.id,
-    turn: question.turn,
-    text: question.text,
-    choices: question.choices,
-    allowsText: question.allowsText,
-    askedAt: toTimestamp(question.askedAt),
-    answeredAt: timestampOrNull(question.answeredAt),
-  };
+  const { jobId: _, answer: __, askedAt, answeredAt, ...told } = question;
+  return { ...told, askedAt: toTimestamp(askedAt), answeredAt: timestampOrNull(answeredAt) };
 }
 
 /** The first paths, and how many more there are. */

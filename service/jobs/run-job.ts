@@ -1,13 +1,16 @@
+import { once } from "node:events";
 import { z } from "zod";
-import type { Clock, Logger } from "../../src/core/ports/process.ts";
+import { within, type Clock, type Logger } from "../../src/core/ports/process.ts";
 import { boundRetryAfterMs, MAX_RETRY_AFTER_MS } from "../../src/core/job/retry.ts";
 import type { NewTask, Task, TaskEnd } from "../../src/core/ports/task-queue.ts";
 import { messageOf } from "../../src/core/errors.ts";
+import { detailsOf, TransientRunError } from "../base/run-error.ts";
 import type { AttachmentFiles } from "./attachment-files.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { TurnKey, StoredTurn } from "./job.ts";
 import type { JobStore } from "./job-store.ts";
-import { RunnerLostError, type RunTurnResult, type TurnRunner, type Upkeep } from "../runner/turn-runner.ts";
+import { RunnerLostError, type RunTurnResult } from "../runner/turn-runner.ts";
+import type { RunnerClient } from "../runner/process/runner-client.ts";
 import type { QuestionDesk } from "./question-desk.ts";
 import { ReportWriter } from "./report-writer.ts";
 import type { TurnSlots, TurnWatch } from "./turn-slots.ts";
@@ -21,19 +24,12 @@ export type ServiceTaskDeps = {
   watch: TurnWatch;
   questions: QuestionDesk;
   attachments: AttachmentFiles;
-  runTurn: TurnRunner;
-  upkeep: Upkeep;
+  runner: Pick<RunnerClient, "run" | "upkeep">;
   clock: Clock;
   logger: Logger;
 };
 
 const Payload = z.object({ jobId: z.string() });
-
-/** Transient errors may say how long to leave the other side alone. */
-const RetryAfter = z.object({ retryAfterMs: z.number().transform(boundRetryAfterMs) });
-
-/** The part of an error that is only for the operator. */
-const Details = z.object({ details: z.array(z.string()) });
 
 /** How often a turn is started, including the first time, before it is given up. */
 const MAX_ATTEMPTS = 5;
@@ -140,17 +136,9 @@ async function runInSlot(
     logger.info({}, "turn stopped: it runs again after the next start");
     return again(deps);
   }
-  /** If a note can't be written now, the turn goes on anyway. */
-  function note(write: () => void): void {
-    try {
-      write();
-    } catch (thrown) {
-      logger.warn({ error: messageOf(thrown) }, "how the turn goes can't be written down");
-    }
-  }
   let result: RunTurnResult;
   try {
-    result = await deps.runTurn({
+    result = await deps.runner.run({
       jobId: key.jobId,
       number: key.number,
       prompt: turn.prompt,
@@ -165,9 +153,12 @@ async function runInSlot(
       signal,
       report: ({ agentRuns, brief, branch, ...news }) => {
         report.add(news);
-        if (agentRuns !== undefined) note(() => store.setAgentRuns(key, agentRuns));
-        if (brief !== undefined) note(() => store.setBrief(key, brief));
-        if (branch !== undefined) note(() => store.setBranch(key, branch));
+        try {
+          store.note(key, { agentRuns, brief, branch });
+        } catch (thrown) {
+          // The turn goes on anyway.
+          logger.warn({ error: messageOf(thrown) }, "how the turn goes can't be written down");
+        }
       },
       ask: deps.questions.forRun(
         key,
@@ -184,7 +175,7 @@ async function runInSlot(
       logger.warn({}, "turn lost its runner: it runs again");
       return again(deps);
     }
-    const details = Details.safeParse(thrown).data?.details ?? [];
+    const details = [...detailsOf(thrown)];
     for (const line of details) report.line(line);
     return failedAttempt(deps, key, { attempts: attempt, thrown, details });
   } finally {
@@ -207,11 +198,7 @@ function again({ clock }: ServiceTaskDeps): TaskEnd {
  */
 async function stopComes({ slots, clock }: ServiceTaskDeps): Promise<boolean> {
   if (slots.closed.aborted) return true;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  slots.closed.addEventListener("abort", () => resolve(), { once: true });
-  const cancel = clock.wakeAt(clock.now() + STOP_COMES_WITHIN_MS, resolve);
-  await promise;
-  cancel();
+  await within(clock, STOP_COMES_WITHIN_MS, once(slots.closed, "abort"), null);
   return slots.closed.aborted;
 }
 
@@ -226,8 +213,8 @@ function failedAttempt(
     return end(deps, key, { kind: "failed", reason: givenUp, details });
   }
   const backoffMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 4 ** (attempts - 1));
-  const asked = RetryAfter.safeParse(thrown);
-  const dueAt = deps.clock.now() + Math.max(backoffMs, asked.success ? asked.data.retryAfterMs : 0);
+  const askedMs = (thrown instanceof TransientRunError && thrown.retryAfterMs) || 0;
+  const dueAt = deps.clock.now() + Math.max(backoffMs, boundRetryAfterMs(askedMs));
   deps.store.postpone(key, reason, dueAt);
   const fields = { job_id: key.jobId, turn: key.number, attempt: attempts, reason, details, due_at: dueAt };
   deps.logger.warn(fields, "turn will be tried again");

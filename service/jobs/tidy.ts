@@ -38,7 +38,7 @@ export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise
   await deps.attachments.sweep();
   try {
     const unfinished = new Set(store.unfinishedJobs());
-    await deps.upkeep({ projects: [...projects.values()], unfinished, signal: stopped });
+    await deps.runner.upkeep({ projects: [...projects.values()], unfinished, signal: stopped });
   } catch (thrown) {
     if (!stopped.aborted)
       logger.warn({ problem: messageOf(thrown) }, "what the runner keeps can't be tidied");

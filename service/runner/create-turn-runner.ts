@@ -22,12 +22,10 @@ import {
 } from "../base/run-error.ts";
 import { readDiff as diffOf } from "./read-diff.ts";
 import { runTurn } from "./run-turn.ts";
-import { lookAfter, UpkeepMemory } from "./upkeep.ts";
+import { lookAfter, type UpkeepMemory } from "./upkeep.ts";
 import { KeptTrees } from "./tree/kept-trees.ts";
-import type { RunnerProject } from "./turn.ts";
 import { KeptOutputs } from "./verify/kept-outputs.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
-import type { Sandbox } from "./sandbox/sandbox.ts";
 import { openTurnGroups } from "./sandbox/turn-groups.ts";
 
 export type TurnRunnerDeps = {
@@ -45,45 +43,25 @@ export type TurnRunnerDeps = {
   isOwnProcess?: boolean;
 };
 
-type Opened = {
-  folders: RunnerFolders;
-  sandbox: Sandbox;
-  trees: KeptTrees;
-  sessions: KeptSessions;
-  outputs: KeptOutputs;
-};
-
 /** Agents choose the names. Beyond this number, they say nothing new. */
 const MAX_LEFT_OUT = 1000;
 const MAX_REASON_LENGTH = 2000;
 const MAX_DETAIL_LENGTH = 1000;
 
 /** Runs turns on this machine, and cleans up after them. */
-export type LocalTurnRunner = {
-  /**
-   * Ends and removes what an earlier process left, and finds out how agents can be contained. The
-   * caller must own the data folder. Rejects with a `SandboxMissingError`. If nobody has called
-   * this, the first turn does.
-   */
-  open(): Promise<void>;
-  run: TurnRunner;
-  upkeep: Upkeep;
-  readDiff: DiffReader;
-  /** Resolves when the leftovers of turns, after their results were reported, are put away. */
-  settled(): Promise<void>;
-};
+export type LocalTurnRunner = ReturnType<typeof createTurnRunner>;
 
 /** Creates the runner for a self-hosted job service's turns. */
-export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
+export function createTurnRunner(deps: TurnRunnerDeps) {
   const mirrorLock = new KeyedLock();
   const tokens = new CodeHostTokens(deps);
-  const memory = new UpkeepMemory();
+  const memory: UpkeepMemory = { places: new Map(), packedAtMs: new Map() };
   const leftOut = new Set<string>();
   const running = new Set<string>();
   const leftovers = new Set<Promise<void>>();
-  let opening: Promise<Opened> | undefined;
+  let opening: ReturnType<typeof openRunner> | undefined;
 
-  function open(): Promise<Opened> {
+  function open() {
     // If the start fails, the next turn tries again.
     opening ??= openRunner(deps).catch((error: unknown) => {
       opening = undefined;
@@ -100,12 +78,14 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   }
 
   /** What is needed to access a project's repository. */
-  function reach(settings: ServiceProject, folders: RunnerFolders, logger: Logger, signal: AbortSignal) {
+  function reach(project: ServiceProject, folders: RunnerFolders, logger: Logger, signal: AbortSignal) {
     const { env, clock } = deps;
-    const project = toRunnerProject(settings, env, tokens);
-    const redact = createRedact(projectSecrets(settings, env));
+    const redact = createRedact(projectSecrets(project, env));
     const mirrored = { folders, lock: mirrorLock, env, redact, logger, signal };
-    const mirror = new Mirror({ project, ...mirrored });
+    const mirror = new Mirror({
+      project: { ...project, gitCredentials: tokens.forGit(project) },
+      ...mirrored,
+    });
     // They belong to this project alone, because others may have no right to read them.
     const contextRepositories = project.context.map((each) => {
       const { name, repository, gitCredentialsEnv } = each;
@@ -113,51 +93,50 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
       const id = `${project.id} context ${name}`;
       return { ...each, mirror: new Mirror({ project: { id, repository, gitCredentials }, ...mirrored }) };
     });
-    const host = settings.codeHost;
+    const host = project.codeHost;
     const codeHost =
       host.kind === "github"
         ? createGitHubCodeHost({ ...host, tokens: tokens.of(host), clock, redact })
         : null;
-    return { project, mirror, contextRepositories, codeHost };
+    return { redact, mirror, contextRepositories, codeHost };
   }
 
   const run: TurnRunner = async (input) => {
     const { signal, report, ask, ...turn } = input;
-    const { jobId, number } = turn;
+    const { jobId, number, project } = turn;
     const { env, clock } = deps;
-    const redact = createRedact(projectSecrets(input.project, env));
-    const logger = deps.logger.child({ project: input.project.id, job_id: jobId, turn: number });
+    const redact = createRedact(projectSecrets(project, env));
+    const logger = deps.logger.child({ project: project.id, job_id: jobId, turn: number });
     running.add(jobId);
     try {
       signal.throwIfAborted();
       const opened = await open();
-      const { project, ...reached } = reach(input.project, opened.folders, logger, signal);
-      const result = await runTurn(
-        { ...turn, project },
-        {
-          signal,
-          report,
-          ask,
-          ...opened,
-          ...reached,
-          env,
-          clock,
-          logger,
-          redact,
-          secrets: secretForms(keysOf(input.project, project, env)),
-          afterwards,
-          onProgress: (line) => {
-            const doing = redact(line);
-            report({ lines: [doing], step: sentenceCase(doing) });
-          },
-          onLeftOut: ({ upstream, kind, name }) => {
-            const key = [project.id, upstream, kind, name].join(" ");
-            if (leftOut.has(key) || leftOut.size >= MAX_LEFT_OUT) return;
-            leftOut.add(key);
-            logger.warn({ upstream, [kind]: name }, "left out of calls to the model: not on its allow list");
-          },
+      const network = networkOf(project, env);
+      const agentEnv = agentEnvOf(project, env);
+      const result = await runTurn(turn, {
+        signal,
+        report,
+        ask,
+        ...opened,
+        ...reach(project, opened.folders, logger, signal),
+        network,
+        agentEnv,
+        env,
+        clock,
+        logger,
+        secrets: secretForms(keysOf(project, agentEnv, env)),
+        afterwards,
+        onProgress: (line) => {
+          const doing = redact(line);
+          report({ lines: [doing], step: sentenceCase(doing) });
         },
-      );
+        onLeftOut: ({ upstream, kind, name }) => {
+          const key = [project.id, upstream, kind, name].join(" ");
+          if (leftOut.has(key) || leftOut.size >= MAX_LEFT_OUT) return;
+          leftOut.add(key);
+          logger.warn({ upstream, [kind]: name }, "left out of calls to the model: not on its allow list");
+        },
+      });
       return { ...result, summary: result.summary === null ? null : redact(result.summary) };
     } catch (error) {
       return failed(error, input, redact, logger);
@@ -180,23 +159,28 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     await lookAfter({ ...opened, isUnfinished, signal, projects, mirrorLock, clock, logger, memory });
   };
 
-  const readDiff: DiffReader = async ({ project: settings, jobId, head, signal }) => {
+  const readDiff: DiffReader = async ({ project, jobId, head, signal }) => {
     const { folders } = await open();
-    const { mirror } = reach(settings, folders, deps.logger, signal);
-    const redact = createRedact(projectSecrets(settings, deps.env));
-    return diffOf({ mirror, folders, redact }, { jobId, baseBranch: settings.baseBranch, head });
+    const { mirror, redact } = reach(project, folders, deps.logger, signal);
+    return diffOf({ mirror, folders, redact }, { jobId, baseBranch: project.baseBranch, head });
   };
 
   return {
     run,
     upkeep,
     readDiff,
+    /**
+     * Ends and removes what an earlier process left, and finds out how agents can be contained. The
+     * caller must own the data folder. Rejects with a `SandboxMissingError`. If nobody has called
+     * this, the first turn does.
+     */
     open: async () => void (await open()),
+    /** Resolves when the leftovers of turns, after their results were reported, are put away. */
     settled: async () => void (await Promise.all(leftovers)),
   };
 }
 
-async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
+async function openRunner(deps: TurnRunnerDeps) {
   const { dataDir, env, logger, clock, containment, isOwnProcess = false } = deps;
   const folders = await openRunnerFolders(dataDir);
   await sweep(folders);
@@ -222,28 +206,15 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
   return { folders, sandbox, trees, sessions, outputs: new KeptOutputs() };
 }
 
-/** The only place that knows both the service's settings and the runner's. */
-function toRunnerProject(project: ServiceProject, env: Env, tokens: CodeHostTokens): RunnerProject {
-  const { agent, codeHost } = project;
+/** The agent's variables. Our own secrets are never passed on, whatever the settings say. */
+function agentEnvOf(project: ServiceProject, env: Env): Record<string, string> {
   const secretNames = gitVariables(project).map(({ name }) => name);
-  const isAcp = agent.kind === "acp";
-  const preset =
-    isAcp && agent.preset !== undefined ? { name: agent.preset, model: agent.model ?? null } : null;
-  const asks = isAcp && agent.permissions === "ask";
-  return {
-    ...project,
-    agent: { ...agent, timeLimitMs: agent.timeLimitMinutes * 60_000, preset, asks },
-    codeHost: codeHost.kind === "github" ? codeHost : null,
-    gitCredentials: tokens.forGit(project),
-    network: networkOf(project, env),
-    agentEnv: Object.fromEntries(
-      project.agentEnv.flatMap((name) => {
-        const value = envValue(env, name);
-        // Our own secrets are never passed on, whatever the settings say.
-        return value === null || secretNames.includes(name) ? [] : [[name, value]];
-      }),
-    ),
-  };
+  return Object.fromEntries(
+    project.agentEnv.flatMap((name) => {
+      const value = envValue(env, name);
+      return value === null || secretNames.includes(name) ? [] : [[name, value]];
+    }),
+  );
 }
 
 const SECRET_NAME =
@@ -254,16 +225,16 @@ const SECRET_NAME =
  * named like secrets or whose values look like a key. An address or a model's name may well be part
  * of documentation.
  */
-function keysOf(settings: ServiceProject, { agentEnv, network }: RunnerProject, env: Env): string[] {
+function keysOf(project: ServiceProject, agentEnv: Record<string, string>, env: Env): string[] {
   const given = Object.entries(agentEnv).flatMap(([name, value]) => {
     const looksLikeKey = /^(?=.*\d)(?=.*[A-Za-z])\S{20,}$/.test(value) && !value.includes("://");
     return SECRET_NAME.test(name) || looksLikeKey ? [value] : [];
   });
-  return [
-    ...gitVariables(settings).map(({ name }) => envValue(env, name)),
-    ...given,
-    ...network.models.map(({ key }) => key),
-  ].filter((value): value is string => typeof value === "string");
+  const named = [
+    ...gitVariables(project).map(({ name }) => name),
+    ...project.models.map(({ keyEnv }) => keyEnv),
+  ];
+  return [...given, ...named.flatMap((name) => envValue(env, name) ?? [])];
 }
 
 function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {

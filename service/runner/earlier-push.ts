@@ -82,11 +82,7 @@ async function commitOf(git: GitRunner, jobId: string, turnKey: string, tip: str
 }
 
 /** The commits of a job's turns in a range, or up to a commit, newest first. */
-export async function turnCommits(
-  git: GitRunner,
-  jobId: string,
-  range: string,
-): Promise<{ commit: string; key: string }[]> {
+export async function turnCommits(git: GitRunner, jobId: string, range: string) {
   const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;
   const format = `--format=%H %x20${trailer(JOB_TRAILER)} ${trailer(TURN_TRAILER)}`;
   const log = await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, format, range, "--"]);

@@ -32,18 +32,6 @@ export type ProcessOptions = {
   onStderr: (chunk: Buffer) => void;
 };
 
-export type ProcessGroup = {
-  /** The process id, which is also the group's. Undefined if it couldn't be started. */
-  readonly pid: number | undefined;
-  readonly stdin: Writable;
-  /**
-   * Resolves when the process is gone, its group was killed and its output was read. Never rejects.
-   */
-  readonly ended: Promise<Ending>;
-  /** Sends SIGTERM to the whole group, and later SIGKILL to what is left of it. */
-  stop(): Promise<Ending>;
-};
-
 const GRACE_MS = 2000;
 /**
  * How long we wait for output after the end. A process that left the group may never close the
@@ -64,7 +52,7 @@ type Child = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readabl
  * program ends, at the time limit, at the output limit, and when `signal` aborts. A process that
  * moves to another group escapes this. See `sandbox/`.
  */
-export function startProcessGroup(options: ProcessOptions): ProcessGroup {
+export function startProcessGroup(options: ProcessOptions) {
   const { promise: exited, resolve: exit } = Promise.withResolvers<Ending>();
   const started = startChild(options, exit);
   if (started === null) {
@@ -132,9 +120,15 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const ended = finish();
 
   return {
+    /** The process id, which is also the group's. Undefined if it couldn't be started. */
     pid: child.pid,
     stdin: child.stdin,
+    /**
+     * Resolves when the process is gone, its group was killed and its output was read. Never
+     * rejects.
+     */
     ended,
+    /** Sends SIGTERM to the whole group, and later SIGKILL to what is left of it. */
     stop() {
       // A process that ended by itself wasn't stopped.
       if (!hasExited) end({ kind: "stopped" });
@@ -243,14 +237,11 @@ export type ProgramRun = Pick<
   "command" | "args" | "cwd" | "env" | "inputs" | "timeLimitMs" | "maxOutputBytes"
 > & { stdin: Uint8Array | string };
 
-/** The result of a program. `stderr` is the end of standard error. */
-export type RanProgram = { ending: Ending; stdout: Buffer; stderr: string };
-
-/** Resolves when the program has ended, which happens soon after `signal` aborts. Never rejects. */
-export async function runProgram(
-  { stdin, ...program }: ProgramRun,
-  signal: AbortSignal,
-): Promise<RanProgram> {
+/**
+ * Resolves when the program has ended, which happens soon after `signal` aborts. `stderr` is the
+ * end of standard error. Never rejects.
+ */
+export async function runProgram({ stdin, ...program }: ProgramRun, signal: AbortSignal) {
   const chunks: Buffer[] = [];
   const words = new TailBuffer(MAX_STDERR_BYTES);
   const group = startProcessGroup({

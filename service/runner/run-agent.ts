@@ -2,7 +2,7 @@ import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../src/core/errors.ts";
 import { cut } from "../../src/core/text/text.ts";
-import { presetEnv } from "../config/agent-presets.ts";
+import { presetEnv, presetOf } from "../config/agent-presets.ts";
 import { newSocketPath } from "../gateway/limits.ts";
 import type { ModelTrouble } from "../gateway/model-trouble.ts";
 import { openTurnNetwork, type TurnNetwork } from "../egress/turn-network.ts";
@@ -17,10 +17,14 @@ import type { AgentSession } from "./kept-sessions.ts";
 import { TurnFailedError } from "../base/run-error.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
 import { plainEnv, type TurnSandbox } from "./sandbox/sandbox.ts";
-import type { AgentSettings, OpenContext, RunContext, RunnerProject, RunnerTurn } from "./turn.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { OpenContext, RunContext, RunnerTurn } from "./turn.ts";
 
 /** The function that runs each kind of agent. */
-const agents: Record<AgentSettings["kind"], RunAgent> = { acp: runAcpAgent, command: runCommandAgent };
+const agents: Record<ServiceProject["agent"]["kind"], RunAgent> = {
+  acp: runAcpAgent,
+  command: runCommandAgent,
+};
 /** Where a sandbox shows the context repositories. */
 const CONTEXT_INSIDE = "/context";
 const MAX_BRIEF_CHARS = 200_000;
@@ -51,13 +55,13 @@ export async function runAgent(
 ): Promise<AgentRunResult> {
   const { project, jobId } = turn;
   const { clock, logger, signal, redact, report } = context;
-  const { command, readable, limits, preset } = project.agent;
+  const { command, readable, limits } = project.agent;
+  const preset = presetOf(project.agent);
   const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
   await using network = await openTurnNetwork({
-    ...project.network,
+    ...context.network,
     usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
-    onUsage: ({ calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd }) =>
-      report({ usage: { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd } }),
+    onUsage: (usage) => report({ usage }),
     onTrouble: ({ step }) => report({ step }),
     onLeftOut: context.onLeftOut,
     socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
@@ -107,12 +111,10 @@ export async function runAgent(
         ...(contextFolder !== null && { DOCS_AGENT_CONTEXT: contextFolder }),
         ...network.env(port),
         ...(preset === null ? {} : presetEnv(preset, network.models(port))),
-        ...project.agentEnv,
+        ...context.agentEnv,
       },
       signal: bounded,
       onBrief: (brief) => report({ brief: cut(redact(brief), MAX_BRIEF_CHARS) }),
-      onProgress: (line) => report({ lines: [redact(line)] }),
-      onRefused: (what) => logger.warn({ what }, "agent was refused a permission"),
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });
     const keepSession = async () => {
@@ -161,9 +163,9 @@ async function contextFolderOf(
  * An agent with other settings, another place or other models doesn't resume a session, because it
  * may not find what it needs there.
  */
-function identityOf({ agent, network }: RunnerProject, { inside }: TurnSandbox): string {
-  const models = network.models.map(({ name, kind }) => [name, kind]);
-  return JSON.stringify([agent.kind, agent.command, agent.preset, models, inside.home]);
+function identityOf({ agent, models }: ServiceProject, { inside }: TurnSandbox): string {
+  const kinds = models.map(({ name, kind }) => [name, kind]);
+  return JSON.stringify([agent.kind, agent.command, presetOf(agent), kinds, inside.home]);
 }
 
 function exceededSignal(network: TurnNetwork): AbortSignal {

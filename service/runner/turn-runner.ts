@@ -108,35 +108,35 @@ export const TurnQuality = z.object({
   /** Other things people should know, one sentence each. */
   notes: z.array(z.string()).default([]),
 });
-const Quality = TurnQuality.partial().shape;
+/** What every turn that didn't fail tells. */
+const Told = {
+  summary: z.string().nullable(),
+  leftOut: z.array(z.string()),
+  ...TurnQuality.partial().shape,
+};
 
 /** How a turn ended. `leftOut` is what the agent changed and isn't committed. */
 export const RunTurnResult = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("no-changes"),
-    summary: z.string().nullable(),
     /**
      * Why nothing came of what the agent did, or wanted to do. Null if its summary is an answer.
      */
     reason: z.string().nullish(),
-    leftOut: z.array(z.string()).optional(),
-    ...Quality,
+    ...Told,
+    leftOut: Told.leftOut.optional(),
   }),
   z.object({
     kind: z.literal("pull-request"),
     prLink: z.string(),
-    summary: z.string().nullable(),
-    leftOut: z.array(z.string()),
     pullRequest: WirePullRequest.nullish(),
-    ...Quality,
+    ...Told,
   }),
   /** The changes are on a branch, because there is no code host with pull requests. */
   z.object({
     kind: z.literal("branch"),
     branch: z.string(),
-    summary: z.string().nullable(),
-    leftOut: z.array(z.string()),
-    ...Quality,
+    ...Told,
   }),
   /**
    * `reason` is for people. `details` are lines for the operator, bounded and redacted. `isCutOff`
@@ -194,8 +194,6 @@ export type UpkeepInput = {
 export type Upkeep = (input: UpkeepInput) => Promise<void>;
 
 /** What two runs of an agent used together. Counts that neither reports stay null. */
-export function sumOf(before: ReportedUsage | null, now: ReportedUsage): ReportedUsage;
-export function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): ReportedUsage | null;
 export function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): ReportedUsage | null {
   if (before === null || now === null) return now ?? before;
   const plus = (one: number | null, other: number | null) =>

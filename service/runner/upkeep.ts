@@ -1,17 +1,14 @@
 import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import { isJobId, jobBranch } from "../config/repository.ts";
-import type { RunnerFolders } from "./folders.ts";
 import { RefConflictError } from "./git/git-fault.ts";
 import type { KeyedLock } from "./git/keyed-lock.ts";
 import type { Mirror } from "./git/mirror.ts";
-import type { KeptSessions } from "./kept-sessions.ts";
 import type { PullRequestHost } from "../code-host/code-host.ts";
 import { removeTurnNote } from "./publish/turn-note.ts";
 import { operatorText } from "../base/run-error.ts";
-import type { KeptTrees } from "./tree/kept-trees.ts";
+import type { RunContext } from "./turn.ts";
 
 /** A project whose mirror and branches are maintained. */
 export type UpkeepProject = {
@@ -21,24 +18,15 @@ export type UpkeepProject = {
 };
 
 /** By mirror: how far the last pass got with the branches, and when it was last packed. */
-export class UpkeepMemory {
-  readonly places = new Map<string, string>();
-  readonly packedAtMs = new Map<string, number>();
-}
+export type UpkeepMemory = { places: Map<string, string>; packedAtMs: Map<string, number> };
 
 export type UpkeepContext = {
   projects: readonly UpkeepProject[];
   isUnfinished: (jobId: string) => boolean;
-  folders: RunnerFolders;
-  trees: KeptTrees;
-  sessions: KeptSessions;
   mirrorLock: KeyedLock;
-  clock: Clock;
-  logger: Logger;
   /** Owned by the caller, and kept between passes. */
   memory: UpkeepMemory;
-  signal: AbortSignal;
-};
+} & Pick<RunContext, "folders" | "trees" | "sessions" | "clock" | "logger" | "signal">;
 
 const DAY_MS = 24 * 60 * 60_000;
 const KEEP_TREES_MS = DAY_MS;

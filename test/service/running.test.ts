@@ -1,5 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { RunnerLostError } from "../../service/runner/turn-runner.ts";
+import { TransientRunError } from "../../service/base/run-error.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, ScriptedRunner, SUMMARY } from "../support/scripted-runner.ts";
 
@@ -121,7 +122,7 @@ it("tries again what failed for now, later each time, and keeps the reason when 
 it("waits as long as a transient error says", async () => {
   await using subject = await ServiceUnderTest.start();
   await create(subject);
-  const error = Object.assign(new Error("rate limit of the code host"), { retryAfterMs: 1_800_000 });
+  const error = new TransientRunError("rate limit of the code host", { retryAfterMs: 1_800_000 });
   (await subject.runner.run(1)).fail(error);
   await subject.service.queue.idle();
   subject.clock.advance(1_799_999);
@@ -134,7 +135,7 @@ it("waits as long as a transient error says", async () => {
 it("does not try again sooner because a message comes, and runs the turns in order then", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject, "one");
-  const error = Object.assign(new Error("rate limit of the code host"), { retryAfterMs: 1_800_000 });
+  const error = new TransientRunError("rate limit of the code host", { retryAfterMs: 1_800_000 });
   (await subject.runner.run(1)).fail(error);
   await subject.service.queue.idle();
   await send(subject, id, "two");

@@ -17,9 +17,16 @@ async function openTwo() {
   const config = loadServiceConfig(folder.dir.file("service.yml"), null);
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  const { runTurn } = new ScriptedRunner();
-  const first = stack.use(await startJobService({ config, runTurn, clock, logger }));
-  const second = startJobService({ config, runTurn, clock, logger });
+  const nothing = async () => {};
+  const runner = {
+    run: new ScriptedRunner().runTurn,
+    upkeep: nothing,
+    readDiff: async () => null,
+    open: nothing,
+    close: nothing,
+  };
+  const first = stack.use(await startJobService({ config, runner, clock, logger }));
+  const second = startJobService({ config, runner, clock, logger });
   // Handled below; it may be rejected before.
   second.catch(() => {});
   return { first, second, clock, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -163,10 +163,12 @@ export class ServiceUnderTest implements AsyncDisposable {
         publicBaseUrl: this.#options.config?.publicBaseUrl ?? null,
       },
       database,
-      runTurn: (input) => this.runner.runTurn(input),
-      readDiff: (input) => this.readDiff(input),
-      upkeep: async () => {
-        this.upkeeps += 1;
+      runner: {
+        run: (input) => this.runner.runTurn(input),
+        readDiff: (input) => this.readDiff(input),
+        upkeep: async () => {
+          this.upkeeps += 1;
+        },
       },
       clock,
       logger,

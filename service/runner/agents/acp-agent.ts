@@ -1,3 +1,4 @@
+import { mayAsk } from "../../config/agent-presets.ts";
 import {
   client,
   CreateElicitationRequest,
@@ -44,10 +45,10 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   });
   void group.ended.then(() => fromAgent.end());
 
-  const progress = new ProgressLines(run.onProgress, run.redact);
+  const progress = new ProgressLines(run);
   const permissions = new AcpPermissions(run, (what) => {
     progress.line(`refused: ${what}`);
-    run.onRefused(what);
+    run.logger.warn({ what }, "agent was refused a permission");
   });
   const updates = new AcpUpdates(progress, permissions, run);
   const app = createClient(run, permissions, updates);
@@ -133,7 +134,7 @@ function createClient(run: AgentRun, permissions: AcpPermissions, updates: AcpUp
       permissions.answer(params.toolCall, params.options),
     )
     .onRequest(methods.client.elicitation.create, ({ params }) =>
-      run.settings.asks && CreateElicitationRequest.isForm(params)
+      mayAsk(run.settings) && CreateElicitationRequest.isForm(params)
         ? answerForm(params, run)
         : { action: "decline" as const },
     )

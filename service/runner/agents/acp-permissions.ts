@@ -1,3 +1,4 @@
+import { mayAsk } from "../../config/agent-presets.ts";
 import type {
   PermissionOption,
   RequestPermissionResponse,
@@ -34,10 +35,6 @@ const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"]
  */
 export class AcpPermissions {
   readonly #run: AgentRun;
-  readonly #tree: string;
-  /** This holds copies of the request's attachments, and the agent writes its sources there. */
-  readonly #tmp: string;
-  readonly #contexts: string | null;
   readonly #onRefused: (what: string) => void;
   readonly #calls = new Map<string, KnownCall>();
   readonly #refused = new Set<string>();
@@ -45,9 +42,6 @@ export class AcpPermissions {
   /** `onRefused` is called once for each thing that is refused. */
   constructor(run: AgentRun, onRefused: (what: string) => void) {
     this.#run = run;
-    this.#tree = run.sandbox.inside.tree;
-    this.#tmp = run.sandbox.inside.tmp;
-    this.#contexts = run.contextFolder;
     this.#onRefused = onRefused;
   }
 
@@ -93,7 +87,7 @@ export class AcpPermissions {
   ): Promise<PermissionOption | undefined> {
     const { ask, redact, settings } = this.#run;
     const offered = options.slice(0, MAX_CHOICES);
-    if (!settings.asks || offered.length === 0) return undefined;
+    if (!mayAsk(settings) || offered.length === 0) return undefined;
     const answer = await ask({
       text: `May the agent do this? ${this.named(call)}`,
       choices: offered.map(({ name, kind }, index) => ({
@@ -107,8 +101,8 @@ export class AcpPermissions {
 
   /** What the call is about, in one line without secrets. */
   named({ kind, title, paths }: KnownCall): string {
-    const { redact } = this.#run;
-    const tree = this.#tree;
+    const { redact, sandbox } = this.#run;
+    const { tree } = sandbox.inside;
     const what = oneLine(redact(title), MAX_TITLE_CHARS) || kind;
     const missing = paths
       .filter((path) => path !== tree)
@@ -122,9 +116,11 @@ export class AcpPermissions {
   }
 
   #isAllowed({ kind, paths }: KnownCall): boolean {
-    if (kind === "execute") return this.#run.settings.terminal;
-    const isContext = (path: string) => this.#contexts !== null && isWithin(this.#contexts, path);
-    const isTemporary = (path: string) => isWithin(this.#tmp, path);
+    const { settings, contextFolder, sandbox } = this.#run;
+    if (kind === "execute") return settings.terminal;
+    const isContext = (path: string) => contextFolder !== null && isWithin(contextFolder, path);
+    // That folder has the request's attachments, and the agent writes its sources there.
+    const isTemporary = (path: string) => isWithin(sandbox.inside.tmp, path);
     // Some agents ask with the kind `other` before they leave their folder, whatever they do there.
     if (kind === "other" && paths.length > 0) {
       return paths.every((path) => isTemporary(path) || isContext(path));
@@ -132,7 +128,8 @@ export class AcpPermissions {
     if (!EDITS.has(kind) && !LOOKS.has(kind)) return false;
     if (EDITS.has(kind) && paths.length === 0) return false;
     return paths.every(
-      (path) => isWithin(this.#tree, path) || isTemporary(path) || (LOOKS.has(kind) && isContext(path)),
+      (path) =>
+        isWithin(sandbox.inside.tree, path) || isTemporary(path) || (LOOKS.has(kind) && isContext(path)),
     );
   }
 }

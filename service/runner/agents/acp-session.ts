@@ -1,25 +1,17 @@
+import { mayAsk } from "../../config/agent-presets.ts";
 import {
   type ClientContext,
   methods,
   type NewSessionRequest,
-  type PromptCapabilities,
   PROTOCOL_VERSION,
   RequestError,
 } from "@agentclientprotocol/sdk";
-import type { Clock } from "../../../src/core/ports/process.ts";
+import { within, type Clock } from "../../../src/core/ports/process.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { type AgentRun, foldersBesideTree } from "./agent.ts";
 
 /** A session that is ready for a prompt. */
-export type OpenSession = {
-  id: string;
-  /** How many of the job's first turns it already knows. */
-  knownTurns: number;
-  /** True if the agent offers to resume it later. */
-  isResumable: boolean;
-  /** What a prompt may contain besides texts and links. */
-  takes: PromptCapabilities;
-};
+export type OpenSession = Awaited<ReturnType<typeof openSession>>;
 
 /** Advice for the operator if an agent doesn't answer as it should. */
 export const CHECK_PROTOCOL = "Does agent.command speak the Agent Client Protocol?";
@@ -31,37 +23,21 @@ const RESUME_LIMIT_MS = 60_000;
 
 /**
  * Opens a session: the kept one if the agent resumes it, or else a new one. Tells the operator
- * which.
+ * which. `knownTurns` is how many of the job's first turns it already knows.
  */
-export async function openSession(
-  agent: ClientContext,
-  run: AgentRun,
-  tell: (line: string) => void,
-): Promise<OpenSession> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const stop = run.clock.wakeAt(run.clock.now() + HANDSHAKE_LIMIT_MS, () =>
-    reject(
-      new TurnFailedError(`The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s.`, {
-        details: [CHECK_PROTOCOL],
-      }),
-    ),
-  );
-  try {
-    return await Promise.race([shakeHands(agent, run, tell), late]);
-  } finally {
-    stop();
-  }
+export async function openSession(agent: ClientContext, run: AgentRun, tell: (line: string) => void) {
+  const session = await within(run.clock, HANDSHAKE_LIMIT_MS, shakeHands(agent, run, tell), null);
+  if (session !== null) return session;
+  throw new TurnFailedError(`The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s.`, {
+    details: [CHECK_PROTOCOL],
+  });
 }
 
-async function shakeHands(
-  agent: ClientContext,
-  run: AgentRun,
-  tell: (line: string) => void,
-): Promise<OpenSession> {
+async function shakeHands(agent: ClientContext, run: AgentRun, tell: (line: string) => void) {
   const { protocolVersion, agentCapabilities: offered = {} } = await agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
     clientInfo: { name: "docs-agent", version: "1" },
-    clientCapabilities: run.settings.asks ? { elicitation: { form: {} } } : {},
+    clientCapabilities: mayAsk(run.settings) ? { elicitation: { form: {} } } : {},
   });
   if (protocolVersion !== PROTOCOL_VERSION) {
     throw new TurnFailedError(
@@ -79,7 +55,12 @@ async function shakeHands(
   // Loading repeats the whole conversation. Resuming doesn't.
   const load = offered.loadSession === true ? "load" : null;
   const way = offered.sessionCapabilities?.resume ? "resume" : load;
-  const session = { isResumable: way !== null, takes: offered.promptCapabilities ?? {} };
+  const session = {
+    /** True if the agent offers to resume it later. */
+    isResumable: way !== null,
+    /** What a prompt may contain besides texts and links. */
+    takes: offered.promptCapabilities ?? {},
+  };
   const { kept } = run;
   if (kept !== null && way !== null) {
     const problem = await problemOfResuming(agent, way, { sessionId: kept.id, ...place }, run.clock);

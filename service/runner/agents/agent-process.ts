@@ -1,8 +1,8 @@
-import { presetArgs } from "../../config/agent-presets.ts";
+import { presetArgs, presetOf } from "../../config/agent-presets.ts";
 import { endOf, oneLine } from "../../base/printable-text.ts";
 import { type Ending, type ProcessOptions, startProcessGroup, TailBuffer } from "../process-group.ts";
 import { AgentCutOffError, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
-import type { AgentSettings } from "../turn.ts";
+import type { ServiceProject } from "../../config/config.ts";
 import { type AgentRun, foldersBesideTree } from "./agent.ts";
 
 /** How much of standard error is kept for the reason of a failure, in bytes. */
@@ -18,12 +18,13 @@ const SHORTAGE = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
 export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdout"]) {
   const { settings, sandbox } = run;
   const [command = "", ...own] = settings.command;
-  const more = settings.preset === null ? [] : presetArgs(settings.preset, foldersBesideTree(run));
+  const preset = presetOf(settings);
+  const more = preset === null ? [] : presetArgs(preset, foldersBesideTree(run));
   const args = [...own, ...more];
   const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
   const group = startProcessGroup({
     ...sandbox.contain({ command, args }, run.env),
-    timeLimitMs: settings.timeLimitMs,
+    timeLimitMs: settings.timeLimitMinutes * 60_000,
     maxOutputBytes: settings.maxOutputBytes,
     clock: run.clock,
     signal: run.signal,
@@ -55,7 +56,7 @@ export function lastWordsOf(words: string, said = ""): string[] {
  */
 export function failureOf(
   ending: Ending,
-  settings: Pick<AgentSettings, "timeLimitMs" | "maxOutputBytes">,
+  settings: Pick<ServiceProject["agent"], "timeLimitMinutes" | "maxOutputBytes">,
   words: string,
 ): TurnFailedError | TransientRunError | null {
   const details = lastWordsOf(words);
@@ -76,7 +77,7 @@ export function failureOf(
         details: [`${ending.problem}. Check agent.command.`],
       });
     case "time-limit":
-      return new TurnFailedError(`The agent reached its ${settings.timeLimitMs / 60_000}-minute limit.`, {
+      return new TurnFailedError(`The agent reached its ${settings.timeLimitMinutes}-minute limit.`, {
         failureCause: "time-limit",
       });
     case "output-limit":

@@ -1,14 +1,14 @@
 import { oneLine } from "../../base/printable-text.ts";
-import type { Redact } from "../../base/redaction.ts";
 import type { AgentSession } from "../kept-sessions.ts";
 import type { TurnSandbox } from "../sandbox/sandbox.ts";
-import type { AgentSettings, RunContext, RunnerTurn } from "../turn.ts";
+import type { ServiceProject } from "../../config/config.ts";
+import type { RunContext, RunnerTurn } from "../turn.ts";
 import type { PlacedAttachment } from "./attachments.ts";
 import type { Brief } from "./brief.ts";
 
 /** One run of an agent in a tree. */
 export type AgentRun = {
-  settings: AgentSettings;
+  settings: ServiceProject["agent"];
   attachments: readonly PlacedAttachment[];
   /**
    * A kept session of an earlier turn, or of this turn's first round. Its files are in `HOME`. Null
@@ -25,14 +25,10 @@ export type AgentRun = {
   env: Readonly<Record<string, string>>;
   /** Called with everything that the agent is told. */
   onBrief: (brief: string) => void;
-  /** Called with lines that are bounded and clean. */
-  onProgress: (line: string) => void;
-  /** Called with what the policy or a person didn't allow, in a bounded, clean line. */
-  onRefused: (what: string) => void;
   /** Called with the process group, so that it can be found after a crash. */
   onStarted: (pid: number) => Promise<void>;
 } & Pick<RunnerTurn, "number" | "prompt" | "earlierTurns"> &
-  Pick<RunContext, "clock" | "signal" | "redact" | "report" | "ask">;
+  Pick<RunContext, "clock" | "logger" | "signal" | "redact" | "report" | "ask">;
 
 /**
  * The folders besides the tree where an agent may read or write: the one with attachments and
@@ -75,14 +71,12 @@ const MAX_PENDING_LENGTH = 4000;
  * secrets.
  */
 export class ProgressLines {
-  readonly #take: (line: string) => void;
-  readonly #redact: Redact;
+  readonly #run: Pick<AgentRun, "report" | "redact">;
   #pending = "";
   #lines = 0;
 
-  constructor(take: (line: string) => void, redact: Redact) {
-    this.#take = take;
-    this.#redact = redact;
+  constructor(run: Pick<AgentRun, "report" | "redact">) {
+    this.#run = run;
   }
 
   /** Adds text, which may end in the middle of a line. */
@@ -109,9 +103,9 @@ export class ProgressLines {
   #emit(text: string): void {
     if (this.#lines >= MAX_LINES) return;
     // Redacted before it is cut, because half a secret is a secret, too.
-    const line = oneLine(this.#redact(text), MAX_LINE_LENGTH);
+    const line = oneLine(this.#run.redact(text), MAX_LINE_LENGTH);
     if (line === "") return;
     this.#lines += 1;
-    this.#take(this.#lines === MAX_LINES ? "… (no more progress is kept)" : line);
+    this.#run.report({ lines: [this.#lines === MAX_LINES ? "… (no more progress is kept)" : line] });
   }
 }

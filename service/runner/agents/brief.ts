@@ -1,3 +1,4 @@
+import { mayAsk } from "../../config/agent-presets.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cut } from "../../../src/core/text/text.ts";
@@ -5,7 +6,8 @@ import { oneLine } from "../../base/printable-text.ts";
 import { CLAIMS_FILE } from "../claims-file.ts";
 import type { InsidePaths } from "../sandbox/sandbox.ts";
 import type { EarlierTurn } from "../turn-runner.ts";
-import type { OpenContext, RunnerProject } from "../turn.ts";
+import type { OpenContext } from "../turn.ts";
+import type { ServiceProject } from "../../config/config.ts";
 import type { PlacedAttachment } from "./attachments.ts";
 
 const TEMPLATE = readFileSync(new URL("./brief.md", import.meta.url), "utf8");
@@ -22,13 +24,13 @@ export type Brief = {
 
 /** `contextFolder` is where the agent finds the context repositories, if there are any. */
 export function briefOf(
-  { docs, context, agent }: Pick<RunnerProject, "docs" | "context" | "agent">,
+  { docs, context, agent }: Pick<ServiceProject, "docs" | "context" | "agent">,
   contexts: readonly Pick<OpenContext, "name" | "commit">[],
   { tmp, contextFolder }: Pick<InsidePaths, "tmp"> & { contextFolder: string },
 ): Brief {
   const missing = context.filter(({ name }) => !contexts.some((read) => read.name === name));
   const values = {
-    asks: agent.asks ? "yes" : "",
+    asks: mayAsk(agent) ? "yes" : "",
     claims: join(tmp, CLAIMS_FILE),
     contextFolder,
     docs: codeList(docs),

@@ -13,7 +13,7 @@ const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
  * the summary.
  */
 export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
-  const progress = new ProgressLines(run.onProgress, run.redact);
+  const progress = new ProgressLines(run);
   const decoder = new TextDecoder();
   const tail = new TailBuffer(MAX_TAIL_BYTES);
   const { group, lastWords } = await startAgent(run, (chunk) => {

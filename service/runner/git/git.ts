@@ -197,20 +197,14 @@ function proxyEnv(env: Env): Record<string, string> {
 }
 
 /** Where a repository is fetched from and pushed to. */
-type Remote = {
-  /** Without credentials, because it appears in arguments. */
-  url: string;
-  kind: "http" | "ssh" | "local";
-  /** Configuration with the credentials, to be passed by environment. Empty if none are needed. */
-  credentials: ReadonlyArray<readonly [key: string, value: string]>;
-};
+type Remote = ReturnType<typeof remoteOf>;
 
 /**
  * The remote of a project's repository. `credentials` are a token or `user:password`. They are sent
  * as a header, to this origin only. For ssh, the operator's ssh agent authenticates. Throws for an
  * address that isn't allowed, and for a path that isn't absolute.
  */
-export function remoteOf(repository: string, credentials: string | null): Remote {
+export function remoteOf(repository: string, credentials: string | null) {
   const kind = repositoryKind(repository);
   if (kind === null || (kind === "local" && !isAbsolute(repository))) {
     throw new TurnFailedError("The project's repository isn't set up correctly.", {
@@ -218,12 +212,14 @@ export function remoteOf(repository: string, credentials: string | null): Remote
     });
   }
   const url = URL.parse(repository);
-  if (kind === "local" || url === null) return { url: repository, kind, credentials: [] };
-  if (kind === "ssh" || credentials === null) return { url: url.href, kind, credentials: [] };
+  const isSent = kind === "http" && url !== null && credentials !== null;
+  const header = isSent ? `Authorization: Basic ${basicOf(credentials)}` : "";
   return {
-    url: url.href,
+    /** Without credentials, because it appears in arguments. */
+    url: kind === "local" || url === null ? repository : url.href,
     kind,
-    credentials: [[`http.${url.origin}/.extraHeader`, `Authorization: Basic ${basicOf(credentials)}`]],
+    /** Configuration with the credentials, to be passed by environment. Empty without any. */
+    credentials: isSent ? [[`http.${url.origin}/.extraHeader`, header] as const] : [],
   };
 }
 

@@ -67,14 +67,6 @@ export type MirrorOptions = {
 };
 
 /**
- * The path of a project's mirror. If the project gets another repository, that has another mirror.
- */
-export function mirrorPath(mirrorsDir: string, { id, repository }: MirroredProject): string {
-  const key = createHash("sha256").update(`${id}\n${repository}`).digest("hex").slice(0, 32);
-  return join(mirrorsDir, `${key}.git`);
-}
-
-/**
  * Our copy of a project's repository. Except for `use` and `fetch`, the methods are for whoever has
  * it in use. All reject as `GitRunner.run` does.
  */
@@ -85,7 +77,9 @@ export class Mirror {
 
   constructor(options: MirrorOptions) {
     const { project, folders, env, redact, signal } = options;
-    this.path = mirrorPath(folders.mirrors, project);
+    // If the project gets another repository, that has another mirror.
+    const key = createHash("sha256").update(`${project.id}\n${project.repository}`).digest("hex");
+    this.path = join(folders.mirrors, `${key.slice(0, 32)}.git`);
     this.git = new GitRunner({ gitDir: this.path, env, home: folders.gitHome, redact, signal });
     this.#options = options;
   }

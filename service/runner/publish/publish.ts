@@ -4,7 +4,7 @@ import type { Redact } from "../../base/redaction.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import type { HostedPullRequest, PullRequestHost } from "../../code-host/code-host.ts";
 import { RefusedByCodeHostError } from "../../code-host/github-api.ts";
-import type { RunnerProject } from "../turn.ts";
+import type { ServiceProject } from "../../config/config.ts";
 import {
   bodyOf,
   changeTitle,
@@ -40,7 +40,7 @@ export type PublishInput = {
   isTurns: (pull: HostedPullRequest) => boolean;
   /** The branch's open pull request before the turn. Null if there was none, or it isn't known. */
   openBefore: number | null;
-  settings: RunnerProject["pullRequests"];
+  settings: ServiceProject["pullRequests"];
   /** True if the checks' findings make it a draft. */
   hasBlockingFindings: boolean;
   /** The repository's own template, or null if it has none. */
@@ -59,14 +59,7 @@ export type Published = { pullRequest: ReportedPullRequest; notes: string[] };
  * merged stays as it is, and another is opened, unless it already contains this turn's commit.
  */
 export async function publish(input: PublishInput): Promise<Published> {
-  const { pullRequest, notes } = await published(input);
-  return { pullRequest: reported(pullRequest, input.redact), notes };
-}
-
-type Found = { pullRequest: HostedPullRequest; notes: string[] };
-
-async function published(input: PublishInput): Promise<Found> {
-  const { codeHost, branch, commit, isTurns, openBefore, signal } = input;
+  const { codeHost, branch, commit, isTurns, openBefore, redact, signal } = input;
   // Tries twice, because somebody may open or close one between our look and our creation.
   for (let attempt = 0; attempt < 2; attempt++) {
     const found = await codeHost.find(branch, signal);
@@ -74,15 +67,20 @@ async function published(input: PublishInput): Promise<Found> {
       found.find(({ state }) => state === "open") ??
       found.find(({ headSha }) => headSha === commit) ??
       found.find(isTurns);
-    if (fitting !== undefined && fitting.state !== "open") return { pullRequest: fitting, notes: [] };
+    if (fitting !== undefined && fitting.state !== "open") {
+      return { pullRequest: reported(fitting, redact), notes: [] };
+    }
     const opened = fitting === undefined ? await create(input) : await update(fitting, input);
     if (opened === null) continue;
     const isNew = opened.pullRequest.number !== openBefore;
     const refused = isNew ? await decorate(opened.pullRequest, input) : [];
-    return { ...opened, notes: [...opened.notes, ...refused] };
+    const pullRequest = reported(opened.pullRequest, redact);
+    return { pullRequest, notes: [...opened.notes, ...refused] };
   }
   throw new TransientRunError("The code host says that the pull request exists, but does not list it.");
 }
+
+type Found = { pullRequest: HostedPullRequest; notes: string[] };
 
 /** Resolves to null if there is an open one already. */
 async function create(input: PublishInput): Promise<Found | null> {
@@ -167,20 +165,12 @@ function reported(pullRequest: HostedPullRequest, redact: Redact): ReportedPullR
     // People may have written another title.
     title: oneLine(redact(title), MAX_TITLE_LENGTH),
     state,
-    files: size?.files ?? null,
-    additions: size?.additions ?? null,
-    deletions: size?.deletions ?? null,
+    ...(size ?? { files: null, additions: null, deletions: null }),
     headRef,
     headSha,
     isDraft,
   };
 }
-
-type Decoration = {
-  codeHost: PullRequestHost;
-  settings: RunnerProject["pullRequests"];
-  signal: AbortSignal;
-};
 
 /**
  * Puts the settings' labels, assignees and reviewers on a pull request, one at a time: if the code
@@ -189,7 +179,7 @@ type Decoration = {
  */
 async function decorate(
   { number }: HostedPullRequest,
-  { codeHost, settings, signal }: Decoration,
+  { codeHost, settings, signal }: PublishInput,
 ): Promise<string[]> {
   const notes: string[] = [];
   for (const kind of ["labels", "assignees", "reviewers"] as const) {

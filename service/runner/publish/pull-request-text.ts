@@ -194,7 +194,7 @@ function whole(title: string, lines: readonly string[], room: number, what: stri
 }
 
 /** What the turns' summaries say, with the parts about single pages taken out. */
-function splitSummaries(turn: TurnText, redact: Redact): { rest: string; wordsOf: Map<string, string> } {
+function splitSummaries(turn: TurnText, redact: Redact) {
   const paths = (turn.change?.pages ?? []).map(({ path }) => path);
   const wordsOf = new Map<string, string>();
   const turns = [...contributing(turn), turn].map(({ summary }) => {
@@ -279,10 +279,7 @@ const LINE =
  * Takes the lines about one of these pages out of a summary, so that they can be shown with the
  * page. A line may name a page by the end of its path if no other page has the same ending.
  */
-function splitByPage(
-  summary: string,
-  paths: readonly string[],
-): { rest: string; wordsOf: Map<string, string> } {
+function splitByPage(summary: string, paths: readonly string[]) {
   const wordsOf = new Map<string, string>();
   const rest = summary.split("\n").filter((line) => {
     const [, named = "", words = ""] = LINE.exec(line) ?? [];

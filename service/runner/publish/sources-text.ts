@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ReportedClaims } from "../../../src/core/ports/job-report.ts";
-import type { RunnerProject } from "../turn.ts";
+import type { GitHubSettings } from "../../config/config.ts";
 import { fileName, plainMarkdown } from "./inert-text.ts";
 
 /** A statement, and the result of looking for its source. Bounded and redacted. */
@@ -65,7 +65,7 @@ function claimText({ page, statement, source, isFound, url }: CheckedClaim, isPu
   return `${about} source found: ${url === null ? place : `[${place}](${url})`}`;
 }
 
-type CodeHost = NonNullable<RunnerProject["codeHost"]>;
+type CodeHost = Pick<GitHubSettings, "apiUrl">;
 /** A repository of the project's own code host. */
 export type HostedRepository = { owner: string; repo: string };
 

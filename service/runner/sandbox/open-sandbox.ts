@@ -5,7 +5,7 @@ import { type Env, pickEnv } from "../../config/env.ts";
 import { runProgram } from "../process-group.ts";
 import { bubblewrap } from "./bubblewrap.ts";
 import { findProgram } from "./program.ts";
-import { type Sandbox, SandboxMissingError } from "./sandbox.ts";
+import { type CommandLine, type Sandbox, type SandboxedAgent, SandboxMissingError } from "./sandbox.ts";
 import type { TurnGroups } from "./turn-groups.ts";
 
 export type OpenSandboxOptions = {
@@ -90,28 +90,38 @@ function noSandbox(env: Env): Sandbox {
  */
 async function wordsOfProbe(sandbox: Sandbox, { folder }: OpenSandboxOptions): Promise<string | null> {
   const job = join(folder, "probe");
-  const folders = { job, tree: join(job, "tree"), home: join(job, "home"), tmp: join(job, "tmp") };
-  for (const made of Object.values(folders)) await mkdir(made, { recursive: true, mode: 0o700 });
+  const limits = { memoryMegabytes: 1024, processes: 64, diskMegabytes: 64 };
   try {
-    await using opened = await sandbox.open({
-      folders,
-      command: "true",
-      readable: [],
-      networkSocket: null,
-      limits: { memoryMegabytes: 1024, processes: 64, diskMegabytes: 64 },
-    });
-    const probe = {
-      ...opened.contain({ command: "true", args: [] }),
-      stdin: "",
-      timeLimitMs: PROBE_TIME_LIMIT_MS,
-      maxOutputBytes: 64 * 1024,
-    };
-    const { ending, stderr } = await runProgram(probe, AbortSignal.timeout(PROBE_TIME_LIMIT_MS));
+    const signal = AbortSignal.timeout(PROBE_TIME_LIMIT_MS);
+    const line = { command: "true", args: [] };
+    const { ending, stderr } = await runInside(
+      sandbox,
+      { folder: job, command: "true", readable: [], limits },
+      line,
+      signal,
+    );
     if (ending.kind === "exited" && ending.code === 0) return null;
     return oneLine(stderr, 300) || `it ended with ${JSON.stringify(ending)}`;
   } finally {
     await rm(job, { recursive: true, force: true });
   }
+}
+
+/** Runs a small program in a sandbox of its own, whose folders are made in `folder`. */
+export async function runInside(
+  sandbox: Sandbox,
+  { folder, ...agent }: Omit<SandboxedAgent, "folders" | "networkSocket"> & { folder: string },
+  line: CommandLine,
+  signal: AbortSignal,
+) {
+  const folders = { tree: join(folder, "tree"), home: join(folder, "home"), tmp: join(folder, "tmp") };
+  const places = (agent.shown ?? []).map(({ at }) => join(folders.tree, at));
+  for (const made of [...Object.values(folders), ...places]) {
+    await mkdir(made, { recursive: true, mode: 0o700 });
+  }
+  await using opened = await sandbox.open({ ...agent, folders, networkSocket: null });
+  const limits = { timeLimitMs: PROBE_TIME_LIMIT_MS, maxOutputBytes: 64 * 1024 };
+  return await runProgram({ ...opened.contain(line), stdin: "", ...limits }, signal);
 }
 
 /** Why a kernel refuses namespaces to anyone but root. */

@@ -4,22 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../../../src/core/errors.ts";
 import type { AgentLimits } from "./sandbox.ts";
 
-/**
- * A turn's control group. Everything that is started in it is limited together, and killed when it
- * is disposed of.
- */
-export type TurnGroup = AsyncDisposable & {
-  /** A process that writes 0 to this file joins the group. */
-  readonly procs: string;
-  /** True if the kernel ended a process of the group because the group's memory was used up. */
-  ranOutOfMemory(): Promise<boolean>;
-};
-
-/** Creates control groups for turns, and says what they limit here. */
-export type TurnGroups = {
-  readonly bounds: { memory: boolean; processes: boolean };
-  open(limits: AgentLimits): Promise<TurnGroup>;
-};
+/** Creates control groups for turns. */
+export type TurnGroups = NonNullable<Awaited<ReturnType<typeof openTurnGroups>>>;
 
 const PREFIX = "turn-";
 const MEGABYTE = 1024 ** 2;
@@ -34,7 +20,7 @@ const REMOVE_WITHIN_MS = 10_000;
  * its groups and runs the service in a group of its own (`Delegate=` and `DelegateSubgroup=`,
  * systemd 254). No other group is ours to divide.
  */
-export async function openTurnGroups(controllers = ["memory", "pids"]): Promise<TurnGroups | null> {
+export async function openTurnGroups(controllers = ["memory", "pids"]) {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
   /** Where the whole of cgroup v2 is mounted. */
   const mount = /^\d+ \d+ \S+ \/ (\S+) .* - cgroup2 /m.exec(mounts)?.[1];
@@ -57,8 +43,13 @@ export async function openTurnGroups(controllers = ["memory", "pids"]): Promise<
   }
   let opened = 0;
   return {
+    /** What they limit here. */
     bounds: { memory: enabled.has("memory"), processes: enabled.has("pids") },
-    open: async (limits) => {
+    /**
+     * Opens a turn's group. Everything that is started in it is limited together, and killed when
+     * it is disposed of.
+     */
+    open: async (limits: AgentLimits) => {
       const group = join(folder, `${PREFIX}${++opened}`);
       await mkdir(group);
       if (enabled.has("memory")) {
@@ -68,7 +59,9 @@ export async function openTurnGroups(controllers = ["memory", "pids"]): Promise<
       }
       if (enabled.has("pids")) await writeFile(join(group, "pids.max"), String(limits.processes));
       return {
+        /** A process that writes 0 to this file joins the group. */
         procs: join(group, "cgroup.procs"),
+        /** True if the kernel ended a process of it because its memory was used up. */
         ranOutOfMemory: async () =>
           /^oom_kill [1-9]/m.test(await readFile(join(group, "memory.events"), "utf8").catch(() => "")),
         [Symbol.asyncDispose]: () => removeGroup(group),

@@ -1,3 +1,4 @@
+import { mayAsk } from "../../config/agent-presets.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import type { GitRunner } from "../git/git.ts";
 import { readFiles, readObjects } from "../git/objects.ts";
@@ -41,7 +42,7 @@ export async function allowPublishing(
   if (parts.length === 0) return true;
 
   const shown = asManyAsFit(parts);
-  if (!turn.project.agent.asks) {
+  if (!mayAsk(turn.project.agent)) {
     throw new TurnFailedError(
       "The change would publish words from a Slack message that you didn't write. Ask again and say it in " +
         `your own words:\n${shown}`,

@@ -30,10 +30,11 @@ type Repository = {
 export async function checkClaims(
   { folders, commit }: TurnTree,
   contexts: readonly OpenContext[],
-  { project: { codeHost } }: RunnerTurn,
+  { project }: RunnerTurn,
   context: RunContext,
 ): Promise<CheckedClaim[] | null> {
   const { signal, logger, redact, clock } = context;
+  const codeHost = project.codeHost.kind === "none" ? null : project.codeHost;
   const untilMs = clock.monotonicMs() + TIME_LIMIT_MS;
   async function inTime<T>(asked: Promise<T>): Promise<T | null> {
     const known = asked.catch((error: unknown) => {

@@ -2,8 +2,9 @@ import { repositoryKind } from "../../config/repository.ts";
 import { GitError } from "../git/git-fault.ts";
 import type { TurnText } from "../publish/pull-request-text.ts";
 import { foreignWordsOf } from "../publish/slack-words.ts";
-import { type CheckedClaim, sourcesSection } from "../publish/sources-text.ts";
+import { sourcesSection } from "../publish/sources-text.ts";
 import { readTemplate } from "../publish/template.ts";
+import type { TurnWork } from "../publish/turn-note.ts";
 import { readWholeChange } from "../publish/whole-change.ts";
 import { operatorText } from "../../base/run-error.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
@@ -17,23 +18,12 @@ export async function isPublicRepository(
   return (await codeHost.isPublic(signal)) ?? true;
 }
 
-type Described = {
-  commit: string;
-  summary: string | null;
-  leftOut: readonly string[];
-  claims: readonly CheckedClaim[] | null;
-};
-
 /** The parts of a pull request's text beyond the turn's own result. */
 export async function describe(
   turn: RunnerTurn,
   context: RunContext,
-  { commit, summary, leftOut, claims }: Described,
-): Promise<
-  Pick<TurnText, "summary" | "leftOut" | "earlierTurns" | "change" | "credit" | "sources"> & {
-    template: string | null;
-  }
-> {
+  { commit, summary, leftOut, claims }: TurnWork,
+) {
   const isPublic = await isPublicRepository(turn, context);
   const foreign = foreignWordsOf(turn);
   const published = (text: string | null) => (isPublic ? foreign.without(text) : text);
@@ -54,11 +44,7 @@ export async function describe(
 }
 
 /** Reads what the text needs from the repository. If git can't tell, only the text is affected. */
-async function readForText(
-  { jobId }: RunnerTurn,
-  { mirror, logger }: RunContext,
-  commit: string,
-): Promise<{ template: string | null; change: TurnText["change"] }> {
+async function readForText({ jobId }: RunnerTurn, { mirror, logger }: RunContext, commit: string) {
   return mirror.use(async (git) => {
     const { base } = await mirror.tips(jobId);
     const orNull = (error: unknown) => {

@@ -1,16 +1,9 @@
 import type { GitRunner } from "../git/git.ts";
 import { readSnapshot } from "../git/objects.ts";
 import { operatorText, TurnFailedError } from "../../base/run-error.ts";
-import type { TurnWork } from "../publish/turn-note.ts";
 import { createIsDoc } from "../tree/select-changes.ts";
-import type { ContextRepository, OpenContext, RunContext, RunnerTurn } from "../turn.ts";
+import type { ContextRepository, RunContext, RunnerTurn } from "../turn.ts";
 import { openTree, type TurnTree } from "./open-tree.ts";
-
-/** `read` is what the turn's result says about them. */
-export type OpenContexts = Disposable & {
-  contexts: OpenContext[];
-  read: Pick<TurnWork, "context" | "notes">;
-};
 
 const MAX_BYTES = 1024 ** 3;
 
@@ -18,7 +11,7 @@ const MAX_BYTES = 1024 ** 3;
  * Updates the project's context repositories and puts their files into folders, which stay until
  * this is disposed of. Rejects only if aborted. A repository that can't be read is left out.
  */
-export async function openContexts({ jobId }: RunnerTurn, context: RunContext): Promise<OpenContexts> {
+export async function openContexts({ jobId }: RunnerTurn, context: RunContext) {
   const { contextRepositories, signal, logger, redact } = context;
   if (contextRepositories.length > 0) context.onProgress("reading the context repositories");
   using trees = new DisposableStack();
@@ -44,6 +37,7 @@ export async function openContexts({ jobId }: RunnerTurn, context: RunContext): 
   const held = trees.move();
   return {
     contexts,
+    /** What the turn's result says about them. */
     read: { context: contexts.map(({ name, commit }) => ({ name, commit })), notes },
     [Symbol.dispose]: () => held.dispose(),
   };

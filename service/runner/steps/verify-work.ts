@@ -38,8 +38,7 @@ export async function verifyWork(
     context.onProgress(`checking: ${check.name}`);
     const place = `${turn.jobId}.check${index}`;
     const before = await outputOfBase(check, base, `${place}-base`, turn, context);
-    const result = { check, commit, place: `${place}-result` };
-    const after = "why" in before ? before : await runCheck(result, turn, context);
+    const after = "why" in before ? before : await runCheck(check, commit, `${place}-result`, turn, context);
     const { reported, lines } = compared(check, before, after, context);
     verified.checks.push(reported);
     if (!check.blocking || reported.result !== "failed") continue;
@@ -60,7 +59,7 @@ async function outputOfBase(
   const key = `${await outputKey(commit, check, context.env["PATH"] ?? "")} ${JSON.stringify(limits)}`;
   const kept = context.outputs.get(key);
   if (kept !== null) return kept;
-  const output = await runCheck({ check, commit, place }, turn, context);
+  const output = await runCheck(check, commit, place, turn, context);
   if ("why" in output) return { ...output, why: `before the change, ${output.why}` };
   context.outputs.keep(key, output);
   return output;
@@ -109,20 +108,16 @@ const MAX_LAST_WORDS_LENGTH = 500;
  */
 const FIRST_SHELL_CODE = 126;
 
-type CheckRun = {
-  check: CheckSettings;
-  commit: string;
-  /** The name of the run's folders. No other run has it at the same time. */
-  place: string;
-};
-
 /**
  * Runs a check on a tree that is created from the commit for this purpose only, in a sandbox
  * without anything of the agent's and without a network. Resolves to its output, or to the reason
- * why that doesn't count. Rejects only if aborted.
+ * why that doesn't count. `place` is the name of the run's folders, which no other run has at the
+ * same time. Rejects only if aborted.
  */
 async function runCheck(
-  { check, commit, place }: CheckRun,
+  check: CheckSettings,
+  commit: string,
+  place: string,
   turn: RunnerTurn,
   context: RunContext,
 ): Promise<ToolOutput | Obstacle> {

@@ -34,19 +34,19 @@ export async function workInRounds(
   const meter = createMeter(context);
   context.onProgress("the agent is working");
   const first = await round(tree, turn, meter.context, contexts, null);
-  const timeLimitMs = Math.round(agent.timeLimitMs - meter.spentMs());
+  const timeLimitMinutes = agent.timeLimitMinutes - meter.spentMs() / 60_000;
   const { commit } = first;
   if (commit === null) return { ...first, checks: [], hasBlockingFindings: false };
   const { blocking, ...verified } = await verifyWork(turn, context, { base, commit });
   const worked = { ...first, ...verified };
-  if (!verified.hasBlockingFindings || timeLimitMs <= 0) return worked;
+  if (!verified.hasBlockingFindings || timeLimitMinutes <= 0) return worked;
 
   context.onProgress("the agent is working on what the checks found");
   try {
     const rest = {
       ...turn,
       usedBefore: sumOf(turn.usedBefore, meter.used()),
-      project: { ...turn.project, agent: { ...agent, timeLimitMs } },
+      project: { ...turn.project, agent: { ...agent, timeLimitMinutes } },
     };
     const second = await workAgain(tree, rest, meter.context, contexts, first, blocking);
     if (second.commit === null) return { ...worked, ran: withoutSession(first.ran) };

@@ -70,9 +70,10 @@ it.each(ANSWERS)("$title: passes it on as it is, with the real key, and counts i
   const usage = world.network.usage();
   expect(usage).toMatchObject({ calls: 1, inputTokens: 1000, outputTokens: 50, cachedInputTokens: 200 });
   expect(usage.costUsd).toBeCloseTo((800 * 3 + 200 * 0.3 + 50 * 15) / 1e6, 10);
-  expect(usage.hosts).toEqual([
-    { host: "127.0.0.1", bytesIn: Buffer.byteLength(scripted.text), bytesOut: seen?.body.length },
-  ]);
+  expect(world.network.traffic.total).toEqual({
+    bytesIn: Buffer.byteLength(scripted.text),
+    bytesOut: seen?.body.length,
+  });
   expect(world.logger.text("info")).toContain('"is_estimate":false');
   expect(JSON.stringify(world.logger.lines)).not.toContain(REAL_KEY);
 });
@@ -692,7 +693,7 @@ it("ends an answer without an end, and holds it back while nobody reads", async 
   while (now === 0 || now !== before) {
     before = now;
     await sleep(200);
-    now = world.network.usage().hosts[0]?.bytesIn ?? 0;
+    now = world.network.traffic.total.bytesIn;
   }
   expect(now).toBeLessThan(limit / 2);
   socket.resume();

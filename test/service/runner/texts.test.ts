@@ -274,7 +274,7 @@ describe("what people and agents wrote", () => {
 });
 
 it("shows the last of an agent's last words, and no half character", () => {
-  const settings = { timeLimitMs: 1, maxOutputBytes: 1 };
+  const settings = { timeLimitMinutes: 1, maxOutputBytes: 1 };
   const words = `${"trace 😀".repeat(300)}\nError: no model is set\n`;
   const { message, details = [] } =
     failureOf({ kind: "exited", code: 1, signal: null }, settings, words) ?? {};
