@@ -1,7 +1,7 @@
 import type { ModalView } from "@slack/types";
 import type { Message, MessageOf, Refusal } from "../src/core/ports/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../src/core/turn/request.ts";
-import { alreadyAnswered, alreadyDone, tooOld } from "../src/intake/press.ts";
+import { alreadyDone, tooOld } from "../src/intake/press.ts";
 import type { Rendered } from "../src/replies/blocks.ts";
 import * as privateMessages from "../src/replies/private-messages.ts";
 import { section } from "../src/replies/blocks.ts";
@@ -113,15 +113,13 @@ const atOnce: Record<Exclude<PrivateMessage, ByKind>, Rendered> = {
   formNotOpenedMessage: privateMessages.formNotOpenedMessage,
 };
 
-const pressedBy = { user: { id: ANA, username: "ana" } };
-
 /** What is said to whoever pressed a button or sent a form, also under a form's field. */
 const said: Record<string, string> = {
   ...shortAnswers,
-  DONE_BEFORE: alreadyDone(ANA, pressedBy),
-  DONE_BY_ANOTHER: alreadyDone(BEN, pressedBy),
-  ANSWERED_BEFORE: alreadyAnswered(ANA, ANA),
-  ANSWERED_BY_ANOTHER: alreadyAnswered(BEN, ANA),
+  DONE_BEFORE: alreadyDone(ANA, ANA),
+  DONE_BY_ANOTHER: alreadyDone(BEN, ANA),
+  ANSWERED_BEFORE: alreadyDone(ANA, ANA, "answered"),
+  ANSWERED_BY_ANOTHER: alreadyDone(BEN, ANA, "answered"),
   TOO_OLD: tooOld({ retentionMs: 90 * 86_400_000 }),
 };
 

@@ -28,51 +28,26 @@ type OpenBackendOptions = {
  * Opens the backend that `STORE_URL` names. Rejects with a `StoreInUseError` or a
  * `StoreUnavailableError`.
  */
-export function openBackend(options: OpenBackendOptions): Promise<Backend> {
-  return isRedisUrl(options.config.storeUrl) ? openRedis(options) : openSqlite(options);
-}
-
-async function openRedis({ config, clock, logger, serverNow }: OpenBackendOptions): Promise<Backend> {
-  // Loaded only when needed, because it slows down the start.
-  const { openRedisStore } = await import("./store/redis/open-redis-store.ts");
-  const { RedisTaskQueue } = await import("./queue/redis/redis-task-queue.ts");
+export async function openBackend(options: OpenBackendOptions): Promise<Backend> {
+  const { config, clock, logger } = options;
   const keepMs = config.retentionDays * DAY_MS;
-  const store = await openRedisStore({
-    url: config.storeUrl,
-    clock,
-    logger,
-    keepSetAsideMs: keepMs,
-    serverNow,
-  });
-  const queue = new RedisTaskQueue({ store, clock, logger, pools: taskPools, keepDeadMs: keepMs });
-  return { store, queue, [Symbol.asyncDispose]: () => store.close() };
-}
-
-async function openSqlite({
-  config,
-  clock,
-  logger,
-  ownerWaitMs,
-  onBroken,
-}: OpenBackendOptions): Promise<Backend> {
-  const retentionMs = config.retentionDays * DAY_MS;
-  const store = await openStore({
-    url: config.storeUrl,
-    clock,
-    logger,
-    keepSetAsideMs: retentionMs,
-    ownerWaitMs,
-    onBroken,
-  });
+  const at = { ...options, url: config.storeUrl, keepSetAsideMs: keepMs };
+  const shared = { clock, logger, pools: taskPools, keepDeadMs: keepMs };
+  if (isRedisUrl(config.storeUrl)) {
+    // Loaded only when needed, because it slows down the start.
+    const { openRedisStore } = await import("./store/redis/open-redis-store.ts");
+    const { RedisTaskQueue } = await import("./queue/redis/redis-task-queue.ts");
+    const store = await openRedisStore(at);
+    const queue = new RedisTaskQueue({ ...shared, store });
+    return { store, queue, [Symbol.asyncDispose]: () => store.close() };
+  }
+  const store = await openStore(at);
   const queue = new SqliteTaskQueue({
+    ...shared,
     db: store.db,
     commits: store.commits,
-    clock,
-    logger,
     records: store.decided,
     takeWithin: (limits) => store.slots.takeWithin(limits),
-    pools: taskPools,
-    keepDeadMs: retentionMs,
     sweep: () => store.sweep(),
     onClockSetBack: (byMs) => store.slots.pullIn(byMs),
   });

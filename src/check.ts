@@ -25,14 +25,8 @@ export async function check(config: Config, write: (line: string) => void): Prom
 }
 
 async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Project): Promise<Tried> {
-  const { name, id, baseUrl, apiKey } = project;
-  const service = createHttpJobService({
-    baseUrl,
-    projectId: id,
-    apiKey,
-    proxy,
-    timeoutMs: jobServiceTimeoutMs,
-  });
+  const { name, id: projectId } = project;
+  const service = createHttpJobService({ ...project, projectId, proxy, timeoutMs: jobServiceTimeoutMs });
   const answer = await service.getJob(NO_JOB);
   await service.close();
   if (answer.ok || answer.fault.kind === "missing") {

@@ -40,20 +40,14 @@ export function createHealth(
     if (path !== "/healthz" && path !== "/readyz") return false;
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.writeHead(405, { allow: "GET, HEAD" }).end();
-      return true;
+    } else if (path === "/healthz") send(response, 200, { status: "ok" });
+    else if (deps.isLeaving()) send(response, 503, { status: "stopping" });
+    else {
+      readiness().then(
+        ({ ready, body }) => send(response, ready ? 200 : 503, body),
+        (thrown: unknown) => send(response, 503, { status: "unavailable", error: messageOf(thrown) }),
+      );
     }
-    if (path === "/healthz") {
-      send(response, 200, { status: "ok" });
-      return true;
-    }
-    if (deps.isLeaving()) {
-      send(response, 503, { status: "stopping" });
-      return true;
-    }
-    readiness().then(
-      ({ ready, body }) => send(response, ready ? 200 : 503, body),
-      (thrown: unknown) => send(response, 503, { status: "unavailable", error: messageOf(thrown) }),
-    );
     return true;
   };
 }

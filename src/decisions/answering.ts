@@ -43,22 +43,15 @@ export function answering(
   if (turn === undefined || asked === undefined) return { value: { kind: "gone" } };
   if (!maySteer(deps.followUps, turn, userId)) return { value: notAllowed(turn) };
   const answered = answerQuestion(asked, userId, given, saidIn);
-  switch (answered.kind) {
-    case "answered":
-      return { value: answered };
-    case "known":
-    case "closed":
-      // Its message may not be up to date yet.
-      return { adds: questionTasks(turn), value: { kind: answered.kind } };
-    case "taken": {
-      const next = withQuestion(turn, answered.question);
-      return {
-        writes: turnWrites(deps, read, next),
-        adds: [answerTask(next, number), ...questionTasks(next), ...refreshTasks(next)],
-        value: { kind: "taken" },
-      };
-    }
-  }
+  if (answered.kind === "answered") return { value: answered };
+  // Its message may not be up to date yet.
+  if (answered.kind !== "taken") return { adds: questionTasks(turn), value: { kind: answered.kind } };
+  const next = withQuestion(turn, answered.question);
+  return {
+    writes: turnWrites(deps, read, next),
+    adds: [answerTask(next, number), ...questionTasks(next), ...refreshTasks(next)],
+    value: { kind: "taken" },
+  };
 }
 
 /**

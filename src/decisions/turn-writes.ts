@@ -1,5 +1,4 @@
 import { pullRequestAfter, shownWith, withPrBefore } from "../core/turn/follow-up.ts";
-import type { Outcome } from "../core/turn/outcome.ts";
 import { jobKey } from "../core/job/project.ts";
 import { THREAD_TURNS_MAX, keyOfWrite, readAfter, threadId, threadIdOf } from "../core/ports/records.ts";
 import type { JobRecord, Read, ThreadRecord, Write } from "../core/ports/records.ts";
@@ -45,18 +44,6 @@ export function turnNow(read: Read, turnId: string): Turn {
 function requireTurn(turn: Turn | undefined, turnId: string): Turn {
   if (turn !== undefined) return turn;
   throw new RecordLostError(`There is no readable record of turn ${turnId}.`);
-}
-
-/** How a turn ended, for the log. */
-export function endedForLog(outcome: Outcome): Record<string, unknown> {
-  const { kind, reason, tookMs, told: report, stoppedBy } = outcome;
-  return {
-    outcome: kind,
-    ...(report === undefined ? {} : { told: report.outcome }),
-    ...(stoppedBy === undefined ? {} : { stopped: true }),
-    reason,
-    took_ms: tookMs,
-  };
 }
 
 type Deps = Pick<TaskDeps, "clock" | "polling" | "retentionMs">;
@@ -176,12 +163,10 @@ function openWith(read: Read, openIds: readonly string[], turn: Turn, before: Tu
   if (turn.stage.name === "ended") return openIds.filter((id) => id !== turn.id);
   if (openIds.includes(turn.id)) return [...openIds];
   const isAgain = before?.stage.name === "ended";
-  const later = isAgain ? openIds.findIndex((id) => isLater(read("turn", id), turn)) : -1;
+  const later = isAgain
+    ? openIds.findIndex((id) => (read("turn", id)?.request.receivedAt ?? 0) > turn.request.receivedAt)
+    : -1;
   return openIds.toSpliced(later === -1 ? openIds.length : later, 0, turn.id);
-}
-
-function isLater(other: Turn | undefined, { request }: Turn): boolean {
-  return other !== undefined && other.request.receivedAt > request.receivedAt;
 }
 
 type Changes = { next: Turn[]; writes: Write[]; adds: NewTask[] };
@@ -204,7 +189,9 @@ export function changesOf(
     const job = turn.job === null ? undefined : readNow("job", jobKey(turn.request.project, turn.job.id));
     const next = isEnding ? withPrBefore(turn, job?.pullRequest) : turn;
     if (isEnding && next.stage.name === "ended") {
-      deps.logger.info(endedForLog(next.stage.outcome), "turn ended");
+      const { kind: outcome, reason, tookMs, told, stoppedBy } = next.stage.outcome;
+      const stopped = stoppedBy === undefined ? undefined : true;
+      deps.logger.info({ outcome, told: told?.outcome, stopped, reason, took_ms: tookMs }, "turn ended");
     }
     for (const write of turnWrites(deps, readNow, next)) written.set(keyOfWrite(write), write);
     changes.next.push(next);

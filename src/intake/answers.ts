@@ -15,7 +15,7 @@ import {
 } from "../replies/short-answers.ts";
 import { answering, type AnswerTaken } from "../decisions/answering.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { alreadyAnswered, answerPress, onPress, tooOld, type PressAnswer } from "./press.ts";
+import { alreadyDone, answerPress, onPress, tooOld, type PressAnswer } from "./press.ts";
 import type { ModalView } from "@slack/types";
 import { unstyled, quoteText } from "../replies/blocks.ts";
 
@@ -60,7 +60,7 @@ async function openForm(
     const question = turn === undefined ? undefined : questionOf(turn, pressed.question);
     if (turn === undefined || question === undefined) return tooOld(deps);
     if (!maySteer(deps.followUps, turn, user.id)) return notAllowed(turn);
-    if (question.answer !== undefined) return alreadyAnswered(question.answer.userId, user.id);
+    if (question.answer !== undefined) return alreadyDone(question.answer.userId, user.id, "answered");
     if (!isOpen(question)) return QUESTION_CLOSED;
     await open(answerModal(question, value ?? ""));
     return null;
@@ -84,25 +84,24 @@ async function sent(
   }
   try {
     const taken = await take(deps, pressed, userId, { text });
-    switch (taken.kind) {
-      case "taken":
-      case "known":
-        return null;
-      case "answered":
-        return taken.userId === userId ? alreadyAnswered(userId, userId) : ANSWERED_ALREADY;
-      case "closed":
-        return QUESTION_CLOSED;
-      case "gone":
-        return FORM_EXPIRED;
-      case "not-allowed":
-        return NOT_YOURS;
-    }
+    const isOwn = taken.kind === "answered" && taken.userId === userId;
+    return isOwn ? alreadyDone(userId, userId, "answered") : ERRORS[taken.kind];
   } catch (thrown) {
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept an answer");
     // Sending it again is safe.
     return ANSWER_FORM_NOT_KEPT;
   }
 }
+
+/** The errors that a form shows. It can't mention anybody. */
+const ERRORS: Record<AnswerTaken["kind"], string | null> = {
+  taken: null,
+  known: null,
+  answered: ANSWERED_ALREADY,
+  closed: QUESTION_CLOSED,
+  gone: FORM_EXPIRED,
+  "not-allowed": NOT_YOURS,
+};
 
 function take(
   deps: IntakeDeps,
@@ -114,19 +113,10 @@ function take(
 }
 
 function pressAnswerOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): PressAnswer {
-  switch (taken.kind) {
-    case "taken":
-    case "known":
-      return null;
-    case "answered":
-      return alreadyAnswered(taken.userId, userId);
-    case "closed":
-      return QUESTION_CLOSED;
-    case "gone":
-      return tooOld(deps);
-    case "not-allowed":
-      return taken;
-  }
+  if (taken.kind === "not-allowed") return taken;
+  if (taken.kind === "answered") return alreadyDone(taken.userId, userId, "answered");
+  if (taken.kind === "gone") return tooOld(deps);
+  return ERRORS[taken.kind];
 }
 
 export const ANSWER_FORM = "answer_form";

@@ -11,6 +11,7 @@ import { namesOf, type IntakeDeps } from "./deps.ts";
 import { following } from "./status-buttons.ts";
 import { answerPress, answerTo } from "./press.ts";
 import { FormMetadata, requestForm } from "./request-form.ts";
+import type { TickedValues } from "./share-list.ts";
 
 type Asked = { warnedOf: string[]; asked: KnownBlock[] };
 
@@ -91,11 +92,6 @@ async function formWithNote(deps: IntakeDeps, metadata: string, answer: string):
 export function asTicked(view: ModalView, values: TickedValues): ModalView {
   return { ...view, blocks: view.blocks.map((block) => blockAsTicked(block, values)) };
 }
-
-type TickedValues = Record<
-  string,
-  Record<string, { selected_options?: { value?: string | undefined }[] | null | undefined }>
->;
 
 type ViewBlock = ModalView["blocks"][number];
 

@@ -8,9 +8,6 @@ import type { AcceptanceEnd } from "../decisions/accept.ts";
 import type { TaskQueue } from "../core/ports/task-queue.ts";
 import type { Context } from "@slack/bolt";
 
-/** Requests an hour. 0 means no limit. */
-type RequestLimits = { perPerson: number; perChannel: number };
-
 /** What happened to a request. `known` was accepted before (a redelivery). */
 export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };
 
@@ -23,7 +20,8 @@ export type IntakeDeps = Pick<TaskDeps, "clock" | "logger" | "polling" | "retent
   directory: Pick<Directory, "admission" | "personName" | "channelName">;
   /** Never empty. The first is the default. */
   projects: readonly [ProjectRef, ...ProjectRef[]];
-  limits: RequestLimits;
+  /** Requests an hour. 0 means no limit. */
+  limits: { perPerson: number; perChannel: number };
   followUps: FollowUps;
   /**
    * Ids of requests whose person already knows that they are saved. An id stays until the moment

@@ -58,7 +58,7 @@ async function tryAgain(
   // The request would go to another person's job, and this person would become a requester there.
   if (isFollowUp(turn) && !maySteer(deps.followUps, turn, body.user.id)) return notAllowed(turn);
   const before = turn.pressed[watch];
-  if (before?.action === "try-again") return alreadyDone(before.userId, body);
+  if (before?.action === "try-again") return alreadyDone(before.userId, body.user.id);
   const request = again(deps, turn, watch, body);
   const accepted = await acceptRequest(deps, request);
   if (accepted.kind === "refused") return refusalText(accepted.refusal);
@@ -70,7 +70,7 @@ async function tryAgain(
     const press = { action: "try-again", userId } as const;
     return {
       writes: isNoted ? [] : turnWrites(deps, read, pressButton(now, watch, press)),
-      value: accepted.kind === "known" ? alreadyDone(userId, body) : null,
+      value: accepted.kind === "known" ? alreadyDone(userId, body.user.id) : null,
     };
   });
 }

@@ -10,6 +10,7 @@ import type {
 import { z } from "zod";
 import type { Rendered } from "../replies/blocks.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
+import { counted } from "../core/text/text.ts";
 import { PRESS_NOT_KEPT } from "../replies/short-answers.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 
@@ -105,17 +106,12 @@ export function containerOf(body: object): z.infer<typeof Contained>["container"
 }
 
 /** Somebody was first, perhaps this person. */
-export function alreadyDone(userId: string, { user }: Pick<BlockAction, "user">): string {
-  return userId === user.id ? "You already did that." : `<@${userId}> already did that.`;
-}
-
-/** Somebody has answered, perhaps this person. */
-export function alreadyAnswered(by: string, userId: string): string {
-  return by === userId ? "You already answered that." : `<@${by}> already answered that.`;
+export function alreadyDone(by: string, userId: string, did: "did" | "answered" = "did"): string {
+  return `${by === userId ? "You" : `<@${by}>`} already ${did} that.`;
 }
 
 /** The button's record is no longer kept. */
 export function tooOld({ retentionMs }: Pick<IntakeDeps, "retentionMs">): string {
   const days = Math.round(retentionMs / (24 * 60 * 60_000));
-  return `I keep requests for ${days} ${days === 1 ? "day" : "days"}. Ask again with \`/docs-agent\`.`;
+  return `I keep requests for ${counted(days, "day")}. Ask again with \`/docs-agent\`.`;
 }

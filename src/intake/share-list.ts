@@ -1,5 +1,4 @@
 import type { KnownBlock, MrkdwnOption } from "@slack/types";
-import { z } from "zod";
 import type { Draft } from "../core/ports/records.ts";
 import type { QuotedMessage, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import {
@@ -13,7 +12,7 @@ import {
   withoutShown,
 } from "../core/turn/shared.ts";
 import { unnamedText } from "../core/text/prompt.ts";
-import { plainLine } from "../core/text/text.ts";
+import { plainLine, utcTimeOfDay } from "../core/text/text.ts";
 import { context, unstyled } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";
 
@@ -73,10 +72,10 @@ export function shareList(draft: Draft): KnownBlock[] {
 /**
  * The part of a draft that goes along with a submitted form: what it showed and was left ticked.
  */
-export function sharedOf(draft: Draft, values: unknown): Pick<Draft, "quoted" | "context"> {
+export function sharedOf(draft: Draft, values: TickedValues): Pick<Draft, "quoted" | "context"> {
   const { quoted, context: thread } = draft;
   if (quoted === null) return { quoted };
-  const ticked = isAlone(draft) ? new Set([quoted.ts]) : tickedIn(values);
+  const ticked = isAlone(draft) ? new Set<string | undefined>([quoted.ts]) : tickedIn(values);
   // Only the message was shown, never the list.
   if (ticked === null) return { quoted };
   const listed = listedOf(quoted, thread);
@@ -97,14 +96,14 @@ export function sharedOf(draft: Draft, values: unknown): Pick<Draft, "quoted" | 
   };
 }
 
-const Values = z.record(
-  z.string(),
-  z.record(z.string(), z.object({ selected_options: z.array(z.object({ value: z.string() })).nullish() })),
-);
+/** The ticks of a form's checkboxes, by block and action. */
+export type TickedValues = Record<
+  string,
+  Record<string, { selected_options?: { value?: string | undefined }[] | null | undefined }>
+>;
 
 /** The timestamps of ticked messages, or null if there are no checkboxes. */
-function tickedIn(state: unknown): Set<string> | null {
-  const values = Values.safeParse(state).data ?? {};
+function tickedIn(values: TickedValues): Set<string | undefined> | null {
   const groups = Object.entries(values).flatMap(([block, { [SHARE]: group }]) =>
     block.startsWith(`${SHARE}_`) && group !== undefined ? [group.selected_options ?? []] : [],
   );
@@ -125,13 +124,12 @@ function optionOf(message: ThreadMessage): MrkdwnOption {
   const { ts, authorId, authorName } = message;
   const author = authorId === null ? cutEscaped(authorName || "An app", 16) : `<@${authorId}>`;
   const seconds = Math.floor(Number(ts));
-  const time = new Date(seconds * 1000).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length);
   const words = plainLine(unnamedText(allSegments(message), "someone"), OPTION_MAX_CHARS);
   return {
     // An app's name may look like a link or a channel.
     text: {
       type: "mrkdwn",
-      text: `${author}, <!date^${seconds}^{date_short} {time}|${time} UTC>`,
+      text: `${author}, <!date^${seconds}^{date_short} {time}|${utcTimeOfDay(seconds * 1000)}>`,
       verbatim: true,
     },
     description: unstyled(words === "" ? "This message has no text." : words),

@@ -1,4 +1,4 @@
-import type { App, BlockAction } from "@slack/bolt";
+import type { App } from "@slack/bolt";
 import { maySteer, followTurn, muteIn, notAllowed } from "../core/turn/people.ts";
 import { stopTurn, type Turn } from "../core/turn/turn.ts";
 import type { Decision, Plan } from "../core/ports/task-queue.ts";
@@ -23,8 +23,8 @@ import { threadId, type Read, type ThreadRecord, type Write } from "../core/port
  * choose whether to be mentioned.
  */
 export function registerStatusButtons(app: App, deps: IntakeDeps): void {
-  onPress(app, deps, STOP_TURN, buttonValue, (pressed, body) =>
-    deps.queue.commit(stopping(deps, pressed, body)),
+  onPress(app, deps, STOP_TURN, buttonValue, (pressed, { user }) =>
+    deps.queue.commit(stopping(deps, pressed, user.id)),
   );
   onPress(app, deps, FOLLOW_MENU, followValue, ({ turnId, choice }, { user }) => {
     const decide = choice === "mute" ? muting : following;
@@ -33,20 +33,19 @@ export function registerStatusButtons(app: App, deps: IntakeDeps): void {
 }
 
 /** Stops every unfinished turn that the message shows. */
-function stopping(deps: IntakeDeps, { turnId }: ButtonValue, body: BlockAction): Decision<PressAnswer> {
-  const userId = body.user.id;
+function stopping(deps: IntakeDeps, { turnId }: ButtonValue, userId: string): Decision<PressAnswer> {
   return (read): Plan<PressAnswer> => {
     const host = read("turn", turnId);
     if (host === undefined) return { value: tooOld(deps) };
     const shown = shownBy(read, host);
     const open = shown.filter(({ stage }) => stage.name !== "ended");
     const [first] = open;
-    if (first === undefined) return { value: stoppedAlready(shown, body) ?? FINISHED };
+    if (first === undefined) return { value: stoppedAlready(shown, userId) ?? FINISHED };
     const own = open.filter((turn) => maySteer(deps.followUps, turn, userId));
     if (own.length === 0) return { value: notAllowed(first) };
     const running = own.filter(({ stop }) => stop === undefined);
     const before = own.find(({ stop }) => stop !== undefined)?.stop;
-    if (running.length === 0 && before !== undefined) return { value: alreadyDone(before.userId, body) };
+    if (running.length === 0 && before !== undefined) return { value: alreadyDone(before.userId, userId) };
     const at = deps.clock.now();
     const logger = deps.logger.child({ turn: turnId });
     const stopped = running.map((turn) => stopTurn(turn, { userId, at }));
@@ -64,10 +63,10 @@ function stopping(deps: IntakeDeps, { turnId }: ButtonValue, body: BlockAction):
 }
 
 /** The answer if the newest turn ended because somebody stopped it. */
-function stoppedAlready(shown: readonly Turn[], body: BlockAction): string | null {
+function stoppedAlready(shown: readonly Turn[], userId: string): string | null {
   const stage = shown.at(-1)?.stage;
   const stoppedBy = stage?.name === "ended" ? stage.outcome.stoppedBy : undefined;
-  return stoppedBy === undefined ? null : alreadyDone(stoppedBy, body);
+  return stoppedBy === undefined ? null : alreadyDone(stoppedBy, userId);
 }
 
 /**

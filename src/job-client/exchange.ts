@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { brotliDecompress, unzip, zstdDecompress } from "node:zlib";
 import type { Dispatcher } from "undici";
-import { codeOf, codeOrNameOf } from "../core/errors.ts";
+import { codeOf, codeOrNameOf, messageOf } from "../core/errors.ts";
 import { ProxyConnectError } from "../process/proxy.ts";
 
 const MAX_BODY_BYTES = 1_048_576;
@@ -16,8 +16,7 @@ const MAX_BODY_BYTES = 1_048_576;
  * - `unsendable`: the request itself isn't valid HTTP, so it can never be sent.
  */
 export type Exchange =
-  | { kind: "answer"; status: number; headers: AnswerHeaders; body: string; reason: null }
-  | { kind: "answer"; status: number; headers: AnswerHeaders; body: null; reason: string }
+  | ({ kind: "answer"; status: number; headers: AnswerHeaders } & Decoded)
   | { kind: "no-answer"; sent: boolean; reason: string }
   | { kind: "unsendable"; reason: string };
 
@@ -100,8 +99,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   fail(thrown: unknown): void {
-    const reason = reasonOf(thrown);
-    if (reason === "UND_ERR_INVALID_ARG") return this.#end({ kind: "unsendable", reason: describe(thrown) });
+    const reason = thrown instanceof ProxyConnectError ? thrown.message : codeOrNameOf(thrown);
+    if (reason === "UND_ERR_INVALID_ARG") return this.#end({ kind: "unsendable", reason: messageOf(thrown) });
     this.#fault(reason);
   }
 
@@ -121,15 +120,6 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     this.#resolve(exchange);
   }
-}
-
-function reasonOf(thrown: unknown): string {
-  if (thrown instanceof ProxyConnectError) return thrown.message;
-  return codeOrNameOf(thrown);
-}
-
-function describe(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : "unknown error";
 }
 
 type Decoded = { body: string; reason: null } | { body: null; reason: string };

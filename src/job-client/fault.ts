@@ -1,6 +1,7 @@
 import type { Announced, AnswerWith, JobServiceFault, ReportedJob } from "../core/ports/job-service.ts";
 import { JobDiff } from "../core/ports/job-report.ts";
 import { parseRetryAfter } from "../core/job/retry.ts";
+import { cut, jsonOf } from "../core/text/text.ts";
 import {
   CAPABILITIES_HEADER,
   ErrorBody,
@@ -8,7 +9,7 @@ import {
   ReceivedChanges,
   ReceivedJobRecord,
 } from "./schema.ts";
-import type { AnswerHeaders, Exchange } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 import { ReceivedReport } from "./report-schema.ts";
 
 const MAX_SAID_CHARS = 300;
@@ -58,22 +59,17 @@ function readOutcome<T extends object>(
   context: CallContext,
   read: Reader<T>,
 ): T | JobServiceFault {
-  switch (exchange.kind) {
-    case "unsendable":
-      return { kind: "rejected", message: `cannot be sent: ${exchange.reason}` };
-    case "no-answer":
-      return {
-        kind: exchange.sent ? "unknown" : "not-created",
-        message:
-          `no answer from ${context.host} (${exchange.reason}); ` +
-          `${exchange.sent ? "it may have arrived" : "it was not sent"}`,
-      };
-    case "answer":
-      if (exchange.status >= 200 && exchange.status < 300) return readSuccess(exchange, context, read);
-      return readRefusal(exchange, context);
-    default:
-      return exchange satisfies never;
+  if (exchange.kind === "unsendable") {
+    return { kind: "rejected", message: `cannot be sent: ${exchange.reason}` };
   }
+  if (exchange.kind === "no-answer") {
+    const [kind, effect] = exchange.sent
+      ? (["unknown", "it may have arrived"] as const)
+      : (["not-created", "it was not sent"] as const);
+    return { kind, message: `no answer from ${context.host} (${exchange.reason}); ${effect}` };
+  }
+  const isSuccess = exchange.status >= 200 && exchange.status < 300;
+  return isSuccess ? readSuccess(exchange, context, read) : readRefusal(exchange, context);
 }
 
 type Answered = Extract<Exchange, { kind: "answer" }>;
@@ -84,7 +80,7 @@ function readSuccess<T extends object>(
   read: Reader<T>,
 ): T | JobServiceFault {
   if (body === null) return { kind: "unknown", status, message: `answered ${status}, but: ${reason}` };
-  const json = parseJson(body);
+  const json = jsonOf(body);
   if (json === undefined) {
     return { kind: "unknown", status, message: `answered ${status} without a JSON body` };
   }
@@ -135,18 +131,16 @@ export function readJobDiff(json: unknown, { redact }: CallContext): { diff: Job
 }
 
 function readRefusal({ status, headers, body }: Answered, context: CallContext): JobServiceFault {
-  const asked = parseRetryAfter(first(headers, "retry-after"), context.now());
-  const error = body === null ? null : ErrorBody.safeParse(parseJson(body));
-  const isContracts = error?.success === true;
+  const asked = parseRetryAfter([headers["retry-after"]].flat()[0], context.now());
+  const error = ErrorBody.safeParse(jsonOf(body ?? "")).data?.error;
+  const isContracts = error !== undefined;
   const isServices = isContracts || asked !== null;
   const kind = kindOfStatus(status, { isContracts, isServices, isRead: context.isRead });
-  const said = error?.success === true ? cleaned(error.data.error, context.redact) : null;
+  const said = cleaned(error ?? "", context.redact);
   return {
     kind,
     status,
-    message:
-      "answered " +
-      `${status}${isContracts ? "" : " without the job service's JSON"}${remedyFor(status, isContracts)}`,
+    message: `answered ${status}${isContracts ? "" : NOT_SERVICES}${remedyFor(status, isContracts)}`,
     ...(kind === "not-created" && asked !== null ? { retryAfterMs: asked } : {}),
     ...(said === null ? {} : { said }),
   };
@@ -181,6 +175,8 @@ function kindOfStatus(
   return REFUSED_BY_ANYONE.has(status) ? "rejected" : "not-created";
 }
 
+const NOT_SERVICES = " without the job service's JSON";
+
 function remedyFor(status: number, isContracts: boolean): string {
   if (status >= 300 && status < 400) {
     return (
@@ -198,25 +194,10 @@ function remedyFor(status: number, isContracts: boolean): string {
 /** One bounded line without secrets. Null if nothing is left. */
 function cleaned(error: string, redact: (text: string) => string): string | null {
   // Redacted before it is cut, because a cut key would no longer be recognized.
-  const said = redact(error.replace(UNPRINTABLE, " ").trim());
-  if (said === "") return null;
-  return said.length <= MAX_SAID_CHARS ? said : `${said.slice(0, MAX_SAID_CHARS - 1).toWellFormed()}…`;
+  return cut(redact(error.replace(UNPRINTABLE, " ").trim()), MAX_SAID_CHARS) || null;
 }
 
 /** The same, without the key in any text of it. */
 function redacted(json: unknown, redact: (text: string) => string): unknown {
-  return parseJson(redact(JSON.stringify(json)));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function first(headers: AnswerHeaders, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
+  return jsonOf(redact(JSON.stringify(json)));
 }

@@ -189,12 +189,7 @@ function longestWaitS(timeoutMs: number): number {
  * `attachments` come first, because a service may want to know early that a large body has some.
  */
 function bodyOf(prompt: string, { attachments = [], words, requester }: Besides = {}): CreateJobRequest {
-  return {
-    ...(attachments.length === 0 ? {} : { attachments: [...attachments] }),
-    prompt,
-    ...(words === undefined ? {} : { words }),
-    ...(requester === undefined ? {} : { requester }),
-  };
+  return { attachments: attachments.length === 0 ? undefined : [...attachments], prompt, words, requester };
 }
 
 /**

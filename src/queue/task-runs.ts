@@ -50,7 +50,8 @@ export abstract class TaskRuns<R extends Run> {
   readonly #held = new Map<string, number>();
   /** Runs whose results couldn't be stored, each with the reason. */
   readonly #unwritten = new Map<R, unknown>();
-  #whenDrained: Array<() => void> = [];
+  /** Resolves when none is held after the stop. */
+  readonly #drained = Promise.withResolvers<void>();
   #beganAtMs: number;
   #isStandstillSaid = false;
   #isStopped = false;
@@ -136,10 +137,7 @@ export abstract class TaskRuns<R extends Run> {
   async drain(graceMs: number): Promise<void> {
     this.#isStopped = true;
     if (this.#running.size === 0 || graceMs <= 0) return;
-    const drained = new Promise<void>((resolve) => {
-      this.#whenDrained.push(resolve);
-    });
-    await within(this.#clock, graceMs, drained, undefined);
+    await within(this.#clock, graceMs, this.#drained.promise, undefined);
   }
 
   /**
@@ -152,7 +150,7 @@ export abstract class TaskRuns<R extends Run> {
     this.#running.clear();
     this.#held.clear();
     this.#unwritten.clear();
-    this.#drained();
+    this.#drained.resolve();
     for (const { abort } of runs) abort.abort(new QueueStoppedError());
     if (runs.length > 0) await this.handBack(runs);
   }
@@ -170,7 +168,7 @@ export abstract class TaskRuns<R extends Run> {
     this.#running.delete(run.key);
     this.#unwritten.delete(run);
     this.#held.set(run.pool, this.heldIn(run.pool) - 1);
-    if (this.#running.size === 0) this.#drained();
+    if (this.#isStopped && this.#running.size === 0) this.#drained.resolve();
   }
 
   /**
@@ -240,9 +238,5 @@ export abstract class TaskRuns<R extends Run> {
       this.#clock.wakeAt(this.#clock.now() + faultDelayMs, resolve);
       run.abort.signal.addEventListener("abort", () => resolve());
     });
-  }
-
-  #drained(): void {
-    for (const resolve of this.#whenDrained.splice(0)) resolve();
   }
 }

@@ -51,7 +51,7 @@ export async function findPost(
 ): Promise<{ ts: string | null; next: string | null }> {
   const range = {
     channel: channelId,
-    oldest: slackTs(search.sentAtMs - MARGIN_MS),
+    oldest: (Math.max(0, search.sentAtMs - MARGIN_MS) / 1000).toFixed(6),
     limit: PAGE_SIZE,
     include_all_metadata: true,
     ...(search.cursor === null || search.cursor === FROM_THE_START ? {} : { cursor: search.cursor }),
@@ -68,16 +68,12 @@ export async function findPost(
     if (found?.ts !== undefined) return { ts: found.ts, next: null };
     return { ts: null, next: response_metadata?.next_cursor || null };
   } catch (thrown) {
-    switch (slackFault(thrown).error) {
-      case "invalid_cursor":
-        // Cursors expire.
-        return { ts: null, next: FROM_THE_START };
-      case "thread_not_found":
-        // The root may be so new that Slack doesn't show it yet, nor the post.
-        return { ts: null, next: null };
-      default:
-        throw thrown;
-    }
+    const { error } = slackFault(thrown);
+    // Cursors expire.
+    if (error === "invalid_cursor") return { ts: null, next: FROM_THE_START };
+    // The root may be so new that Slack doesn't show it yet, nor the post.
+    if (error === "thread_not_found") return { ts: null, next: null };
+    throw thrown;
   }
 }
 
@@ -105,8 +101,4 @@ export async function isInThread(client: WebClient, place: Place, ts: string): P
 /** The label that a message's metadata carries, or null. */
 function labelIn(metadata: unknown): PostLabel | null {
   return PostMetadata.safeParse(metadata).data ?? null;
-}
-
-function slackTs(epochMs: number): string {
-  return (Math.max(0, epochMs) / 1000).toFixed(6);
 }

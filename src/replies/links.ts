@@ -80,23 +80,21 @@ function urlOfMessage({ quoted, channelId, messageTs, threadTs }: Request, teamU
   return messageTs === undefined ? null : builtPermalink(teamUrl, channelId, messageTs, threadTs);
 }
 
+/** True if inviting the app would help. Nobody can invite it to other people's direct messages. */
+export function canInvite(channelId: string, error: string): boolean {
+  return (error === "not_in_channel" || error === "channel_not_found") && !channelId.startsWith("D");
+}
+
 /** The reason in mrkdwn, and what to do about it. */
 function movedText(channelId: string, error: string, botName: string): string {
   const where = placeName(channelId);
-  switch (error) {
-    case "not_in_channel":
-    case "channel_not_found":
-      // Nobody can invite the app to other people's direct messages.
-      return channelId.startsWith("D")
-        ? "I can't post in that conversation, so I'm replying here."
-        : `I'm not in ${where}, so I'm replying here. To get replies there, type \`/invite ` +
-            `@${cutEscaped(botName, NAME_MAX)}\` in that channel.`;
-    case "is_archived":
-      return `${where} is archived, so I'm replying here.`;
-    case "thread_not_found":
-    case "message_not_found":
-      return `The thread in ${where} was deleted, so I'm replying here.`;
-    default:
-      return `I can't post in ${where}, so I'm replying here.`;
+  if (canInvite(channelId, error)) {
+    return (
+      `I'm not in ${where}, so I'm replying here. To get replies there, type \`/invite ` +
+      `@${cutEscaped(botName, NAME_MAX)}\` in that channel.`
+    );
   }
+  if (error === "is_archived") return `${where} is archived, so I'm replying here.`;
+  if (IS_GONE.has(error)) return `The thread in ${where} was deleted, so I'm replying here.`;
+  return `I can't post in ${where}, so I'm replying here.`;
 }

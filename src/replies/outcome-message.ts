@@ -78,13 +78,7 @@ export function outcomeMessage(
   const blocks = (feedback: KnownBlock[]): KnownBlock[] => [
     ...movedBlocks(turn.request, movedBecause, view),
     ...said(text),
-    ...(prLink !== null && link === null
-      ? [
-          plainSection(
-            `The pull request link doesn't look safe, so it isn't clickable: ${cut(prLink, SAID_MAX)}`,
-          ),
-        ]
-      : []),
+    ...(prLink !== null && link === null ? [plainSection(`${UNSAFE_LINK} ${cut(prLink, SAID_MAX)}`)] : []),
     ...(movedBecause === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
     ...actions(buttons),
     ...(asksForFeedback ? feedback : []),
@@ -95,6 +89,8 @@ export function outcomeMessage(
     ...(asksForFeedback ? { plainBlocks: blocks(feedbackButtons(turn)) } : {}),
   };
 }
+
+const UNSAFE_LINK = "The pull request link doesn't look safe, so it isn't clickable:";
 
 /** Endings that people can rate as helpful or not. */
 const HAS_RESULT: ReadonlySet<string> = new Set(["pull-request", "branch", "no-changes"]);
@@ -161,18 +157,17 @@ function withoutBlocks(said: OutcomeText, url: string | null): string {
 }
 
 function button(name: OutcomeButton, turn: Turn, watch: number, url: string | null): Button[] {
-  switch (name) {
-    case "view-pull-request":
-      if (url === null) return [];
-      return [{ ...labelled(VIEW_PULL_REQUEST, "View pull request"), url, style: "primary" }];
-    case "show-changes":
-      return [turnButton(SHOW_CHANGES, "Show changes", { ...turn, watch })];
-    case "try-again":
-      return [turnButton(TRY_AGAIN, "Try again", { ...turn, watch })];
-    case "keep-watching":
-      return [turnButton(KEEP_WATCHING, "Keep watching", { ...turn, watch })];
-  }
+  if (name !== "view-pull-request") return [turnButton(...TURN_BUTTONS[name], { ...turn, watch })];
+  if (url === null) return [];
+  return [{ ...labelled(VIEW_PULL_REQUEST, "View pull request"), url, style: "primary" }];
 }
+
+/** The action and label of each button that belongs to the turn's watch. */
+const TURN_BUTTONS: Record<Exclude<OutcomeButton, "view-pull-request">, [id: string, label: string]> = {
+  "show-changes": [SHOW_CHANGES, "Show changes"],
+  "try-again": [TRY_AGAIN, "Try again"],
+  "keep-watching": [KEEP_WATCHING, "Keep watching"],
+};
 
 const QUESTION = "Was this helpful?";
 

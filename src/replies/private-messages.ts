@@ -3,7 +3,7 @@ import { counted, cut, formatAgo, grouped, upToMinute, utcTimeOfDay } from "../c
 import type { MessageOf, Refusal } from "../core/ports/notifier.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { FOLLOW_IT, IGNORE_REPLY, SEND_REPLY, replyValue, suggestionId, suggestionValue } from "./actions.ts";
-import { placeName } from "./links.ts";
+import { canInvite, placeName } from "./links.ts";
 import {
   actions,
   context,
@@ -12,9 +12,11 @@ import {
   NAME_MAX,
   paragraph,
   plainSection,
+  type Presentation,
   quoteText,
   type Rendered,
   section,
+  type TeamView,
   turnButton,
 } from "./blocks.ts";
 import { cutEscaped, timeOfDay } from "./mrkdwn.ts";
@@ -68,7 +70,7 @@ export function welcomeMessage(): Rendered {
 }
 
 /** Asks whether a reply in a thread is for the agent. */
-export function askMessage(replyId: string): Rendered {
+export function askMessage({ replyId }: MessageOf<"ask">): Rendered {
   const value = replyValue.write({ replyId });
   const send: Button = { ...labelled(SEND_REPLY, "Send it", value), style: "primary" };
   return paragraph("Is this for the agent?", ...actions([send, labelled(IGNORE_REPLY, "Ignore", value)]));
@@ -91,7 +93,10 @@ export function followIt(turn: Turn): Button {
 }
 
 /** Only the requester may do that, because of the operator's setting. */
-export function notAllowedMessage(requesterId: string, botName: string): Rendered {
+export function notAllowedMessage(
+  { requesterId }: MessageOf<"not-allowed">,
+  { botName }: TeamView,
+): Rendered {
   return paragraph(
     `Only <@${requesterId}> can do that. For your own request, use ` +
       `\`@${cutEscaped(botName, NAME_MAX)} new …\`.`,
@@ -176,9 +181,12 @@ export const formNotOpenedMessage = paragraph(
 );
 
 /** How to invite the app to a channel that it can't post in. */
-export function inviteMeMessage(channelId: string, error: string, botName: string): Rendered {
+export function inviteMeMessage(
+  { channelId, error }: MessageOf<"invite-me">,
+  { botName }: TeamView,
+): Rendered {
   return paragraph(
-    (error === "not_in_channel" || error === "channel_not_found") && !channelId.startsWith("D")
+    canInvite(channelId, error)
       ? `I'm not in this channel, so I'll message you directly. To get replies here, type \`/invite ` +
           `@${cutEscaped(botName, NAME_MAX)}\`.`
       : "I can't post here, so I'll message you directly.",
@@ -188,35 +196,27 @@ export function inviteMeMessage(channelId: string, error: string, botName: strin
 /** The app gave up on part of a request. */
 export function gaveUpMessage(
   { taskType, taskId, channelId }: MessageOf<"gave-up">,
-  contact: string,
+  { contact }: Presentation,
 ): Rendered {
-  const text = `⚠️ ${gaveUpText(taskType, placeName(channelId))}`;
+  const text = `⚠️ ${(GAVE_UP[taskType] ?? LOST_TRACK)(placeName(channelId))}`;
   const id = cutEscaped(taskId, TASK_ID_MAX);
   return paragraph(text, section(`For ${contact}: see task \`${id}\` in the log.`));
 }
 
-function gaveUpText(taskType: string, where: string): string {
-  switch (taskType) {
-    case "open":
-      return `Your request in ${where} couldn't be started. Ask again.`;
-    case "deliver":
-      return (
-        `Your request in ${where} is done, but I couldn't post the result. Check for a new pull ` + "request."
-      );
-    case "question":
-      return (
-        `The agent has a question about your request in ${where}, but I couldn't post it. Reply ` +
-        "there with more detail, or stop the request."
-      );
-    case "answer":
-      return (
-        `An answer to the agent's question in ${where} may not have reached it. If the agent is ` +
-        "still waiting, reply there."
-      );
-    default:
-      return `I lost track of your request in ${where}. Check for a new pull request before asking again.`;
-  }
-}
+/** What a person has to know about a task that was given up, by its type. */
+const GAVE_UP: Readonly<Record<string, (where: string) => string>> = {
+  open: (where) => `Your request in ${where} couldn't be started. Ask again.`,
+  deliver: (where) =>
+    `Your request in ${where} is done, but I couldn't post the result. Check for a new pull request.`,
+  question: (where) =>
+    `The agent has a question about your request in ${where}, but I couldn't post it. Reply ` +
+    "there with more detail, or stop the request.",
+  answer: (where) =>
+    `An answer to the agent's question in ${where} may not have reached it. If the agent is ` +
+    "still waiting, reply there.",
+};
+const LOST_TRACK = (where: string) =>
+  `I lost track of your request in ${where}. Check for a new pull request before asking again.`;
 
 /** The names that fit, and the number of those that don't. */
 function listOf(names: string[]): string {

@@ -1,6 +1,6 @@
 import type { Button, KnownBlock, RichTextBlock } from "@slack/types";
 import type { MessageOf } from "../core/ports/notifier.ts";
-import { isOpen, type PersonAnswer, type Question } from "../core/job/question.ts";
+import { type AnswerResult, isOpen, type PersonAnswer, type Question } from "../core/job/question.ts";
 import { counted, cut, roughDuration } from "../core/text/text.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
@@ -63,29 +63,22 @@ export function questionMessage(
 /** Long choices are listed above their numbered buttons, so that all of each can be read. */
 function waysToAnswer(turn: Turn, question: Question, contact: string): KnownBlock[] {
   const { choices, moreChoices, allowsText } = question;
-  const isListed = choices.some(({ label }) => label.length > BUTTON_READABLE_MAX);
+  const labels = choices.map(({ label }) => label);
+  const isListed = labels.some(({ length }) => length > BUTTON_READABLE_MAX);
   const valueOf = (choice: number) =>
     questionValue.write({ turnId: turn.id, question: question.number, choice });
   const buttons: Button[] = [
-    ...choices.map(({ label }, index) => ({
-      ...named(answerChoiceId(index), isListed ? `${index + 1}` : label),
-      value: valueOf(index),
+    ...labels.map((label, index) => ({
+      ...labelled(answerChoiceId(index), label, valueOf(index)),
+      // An untrusted label, in which nothing becomes an emoji.
+      text: { type: "plain_text" as const, text: isListed ? `${index + 1}` : label, emoji: false },
       ...(isListed ? { accessibility_label: cut(`${index + 1}: ${label}`, ACCESSIBILITY_LABEL_MAX) } : {}),
     })),
     ...(allowsText ? [labelled(ANSWER_IN_WORDS, "Answer…", valueOf(IN_WORDS))] : []),
   ];
   const more = `${counted(moreChoices, "more choice doesn't", "more choices don't")} fit here.`;
   return [
-    ...(isListed
-      ? [
-          richText(
-            listPart(
-              "ordered",
-              choices.map(({ label }) => label),
-            ),
-          ),
-        ]
-      : []),
+    ...(isListed ? [richText(listPart("ordered", labels))] : []),
     ...(moreChoices === 0 ? [] : [context([more])]),
     ...(buttons.length === 0
       ? [section(`This question can't be answered in Slack. Contact ${contact}.`)]
@@ -97,11 +90,6 @@ function waysToAnswer(turn: Turn, question: Question, contact: string): KnownBlo
 /** docs.slack.dev/reference/block-kit/block-elements/button-element */
 const ACCESSIBILITY_LABEL_MAX = 75;
 
-/** A button with an untrusted label, in which nothing becomes an emoji. */
-function named(actionId: string, label: string): Button {
-  return { type: "button", action_id: actionId, text: { type: "plain_text", text: label, emoji: false } };
-}
-
 function answerBlock(answer: PersonAnswer): RichTextBlock {
   const said = words(cut(answer.words, SAID_MAX), { bold: true });
   return richText(linePart({ type: "user", user_id: answer.userId }, words(" answered: "), said));
@@ -109,27 +97,21 @@ function answerBlock(answer: PersonAnswer): RichTextBlock {
 
 /** A last remark on a closed question. May be empty. */
 function endOf({ answer, closed }: Question, { stop }: Turn, contact: string): string {
-  if (answer === undefined) {
-    if (closed === undefined) return "";
-    if (closed === "elsewhere") return "Answered outside Slack.";
-    return stop === undefined ? "Not answered in time." : "Not answered.";
-  }
-  switch (answer.result) {
-    case undefined:
-    case "taken":
-      return "";
-    case "late":
-      return "Too late: the agent has already moved on.";
-    case "elsewhere":
-      return "Too late: the agent already got an answer outside Slack.";
-    case "refused":
-      return `The agent didn't accept this answer. If it keeps happening, contact ${contact}.`;
-    case "unsent":
-      return "I couldn't reach the agent, so it didn't get this answer.";
-    case "unsure":
-      return "I can't tell whether the agent got this answer.";
-  }
+  if (answer !== undefined) return RESULTS[answer.result ?? "taken"](contact);
+  if (closed === undefined) return "";
+  if (closed === "elsewhere") return "Answered outside Slack.";
+  return stop === undefined ? "Not answered in time." : "Not answered.";
 }
+
+/** What is said about how sending an answer ended. */
+const RESULTS: Record<AnswerResult, (contact: string) => string> = {
+  taken: () => "",
+  late: () => "Too late: the agent has already moved on.",
+  elsewhere: () => "Too late: the agent already got an answer outside Slack.",
+  refused: (contact) => `The agent didn't accept this answer. If it keeps happening, contact ${contact}.`,
+  unsent: () => "I couldn't reach the agent, so it didn't get this answer.",
+  unsure: () => "I can't tell whether the agent got this answer.",
+};
 
 /**
  * The notice that a turn takes longer than usual: mentions the requester, and offers to stop the

@@ -1,4 +1,4 @@
-import type { Message } from "../core/ports/notifier.ts";
+import type { Message, MessageOf } from "../core/ports/notifier.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { changesMessage, newsMessage } from "./pull-request-messages.ts";
 import { listMessage, standingMessage } from "./list-message.ts";
@@ -18,43 +18,34 @@ import {
 } from "./private-messages.ts";
 import { statusMessage } from "./status-message.ts";
 
+/** How each kind of message looks in Slack. */
+const renderers: {
+  [K in Message["kind"]]: (message: MessageOf<K>, view: Presentation & TeamView) => Rendered;
+} = {
+  status: statusMessage,
+  outcome: outcomeMessage,
+  question: questionMessage,
+  overdue: overdueMessage,
+  news: newsMessage,
+  kept: () => keptMessage,
+  help: ({ isOfFiles }, { projects }) => (isOfFiles === true ? noWordsMessage : helpMessage(projects)),
+  welcome: welcomeMessage,
+  list: listMessage,
+  standing: standingMessage,
+  changes: changesMessage,
+  ask: askMessage,
+  "asked-before": askedBeforeMessage,
+  "not-allowed": notAllowedMessage,
+  refused: ({ refusal }) => refusalMessage(refusal),
+  "invite-me": inviteMeMessage,
+  "gave-up": gaveUpMessage,
+};
+
 /** Renders any message in Slack's format. */
-export function render(message: Message, presentation: Presentation, team: TeamView): Rendered {
-  const view = { ...presentation, ...team };
-  switch (message.kind) {
-    case "status":
-      return statusMessage(message, view);
-    case "outcome":
-      return outcomeMessage(message, view);
-    case "question":
-      return questionMessage(message, view);
-    case "overdue":
-      return overdueMessage(message, view);
-    case "news":
-      return newsMessage(message, view);
-    case "kept":
-      return keptMessage;
-    case "help":
-      return message.isOfFiles === true ? noWordsMessage : helpMessage(presentation.projects);
-    case "welcome":
-      return welcomeMessage();
-    case "list":
-      return listMessage(message, presentation);
-    case "standing":
-      return standingMessage(message, presentation);
-    case "changes":
-      return changesMessage(message, presentation);
-    case "ask":
-      return askMessage(message.replyId);
-    case "asked-before":
-      return askedBeforeMessage(message);
-    case "not-allowed":
-      return notAllowedMessage(message.requesterId, team.botName);
-    case "refused":
-      return refusalMessage(message.refusal);
-    case "invite-me":
-      return inviteMeMessage(message.channelId, message.error, team.botName);
-    case "gave-up":
-      return gaveUpMessage(message, presentation.contact);
-  }
+export function render<K extends Message["kind"]>(
+  message: MessageOf<K>,
+  presentation: Presentation,
+  team: TeamView,
+): Rendered {
+  return renderers[message.kind](message, { ...presentation, ...team });
 }

@@ -61,8 +61,8 @@ export function httpFault(status: number): NotifierFault {
 }
 
 /** Interprets a call without an answer. */
-export function networkFault(error: Error): NotifierFault {
-  const code = codeOf(error.cause) ?? codeOrNameOf(error);
+export function networkFault(thrown: unknown): NotifierFault {
+  const code = (thrown instanceof Error ? codeOf(thrown.cause) : null) ?? codeOrNameOf(thrown);
   return { kind: NEVER_CONNECTED.has(code) ? "not-sent" : "unknown", error: code };
 }
 

@@ -273,9 +273,6 @@ export async function respondPrivately(
     const fault = httpFault(response.status);
     return fault.kind === "not-sent" ? { kind: "over" } : { kind: "fault", fault };
   } catch (thrown) {
-    return {
-      kind: "fault",
-      fault: networkFault(thrown instanceof Error ? thrown : new Error(String(thrown))),
-    };
+    return { kind: "fault", fault: networkFault(thrown) };
   }
 }

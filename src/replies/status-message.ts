@@ -145,16 +145,10 @@ function isOfItsMessage({ request }: Turn): boolean {
 function leadOf(turn: Turn): string {
   const { request } = turn;
   const who = `<@${request.userId}>`;
-  switch (request.from) {
-    case "command":
-    case "mention":
-      if (isFollowUp(turn) || turn.isStartedAnew === true) return `${who} followed up:`;
-      return `${who} requested a docs change:`;
-    case "shortcut":
-      return `${who} asked the agent to fix this.`;
-    case "try-again":
-      return `${who} tried again:`;
-  }
+  if (request.from === "shortcut") return `${who} asked the agent to fix this.`;
+  if (request.from === "try-again") return `${who} tried again:`;
+  const isNext = isFollowUp(turn) || turn.isStartedAnew === true;
+  return isNext ? `${who} followed up:` : `${who} requested a docs change:`;
 }
 
 /**

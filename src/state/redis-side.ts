@@ -24,124 +24,56 @@ const NOTHING_NEXT = { endedAt: null, reason: null, nextPayload: null, nextDueAt
 
 /** Opens a Redis. As a target, it is rejected if it may evict its data. */
 export async function openRedisSide(options: RedisSideOptions, isTarget: boolean): Promise<Side> {
-  const redis = await RedisConnection.open(options.url, options.logger, {
+  const { clock, logger, serverNow } = options;
+  const redis = await RedisConnection.open(options.url, logger, {
     remedy: "Check that Redis runs and that the URL is right, and run this again.",
   });
-  if (isTarget) await checkRedis(redis, options.logger, true);
-  return new RedisSide(redis, options);
-}
+  if (isTarget) await checkRedis(redis, logger, true);
+  const { prefix, shown, halfLoadedKey } = redis;
 
-class RedisSide implements Side {
-  readonly name: string;
-  readonly #redis: RedisConnection;
-  readonly #options: RedisSideOptions;
-
-  constructor(redis: RedisConnection, options: RedisSideOptions) {
-    this.name = redis.shown;
-    this.#redis = redis;
-    this.#options = options;
-  }
-
-  async assertUnused(): Promise<void> {
-    const apartMs = (await this.#serverTime()) - this.#options.clock.now();
-    if (Math.abs(apartMs) > CLOCKS_APART_MS) {
-      const apart = `${Math.round(Math.abs(apartMs) / 1000)} s ${apartMs > 0 ? "ahead of" : "behind"}`;
-      throw new StateError(
-        `The clock of ${this.name} is ${apart} this machine's. Set both right, and run this again.`,
-      );
-    }
-    const others = await this.#connections();
-    if (others > 0) {
-      throw new StateError(
-        `An app is using ${this.name} (${others} connections). Stop all replicas, and run this again. ` +
-          "Redis notices within minutes that a machine has disappeared.",
-      );
-    }
-  }
-
-  async isHalfLoaded(): Promise<boolean> {
-    return (await this.#redis.ask((client) => client.exists(this.#redis.halfLoadedKey))) > 0;
-  }
-
-  async markHalfLoaded(isHalf: boolean): Promise<void> {
-    const key = this.#redis.halfLoadedKey;
-    await this.#redis.ask<unknown>((client) => (isHalf ? client.set(key, "1") : client.del(key)));
-  }
-
-  async *entries(): AsyncGenerator<Entry> {
-    const seen = new Set<string>();
-    for await (const page of this.#keys()) {
-      // Redis may return a key twice.
-      const keys = page.filter((key) => !seen.has(key));
-      for (const key of keys) seen.add(key);
-      const found = await this.#redis.ask((client) =>
-        Promise.all(keys.map((key) => this.#entryAt(client, key))),
-      );
-      yield* found.filter((entry) => entry !== null);
-    }
-  }
-
-  async put(entries: readonly Entry[]): Promise<void> {
-    await this.#redis.ask((client) => Promise.all(entries.map((entry) => this.#put(client, entry))));
-  }
-
-  async clear(): Promise<void> {
-    for await (const page of this.#keys()) {
-      const keys = page.filter((key) => key !== this.#redis.halfLoadedKey);
-      if (keys.length > 0) await this.#redis.ask((client) => client.unlink(keys));
-    }
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#redis.close();
-  }
-
-  async #serverTime(): Promise<number> {
-    if (this.#options.serverNow !== undefined) return this.#options.serverNow();
-    const [seconds, micros] = await this.#redis.ask((client) => client.time());
+  async function serverTime(): Promise<number> {
+    if (serverNow !== undefined) return serverNow();
+    const [seconds, micros] = await redis.ask((client) => client.time());
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 
   /** Number of other connections to this store. */
-  async #connections(): Promise<number> {
-    const { prefix } = this.#redis;
+  async function connections(): Promise<number> {
     try {
-      const { ownId, all } = await this.#redis.ask(async (client) => ({
+      const { ownId, all } = await redis.ask(async (client) => ({
         ownId: await client.clientId(),
         all: await client.clientList(),
       }));
       return all.filter(({ id, name }) => id !== ownId && name === prefix).length;
     } catch (thrown) {
       if (!/unknown command|unknown subcommand|NOPERM|no permissions/i.test(messageOf(thrown))) throw thrown;
-      this.#options.logger.warn(
-        { store: this.name },
+      logger.warn(
+        { store: shown },
         "Redis doesn't let this program see who is connected. Make sure yourself that no replica is running",
       );
       return 0;
     }
   }
 
-  async *#keys(): AsyncGenerator<string[]> {
-    const options = { MATCH: `${this.#redis.prefix}:*`, COUNT: SCAN_COUNT };
+  async function* pages(): AsyncGenerator<string[]> {
+    const options = { MATCH: `${prefix}:*`, COUNT: SCAN_COUNT };
     let page = { cursor: "0", keys: [""] };
     do {
       const { cursor } = page;
-      page = await this.#redis.ask((client) => client.scan(cursor, options));
+      page = await redis.ask((client) => client.scan(cursor, options));
       yield page.keys;
     } while (page.cursor !== "0");
   }
 
   /** The entry under a key. Null if the key isn't an entry's, or the entry has expired. */
-  async #entryAt(client: RedisClientType, key: string): Promise<Entry | null> {
-    const name = key.slice(this.#redis.prefix.length + 1);
+  async function entryAt(client: RedisClientType, key: string): Promise<Entry | null> {
+    const name = key.slice(prefix.length + 1);
     const [kind = "", ...rest] = name.split(":");
     const id = rest.join(":");
-    if (kind === "task") return this.#taskAt(client, key, id);
+    if (kind === "task") return taskAt(client, key, id);
     if (kind === "series") {
       const [entries, leftMs] = await Promise.all([client.lRange(key, 0, -1), client.pTTL(key)]);
-      return entries.length === 0
-        ? null
-        : { kind, id, entries, expiresAt: this.#options.clock.now() + leftMs };
+      return entries.length === 0 ? null : { kind, id, entries, expiresAt: clock.now() + leftMs };
     }
     if (kind !== "done" && !RECORD_KINDS.includes(kind)) return null;
     const stored = await client.get(key);
@@ -151,10 +83,10 @@ class RedisSide implements Side {
     return { kind: "record", id: name, text, expiresAt };
   }
 
-  async #taskAt(client: RedisClientType, key: string, id: string): Promise<TaskEntry> {
+  async function taskAt(client: RedisClientType, key: string, id: string): Promise<TaskEntry> {
     const { claim, ...hash } = await client.hGetAll(key);
     const task: Record<string, unknown> = { kind: "task", id, ...NOTHING_NEXT, ...hash };
-    const due = await client.zScore(`${this.#redis.prefix}:due:${hash["pool"]}`, id);
+    const due = await client.zScore(`${prefix}:due:${hash["pool"]}`, id);
     if (due !== null) task["dueAt"] = Math.floor(due);
     for (const name of NUMBERS) if (typeof task[name] === "string") task[name] = Number(task[name]);
     task["dueAt"] ??= task["endedAt"];
@@ -162,23 +94,18 @@ class RedisSide implements Side {
     if (claim !== undefined) task["deaths"] = Number(task["deaths"]) + 1;
     const { data } = TaskEntry.safeParse(task);
     if (data !== undefined) return data;
-    throw new StateError(`The task ${id} in ${this.name} is damaged. Remove it, and run this again.`);
+    throw new StateError(`The task ${id} in ${shown} is damaged. Remove it, and run this again.`);
   }
 
-  async #put(client: RedisClientType, entry: Entry): Promise<void> {
-    const { prefix } = this.#redis;
-    const nowMs = this.#options.clock.now();
+  async function putEntry(client: RedisClientType, entry: Entry): Promise<void> {
+    const nowMs = clock.now();
     const key = `${prefix}:${entry.kind === "record" ? entry.id : `${entry.kind}:${entry.id}`}`;
     /** The same expiry that the entry's own writers set. */
     const keep = (untilMs: number) => ({ expiration: { type: "PX" as const, value: untilMs - nowMs } });
     switch (entry.kind) {
       case "record": {
-        const { expiresAt } = entry;
-        await client.set(
-          key,
-          toEntryText(entry),
-          expiresAt === null ? {} : keep(expiresAt + REMOVED_AFTER_MS),
-        );
+        const kept = entry.expiresAt === null ? {} : keep(entry.expiresAt + REMOVED_AFTER_MS);
+        await client.set(key, toEntryText(entry), kept);
         return;
       }
       case "done":
@@ -203,4 +130,52 @@ class RedisSide implements Side {
       }
     }
   }
+
+  return {
+    name: shown,
+    async assertUnused() {
+      const apartMs = (await serverTime()) - clock.now();
+      if (Math.abs(apartMs) > CLOCKS_APART_MS) {
+        const apart = `${Math.round(Math.abs(apartMs) / 1000)} s ${apartMs > 0 ? "ahead of" : "behind"}`;
+        throw new StateError(
+          `The clock of ${shown} is ${apart} this machine's. Set both right, and run this again.`,
+        );
+      }
+      const others = await connections();
+      if (others > 0) {
+        throw new StateError(
+          `An app is using ${shown} (${others} connections). Stop all replicas, and run this again. ` +
+            "Redis notices within minutes that a machine has disappeared.",
+        );
+      }
+    },
+    async isHalfLoaded() {
+      return (await redis.ask((client) => client.exists(halfLoadedKey))) > 0;
+    },
+    async markHalfLoaded(isHalf) {
+      await redis.ask<unknown>((client) =>
+        isHalf ? client.set(halfLoadedKey, "1") : client.del(halfLoadedKey),
+      );
+    },
+    async *entries() {
+      const seen = new Set<string>();
+      for await (const page of pages()) {
+        // Redis may return a key twice.
+        const keys = page.filter((key) => !seen.has(key));
+        for (const key of keys) seen.add(key);
+        const found = await redis.ask((client) => Promise.all(keys.map((key) => entryAt(client, key))));
+        yield* found.filter((entry) => entry !== null);
+      }
+    },
+    async put(entries) {
+      await redis.ask((client) => Promise.all(entries.map((entry) => putEntry(client, entry))));
+    },
+    async clear() {
+      for await (const page of pages()) {
+        const keys = page.filter((key) => key !== halfLoadedKey);
+        if (keys.length > 0) await redis.ask((client) => client.unlink(keys));
+      }
+    },
+    [Symbol.asyncDispose]: () => redis.close(),
+  };
 }

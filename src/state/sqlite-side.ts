@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { SQLInputValue } from "node:sqlite";
 import type { Clock } from "../core/ports/process.ts";
 import {
   isHalfLoaded,
@@ -79,21 +78,17 @@ export async function openSqliteSide(path: string, clock: Clock, isNew: boolean)
       attempt(() =>
         transaction(db, () => {
           file.assertOwned();
-          for (const { kind, ...entry } of entries) prepare(PUT[kind]).run(writableOf(entry));
+          for (const entry of entries) {
+            // SQLite takes the entries of a series as JSON.
+            const row =
+              entry.kind === "series" ? { ...entry, entries: JSON.stringify(entry.entries) } : entry;
+            const { kind, ...values } = row;
+            prepare(PUT[kind]).run(values);
+          }
         }),
       ),
     clear: async () =>
       attempt(() => db.exec("BEGIN; DELETE FROM kv; DELETE FROM tasks; DELETE FROM series; COMMIT")),
     [Symbol.asyncDispose]: async () => file.close(),
   };
-}
-
-/** Passes the entries of a series to SQLite as JSON. */
-function writableOf(entry: Record<string, SQLInputValue | string[]>): Record<string, SQLInputValue> {
-  return Object.fromEntries(
-    Object.entries(entry).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? JSON.stringify(value) : value,
-    ]),
-  );
 }

@@ -88,16 +88,8 @@ export interface Side extends AsyncDisposable {
 
 /** When an entry expires, epoch milliseconds. Infinity if it stays. */
 function overAt(entry: Entry): number {
-  switch (entry.kind) {
-    case "record":
-      return entry.expiresAt ?? Infinity;
-    case "series":
-      return entry.expiresAt;
-    case "done":
-      return entry.endedAt + KEEP_DONE_MS;
-    case "task":
-      return Infinity;
-  }
+  if (entry.kind === "done") return entry.endedAt + KEEP_DONE_MS;
+  return entry.kind === "task" ? Infinity : (entry.expiresAt ?? Infinity);
 }
 
 /** The version of the format, in a dump's first line. A reader refuses any other version. */

@@ -54,11 +54,11 @@ export type Heard = {
   /** What is remembered between polls, after this answer. */
   state: PollState;
   /** True if turns that are past their deadline end now. */
-  isConfirmedLate: boolean;
-  /** True if the job's project is still configured. */
-  isConfigured: boolean;
-  /** The thread that the logger names. Null if it names none. */
-  thread: string | null;
+  isConfirmedLate?: boolean;
+  /** True if the job's project is no longer configured. */
+  isUnconfigured?: boolean;
+  /** The thread that the logger names, if it names one. */
+  thread?: string | null;
 };
 
 /** What follows for a job's turns. `watched` are those that go on. */
@@ -89,12 +89,12 @@ export async function applyAnswer(
   const asked = new Map(open.map(({ id, watch }) => [id, watch]));
   const change = (turn: Turn, earlier: readonly Polled[]): Turn => {
     if (turn.stage.name !== "watching") return turn;
-    if (!heard.isConfigured) return endTurn(turn, "rejected", askedAt, { reason: "project" });
+    if (heard.isUnconfigured === true) return endTurn(turn, "rejected", askedAt, { reason: "project" });
     const isAsked = asked.get(turn.id) === turn.watch;
     const polled =
       answer === null || !isAsked ? turn : turnAfterPoll(turn, state, answer, deps.clock.now(), earlier);
     if (polled.stage.name === "ended") return polled;
-    const next = heard.isConfirmedLate ? expireTurn(polled, askedAt, deps.polling) : polled;
+    const next = heard.isConfirmedLate === true ? expireTurn(polled, askedAt, deps.polling) : polled;
     return isAsked ? withOverdue(next, usual, askedAt) : next;
   };
   const polled: Polled[] = [];
@@ -119,7 +119,7 @@ export async function applyAnswer(
     const [first] = changed;
     // A task that was added before the thread existed doesn't name it.
     const logger =
-      first === undefined || heard.thread !== null
+      first === undefined || typeof heard.thread === "string"
         ? deps.logger
         : deps.logger.child({ thread: turnPayload(first).thread });
     const { writes, adds } = changesOf({ ...deps, logger }, read, changed);

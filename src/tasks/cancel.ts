@@ -1,11 +1,10 @@
-import { faultForLog, type JobService, type JobServiceAnswer } from "../core/ports/job-service.ts";
-import { retryDelayMs } from "../core/job/retry.ts";
+import { faultForLog, type JobServiceAnswer } from "../core/ports/job-service.ts";
 import { turnNumber, turnAfterCancel, unwatchTurn, turnAfterAnswer, type Turn } from "../core/turn/turn.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
 import { changesOf, readTurnTask, turnNow } from "../decisions/turn-writes.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { TurnPayload } from "../decisions/payload.ts";
-import { askJobService } from "./project-gate.ts";
+import { askJobService, retryLater } from "./project-gate.ts";
 
 /**
  * Attempts stay at least this frequent, so that a stop goes through soon after the job service is
@@ -39,37 +38,24 @@ export async function cancel(deps: TaskDeps, given: Task): Promise<Step> {
   }
   if (!seen.ok || number === null) return after(deps, task, seen);
   if (change(turn).stage.name === "ended") return endCancel(deps, turnId, change);
-  return canceled(deps, task, turn, { jobService, jobId: job.id, number });
-}
-
-async function canceled(
-  deps: TaskDeps,
-  task: Task,
-  turn: Turn,
-  { jobService, jobId, number }: { jobService: JobService; jobId: string; number: number },
-): Promise<Step> {
-  const answer = await askJobService(deps, turn.request.project, () => jobService.cancelTurn(jobId, number));
-  const now = deps.clock.now();
+  const answer = await askJobService(deps, turn.request.project, () => jobService.cancelTurn(job.id, number));
+  const answeredAt = deps.clock.now();
   if (answer.ok) {
-    deps.logger.info({ job_id: jobId }, "cancel is taken");
-    return endCancel(deps, turn.id, (current) => turnAfterCancel(current, answer, now));
+    deps.logger.info({ job_id: job.id }, "cancel is taken");
+    return endCancel(deps, turnId, (current) => turnAfterCancel(current, answer, answeredAt));
   }
   const { kind } = answer.fault;
   if (kind !== "rejected" && kind !== "missing") return after(deps, task, answer);
   deps.logger.warn({ fault: faultForLog(answer.fault) }, "cancel was refused");
-  return endCancel(deps, turn.id, (current) => unwatchTurn(current, now));
+  return endCancel(deps, turnId, (current) => unwatchTurn(current, answeredAt));
 }
 
 /** The cancel didn't get through. It is tried again as long as the turn is watched. */
 function after(deps: TaskDeps, task: Task, answer: JobServiceAnswer): Step {
-  if (!answer.ok) deps.logger.warn({ fault: faultForLog(answer.fault) }, "cancel did not succeed");
-  const delayMs = retryDelayMs({
-    attempt: Math.min(task.attempt, SLOWEST_ATTEMPT),
-    retryAfterMs: answer.ok ? 0 : (answer.fault.retryAfterMs ?? 0),
-    random: deps.random(),
-  });
-  const reason = "the job service did not take the cancel";
-  return { kind: "retry", dueAt: deps.clock.now() + delayMs, reason };
+  const fault = answer.ok ? undefined : answer.fault;
+  if (fault !== undefined) deps.logger.warn({ fault: faultForLog(fault) }, "cancel did not succeed");
+  const attempt = Math.min(task.attempt, SLOWEST_ATTEMPT);
+  return retryLater(deps, attempt, "the job service did not take the cancel", fault);
 }
 
 function endCancel(deps: TaskDeps, turnId: string, change: (turn: Turn) => Turn): Step {

@@ -110,14 +110,8 @@ async function applyEntry(
     const now = deps.clock.now();
     const lookAt = now + FOLLOW_TOLD_EVERY_MS;
     const logger = deps.logger.child({ job_id: answer.job.id });
-    const apply = await applyAnswer({ ...deps, logger }, watched, {
-      answer,
-      askedAt,
-      state: FRESH_POLL_STATE,
-      isConfirmedLate: false,
-      isConfigured: true,
-      thread: null,
-    });
+    const heard = { answer, askedAt, state: FRESH_POLL_STATE };
+    const apply = await applyAnswer({ ...deps, logger }, watched, heard);
     return await deps.commit((read) => {
       const { writes, adds, appends, watched: goOn, followed } = apply(read);
       // The watch of a job without open turns ends, or goes on for its pull request alone.

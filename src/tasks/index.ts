@@ -160,42 +160,35 @@ function ended(
   end: TaskEnd,
 ): Step {
   const { logger } = deps;
-  switch (end.kind) {
-    case "dead": {
-      logger.error({ reason: end.reason }, "task given up");
-      const payload = OwnedPayload.safeParse(task.payload);
-      const { endsTurn, isQuiet } = handlers[task.type] ?? {};
-      if (isQuiet === true || !payload.success) return end;
-      const { whose, turnId, jobKey, isFollowing } = payload.data;
-      return (read) => {
-        const ids = new Set([
-          ...(turnId === undefined ? [] : [turnId]),
-          ...(jobKey === undefined ? [] : (read("job", jobKey)?.openTurnIds ?? [])),
-        ]);
-        const open = [...ids]
-          .flatMap((id) => read("turn", id) ?? [])
-          .filter(({ id, stage }) => stage.name === "watching" || (id === turnId && stage.name !== "ended"));
-        // Nobody waits for a watch that only followed a pull request.
-        if (open.length === 0 && isFollowing === true) return { value: end };
-        if (open.length === 0 || endsTurn === undefined) return { adds: [tellTask(task, whose)], value: end };
-        // Every turn ends in an outcome, so its thread says what happened and what to do.
-        const now = deps.clock.now();
-        const lost = open.map((turn) => endTurn(turn, "unknown", now, { reason: endsTurn }));
-        const { writes, adds } = changesOf(deps, read, lost);
-        return { writes, adds, value: end };
-      };
+  if (end.kind !== "dead") {
+    if (end.kind !== "retry") logger.debug({ result: end.kind }, "task ran");
+    else if (end.isUnexpected !== true) {
+      logger.warn({ reason: end.reason, due_at: end.dueAt }, "task will be tried again");
     }
-    case "retry":
-      if (end.isUnexpected !== true) {
-        logger.warn({ reason: end.reason, due_at: end.dueAt }, "task will be tried again");
-      }
-      return end;
-    case "done":
-    case "again":
-    case "wait":
-      logger.debug({ result: end.kind }, "task ran");
-      return end;
+    return end;
   }
+  logger.error({ reason: end.reason }, "task given up");
+  const payload = OwnedPayload.safeParse(task.payload);
+  const { endsTurn, isQuiet } = handlers[task.type] ?? {};
+  if (isQuiet === true || !payload.success) return end;
+  const { whose, turnId, jobKey, isFollowing } = payload.data;
+  return (read) => {
+    const ids = new Set([
+      ...(turnId === undefined ? [] : [turnId]),
+      ...(jobKey === undefined ? [] : (read("job", jobKey)?.openTurnIds ?? [])),
+    ]);
+    const open = [...ids]
+      .flatMap((id) => read("turn", id) ?? [])
+      .filter(({ id, stage }) => stage.name === "watching" || (id === turnId && stage.name !== "ended"));
+    // Nobody waits for a watch that only followed a pull request.
+    if (open.length === 0 && isFollowing === true) return { value: end };
+    if (open.length === 0 || endsTurn === undefined) return { adds: [tellTask(task, whose)], value: end };
+    // Every turn ends in an outcome, so its thread says what happened and what to do.
+    const now = deps.clock.now();
+    const lost = open.map((turn) => endTurn(turn, "unknown", now, { reason: endsTurn }));
+    const { writes, adds } = changesOf(deps, read, lost);
+    return { writes, adds, value: end };
+  };
 }
 
 const OwnedPayload = z.object({
@@ -209,9 +202,7 @@ const OwnedPayload = z.object({
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 
 function turnFields(payload: unknown): { turn?: string; thread?: string; job_id?: string } {
-  const parsed = LogFields.safeParse(payload);
-  if (!parsed.success) return {};
-  const { turnId, thread, jobId } = parsed.data;
+  const { turnId, thread, jobId } = LogFields.safeParse(payload).data ?? {};
   return {
     ...(turnId === undefined ? {} : { turn: turnId }),
     ...(typeof thread === "string" ? { thread } : {}),

@@ -97,17 +97,12 @@ async function postNotice(
     message,
     saveIntent: (change) => deps.commit((read) => ({ writes: [noted(read, change)], value: undefined })),
   });
-  switch (attempt.kind) {
-    case "posted":
-      return over(task, { kind: "done" });
-    case "refused":
-      return null;
-    case "later":
-      return (read) => ({
-        writes: read("notice", id) === undefined ? [] : [noted(read, attempt.change)],
-        value: attempt.end,
-      });
-  }
+  if (attempt.kind === "posted") return over(task, { kind: "done" });
+  if (attempt.kind === "refused") return null;
+  return (read) => ({
+    writes: read("notice", id) === undefined ? [] : [noted(read, attempt.change)],
+    value: attempt.end,
+  });
 }
 
 function over({ id }: Task, end: TaskEnd): Step {

@@ -74,7 +74,7 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
     if (searched !== null) return searched;
   }
 
-  const gate = postGate(place);
+  const gate = `post:${place.teamId}:${place.channelId}`;
   const heldMs = task.payload.slotMs;
   const slotMs = await (post.isPatient === true
     ? idleSlot(deps, gate, heldMs)
@@ -127,10 +127,6 @@ export async function afterFault(
 function retryAt({ payload }: SlottedTask, dueAt: number, reason: string): TaskEnd {
   const { slotMs: _, lookMs: __, ...rest } = payload;
   return { kind: "retry", dueAt, reason, payload: rest };
-}
-
-function postGate(place: Pick<Place, "teamId" | "channelId">): string {
-  return `post:${place.teamId}:${place.channelId}`;
 }
 
 /**

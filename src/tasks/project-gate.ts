@@ -1,6 +1,8 @@
 import type { JobServiceAnswer } from "../core/ports/job-service.ts";
 import { projectKey, type ProjectRef } from "../core/job/project.ts";
 import { messageOf } from "../core/errors.ts";
+import type { TaskEnd } from "../core/ports/task-queue.ts";
+import { retryDelayMs } from "../core/job/retry.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 
 type Deps = Pick<TaskDeps, "clock" | "slots" | "logger">;
@@ -51,6 +53,17 @@ export async function heedRetryAfter(
   } catch (thrown) {
     logger.warn({ error: messageOf(thrown) }, "the job service told us to wait, and that could not be kept");
   }
+}
+
+/** Tries a task again after a fault of its job service, if there was one, with a growing delay. */
+export function retryLater(
+  { clock, random }: Pick<TaskDeps, "clock" | "random">,
+  attempt: number,
+  reason: string,
+  { retryAfterMs = 0 }: { retryAfterMs?: number } = {},
+): TaskEnd {
+  const delayMs = retryDelayMs({ attempt, retryAfterMs, random: random() });
+  return { kind: "retry", dueAt: clock.now() + delayMs, reason };
 }
 
 function gateOf(project: ProjectRef): string {

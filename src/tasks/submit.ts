@@ -8,7 +8,7 @@ import {
 } from "../core/ports/job-service.ts";
 import { composePrompt } from "../core/text/prompt.ts";
 import { sentJobAppend } from "../core/job/watching.ts";
-import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/job/retry.ts";
+import { AFTER_STORE_FAULT_MS } from "../core/job/retry.ts";
 import type { Plan, Step, Task } from "../core/ports/task-queue.ts";
 import {
   afterSubmit,
@@ -22,7 +22,7 @@ import {
 } from "../core/turn/submitting.ts";
 import { deadlineOf, endTurn, isFollowUp, type Turn } from "../core/turn/turn.ts";
 import { isStoreAnswerLost } from "../core/errors.ts";
-import { threadIdOf, type Read, type ServiceRecord, type Write } from "../core/ports/records.ts";
+import { threadIdOf, type ServiceRecord, type Write } from "../core/ports/records.ts";
 import { changesOf, readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 import { cancelTask, feedTasks, submitTask, watchTask } from "../decisions/new-tasks.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
@@ -33,7 +33,7 @@ import {
   threadOfRequest,
   withheldIn,
 } from "../decisions/goes-along.ts";
-import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
+import { closedForMs, heedRetryAfter, notAsked, retryLater } from "./project-gate.ts";
 import { TurnPayload } from "../decisions/payload.ts";
 
 /**
@@ -103,16 +103,8 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
     });
   } catch (thrown) {
     if (!isStoreAnswerLost(thrown)) throw thrown;
-    return endSubmit(
-      deps,
-      turnId,
-      (turn) => notSubmitted(turn, known),
-      {},
-      {
-        afterMs: AFTER_STORE_FAULT_MS,
-        reason: thrown.message,
-      },
-    );
+    const retry = { afterMs: AFTER_STORE_FAULT_MS, reason: thrown.message };
+    return endSubmit(deps, turnId, (turn) => notSubmitted(turn, known), { retry });
   }
   if (before === null) return { kind: "wait", dueAt: deps.clock.now() };
   // Decided again on the turn's state at that time, to keep what was posted for it in between.
@@ -145,19 +137,14 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   };
   const { afterMs } = afterSubmit(before, answer, at);
   const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
-  const noted = announcementWrites(service, announced, answer);
+  const writes = announcementWrites(service, announced, answer);
   const { project } = request;
   const adds = feedTasks(project, service, answer);
   // If the feed breaks off, the job is found by this.
   const appends =
     adds.length > 0 && answer.ok ? [sentJobAppend(project, answer.job.id, deps.polling.deadlineMs)] : [];
-  return endSubmit(
-    deps,
-    turnId,
-    (turn) => afterSubmit(turn, answer, at).turn,
-    { writes: noted, adds, appends },
-    retry,
-  );
+  const more = { writes, adds, appends, retry };
+  return endSubmit(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, more);
 }
 
 /**
@@ -228,8 +215,7 @@ async function holdUnlessAdmitted(deps: TaskDeps, task: Task, turn: Turn): Promi
   if (admission === "admitted") return null;
   const now = deps.clock.now();
   if (admission === "unchecked" && now < deadlineOf(turn, deps.polling)) {
-    const delayMs = retryDelayMs({ attempt: task.attempt, retryAfterMs: 0, random: deps.random() });
-    return { kind: "retry", dueAt: now + delayMs, reason: "Slack doesn't say whether this is a member" };
+    return retryLater(deps, task.attempt, "Slack doesn't say whether this is a member");
   }
   return endSubmit(deps, turn.id, (current) =>
     current.stage.name === "accepted" ? refuseTurn(current, admission, now) : current,
@@ -269,33 +255,34 @@ async function message(
   return isClosed ? { ...answer, fault: { ...answer.fault, kind: "missing" } } : answer;
 }
 
+/** What a run writes besides its turn. `retry` says when to try again; null if it is over. */
+type Also = Pick<Plan<unknown>, "writes" | "adds" | "appends"> & {
+  retry?: { afterMs: number; reason: string } | null;
+};
+
 /** Stores the turn's state after its create or message, and adds what follows from it. */
 function endSubmit(
   deps: TaskDeps,
   turnId: string,
   change: (turn: Turn) => Turn,
-  more: Pick<Plan<unknown>, "writes" | "adds" | "appends"> = {},
-  retry: { afterMs: number; reason: string } | null = null,
+  { retry = null, ...more }: Also = {},
 ): Step {
-  return (read: Read) => {
+  return (read) => {
     const turn = turnNow(read, turnId);
     const changed = change(turn);
-    const {
-      next: [next = changed],
-      writes,
-      adds,
-    } = changesOf(deps, read, [changed]);
+    const changes = changesOf(deps, read, [changed]);
+    const [next = changed] = changes.next;
     const { stage } = next;
     const now = deps.clock.now();
     return {
-      writes: [...(more.writes ?? []), ...writes],
+      writes: [...(more.writes ?? []), ...changes.writes],
       appends: more.appends ?? [],
       adds: [
         ...(more.adds ?? []),
         ...(isFollowUp(turn) && !isFollowUp(next) && stage.name === "accepted" ? [submitTask(next)] : []),
         ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
         ...(stage.name === "watching" && next.stop !== undefined ? [cancelTask(next)] : []),
-        ...adds,
+        ...changes.adds,
       ],
       value:
         retry === null

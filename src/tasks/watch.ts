@@ -57,7 +57,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     state,
     // Two polls in a row must be past the deadline, because the clock may be wrong for a moment.
     isConfirmedLate: payload.state.isLate === true,
-    isConfigured: jobService !== undefined,
+    isUnconfigured: jobService === undefined,
     thread: payload.thread,
   });
   const now = deps.clock.now();

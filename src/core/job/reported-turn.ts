@@ -135,11 +135,11 @@ export function resultReport(reported: ReportedTurn | null): ResultReport | unde
   return {
     outcome,
     reason: wordsOrNull(reason),
-    ...(cause === undefined ? {} : { cause }),
+    cause,
     summary: wordsOrNull(withoutTitle(summary, title)),
     branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
     pullRequest: pullRequest === null ? null : pullRequestReport(pullRequest, title),
-    ...(answer === "" ? {} : { answer }),
+    answer: answer || undefined,
     ...qualityReport(reported),
   };
 }
@@ -174,8 +174,7 @@ function pullRequestReport(
   { url, files, additions, deletions, isDraft }: ReportedPullRequest,
   title: string | null,
 ): PullRequestReport {
-  const draft = isDraft === true ? { isDraft } : {};
-  return { url: cut(url, URL_MAX), title, files, additions, deletions, ...draft };
+  return { url: cut(url, URL_MAX), title, files, additions, deletions, isDraft: isDraft || undefined };
 }
 
 /** Services use the first line of the agent's words as title. Nobody needs to read it twice. */
@@ -192,12 +191,6 @@ function wordsOrNull(text: string | null): string | null {
 
 function lineOrNull(text: string | null): string | null {
   return text === null ? null : plainLine(text, LINE_MAX) || null;
-}
-
-export function isSamePlan(a: TurnProgress["plan"] = [], b: TurnProgress["plan"] = []): boolean {
-  return (
-    a.length === b.length && a.every(({ text, status }, n) => text === b[n]?.text && status === b[n].status)
-  );
 }
 
 /** What is kept of the report. */

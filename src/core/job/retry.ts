@@ -97,12 +97,8 @@ export function nextPollDelayMs(input: {
   const { ageMs, faults, retryAfterMs, policy, random } = input;
   // A clock that was set back makes the age negative.
   const ageS = Math.max(0, ageMs) / 1000;
-  const byAge = clamp(policy.minMs, DELAY_AT_ONE_SECOND * Math.sqrt(ageS) * 1000, policy.maxMs);
+  const byAge = Math.max(policy.minMs, Math.min(DELAY_AT_ONE_SECOND * Math.sqrt(ageS) * 1000, policy.maxMs));
   const byFaults = faults === 0 ? 0 : Math.min(policy.maxMs, policy.minMs * 2 ** Math.min(faults, 20));
   const jittered = Math.max(byAge, byFaults) * (1 - JITTER + 2 * JITTER * random);
   return Math.ceil(Math.max(policy.minMs, jittered, retryAfterMs));
-}
-
-function clamp(low: number, value: number, high: number): number {
-  return Math.max(low, Math.min(value, high));
 }

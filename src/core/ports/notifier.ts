@@ -31,64 +31,65 @@ export type ReactionChange = { name: "eyes" | "white_check_mark" | "x"; isOn: bo
  */
 type OfTurn = { turn: Turn; movedBecause: string | null; muted?: readonly string[] };
 
-/** A message's content. The notifier decides how it looks. */
-export type Message =
+/** What each kind of message says. The notifier decides how it looks. */
+type Messages = {
   /**
    * The root message or first reply, which is updated in place. `followUps` are the other turns it
    * shows, oldest first.
    */
-  | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; movedBecause: string | null }
+  status: { turn: Turn; followUps?: readonly Turn[]; movedBecause: string | null };
   /** The agent's question and, once there is one, the answer. */
-  | ({ kind: "question"; question: Question } & OfTurn)
+  question: { question: Question } & OfTurn;
   /** A notice that the turn takes longer than usual. It is posted once and updated later. */
-  | ({ kind: "overdue"; overdue: NonNullable<Turn["overdue"]> } & OfTurn)
+  overdue: { overdue: NonNullable<Turn["overdue"]> } & OfTurn;
   /** What became of the turn's pull request. */
-  | ({ kind: "news"; news: PullRequestNews; url: string } & OfTurn)
+  news: { news: PullRequestNews; url: string } & OfTurn;
   /** The notice that one watch of a turn has ended. */
-  | ({ kind: "outcome"; outcome: Outcome; watch: number } & OfTurn)
+  outcome: { outcome: Outcome; watch: number } & OfTurn;
   /** To the requester alone: the app can't post in that channel, and how to invite it. */
-  | { kind: "invite-me"; channelId: string; error: string }
+  "invite-me": { channelId: string; error: string };
   /**
    * To the requester alone: the request is saved, but Slack won't accept the status message yet.
    */
-  | { kind: "kept" }
+  kept: object;
   /**
    * To one person alone: what they can ask for and how. `isOfFiles` is true if they sent only
    * files.
    */
-  | { kind: "help"; isOfFiles?: boolean | undefined }
+  help: { isOfFiles?: boolean | undefined };
   /** In a newcomer's direct messages: what they can do. */
-  | { kind: "welcome" }
+  welcome: object;
   /** To one person alone: requests that they may see. */
-  | ({ kind: "list" } & ListPage)
+  list: ListPage;
   /** To one person alone: the state of their requests and of the channel's. */
-  | ({ kind: "standing" } & Standing)
+  standing: Standing;
   /**
    * To one person alone: what the turn's job changes. `rest` is where the lines are that the
    * message has no room for; null if it has them all.
    */
-  | {
-      kind: "changes";
-      turn: Turn;
-      of:
-        | { kind: "reading" | "gone" | "unreadable" }
-        | { kind: "read"; diff: JobDiff; rest: "file" | "page" | null };
-    }
+  changes: {
+    turn: Turn;
+    of:
+      | { kind: "reading" | "gone" | "unreadable" }
+      | { kind: "read"; diff: JobDiff; rest: "file" | "page" | null };
+  };
   /** To the author of a reply in a thread alone: asks if it is for the agent. */
-  | { kind: "ask"; replyId: string }
+  ask: { replyId: string };
   /**
    * To one person alone: somebody asked for the same, and that turn is running. `replyId` is their
    * own request, which is kept.
    */
-  | { kind: "asked-before"; replyId: string; turn: Turn; agoMs: number }
+  "asked-before": { replyId: string; turn: Turn; agoMs: number };
   /** To one person alone: only the requester may do that. */
-  | { kind: "not-allowed"; requesterId: string }
+  "not-allowed": { requesterId: string };
   /** To one person alone: what was wrong with what they typed. */
-  | { kind: "refused"; refusal: Refusal }
+  refused: { refusal: Refusal };
   /** To the requester alone: the app gave up on part of the request. */
-  | { kind: "gave-up"; taskId: string; taskType: string; channelId: string };
-
-export type MessageOf<K extends Message["kind"]> = Extract<Message, { kind: K }>;
+  "gave-up": { taskId: string; taskType: string; channelId: string };
+};
+/** A message's content. */
+export type MessageOf<K extends keyof Messages> = { [P in K]: { kind: P } & Messages[P] }[K];
+export type Message = MessageOf<keyof Messages>;
 
 /** Why a request was refused. */
 export const Refusal = z.discriminatedUnion("kind", [

@@ -18,7 +18,7 @@ export function diffText(
 
 /** The problems of all failed checks together, at least one of each: `2 new problems`, or empty. */
 export function problemsCount(report: QualityReport | undefined): string {
-  const failed = failedChecks(report);
+  const failed = checksOf(report, "failed");
   return failed.length === 0
     ? ""
     : problems(failed.reduce((sum, { findings }) => sum + Math.max(1, findings), 0));
@@ -26,7 +26,7 @@ export function problemsCount(report: QualityReport | undefined): string {
 
 /** One line per failed check. Untrusted. */
 export function problemLines(report: QualityReport | undefined): string[] {
-  const failed = failedChecks(report);
+  const failed = checksOf(report, "failed");
   const more = failed.length - MAX_PROBLEMS;
   const lines = failed.slice(0, MAX_PROBLEMS).map(({ name, findings, first }) => {
     if (first === null) return `${name}: ${problems(Math.max(1, findings))}`;
@@ -43,7 +43,7 @@ export function factLines(report: ResultReport | undefined): string[] {
   const [passed, unchecked] = [named("passed"), named("not-checked")];
   return [
     // Passed checks don't matter beside failed ones.
-    ...(passed.length > 0 && failedChecks(report).length === 0
+    ...(passed.length > 0 && checksOf(report, "failed").length === 0
       ? [`Checks passed: ${passed.join(", ")}`]
       : []),
     ...(unchecked.length > 0 ? [`Not checked: ${unchecked.join(", ")}`] : []),
@@ -55,10 +55,6 @@ export function factLines(report: ResultReport | undefined): string[] {
 function sourcesLine({ total, verified }: NonNullable<QualityReport["claims"]>): string {
   if (total === 0) return "The agent named no sources.";
   return `${counted(total, "statement")}, ${grouped(verified)} with a source`;
-}
-
-function failedChecks(report: QualityReport | undefined) {
-  return checksOf(report, "failed");
 }
 
 function checksOf(report: QualityReport | undefined, result: string) {

@@ -103,15 +103,12 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
   const pr = prLinkOf(outcome) === null ? null : (words.pr ?? "The pull request");
   const by = words.stopper;
   switch (endingOf(outcome)) {
-    case "pull-request":
-      switch (updateOf(outcome)) {
-        case "updated":
-          return updatedText(report, words.pr ?? "the pull request");
-        case "maybe-updated":
-          return text("✅", `The agent finished. ${pr} may have new commits.`);
-        case null:
-          return pullRequestText(report, words.pr);
-      }
+    case "pull-request": {
+      const update = updateOf(outcome);
+      if (update === null) return pullRequestText(report, words.pr);
+      if (update === "updated") return updatedText(report, words.pr ?? "the pull request");
+      return text("✅", `The agent finished. ${pr} may have new commits.`);
+    }
     case "branch": {
       const next = "Open a pull request from it to merge it.";
       return report?.branch
@@ -213,15 +210,11 @@ function failedText(outcome: Outcome, pr: string | null, contact: string): Text 
 function quoteOf(outcome: Outcome): string | null {
   const { told: report } = outcome;
   if (report === undefined) return outcome.said || null;
-  switch (endingOf(outcome)) {
-    case "pull-request":
-    case "branch":
-      return report.summary;
-    case "no-changes":
-      return [...new Set([report.reason, report.summary])].filter((part) => part !== null).join("\n") || null;
-    default:
-      return report.reason ?? report.summary;
-  }
+  const { reason, summary } = report;
+  const ending = endingOf(outcome);
+  if (ending === "pull-request" || ending === "branch") return summary;
+  if (ending !== "no-changes") return reason ?? summary;
+  return [...new Set([reason, summary])].filter((part) => part !== null).join("\n") || null;
 }
 
 function unknownText({ job, reason }: Outcome, pr: string | null, contact: string): Text {
@@ -240,19 +233,15 @@ function rejectedText({ job, reason, admission }: Outcome, { project, contact }:
   const isStarted = job !== null;
   const rejected = (headline: string) =>
     text("⛔", headline, fixText(isStarted, contact), isStarted ? "keep-watching" : "try-again");
-  switch (reason) {
-    case "key":
-      return rejected("Docs Agent isn't set up correctly: its API key was refused.");
-    case "project":
-      return rejected(
-        `${project === null ? "The project" : `The “${project}” project`} isn't set up correctly.`,
-      );
-    default: {
-      const refused = "The agent refused your request.";
-      if (reason === "prompt" && !isStarted) return text("⛔", refused, "Reword or shorten it.");
-      return rejected(refused);
-    }
+  if (reason === "key") return rejected("Docs Agent isn't set up correctly: its API key was refused.");
+  if (reason === "project") {
+    return rejected(
+      `${project === null ? "The project" : `The “${project}” project`} isn't set up correctly.`,
+    );
   }
+  const refused = "The agent refused your request.";
+  if (reason === "prompt" && !isStarted) return text("⛔", refused, "Reword or shorten it.");
+  return rejected(refused);
 }
 
 /**

@@ -17,16 +17,11 @@ const PULL_REQUEST_STATES = {
 /** What an open pull request waits for. `isRequesters`: the requester's name follows. */
 export function waitsFor(pullRequest: TurnPullRequest): { text: string; isRequesters: boolean } {
   const state = openStateOf(pullRequest);
-  switch (state) {
-    case "checks-failed":
-    case "changes-requested":
-    case "draft":
-      return { text: `${state.replace("-", " ")}, waiting for `, isRequesters: true };
-    case "approved":
-      return { text: "approved, not merged yet", isRequesters: false };
-    default:
-      return { text: `waiting for ${reviewersOf(pullRequest.latest)}`, isRequesters: false };
+  if (state === "approved") return { text: "approved, not merged yet", isRequesters: false };
+  if (state === null || state === "waiting") {
+    return { text: `waiting for ${reviewersOf(pullRequest.latest)}`, isRequesters: false };
   }
+  return { text: `${state.replace("-", " ")}, waiting for `, isRequesters: true };
 }
 
 function reviewersOf({ waitingFor }: Pick<FollowedPullRequest, "waitingFor">): string {

@@ -125,25 +125,24 @@ function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | 
     case "no-changes":
       if (report?.answer !== undefined) return "💬 Answered";
       return outcome.isUnsure === true ? "➖ No pull request" : "➖ No changes";
-    case "failed":
-      return "❌ Couldn't finish";
-    case "canceled":
-      return "⏹️ Stopped";
-    case "withdrawn":
-      return "⏹️ Canceled before it started";
-    case "unwatched":
-      return "⏹️ Updates stopped";
-    case "archived":
-      return "🗄️ Archived";
     case "expired":
       return outcome.reason === "never-started" ? "⌛ Not started" : `⌛ Not done after ${words.watchedFor}`;
-    case "missing":
-    case "unknown":
-      return "❓ Result unknown";
-    case "rejected":
-      return "⛔ Refused";
+    default:
+      return ENDED[ending];
   }
 }
+
+/** The lines of outcomes that are alike for all turns. */
+const ENDED = {
+  failed: "❌ Couldn't finish",
+  canceled: "⏹️ Stopped",
+  withdrawn: "⏹️ Canceled before it started",
+  unwatched: "⏹️ Updates stopped",
+  archived: "🗄️ Archived",
+  missing: "❓ Result unknown",
+  unknown: "❓ Result unknown",
+  rejected: "⛔ Refused",
+} as const;
 
 const REACTIONS = ["eyes", "white_check_mark", "x"] as const;
 

@@ -1,8 +1,7 @@
 /** The first `max` UTF-16 units of a text at most, without half a surrogate pair at its end. */
 export function startOf(text: string, max: number): string {
   if (text.length <= max) return text;
-  if (max < 1) return "";
-  return text.slice(0, isHighSurrogate(text.charCodeAt(max - 1)) ? max - 1 : max);
+  return text.slice(0, Math.max(0, max)).replace(/[\ud800-\udbff]$/, "");
 }
 
 /**
@@ -76,10 +75,6 @@ function withoutOpening(text: string): string {
   return text.replace(/\n[^\n]*:$/, "");
 }
 
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
-}
-
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -116,8 +111,7 @@ export function formatAgo(agoMs: number): string {
   if (agoMs < MINUTE) return "just now";
   const [unit, name]: [number, string] =
     agoMs < HOUR ? [MINUTE, "minute"] : agoMs < DAY ? [HOUR, "hour"] : [DAY, "day"];
-  const count = Math.floor(agoMs / unit);
-  return `${count} ${name}${count === 1 ? "" : "s"} ago`;
+  return `${counted(Math.floor(agoMs / unit), name)} ago`;
 }
 
 /** Time of day in UTC: `14:05 UTC`. */

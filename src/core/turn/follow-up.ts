@@ -27,24 +27,24 @@ export function jobInThread(
   projects: readonly ProjectRef[],
   isTheirs: (turn: Turn) => boolean = () => true,
 ): ThreadJob {
-  const others = new Map<string, Turn>();
-  const closed = new Map<string, ProjectRef>();
+  const seen = new Set<string>();
+  let other: Turn | undefined;
+  let closed: ProjectRef | undefined;
   for (const turn of turnsOfThread(read, place)) {
     const { job, stage, request } = turn;
     const { project } = request;
     if (job === null && stage.name === "ended") continue;
     const key = job === null ? turn.id : jobKey(project, job.id);
-    if (closed.has(key) || others.has(key)) continue;
+    if (seen.has(key)) continue;
+    seen.add(key);
     const isOpen = !isJobClosed(turn) && configuredProject(projects, project) !== undefined;
     if (isOpen && isTheirs(turn)) return { kind: "open", turn };
-    if (isOpen) others.set(key, turn);
-    else closed.set(key, project);
+    if (isOpen) other ??= turn;
+    else closed ??= project;
   }
-  const [other] = others.values();
   if (other !== undefined) return { kind: "others", turn: other };
-  const [project] = closed.values();
-  if (project === undefined) return { kind: "none" };
-  return { kind: "closed", project: configuredProject(projects, project) ?? null };
+  if (closed === undefined) return { kind: "none" };
+  return { kind: "closed", project: configuredProject(projects, closed) ?? null };
 }
 
 function isJobClosed({ stage }: Turn): boolean {

@@ -83,15 +83,9 @@ export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeK
     if (outcome === "branch") return "no-changes";
     return outcome === "cancelled" ? "failed" : outcome;
   }
-  switch (job.status) {
-    case "active":
-      return null;
-    case "completed":
-      return job.prLink === null ? "no-changes" : "pull-request";
-    case "failed":
-    case "archived":
-      return job.status;
-  }
+  if (job.status === "active") return null;
+  if (job.status === "completed") return job.prLink === null ? "no-changes" : "pull-request";
+  return job.status;
 }
 
 /**

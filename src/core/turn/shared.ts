@@ -206,17 +206,14 @@ function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): s
   // A form's own message alone needs no note.
   const isAlone = messages.length === 0;
   const shared = messages.length + (quoted === null ? 0 : 1);
+  const earlier = hasEarlier === true ? "earlier ones" : leftOut > 0 && `${leftOut} earlier`;
   const parts = [
-    ...(isAlone ? [] : [`With ${counted(shared, "message")} from this thread`]),
-    ...(isAlone || (leftOut === 0 && hasEarlier !== true)
-      ? []
-      : [hasEarlier === true ? "earlier ones left out" : `${leftOut} earlier left out`]),
-    ...(ofGuests === 0
-      ? []
-      : [isAlone ? `Messages by guests left out: ${ofGuests}` : `${ofGuests} by guests left out`]),
-    ...(isCutShort === true ? ["I couldn't read the newest ones"] : []),
+    !isAlone && `With ${counted(shared, "message")} from this thread`,
+    !isAlone && earlier !== false && `${earlier} left out`,
+    ofGuests > 0 && (isAlone ? `Messages by guests left out: ${ofGuests}` : `${ofGuests} by guests left out`),
+    isCutShort === true && "I couldn't read the newest ones",
   ];
-  return parts.join(", ");
+  return parts.filter((part) => part !== false).join(", ");
 }
 
 /** The most files of one request that are considered. It is more than any service accepts. */

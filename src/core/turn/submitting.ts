@@ -42,32 +42,19 @@ export function beforeSubmit(
   },
 ): Turn {
   const { now, policy, honorsKeys } = at;
-  switch (turn.stage.name) {
-    case "ended":
-    case "watching":
-      return turn;
-    case "submitting":
-      if (!honorsKeys || now >= Math.min(deadlineOf(turn, policy), turn.request.receivedAt + KEY_LASTS_MS)) {
-        return endTurn(turn, "unknown", now, { reason: "create-lost" });
-      }
-      return { ...turn, stage: { ...turn.stage, isRepeat: true, prompt: keptPrompt(turn, at.prompt) } };
-    case "accepted":
-      if (turn.stop !== undefined) return withoutSending(turn, now);
-      if (now >= deadlineOf(turn, policy)) {
-        return endTurn(turn, "expired", now, { reason: "never-started" });
-      }
-      return {
-        ...turn,
-        stage: {
-          name: "submitting",
-          waitingSince: turn.stage.waitingSince,
-          isRepeat: false,
-          limitedUntil: turn.stage.limitedUntil,
-          prompt: keptPrompt(turn, at.prompt),
-          requester: at.requester,
-        },
-      };
+  const { stage } = turn;
+  if (stage.name === "ended" || stage.name === "watching") return turn;
+  const prompt = keptPrompt(turn, at.prompt);
+  if (stage.name === "submitting") {
+    if (!honorsKeys || now >= Math.min(deadlineOf(turn, policy), turn.request.receivedAt + KEY_LASTS_MS)) {
+      return endTurn(turn, "unknown", now, { reason: "create-lost" });
+    }
+    return { ...turn, stage: { ...stage, isRepeat: true, prompt } };
   }
+  if (turn.stop !== undefined) return withoutSending(turn, now);
+  if (now >= deadlineOf(turn, policy)) return endTurn(turn, "expired", now, { reason: "never-started" });
+  const { requester } = at;
+  return { ...turn, stage: { ...stage, name: "submitting", isRepeat: false, prompt, requester } };
 }
 
 /**

@@ -7,7 +7,7 @@ import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } f
 import { followedUntil, TurnPullRequest } from "./pull-request-news.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "../ports/reading.ts";
-import { isBefore, isSamePlan, ownTurn, progressOf, resultReport } from "../job/reported-turn.ts";
+import { isBefore, ownTurn, progressOf, resultReport } from "../job/reported-turn.ts";
 import { type ResultReport, TurnProgress } from "../job/reported-turn.ts";
 
 /**
@@ -256,39 +256,22 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
   if (kind !== null) {
     const report = resultReport(reported);
     const isUnsure = reported === null && stage.unseen !== undefined && stage.unseen.leftAs === leftAs(job);
-    const hasDiff = answer.capabilities?.includes("diff") === true;
-    const stoppedBy = stopperOf(turn, kind, report);
     return endTurn(turn, kind, now, {
       job,
       ...(report && { told: report }),
-      ...(stoppedBy !== undefined && { stoppedBy }),
-      ...(isUnsure && { isUnsure }),
-      ...(hasDiff && { hasDiff }),
+      stoppedBy: stopperOf(turn, kind, report),
+      isUnsure: isUnsure || undefined,
+      hasDiff: answer.capabilities?.includes("diff") || undefined,
     });
   }
   const asked = isEarlierTurn ? null : reportedQuestions(answer, number);
   const withAsked = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
   const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
   const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(withAsked), now);
-  const isSeen = stage.unseen !== undefined && job.status === "active";
-  const isSame =
-    !isSeen &&
-    stage.troubleSince === null &&
-    stage.progress?.isWaiting === progress?.isWaiting &&
-    stage.progress?.step === progress?.step &&
-    isSamePlan(stage.progress?.plan, progress?.plan) &&
-    stage.pause === pause &&
-    withAsked === turn;
-  if (isSame && turn.job !== null) return turn;
-  const { progress: _, unseen, ...rest } = stage;
-  const next: Watching = {
-    ...rest,
-    troubleSince: null,
-    ...(progress && { progress }),
-    ...(!isSeen && unseen && { unseen }),
-    ...(pause && { pause }),
-  };
-  return { ...withAsked, job: turn.job ?? job, stage: next };
+  const unseen = job.status === "active" ? undefined : stage.unseen;
+  const next: Watching = { ...stage, troubleSince: null, progress, unseen, pause };
+  const isSame = JSON.stringify(next) === JSON.stringify(stage) && withAsked === turn;
+  return isSame && turn.job !== null ? turn : { ...withAsked, job: turn.job ?? job, stage: next };
 }
 
 function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
@@ -351,18 +334,16 @@ export function pressButton(turn: Turn, watch: number, press: Press): Turn {
 
 /** Derives the reason for a refusal from its HTTP status. */
 export function rejectionReason(fault: JobServiceFault): OutcomeReason {
-  switch (fault.status) {
-    case 401:
-    case 403:
-      return "key";
-    case 400:
-    case 413:
-    case 422:
-      return "prompt";
-    default:
-      return "other";
-  }
+  return REASONS[fault.status ?? 0] ?? "other";
 }
+
+const REASONS: Readonly<Record<number, OutcomeReason>> = {
+  400: "prompt",
+  401: "key",
+  403: "key",
+  413: "prompt",
+  422: "prompt",
+};
 
 /**
  * Records that somebody pressed **Stop**. Returns the same object if the turn has ended or was
