@@ -1,6 +1,9 @@
 import { defineConfig } from "vitest/config";
 import { LeftOut } from "./test/support/left-out.ts";
+import { useMemoryForFiles } from "./test/support/temp-dir.ts";
 import { isMissing, REQUIRES_ALL, TOOLS } from "./test/support/tools.ts";
+
+useMemoryForFiles();
 
 /** World suites that run on Redis, too: what a person sees is the same there. */
 const ON_REDIS = ["main-job", "questions", "follow-ups", "stop"];

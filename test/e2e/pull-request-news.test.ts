@@ -314,10 +314,9 @@ describe("after the link, the thread", () => {
     await using world = await start({ jobService: { changes: "at-once" } });
     const jobId = await linked(world);
     await stands(world, jobId, before);
-    await world.pass(2 * 60 * MINUTE);
     world.service.follow(jobId, { state: "merged" });
     world.service.feed?.forget();
-    await world.pass(DAY);
+    await world.pass(60 * MINUTE);
     expect(told(world).at(-1)).toContain("is merged");
     expect(stateOf(world)).toContain("Merged");
   });
