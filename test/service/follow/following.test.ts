@@ -291,7 +291,7 @@ it("looks at what is due while the list can't be read", async () => {
 it("asks for less at once where the list is too large to be read", async () => {
   await using world = await openFollowingWorld();
   const { id, pull } = await world.job();
-  await world.pass(MINUTE);
+  await world.pass(20 * MINUTE);
   world.host.traffic.fault = (request) => {
     const [, size] = /\/pulls\?.*per_page=(\d+)/.exec(request) ?? [];
     return Number(size ?? 0) > 50 ? { kind: "http", status: 502 } : undefined;
