@@ -40,20 +40,17 @@ async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Pro
  * answer will do.
  */
 export async function warnOfSilence(config: Config, logger: Logger): Promise<void> {
-  const { projects, proxy, jobServiceTimeoutMs: timeoutMs } = config;
-  const { createDispatcher } = await import("./process/dispatcher.ts");
-  const dispatcher = createDispatcher(proxy, { timeoutMs });
+  const { projects, jobServiceTimeoutMs: timeoutMs } = config;
   for (const origin of new Set(projects.map(({ baseUrl }) => new URL(baseUrl).origin))) {
     try {
       const signal = AbortSignal.timeout(timeoutMs);
-      const { body } = await dispatcher.request({ origin, path: "/", method: "HEAD", signal });
-      await body.dump();
+      await fetch(origin, { method: "HEAD", redirect: "manual", signal });
     } catch (thrown) {
+      const cause = (thrown instanceof Error && thrown.cause) || thrown;
       logger.warn(
-        { service: new URL(origin).host, error: codeOrNameOf(thrown) },
+        { service: new URL(origin).host, error: codeOrNameOf(cause) },
         "the job service doesn't answer; requests wait until it does",
       );
     }
   }
-  await dispatcher.close();
 }
