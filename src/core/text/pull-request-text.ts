@@ -96,14 +96,12 @@ function newsOf(symbol: string, before: string, after: string): NewsText {
   return { symbol, isForAll: false, before, after, quotes: [], unquoted: 0 };
 }
 
-/** British lists have no comma before the last "and". */
-const AND = new Intl.ListFormat("en-GB");
-
 /** Names in one line: `ana`, `ana and ben`, `ana, ben and 3 more`. */
 function listed(names: readonly string[], hasAnd = true): string {
   const shown = names.slice(0, NAMED_MAX);
   const left = names.length - shown.length;
-  const all = left === 0 ? shown : [...shown, `${left} more`];
-  if (all.length === 0) return "someone";
-  return left === 0 && !hasAnd ? all.join(", ") : AND.format(all);
+  const [last = "someone", ...before] = (left === 0 ? shown : [...shown, `${left} more`]).toReversed();
+  if (before.length === 0) return last;
+  // Intl.ListFormat takes 12 ms to load, of every start.
+  return `${before.toReversed().join(", ")}${left === 0 && !hasAnd ? "," : " and"} ${last}`;
 }
