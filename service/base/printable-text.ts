@@ -27,6 +27,14 @@ export function oneLine(text: string, maxLength: number): string {
   return cut(printableText(text.replace(/\s+/g, " ")).replace(/ +/g, " ").trim(), maxLength);
 }
 
+/**
+ * {@link oneLine} without secrets. Removing invisible characters may put a secret together, and
+ * half of one is a secret, too.
+ */
+export function redactedLine(redact: (text: string) => string, text: string, maxLength: number): string {
+  return cut(redact(oneLine(redact(text), Infinity)), maxLength);
+}
+
 /** The text with its first letter in upper case. */
 export function sentenceCase(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);

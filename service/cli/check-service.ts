@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { StartError } from "../../src/core/errors.ts";
 import type { Clock } from "../../src/core/ports/process.ts";
-import { oneLine } from "../base/printable-text.ts";
+import { redactedLine } from "../base/printable-text.ts";
 import { createRedact, type Redact } from "../base/redaction.ts";
 import { operatorText, TurnFailedError } from "../base/run-error.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
@@ -85,7 +85,7 @@ async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps)
     } catch (error) {
       const fault = signal.aborted
         ? `There was no answer within ${TIME_LIMIT_MS / 1000} s. Check the address and the network.`
-        : oneLine(redact(operatorText(error)), 1000);
+        : redactedLine(redact, operatorText(error), 1000);
       return [{ of, what, found: "", fault }];
     }
   });

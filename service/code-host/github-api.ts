@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { boundRetryAfterMs, parseRetryAfter } from "../../src/core/job/retry.ts";
 import { messageOf } from "../../src/core/errors.ts";
-import { oneLine } from "../base/printable-text.ts";
+import { redactedLine } from "../base/printable-text.ts";
 import type { Redact } from "../base/redaction.ts";
 import { TransientRunError, TurnFailedError } from "../base/run-error.ts";
 import type { GitHubSettings } from "../config/config.ts";
@@ -141,7 +141,7 @@ export class GitHubApi {
       this.#octokit.request(route, { query, variables, ...sending }),
     );
     const { data, errors } = answer;
-    const said = oneLine(redact(errors.map(({ message }) => message).join(" ")), 500);
+    const said = redactedLine(redact, errors.map(({ message }) => message).join(" "), 500);
     if (errors.some(({ type }) => type === "RATE_LIMITED")) {
       const retryAfterMs = waitOf({ ...headers, "x-ratelimit-remaining": "0" }, clock) ?? SECONDARY_WAIT_MS;
       throw new TransientRunError("The code host's limit is reached.", { retryAfterMs, details: [said] });
@@ -216,11 +216,11 @@ function faultOf(
 ): TransientRunError | RefusedByCodeHostError {
   const failure = RequestFailure.safeParse(error);
   if (!failure.success) {
-    const details = [`${doing}: ${oneLine(redact(messageOf(error)), 300)}`];
+    const details = [`${doing}: ${redactedLine(redact, messageOf(error), 300)}`];
     return new TransientRunError("The code host can't be reached.", { details });
   }
   const { status, message, response } = failure.data;
-  const said = oneLine(redact(message), 500);
+  const said = redactedLine(redact, message, 500);
   const headers = response?.headers ?? {};
   const isSecondary = status === 403 && /secondary rate limit|abuse detection/i.test(said);
   const isLimited =

@@ -14,6 +14,9 @@ const MAX_BATCH = 20;
 /** For REST, which takes several calls per pull request. */
 const REST_BATCH = 5;
 const MIN_PAGE = 10;
+/** After so many lists, more is asked for at once again. */
+const LISTS_BEFORE_MORE = 60;
+const PATIENCE = 5;
 /** Statuses of a host without GraphQL. One that has it may also answer so for a moment. */
 const NO_GRAPHQL = [400, 404, 405, 410, 422];
 /** How often REST is used before a host that didn't seem to have GraphQL is asked again. */
@@ -35,8 +38,11 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
   const { owner, repo } = options;
   /** How many more times REST is used. */
   let restLooks = 0;
-  let hasQueried = false;
+  /** How often GraphQL may refuse, once it has answered, before REST is used. */
+  let patience = 0;
   let pageSize = PAGE;
+  /** How many lists were read with this size. */
+  let listed = 0;
   let readsTeams = true;
   let batch = MAX_BATCH;
   /** The names of the checks that failed before, by base branch and head commit. */
@@ -68,8 +74,11 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
           .catch((error: unknown) => {
             // Long texts of a hundred pull requests may be more than is read.
             if (isPassing(error)) pageSize = Math.max(MIN_PAGE, Math.floor(pageSize / 2));
+            listed = 0;
             throw error;
           });
+        listed += 1;
+        if (listed % LISTS_BEFORE_MORE === 0) pageSize = Math.min(PAGE, pageSize * 2);
         if (answer === null) return null;
         if (isFirst) newEtag = answer.headers["etag"];
         pulls.push(...answer.data.map(({ number, updated_at: updatedAt }) => ({ number, updatedAt })));
@@ -85,7 +94,7 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
         let looks: Map<number, PullLook>;
         if (restLooks === 0) {
           looks = await queryPulls(api, { owner, repo, numbers, readsTeams }, signal);
-          hasQueried = true;
+          patience = PATIENCE;
         } else {
           looks = await byRest(numbers, signal);
           restLooks -= 1;
@@ -102,7 +111,10 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
         const lacksFields = isRefused && (lacksScope || NO_SUCH_FIELD.test(error.said));
         if (restLooks === 0 && isRefused && (lacksFields || NO_GRAPHQL.includes(error.status))) {
           // REST doesn't tell which checks are required, nor how many approvals are wanted.
-          if (hasQueried && !lacksFields) throw new TransientRunError(error.message, { cause: error });
+          if (patience > 0 && !lacksFields) {
+            patience -= 1;
+            throw new TransientRunError(error.message, { cause: error });
+          }
           restLooks = lacksFields ? Infinity : REST_LOOKS;
           return this.look(all, signal);
         }

@@ -90,6 +90,7 @@ export class RepositoryFollower {
     }
     // Set only now. If the commit fails, the list must be read again.
     this.#listAt = nowMs + pollMs;
+    if (this.#listFaults > 0) this.#log("info", {}, "the list of pull requests can be read again");
     this.#listFaults = 0;
     this.#looksAtAll = false;
     if (listed === null) return;

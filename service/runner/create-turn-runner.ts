@@ -5,7 +5,7 @@ import { DocsAgentError } from "../../src/core/errors.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { DiffReader, RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "./turn-runner.ts";
 import { type Env, envValue, gitVariables, networkOf, projectSecrets } from "../config/env.ts";
-import { oneLine, sentenceCase } from "../base/printable-text.ts";
+import { sentenceCase, redactedLine } from "../base/printable-text.ts";
 import { noteAgent, openRunnerFolders, RUNNER, type RunnerFolders, sweep } from "./folders.ts";
 import { KeyedLock } from "./git/keyed-lock.ts";
 import { Mirror } from "./git/mirror.ts";
@@ -239,8 +239,8 @@ function keysOf(project: ServiceProject, agentEnv: Record<string, string>, env: 
 
 function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {
   input.signal.throwIfAborted();
-  const reason = oneLine(redact(faultText(error)), MAX_REASON_LENGTH);
-  const details = detailsOf(error).map((line) => oneLine(redact(line), MAX_DETAIL_LENGTH));
+  const reason = redactedLine(redact, faultText(error), MAX_REASON_LENGTH);
+  const details = detailsOf(error).map((line) => redactedLine(redact, line, MAX_DETAIL_LENGTH));
   if (error instanceof TurnFailedError) {
     return {
       kind: "failed",

@@ -1,7 +1,7 @@
 import { DIFF_LIMITS, type JobDiff } from "../../src/core/ports/job-report.ts";
 import { cut } from "../../src/core/text/text.ts";
 import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
-import { oneLine } from "../base/printable-text.ts";
+import { redactedLine } from "../base/printable-text.ts";
 import type { Redact } from "../base/redaction.ts";
 import { turnCommits } from "./earlier-push.ts";
 import type { RunnerFolders } from "./folders.ts";
@@ -49,7 +49,7 @@ export function readDiff(
     const { diff, isCut } = bounded(start.split("\n"));
     return {
       files: pages.slice(0, DIFF_LIMITS.files).map(({ path, kind, additions, deletions }) => ({
-        path: oneLine(redact(path), SHOWN_CHARS.line),
+        path: redactedLine(redact, path, SHOWN_CHARS.line),
         status: kind,
         additions,
         deletions,

@@ -185,7 +185,11 @@ export const WireFollowedPullRequest = z
           words: z.string().describe("What they wrote."),
           state: Review.shape.state.describe("What they chose."),
           at: Time.describe("When."),
-          headSha: z.string().nullable().describe("The commit that was reviewed; null: not known."),
+          headSha: z
+            .string()
+            .nullable()
+            .default(null)
+            .describe("The commit that was reviewed; null: not known."),
         }),
       )
       .max(MAX_REVIEWS)
@@ -212,7 +216,11 @@ const ReceivedReview = z
     headSha: orNull(Line),
   })
   // Without an id, a review is what it says.
-  .transform(({ id, ...review }) => ({ id: id ?? hash("sha256", JSON.stringify(review)), ...review }));
+  .transform(({ id, headSha, ...review }) => ({
+    id: id ?? hash("sha256", JSON.stringify(review)),
+    headSha,
+    ...review,
+  }));
 
 /** Only the state has to be there: a service may tell less than ours. */
 export const ReceivedFollowedPullRequest = z.object({

@@ -30,7 +30,7 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
   // Direct messages say once why they are there, in the post that the others are below.
   const movedBecause = turn.delivery.threadTs === null ? said.movedBecause : null;
   const message = { kind: "news", turn, news: next, url: pullRequest.url, ...said, movedBecause } as const;
-  // One task tells all news, and each has a day of its own.
+  // One task tells all news. Each has a day from when it was heard.
   const tried = { ...task, addedAt: Math.max(task.addedAt, next.at) };
   const attempt = await postForTurn(deps, tried, turn, slot, message, true);
   const told = (read: Read, delivery: (turn: Turn) => Delivery): Plan<TaskEnd> => {

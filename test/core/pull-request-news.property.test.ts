@@ -275,6 +275,12 @@ describe("news of a pull request", () => {
     expect(JSON.stringify(known).length).toBeLessThan(150_000);
   });
 
+  it("waits for changes that were requested on the newest commit, also if an older one is reviewed later", () => {
+    const reviews = [review("1", { headSha: "b" }), review("2", { headSha: "a" })];
+    const requested = tell([[0, { headSha: "b", review: "changes-requested", reviews }]]);
+    expect(openStateOf(requested)).toBe("changes-requested");
+  });
+
   it("is followed for 90 days, after it is closed for 14, and not once it is merged", () => {
     expect(followedUntil(tell([[0, { openedAt: LINKED - DAY }]]))).toBe(LINKED + 89 * DAY);
     expect(followedUntil(tell([[0, { openedAt: null }]]))).toBe(LINKED + 90 * DAY);

@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, statfsSync } from "node:fs";
+import { accessSync, constants, mkdirSync, readFileSync, statfsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,14 +16,17 @@ export function useMemoryForFiles(): void {
   try {
     accessSync(MEMORY, constants.W_OK);
     const { bavail, bsize } = statfsSync(MEMORY);
-    if (bavail * bsize < ENOUGH_BYTES) return;
+    // Tests start programs that they write.
+    const mount = readFileSync("/proc/mounts", "utf8")
+      .split("\n")
+      .find((line) => line.split(" ")[1] === MEMORY);
+    if (bavail * bsize < ENOUGH_BYTES || mount === undefined || mount.includes("noexec")) return;
+    const folder = join(MEMORY, `docs-agent-tests-${process.getuid?.()}`);
+    mkdirSync(folder, { recursive: true });
+    process.env["TMPDIR"] = folder;
   } catch {
     // Not every system has it.
-    return;
   }
-  const folder = join(MEMORY, "docs-agent-tests");
-  mkdirSync(folder, { recursive: true });
-  process.env["TMPDIR"] = folder;
 }
 
 export type TempDir = AsyncDisposable & { path: string; file(name: string): string };

@@ -11,7 +11,7 @@ import {
 import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../../src/core/errors.ts";
-import { oneLine } from "../../base/printable-text.ts";
+import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import { AgentCutOffError, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import { AcpPermissions, refusedText } from "./acp-permissions.ts";
 import { CHECK_PROTOCOL, type OpenSession, openSession } from "./acp-session.ts";
@@ -177,7 +177,7 @@ function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFa
       details: ["Add its model under models, or name the variable with its key in agentEnv."],
     });
   }
-  const said = oneLine(run.redact(messageOf(error)), MAX_SAID_LENGTH)
+  const said = redactedLine(run.redact, messageOf(error), MAX_SAID_LENGTH)
     .replace(/^Internal error:? */, "")
     .replace(/\.$/, "");
   return new TurnFailedError(said === "" ? "The agent failed." : `The agent failed: ${said}.`, {
@@ -192,7 +192,8 @@ function throwUnlessDone(stopReason: StopReason, result: AgentResult, run: Agent
   const known = new Map<string, string>(Object.entries(NOT_DONE)).get(stopReason);
   // The protocol may get further kinds.
   const other =
-    "The agent stopped before it was done " + `(${oneLine(run.redact(stopReason), MAX_STOP_REASON_LENGTH)}).`;
+    "The agent stopped before it was done " +
+    `(${redactedLine(run.redact, stopReason, MAX_STOP_REASON_LENGTH)}).`;
   throw new TurnFailedError([known ?? other, ...details].join(" "));
 }
 

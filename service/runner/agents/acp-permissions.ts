@@ -7,7 +7,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { resolve } from "node:path";
 import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
-import { oneLine, sentenceCase } from "../../base/printable-text.ts";
+import { sentenceCase, redactedLine } from "../../base/printable-text.ts";
 import { isInside } from "../confined-files.ts";
 import type { AgentRun } from "./agent.ts";
 
@@ -92,7 +92,7 @@ export class AcpPermissions {
       text: `May the agent do this? ${this.named(call)}`,
       choices: offered.map(({ name, kind }, index) => ({
         id: String(index + 1),
-        label: oneLine(redact(name), MAX_LABEL_CHARS) || kind.replaceAll("_", " "),
+        label: redactedLine(redact, name, MAX_LABEL_CHARS) || kind.replaceAll("_", " "),
       })),
       allowsText: false,
     });
@@ -103,10 +103,10 @@ export class AcpPermissions {
   named({ kind, title, paths }: KnownCall): string {
     const { redact, sandbox } = this.#run;
     const { tree } = sandbox.inside;
-    const what = oneLine(redact(title), MAX_TITLE_CHARS) || kind;
+    const what = redactedLine(redact, title, MAX_TITLE_CHARS) || kind;
     const missing = paths
       .filter((path) => path !== tree)
-      .map((path) => oneLine(redact(path.replace(`${tree}/`, "")), MAX_TITLE_CHARS))
+      .map((path) => redactedLine(redact, path.replace(`${tree}/`, ""), MAX_TITLE_CHARS))
       .filter((path) => !what.includes(path))
       .slice(0, MAX_PATHS);
     if (missing.length === 0) return what;

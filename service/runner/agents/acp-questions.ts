@@ -8,7 +8,7 @@ import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import { cut } from "../../../src/core/text/text.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
 import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
-import { oneLine, printableText } from "../../base/printable-text.ts";
+import { printableText, redactedLine } from "../../base/printable-text.ts";
 import type { AgentRun } from "./agent.ts";
 
 /** A form with more fields is declined, because nobody would fill it in within a thread. */
@@ -53,7 +53,7 @@ export async function answerForm(
       text: cut(printableText(asker.redact(`${message}${about}`)).trim(), SHOWN_CHARS.reason),
       choices: (options ?? []).map(({ label }, index) => ({
         id: String(index + 1),
-        label: oneLine(asker.redact(label), 100) || String(index + 1),
+        label: redactedLine(asker.redact, label, 100) || String(index + 1),
       })),
       allowsText: options === null,
     });

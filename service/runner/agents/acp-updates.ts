@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { cut, startOf } from "../../../src/core/text/text.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
 import { MAX_PLAN_STEPS, type PlanStep } from "../../../src/core/ports/job-report.ts";
-import { oneLine, printableText } from "../../base/printable-text.ts";
+import { oneLine, printableText, redactedLine } from "../../base/printable-text.ts";
 import { type AgentRun, MAX_SUMMARY_LENGTH, type ProgressLines } from "./agent.ts";
 import type { AcpPermissions } from "./acp-permissions.ts";
 import type { OpenSession } from "./acp-session.ts";
@@ -157,7 +157,7 @@ export class AcpUpdates {
 
   #line(text: string): string {
     // Redacted before it is cut, because half a secret is a secret, too.
-    return oneLine(this.#told.redact(text), SHOWN_CHARS.line);
+    return redactedLine(this.#told.redact, text, SHOWN_CHARS.line);
   }
 
   #addText(text: string, messageId: string | undefined): void {

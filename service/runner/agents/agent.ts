@@ -1,4 +1,4 @@
-import { oneLine } from "../../base/printable-text.ts";
+import { redactedLine } from "../../base/printable-text.ts";
 import type { AgentSession } from "../kept-sessions.ts";
 import type { TurnSandbox } from "../sandbox/sandbox.ts";
 import type { ServiceProject } from "../../config/config.ts";
@@ -102,8 +102,7 @@ export class ProgressLines {
 
   #emit(text: string): void {
     if (this.#lines >= MAX_LINES) return;
-    // Redacted before it is cut, because half a secret is a secret, too.
-    const line = oneLine(this.#run.redact(text), MAX_LINE_LENGTH);
+    const line = redactedLine(this.#run.redact, text, MAX_LINE_LENGTH);
     if (line === "") return;
     this.#lines += 1;
     this.#run.report({ lines: [this.#lines === MAX_LINES ? "… (no more progress is kept)" : line] });

@@ -1,5 +1,5 @@
 import type { ReportedPullRequest } from "../../../src/core/ports/job-report.ts";
-import { oneLine } from "../../base/printable-text.ts";
+import { redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import type { HostedPullRequest, PullRequestHost } from "../../code-host/code-host.ts";
@@ -163,7 +163,7 @@ function reported(pullRequest: HostedPullRequest, redact: Redact): ReportedPullR
     url,
     number,
     // People may have written another title.
-    title: oneLine(redact(title), MAX_TITLE_LENGTH),
+    title: redactedLine(redact, title, MAX_TITLE_LENGTH),
     state,
     ...(size ?? { files: null, additions: null, deletions: null }),
     headRef,

@@ -2,7 +2,7 @@ import type { ReportedCheck } from "../../../src/core/ports/job-report.ts";
 import { countFindings } from "../../../src/core/job/reported-turn.ts";
 import type { Requester } from "../../../src/core/ports/job-service.ts";
 import { cut } from "../../../src/core/text/text.ts";
-import { oneLine } from "../../base/printable-text.ts";
+import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
 import type { EarlierTurn } from "../turn-runner.ts";
@@ -166,7 +166,7 @@ export function commitMessageOf(
 
 /** Paths for a result: redacted, and limited in number and length. */
 export function boundedPaths(paths: readonly string[], redact: Redact): string[] {
-  const shown = paths.slice(0, MAX_LEFT_OUT).map((path) => oneLine(redact(path), 200));
+  const shown = paths.slice(0, MAX_LEFT_OUT).map((path) => redactedLine(redact, path, 200));
   const more = paths.length - shown.length;
   return more > 0 ? [...shown, `… and ${more} more`] : shown;
 }
@@ -214,7 +214,7 @@ function pageLine({ path, ...page }: ChangedPage, wordsOf: Map<string, string>, 
   const counts = isCounted ? `+${additions} −${deletions}` : KINDS[kind];
   const words = wordsOf.get(path);
   const said = words === undefined ? "" : `: ${markdownInLine(oneLine(words, 200))}`;
-  return `- ${fileName(oneLine(redact(path), 200))}${counts === "" ? "" : ` (${counts})`}${said}`;
+  return `- ${fileName(redactedLine(redact, path, 200))}${counts === "" ? "" : ` (${counts})`}${said}`;
 }
 
 function leftOutLine(path: string): string {
@@ -224,7 +224,7 @@ function leftOutLine(path: string): string {
 function checksText({ checks, caution }: TurnText, redact: Redact): string {
   const lines = checks.map(({ name, result, findings }) => {
     const [first] = findings;
-    const found = first === undefined ? "" : `: ${plainMarkdown(oneLine(redact(first), 120))}`;
+    const found = first === undefined ? "" : `: ${plainMarkdown(redactedLine(redact, first, 120))}`;
     switch (result) {
       case "passed":
         return `- ${inertText(name)}: passed`;

@@ -1,5 +1,5 @@
 import { mayAsk } from "../../config/agent-presets.ts";
-import { oneLine } from "../../base/printable-text.ts";
+import { redactedLine } from "../../base/printable-text.ts";
 import type { GitRunner } from "../git/git.ts";
 import { readFiles, readObjects } from "../git/objects.ts";
 import { type ForeignWords, foreignWordsOf } from "../publish/slack-words.ts";
@@ -37,7 +37,8 @@ export async function allowPublishing(
     await read.mirror.use((git) => forgetWhatStandsIn(git, read.commit, foreign, parts));
   }
   const parts = found().map(
-    ({ path, words }) => `${oneLine(redact(path), PART_CHARS)}: “${oneLine(redact(words), PART_CHARS)}”`,
+    ({ path, words }) =>
+      `${redactedLine(redact, path, PART_CHARS)}: “${redactedLine(redact, words, PART_CHARS)}”`,
   );
   if (parts.length === 0) return true;
 

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { within } from "../../../src/core/ports/process.ts";
-import { oneLine } from "../../base/printable-text.ts";
+import { redactedLine } from "../../base/printable-text.ts";
 import { faultText } from "../../base/run-error.ts";
 import { readClaims } from "../claims-file.ts";
 import type { Mirror } from "../git/mirror.ts";
@@ -73,7 +73,7 @@ export async function checkClaims(
           ? linesUrl(codeHost, repository.hosted, repository.commit, { path, ...lines })
           : null;
       // Redacted before it is cut, because half a secret is a secret, too.
-      const shown = (text: string, max: number) => oneLine(redact(text), max);
+      const shown = (text: string, max: number) => redactedLine(redact, text, max);
       checked.push({
         page: shown(claim.page, 200),
         statement: shown(claim.statement, 300),

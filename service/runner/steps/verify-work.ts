@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { MAX_FINDINGS, type ReportedCheck } from "../../../src/core/ports/job-report.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
-import { endOf, oneLine, sentenceCase } from "../../base/printable-text.ts";
+import { endOf, sentenceCase, redactedLine } from "../../base/printable-text.ts";
 import { faultText } from "../../base/run-error.ts";
 import { presetOfCheck } from "../../config/check-presets.ts";
 import { forgetAgent, noteAgent } from "../folders.ts";
@@ -72,7 +72,7 @@ function compared(
   { redact, logger }: RunContext,
 ): { reported: ReportedCheck; lines: string[] } {
   // Redacted before it is cut, because half a secret is a secret, too.
-  const shown = (text: string) => oneLine(redact(text), SHOWN_CHARS.line);
+  const shown = (text: string) => redactedLine(redact, text, SHOWN_CHARS.line);
   const told = (result: ReportedCheck["result"], lines: string[]) => {
     const rest = lines.length - MAX_FINDINGS + 1;
     const findings = rest > 1 ? [...lines.slice(0, MAX_FINDINGS - 1), `… and ${rest} more`] : lines;
@@ -213,5 +213,5 @@ function whyUseless(ending: Ending, check: CheckSettings): string | null {
 }
 
 function lastWords(text: string, { redact }: RunContext): string {
-  return endOf(oneLine(redact(text), Infinity), MAX_LAST_WORDS_LENGTH);
+  return endOf(redactedLine(redact, text, Infinity), MAX_LAST_WORDS_LENGTH);
 }

@@ -152,7 +152,7 @@ export const Review = storedObject({
   /** Epoch milliseconds. Null if the service didn't say. */
   at: z.number().nullable(),
   /** The commit that was reviewed. Null if the service didn't say. */
-  headSha: z.string().nullable(),
+  headSha: z.string().nullable().default(null),
 });
 export type Review = z.infer<typeof Review>;
 

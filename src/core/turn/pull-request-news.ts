@@ -99,7 +99,8 @@ export function withPullRequest(
   const { reviewedSha: earlierSha, ...kept } = before ?? {};
   const added = newReviews(before?.news ?? [], reported.reviews, linkedAt);
   const isRequested = latest.review === "changes-requested";
-  const newest = reported.reviews.findLast((review) => review.state === "changes-requested");
+  const requests = reported.reviews.filter((review) => review.state === "changes-requested");
+  const newest = requests.findLast((review) => review.headSha === latest.headSha) ?? requests.at(-1);
   // Without the review's commit, it is about what was there when the app heard of it.
   const isFirst = added.length > 0 || before?.latest.review !== "changes-requested";
   const reviewedSha = newest?.headSha ?? (isFirst ? latest.headSha : earlierSha);

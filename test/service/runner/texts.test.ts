@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isBaseBranch } from "../../../service/config/repository.ts";
-import { oneLine, printableText, terminalText } from "../../../service/base/printable-text.ts";
+import { oneLine, printableText, redactedLine, terminalText } from "../../../service/base/printable-text.ts";
 import { failureOf } from "../../../service/runner/agents/agent-process.ts";
 import { remoteOf } from "../../../service/runner/git/git.ts";
 import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
@@ -26,6 +26,11 @@ const turn = {
   caution: null,
   isOurDraft: false,
 };
+
+it.each(["\u001b[0m", "\u202e", "\u0000"])("shows no secret that %j stands in", (between) => {
+  const redact = createRedact(["sup3rSecretValue42"]);
+  expect(redactedLine(redact, `key is sup3rSecret${between}Value42, and more`, 20)).not.toContain("Value");
+});
 
 it("takes no branch name that git would refuse", () => {
   const part = fc.constantFrom(
