@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { Report } from "../../eval/report-schema.ts";
+import { atNight } from "../support/nightly.ts";
 import { openTempDir, type TempDir } from "../support/temp-dir.ts";
 
 const MAIN = fileURLToPath(new URL("../../eval/main.ts", import.meta.url));
@@ -103,22 +104,25 @@ describe("an evaluation", { tags: ["bubblewrap"], timeout: 300_000 }, () => {
     await expect(other).rejects.toThrow(/ran with other settings, tasks or another brief/);
   });
 
-  it.concurrent("goes on after kill -9 with the runs that it had begun", async () => {
-    await using dir = await openTempDir();
-    const { env, args } = await prepare(dir);
-    const child = spawn(process.execPath, [...args, "--runs", "2"], { env });
-    for await (const line of createInterface({ input: child.stdout })) {
-      if (line.includes("(1 of 4)")) break;
-    }
-    const ended = once(child, "close");
-    child.kill("SIGKILL");
-    await ended;
-    const { stdout } = await promisify(execFile)(process.execPath, [...args, "--runs", "2"], { env });
-    expect(stdout).toMatch(/Going on: [12] of 4 runs are done\./);
-    expect(stdout).toContain("2 of 4 runs passed every check.");
-    const { runs } = await reportIn(dir);
-    expect(runs.map(({ outcome }) => outcome)).toEqual(Array(4).fill("pull-request"));
-    // What the killed one had begun wasn't begun again: each run has one pull request.
-    expect(await readFile(dir.file("out/service.log"), "utf8")).not.toContain("/pull/3");
-  });
+  it.concurrent.each(atNight(["SIGKILL"] as const, []))(
+    "goes on after %s with the runs that it had begun",
+    async (signal) => {
+      await using dir = await openTempDir();
+      const { env, args } = await prepare(dir);
+      const child = spawn(process.execPath, [...args, "--runs", "2"], { env });
+      for await (const line of createInterface({ input: child.stdout })) {
+        if (line.includes("(1 of 4)")) break;
+      }
+      const ended = once(child, "close");
+      child.kill(signal);
+      await ended;
+      const { stdout } = await promisify(execFile)(process.execPath, [...args, "--runs", "2"], { env });
+      expect(stdout).toMatch(/Going on: [12] of 4 runs are done\./);
+      expect(stdout).toContain("2 of 4 runs passed every check.");
+      const { runs } = await reportIn(dir);
+      expect(runs.map(({ outcome }) => outcome)).toEqual(Array(4).fill("pull-request"));
+      // What the killed one had begun wasn't begun again: each run has one pull request.
+      expect(await readFile(dir.file("out/service.log"), "utf8")).not.toContain("/pull/3");
+    },
+  );
 });
