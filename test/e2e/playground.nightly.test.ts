@@ -53,8 +53,8 @@ describe("the playground", { timeout: 180_000 }, () => {
     await composer.fill("@docs-agent replace quickstart.md#2-create-a-key with quickstart.md#2-make-a-key");
     await composer.press("Enter");
     await inThread(tab).getByText("The agent updated tidepool/docs#1").waitFor();
-    // The check passes again; the review still stands.
-    await root.getByText("✏️ Changes requested").waitFor();
+    // The check passes again, and after a push it's the reviewer's turn.
+    await root.getByText("👀 Waiting for review").waitFor();
     await shootBoth(tab, "4-updated");
     await page.reload();
     await approveAndMerge(page);
