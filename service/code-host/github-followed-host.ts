@@ -13,9 +13,11 @@ const MAX_PAGES = 5;
 const MAX_BATCH = 20;
 /** For REST, which takes several calls per pull request. */
 const REST_BATCH = 5;
+/** Pages get smaller while lists fail, down to this. */
 const MIN_PAGE = 10;
-/** After so many lists, more is asked for at once again. */
-const LISTS_BEFORE_MORE = 60;
+/** After so many pages that were read, they get larger again. */
+const PAGES_BEFORE_MORE = 60;
+/** How often GraphQL may refuse in a row, once it has answered, before REST is used. */
 const PATIENCE = 5;
 /** Statuses of a host without GraphQL. One that has it may also answer so for a moment. */
 const NO_GRAPHQL = [400, 404, 405, 410, 422];
@@ -38,11 +40,11 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
   const { owner, repo } = options;
   /** How many more times REST is used. */
   let restLooks = 0;
-  /** How often GraphQL may refuse, once it has answered, before REST is used. */
+  /** How many more refusals of GraphQL are waited out. */
   let patience = 0;
   let pageSize = PAGE;
-  /** How many lists were read with this size. */
-  let listed = 0;
+  /** How many pages were read since one failed. */
+  let pagesRead = 0;
   let readsTeams = true;
   let batch = MAX_BATCH;
   /** The names of the checks that failed before, by base branch and head commit. */
@@ -74,11 +76,11 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
           .catch((error: unknown) => {
             // Long texts of a hundred pull requests may be more than is read.
             if (isPassing(error)) pageSize = Math.max(MIN_PAGE, Math.floor(pageSize / 2));
-            listed = 0;
+            pagesRead = 0;
             throw error;
           });
-        listed += 1;
-        if (listed % LISTS_BEFORE_MORE === 0) pageSize = Math.min(PAGE, pageSize * 2);
+        pagesRead += 1;
+        if (pagesRead % PAGES_BEFORE_MORE === 0) pageSize = Math.min(PAGE, pageSize * 2);
         if (answer === null) return null;
         if (isFirst) newEtag = answer.headers["etag"];
         pulls.push(...answer.data.map(({ number, updated_at: updatedAt }) => ({ number, updatedAt })));

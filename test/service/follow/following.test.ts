@@ -1,9 +1,21 @@
 import { expect, it } from "vitest";
 import { jobDetails } from "../../../service/cli/show.ts";
-import { openFollowingWorld } from "../../support/following-world.ts";
+import { type FollowingWorld, openFollowingWorld } from "../../support/following-world.ts";
 import { atNight } from "../../support/nightly.ts";
 
 const MINUTE = 60_000;
+
+/** From now on, only this check has to pass before something is merged into main. */
+async function requireCheck({ mine, at }: FollowingWorld, name: string): Promise<void> {
+  await mine.repos.updateBranchProtection({
+    ...at,
+    branch: "main",
+    required_status_checks: { strict: false, contexts: [name] },
+    required_pull_request_reviews: null,
+    enforce_admins: true,
+    restrictions: null,
+  });
+}
 
 it("tells a pull request from its opening to its merge, to clients that name the capability", async () => {
   await using world = await openFollowingWorld();
@@ -90,14 +102,7 @@ it("doesn't count what failed before the change, and only what is required where
   await world.host.setCheck(owner, repo, { sha, name: "build", result: "failed" });
   await world.pass(5 * MINUTE);
   expect(await world.record(id)).toMatchObject({ checks: { state: "failed", failed: ["build"] } });
-  await world.mine.repos.updateBranchProtection({
-    ...world.at,
-    branch: "main",
-    required_status_checks: { strict: false, contexts: ["lint"] },
-    required_pull_request_reviews: null,
-    enforce_admins: true,
-    restrictions: null,
-  });
+  await requireCheck(world, "lint");
   await world.host.setCheck(owner, repo, { sha, name: "lint", result: "passed" });
   await world.pass(10 * MINUTE);
   expect(await world.record(id)).toMatchObject({ checks: { state: "passed", failed: [] } });
@@ -305,14 +310,7 @@ it("asks for less at once where the list is too large to be read", async () => {
 it("goes on with what only GraphQL tells after GraphQL wasn't there for a moment", async () => {
   await using world = await openFollowingWorld();
   const { id, sha, pull } = await world.job();
-  await world.mine.repos.updateBranchProtection({
-    ...world.at,
-    branch: "main",
-    required_status_checks: { strict: false, contexts: ["build"] },
-    required_pull_request_reviews: null,
-    enforce_admins: true,
-    restrictions: null,
-  });
+  await requireCheck(world, "build");
   const { owner, repo } = world.at;
   await world.host.setCheck(owner, repo, { sha, name: "build", result: "passed" });
   await world.host.setCheck(owner, repo, { sha, name: "lint", result: "failed" });
