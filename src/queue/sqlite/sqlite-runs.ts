@@ -71,14 +71,21 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     this.#countsSinceMs = this.#options.clock.monotonicMs();
   }
 
-  /** Starts due tasks. */
-  startDue(handler: TaskHandler, nowMs: number): void {
-    if (!this.mayBegin) return;
+  /** Starts due tasks. Returns when the next one is due, like {@link nextStartAt}. */
+  startDue(handler: TaskHandler, nowMs: number): number {
+    if (!this.mayBegin) return this.nextStartAt();
     const suspects: SqliteRun[] = [];
+    let nextAt = Infinity;
     try {
       for (const pool of this.#table.pools) {
         const room = this.roomIn(pool);
         if (room <= 0) continue;
+        // Most pools have nothing to do in most passes.
+        const firstAt = this.#table.nextDueAt(pool, 0) ?? Infinity;
+        if (firstAt > nowMs) {
+          nextAt = Math.min(nextAt, firstAt);
+          continue;
+        }
         const due = this.#table.due(pool, nowMs, room + this.heldIn(pool));
         for (const seq of due.filter((each) => this.runOf(each) === undefined).slice(0, room)) {
           const run = this.#load(seq);
@@ -87,6 +94,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
           else if (seq <= this.#newestBefore && this.#isCounting) suspects.push(run);
           else void this.run(handler, run);
         }
+        if (this.roomIn(pool) > 0) nextAt = Math.min(nextAt, this.#nextDueIn([pool]));
       }
     } finally {
       // Runs even if a row can't be read, because the readable ones are held already.
@@ -101,6 +109,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
       }
       if (suspects.length > 0) this.#countAndRun(handler, suspects);
     }
+    return nextAt;
   }
 
   /** Inside a transaction: counts uncounted starts of runs that continue after it. */

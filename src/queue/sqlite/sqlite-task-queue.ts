@@ -144,7 +144,11 @@ export class SqliteTaskQueue implements TaskQueue {
   async check(): Promise<void> {
     if (this.#runs.isStopped) throw new QueueStoppedError();
     await this.#commits.run(() => writeProbe(this.#options.db, this.#clock.now()));
-    for (const fault of [this.#fault, ...this.#runs.faults, this.#lookForStandstill()]) {
+    for (const fault of [
+      this.#fault,
+      ...this.#runs.faults,
+      this.#lookForStandstill(this.#runs.nextStartAt()),
+    ]) {
       if (fault !== undefined && fault !== null) throw fault;
     }
   }
@@ -184,8 +188,7 @@ export class SqliteTaskQueue implements TaskQueue {
     return { value };
   }
 
-  #lookForStandstill(): Error | null {
-    const firstAt = this.#runs.nextStartAt();
+  #lookForStandstill(firstAt: number): Error | null {
     return this.#runs.lookForStandstill(firstAt === Infinity ? null : firstAt);
   }
 
@@ -227,16 +230,15 @@ export class SqliteTaskQueue implements TaskQueue {
         );
         return;
       }
-      this.#runs.startDue(handler, nowMs);
-      this.#lookForStandstill();
+      const nextAt = this.#runs.startDue(handler, nowMs);
+      this.#lookForStandstill(nextAt);
       if (nowMs >= this.#housekeeping.sweepDueAt) void this.#housekeeping.sweep().then(() => this.#wake());
-      this.#sleepUntil(
-        Math.min(this.#runs.nextStartAt(), this.#housekeeping.sweepDueAt, nowMs + passAtLeastEveryMs),
-      );
+      this.#sleepUntil(Math.min(nextAt, this.#housekeeping.sweepDueAt, nowMs + passAtLeastEveryMs));
       this.#fault = undefined;
+      if (this.#whenIdle.length === 0) return;
       if (this.#isIdle(nowMs)) this.#tellIdle();
       // Other users' commits don't wake the queue.
-      else if (this.#whenIdle.length > 0 && !this.#commits.isIdle) this.#wake();
+      else if (!this.#commits.isIdle) this.#wake();
     } catch (thrown) {
       this.#failPass(thrown);
     }

@@ -89,6 +89,7 @@ export const taskSql = {
 } as const;
 
 const Seq = z.object({ seq: z.int() });
+const Seqs = z.array(Seq);
 const Found = z.object({ seq: z.int(), state: z.enum(["waiting", "done", "dead"]) });
 const DueAt = z.object({ due_at: z.int() });
 const Count = z.object({ count: z.int() });
@@ -153,10 +154,7 @@ export class TaskTable {
 
   /** The numbers of at most `limit` due tasks of a pool, longest due first. */
   due(pool: string, nowMs: number, limit: number): number[] {
-    return z
-      .array(Seq)
-      .parse(this.#sql(taskSql.due).all(pool, nowMs, limit))
-      .map(({ seq }) => seq);
+    return Seqs.parse(this.#sql(taskSql.due).all(pool, nowMs, limit)).map(({ seq }) => seq);
   }
 
   load(seq: number): LoadedTask {
