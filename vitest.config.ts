@@ -6,7 +6,7 @@ import { isMissing, REQUIRES_ALL, TOOLS } from "./test/support/tools.ts";
 useMemoryForFiles();
 
 /** World suites that run on Redis, too: what a person sees is the same there. */
-const ON_REDIS = ["main-job", "questions", "follow-ups", "stop"];
+const ON_REDIS = ["main-job", "questions"];
 /** More of them, which `npm test` leaves to `npm run test:nightly`. */
 const ON_REDIS_NIGHTLY = [
   "already-asked",
@@ -17,6 +17,7 @@ const ON_REDIS_NIGHTLY = [
   "files",
   "follow-and-mute",
   "follow-up-policies",
+  "follow-ups",
   "follow-ups-at-work",
   "guests",
   "incomplete-commands",
@@ -27,6 +28,7 @@ const ON_REDIS_NIGHTLY = [
   "question-replies",
   "reactions",
   "silent-job-service",
+  "stop",
 ];
 
 /**
@@ -40,7 +42,10 @@ const onRedis = { globalSetup: ["test/support/redis-for-all.ts"], env: { TEST_ST
 export default defineConfig({
   test: {
     reporters: ["default", new LeftOut()],
-    tags: TOOLS.map((name) => ({ name, ...(isMissing(name) && !REQUIRES_ALL ? { skip: true } : {}) })),
+    tags: [
+      ...TOOLS.map((name) => ({ name, ...(isMissing(name) && !REQUIRES_ALL ? { skip: true } : {}) })),
+      { name: "nightly" },
+    ],
     setupFiles: ["test/support/setup.ts"],
     testTimeout: 120_000,
     hookTimeout: 120_000,

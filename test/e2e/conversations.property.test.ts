@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ACTS, faultsOf } from "../support/conversation.ts";
+import { atNight } from "../support/nightly.ts";
 
 const number = fc.nat({ max: 20 });
 const act = fc.record({ act: fc.constantFrom(...ACTS), who: number, which: number, how: number });
@@ -18,7 +19,7 @@ const SERVICES = [
 const POLICIES = ["mention", "ask", "requester"] as const;
 
 describe.each(POLICIES)("whatever people, agents and faults do, with FOLLOW_UPS=%s", (followUps) => {
-  it.each(SERVICES)(
+  it.each(atNight(SERVICES, followUps === "requester" ? SERVICES : SERVICES.slice(1)))(
     "at a service that offers %s, each turn has one outcome, nothing is lost or sent twice, and nobody steers or sees what they may not",
     async (offered, jobService) => {
       // Other runs for each of them.

@@ -109,39 +109,43 @@ describe("an answer to a create that is lost", () => {
     });
   });
 
-  it("and then SIGKILL, leads to one job at a service that honors idempotency keys", async () => {
-    await using resources = new AsyncDisposableStack();
-    const storePath = resources.use(await openTempDir()).file("state.sqlite");
-    const slack = resources.use(await startSlackSide());
-    const service = resources.use(await startJobServiceSide({ idempotencyKeys: true }));
-    service.script.completeAfterPolls(1, { prLink: PR });
-    const env = {
-      ...environment(slack, service),
-      DOCS_AGENT_IDEMPOTENCY_KEYS: "true",
-      STORE_URL: `sqlite://${storePath}`,
-      POLL_MIN_MS: "20",
-      POLL_MAX_MS: "50",
-    };
-    const first = resources.use(new AppProcess({ env }));
-    slack.setAppUrl(`${await first.ready()}/slack/events`);
-    service.onCall(async (phase, { op }) => {
-      if (op === "create" && phase === "after") await first.kill();
-    });
-    await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
-    await first.exit();
-    service.onCall(null);
-    const second = resources.use(new AppProcess({ env }));
-    slack.setAppUrl(`${await second.ready()}/slack/events`);
-    const text = () => slack.messages(DOCS).map((message) => slack.visibleText(message));
-    await slack.until(
-      () => text().filter((line) => line.includes("[View pull request]")).length === 1,
-      15_000,
-    );
-    const calls = service.calls.filter(({ op }) => op === "create");
-    expect(calls).toHaveLength(2);
-    expect(calls[1]?.idempotencyKey).toBe(calls[0]?.idempotencyKey);
-    expect(service.creates).toHaveLength(1);
-  });
+  it(
+    "and then SIGKILL, leads to one job at a service that honors idempotency keys",
+    { tags: "nightly" },
+    async () => {
+      await using resources = new AsyncDisposableStack();
+      const storePath = resources.use(await openTempDir()).file("state.sqlite");
+      const slack = resources.use(await startSlackSide());
+      const service = resources.use(await startJobServiceSide({ idempotencyKeys: true }));
+      service.script.completeAfterPolls(1, { prLink: PR });
+      const env = {
+        ...environment(slack, service),
+        DOCS_AGENT_IDEMPOTENCY_KEYS: "true",
+        STORE_URL: `sqlite://${storePath}`,
+        POLL_MIN_MS: "20",
+        POLL_MAX_MS: "50",
+      };
+      const first = resources.use(new AppProcess({ env }));
+      slack.setAppUrl(`${await first.ready()}/slack/events`);
+      service.onCall(async (phase, { op }) => {
+        if (op === "create" && phase === "after") await first.kill();
+      });
+      await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+      await first.exit();
+      service.onCall(null);
+      const second = resources.use(new AppProcess({ env }));
+      slack.setAppUrl(`${await second.ready()}/slack/events`);
+      const text = () => slack.messages(DOCS).map((message) => slack.visibleText(message));
+      await slack.until(
+        () => text().filter((line) => line.includes("[View pull request]")).length === 1,
+        15_000,
+      );
+      const calls = service.calls.filter(({ op }) => op === "create");
+      expect(calls).toHaveLength(2);
+      expect(calls[1]?.idempotencyKey).toBe(calls[0]?.idempotencyKey);
+      expect(service.creates).toHaveLength(1);
+    },
+  );
 
   it("at a service that says nothing of keys is never asked for again: the result is unknown, with Try again", async () => {
     await using world = await World.start();

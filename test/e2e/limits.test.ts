@@ -49,7 +49,7 @@ describe("requests of one person over the limit", () => {
     expect(service.creates.map(({ prompt }) => prompt)).toContain("fix page 4");
   });
 
-  it("are refused at the pace that Slack takes private answers", async () => {
+  it("are refused at the pace that Slack takes private answers", { tags: "nightly" }, async () => {
     await using world = await World.start({ env: { REQUESTS_PER_PERSON: "1" } });
     const { slack } = world;
     slack.faults.add({
@@ -188,22 +188,27 @@ describe("many requests, at Slack's own rates", () => {
     expect(slack.refusedCalls).toEqual([]);
   });
 
-  it("in thirty channels at once, they make more updates than Slack takes in a minute, and none is refused", async () => {
-    await using world = await World.start({ slackLimits: internalApp });
-    const { slack, service } = world;
-    const channels = Array.from({ length: 30 }, (_, n) =>
-      slack.workspace.addChannel({ name: `docs-${n}`, members: [ANA], withBot: true }),
-    ).map(({ id }) => id);
-    service.script.completeAfterPolls(4, { prLink: PR });
-    for (const page of ["one", "two", "three"]) {
-      for (const channel of channels) await slack.person(ANA).command({ channel, text: `fix page ${page}` });
-    }
-    await world.pass(HOUR_MS);
-    expect(slack.refusedCalls).toEqual([]);
-    expect(slack.calls.filter(({ method }) => method === "chat.update").length).toBeGreaterThan(90);
-    for (const channel of channels) {
-      expect(outcomes(world, channel)).toHaveLength(3);
-      expect(world.read(channel).filter((text) => text.includes("acme/docs#"))).toHaveLength(6);
-    }
-  });
+  it(
+    "in thirty channels at once, they make more updates than Slack takes in a minute, and none is refused",
+    { tags: "nightly" },
+    async () => {
+      await using world = await World.start({ slackLimits: internalApp });
+      const { slack, service } = world;
+      const channels = Array.from({ length: 30 }, (_, n) =>
+        slack.workspace.addChannel({ name: `docs-${n}`, members: [ANA], withBot: true }),
+      ).map(({ id }) => id);
+      service.script.completeAfterPolls(4, { prLink: PR });
+      for (const page of ["one", "two", "three"]) {
+        for (const channel of channels)
+          await slack.person(ANA).command({ channel, text: `fix page ${page}` });
+      }
+      await world.pass(HOUR_MS);
+      expect(slack.refusedCalls).toEqual([]);
+      expect(slack.calls.filter(({ method }) => method === "chat.update").length).toBeGreaterThan(90);
+      for (const channel of channels) {
+        expect(outcomes(world, channel)).toHaveLength(3);
+        expect(world.read(channel).filter((text) => text.includes("acme/docs#"))).toHaveLength(6);
+      }
+    },
+  );
 });

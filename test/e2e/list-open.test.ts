@@ -138,17 +138,21 @@ it("says so where none is known, as with a service that tells nothing of pull re
   ]);
 });
 
-it("lists what is old, whatever was asked since, and however short requests are kept", async () => {
-  const env = { RETENTION_DAYS: "1", REQUESTS_PER_PERSON: "200" };
-  await using world = await start({ env });
-  const { service, slack } = world;
-  await linked(world, 1, {});
-  for (let n = 0; n < 101; n += 1) {
-    await slack.person(ANA).command({ channel: DOCS, text: `look at page ${n}` });
-    await world.until(() => service.creates.length > n + 1);
-    service.finish(service.creates.at(-1)?.jobId ?? "", { status: "completed" });
-    await world.settle();
-  }
-  await world.pass(5 * DAY);
-  expect((await listed(world, BEN)).slice(1)).toEqual(["acme/docs#1 Page 1, 6 days, waiting for maria"]);
-});
+it(
+  "lists what is old, whatever was asked since, and however short requests are kept",
+  { tags: "nightly" },
+  async () => {
+    const env = { RETENTION_DAYS: "1", REQUESTS_PER_PERSON: "200" };
+    await using world = await start({ env });
+    const { service, slack } = world;
+    await linked(world, 1, {});
+    for (let n = 0; n < 101; n += 1) {
+      await slack.person(ANA).command({ channel: DOCS, text: `look at page ${n}` });
+      await world.until(() => service.creates.length > n + 1);
+      service.finish(service.creates.at(-1)?.jobId ?? "", { status: "completed" });
+      await world.settle();
+    }
+    await world.pass(5 * DAY);
+    expect((await listed(world, BEN)).slice(1)).toEqual(["acme/docs#1 Page 1, 6 days, waiting for maria"]);
+  },
+);

@@ -96,18 +96,22 @@ describe("a request that takes longer than usual", () => {
 });
 
 describe("nobody is told that a request takes longer than usual", () => {
-  it("before five have ended with a result: what fails, or is stopped, says nothing", async () => {
-    await using world = await start({ jobService: { turns: true, cancels: true } }, 4);
-    const failed = await ask(world);
-    world.service.finish(jobOf(world), { status: "failed" });
-    await world.until(() => read(world, failed).length === 1);
-    const stopped = await ask(world);
-    await press(world, ANA, stopped, "stop_turn");
-    await world.until(() => read(world, stopped).length === 1);
-    const root = await ask(world);
-    await world.pass(2 * HOUR_MS);
-    expect(read(world, root)).toEqual([]);
-  });
+  it(
+    "before five have ended with a result: what fails, or is stopped, says nothing",
+    { tags: "nightly" },
+    async () => {
+      await using world = await start({ jobService: { turns: true, cancels: true } }, 4);
+      const failed = await ask(world);
+      world.service.finish(jobOf(world), { status: "failed" });
+      await world.until(() => read(world, failed).length === 1);
+      const stopped = await ask(world);
+      await press(world, ANA, stopped, "stop_turn");
+      await world.until(() => read(world, stopped).length === 1);
+      const root = await ask(world);
+      await world.pass(2 * HOUR_MS);
+      expect(read(world, root)).toEqual([]);
+    },
+  );
 
   it("while its agent waits for an answer, or for its turn, or can't be reached", async () => {
     await using world = await start({ jobService: { turns: true, questions: true } });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { atNight } from "../support/nightly.ts";
 import { AppProcess, quiet, readiness } from "../support/app-process.ts";
 import type { SlackSide } from "../../emulators/slack/index.ts";
 import { freePort } from "../support/redis-server.ts";
@@ -226,10 +227,12 @@ describe.concurrent("a start that cannot work", () => {
   });
 });
 
-describe.concurrent.each([
+const CONNECTIONS = [
   ["HTTP", {}],
   ["Socket Mode", { SLACK_APP_TOKEN: APP_TOKEN }],
-])("SIGTERM in %s", (_, overrides) => {
+] as const;
+
+describe.concurrent.each(atNight(CONNECTIONS, CONNECTIONS.slice(0, 1)))("SIGTERM in %s", (_, overrides) => {
   it("with 20 jobs in flight exits 0 in time, and nothing is lost after the restart", async () => {
     const { resources, slack, service, storePath, start, channels } = await startSides();
     await using _resources = resources;
@@ -269,27 +272,29 @@ describe.concurrent.each([
   }, 120_000);
 });
 
-it.concurrent("SIGTERM while the job service hangs exits 0 in time; what became of the create is said to be unknown", async ({
-  expect,
-}) => {
-  const { resources, slack, service, storePath, start } = await startSides();
-  await using _resources = resources;
-  service.faults.add({ op: "create", fault: { kind: "hang-before" } });
-  const first = await start({ JOB_SERVICE_TIMEOUT_MS: "60000" });
-  await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
-  await expect.poll(() => service.calls.length, { timeout: 10_000 }).toBe(1);
-  const before = Date.now();
-  first.signal("SIGTERM");
-  expect(await first.exit()).toBe(0);
-  expect(Date.now() - before).toBeLessThan(10_000);
-  service.faults.clear();
-  const second = await start();
-  await quiet(storePath, second);
-  expect(outcomePosts(slack, [DOCS]).map((message) => slack.visibleText(message))).toEqual([
-    expect.stringContaining("I sent your request but got no answer"),
-  ]);
-  expect(service.calls.filter(({ op }) => op === "create")).toHaveLength(1);
-}, 60_000);
+it.concurrent(
+  "SIGTERM while the job service hangs exits 0 in time; what became of the create is said to be unknown",
+  { tags: "nightly", timeout: 60_000 },
+  async ({ expect }) => {
+    const { resources, slack, service, storePath, start } = await startSides();
+    await using _resources = resources;
+    service.faults.add({ op: "create", fault: { kind: "hang-before" } });
+    const first = await start({ JOB_SERVICE_TIMEOUT_MS: "60000" });
+    await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+    await expect.poll(() => service.calls.length, { timeout: 10_000 }).toBe(1);
+    const before = Date.now();
+    first.signal("SIGTERM");
+    expect(await first.exit()).toBe(0);
+    expect(Date.now() - before).toBeLessThan(10_000);
+    service.faults.clear();
+    const second = await start();
+    await quiet(storePath, second);
+    expect(outcomePosts(slack, [DOCS]).map((message) => slack.visibleText(message))).toEqual([
+      expect.stringContaining("I sent your request but got no answer"),
+    ]);
+    expect(service.calls.filter(({ op }) => op === "create")).toHaveLength(1);
+  },
+);
 
 it.concurrent("a second signal ends a stop that waits", async ({ expect }) => {
   const { resources, slack, service, start } = await startSides();
@@ -304,15 +309,19 @@ it.concurrent("a second signal ends a stop that waits", async ({ expect }) => {
   expect(await app.exit()).toBe(1);
 });
 
-it.concurrent("a second process on the same store is refused, with what to do", async () => {
-  const { resources, env, start } = await startSides();
-  await using _resources = resources;
-  await start();
-  await using second = new AppProcess({ env });
-  expect(await second.exit()).toBe(1);
-  expect(second.stderr).toContain("STORE_URL");
-  expect(second.stdout).toContain("waiting for the process that uses the store to end");
-}, 30_000);
+it.concurrent(
+  "a second process on the same store is refused, with what to do",
+  { tags: "nightly", timeout: 30_000 },
+  async () => {
+    const { resources, env, start } = await startSides();
+    await using _resources = resources;
+    await start();
+    await using second = new AppProcess({ env });
+    expect(await second.exit()).toBe(1);
+    expect(second.stderr).toContain("STORE_URL");
+    expect(second.stdout).toContain("waiting for the process that uses the store to end");
+  },
+);
 
 it.concurrent("says that it lives and is ready", async ({ expect }) => {
   const { resources, start } = await startSides();

@@ -1,6 +1,6 @@
+// @module-tag nightly
 import { expect, it } from "vitest";
 import { internalApp } from "../../emulators/slack/limits.ts";
-import { atNight } from "../support/nightly.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
 
 const MINUTE = 60_000;
@@ -9,15 +9,10 @@ function linkOf(n: number): string {
   return `https://github.com/acme/docs/pull/${n + 1}`;
 }
 
-it.each(
-  atNight(
-    [
-      [40, 6],
-      [200, 20],
-    ],
-    [[40, 6]],
-  ),
-)(
+it.each([
+  [40, 6],
+  [200, 20],
+])(
   "%i pull requests merged in one minute are all told, and outcomes don't wait for that: %i",
   { timeout: 600_000 },
   async (many, others) => {

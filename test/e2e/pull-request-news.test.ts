@@ -321,19 +321,23 @@ describe("after the link, the thread", () => {
     expect(stateOf(world)).toContain("Merged");
   });
 
-  it("is told of a merge although what came before it couldn't be told for a day", async () => {
-    await using world = await start();
-    const jobId = await linked(world);
-    const fault = { kind: "error", error: "internal_error" } as const;
-    const off = world.slack.faults.add({ method: "chat.postMessage", times: 1e9, fault });
-    await stands(world, jobId, { checks: { state: "failed", failed: ["links"] } });
-    await world.pass(DAY - 20 * MINUTE);
-    await stands(world, jobId, { state: "merged" });
-    await world.pass(4 * 60 * MINUTE);
-    off();
-    await world.pass(DAY);
-    expect(told(world).join()).toContain("is merged");
-  });
+  it(
+    "is told of a merge although what came before it couldn't be told for a day",
+    { tags: "nightly" },
+    async () => {
+      await using world = await start();
+      const jobId = await linked(world);
+      const fault = { kind: "error", error: "internal_error" } as const;
+      const off = world.slack.faults.add({ method: "chat.postMessage", times: 1e9, fault });
+      await stands(world, jobId, { checks: { state: "failed", failed: ["links"] } });
+      await world.pass(DAY - 20 * MINUTE);
+      await stands(world, jobId, { state: "merged" });
+      await world.pass(4 * 60 * MINUTE);
+      off();
+      await world.pass(DAY);
+      expect(told(world).join()).toContain("is merged");
+    },
+  );
 
   it("that is in a direct message is told there", async () => {
     await using world = await start();

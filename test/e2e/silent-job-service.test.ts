@@ -59,18 +59,22 @@ describe("a job service that falls silent", () => {
     expect(slack.messages(DOCS)).toHaveLength(2);
   }
 
-  it("with three hundred jobs that are watched there, holds up nothing of another project", async () => {
-    await using resources = new AsyncDisposableStack();
-    const world = await start(resources);
-    const { silent } = world;
-    silent.faults.add({ op: "get", fault: { kind: "hang-before" } });
-    for (const page of ["one", "two", "three"]) await world.askEverywhere(`fix page ${page}`);
-    await vi.waitFor(() => expect(silent.creates).toHaveLength(300), 30_000);
-    // As many polls hang as ever will.
-    await vi.waitFor(async () => expect(await world.running()).toBeGreaterThan(60), 30_000);
-    await expectOtherProjectAtOnce(world);
-    expect(silent.gets).toEqual([]);
-  }, 120_000);
+  it(
+    "with three hundred jobs that are watched there, holds up nothing of another project",
+    { tags: "nightly", timeout: 120_000 },
+    async () => {
+      await using resources = new AsyncDisposableStack();
+      const world = await start(resources);
+      const { silent } = world;
+      silent.faults.add({ op: "get", fault: { kind: "hang-before" } });
+      for (const page of ["one", "two", "three"]) await world.askEverywhere(`fix page ${page}`);
+      await vi.waitFor(() => expect(silent.creates).toHaveLength(300), 30_000);
+      // As many polls hang as ever will.
+      await vi.waitFor(async () => expect(await world.running()).toBeGreaterThan(60), 30_000);
+      await expectOtherProjectAtOnce(world);
+      expect(silent.gets).toEqual([]);
+    },
+  );
 
   it("with a hundred creates that it does not answer, holds up nothing of another project", async () => {
     await using resources = new AsyncDisposableStack();

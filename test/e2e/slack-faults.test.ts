@@ -190,7 +190,7 @@ describe("an error code that nobody knows", () => {
 });
 
 describe("updates that fail for a day", () => {
-  it("hold up no status message and no outcome, and are made up for", async () => {
+  it("hold up no status message and no outcome, and are made up for", { tags: "nightly" }, async () => {
     await using world = await World.start();
     const { slack, service } = world;
     const stop = slack.faults.add({

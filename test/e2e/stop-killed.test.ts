@@ -1,3 +1,4 @@
+// @module-tag nightly
 import { expect, it } from "vitest";
 import { AppProcess } from "../support/app-process.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";

@@ -158,100 +158,113 @@ it("an answer stands in the thread, and a follow-up makes a change of it, with i
   expect(await docs.pageOfJob("docs/quickstart.md")).toContain("Use --json.");
 }, 120_000);
 
-it("an agent asks: the question is in the thread, and the answers reach the agent, also after the app was killed", async () => {
-  const page = { type: "string", enum: ["install.md", "faq.md"] };
-  const elicit = (message: string, field: object) => ({
-    elicit: { message, requestedSchema: { type: "object", properties: { answer: field } } },
-  });
-  const script = [
-    elicit("Which page?", page),
-    elicit("And what should it say?", { type: "string" }),
-    { say: "Add the answers" },
-  ];
-  await using both = await startBoth(script, { permissions: "ask" });
-  const { docs, slack, app } = both;
-  await slack.person(ANA).command({ channel: DOCS, text: "improve the docs" });
-  const said = (n: number) => {
-    const message = slack.messages(DOCS)[n];
-    return message === undefined ? [] : slack.visibleText(message).split("\n");
-  };
-  await slack.until(() => said(1).at(-1) === "[install.md] [faq.md]", 30_000);
-  expect(said(1)).toEqual(["💬 @Ana The agent asks:", "Which page?", "[install.md] [faq.md]"]);
-  await slack.until(() => said(0).includes("💬 Waiting for an answer"), 20_000);
-
-  await app.kill();
-  await both.startApp();
-  const messageOf = (n: number) => ({ channel: DOCS, messageTs: slack.messages(DOCS)[n]?.ts ?? "" });
-  await slack.person(BEN).click({ ...messageOf(1), actionId: "answer_choice_1" });
-  await slack.until(() => said(1).at(-1) === "@Ben answered: faq.md", 20_000);
-  await slack.until(() => said(2).at(-1) === "[Answer…]", 20_000);
-  await slack.person(ANA).click({ ...messageOf(2), actionId: "answer_in_words" });
-  const form = await slack.until(() => slack.openViews(ANA)[0]);
-  await slack.person(ANA).submit({ viewId: form.id, values: { answer: { answer: "That it is free" } } });
-  await slack.until(() => said(2).at(-1) === "@Ana answered: That it is free", 20_000);
-  await slack.until(() => said(3)[0]?.startsWith("✅ @Ana"), 30_000);
-  expect(slack.messages(DOCS)).toHaveLength(4);
-  expect((await docs.pageOfJob("docs/answers.md")).match(/"answer":"[^"]+"/g)).toEqual([
-    '"answer":"faq.md"',
-    '"answer":"That it is free"',
-  ]);
-}, 120_000);
-
-it("Stop reaches the agent of our own job service, and the thread says who stopped it", async () => {
-  await using both = await startBoth([{ tool: "Read docs/faq.md" }, { hang: true }]);
-  const { slack } = both;
-  await slack.person(ANA).command({ channel: DOCS, text: "fix the FAQ" });
-  const texts = () => slack.messages(DOCS).map((message) => slack.visibleText(message));
-  await slack.until(() => texts()[0]?.includes("Read docs/faq.md"), 30_000);
-  const root = slack.messages(DOCS)[0]?.ts ?? "";
-  await slack.person(BEN).click({ channel: DOCS, messageTs: root, actionId: "stop_turn" });
-  await slack.until(() => texts().length === 2 && texts()[0]?.endsWith("⏹️ Stopped"), 30_000);
-  expect(texts()[1]?.split("\n").slice(0, 2)).toEqual([
-    "⏹️ @Ben stopped the agent, @Ana.",
-    "No pull request was opened.",
-  ]);
-}, 120_000);
-
-it("a pull request shows nothing of the Slack thread that it came from but its requester's own words", async () => {
-  await using both = await startBoth([
-    { write: "./docs/quickstart.md", content: "# Quickstart\n\nNew\n" },
-    // Noted in a second file, which grows with each turn.
-    { offered: true },
-  ]);
-  const { docs, slack } = both;
-  const marks = ["zebra in the root", "ocelot in a reply", "lynx in another thread"];
-  const root = slack.workspace.say({ channel: DOCS, user: BEN, text: `the ${marks[0]}` });
-  slack.workspace.say({ channel: DOCS, user: BEN, text: `an ${marks[1]}`, threadTs: root.ts });
-  const formOn = async (messageTs: string) => {
-    await slack.person(ANA).shortcut({ callbackId: "fix_these_docs", channel: DOCS, messageTs });
-    return slack.until(() => {
-      const open = slack.openViews(ANA).at(-1);
-      return JSON.stringify(open?.view ?? "Reading the thread").includes("Reading the thread")
-        ? undefined
-        : open;
+it(
+  "an agent asks: the question is in the thread, and the answers reach the agent, also after the app was killed",
+  { tags: "nightly", timeout: 120_000 },
+  async () => {
+    const page = { type: "string", enum: ["install.md", "faq.md"] };
+    const elicit = (message: string, field: object) => ({
+      elicit: { message, requestedSchema: { type: "object", properties: { answer: field } } },
     });
-  };
-  const replies = () => slack.messages(DOCS).filter((message) => slack.visibleText(message).includes("✅ @"));
+    const script = [
+      elicit("Which page?", page),
+      elicit("And what should it say?", { type: "string" }),
+      { say: "Add the answers" },
+    ];
+    await using both = await startBoth(script, { permissions: "ask" });
+    const { docs, slack, app } = both;
+    await slack.person(ANA).command({ channel: DOCS, text: "improve the docs" });
+    const said = (n: number) => {
+      const message = slack.messages(DOCS)[n];
+      return message === undefined ? [] : slack.visibleText(message).split("\n");
+    };
+    await slack.until(() => said(1).at(-1) === "[install.md] [faq.md]", 30_000);
+    expect(said(1)).toEqual(["💬 @Ana The agent asks:", "Which page?", "[install.md] [faq.md]"]);
+    await slack.until(() => said(0).includes("💬 Waiting for an answer"), 20_000);
 
-  await slack.person(ANA).submit({ viewId: (await formOn(root.ts)).id });
-  await slack.until(() => replies().length === 1, 30_000);
-  const other = slack.workspace.say({ channel: DOCS, user: BEN, text: `the ${marks[2]}` });
-  const form = await formOn(other.ts);
-  const values = { instructions: { instructions: "name the new host" } };
-  await slack.person(ANA).submit({ viewId: form.id, values });
-  await slack.until(() => replies().length === 2, 30_000);
-  await slack.person(BEN).mention({ channel: DOCS, threadTs: other.ts, text: "and the old one" });
-  await slack.until(() => replies().length === 3, 30_000);
+    await app.kill();
+    await both.startApp();
+    const messageOf = (n: number) => ({ channel: DOCS, messageTs: slack.messages(DOCS)[n]?.ts ?? "" });
+    await slack.person(BEN).click({ ...messageOf(1), actionId: "answer_choice_1" });
+    await slack.until(() => said(1).at(-1) === "@Ben answered: faq.md", 20_000);
+    await slack.until(() => said(2).at(-1) === "[Answer…]", 20_000);
+    await slack.person(ANA).click({ ...messageOf(2), actionId: "answer_in_words" });
+    const form = await slack.until(() => slack.openViews(ANA)[0]);
+    await slack.person(ANA).submit({ viewId: form.id, values: { answer: { answer: "That it is free" } } });
+    await slack.until(() => said(2).at(-1) === "@Ana answered: That it is free", 20_000);
+    await slack.until(() => said(3)[0]?.startsWith("✅ @Ana"), 30_000);
+    expect(slack.messages(DOCS)).toHaveLength(4);
+    expect((await docs.pageOfJob("docs/answers.md")).match(/"answer":"[^"]+"/g)).toEqual([
+      '"answer":"faq.md"',
+      '"answer":"That it is free"',
+    ]);
+  },
+);
 
-  const published = await docs.published();
-  expect(published.pulls.map(({ title }) => title)).toEqual([
-    "name the new host; and the old one",
-    expect.stringMatching(/^Documentation changes of job job-/),
-  ]);
-  const quotes = published.pulls.map(({ body }) => body.split("\n").filter((line) => line.startsWith(">")));
-  expect(quotes).toEqual([["> and the old one", "> name the new host"], []]);
-  const text = JSON.stringify(published);
-  for (const foreign of [...marks, "Ben", "Ana", "/archives/", "Quoted", "quoted material", "C0DOCS"]) {
-    expect(text).not.toContain(foreign);
-  }
-}, 120_000);
+it(
+  "Stop reaches the agent of our own job service, and the thread says who stopped it",
+  { tags: "nightly", timeout: 120_000 },
+  async () => {
+    await using both = await startBoth([{ tool: "Read docs/faq.md" }, { hang: true }]);
+    const { slack } = both;
+    await slack.person(ANA).command({ channel: DOCS, text: "fix the FAQ" });
+    const texts = () => slack.messages(DOCS).map((message) => slack.visibleText(message));
+    await slack.until(() => texts()[0]?.includes("Read docs/faq.md"), 30_000);
+    const root = slack.messages(DOCS)[0]?.ts ?? "";
+    await slack.person(BEN).click({ channel: DOCS, messageTs: root, actionId: "stop_turn" });
+    await slack.until(() => texts().length === 2 && texts()[0]?.endsWith("⏹️ Stopped"), 30_000);
+    expect(texts()[1]?.split("\n").slice(0, 2)).toEqual([
+      "⏹️ @Ben stopped the agent, @Ana.",
+      "No pull request was opened.",
+    ]);
+  },
+);
+
+it(
+  "a pull request shows nothing of the Slack thread that it came from but its requester's own words",
+  { tags: "nightly", timeout: 120_000 },
+  async () => {
+    await using both = await startBoth([
+      { write: "./docs/quickstart.md", content: "# Quickstart\n\nNew\n" },
+      // Noted in a second file, which grows with each turn.
+      { offered: true },
+    ]);
+    const { docs, slack } = both;
+    const marks = ["zebra in the root", "ocelot in a reply", "lynx in another thread"];
+    const root = slack.workspace.say({ channel: DOCS, user: BEN, text: `the ${marks[0]}` });
+    slack.workspace.say({ channel: DOCS, user: BEN, text: `an ${marks[1]}`, threadTs: root.ts });
+    const formOn = async (messageTs: string) => {
+      await slack.person(ANA).shortcut({ callbackId: "fix_these_docs", channel: DOCS, messageTs });
+      return slack.until(() => {
+        const open = slack.openViews(ANA).at(-1);
+        return JSON.stringify(open?.view ?? "Reading the thread").includes("Reading the thread")
+          ? undefined
+          : open;
+      });
+    };
+    const replies = () =>
+      slack.messages(DOCS).filter((message) => slack.visibleText(message).includes("✅ @"));
+
+    await slack.person(ANA).submit({ viewId: (await formOn(root.ts)).id });
+    await slack.until(() => replies().length === 1, 30_000);
+    const other = slack.workspace.say({ channel: DOCS, user: BEN, text: `the ${marks[2]}` });
+    const form = await formOn(other.ts);
+    const values = { instructions: { instructions: "name the new host" } };
+    await slack.person(ANA).submit({ viewId: form.id, values });
+    await slack.until(() => replies().length === 2, 30_000);
+    await slack.person(BEN).mention({ channel: DOCS, threadTs: other.ts, text: "and the old one" });
+    await slack.until(() => replies().length === 3, 30_000);
+
+    const published = await docs.published();
+    expect(published.pulls.map(({ title }) => title)).toEqual([
+      "name the new host; and the old one",
+      expect.stringMatching(/^Documentation changes of job job-/),
+    ]);
+    const quotes = published.pulls.map(({ body }) => body.split("\n").filter((line) => line.startsWith(">")));
+    expect(quotes).toEqual([["> and the old one", "> name the new host"], []]);
+    const text = JSON.stringify(published);
+    for (const foreign of [...marks, "Ben", "Ana", "/archives/", "Quoted", "quoted material", "C0DOCS"]) {
+      expect(text).not.toContain(foreign);
+    }
+  },
+);

@@ -254,34 +254,38 @@ describe("a job service that does not announce that it tells of turns", () => {
 });
 
 describe("steps cost what is left over", () => {
-  it("no update more often than the polls bring one, and none that delays another", async () => {
-    await using world = await World.start({ jobService: { turns: true }, slackLimits: internalApp });
-    const { service } = world;
-    const jobs: string[] = [];
-    for (let n = 0; n < 20; n += 1) jobs.push(await ask(world, `fix page ${n}`));
-    let step = 0;
-    service.onCall((phase, { op, jobId }) => {
-      if (phase !== "before" || op !== "get" || jobId === null) return;
-      step += 1;
-      if (service.jobs.get(jobId)?.status === "active") service.tell(jobId, { step: `Step ${step}` });
-    });
-    await world.until(() => jobs.every((_, n) => stateOf(world, n).startsWith("🔧")));
-    const from = { gets: service.gets.length, updates: updates(world) };
-    await world.pass(3 * MINUTE_MS);
-    const polls = service.gets.length - from.gets;
-    const shown = updates(world) - from.updates;
-    expect(shown).toBeGreaterThan(60);
-    expect(shown).toBeLessThan(polls);
-    expect(world.slack.calls.filter(({ result }) => result === "ratelimited")).toEqual([]);
-    // Among all those steps, what matters is not late.
-    const endedAt = world.clock.now();
-    service.finish(jobs[10] ?? "", { status: "completed", prLink: PR, turn: { pullRequest } });
-    await world.until(() => world.replies(DOCS, rootTs(world, 10)).length > 0);
-    const deliveredAt = world.clock.now();
-    expect(deliveredAt - endedAt).toBeLessThanOrEqual(61_000);
-    await world.until(() => stateOf(world, 10).startsWith("✅"));
-    expect(world.clock.now() - deliveredAt).toBeLessThanOrEqual(1334);
-  });
+  it(
+    "no update more often than the polls bring one, and none that delays another",
+    { tags: "nightly" },
+    async () => {
+      await using world = await World.start({ jobService: { turns: true }, slackLimits: internalApp });
+      const { service } = world;
+      const jobs: string[] = [];
+      for (let n = 0; n < 20; n += 1) jobs.push(await ask(world, `fix page ${n}`));
+      let step = 0;
+      service.onCall((phase, { op, jobId }) => {
+        if (phase !== "before" || op !== "get" || jobId === null) return;
+        step += 1;
+        if (service.jobs.get(jobId)?.status === "active") service.tell(jobId, { step: `Step ${step}` });
+      });
+      await world.until(() => jobs.every((_, n) => stateOf(world, n).startsWith("🔧")));
+      const from = { gets: service.gets.length, updates: updates(world) };
+      await world.pass(3 * MINUTE_MS);
+      const polls = service.gets.length - from.gets;
+      const shown = updates(world) - from.updates;
+      expect(shown).toBeGreaterThan(60);
+      expect(shown).toBeLessThan(polls);
+      expect(world.slack.calls.filter(({ result }) => result === "ratelimited")).toEqual([]);
+      // Among all those steps, what matters is not late.
+      const endedAt = world.clock.now();
+      service.finish(jobs[10] ?? "", { status: "completed", prLink: PR, turn: { pullRequest } });
+      await world.until(() => world.replies(DOCS, rootTs(world, 10)).length > 0);
+      const deliveredAt = world.clock.now();
+      expect(deliveredAt - endedAt).toBeLessThanOrEqual(61_000);
+      await world.until(() => stateOf(world, 10).startsWith("✅"));
+      expect(world.clock.now() - deliveredAt).toBeLessThanOrEqual(1334);
+    },
+  );
 
   it("nothing once Slack no longer lets the message be updated", async () => {
     await using world = await World.start({ jobService: { turns: true } });

@@ -47,7 +47,7 @@ it("writes one file, which says where it is", async () => {
   expect(readFileSync(file, "utf8")).toContain("<!doctype html>");
 });
 
-it("its page draws every message in both themes, and fits a phone", async () => {
+it("its page draws every message in both themes, and fits a phone", { tags: "nightly" }, async () => {
   await using dir = await openTempDir();
   await using browser = await startBrowser();
   const groups = renderedSamples();

@@ -45,6 +45,7 @@ function startPlayground(command: string, args: string[], env: Record<string, st
 
 it(
   "starts with an agent of one's own, and a second one on the same folder changes nothing",
+  { tags: "nightly", timeout: PATIENCE_MS },
   async () => {
     await using dir = await openTempDir();
     const path = dir.file("playground");
@@ -69,7 +70,6 @@ it(
     expect(existsSync(`${path}/secrets.json`)).toBe(true);
     expect((await fetch(`${url}api/state`)).status).toBe(200);
   },
-  PATIENCE_MS,
 );
 
 it("holds its folder until it ends, and then --fresh empties it", async () => {
@@ -103,6 +103,7 @@ const WAYS = [
 
 it.skipIf(ADDRESS === undefined).each(atNight(WAYS, WAYS.slice(1)))(
   "gives an agent of one's own the shell's way to the internet: $way",
+  { tags: "nightly", timeout: PATIENCE_MS },
   async ({ proxied }) => {
     await using dir = await openTempDir();
     const asked: string[] = [];
@@ -134,7 +135,6 @@ it.skipIf(ADDRESS === undefined).each(atNight(WAYS, WAYS.slice(1)))(
     });
     await expect.poll(() => asked[0], { timeout: PATIENCE_MS }).toBe(proxied ? `CONNECT ${host}` : "/model");
   },
-  PATIENCE_MS,
 );
 
 /** A site and a proxy, on all addresses of this machine. `onAsked`: told what a request asks for. */

@@ -5,7 +5,7 @@ import { command, faultsAfter } from "../support/task-queue-commands.ts";
 
 describe.each([
   ["file", openFileSubject, 25],
-  ["in memory", openMemorySubject, 300],
+  ["in memory", openMemorySubject, 150],
 ] as const)("SQLite task queue, %s, whatever happens", (_, open, numRuns) => {
   it(
     "does what it acknowledged, all of it or nothing, ends each task once, and lets none wait",

@@ -297,27 +297,31 @@ it("keeps all files of many requests at once", async () => {
   expect(filesOf(subject)).toHaveLength(40);
 });
 
-it("refuses files when too many of a project's wait, and keeps nothing of them", async () => {
-  await using subject = await ServiceUnderTest.start({
-    projects: [makeServiceProject(), makeServiceProject({ id: "api" })],
-  });
-  const full = [1, 2].map((n) => makeAttachment(`${n}.png`, "image/png", pngOf(4 * MEGABYTE)));
-  const ids: string[] = [];
-  for (let n = 0; n < 12; n += 1) ids.push(await create(subject, full));
-  const { response, json } = await send(subject, full);
-  expect(response.status).toBe(429);
-  expect(response.headers.get("retry-after")).toBe("60");
-  expect(json.error).toMatch(/attachments wait/);
-  expect(filesOf(subject)).toHaveLength(24);
-  await create(subject, []);
-  await create(subject, full.slice(1));
-  const api = { body: { prompt: "Fix", attachments: full }, key: subject.keys["api"] ?? null };
-  expect((await subject.ask("/v2/agent/api/job", api)).status).toBe(201);
+it(
+  "refuses files when too many of a project's wait, and keeps nothing of them",
+  { tags: "nightly" },
+  async () => {
+    await using subject = await ServiceUnderTest.start({
+      projects: [makeServiceProject(), makeServiceProject({ id: "api" })],
+    });
+    const full = [1, 2].map((n) => makeAttachment(`${n}.png`, "image/png", pngOf(4 * MEGABYTE)));
+    const ids: string[] = [];
+    for (let n = 0; n < 12; n += 1) ids.push(await create(subject, full));
+    const { response, json } = await send(subject, full);
+    expect(response.status).toBe(429);
+    expect(response.headers.get("retry-after")).toBe("60");
+    expect(json.error).toMatch(/attachments wait/);
+    expect(filesOf(subject)).toHaveLength(24);
+    await create(subject, []);
+    await create(subject, full.slice(1));
+    const api = { body: { prompt: "Fix", attachments: full }, key: subject.keys["api"] ?? null };
+    expect((await subject.ask("/v2/agent/api/job", api)).status).toBe(201);
 
-  (await subject.runner.run(1)).end(resultNamed(ids[0] ?? "", "no-changes"));
-  await subject.runner.run(4);
-  await create(subject, full);
-});
+    (await subject.runner.run(1)).end(resultNamed(ids[0] ?? "", "no-changes"));
+    await subject.runner.run(4);
+    await create(subject, full);
+  },
+);
 
 it("forgets names with their job", async () => {
   await using subject = await ServiceUnderTest.start();

@@ -197,6 +197,7 @@ it(
 
 it(
   "loses no request and no command while many processes write at once",
+  { tags: "nightly", timeout: TIMEOUT_MS },
   async () => {
     await using folder = await ServiceFolder.open(AGENTS);
     const server = await folder.serve();
@@ -214,7 +215,6 @@ it(
     const { stdout } = await folder.run("keys", "list");
     expect(stdout.match(/ slow /g)).toHaveLength(6);
   },
-  TIMEOUT_MS,
 );
 
 it(
@@ -261,24 +261,20 @@ it(
   TIMEOUT_MS,
 );
 
-it(
-  "shows no key in its log",
-  async () => {
-    await using folder = await ServiceFolder.open(AGENTS, { LANG: "C" });
-    const settings = readFileSync(folder.dir.file("service.yml"), "utf8");
-    folder.configure({ ...(await import("yaml")).parse(settings), logLevel: "debug" });
-    const key = await keyOf(folder, "quick");
-    const server = await folder.serve();
-    const { id } = await created(server, "quick", key);
-    await until(server, "quick", key, id, "completed");
-    await create(server, "quick", `${key}x`);
-    server.signal("SIGTERM");
-    await server.exit();
-    expect(server.stdout).toContain("request answered");
-    expect(server.stdout + server.stderr).not.toContain(key);
-  },
-  TIMEOUT_MS,
-);
+it("shows no key in its log", { tags: "nightly", timeout: TIMEOUT_MS }, async () => {
+  await using folder = await ServiceFolder.open(AGENTS, { LANG: "C" });
+  const settings = readFileSync(folder.dir.file("service.yml"), "utf8");
+  folder.configure({ ...(await import("yaml")).parse(settings), logLevel: "debug" });
+  const key = await keyOf(folder, "quick");
+  const server = await folder.serve();
+  const { id } = await created(server, "quick", key);
+  await until(server, "quick", key, id, "completed");
+  await create(server, "quick", `${key}x`);
+  server.signal("SIGTERM");
+  await server.exit();
+  expect(server.stdout).toContain("request answered");
+  expect(server.stdout + server.stderr).not.toContain(key);
+});
 
 it(
   "works without a state, helps, and says what is wrong",

@@ -204,7 +204,7 @@ it("names each permission that an App lacks, and whose the key is", async () => 
   expect(lineOf(await folder.run("config", "check"), "app key")).toMatch(/^FAULT.*There is no .*nope\.pem/);
 });
 
-it("recommends an App beside a token, and says what a token lacks", async () => {
+it("recommends an App beside a token, and says what a token lacks", { tags: "nightly" }, async () => {
   await using place = await openPlace();
   const { folder, codeHost } = place;
   configure(place, { tokenEnv: "DOCS_TOKEN" });

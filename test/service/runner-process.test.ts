@@ -170,31 +170,38 @@ it.each(atNight(["required", "none"], ["none"]))(
   180_000,
 );
 
-it("gives up a turn whose runner dies each of three times that it looks through what the agent left", async () => {
-  await using programs = await openTempDir();
-  const counted = programs.file("agents");
-  const agent = inlineAgent(`
+it(
+  "gives up a turn whose runner dies each of three times that it looks through what the agent left",
+  { tags: "nightly", timeout: 120_000 },
+  async () => {
+    await using programs = await openTempDir();
+    const counted = programs.file("agents");
+    const agent = inlineAgent(`
     fs.appendFileSync("docs/index.md", "more\\n");
     fs.appendFileSync(${JSON.stringify(counted)}, "x");
   `);
-  await using subject = await openService({ docs: agent }, { containment: "none", programs: programs.path });
-  const { service } = subject;
-  const { PATH = "" } = process.env;
-  // Git takes in an agent's files with this command, and with no other.
-  const deadly = `#!/bin/sh
+    await using subject = await openService(
+      { docs: agent },
+      { containment: "none", programs: programs.path },
+    );
+    const { service } = subject;
+    const { PATH = "" } = process.env;
+    // Git takes in an agent's files with this command, and with no other.
+    const deadly = `#!/bin/sh
 case " $* " in *" hash-object "*) kill -KILL $PPID; exit 1 ;; esac
 PATH=${JSON.stringify(PATH)} exec git "$@"
 `;
-  await writeFile(programs.file("git"), deadly, { mode: 0o755 });
-  const id = await subject.create("docs");
-  await vi.waitUntil(async () => (await subject.job("docs", id)).status !== "active", PATIENT);
-  expect((await subject.job("docs", id)).turns[0]).toMatchObject({
-    outcome: "failed",
-    reason: expect.stringContaining("broke down each of the three times") as string,
-  });
-  expect(await readFile(counted, "utf8")).toBe("xxx");
-  expect(service.stdout.split("the runner ended").length - 1).toBe(3);
-}, 120_000);
+    await writeFile(programs.file("git"), deadly, { mode: 0o755 });
+    const id = await subject.create("docs");
+    await vi.waitUntil(async () => (await subject.job("docs", id)).status !== "active", PATIENT);
+    expect((await subject.job("docs", id)).turns[0]).toMatchObject({
+      outcome: "failed",
+      reason: expect.stringContaining("broke down each of the three times") as string,
+    });
+    expect(await readFile(counted, "utf8")).toBe("xxx");
+    expect(service.stdout.split("the runner ended").length - 1).toBe(3);
+  },
+);
 
 it("ends its runner when it is killed, and when it stops", async () => {
   await using subject = await openService({ docs: inlineAgent("setInterval(() => {}, 1000);") });

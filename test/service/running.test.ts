@@ -54,7 +54,7 @@ it("runs the turns of a job one after the other, in order, each knowing the earl
   expect(await statusOf(subject, id)).toBe("completed");
 });
 
-it("reads of a long job's turns what the next one is told", async () => {
+it("reads of a long job's turns what the next one is told", { tags: "nightly" }, async () => {
   const limits = { createsPerHour: 100, messagesPerHour: 1000, jobsAtOnce: 2, queued: 1000 };
   await using subject = await ServiceUnderTest.start({ projects: [makeServiceProject({ limits })] });
   const id = await create(subject, "0");

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { COMPILE_CACHE } from "../support/child-process.ts";
 import { ServiceFolder } from "../support/service-process.ts";
+import { atNight } from "../support/nightly.ts";
 
 const MAIN = fileURLToPath(new URL("../../service/main.ts", import.meta.url));
 const IS_ROOT = process.getuid?.() === 0;
@@ -38,7 +39,7 @@ async function openForeign(how: "folder" | "file") {
   };
 }
 
-it.each(["folder", "file"] as const)(
+it.each(atNight(["folder", "file"] as const, ["file"]))(
   "says that the state is another user's, and whose it has to be (%s)",
   async (how) => {
     await using foreign = await openForeign(how);

@@ -26,13 +26,14 @@ async function descendantsOf(pid: number): Promise<number[]> {
   return below.flat();
 }
 
-const PAIRS = [
+const ALL = [
   { kind: "command", first: "agents" },
   { kind: "acp", first: "service" },
+  { kind: "command", first: "service" },
+  { kind: "acp", first: "agents" },
 ] as const;
-const ALL = [...PAIRS, { kind: "command", first: "service" }, { kind: "acp", first: "agents" }] as const;
 
-it.each(atNight(ALL, PAIRS))(
+it.each(atNight(ALL, ALL.slice(0, 1)))(
   "runs a turn again after the next start if its agent was stopped with the service ($kind, $first first)",
   async ({ kind, first }) => {
     await using folder = await ServiceFolder.open({ docs: ["true"] });

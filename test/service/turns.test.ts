@@ -231,7 +231,7 @@ it("ends the turns of an answer with the one that the request began, also when i
   expect(numbers(await send(subject, JOBS, "one", { "idempotency-key": "1" }))).toEqual([1]);
 });
 
-it("tells the newest turns of a long job, within a client's limits", async () => {
+it("tells the newest turns of a long job, within a client's limits", { tags: "nightly" }, async () => {
   await using subject = await ServiceUnderTest.start();
   const { id } = await send(subject, JOBS, "0");
   const long = "é".repeat(10_000);

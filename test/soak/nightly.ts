@@ -34,7 +34,11 @@ async function main(times: number): Promise<void> {
   if (!Number.isInteger(times) || times < 1) throw new TypeError("--times must be a whole number from 1.");
   let failures = 0;
   const fuller = await filesWith(/support\/nightly\.ts"/);
-  for (const args of [["nightly.test.ts"], ["--project=redis-nightly"], fuller]) {
+  for (const args of [
+    ["--tags-filter=nightly", "--exclude", "**/*kill-at-every*"],
+    ["--project=redis-nightly"],
+    fuller,
+  ]) {
     const { code, output } = await run(args, { TEST_NIGHTLY: "1" });
     print(`${args.join(" ")}: ${code === 0 ? "passed" : "FAILED"}`);
     if (code === 0) continue;

@@ -34,7 +34,7 @@ it.each([
   );
 });
 
-it("takes a push of 5 MB that nothing can compress, and gives it back", async () => {
+it("takes a push of 5 MB that nothing can compress, and gives it back", { tags: "nightly" }, async () => {
   await using test = await openTestHost();
   const work = await test.clone("work");
   const big = randomBytes(2_500_000).toString("hex");

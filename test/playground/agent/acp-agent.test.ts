@@ -368,21 +368,25 @@ it("asks before it begins when it is told to, and takes a no", async () => {
   expect(Object.keys(await world.changes())).toEqual(["docs/quickstart.md"]);
 });
 
-it("changes something at each request that the page offers as an example, or answers a question", async () => {
-  for (const { request } of EXAMPLES.filter((example) => !example.request.endsWith("?"))) {
-    await using world = await openWorld(["docs/install.md"]);
-    await world.prompt(request);
-    expect([request, await world.changes()]).not.toEqual([request, {}]);
-  }
-  await using world = await openWorld();
-  await world.prompt(EXAMPLES.find(({ request }) => request.endsWith("?"))?.request ?? "");
-  expect(world.summary()).toContain(
-    "The pages say about `--port`:\n\n- docs/quickstart.md:17: The server listens on port 7420.",
-  );
-  await world.prompt("Is `--json` documented?");
-  expect(world.summary()).toContain("No page says anything about `--json`.");
-  expect(await world.changes()).toEqual({});
-});
+it(
+  "changes something at each request that the page offers as an example, or answers a question",
+  { tags: "nightly" },
+  async () => {
+    for (const { request } of EXAMPLES.filter((example) => !example.request.endsWith("?"))) {
+      await using world = await openWorld(["docs/install.md"]);
+      await world.prompt(request);
+      expect([request, await world.changes()]).not.toEqual([request, {}]);
+    }
+    await using world = await openWorld();
+    await world.prompt(EXAMPLES.find(({ request }) => request.endsWith("?"))?.request ?? "");
+    expect(world.summary()).toContain(
+      "The pages say about `--port`:\n\n- docs/quickstart.md:17: The server listens on port 7420.",
+    );
+    await world.prompt("Is `--json` documented?");
+    expect(world.summary()).toContain("No page says anything about `--json`.");
+    expect(await world.changes()).toEqual({});
+  },
+);
 
 it("names the page that a link leads to as the source of its repair", async () => {
   await using world = await openWorld();

@@ -80,44 +80,48 @@ describe("a person at the page, with the real app", () => {
     expect(faults).toEqual([]);
   });
 
-  it("goes on in the thread: by a mention, and by a reply that they say is for the agent", async () => {
-    await using at = await openPageWithApp(browser, { FOLLOW_UPS: "ask" });
-    const { world, tab, faults } = at;
-    await world.slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" });
-    await world.until(() => world.service.creates.length === 1);
-    world.service.finish("job_1", { status: "completed", prLink: PR });
-    await world.until(() => world.slack.messages(DOCS).length === 2);
-    const root = inChannel(tab).filter({ hasText: "fix the quickstart" });
-    await root.getByRole("button", { name: /^1 reply/ }).click();
-    const reply = tab.getByRole("textbox", { name: "Reply in thread" });
-    await reply.fill("@docs-agent and the FAQ");
-    await reply.press("Enter");
-    await world.slack.until(() => world.slack.messages(DOCS).length === 3);
-    // What the page sends is on its way: nothing may be due yet.
-    const sent = (count: number) =>
-      world
-        .until(() => world.service.messages.length === count)
-        .then(
-          () => true,
-          () => false,
-        );
-    await expect.poll(() => sent(1), { timeout: 20_000 }).toBe(true);
-    await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("Follow-up sent"));
-    await inThread(tab).getByText("Follow-up sent to the agent.").waitFor();
+  it(
+    "goes on in the thread: by a mention, and by a reply that they say is for the agent",
+    { tags: "nightly" },
+    async () => {
+      await using at = await openPageWithApp(browser, { FOLLOW_UPS: "ask" });
+      const { world, tab, faults } = at;
+      await world.slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" });
+      await world.until(() => world.service.creates.length === 1);
+      world.service.finish("job_1", { status: "completed", prLink: PR });
+      await world.until(() => world.slack.messages(DOCS).length === 2);
+      const root = inChannel(tab).filter({ hasText: "fix the quickstart" });
+      await root.getByRole("button", { name: /^1 reply/ }).click();
+      const reply = tab.getByRole("textbox", { name: "Reply in thread" });
+      await reply.fill("@docs-agent and the FAQ");
+      await reply.press("Enter");
+      await world.slack.until(() => world.slack.messages(DOCS).length === 3);
+      // What the page sends is on its way: nothing may be due yet.
+      const sent = (count: number) =>
+        world
+          .until(() => world.service.messages.length === count)
+          .then(
+            () => true,
+            () => false,
+          );
+      await expect.poll(() => sent(1), { timeout: 20_000 }).toBe(true);
+      await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("Follow-up sent"));
+      await inThread(tab).getByText("Follow-up sent to the agent.").waitFor();
 
-    await reply.fill("and the glossary");
-    await reply.press("Enter");
-    const question = inThread(tab).filter({ hasText: "Is this for the agent?" });
-    await question.waitFor();
-    await question.getByRole("button", { name: "Send it" }).click();
-    await question.waitFor({ state: "detached" });
-    await expect.poll(() => sent(2), { timeout: 20_000 }).toBe(true);
-    expect(world.service.messages.map(({ prompt }) => prompt)).toEqual(["and the FAQ", "and the glossary"]);
-    world.service.finish("job_1", { status: "failed" });
-    await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("couldn't finish"));
-    await inThread(tab).getByText("The agent couldn't finish.").first().waitFor();
-    expect(faults).toEqual([]);
-  });
+      await reply.fill("and the glossary");
+      await reply.press("Enter");
+      const question = inThread(tab).filter({ hasText: "Is this for the agent?" });
+      await question.waitFor();
+      await question.getByRole("button", { name: "Send it" }).click();
+      await question.waitFor({ state: "detached" });
+      await expect.poll(() => sent(2), { timeout: 20_000 }).toBe(true);
+      expect(world.service.messages.map(({ prompt }) => prompt)).toEqual(["and the FAQ", "and the glossary"]);
+      world.service.finish("job_1", { status: "failed" });
+      await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("couldn't finish"));
+      await inThread(tab).getByText("The agent couldn't finish.").first().waitFor();
+      expect(faults).toEqual([]);
+    },
+  );
 
   it("chooses the shortcut, gets the form, and sends it", async () => {
     await using at = await openPageWithApp(browser);
@@ -164,7 +168,7 @@ describe("a person at the page, with the real app", () => {
     expect(at.world.slack.openViews(ANA)).toEqual([]);
   });
 
-  it("gets an answer that only they see, and dismisses it", async () => {
+  it("gets an answer that only they see, and dismisses it", { tags: "nightly" }, async () => {
     await using at = await openPageWithApp(browser);
     const { tab, world, site } = at;
     await composer(tab).fill("/docs-agent help");
@@ -180,7 +184,7 @@ describe("a person at the page, with the real app", () => {
     await private_.waitFor({ state: "detached" });
   });
 
-  it("connects again when the page's server was away", async () => {
+  it("connects again when the page's server was away", { tags: "nightly" }, async () => {
     await using at = await openPageWithApp(browser);
     const { world, tab, site } = at;
     const port = Number(new URL(site.url).port);

@@ -11,7 +11,7 @@ const AT_NIGHT = [
 ];
 /** A part of both: as many calls for each pull request, and a time in which they want too many. */
 const BY_DAY = [
-  { hasGraphql: true, hasNews: true, repositories: 4, ms: HOUR, calls: 1000 },
+  { hasGraphql: true, hasNews: true, repositories: 1, ms: HOUR / 2, calls: 125 },
   { hasGraphql: false, hasNews: false, repositories: 1, ms: HOUR / 12, calls: 300 + 4000 / 12 + 20 },
 ];
 

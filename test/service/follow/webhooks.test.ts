@@ -70,7 +70,7 @@ it("takes no webhook that isn't signed, and ignores what isn't about a pull requ
   expect((await world.service.ask("/webhooks/docs", { key: null })).status).toBe(405);
 });
 
-it("looks once a second at most, however often a webhook is replayed", async () => {
+it("looks once a second at most, however often a webhook is replayed", { tags: "nightly" }, async () => {
   await using world = await openFollowingWorld({ hasWebhook: true, pollSeconds: 3600 });
   const { pull } = await world.job();
   await world.pass(60 * SECOND);

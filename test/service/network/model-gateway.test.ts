@@ -673,7 +673,7 @@ it.each([
   expect(asked).toBe(2);
 });
 
-it("ends an answer without an end, and holds it back while nobody reads", async () => {
+it("ends an answer without an end, and holds it back while nobody reads", { tags: "nightly" }, async () => {
   await using side = await startHttpSide((_seen, _request, response) => {
     response.writeHead(200, { "content-type": "application/json" });
     const more = () => void response.write(Buffer.alloc(65_536, "x"));

@@ -226,7 +226,7 @@ it.each(atNight(eachLock, [[LOCKS]]))("is not held up by %j, which a power cut l
   expect(await world.commits()).toBe(2);
 });
 
-it("makes a mirror anew that refuses to be updated", async () => {
+it("makes a mirror anew that refuses to be updated", { tags: "nightly" }, async () => {
   await using world = await openRunnerWorld({ containment: "none" });
   await world.run(world.project(EDITING_AGENT));
   const [mirror] = await readdir(world.dir.file("data/mirrors"));

@@ -39,7 +39,7 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
     expect(await world.changed()).toEqual(["docs/ok.md"]);
   });
 
-  it("ends an agent at its time limit, with all that it started", async () => {
+  it("ends an agent at its time limit, with all that it started", { tags: "nightly" }, async () => {
     const clock = new ManualClock();
     await using world = await openRunnerWorld({ ...options, clock, remote: "folder" });
     const mark = randomUUID();

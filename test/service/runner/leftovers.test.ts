@@ -73,6 +73,7 @@ it("runs no job whose id can't name a branch and a folder", async () => {
 
 it.runIf(process.platform === "linux")(
   "holds no file open of a tree whose turn was aborted while it was filled",
+  { tags: "nightly" },
   async () => {
     const big = "docs/big.txt";
     await using world = await openRunnerWorld({

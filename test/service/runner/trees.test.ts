@@ -77,34 +77,38 @@ async function treeOf(world: World, commit: string): Promise<string> {
   return lines.toSorted().join("\n");
 }
 
-it("gives every turn the tree of its commit, whatever an earlier agent did to the tree that is used again", async () => {
-  await using world = await withLink();
-  const trees = world.dir.file("data/trees");
-  await world.run(world.project(REPORTING_AGENT), { jobId: "fresh" });
-  expect(await world.show("report.md", "docs-agent/fresh")).toBe(await treeOf(world, "main"));
-  const kept = (await readdir(trees))[0];
-  expect(kept).toBeDefined();
+it(
+  "gives every turn the tree of its commit, whatever an earlier agent did to the tree that is used again",
+  { tags: "nightly" },
+  async () => {
+    await using world = await withLink();
+    const trees = world.dir.file("data/trees");
+    await world.run(world.project(REPORTING_AGENT), { jobId: "fresh" });
+    expect(await world.show("report.md", "docs-agent/fresh")).toBe(await treeOf(world, "main"));
+    const kept = (await readdir(trees))[0];
+    expect(kept).toBeDefined();
 
-  for (const [round, files] of [{}, { "docs/new.md": "new\n", "README.md": "# Other\n" }].entries()) {
-    await world.run(world.project(MESSING_AGENT), { jobId: `mess${round}` });
-    // What is kept is none of the agent's.
-    expect(await readdir(trees)).toHaveLength(1);
-    expect(await world.stored()).not.toContain("by-an-agent");
-    const names = await readdir(trees, { recursive: true });
-    expect(names.filter((name) => /secret|second-name|moved|\.cache|\.git$/.test(name))).toEqual([]);
+    for (const [round, files] of [{}, { "docs/new.md": "new\n", "README.md": "# Other\n" }].entries()) {
+      await world.run(world.project(MESSING_AGENT), { jobId: `mess${round}` });
+      // What is kept is none of the agent's.
+      expect(await readdir(trees)).toHaveLength(1);
+      expect(await world.stored()).not.toContain("by-an-agent");
+      const names = await readdir(trees, { recursive: true });
+      expect(names.filter((name) => /secret|second-name|moved|\.cache|\.git$/.test(name))).toEqual([]);
 
-    await world.commitTo("main", files, "Meanwhile");
-    await world.run(world.project(REPORTING_AGENT), { jobId: `after${round}` });
-    expect(await world.show("report.md", `docs-agent/after${round}`)).toBe(await treeOf(world, "main"));
-    // A turn whose agent changes nothing finds nothing changed.
-    expect(await world.run(world.project(inlineAgent("")), { jobId: `idle${round}` })).toMatchObject({
-      kind: "no-changes",
-      summary: null,
-      reason: null,
-      leftOut: [],
-    });
-  }
-});
+      await world.commitTo("main", files, "Meanwhile");
+      await world.run(world.project(REPORTING_AGENT), { jobId: `after${round}` });
+      expect(await world.show("report.md", `docs-agent/after${round}`)).toBe(await treeOf(world, "main"));
+      // A turn whose agent changes nothing finds nothing changed.
+      expect(await world.run(world.project(inlineAgent("")), { jobId: `idle${round}` })).toMatchObject({
+        kind: "no-changes",
+        summary: null,
+        reason: null,
+        leftOut: [],
+      });
+    }
+  },
+);
 
 it("sees a change that hides behind the same size and the old times, in a fresh tree and in one used again", async () => {
   await using world = await openRunnerWorld({ remote: "folder" });

@@ -157,7 +157,7 @@ it("commits nothing that a check writes, and gives each a tree of its own", asyn
   expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
 });
 
-it("is not hurt by a check that starts processes without end", async () => {
+it("is not hurt by a check that starts processes without end", { tags: "nightly" }, async () => {
   await using world = await openRunnerWorld({ remote: "folder" });
   const bomb = check("f() { f | f & }; f; sleep 1; exit 1", { timeoutSeconds: 3 });
   const project = world.project(SOME_CHANGE, { verify: [bomb] });

@@ -1,3 +1,4 @@
+// @module-tag nightly
 import { expect, it } from "vitest";
 import { readiness } from "../support/app-process.ts";
 import { PR, expectOnce, outcomesIn, startSides } from "../support/replicas.ts";

@@ -1,3 +1,4 @@
+// @module-tag nightly
 import { existsSync, readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";

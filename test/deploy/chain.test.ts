@@ -1,3 +1,4 @@
+// @module-tag nightly
 // @module-tag redis-server
 // @module-tag haproxy
 import { expect, it } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag nightly
 import { expect, it } from "vitest";
 import { PR, expectOnce, outcomesIn, startSides } from "../support/replicas.ts";
 import { ANA, DOCS } from "../support/world.ts";
