@@ -129,7 +129,9 @@ it.concurrent.each(cuts)(
     const redis = redisPrefix(server.url);
     const { store, queue, handler } = await startQueue(way.url + new URL(redis.url).search);
     await using _store = store;
-    for (const id of ["first", "second", "third"]) {
+    // On a busy machine, several messages come as one.
+    for (let n = 1; n <= 3 || (way.cuts() === 0 && n <= 20); n += 1) {
+      const id = `task ${n}`;
       // Whoever asks while Redis is away is told so, and asks again.
       await vi.waitFor(() => queue.add({ id, type: "any", payload: null }), { timeout: 10_000 });
       await handler.started(id);
