@@ -114,6 +114,24 @@ describe.each(SERVICE_KINDS)("a mention in a job's thread, with %s", (_, jobServ
 });
 
 describe("a mention in a job's thread", () => {
+  it.each([
+    [400, "archived"],
+    [409, "archived"],
+    [410, "archived"],
+    [422, "archived"],
+    [400, "forgotten"],
+  ])("starts a new job where the service answers %i because the old one is %s", async (status, why) => {
+    await using world = await World.start();
+    const { service } = world;
+    const root = await done(world);
+    if (why === "archived") service.finish(jobOf(world), { status: "archived" });
+    else service.forget(jobOf(world));
+    service.faults.add({ op: "message", fault: { kind: "status", status } });
+    await reply(world, root, "and the FAQ");
+    await world.until(() => said(world, root)[1]?.[0] === "That request is closed, so I started a new one.");
+    expect(service.creates.map(askedFor)).toEqual(["fix the install page", "and the FAQ"]);
+  });
+
   it("that begins with `new` starts a job of its own", async () => {
     await using world = await World.start();
     const { service } = world;

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { isBaseBranch } from "../../../service/config/repository.ts";
 import { oneLine, printableText, redactedLine, terminalText } from "../../../service/base/printable-text.ts";
 import { failureOf } from "../../../service/runner/agents/agent-process.ts";
+import { earlierTurnsText } from "../../../service/runner/agents/brief.ts";
 import { remoteOf } from "../../../service/runner/git/git.ts";
 import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
 import { bodyOf, commitMessageOf, mergedBody } from "../../../service/runner/publish/pull-request-text.ts";
@@ -30,6 +31,25 @@ const turn = {
 it.each(["\u001b[0m", "\u202e", "\u0000"])("shows no secret that %j stands in", (between) => {
   const redact = createRedact(["sup3rSecretValue42"]);
   expect(redactedLine(redact, `key is sup3rSecret${between}Value42, and more`, 20)).not.toContain("Value");
+});
+
+it("tells a later turn what was asked before, and what came of it", () => {
+  const turns = [
+    { prompt: "Fix the install page", words: null, summary: "I named the right port.", outcome: null },
+    { prompt: "And the FAQ", words: null, summary: null, outcome: null },
+  ];
+  expect(earlierTurnsText(turns, 3)).toBe(
+    `Earlier in this job you were asked the following. The files show the result.
+
+Request 1:
+Fix the install page
+What you did:
+I named the right port.
+
+Request 2:
+And the FAQ`,
+  );
+  expect(earlierTurnsText([], 1)).toBe("");
 });
 
 it("takes no branch name that git would refuse", () => {
