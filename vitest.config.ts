@@ -1,9 +1,10 @@
 import { defineConfig } from "vitest/config";
 import { LeftOut } from "./test/support/left-out.ts";
-import { useMemoryForFiles } from "./test/support/temp-dir.ts";
+import { keepForOneRun, useMemoryForFiles } from "./test/support/temp-dir.ts";
 import { isMissing, REQUIRES_ALL, TOOLS } from "./test/support/tools.ts";
 
 useMemoryForFiles();
+keepForOneRun();
 
 /** World suites that run on Redis, too: what a person sees is the same there. */
 const ON_REDIS = ["main-job", "questions"];
@@ -32,10 +33,10 @@ const ON_REDIS_NIGHTLY = [
 ];
 
 /**
- * Each of these files has a process of its own. They run git thousands of times, and starting a
- * program takes longer the larger the process is that starts it.
+ * These files have workers of their own. They run git thousands of times, and starting a program
+ * takes longer the larger the process is that starts it.
  */
-const ISOLATED = ["test/service/runner/**/*.test.ts", "test/emulators/code-host/*.test.ts"];
+const PROGRAMS = ["test/service/runner/**/*.test.ts", "test/emulators/code-host/*.test.ts"];
 
 const onRedis = { globalSetup: ["test/support/redis-for-all.ts"], env: { TEST_STORE: "redis" } };
 
@@ -58,13 +59,13 @@ export default defineConfig({
     isolate: false,
     projects: [
       // Vitest starts projects in the order of their names: these are the longest files.
-      { extends: true, test: { name: "isolated", include: ISOLATED, isolate: true } },
+      { extends: true, test: { name: "programs", include: PROGRAMS } },
       {
         extends: true,
         test: {
           name: "shared",
           // An `exclude` here would replace those of the command line.
-          include: ["test/**/*.test.ts", ...ISOLATED.map((files) => `!${files}`)],
+          include: ["test/**/*.test.ts", ...PROGRAMS.map((files) => `!${files}`)],
           ...(process.env["TEST_STORE"] === "redis" ? onRedis : {}),
         },
       },

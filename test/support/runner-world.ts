@@ -4,7 +4,6 @@ import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, vi } from "vitest";
 import type { JobDiff } from "../../src/core/ports/job-report.ts";
 import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/index.ts";
 import type { Clock } from "../../src/core/ports/process.ts";
@@ -14,10 +13,7 @@ import type { RunTurnInput, RunTurnResult, TurnNews } from "../../service/runner
 import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { need } from "./need.ts";
 import { RecordingLogger } from "./recording-logger.ts";
-import { openTempDir } from "./temp-dir.ts";
-
-// Each turn is some thirty processes, on a machine that may be busy with the rest of the suite.
-vi.setConfig({ testTimeout: 60_000 });
+import { openKeptDir, openTempDir } from "./temp-dir.ts";
 
 const exec = promisify(execFile);
 const AGENTS = fileURLToPath(new URL("../fixtures/agents/", import.meta.url));
@@ -71,10 +67,8 @@ type Side = {
   fault: ((request: string) => CodeHostFault | undefined) | undefined;
 };
 
-/** Repositories of this test file by the files in them, made once each: a copy is faster than git. */
+/** Repositories of this process by the files in them, made once each: a copy is faster than git. */
 const repositories = new Map<string, Promise<string>>();
-const templates = new AsyncDisposableStack();
-afterAll(() => templates.disposeAsync());
 
 function repositoryOf(files: Record<string, string>): Promise<string> {
   const key = JSON.stringify(files);
@@ -84,7 +78,7 @@ function repositoryOf(files: Record<string, string>): Promise<string> {
 }
 
 async function makeRepository(files: Record<string, string>): Promise<string> {
-  const dir = templates.use(await openTempDir());
+  const dir = await openKeptDir();
   await writeFiles(dir.file("start"), files);
   await using codeHost = await createCodeHost({
     dataDir: dir.path,

@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, readFileSync, statfsSync } from "node:fs";
+import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,6 +27,21 @@ export function useMemoryForFiles(): void {
   } catch {
     // Not every system has it.
   }
+}
+
+const KEPT = "TEST_KEPT_DIR";
+
+/** From now on, {@link openKeptDir} works in this process's workers, until this process ends. */
+export function keepForOneRun(): void {
+  const kept = mkdtempSync(join(tmpdir(), "docs-agent-kept-"));
+  process.env[KEPT] = kept;
+  process.once("exit", () => rmSync(kept, { recursive: true, force: true }));
+}
+
+/** A folder for what one worker makes once for all its files. It is removed at the run's end. */
+export async function openKeptDir(): Promise<Pick<TempDir, "path" | "file">> {
+  const path = await mkdtemp(join(process.env[KEPT] ?? tmpdir(), "made-once-"));
+  return { path, file: (name) => join(path, name) };
 }
 
 export type TempDir = AsyncDisposable & { path: string; file(name: string): string };
