@@ -72,7 +72,7 @@ type RecordStoreOptions<T, S> = RecordsOptions & {
 };
 
 /** The most parsed records that a store remembers. */
-const PARSED_MAX = 500;
+const PARSED_MAX = 1_000;
 
 /** Any type, because the reader parses it. */
 const Envelope = z.object({ value: z.any() });

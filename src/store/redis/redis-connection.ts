@@ -48,6 +48,8 @@ export class RedisConnection implements AsyncDisposable {
   /** Why it has been away since it was last ready, the latest reason last. */
   readonly #awayReasons = new Set<string>();
   readonly #logger: Logger;
+  /** The reads of this turn of the event loop. */
+  #reading: { keys: string[]; texts: Promise<(string | undefined)[]> } | null = null;
   #wasReady = false;
 
   private constructor({ url, prefix, shown }: RedisLocation, logger: Logger, options: ConnectionOptions) {
@@ -94,6 +96,26 @@ export class RedisConnection implements AsyncDisposable {
       throw connection.toStoreError(thrown);
     }
     return connection;
+  }
+
+  /**
+   * Reads an entry. All reads of one turn of the event loop are one command, because many polls
+   * begin together.
+   */
+  async read(key: string): Promise<string | undefined> {
+    this.#reading ??= this.#readTogether();
+    const { keys, texts } = this.#reading;
+    const n = keys.push(key) - 1;
+    return (await texts)[n];
+  }
+
+  #readTogether() {
+    const keys: string[] = [];
+    const texts = new Promise<void>((resolve) => process.nextTick(resolve)).then(() => {
+      this.#reading = null;
+      return this.ask(() => this.keyv.getMany<string>(keys));
+    });
+    return { keys, texts };
   }
 
   /** The first argument of scripts that need the time: empty, or the time in a test. */

@@ -100,6 +100,8 @@ const Answer = z.string().nullable();
 
 /** Slots shared by all replicas on one Redis. */
 export function openRedisSlots(redis: RedisConnection, clock: Clock): Slots {
+  /** What was asked in this turn of the event loop. Many polls of a project begin together. */
+  const opening = new Map<string, Promise<number>>();
   async function run(script: string, gate: string, ...numbers: (number | "")[]): Promise<string> {
     const answer = await redis.run(script, [redis.now, gate, ...numbers.map(String)]);
     return Answer.parse(answer) ?? "";
@@ -119,11 +121,17 @@ export function openRedisSlots(redis: RedisConnection, clock: Clock): Slots {
       return (await run(TAKE_IF_IDLE, gate, gapMs)) === "taken";
     },
     async postpone(gate, untilMs) {
+      opening.delete(gate);
       await run(POSTPONE, gate, untilMs - clock.now());
     },
-    async openAt(gate) {
+    openAt(gate) {
+      const known = opening.get(gate);
+      if (known !== undefined) return known;
       const now = clock.now();
-      return Math.ceil(now + Number(await run(OPEN, gate)));
+      const openAt = run(OPEN, gate).then((inMs) => Math.ceil(now + Number(inMs)));
+      opening.set(gate, openAt);
+      process.nextTick(() => opening.delete(gate));
+      return openAt;
     },
   };
 }

@@ -88,7 +88,7 @@ export class RedisStorage implements RecordStorage {
   }
 
   async get(key: string): Promise<string | undefined> {
-    const text = await this.#redis.ask(() => this.#redis.keyv.get<string>(this.keyOf(key)));
+    const text = await this.#redis.read(this.keyOf(key));
     this.saw(this.keyOf(key), text);
     return this.current(text);
   }
