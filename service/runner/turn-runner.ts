@@ -12,18 +12,20 @@ import {
   WireClaims,
   WireContext,
   WirePullRequest,
+  WireQuestion,
   WireTurn,
   WireUsage,
 } from "../../src/job-client/report-schema.ts";
 import type { ServiceProject } from "../config/config.ts";
 
 /** A question of an agent to a person. Texts are bounded and redacted. */
-export type AgentQuestion = {
-  text: string;
-  choices: { id: string; label: string }[];
+export const AgentQuestion = z.object({
+  text: z.string(),
+  choices: WireQuestion.shape.choices,
   /** True if the person may answer in their own words. */
-  allowsText: boolean;
-};
+  allowsText: z.boolean(),
+});
+export type AgentQuestion = z.infer<typeof AgentQuestion>;
 
 /**
  * A file that came with the prompt, and its path until the turn has ended. A client may have chosen

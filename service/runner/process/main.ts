@@ -52,7 +52,7 @@ async function open(settings: RunnerSettings): Promise<void> {
   const clock = createSystemClock();
   const runner = createTurnRunner({ dataDir, containment, env, clock, logger, isOwnProcess: true });
   await runner.open();
-  host = new RunnerHost(runner, settings, tell);
+  host = new RunnerHost(runner, tell);
 }
 
 // Both sides have the same version, because one starts the other.

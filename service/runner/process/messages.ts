@@ -1,21 +1,12 @@
 import { z } from "zod";
 import { JobDiff } from "../../../src/core/ports/job-report.ts";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
-import { WireQuestion } from "../../../src/job-client/report-schema.ts";
 import type { ServiceConfig } from "../../config/config.ts";
-import { type RunTurnInput, RunTurnResult, TurnNews } from "../turn-runner.ts";
+import { AgentQuestion, type DiffInput, RunTurnResult, TurnNews, type UpkeepInput } from "../turn-runner.ts";
+import type { RunnerTurn } from "../turn.ts";
 
 /** What a runner must know before it runs turns. Secrets are in its own environment. */
 export type RunnerSettings = Pick<ServiceConfig, "dataDir" | "containment" | "logLevel" | "projects">;
-
-/** The parts of a turn's input that have messages of their own. */
-export type TurnCalls = Pick<RunTurnInput, "signal" | "report" | "ask">;
-
-/** A turn, as a runner gets it. Its files are those in the service's folder for attachments. */
-export type TurnOrder = Omit<RunTurnInput, keyof TurnCalls | "project" | "attachments"> & {
-  projectId: string;
-  attachments: { file: string; name: string; mediaType: string; bytes: number }[];
-};
 
 /**
  * Messages from the service to a runner, as plain JSON. `run` identifies one run of a turn or of
@@ -23,11 +14,11 @@ export type TurnOrder = Omit<RunTurnInput, keyof TurnCalls | "project" | "attach
  */
 export type ToRunner =
   | { kind: "open"; settings: RunnerSettings }
-  | { kind: "start"; run: number; turn: TurnOrder }
+  | { kind: "start"; run: number; turn: RunnerTurn }
   | { kind: "abort"; run: number }
   | { kind: "answer"; run: number; question: number; answer: QuestionAnswer | null }
-  | { kind: "upkeep"; run: number; unfinished: string[] }
-  | { kind: "diff"; run: number; projectId: string; jobId: string; head: string | null }
+  | { kind: "upkeep"; run: number; projects: UpkeepInput["projects"]; unfinished: string[] }
+  | { kind: "diff"; run: number; of: Omit<DiffInput, "signal"> }
   /** Asks for a sign of life. */
   | { kind: "ping" };
 
@@ -42,14 +33,7 @@ export const FromRunner = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("opened") }),
   z.object({ kind: z.literal("unopened"), problem: z.string() }),
   z.object({ kind: z.literal("report"), run, news: TurnNews }),
-  z.object({
-    kind: z.literal("ask"),
-    run,
-    question: z.int(),
-    text: z.string(),
-    choices: WireQuestion.shape.choices,
-    allowsText: z.boolean(),
-  }),
+  z.object({ kind: z.literal("ask"), run, question: z.int(), asked: AgentQuestion }),
   z.object({ kind: z.literal("result"), run, result: RunTurnResult }),
   z.object({ kind: z.literal("done"), run }),
   z.object({ kind: z.literal("diff"), run, diff: JobDiff.nullable() }),

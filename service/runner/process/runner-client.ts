@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
@@ -48,39 +47,31 @@ export class RunnerClient {
     await (this.#child ??= this.#start()).opened;
   }
 
-  readonly run: TurnRunner = ({ signal, project, attachments, report, ask, ...turn }) => {
-    const files = attachments.map(({ path, ...about }) => ({ ...about, file: basename(path) }));
-    return this.#carryOut(
+  readonly run: TurnRunner = ({ signal, report, ask, ...turn }) =>
+    this.#carryOut(
       signal,
-      (run) => ({
-        kind: "start",
-        run,
-        turn: { ...turn, projectId: project.id, attachments: files },
-      }),
+      (run) => ({ kind: "start", run, turn }),
       (message, end) => {
         if (message.kind === "result") return end(message.result);
         if (message.kind === "ask") {
-          const { run, question, text, choices, allowsText } = message;
-          return void ask({ text, choices, allowsText }).then((answer) =>
-            this.#tell({ kind: "answer", run, question, answer }),
-          );
+          const { run, question, asked } = message;
+          return void ask(asked).then((answer) => this.#tell({ kind: "answer", run, question, answer }));
         }
         if (message.kind === "report") report(message.news);
       },
     );
-  };
 
-  readonly upkeep: Upkeep = ({ unfinished, signal }) =>
+  readonly upkeep: Upkeep = ({ projects, unfinished, signal }) =>
     this.#carryOut<void>(
       signal,
-      (run) => ({ kind: "upkeep", run, unfinished: [...unfinished] }),
+      (run) => ({ kind: "upkeep", run, projects, unfinished: [...unfinished] }),
       (message, end) => message.kind === "done" && end(),
     );
 
-  readonly readDiff: DiffReader = ({ project, signal, ...of }) =>
+  readonly readDiff: DiffReader = ({ signal, ...of }) =>
     this.#carryOut(
       signal,
-      (run) => ({ kind: "diff", run, projectId: project.id, ...of }),
+      (run) => ({ kind: "diff", run, of }),
       (message, end) => message.kind === "diff" && end(message.diff),
     );
 

@@ -1,10 +1,8 @@
-import { basename, join } from "node:path";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
-import type { ServiceProject } from "../../config/config.ts";
-import type { AgentQuestion, RunTurnInput, TurnNews } from "../turn-runner.ts";
+import type { AgentQuestion, TurnNews } from "../turn-runner.ts";
 import type { LocalTurnRunner } from "../create-turn-runner.ts";
-import { detailsOf, faultText, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
-import type { FromRunner, RunnerSettings, ToRunner, TurnCalls, TurnOrder } from "./messages.ts";
+import { detailsOf, faultText, TransientRunError } from "../../base/run-error.ts";
+import type { FromRunner, ToRunner } from "./messages.ts";
 
 type Tell = (message: FromRunner) => Promise<void>;
 type Run = { abort: AbortController; answers: Map<number, (answer: QuestionAnswer | null) => void> };
@@ -18,14 +16,12 @@ const MAX_LINE_CHARS = 500;
 /** Carries out the service's messages in a runner, and reports back. */
 export class RunnerHost {
   readonly #runner: LocalTurnRunner;
-  readonly #settings: RunnerSettings;
   readonly #tell: Tell;
   readonly #runs = new Map<number, Run>();
   readonly #underWay = new Set<Promise<void>>();
 
-  constructor(runner: LocalTurnRunner, settings: RunnerSettings, tell: Tell) {
+  constructor(runner: LocalTurnRunner, tell: Tell) {
     this.#runner = runner;
-    this.#settings = settings;
     this.#tell = tell;
   }
 
@@ -35,15 +31,14 @@ export class RunnerHost {
         return this.#begin(order.run, (run) => this.#runTurn(order, run));
       case "upkeep":
         return this.#begin(order.run, async ({ abort: { signal } }) => {
-          const unfinished = new Set(order.unfinished);
-          await this.#runner.upkeep({ projects: this.#settings.projects, unfinished, signal });
-          return { kind: "done", run: order.run };
+          const { run, projects, unfinished } = order;
+          await this.#runner.upkeep({ projects, unfinished: new Set(unfinished), signal });
+          return { kind: "done", run };
         });
       case "diff":
         return this.#begin(order.run, async ({ abort: { signal } }) => {
-          const { run, jobId, head } = order;
-          const project = this.#project(order.projectId);
-          return { kind: "diff", run, diff: await this.#runner.readDiff({ project, jobId, head, signal }) };
+          const { run, of } = order;
+          return { kind: "diff", run, diff: await this.#runner.readDiff({ ...of, signal }) };
         });
       case "abort":
         return this.#runs.get(order.run)?.abort.abort(new Error("The run was aborted"));
@@ -83,12 +78,12 @@ export class RunnerHost {
       const { promise, resolve } = Promise.withResolvers<QuestionAnswer | null>();
       answers.set(number, resolve);
       reporter.flush();
-      void this.#tell({ kind: "ask", run: id, question: number, ...question });
+      void this.#tell({ kind: "ask", run: id, question: number, asked: question });
       return promise.finally(() => answers.delete(number));
     };
     try {
       const result = await this.#runner.run({
-        ...this.#inputOf(turn),
+        ...turn,
         signal: abort.signal,
         report: (news) => {
           reporter.add(news);
@@ -101,24 +96,6 @@ export class RunnerHost {
     } finally {
       reporter.flush();
     }
-  }
-
-  #inputOf({ projectId, attachments, ...turn }: TurnOrder): Omit<RunTurnInput, keyof TurnCalls> {
-    const folder = join(this.#settings.dataDir, "attachments");
-    return {
-      ...turn,
-      project: this.#project(projectId),
-      attachments: attachments.map(({ file, ...about }) => ({
-        ...about,
-        path: join(folder, basename(file)),
-      })),
-    };
-  }
-
-  #project(projectId: string): ServiceProject {
-    const project = this.#settings.projects.find(({ id }) => id === projectId);
-    if (project === undefined) throw new TurnFailedError("The project isn't set up anymore.");
-    return project;
   }
 }
 
