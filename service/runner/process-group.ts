@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { addAbortListener, once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { type Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -45,8 +45,6 @@ const KILLED_WITHIN_MS = 10_000;
 /** The most bytes of standard error that are kept. */
 const MAX_STDERR_BYTES = 8000;
 
-type Child = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
-
 /**
  * Starts a program, without a shell, in its own process group. The whole group is killed when the
  * program ends, at the time limit, at the output limit, and when `signal` aborts. A process that
@@ -54,11 +52,13 @@ type Child = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readabl
  */
 export function startProcessGroup(options: ProcessOptions) {
   const { promise: exited, resolve: exit } = Promise.withResolvers<Ending>();
-  const started = startChild(options, exit);
-  if (started === null) {
-    return { pid: undefined, stdin: nowhere(), ended: exited, stop: () => exited };
+  const child = startChild(options, exit);
+  // If no more files can be opened, Node.js creates no streams, and reports that with an event.
+  if (!child?.stdin || !child.stdout || !child.stderr) {
+    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+    return { pid: undefined, stdin: nowhere, ended: exited, stop: () => exited };
   }
-  const child = started;
+  const { pid, stdin, stdout, stderr } = child;
   for (const [index, input] of (options.inputs ?? []).entries()) {
     const pipe: unknown = child.stdio[3 + index];
     if (!(pipe instanceof Writable)) continue;
@@ -66,7 +66,7 @@ export function startProcessGroup(options: ProcessOptions) {
     pipe.end(input);
   }
   // The process may end without reading its input. Its end is reported below.
-  child.stdin.on("error", () => {});
+  stdin.on("error", () => {});
   const closed = once(child, "close").catch(() => {});
 
   let reason: Ending | undefined;
@@ -75,17 +75,17 @@ export function startProcessGroup(options: ProcessOptions) {
   function end(why: Ending): void {
     if (reason) return;
     reason = why;
-    signalGroup(child.pid, "SIGTERM");
+    signalGroup(pid, "SIGTERM");
     // Doesn't use the given clock, which may stand still while a person is asked.
-    kill = setTimeout(() => signalGroup(child.pid, "SIGKILL"), GRACE_MS);
+    kill = setTimeout(() => signalGroup(pid, "SIGKILL"), GRACE_MS);
   }
 
   let outputBytes = 0;
   function take(from: Readable, chunk: Buffer, onChunk: ProcessOptions["onStdout"]): void {
     outputBytes += chunk.length;
     if (outputBytes > options.maxOutputBytes) {
-      child.stdout.destroy();
-      child.stderr.destroy();
+      stdout.destroy();
+      stderr.destroy();
       end({ kind: "output-limit" });
       return;
     }
@@ -94,35 +94,31 @@ export function startProcessGroup(options: ProcessOptions) {
     from.pause();
     void taken.finally(() => from.resume());
   }
-  child.stdout.on("data", (chunk: Buffer) => take(child.stdout, chunk, options.onStdout));
-  child.stderr.on("data", (chunk: Buffer) => take(child.stderr, chunk, options.onStderr));
+  stdout.on("data", (chunk: Buffer) => take(stdout, chunk, options.onStdout));
+  stderr.on("data", (chunk: Buffer) => take(stderr, chunk, options.onStderr));
 
   const stopLimit = options.clock.wakeAt(options.clock.now() + options.timeLimitMs, () =>
     end({ kind: "time-limit" }),
   );
-  const onAbort = () => end({ kind: "stopped" });
-  options.signal.addEventListener("abort", onAbort, { once: true });
-  if (options.signal.aborted) onAbort();
+  const abortListener = addAbortListener(options.signal, () => end({ kind: "stopped" }));
 
   async function finish(): Promise<Ending> {
     const ending = await exited;
     hasExited = true;
     clearTimeout(kill);
     stopLimit();
-    options.signal.removeEventListener("abort", onAbort);
-    await killGroup(child.pid);
+    abortListener[Symbol.dispose]();
+    await killGroup(pid);
     await Promise.race([closed, sleep(DRAIN_MS, undefined, { ref: false })]);
-    child.stdin.destroy();
-    child.stdout.destroy();
-    child.stderr.destroy();
+    for (const stream of [stdin, stdout, stderr]) stream.destroy();
     return reason ?? ending;
   }
   const ended = finish();
 
   return {
     /** The process id, which is also the group's. Undefined if it couldn't be started. */
-    pid: child.pid,
-    stdin: child.stdin,
+    pid,
+    stdin,
     /**
      * Resolves when the process is gone, its group was killed and its output was read. Never
      * rejects.
@@ -138,7 +134,7 @@ export function startProcessGroup(options: ProcessOptions) {
 }
 
 /** Returns null if it couldn't be started. Then `exit` is called with the reason. */
-function startChild(options: ProcessOptions, exit: (ending: Ending) => void): Child | null {
+function startChild(options: ProcessOptions, exit: (ending: Ending) => void): ChildProcess | null {
   const fail = (error: unknown) => exit({ kind: "not-started", problem: messageOf(error) });
   try {
     const child = spawn(options.command, [...options.args], {
@@ -149,20 +145,11 @@ function startChild(options: ProcessOptions, exit: (ending: Ending) => void): Ch
     });
     child.on("error", fail);
     child.once("exit", (code, signal) => exit({ kind: "exited", code, signal }));
-    return hasStreams(child) ? child : null;
+    return child;
   } catch (error) {
     fail(error);
     return null;
   }
-}
-
-/** If no more files can be opened, Node.js creates no streams, and reports that with an event. */
-function hasStreams(child: ChildProcess): child is Child {
-  return Boolean(child.stdin && child.stdout && child.stderr);
-}
-
-function nowhere(): Writable {
-  return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
 /**

@@ -1,3 +1,5 @@
+import { addAbortListener } from "node:events";
+
 /** Runs one function at a time per key, in the order of the calls. */
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<void>>();
@@ -14,14 +16,12 @@ export class KeyedLock {
     const tail = before.then(() => over);
     this.#tails.set(key, tail);
     const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
+    using _ = addAbortListener(signal, () => reject(signal.reason));
     try {
       await Promise.race([before, aborted]);
       signal.throwIfAborted();
       return await act();
     } finally {
-      signal.removeEventListener("abort", stop);
       end();
     }
   }

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { addAbortListener, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
@@ -100,7 +100,6 @@ export class RunnerClient {
     signal.throwIfAborted();
     const run = (this.#lastRun += 1);
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const abort = () => this.#tell({ kind: "abort", run });
     this.#runs.set(run, {
       take: (message) => {
         if (message.kind !== "failed") return take(message, resolve);
@@ -109,7 +108,7 @@ export class RunnerClient {
       },
       fail: reject,
     });
-    signal.addEventListener("abort", abort, { once: true });
+    using _ = addAbortListener(signal, () => this.#tell({ kind: "abort", run }));
     this.#tell(orderOf(run));
     try {
       return await promise;
@@ -117,7 +116,6 @@ export class RunnerClient {
       signal.throwIfAborted();
       throw error;
     } finally {
-      signal.removeEventListener("abort", abort);
       this.#runs.delete(run);
     }
   }
