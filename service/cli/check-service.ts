@@ -224,8 +224,7 @@ async function checkRepository({ repository, baseBranch }: ServiceProject, askin
     }
     // A commit to push: git only asks the server for permission if there is something to push.
     const tree = await git.text(["mktree"]);
-    const author = ["-c", "user.name=Docs Agent", "-c", "user.email=docs-agent@localhost"];
-    const commit = await git.text([...author, "commit-tree", tree]);
+    const commit = await git.text(["commit-tree", tree]);
     const target = `${commit}:refs/heads/${JOB_BRANCH_PREFIX}check`;
     await git.run(["push", "--dry-run", "--", remote.url, target], { remote });
   });

@@ -103,14 +103,40 @@ export class GitRunner {
     return text.split("\0").filter((line) => line !== "");
   }
 
+  /**
+   * The whole environment of a git process: nothing from the user's or the system's configuration.
+   * Settings are passed as variables, because every process on the machine can see arguments.
+   */
   #env({ remote, env }: GitCall): Record<string, string> {
+    const { env: ours, home } = this.#options;
     const settings: GitSetting[] = [
+      ...SETTINGS,
       ["protocol.file.allow", remote?.kind === "local" ? "always" : "never"],
       ["protocol.ssh.allow", remote?.kind === "ssh" ? "always" : "never"],
       ...(remote?.credentials ?? []),
     ];
-    const { env: ours, home } = this.#options;
-    return { ...gitEnv(ours, home, settings), GIT_DIR: this.gitDir, ...env };
+    return {
+      ...pickEnv(ours, PASSED_ON),
+      ...proxyEnv(ours),
+      HOME: home,
+      LC_ALL: "C",
+      GIT_DIR: this.gitDir,
+      GIT_TERMINAL_PROMPT: "0",
+      GIT_SSH_COMMAND: "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=30",
+      GIT_CONFIG_NOSYSTEM: "1",
+      GIT_CONFIG_GLOBAL: "/dev/null",
+      GIT_ATTR_NOSYSTEM: "1",
+      GIT_NO_REPLACE_OBJECTS: "1",
+      GIT_OPTIONAL_LOCKS: "0",
+      GIT_CONFIG_COUNT: String(settings.length),
+      ...Object.fromEntries(
+        settings.flatMap(([key, value], index) => [
+          [`GIT_CONFIG_KEY_${index}`, key],
+          [`GIT_CONFIG_VALUE_${index}`, value],
+        ]),
+      ),
+      ...env,
+    };
   }
 }
 
@@ -128,10 +154,12 @@ const PASSED_ON = [
 type GitSetting = readonly [key: string, value: string];
 
 /**
- * These take precedence over every configuration file. They turn off everything that could run a
- * program, contact another machine, or change contents.
+ * These take precedence over every configuration file. They name the author of commits, and turn
+ * off everything that could run a program, contact another machine, or change contents.
  */
 const SETTINGS: readonly GitSetting[] = [
+  ["user.name", "Docs Agent"],
+  ["user.email", "docs-agent@localhost"],
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
   ["core.attributesFile", "/dev/null"],
@@ -156,35 +184,6 @@ const SETTINGS: readonly GitSetting[] = [
   ["commit.gpgSign", "false"],
   ["push.gpgSign", "false"],
 ];
-
-/**
- * The whole environment of a git process: nothing from the user's or the system's configuration,
- * and `settings` (with credentials) on top. Settings are passed as variables, because every process
- * on the machine can see arguments.
- */
-function gitEnv(env: Env, home: string, settings: readonly GitSetting[]): Record<string, string> {
-  const all = [...SETTINGS, ...settings];
-  return {
-    ...pickEnv(env, PASSED_ON),
-    ...proxyEnv(env),
-    HOME: home,
-    LC_ALL: "C",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_SSH_COMMAND: "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=30",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: "/dev/null",
-    GIT_ATTR_NOSYSTEM: "1",
-    GIT_NO_REPLACE_OBJECTS: "1",
-    GIT_OPTIONAL_LOCKS: "0",
-    GIT_CONFIG_COUNT: String(all.length),
-    ...Object.fromEntries(
-      all.flatMap(([key, value], index) => [
-        [`GIT_CONFIG_KEY_${index}`, key],
-        [`GIT_CONFIG_VALUE_${index}`, value],
-      ]),
-    ),
-  };
-}
 
 /**
  * The proxies as we read them. Git itself only knows HTTP_PROXY in lower case, and doesn't use it

@@ -144,12 +144,10 @@ export class Mirror {
     return { base, job: refs.get(`${JOBS_PREFIX}${jobId}`) ?? null };
   }
 
-  /** The branches of jobs as of the last fetch, by job id. */
+  /** The branches of jobs as of the last fetch, in git's order, which is that of the job ids. */
   async jobBranches(): Promise<{ jobId: string; commit: string }[]> {
     const refs = await this.#refs(JOBS_PREFIX);
-    return [...refs]
-      .map(([ref, commit]) => ({ jobId: ref.slice(JOBS_PREFIX.length), commit }))
-      .toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
+    return [...refs].map(([ref, commit]) => ({ jobId: ref.slice(JOBS_PREFIX.length), commit }));
   }
 
   /**
@@ -199,8 +197,7 @@ export class Mirror {
   async #refs(...patterns: string[]): Promise<Map<string, string>> {
     const format = "--format=%(refname) %(objectname)";
     const listing = await this.git.text(["for-each-ref", format, "--", ...patterns]);
-    const lines = listing.split("\n").filter((line) => line !== "");
-    return new Map(lines.map((line) => [line.split(" ")[0] ?? "", line.split(" ")[1] ?? ""]));
+    return new Map(listing.matchAll(/^(.+) (.+)$/gm).map(([, ref = "", oid = ""]) => [ref, oid]));
   }
 
   /** Runs git with the remote's address between the arguments. */

@@ -3,8 +3,6 @@ import { dirname, join } from "node:path";
 import type { GitRunner } from "./git.ts";
 import { GitError } from "./git-fault.ts";
 
-/** The author of the commits. */
-const AUTHOR = { name: "Docs Agent", email: "docs-agent@localhost" };
 const LINE_FEED = 0x0a;
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 const MAX_ALL_BYTES = 32 * 1024 * 1024;
@@ -116,10 +114,9 @@ export async function storeFiles(git: GitRunner, files: readonly string[]): Prom
   throw new GitError(`git hash-object answered ${found.length} ids for ${files.length} files.`);
 }
 
-export type CommitInput = {
+type CommitInput = {
   /** The index with the entries, where no agent can reach it. */
   index: string;
-  /** The parent commit. */
   parent: string;
   /** The paths that it may change. */
   allowed: ReadonlySet<string>;
@@ -136,14 +133,7 @@ export async function makeCommit(git: GitRunner, input: CommitInput): Promise<st
   const { index, parent, allowed, message, atMs } = input;
   const tree = await git.text(["write-tree"], { env: { GIT_INDEX_FILE: index } });
   const when = `@${Math.floor(atMs / 1000)} +0000`;
-  const env = {
-    GIT_AUTHOR_NAME: AUTHOR.name,
-    GIT_AUTHOR_EMAIL: AUTHOR.email,
-    GIT_AUTHOR_DATE: when,
-    GIT_COMMITTER_NAME: AUTHOR.name,
-    GIT_COMMITTER_EMAIL: AUTHOR.email,
-    GIT_COMMITTER_DATE: when,
-  };
+  const env = { GIT_AUTHOR_DATE: when, GIT_COMMITTER_DATE: when };
   const commit = await git.text(["commit-tree", tree, "-p", parent], { stdin: message, env });
   const options = ["-r", "-z", "--name-only", "--no-renames", "--no-ext-diff"];
   const differing = await git.lines(["diff-tree", ...options, parent, commit]);
