@@ -19,6 +19,12 @@ export function isSafePath(path: string): boolean {
   });
 }
 
+/** The folders that a path is in: `a` and `a/b` for `a/b/c`. */
+export function parentsOf(path: string): string[] {
+  const parts = path.split("/");
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
+}
+
 /** Maps all names that some file system treats as the same to one. */
 export function foldedName(name: string): string {
   return name.replaceAll(IGNORABLE, "").normalize("NFC").toUpperCase().toLowerCase();

@@ -6,6 +6,7 @@ import { codeOf } from "../../../src/core/errors.ts";
 import { openInside, OutsideTreeError } from "../confined-files.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import type { TreeStart } from "./fill-tree.ts";
+import { parentsOf } from "./names.ts";
 import { identityOf } from "./written-files.ts";
 
 /**
@@ -125,14 +126,9 @@ export async function scanTree(
   await chmod(root, 0o700);
   await walk("", 0);
   for (const path of written.keys()) {
-    if (!present.has(path)) changes.push({ path, kind: isBelow(path, blocked) ? "other" : "deleted" });
+    if (present.has(path)) continue;
+    const isBlocked = parentsOf(path).some((folder) => blocked.has(folder));
+    changes.push({ path, kind: isBlocked ? "other" : "deleted" });
   }
   return changes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-}
-
-function isBelow(path: string, folders: ReadonlySet<string>): boolean {
-  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
-    if (folders.has(path.slice(0, end))) return true;
-  }
-  return false;
 }

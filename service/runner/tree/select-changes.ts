@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { openInside } from "../confined-files.ts";
-import { foldedName, isSafePath, nameAnywhere } from "./names.ts";
+import { foldedName, isSafePath, nameAnywhere, parentsOf } from "./names.ts";
 import type { TreeChange } from "./scan-tree.ts";
 
 /** Files that control git itself. They never count as documentation, whatever the globs say. */
@@ -52,7 +52,7 @@ export function selectChanges(
   for (const path of startPaths) {
     if (deleted.has(path)) continue;
     staying.add(path);
-    for (const folder of foldersOf(path)) stayingFolders.add(folder);
+    for (const folder of parentsOf(path)) stayingFolders.add(folder);
   }
   /**
    * How each file or folder in the result is spelled, by the form in which a file system may
@@ -61,7 +61,7 @@ export function selectChanges(
   const spellings = new Map([...staying, ...stayingFolders].map((name) => [foldedName(name), name]));
   const committed = wanted.filter(({ path, kind }) => {
     if (kind !== "added") return true;
-    const folders = foldersOf(path);
+    const folders = parentsOf(path);
     const names = [path, ...folders].map((name) => [foldedName(name), name] as const);
     const isInTheWay =
       stayingFolders.has(path) ||
@@ -72,12 +72,6 @@ export function selectChanges(
     return !isInTheWay;
   });
   return { committed, leftOut: leftOut.toSorted() };
-}
-
-/** `a` and `a/b` for `a/b/c`. */
-function foldersOf(path: string): string[] {
-  const parts = path.split("/");
-  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
 }
 
 const MAX_FILES = 1000;

@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../../src/core/errors.ts";
+import { parentsOf } from "./names.ts";
 
 /**
  * The state of a file, link or folder, as far as `lstat` tells. If it is the same, so is the
@@ -44,11 +45,7 @@ export function identityOf({ ino, dev, ctimeNs, mtimeNs, size, mode, nlink }: Bi
  * it.
  */
 export function foldersOf(root: string, files: Iterable<string>): WrittenTree["folders"] {
-  const paths = new Set<string>();
-  for (const file of files) {
-    for (let path = dirname(file); path !== "." && !paths.has(path); path = dirname(path)) paths.add(path);
-  }
-  const folders = [".", ...[...paths].toSorted()];
+  const folders = [".", ...[...new Set([...files].flatMap(parentsOf))].toSorted()];
   return new Map(folders.map((path) => [path, identityAt(join(root, path)) ?? ""]));
 }
 
