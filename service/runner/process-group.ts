@@ -18,9 +18,13 @@ export type Ending =
 export type ProcessOptions = {
   command: string;
   args: readonly string[];
+  /** The folder to start it in, on this machine. */
   cwd: string;
   env: Readonly<Record<string, string>>;
-  /** Written to its file descriptors, beginning with 3. */
+  /**
+   * Written to its file descriptors, beginning with 3, because other processes of the machine
+   * mustn't read this in the arguments.
+   */
   inputs?: readonly Buffer[] | undefined;
   timeLimitMs: number;
   /** For standard output and standard error together. */
@@ -219,10 +223,9 @@ export async function processStat(pid: number | string): Promise<ProcessStat | n
 }
 
 /** A program to run to its end, and its standard input. No shell interprets the arguments. */
-export type ProgramRun = Pick<
-  ProcessOptions,
-  "command" | "args" | "cwd" | "env" | "inputs" | "timeLimitMs" | "maxOutputBytes"
-> & { stdin: Uint8Array | string };
+type ProgramRun = Omit<ProcessOptions, "clock" | "signal" | "onStdout" | "onStderr"> & {
+  stdin: Uint8Array | string;
+};
 
 /**
  * Resolves when the program has ended, which happens soon after `signal` aborts. `stderr` is the

@@ -3,17 +3,13 @@ import { join } from "node:path";
 import { oneLine } from "../../base/printable-text.ts";
 import { type Env, pickEnv } from "../../config/env.ts";
 import { runProgram } from "../process-group.ts";
-import { bubblewrap } from "./bubblewrap.ts";
+import { bubblewrap, type BubblewrapOptions } from "./bubblewrap.ts";
 import { findProgram } from "./program.ts";
 import { type CommandLine, type Sandbox, type SandboxedAgent, SandboxMissingError } from "./sandbox.ts";
 import type { TurnGroups } from "./turn-groups.ts";
 
-export type OpenSandboxOptions = {
+type OpenSandboxOptions = Pick<BubblewrapOptions, "folder" | "env"> & {
   containment: "required" | "none";
-  /** A folder that agents can't reach. */
-  folder: string;
-  /** The service's environment. */
-  env: Env;
   /** @default null, without control groups */
   groups?: TurnGroups | null;
 };
@@ -93,13 +89,8 @@ async function wordsOfProbe(sandbox: Sandbox, { folder }: OpenSandboxOptions): P
   const limits = { memoryMegabytes: 1024, processes: 64, diskMegabytes: 64 };
   try {
     const signal = AbortSignal.timeout(PROBE_TIME_LIMIT_MS);
-    const line = { command: "true", args: [] };
-    const { ending, stderr } = await runInside(
-      sandbox,
-      { folder: job, command: "true", readable: [], limits },
-      line,
-      signal,
-    );
+    const agent = { folder: job, command: "true", readable: [], limits };
+    const { ending, stderr } = await runInside(sandbox, agent, { command: "true", args: [] }, signal);
     if (ending.kind === "exited" && ending.code === 0) return null;
     return oneLine(stderr, 300) || `it ended with ${JSON.stringify(ending)}`;
   } finally {
@@ -146,7 +137,13 @@ async function kernelSetting(name: string): Promise<string | null> {
   return text?.trim() ?? null;
 }
 
-/** Numbers of system calls, and the kernel's names of processors (linux/audit.h, asm/unistd.h). */
+type Processor = { arch: number; end: number | null; socket: number; denied: readonly number[] };
+
+/**
+ * Numbers of system calls, and the kernel's names of processors (linux/audit.h, asm/unistd.h).
+ * Denied are add_key, request_key, keyctl, perf_event_open, bpf, userfaultfd, io_uring_setup,
+ * io_uring_enter and io_uring_register.
+ */
 const PROCESSORS: Readonly<Record<string, Processor>> = {
   x64: {
     arch: 0xc000_003e,
@@ -161,17 +158,6 @@ const PROCESSORS: Readonly<Record<string, Processor>> = {
     socket: 198,
     denied: [217, 218, 219, 241, 280, 282, 425, 426, 427],
   },
-};
-
-type Processor = {
-  arch: number;
-  end: number | null;
-  socket: number;
-  /**
-   * add_key, request_key, keyctl, perf_event_open, bpf, userfaultfd, io_uring_setup,
-   * io_uring_enter, io_uring_register.
-   */
-  denied: readonly number[];
 };
 
 /** AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK: those that a network namespace confines. */

@@ -1,21 +1,13 @@
 import { dirname } from "node:path";
 import { DocsAgentError } from "../../../src/core/errors.ts";
 import { type Env, pickEnv } from "../../config/env.ts";
+import type { ProcessOptions } from "../process-group.ts";
 
 /** A program and its arguments. */
 export type CommandLine = { command: string; args: readonly string[] };
 
 /** What to start to run a program in a sandbox. */
-export type ContainedStart = CommandLine & {
-  env: Readonly<Record<string, string>>;
-  /** The folder to start it in, on this machine. */
-  cwd: string;
-  /**
-   * Written to its file descriptors, beginning with 3, because other processes of the machine
-   * mustn't read this in the arguments.
-   */
-  inputs?: readonly Buffer[];
-};
+export type ContainedStart = Pick<ProcessOptions, "command" | "args" | "env" | "cwd" | "inputs">;
 
 /** Where an agent finds its folders, as it sees them. */
 export type InsidePaths = { tree: string; home: string; tmp: string };
