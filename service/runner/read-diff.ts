@@ -2,18 +2,14 @@ import { DIFF_LIMITS, type JobDiff } from "../../src/core/ports/job-report.ts";
 import { cut } from "../../src/core/text/text.ts";
 import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
 import { redactedLine } from "../base/printable-text.ts";
-import type { Redact } from "../base/redaction.ts";
 import { turnCommits } from "./earlier-push.ts";
-import type { RunnerFolders } from "./folders.ts";
 import type { GitRunner } from "./git/git.ts";
-import type { Mirror } from "./git/mirror.ts";
 import { readTurnNote } from "./publish/turn-note.ts";
 import { readWholeChange } from "./publish/whole-change.ts";
+import type { RunContext } from "./turn.ts";
 
 /** As in {@link DiffInput}. */
 type DiffOf = { jobId: string; baseBranch: string; head: string | null };
-
-type Tools = { mirror: Mirror; folders: Pick<RunnerFolders, "notes">; redact: Redact };
 
 /** Of larger files, only the names are shown. */
 const MAX_FILE = "512k";
@@ -28,7 +24,7 @@ const OPTIONS = ["-r", "-p", "--no-color", "--no-renames", "--no-ext-diff", "--n
  * with. Null if there is none, or it can't be found anymore.
  */
 export function readDiff(
-  { mirror, folders, redact }: Tools,
+  { mirror, folders, redact }: Pick<RunContext, "mirror" | "folders" | "redact">,
   { jobId, baseBranch, head }: DiffOf,
 ): Promise<JobDiff | null> {
   return mirror.fetch(baseBranch, async (git) => {

@@ -4,23 +4,17 @@ import { join } from "node:path";
 import { isJobId, jobBranch } from "../config/repository.ts";
 import { RefConflictError } from "./git/git-fault.ts";
 import type { KeyedLock } from "./git/keyed-lock.ts";
-import type { Mirror } from "./git/mirror.ts";
-import type { PullRequestHost } from "../code-host/code-host.ts";
 import { removeTurnNote } from "./publish/turn-note.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { RunContext } from "./turn.ts";
 
-/** A project whose mirror and branches are maintained. */
-export type UpkeepProject = {
-  mirror: Mirror;
-  /** Null if branches of jobs stay. */
-  codeHost: PullRequestHost | null;
-};
+/** A project whose mirror and branches are maintained. Without a code host, its branches stay. */
+type UpkeepProject = Pick<RunContext, "mirror" | "codeHost">;
 
 /** By mirror: how far the last pass got with the branches, and when it was last packed. */
 export type UpkeepMemory = { places: Map<string, string>; packedAtMs: Map<string, number> };
 
-export type UpkeepContext = {
+type UpkeepContext = {
   projects: readonly UpkeepProject[];
   isUnfinished: (jobId: string) => boolean;
   mirrorLock: KeyedLock;

@@ -154,11 +154,8 @@ export async function ignoredPaths(
   scratch: string,
 ): Promise<Set<string>> {
   if (rules.length === 0 || paths.length === 0) return new Set();
-  const contents = await readObjects(
-    git,
-    rules.map(({ oid }) => oid),
-  );
-  for (const [index, content] of contents.entries()) {
+  const oids = rules.map(({ oid }) => oid);
+  for (const [index, content] of (await readObjects(git, oids)).entries()) {
     const file = join(scratch, rules[index]?.path ?? "");
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);

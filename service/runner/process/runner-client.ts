@@ -165,10 +165,8 @@ export class RunnerClient {
         child.kill("SIGKILL");
       } else if (message.kind !== "pong") this.#runs.get(message.run)?.take(message);
     });
-    let hasEnded = false;
     const end = (problem: string) => {
-      if (hasEnded) return;
-      hasEnded = true;
+      if (this.#child?.process !== child) return;
       clearInterval(watch);
       this.#child = null;
       reject(new StartError(`The runner ended: ${problem}.`));
