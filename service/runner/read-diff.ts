@@ -64,9 +64,8 @@ async function baseOf(
 ): Promise<string> {
   // If the base branch contains the commit, the merge shows what it changed.
   const options = ["--first-parent", "--ancestry-path", "--reverse"];
-  const [merge] = await git
-    .text(["rev-list", ...options, `${commit}..${baseTip}`])
-    .then((text) => text.split("\n"));
+  const merges = await git.text(["rev-list", ...options, `${commit}..${baseTip}`]);
+  const [merge] = merges.split("\n");
   const into = merge ? `${merge}^1` : baseTip;
   const base = await git.text(["merge-base", into, commit], { okCodes: [0, 1] });
   if (base !== commit) return base;

@@ -27,7 +27,7 @@ const run = z.int();
 /**
  * Messages from a runner to the service. A run ends with `result`, `done` (upkeep), `diff` or
  * `failed`. `failed` means that it couldn't be carried out now, or was aborted. There are few
- * reports, whatever an agent does. See `Reporter`.
+ * reports, whatever an agent does. See `createReporter`.
  */
 export const FromRunner = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("opened") }),

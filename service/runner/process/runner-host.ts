@@ -71,7 +71,7 @@ export class RunnerHost {
     { run: id, turn }: Extract<Order, { kind: "start" }>,
     { abort, answers }: Run,
   ): Promise<FromRunner> {
-    const reporter = new Reporter(id, this.#tell);
+    const reporter = createReporter(id, this.#tell);
     let asked = 0;
     const ask = async (question: AgentQuestion): Promise<QuestionAnswer | null> => {
       const number = (asked += 1);
@@ -108,36 +108,31 @@ function failed(run: number, error: unknown): FromRunner {
  * Reports about a run to the service, only from time to time and one report at once. So an agent
  * that floods us with updates gets no more of the service's time than any other.
  */
-class Reporter {
-  readonly #run: number;
-  readonly #tell: Tell;
-  #news: TurnNews = {};
-  #timer: NodeJS.Timeout | null = null;
-  #isTelling = false;
+function createReporter(run: number, tell: Tell) {
+  let waiting: TurnNews = {};
+  let timer: NodeJS.Timeout | undefined;
+  let isTelling = false;
 
-  constructor(run: number, tell: Tell) {
-    this.#run = run;
-    this.#tell = tell;
-  }
-
-  add(news: TurnNews): void {
+  function add(news: TurnNews): void {
     const lines = (news.lines ?? []).map((line) => line.slice(0, MAX_LINE_CHARS));
-    const all = [...(this.#news.lines ?? []), ...lines].slice(-MAX_LINES);
-    this.#news = { ...this.#news, ...news, ...(all.length > 0 && { lines: all }) };
-    if (!this.#isTelling) this.#timer ??= setTimeout(() => this.flush(), REPORT_EVERY_MS);
+    const all = [...(waiting.lines ?? []), ...lines].slice(-MAX_LINES);
+    waiting = { ...waiting, ...news, ...(all.length > 0 && { lines: all }) };
+    if (!isTelling) timer ??= setTimeout(flush, REPORT_EVERY_MS);
   }
 
   /** Sends what there is to report now. */
-  flush(): void {
-    clearTimeout(this.#timer ?? undefined);
-    this.#timer = null;
-    if (Object.keys(this.#news).length === 0) return;
-    const news = this.#news;
-    this.#news = {};
-    this.#isTelling = true;
-    void this.#tell({ kind: "report", run: this.#run, news }).then(() => {
-      this.#isTelling = false;
-      if (Object.keys(this.#news).length > 0) this.add({});
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (Object.keys(waiting).length === 0) return;
+    const news = waiting;
+    waiting = {};
+    isTelling = true;
+    void tell({ kind: "report", run, news }).then(() => {
+      isTelling = false;
+      if (Object.keys(waiting).length > 0) add({});
     });
   }
+
+  return { add, flush };
 }

@@ -196,12 +196,8 @@ const NAMESPACES = [
 
 /** In the form that bubblewrap reads from a file descriptor: each ends with a zero byte. */
 function argumentsOf(words: readonly (readonly string[])[]): Buffer {
-  return Buffer.from(
-    words
-      .flat()
-      .map((word) => `${word.replaceAll("\0", "")}\0`)
-      .join(""),
-  );
+  const ended = words.flat().map((word) => `${word.replaceAll("\0", "")}\0`);
+  return Buffer.from(ended.join(""));
 }
 
 /** Mounts the system's folders and files that exist. A link stays a link. */

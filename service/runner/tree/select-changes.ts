@@ -95,7 +95,6 @@ export async function copyChanges(
       `The agent changed ${changes.length} files; a pull request may have ${MAX_FILES}.`,
     );
   }
-  const needles = secrets.map((secret) => Buffer.from(secret));
   let totalBytes = 0;
   const copied = new Map<string, string>();
   await mkdir(copies, { mode: 0o700 });
@@ -111,7 +110,7 @@ export async function copyChanges(
         `The changed files have more than ${MAX_TOTAL_BYTES / 1024 / 1024} MB together.`,
       );
     }
-    if (needles.some((needle) => content.includes(needle))) {
+    if (secrets.some((secret) => content.includes(secret))) {
       throw new TurnFailedError(`The agent wrote a secret into ${path}. Nothing was pushed.`);
     }
     const copy = join(copies, String(copied.size));
