@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, renameSync } from "node:fs";
+import { chmodSync, renameSync } from "node:fs";
 import { basename, join } from "node:path";
 import { openTurnFolders, removeFolder, type TurnFolders } from "../folders.ts";
 import { faultText } from "../../base/run-error.ts";
@@ -29,9 +29,7 @@ export async function openTree(
   const close = () =>
     afterwards(async () => {
       try {
-        const aside = join(folders.scratch, "aside");
-        mkdirSync(aside);
-        if (start?.hasFineTimes === true) trees.keep(key, folders.tree, start.written, aside);
+        if (start?.hasFineTimes === true) trees.keep(key, folders.tree, start.written);
       } catch (error) {
         logger.warn({ problem: faultText(error) }, "worktree could not be kept");
       }

@@ -1,18 +1,18 @@
-import { lstatSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, rmdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import type { TurnFolders } from "../folders.ts";
 import type { GitRunner } from "../git/git.ts";
 import { GitError } from "../git/git-fault.ts";
 import { readObjects, readSnapshot, type Snapshot, writeIndex } from "../git/objects.ts";
 import { isSafePath } from "./names.ts";
-import { foldersOf, identityOf, removeEmptyFolders, type WrittenTree } from "./written-files.ts";
+import { foldersOf, identityOf, type WrittenFiles } from "./written-files.ts";
 
 /** What was in the tree at the start. */
 export type TreeStart = {
   /** The commit's whole listing. */
   snapshot: Snapshot;
   /** The part of it that was written, and the state of each file right after that. */
-  written: WrittenTree;
+  written: WrittenFiles;
   /**
    * True if the file system's times are so fine that an unchanged state proves unchanged content.
    */
@@ -34,18 +34,21 @@ export async function fillTree(
   git: GitRunner,
   commit: string,
   { tree, scratch }: Pick<TurnFolders, "tree" | "scratch">,
-  there: WrittenTree,
+  there: WrittenFiles,
   isWanted: (path: string) => boolean = () => true,
 ): Promise<TreeStart> {
   const snapshot = await readSnapshot(git, commit);
-  const written = new Map(there.files);
-  for (const [path, { oid, mode }] of there.files) {
+  const written = new Map(there);
+  for (const [path, { oid, mode }] of there) {
     const entry = snapshot.get(path);
     if (entry?.oid === oid && entry.mode === mode && isWanted(path)) continue;
     written.delete(path);
     unlinkSync(join(tree, path));
   }
-  removeEmptyFolders(tree, there.folders.keys(), written.keys());
+  // Git knows no empty folders.
+  const needed = new Set(foldersOf(written.keys()));
+  const unneeded = foldersOf(there.keys()).filter((folder) => !needed.has(folder));
+  for (const folder of unneeded.toReversed()) rmdirSync(join(tree, folder));
   const missing = [...snapshot.values()].filter(
     ({ path }) => isSafePath(path) && !written.has(path) && isWanted(path),
   );
@@ -65,12 +68,7 @@ export async function fillTree(
     if (stats === undefined) throw new GitError(`git did not write ${path}`);
     written.set(path, { identity: identityOf(stats), oid, mode, size: Number(stats.size) });
   }
-  const folders = foldersOf(tree, written.keys());
-  return {
-    snapshot,
-    written: { files: written, folders },
-    hasFineTimes: await ticks(join(scratch, "probe")),
-  };
+  return { snapshot, written, hasFineTimes: await ticks(join(scratch, "probe")) };
 }
 
 function makeLink(root: string, path: string, bytes: Buffer): boolean {

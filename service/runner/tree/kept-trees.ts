@@ -2,7 +2,13 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../src/core/ports/process.ts";
-import { identityAt, keepUntouched, type WrittenFile, type WrittenTree } from "./written-files.ts";
+import {
+  foldersOf,
+  identityAt,
+  moveUntouched,
+  type WrittenFile,
+  type WrittenFiles,
+} from "./written-files.ts";
 
 type Kept = { key: string; path: string; sinceMs: number };
 
@@ -39,8 +45,8 @@ export class KeptTrees {
    * Moves the newest kept tree to the empty folder `root`. Resolves to what is there then, which is
    * nothing if none was kept.
    */
-  async take(key: string, root: string): Promise<WrittenTree> {
-    const nothing: WrittenTree = { files: new Map(), folders: new Map() };
+  async take(key: string, root: string): Promise<WrittenFiles> {
+    const nothing: WrittenFiles = new Map();
     const kept = this.#kept.findLast((each) => each.key === key);
     if (kept === undefined) return nothing;
     this.#kept = this.#kept.filter((each) => each !== kept);
@@ -52,26 +58,27 @@ export class KeptTrees {
       if (!folders.every(([path, identity]) => isAsLeft(path, identity))) return nothing;
       if (!files.every(([path, { identity }]) => isAsLeft(path, identity))) return nothing;
       renameSync(tree, root);
-      return { files: new Map(files), folders: new Map(folders) };
+      return new Map(files);
     } finally {
       await rm(kept.path, { recursive: true, force: true });
     }
   }
 
   /**
-   * Keeps the files at `root` that are still as they were written, unless enough trees are kept.
-   * `aside` is an empty folder on the same disk for the rest.
+   * Takes the files at `root` that are still as they were written, unless enough trees are kept.
    */
-  keep(key: string, root: string, written: WrittenTree, aside: string): void {
+  keep(key: string, root: string, written: WrittenFiles): void {
     if (this.#kept.filter((kept) => kept.key === key).length >= MAX_PER_KEY) return;
     const path = join(this.#dir, String((this.#made += 1)));
     try {
-      const { files, folders } = keepUntouched(root, written, aside);
       mkdirSync(path, { mode: 0o700 });
-      renameSync(root, join(path, "tree"));
-      // The topmost folder was just moved.
-      folders.set(".", identityAt(join(path, "tree")) ?? "");
-      const note: Note = { files: [...files], folders: [...folders] };
+      const tree = join(path, "tree");
+      const files = moveUntouched(root, tree, written);
+      const folders = foldersOf(files.keys());
+      const note: Note = {
+        files: [...files],
+        folders: folders.map((folder) => [folder, identityAt(join(tree, folder)) ?? ""]),
+      };
       writeFileSync(join(path, "note.json"), JSON.stringify(note), { mode: 0o600 });
       this.#kept.push({ key, path, sinceMs: this.#clock.now() });
     } catch (error) {

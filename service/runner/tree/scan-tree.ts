@@ -32,7 +32,7 @@ const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
  */
 export async function scanTree(
   root: string,
-  { snapshot, written: { files: written }, hasFineTimes }: TreeStart,
+  { snapshot, written, hasFineTimes }: TreeStart,
   signal: AbortSignal,
   maxReadBytes = MAX_READ_BYTES,
 ): Promise<TreeChange[]> {

@@ -64,7 +64,7 @@ it("does not compare more than so many bytes of touched files", async () => {
     await writeFile(path, "x".repeat(100));
     written.set(name, { identity: identityAt(path) ?? "", oid: "0".repeat(40), mode: "100644", size: 100 });
   }
-  const start = { snapshot: new Map(), written: { files: written, folders: new Map() }, hasFineTimes: true };
+  const start = { snapshot: new Map(), written, hasFineTimes: true };
   // Untouched files are not read.
   expect(await scanTree(dir.file("tree"), start, signal, 0)).toEqual([]);
   for (const name of ["a.md", "b.md"]) await utimes(dir.file(`tree/${name}`), 0, 0);
@@ -85,7 +85,7 @@ it("compares contents where a disk's times can't be trusted", async () => {
   const file = { identity: identityAt(path) ?? "", oid: "0".repeat(40), mode: "100644", size: 1 };
   const start = {
     snapshot: new Map(),
-    written: { files: new Map([["a.md", file]]), folders: new Map() },
+    written: new Map([["a.md", file]]),
     hasFineTimes: false,
   };
   expect(await scanTree(dir.file("tree"), start, signal)).toEqual([{ path: "a.md", kind: "modified" }]);
@@ -112,7 +112,7 @@ it("stops looking through a tree as soon as it is aborted", async () => {
   await writeFile(dir.file("a.md"), "x");
   const start = {
     snapshot: new Map(),
-    written: { files: new Map(), folders: new Map() },
+    written: new Map(),
     hasFineTimes: true,
   };
   const aborted = AbortSignal.abort(new Error("archived"));
