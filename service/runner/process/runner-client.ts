@@ -92,11 +92,9 @@ export class RunnerClient {
     take: (message: Answer, end: (result: Result) => void) => void,
   ): Promise<Result> {
     signal.throwIfAborted();
-    try {
-      await this.open();
-    } catch (error) {
+    await this.open().catch((error: unknown) => {
       throw new TransientRunError("The turn broke off.", { details: [messageOf(error)] });
-    }
+    });
     signal.throwIfAborted();
     const run = (this.#lastRun += 1);
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
