@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
 import { RunError, TransientRunError } from "../base/run-error.ts";
-import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 
 /** Absent if the host doesn't say, and null if the repository is gone. */
 const PullRepository = z.object({ full_name: z.string() }).nullish();
@@ -40,15 +39,22 @@ const READY = `mutation ($id: ID!) {
   markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { isDraft } }
 }`;
 
-/** Pull requests on GitHub, or on a host with a compatible API. */
-export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
+/** See {@link createGitHubCodeHost}. */
+export type PullRequestHost = ReturnType<typeof createGitHubCodeHost>;
+
+/**
+ * Pull requests on GitHub, or on a host with a compatible API. All methods reject with a
+ * `TransientRunError` if asking again may help, and otherwise with a `TurnFailedError`.
+ */
+export function createGitHubCodeHost(options: GitHubOptions) {
   const { owner } = options;
   const api = new GitHubApi(options);
   /** The visibility of the project's own repository, once known. */
   let ownVisibility: boolean | null | undefined;
 
   return {
-    async find(branch, signal) {
+    /** The pull requests from this branch, newest first, whatever their state. */
+    async find(branch: string, signal: AbortSignal): Promise<HostedPullRequest[]> {
       const params = {
         head: `${owner}:${branch}`,
         state: "all",
@@ -65,7 +71,15 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
         .map(toPullRequest);
     },
 
-    async create({ branch, isDraft, ...texts }, signal) {
+    /**
+     * Opens a pull request. Resolves to "exists" if there is an open one already, and to
+     * "no-drafts" if the host doesn't support drafts.
+     */
+    async create(
+      input: { branch: string; base: string; title: string; body: string; isDraft: boolean },
+      signal: AbortSignal,
+    ): Promise<HostedPullRequest | "exists" | "no-drafts"> {
+      const { branch, isDraft, ...texts } = input;
       try {
         const params = { head: branch, ...texts, ...(isDraft && { draft: true }) };
         const asked = { doing: "Opening the pull request", signal, schema: Pull };
@@ -79,17 +93,28 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
       }
     },
 
-    async change(number, texts, signal) {
+    /** Resolves to the pull request with its new texts. */
+    async change(number: number, texts: { title?: string; body?: string }, signal: AbortSignal) {
       const asked = { doing: "Updating the pull request", signal, schema: Pull };
       return toPullRequest(await api.ask(asked, `PATCH ${PULLS}/${number}`, texts));
     },
 
-    async markReady(nodeId, signal) {
+    /** Marks a draft as ready for review. */
+    async markReady(nodeId: string, signal: AbortSignal): Promise<void> {
       const asked = { doing: "Marking the pull request as ready", signal, schema: Marked };
       await api.query(asked, READY, { id: nodeId });
     },
 
-    async decorate(number, kind, name, signal) {
+    /**
+     * Adds a label, assigns a person, or requests a review from a person or a team (`owner/team`).
+     * Resolves to false if the host silently ignored it.
+     */
+    async decorate(
+      number: number,
+      kind: "labels" | "assignees" | "reviewers",
+      name: string,
+      signal: AbortSignal,
+    ): Promise<boolean> {
       const asked = { doing: `Setting the ${kind}`, signal, schema: Decorated };
       const team = name.split("/")[1];
       const params = team === undefined ? { [kind]: [name] } : { team_reviewers: [team] };
@@ -103,7 +128,11 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
       return kind !== "assignees" || isNamed;
     },
 
-    async isPublic(signal, repository) {
+    /**
+     * True if everybody can read the project's repository, or another repository of the same host.
+     * Null if the host doesn't say.
+     */
+    async isPublic(signal: AbortSignal, repository?: { owner: string; repo: string }) {
       if (repository === undefined && ownVisibility !== undefined) return ownVisibility;
       const asked = { doing: "Reading the repository's visibility", signal, schema: Repository };
       try {
@@ -132,20 +161,26 @@ function isFromFork({ head, base }: Pull): boolean {
   return head.repo && base?.repo ? head.repo.full_name !== base.repo.full_name : false;
 }
 
-function toPullRequest(pull: Pull): HostedPullRequest {
+/** The parts of a pull request that we need. */
+export type HostedPullRequest = ReturnType<typeof toPullRequest>;
+
+function toPullRequest(pull: Pull) {
   const { number, title, state, merged_at: mergedAt, html_url: url, body, head } = pull;
   const { changed_files: files, additions, deletions } = pull;
   const hasSize = files !== undefined && additions !== undefined && deletions !== undefined;
   return {
     number,
+    /** Its id in GraphQL, for what REST can't do. Null if it has none. */
     nodeId: pull.node_id ?? null,
     title,
-    state: state === "closed" && mergedAt ? "merged" : state,
+    state: state === "closed" && mergedAt ? ("merged" as const) : state,
     isDraft: pull.draft === true,
     headRef: head.ref,
+    /** Its newest commit. */
     headSha: head.sha,
     url,
     body: body ?? null,
+    /** The size of its change. Null if the answer didn't say. */
     size: hasSize ? { files, additions, deletions } : null,
   };
 }

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { TransientRunError } from "../base/run-error.ts";
-import type { ChangedPulls, FollowedHost, PullLook } from "./code-host.ts";
 import { GitHubApi, type GitHubOptions, type GraphqlError, RefusedByCodeHostError } from "./github-api.ts";
-import { HostTime, listOf, ReadCheck, toLook } from "./github-pull-facts.ts";
+import { HostTime, listOf, type PullFacts, type PullLook, ReadCheck, toLook } from "./github-pull-facts.ts";
 import { readChecksBefore, readPull } from "./github-pull-reading.ts";
 
 const LIST = "GET /repos/{owner}/{repo}/pulls";
@@ -34,8 +33,15 @@ const MAX_KEPT = 1000;
 
 const Listed = z.object({ number: z.int().positive(), updated_at: HostTime });
 
-/** Reads followed pull requests from GitHub, or from a host with a compatible API. */
-export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
+/** See {@link createGitHubFollowedHost}. */
+export type FollowedHost = ReturnType<typeof createGitHubFollowedHost>;
+
+/**
+ * Reads followed pull requests from GitHub, or from a host with a compatible API. All methods
+ * reject with a `TransientRunError` if asking again may help, and otherwise with a
+ * `RefusedByCodeHostError`.
+ */
+export function createGitHubFollowedHost(options: GitHubOptions) {
   const api = new GitHubApi(options);
   const { owner, repo } = options;
   /** How many more times REST is used. */
@@ -59,14 +65,21 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
   }
 
   return {
-    get batch() {
+    /** The most pull requests that one call may look at. */
+    get batch(): number {
       return Math.min(batch, restLooks === 0 ? MAX_BATCH : REST_BATCH);
     },
 
-    async changed(since, etag, signal) {
+    /**
+     * The pull requests that changed at `since` or later, newest first. `since` is in epoch
+     * milliseconds by the host's clock; if it is null, only the newest are read. `isComplete` is
+     * false if there were more changes than we read. Resolves to null if nothing has changed since
+     * the state of the list that `etag` identifies.
+     */
+    async changed(since: number | null, etag: string | null, signal: AbortSignal) {
       const asked = { doing: "Listing pull requests", signal, schema: listOf(Listed) };
       const params = { state: "all", sort: "updated", direction: "desc", per_page: pageSize };
-      const pulls: ChangedPulls["pulls"] = [];
+      const pulls: { number: number; updatedAt: number }[] = [];
       let isComplete = false;
       let newEtag: unknown = null;
       for (let page = 1; page <= MAX_PAGES && !isComplete; page += 1) {
@@ -90,7 +103,7 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
       return { pulls, isComplete, etag: typeof newEtag === "string" ? newEtag : null };
     },
 
-    async look(all, signal) {
+    async look(all: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
       const numbers = all.slice(0, this.batch);
       try {
         let looks: Map<number, PullLook>;
@@ -131,7 +144,11 @@ export function createGitHubFollowedHost(options: GitHubOptions): FollowedHost {
       }
     },
 
-    async failedBefore(facts, signal) {
+    /**
+     * The names of the checks that also failed before the pull request's change. Null if they can't
+     * be read now.
+     */
+    async failedBefore(facts: PullFacts, signal: AbortSignal): Promise<ReadonlySet<string> | null> {
       const key = `${facts.baseRef} ${facts.headSha}`;
       const known = failedBefore.get(key);
       if (known !== undefined) return known;

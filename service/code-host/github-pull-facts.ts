@@ -1,6 +1,22 @@
 import { z } from "zod";
 import { readableItems } from "../../src/core/ports/reading.ts";
-import type { HostedCheck, PullFacts, PullLook } from "./code-host.ts";
+
+/** The state of a check on a pull request's newest commit. */
+export type HostedCheck = {
+  name: string;
+  state: "pending" | "failed" | "passed";
+  /** Null if the host doesn't say. */
+  isRequired: boolean | null;
+};
+
+/**
+ * The result of looking at a pull request. `unreadable` means that the answer doesn't match the
+ * API's documentation.
+ */
+export type PullLook = ReturnType<typeof toLook> | "not-there";
+
+/** A pull request's current state at its host, in the host's words (untrusted, unbounded). */
+export type PullFacts = Exclude<PullLook, string>;
 
 /** A person's login at the code host. Their account may have been deleted. */
 const Login = z
@@ -76,7 +92,7 @@ const Pull = z.object({
 });
 
 /** Reads a pull request from either API's answer. `checks` are null if they can't be read. */
-export function toLook(told: unknown, checks: HostedCheck[] | null): PullLook {
+export function toLook(told: unknown, checks: HostedCheck[] | null) {
   const parsed = Pull.safeParse(told);
   if (!parsed.success) return "unreadable";
   const { state, mergeable = null, ...pull } = parsed.data;
@@ -87,38 +103,50 @@ export function toLook(told: unknown, checks: HostedCheck[] | null): PullLook {
     state: state === "closed" && pull.merged_at ? "merged" : state,
     isDraft: pull.draft === true,
     headRef: pull.headRef,
+    /** Its newest commit. */
     headSha: pull.headSha,
     baseRef: pull.baseRef,
+    /** Who opened it. */
     author: pull.user,
+    /** Epoch milliseconds, by the host's clock. */
     openedAt: pull.created_at,
     updatedAt: pull.updated_at,
+    /** True if there are no conflicts. Null while the host is finding out. */
     isMergeable:
       mergeable === null || mergeable === "UNKNOWN" ? null : [true, "MERGEABLE"].includes(mergeable),
+    /** GitHub's `mergeable_state`, in lower case. */
     mergeState: pull.mergeable_state ?? "unknown",
+    /** True if the branch rules require more approvals. */
     needsApproval: pull.reviewDecision === "REVIEW_REQUIRED",
+    /** Each reviewer's newest review that is neither just a comment nor dismissed. */
     opinions: opinionsOf(pull.opinions),
+    /** The newest reviews, oldest first. */
     reviews: pull.reviews.flatMap(({ user: author, body, submitted_at: at, ...review }) => {
       const chosen = REVIEWS[review.state];
       if (chosen === undefined) return [];
       const id = String(review.id ?? `${author} ${at}`);
+      /** The commit that was reviewed. Null if the host doesn't say. */
       const headSha = review.commit_id ?? review.commit?.oid ?? null;
       return [{ id, author, words: body ?? "", state: chosen, at, headSha }];
     }),
+    /** The people, and the teams as `owner/team`, whose review was requested. */
     requested: pull.requested.map(({ requestedReviewer: { login } }) => login),
+    /** Null if they can't be read. */
     checks,
   };
 }
 
+type Chosen = "approved" | "changes-requested";
 /** Other states, such as pending or dismissed reviews, don't count. */
-const REVIEWS: Record<string, PullFacts["reviews"][number]["state"] | undefined> = {
+const REVIEWS: Record<string, Chosen | "commented" | undefined> = {
   approved: "approved",
   changes_requested: "changes-requested",
   commented: "commented",
 };
 
 /** Each reviewer's newest opinion. The list must be oldest first. */
-function opinionsOf(told: readonly z.infer<typeof Opinion>[]): PullFacts["opinions"] {
-  const newest = new Map<string, PullFacts["opinions"][number]>();
+function opinionsOf(told: readonly z.infer<typeof Opinion>[]) {
+  const newest = new Map<string, { author: string; state: Chosen }>();
   for (const { user: author, state: word } of told) {
     const state = REVIEWS[word];
     if (word === "dismissed") newest.delete(author);

@@ -1,7 +1,13 @@
 import { z } from "zod";
-import type { HostedCheck, PullFacts, PullLook } from "./code-host.ts";
 import { type GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
-import { listOf, ReadCheck, toLook } from "./github-pull-facts.ts";
+import {
+  type HostedCheck,
+  listOf,
+  type PullFacts,
+  type PullLook,
+  ReadCheck,
+  toLook,
+} from "./github-pull-facts.ts";
 
 const REPOSITORY = "/repos/{owner}/{repo}";
 /** Reviews are listed oldest first, and the newest ones count. */

@@ -1,7 +1,7 @@
 import { codeOf, messageOf } from "../../src/core/errors.ts";
 import type { TaskEnd } from "../../src/core/ports/task-queue.ts";
 import { detailsOf, RunError, TransientRunError } from "../base/run-error.ts";
-import type { PullFacts, PullLook } from "../code-host/code-host.ts";
+import type { PullFacts, PullLook } from "../code-host/github-pull-facts.ts";
 import { RefusedByCodeHostError } from "../code-host/github-api.ts";
 import { jobBranch } from "../config/repository.ts";
 import type { FollowedJob } from "../jobs/followed-store.ts";

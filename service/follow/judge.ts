@@ -3,7 +3,7 @@ import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
 import { cut } from "../../src/core/text/text.ts";
 import { MAX_NAMES, MAX_REVIEWS, type WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
 import { oneLine, printableText } from "../base/printable-text.ts";
-import type { HostedCheck, PullFacts } from "../code-host/code-host.ts";
+import type { HostedCheck, PullFacts } from "../code-host/github-pull-facts.ts";
 import type { FollowedJob } from "../jobs/followed-store.ts";
 import { toTimestamp } from "../jobs/job.ts";
 

@@ -2,8 +2,7 @@ import { boundRetryAfterMs } from "../../src/core/job/retry.ts";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { createRedact } from "../base/redaction.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
-import type { FollowedHost } from "../code-host/code-host.ts";
-import { createGitHubFollowedHost } from "../code-host/github-followed-host.ts";
+import { createGitHubFollowedHost, type FollowedHost } from "../code-host/github-followed-host.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { type Env, envValue, projectSecrets } from "../config/env.ts";
 

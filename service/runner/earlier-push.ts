@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { GitRunner } from "./git/git.ts";
-import type { HostedPullRequest } from "../code-host/code-host.ts";
+import type { HostedPullRequest } from "../code-host/github-code-host.ts";
 import type { TurnNote } from "./publish/turn-note.ts";
 
 /** The last lines of a commit's message identify the job and the turn with these. */

@@ -1,5 +1,5 @@
 import { TurnFailedError } from "../base/run-error.ts";
-import type { HostedPullRequest } from "../code-host/code-host.ts";
+import type { HostedPullRequest } from "../code-host/github-code-host.ts";
 import { isBaseBranch, isJobId, jobBranch } from "../config/repository.ts";
 import { findEarlierPush, turnKeyOf } from "./earlier-push.ts";
 import { readTurnNote, TurnWork } from "./publish/turn-note.ts";

@@ -6,7 +6,7 @@ import type { RunTurnInput, RunTurnResult } from "./turn-runner.ts";
 import type { RunnerFolders } from "./folders.ts";
 import type { Mirror } from "./git/mirror.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
-import type { PullRequestHost } from "../code-host/code-host.ts";
+import type { PullRequestHost } from "../code-host/github-code-host.ts";
 import type { Redact } from "../base/redaction.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { KeptTrees } from "./tree/kept-trees.ts";

@@ -2,7 +2,7 @@ import type { ReportedPullRequest } from "../../../src/core/ports/job-report.ts"
 import { redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { TransientRunError } from "../../base/run-error.ts";
-import type { HostedPullRequest, PullRequestHost } from "../../code-host/code-host.ts";
+import type { HostedPullRequest, PullRequestHost } from "../../code-host/github-code-host.ts";
 import { RefusedByCodeHostError } from "../../code-host/github-api.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import {

@@ -1,6 +1,6 @@
 import { jobBranch } from "../../config/repository.ts";
 import { refusedText } from "../agents/acp-permissions.ts";
-import type { HostedPullRequest } from "../../code-host/code-host.ts";
+import type { HostedPullRequest } from "../../code-host/github-code-host.ts";
 import { type EarlierPush, holdsPush, turnKeyOf } from "../earlier-push.ts";
 import { publish } from "../publish/publish.ts";
 import { countClaims } from "../publish/sources-text.ts";

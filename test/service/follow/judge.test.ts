@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { HostedCheck, PullFacts } from "../../../service/code-host/code-host.ts";
+import type { HostedCheck, PullFacts } from "../../../service/code-host/github-pull-facts.ts";
 import { toFollowed } from "../../../service/follow/judge.ts";
 import { WireFollowedPullRequest } from "../../../src/job-client/report-schema.ts";
 
