@@ -3,7 +3,8 @@ import type { Logger } from "../../src/core/ports/process.ts";
 import type { JobStore } from "./job-store.ts";
 import type { TurnKey } from "./job.ts";
 
-type Waiter = { projectId: string; limit: number; isAlone: boolean; take: () => void };
+type Slot = { projectId: string; isAlone: boolean };
+type Waiter = Slot & { limit: number; give: (release: (() => void) | null) => void };
 
 /**
  * Limits how many turns run at once, per project and in total. Whoever has waited longest and fits
@@ -11,10 +12,9 @@ type Waiter = { projectId: string; limit: number; isAlone: boolean; take: () => 
  */
 export class TurnSlots {
   readonly #total: number;
-  readonly #taken = new Map<string, number>();
+  readonly #taken = new Set<Slot>();
   readonly #waiters = new Set<Waiter>();
   readonly #closing = new AbortController();
-  #isAloneTaken = false;
 
   constructor(total: number) {
     this.#total = total;
@@ -23,20 +23,14 @@ export class TurnSlots {
   /** Resolves to a function that gives the slot back, or to null once the slots are closed. */
   take(projectId: string, limit: number, isAlone = false): Promise<(() => void) | null> {
     return new Promise((resolve) => {
-      const waiter = {
-        projectId,
-        limit,
-        isAlone,
-        take: () => resolve(this.closed.aborted ? null : this.#occupy(projectId, isAlone)),
-      };
-      this.#waiters.add(waiter);
+      this.#waiters.add({ projectId, limit, isAlone, give: resolve });
       this.#handOut();
     });
   }
 
   /** The number of running turns. */
   get taken(): number {
-    return [...this.#taken.values()].reduce((sum, count) => sum + count, 0);
+    return this.#taken.size;
   }
 
   /** Everyone who waits, now or later, gets null. */
@@ -50,16 +44,10 @@ export class TurnSlots {
     return this.#closing.signal;
   }
 
-  #occupy(projectId: string, isAlone: boolean): () => void {
-    this.#count(projectId, 1);
-    this.#isAloneTaken ||= isAlone;
-    let isTaken = true;
+  #occupy(slot: Slot): () => void {
+    this.#taken.add(slot);
     return () => {
-      if (!isTaken) return;
-      isTaken = false;
-      if (isAlone) this.#isAloneTaken = false;
-      this.#count(projectId, -1);
-      this.#handOut();
+      if (this.#taken.delete(slot)) this.#handOut();
     };
   }
 
@@ -67,18 +55,16 @@ export class TurnSlots {
     for (const waiter of this.#waiters) {
       if (this.#hasRoom(waiter) || this.closed.aborted) {
         this.#waiters.delete(waiter);
-        waiter.take();
+        waiter.give(this.closed.aborted ? null : this.#occupy(waiter));
       } else if (waiter.isAlone) return;
     }
   }
 
   #hasRoom({ projectId, limit, isAlone }: Waiter): boolean {
     if (isAlone) return this.taken === 0;
-    return !this.#isAloneTaken && (this.#taken.get(projectId) ?? 0) < limit && this.taken < this.#total;
-  }
-
-  #count(projectId: string, change: number): void {
-    this.#taken.set(projectId, (this.#taken.get(projectId) ?? 0) + change);
+    const taken = [...this.#taken];
+    if (taken.length >= this.#total || taken.some((slot) => slot.isAlone)) return false;
+    return taken.filter((slot) => slot.projectId === projectId).length < limit;
   }
 }
 
