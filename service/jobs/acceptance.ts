@@ -32,7 +32,6 @@ const QUEUE_RETRY_AFTER_MS = 60_000;
 const MAX_ATTACHED_BYTES = 100 * 1024 ** 2;
 
 const AnsweredRow = z.object({ request: z.string(), answer: json(WireJobRecord), turn: z.int() });
-const NumberRow = z.object({ number: z.int() });
 
 /**
  * Accepts or refuses a request. Call it inside a transaction, so that two simultaneous requests
@@ -67,21 +66,22 @@ function limited(
   const isCreate = jobId === null;
   const perHour = isCreate ? limits.createsPerHour : limits.messagesPerHour;
   // There is room once this turn is old enough.
-  const newest = `SELECT accepted_at AS number FROM turns WHERE project_id = ? AND accepted_at > ? AND
+  const newest = `SELECT accepted_at FROM turns WHERE project_id = ? AND accepted_at > ? AND
     (number = 1) = ?
     ORDER BY accepted_at DESC LIMIT 1 OFFSET ?`;
-  const blocking = tables.one(NumberRow, newest, project.id, nowMs - HOUR_MS, isCreate ? 1 : 0, perHour - 1);
-  if (blocking !== null) {
-    const retryAfterMs = blocking.number + HOUR_MS - nowMs;
+  const values = [project.id, nowMs - HOUR_MS, isCreate ? 1 : 0, perHour - 1];
+  const blockedAt = tables.value(z.int(), newest, ...values);
+  if (blockedAt !== null) {
+    const retryAfterMs = blockedAt + HOUR_MS - nowMs;
     return { kind: "limited", limit: isCreate ? "creates" : "messages", retryAfterMs };
   }
-  const count = (sql: string) => tables.one(NumberRow, sql, project.id)?.number ?? 0;
-  const unfinished = count(`SELECT count(*) AS number FROM turns WHERE project_id = ? AND state <> 'ended'`);
+  const count = (sql: string) => tables.value(z.int(), sql, project.id) ?? 0;
+  const unfinished = count(`SELECT count(*) FROM turns WHERE project_id = ? AND state <> 'ended'`);
   if (unfinished >= limits.jobsAtOnce + limits.queued) {
     return { kind: "limited", limit: "queued", retryAfterMs: QUEUE_RETRY_AFTER_MS };
   }
   if (attachments.length === 0) return null;
-  const attached = count(`SELECT coalesce(sum(bytes), 0) AS number
+  const attached = count(`SELECT sum(bytes)
     FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND turn = turns.number
     WHERE project_id = ? AND state <> 'ended'`);
   const bytes = attachments.reduce((sum, attachment) => sum + attachment.bytes, attached);
@@ -103,7 +103,7 @@ function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
     number) VALUES (?1, ?, ?, ?, ?, ?,
     (SELECT coalesce(max(number), 0) + 1 FROM turns WHERE job_id = ?1)) RETURNING number`;
   const turn = [id, project.id, prompt, nowMs, words, JSON.stringify(requester)];
-  const number = tables.one(NumberRow, addTurn, ...turn)?.number ?? 0;
+  const number = tables.value(z.int(), addTurn, ...turn) ?? 0;
   for (const [index, { id: file, name, mediaType, bytes }] of attachments.entries()) {
     const columns = "job_id, turn, position, id, name, media_type, bytes";
     const sql = `INSERT INTO attachments (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`;

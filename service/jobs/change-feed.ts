@@ -6,13 +6,13 @@ import type { Tables } from "./tables.ts";
 /** The most requests of a project that may wait for changes at once. */
 const MAX_WAITING = 32;
 
-type Waiter = { after: number; wake: () => void };
+type Waiter = { projectId: string; after: number; wake: () => void };
 
 /** Lets requests wait until a job of their project changes. */
 export class ChangeFeed {
   readonly #changes: ChangeStore;
   readonly #clock: Clock;
-  readonly #waiting = new Map<string, Set<Waiter>>();
+  readonly #waiting = new Set<Waiter>();
   #isLookPending = false;
   #isClosed = false;
 
@@ -27,22 +27,20 @@ export class ChangeFeed {
    */
   async wait(projectId: string, after: number, forMs: number, signal: AbortSignal): Promise<boolean> {
     if (this.#isClosed || forMs === 0 || this.#changes.lastOf(projectId) > after) return true;
-    const waiting = this.#waiting.get(projectId) ?? new Set();
-    if (waiting.size >= MAX_WAITING) return false;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const waiter = { after, wake: resolve };
-    waiting.add(waiter);
-    this.#waiting.set(projectId, waiting);
-    const cancel = this.#clock.wakeAt(this.#clock.now() + forMs, resolve);
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    if (signal.aborted) resolve();
+    const waiting = [...this.#waiting].filter((waiter) => waiter.projectId === projectId);
+    if (waiting.length >= MAX_WAITING) return false;
+    const { promise, resolve: wake } = Promise.withResolvers<void>();
+    const waiter = { projectId, after, wake };
+    this.#waiting.add(waiter);
+    const cancel = this.#clock.wakeAt(this.#clock.now() + forMs, wake);
+    signal.addEventListener("abort", () => wake(), { once: true });
+    if (signal.aborted) wake();
     try {
       await promise;
       return true;
     } finally {
       cancel();
-      waiting.delete(waiter);
-      if (waiting.size === 0) this.#waiting.delete(projectId);
+      this.#waiting.delete(waiter);
     }
   }
 
@@ -55,9 +53,8 @@ export class ChangeFeed {
     this.#isLookPending = true;
     setImmediate(() => {
       this.#isLookPending = false;
-      for (const [projectId, waiting] of this.#waiting) {
-        const last = this.#isClosed ? 0 : this.#changes.lastOf(projectId);
-        for (const { after, wake } of waiting) if (last > after) wake();
+      for (const { projectId, after, wake } of this.#waiting) {
+        if (this.#changes.lastOf(projectId) > after) wake();
       }
     });
   }
@@ -65,13 +62,12 @@ export class ChangeFeed {
   /** Wakes all who wait, and from then on nobody waits. */
   close(): void {
     this.#isClosed = true;
-    for (const waiting of this.#waiting.values()) for (const { wake } of waiting) wake();
+    for (const { wake } of this.#waiting) wake();
   }
 }
 
 const FeedRow = z.object({ last: z.int(), incarnation: z.string() });
 const ChangedRow = JobRow.extend({ changed: z.int() });
-const NumberRow = z.object({ number: z.int() });
 
 /**
  * The jump in the numbers of changes at each start. A power cut may lose the newest numbers, which
@@ -102,8 +98,7 @@ export class ChangeStore {
 
   /** The number of a project's newest change. */
   lastOf(projectId: string): number {
-    const sql = `SELECT coalesce(max(changed), 0) AS number FROM jobs WHERE project_id = ?`;
-    return this.#tables.one(NumberRow, sql, projectId)?.number ?? 0;
+    return this.#tables.value(z.int(), `SELECT max(changed) FROM jobs WHERE project_id = ?`, projectId) ?? 0;
   }
 
   /** A project's jobs that changed after this number, in the order of their changes. */

@@ -35,7 +35,6 @@ const FollowedRow = z.object({
 });
 export type FollowedJob = z.infer<typeof FollowedRow>;
 
-const NextRow = z.object({ at: z.int().nullable() });
 const SELECT = `SELECT job_id AS jobId, link, began_at AS beganAt, look_at AS lookAt, memory,
     pull_request AS record
   FROM followed JOIN jobs ON jobs.id = job_id
@@ -78,14 +77,14 @@ export class FollowedStore {
 
   /** When the next look is due, or null if none is followed. */
   nextLookAt(projectIds: readonly string[]): number | null {
-    const sql = `SELECT min(look_at) AS at FROM followed WHERE ${OF_PROJECTS} AND look_at IS NOT NULL`;
-    return this.#tables.one(NextRow, sql, JSON.stringify(projectIds))?.at ?? null;
+    const sql = `SELECT min(look_at) FROM followed WHERE ${OF_PROJECTS} AND look_at IS NOT NULL`;
+    return this.#tables.value(z.int(), sql, JSON.stringify(projectIds));
   }
 
-  /** Makes a look at a job's pull request due now. Returns false if it isn't followed. */
-  lookNow(jobId: string, nowMs: number): boolean {
+  /** Makes a look at a job's pull request due now, if it is followed. */
+  lookNow(jobId: string, nowMs: number): void {
     const sql = `UPDATE followed SET look_at = ${NOW} WHERE job_id = ?2 AND look_at IS NOT NULL`;
-    return this.#tables.run(sql, nowMs, jobId) === 1;
+    this.#tables.run(sql, nowMs, jobId);
   }
 
   /**

@@ -19,8 +19,8 @@ import {
 } from "./job.ts";
 import { ChangeStore } from "./change-feed.ts";
 import { QuestionStore } from "./question-store.ts";
-import type { ListPlace } from "./report.ts";
-import { Tables } from "./tables.ts";
+import { cutOrNull, type ListPlace } from "./report.ts";
+import { columnsOf, Tables } from "./tables.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
@@ -35,7 +35,6 @@ const LIST_SCANNED = 500;
 
 const PlaceRow = z.object({ createdAt: z.int(), id: z.string() });
 const EarlierTurnRow = TurnRow.pick({ prompt: true, words: true, summary: true, outcome: true });
-const BriefRow = z.object({ brief: z.string() });
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 
 /** What the runner has reported about a turn so far. */
@@ -123,14 +122,14 @@ export class JobStore {
   /** The newest commit of the job's newest pull request when its turn ended, or null. */
   headOf(jobId: string): string | null {
     const head = "json_extract(pull_request, '$.headSha')";
-    const sql = `SELECT ${head} AS id FROM turns WHERE job_id = ? AND ${head} IS NOT NULL
+    const sql = `SELECT ${head} FROM turns WHERE job_id = ? AND ${head} IS NOT NULL
       ORDER BY number DESC LIMIT 1`;
-    return this.#tables.ids(sql, jobId)[0] ?? null;
+    return this.#tables.value(z.string(), sql, jobId);
   }
 
   /** The attachments of a turn's prompt, in order. Their files exist until the turn has ended. */
   attachments({ jobId, number }: TurnKey): KeptAttachment[] {
-    const sql = `SELECT id, name, media_type AS mediaType, bytes FROM attachments
+    const sql = `SELECT ${columnsOf(AttachmentRow)} FROM attachments
       WHERE job_id = ? AND turn = ? ORDER BY position`;
     return this.#tables.all(AttachmentRow, sql, jobId, number);
   }
@@ -214,7 +213,7 @@ export class JobStore {
   brief(jobId: string): string | null {
     const sql = `SELECT brief FROM turns WHERE job_id = ? AND brief IS NOT NULL ORDER BY number DESC
       LIMIT 1`;
-    return this.#tables.one(BriefRow, sql, jobId)?.brief ?? null;
+    return this.#tables.value(z.string(), sql, jobId);
   }
 
   /**
@@ -365,16 +364,13 @@ export class JobStore {
 
 /** A result, cut to the limits of what is stored. */
 function storable(result: RunTurnResult) {
-  const { kind } = result;
-  const summary = kind === "failed" ? null : result.summary;
-  const reason = kind === "failed" || kind === "no-changes" ? (result.reason ?? null) : null;
-  const leftOut = kind === "failed" ? [] : (result.leftOut ?? []);
+  const told = { summary: null, reason: null, cause: null, leftOut: [], ...result };
   return {
-    quality: TurnQuality.parse(kind === "failed" ? {} : result),
-    kind,
-    summary: summary === null ? null : cut(summary, MAX_SUMMARY_CHARS),
-    reason: reason === null ? null : cut(reason, MAX_REASON_CHARS),
-    cause: kind === "failed" ? (result.cause ?? null) : null,
-    leftOut: leftOut.slice(0, MAX_LEFT_OUT),
+    quality: TurnQuality.parse(result),
+    kind: result.kind,
+    summary: cutOrNull(told.summary, MAX_SUMMARY_CHARS),
+    reason: cutOrNull(told.reason ?? null, MAX_REASON_CHARS),
+    cause: told.cause ?? null,
+    leftOut: told.leftOut?.slice(0, MAX_LEFT_OUT) ?? [],
   };
 }

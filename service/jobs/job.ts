@@ -11,6 +11,7 @@ import {
 import type { WireJobRecord } from "../../src/job-client/schema.ts";
 import { json } from "../base/json.ts";
 import { TurnQuality } from "../runner/turn-runner.ts";
+import { columnsOf } from "./tables.ts";
 
 const Flag = z.int().transform((value) => value === 1);
 
@@ -101,18 +102,12 @@ const STATUS = `CASE
     ELSE 'completed'
   END`;
 /** Selects {@link JobRow}s. */
-export const SELECT_JOB = `SELECT id, project_id AS projectId, repository, ref, model, pr_link AS
-  prLink, created_at AS createdAt,
-    archived_at AS archivedAt, pull_request AS pullRequest, ${STATUS} AS status FROM jobs`;
+export const SELECT_JOB = `SELECT ${columnsOf(JobRow.omit({ status: true }))}, ${STATUS} AS status
+  FROM jobs`;
 /** Selects {@link TurnRow}s. */
-export const SELECT_TURN = `SELECT job_id AS jobId, number, prompt, words, requester,
-  accepted_at AS acceptedAt, state, attempts, due_at AS dueAt, started_at AS startedAt, ended_at AS
-  endedAt, outcome, summary, reason, cause, left_out AS leftOut, quality, progress, step,
-  plan, usage, pull_request AS pullRequest, branch, agent_runs AS agentRuns, deaths FROM turns`;
+export const SELECT_TURN = `SELECT ${columnsOf(TurnRow)} FROM turns`;
 /** Selects {@link QuestionRow}s. */
-export const SELECT_QUESTION = `SELECT id, job_id AS jobId, turn, text, choices, allows_text AS
-  allowsText, asked_at AS askedAt,
-    answered_at AS answeredAt, answer FROM questions`;
+export const SELECT_QUESTION = `SELECT ${columnsOf(QuestionRow)} FROM questions`;
 
 /** The job in wire format. */
 export function toRecord(job: StoredJob): WireJobRecord {

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
+import { columnsOf, Tables } from "./tables.ts";
 
 /** The stored part of an admin key. Times are epoch milliseconds. */
 const KeyRow = z.object({
@@ -11,8 +12,6 @@ const KeyRow = z.object({
   revokedAt: z.int().nullable(),
 });
 export type AdminKey = z.infer<typeof KeyRow>;
-
-const ProjectRow = z.object({ project_id: z.string() });
 
 const RANDOM_BYTES = 33;
 const MAX_KEY_CHARS = 512;
@@ -31,10 +30,7 @@ export function createKey(
 
 /** All keys, oldest first, including revoked ones. */
 export function listKeys(db: DatabaseSync): AdminKey[] {
-  const sql = `SELECT id, project_id AS projectId, last4, created_at AS createdAt, revoked_at AS
-    revokedAt FROM keys
-    ORDER BY created_at, id`;
-  return z.array(KeyRow).parse(db.prepare(sql).all());
+  return new Tables(db).all(KeyRow, `SELECT ${columnsOf(KeyRow)} FROM keys ORDER BY created_at, id`);
 }
 
 /** Revokes a key. The next request with it is refused. */
@@ -56,12 +52,9 @@ export type KeyCheck = (key: string) => string | null;
  * stored hash, but a hash doesn't reveal the key.
  */
 export function createKeyCheck(db: DatabaseSync): KeyCheck {
-  const select = db.prepare("SELECT project_id FROM keys WHERE hash = ? AND revoked_at IS NULL");
-  return (key) => {
-    if (key.length > MAX_KEY_CHARS) return null;
-    const row = select.get(hashOf(key));
-    return row === undefined ? null : ProjectRow.parse(row).project_id;
-  };
+  const tables = new Tables(db);
+  const sql = "SELECT project_id FROM keys WHERE hash = ? AND revoked_at IS NULL";
+  return (key) => (key.length > MAX_KEY_CHARS ? null : tables.value(z.string(), sql, hashOf(key)));
 }
 
 /** The part of a key that is stored to recognize it. */

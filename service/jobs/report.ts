@@ -49,7 +49,8 @@ function shownPaths(paths: readonly string[]): string[] {
   return more === 0 ? shown : [...shown, `… and ${more} more`];
 }
 
-function cutOrNull(text: string | null, max: number): string | null {
+/** {@link cut}, where there is a text. */
+export function cutOrNull(text: string | null, max: number): string | null {
   return text === null ? null : cut(text, max);
 }
 

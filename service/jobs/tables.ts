@@ -1,16 +1,18 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { z } from "zod";
+import { preparing } from "../../src/store/sqlite/sqlite-database.ts";
 
 /** Runs statements on the service's tables. Each is prepared once. */
 export class Tables {
   readonly db: DatabaseSync;
   readonly #onWrite: () => void;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #prepared: (sql: string) => StatementSync;
 
   /** `onWrite` is called after each write, inside its transaction. */
   constructor(db: DatabaseSync, onWrite: () => void = () => {}) {
     this.db = db;
     this.#onWrite = onWrite;
+    this.#prepared = preparing(db);
   }
 
   /** Returns how many rows were changed. */
@@ -30,16 +32,24 @@ export class Tables {
     return z.array(row).parse(this.#prepared(sql).all(...values));
   }
 
+  /** The first row's only column, or null if that is null or there is no row. */
+  value<T>(type: z.ZodType<T>, sql: string, ...values: SQLInputValue[]): T | null {
+    const [value = null] = Object.values(this.#prepared(sql).get(...values) ?? {});
+    return value === null ? null : type.parse(value);
+  }
+
   /** The `id` of each row. */
   ids(sql: string, ...values: SQLInputValue[]): string[] {
     return this.all(IdRow, sql, ...values).map(({ id }) => id);
   }
-
-  #prepared(sql: string): StatementSync {
-    const statement = this.#statements.get(sql) ?? this.db.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
-  }
 }
 
 const IdRow = z.object({ id: z.string() });
+
+/** Selects a row's fields from their columns: `createdAt` from `created_at`. */
+export function columnsOf(row: z.ZodObject): string {
+  const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.keys(row.shape)
+    .map((field) => `${columnOf(field)} AS ${field}`)
+    .join(", ");
+}
