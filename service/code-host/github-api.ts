@@ -7,7 +7,7 @@ import { redactedLine } from "../base/printable-text.ts";
 import type { Redact } from "../base/redaction.ts";
 import { TransientRunError, TurnFailedError } from "../base/run-error.ts";
 import type { GitHubSettings } from "../config/config.ts";
-import type { CodeHostRefusal, TokenProvider } from "./token-provider.ts";
+import type { TokenProvider } from "./token-provider.ts";
 
 /** The error that Octokit throws. */
 const RequestFailure = z.object({
@@ -157,7 +157,7 @@ export class GitHubApi {
     send: (sending: Sending) => Promise<Answer<unknown>>,
   ): Promise<Answer<Data>> {
     const { tokens, clock, redact } = this.#options;
-    const words = { clock, redact, refusalOf: (refusal: CodeHostRefusal) => tokens.refusalOf(refusal) };
+    const words: FaultWords = { clock, redact, refusalOf: (refusal) => tokens.refusalOf(refusal) };
     for (let isAgain = false; ; isAgain = true) {
       const token = await tokens.token(asked.signal);
       const headers = token === null ? {} : { authorization: `token ${token}` };
@@ -273,6 +273,5 @@ async function boundedFetch(input: string | URL | Request, init?: RequestInit): 
       },
     }),
   );
-  const { status, statusText, headers } = response;
-  return new Response(bounded, { status, statusText, headers });
+  return new Response(bounded, response);
 }

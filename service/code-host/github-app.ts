@@ -6,7 +6,7 @@ import type { Clock } from "../../src/core/ports/process.ts";
 import { createRedact, learnSecret } from "../base/redaction.ts";
 import { TurnFailedError } from "../base/run-error.ts";
 import type { GitHubSettings } from "../config/config.ts";
-import { type Asked, answered, octokitOptions } from "./github-api.ts";
+import { type Asked, answered, type FaultWords, octokitOptions } from "./github-api.ts";
 import { type CodeHostRefusal, SUSPENDED } from "./token-provider.ts";
 
 /** The permissions that an App needs in the repository to open pull requests and follow them. */
@@ -42,11 +42,7 @@ export async function askAsApp<Data>(
   // Octokit signs the request. If our clock is wrong, it signs again by the host's clock.
   const auth = { appId: id, privateKey };
   const octokit = new Octokit({ ...octokitOptions(apiUrl), authStrategy: createAppAuth, auth });
-  const words = {
-    clock,
-    redact: createRedact([]),
-    refusalOf: (refusal: CodeHostRefusal) => refusalOf(refusal, id),
-  };
+  const words: FaultWords = { clock, redact: createRedact([]), refusalOf: (told) => refusalOf(told, id) };
   const { data } = await answered(asked, words, (request) => octokit.request(route, { ...params, request }));
   return data;
 }

@@ -56,14 +56,6 @@ export function createGitHubFollowedHost(options: GitHubOptions) {
   /** The names of the checks that failed before, by base branch and head commit. */
   const failedBefore = new Map<string, ReadonlySet<string>>();
 
-  async function byRest(numbers: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
-    const looks = new Map<number, PullLook>();
-    for (const number of numbers) {
-      looks.set(number, await readPull(api, { owner, number }, signal));
-    }
-    return looks;
-  }
-
   return {
     /** The most pull requests that one call may look at. */
     get batch(): number {
@@ -106,12 +98,12 @@ export function createGitHubFollowedHost(options: GitHubOptions) {
     async look(all: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
       const numbers = all.slice(0, this.batch);
       try {
-        let looks: Map<number, PullLook>;
+        let looks = new Map<number, PullLook>();
         if (restLooks === 0) {
           looks = await queryPulls(api, { owner, repo, numbers, readsTeams }, signal);
           patience = PATIENCE;
         } else {
-          looks = await byRest(numbers, signal);
+          for (const number of numbers) looks.set(number, await readPull(api, { owner, number }, signal));
           restLooks -= 1;
         }
         batch = Math.min(MAX_BATCH, batch * 2);
