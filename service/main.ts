@@ -15,6 +15,12 @@ const Version = z.object({ version: z.string() });
 /** The exit code for wrong usage, as in shells. */
 const WRONG_USAGE = 2;
 
+/** Sends requests to the code host through the proxy that the environment names. */
+async function useProxy(): Promise<void> {
+  const { fetchThrough } = await import("../src/process/dispatcher.ts");
+  fetchThrough(serviceProxy(process.env));
+}
+
 async function serve(config: ServiceConfig): Promise<void> {
   const { env } = process;
   const logger = await createLogger({
@@ -33,13 +39,9 @@ async function serve(config: ServiceConfig): Promise<void> {
     });
   }
   // Loaded only here. The other commands don't need them, and start twice as fast without.
-  const [{ RunnerClient }, { serveUntilSignal }, { fetchThrough }] = await Promise.all([
-    import("./runner/process/runner-client.ts"),
-    import("./serve.ts"),
-    import("../src/process/dispatcher.ts"),
-  ]);
-  // The service asks the code host about pull requests.
-  fetchThrough(serviceProxy(env));
+  const { RunnerClient } = await import("./runner/process/runner-client.ts");
+  const { serveUntilSignal } = await import("./serve.ts");
+  await useProxy();
   if (process.getuid?.() === 0) {
     logger.warn({}, "runs as root, whose agents' processes aren't bounded: use a user of its own");
   }
@@ -52,12 +54,8 @@ async function* check(
   config: ServiceConfig,
   { path, callModel }: { path: string; callModel: boolean },
 ): AsyncGenerator<Finding> {
-  const [{ fetchThrough }, { checkService }] = await Promise.all([
-    import("../src/process/dispatcher.ts"),
-    import("./cli/check-service.ts"),
-  ]);
-  // The runner fetches from the code host.
-  fetchThrough(serviceProxy(process.env));
+  const { checkService } = await import("./cli/check-service.ts");
+  await useProxy();
   yield* checkService({
     config,
     callModel,
@@ -80,11 +78,8 @@ try {
     serve,
     check,
     createApp: async (options) => {
-      const [{ fetchThrough }, { createGitHubApp }] = await Promise.all([
-        import("../src/process/dispatcher.ts"),
-        import("./cli/github-app.ts"),
-      ]);
-      fetchThrough(serviceProxy(process.env));
+      const { createGitHubApp } = await import("./cli/github-app.ts");
+      await useProxy();
       await createGitHubApp({ ...options, clock, write: (text) => process.stdout.write(text) });
     },
   });
