@@ -16,7 +16,7 @@ import { createDiffDesk } from "./jobs/diff-desk.ts";
 import { Follower } from "./follow/follower.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./jobs/keys.ts";
-import { createServiceApp, type ServiceAppDeps } from "./http/server.ts";
+import { createServiceApp } from "./http/server.ts";
 import { QuestionDesk } from "./jobs/question-desk.ts";
 import { runJob, runJobId, runJobTask } from "./jobs/run-job.ts";
 import { TurnSlots, TurnWatch } from "./jobs/turn-slots.ts";
@@ -30,8 +30,8 @@ export type JobServiceDeps = {
   runner: Pick<RunnerClient, "run" | "upkeep" | "readDiff">;
   clock: Clock;
   logger: Logger;
-  /** Holds the tokens and secrets that the settings name. @default pull requests aren't followed */
-  env?: Env;
+  /** Holds the tokens and secrets that the settings name. */
+  env: Env;
 };
 
 /** The self-hosted job service with all its parts. It doesn't listen by itself. */
@@ -63,7 +63,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
     budgets: { jobs: 2 * config.jobsAtOnce, follow: 4, others: 16 },
   };
   const queue = new SqliteTaskQueue({ db, commits, clock, logger, pools });
-  const follower = env === undefined ? null : new Follower({ store, projects, queue, env, clock, logger });
+  const follower = new Follower({ store, projects, queue, env, clock, logger });
   const underWay = new Set<Promise<unknown>>();
   let cancelAddAgain: () => void = () => {};
   let isStopped = false;
@@ -124,10 +124,11 @@ export function createJobService({ config, database, runner, clock, logger, env 
   async function handle(task: Task, stopped: AbortSignal): Promise<Step> {
     if (task.type === "run-job") {
       const value = await runJob(deps, task, stopped);
-      const adds = follower?.tasksAfter(runJobId(task)) ?? [];
+      await attachments.sweep();
+      const adds = follower.tasksAfter(runJobId(task));
       return () => ({ value, adds });
     }
-    if (task.type === "follow") return (await follower?.run(task, stopped)) ?? { kind: "done" };
+    if (task.type === "follow") return await follower.run(task, stopped);
     if (task.type === "tidy") return await tidy(deps, stopped);
     return { kind: "dead", reason: `no such type of task: ${task.type}` };
   }
@@ -142,19 +143,15 @@ export function createJobService({ config, database, runner, clock, logger, env 
     slots.close();
     changes.close();
   }
-  const { publicBaseUrl } = config;
-  const checkKey = createKeyCheck(db);
-  const takeWebhook: ServiceAppDeps["takeWebhook"] = async (...delivery) =>
-    (await follower?.takeWebhook(...delivery)) ?? "absent";
   const app = createServiceApp({
     ...deps,
-    checkKey,
+    checkKey: createKeyCheck(db),
     readDiff: createDiffDesk(deps),
     accept,
     onEnded,
     ready,
-    takeWebhook,
-    publicBaseUrl,
+    takeWebhook: (...delivery) => follower.takeWebhook(...delivery),
+    publicBaseUrl: config.publicBaseUrl,
   });
 
   return {
@@ -167,7 +164,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
       await attachments.sweep();
       await addUnfinished();
       await queue.add(tidyTask());
-      await follower?.start();
+      await follower.start();
       queue.start((task, { signal }) => {
         const run = handle(task, signal).finally(() => underWay.delete(run));
         underWay.add(run);
@@ -202,15 +199,9 @@ export function createJobService({ config, database, runner, clock, logger, env 
       cancelAddAgain();
       expectStop();
       await queue.stop(graceMs);
-      await settled(underWay, clock);
+      // The queue doesn't wait for the tasks that it aborted, but their agents must be gone before
+      // the process ends.
+      if (underWay.size > 0) await within(clock, ABORT_GRACE_MS, Promise.allSettled(underWay), null);
     },
   };
-}
-
-/**
- * The queue doesn't wait for the tasks that it aborted, but their agents must be gone before the
- * process ends.
- */
-async function settled(underWay: ReadonlySet<Promise<unknown>>, clock: Clock): Promise<void> {
-  if (underWay.size > 0) await within(clock, ABORT_GRACE_MS, Promise.allSettled(underWay), null);
 }

@@ -1,5 +1,5 @@
 import { codeOf, messageOf } from "../../src/core/errors.ts";
-import type { TaskEnd } from "../../src/core/ports/task-queue.ts";
+import type { TaskEnd, TaskQueue } from "../../src/core/ports/task-queue.ts";
 import { detailsOf, RunError, TransientRunError } from "../base/run-error.ts";
 import type { PullFacts, PullLook } from "../code-host/github-pull-facts.ts";
 import { RefusedByCodeHostError } from "../code-host/github-api.ts";
@@ -18,8 +18,7 @@ const REFUSALS = [401, 403, 404];
 const NONE: ReadonlySet<string> = new Set();
 
 export type FollowDeps = Pick<ServiceTaskDeps, "store" | "clock" | "logger"> & {
-  /** Does work in one transaction. It is durable when this resolves. */
-  commit: (work: () => void) => Promise<void>;
+  queue: Pick<TaskQueue, "add" | "commit">;
 };
 
 /**
@@ -72,7 +71,7 @@ export class RepositoryFollower {
 
   /** Schedules a look at the pull requests that the list shows as changed. */
   async #list(signal: AbortSignal): Promise<void> {
-    const { store, clock, commit } = this.#deps;
+    const { store, clock, queue } = this.#deps;
     const { host, projectIds, pollMs } = this.repository;
     const listed = await host.changed(this.#listedUntil, this.#etag, signal);
     const nowMs = clock.now();
@@ -84,8 +83,9 @@ export class RepositoryFollower {
       const changed = store.followed
         .of(projectIds)
         .filter((job) => looksAtAll || this.#listedAt(job) > job.memory.seenAt);
-      await commit(() => {
+      await queue.commit(() => {
         for (const { jobId } of changed) store.followed.lookNow(jobId, nowMs);
+        return { value: null };
       });
     }
     // Set only now. If the commit fails, the list must be read again.
@@ -150,8 +150,9 @@ export class RepositoryFollower {
   }
 
   async #keep(looked: readonly (readonly [FollowedJob, AfterLook])[]): Promise<void> {
-    await this.#deps.commit(() => {
+    await this.#deps.queue.commit(() => {
       for (const [job, after] of looked) this.#deps.store.followed.setLooked(job, after);
+      return { value: null };
     });
     for (const [{ jobId, link, record: before }, { record }] of looked) {
       if (record === null || before === null || record.isVisible === before.isVisible) continue;

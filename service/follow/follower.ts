@@ -1,6 +1,6 @@
 import { verify } from "@octokit/webhooks-methods";
 import { z } from "zod";
-import type { NewTask, Task, TaskEnd, TaskQueue } from "../../src/core/ports/task-queue.ts";
+import type { NewTask, Task, TaskEnd } from "../../src/core/ports/task-queue.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { type Env, envValue } from "../config/env.ts";
 import { json } from "../base/json.ts";
@@ -26,10 +26,9 @@ const Delivery = json(
 /** What was done with a webhook. `absent` means that the project takes none. */
 export type WebhookResult = "taken" | "ignored" | "forged" | "absent";
 
-export type FollowerDeps = Omit<FollowDeps, "commit"> & {
+export type FollowerDeps = FollowDeps & {
   /** The projects by id. */
   projects: ReadonlyMap<string, ServiceProject>;
-  queue: TaskQueue;
   /** Holds the tokens and secrets that the settings name. */
   env: Env;
 };
@@ -41,9 +40,8 @@ export class Follower {
 
   constructor(deps: FollowerDeps) {
     this.#deps = deps;
-    const commit = (work: () => void) => deps.queue.commit(() => ({ value: work() }));
     this.#followers = repositoriesOf(deps.projects.values(), deps).map(
-      (repository) => new RepositoryFollower(repository, { ...deps, commit }),
+      (repository) => new RepositoryFollower(repository, deps),
     );
   }
 

@@ -75,12 +75,6 @@ export function runJobId(task: Task): string {
  * isn't run again.
  */
 export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
-  const result = await runOldest(deps, task, stopped);
-  await deps.attachments.sweep();
-  return result;
-}
-
-async function runOldest(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
   const { store, projects, slots, clock } = deps;
   const jobId = runJobId(task);
   const job = store.job(jobId);
@@ -116,8 +110,7 @@ async function runInSlot(
   const { store, clock } = deps;
   // It may have waited long for its slot.
   const turn = store.turn(key);
-  if (turn === null || turn.state === "ended") return next(deps, key.jobId);
-  if (!store.start(key, clock.now())) return next(deps, key.jobId);
+  if (turn === null || !store.start(key, clock.now())) return next(deps, key.jobId);
   const { attempts: attempt } = store.turn(key) ?? turn;
 
   const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });

@@ -65,13 +65,12 @@ export async function withState<T>(
   clock: Clock,
   work: (db: DatabaseSync) => T,
 ): Promise<T | null> {
-  let owned: SqliteDatabase;
-  try {
-    owned = await openServiceDatabase(config, { clock, ownerWaitMs: 0 });
-  } catch (thrown) {
+  const opening = openServiceDatabase(config, { clock, ownerWaitMs: 0 });
+  const owned = await opening.catch((thrown: unknown) => {
     if (thrown instanceof StartError && thrown.cause instanceof StoreInUseError) return null;
     throw thrown;
-  }
+  });
+  if (owned === null) return null;
   try {
     return work(owned.db);
   } finally {

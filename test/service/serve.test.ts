@@ -25,8 +25,8 @@ async function openTwo() {
     open: nothing,
     close: nothing,
   };
-  const first = stack.use(await startJobService({ config, runner, clock, logger }));
-  const second = startJobService({ config, runner, clock, logger });
+  const first = stack.use(await startJobService({ config, runner, clock, logger, env: {} }));
+  const second = startJobService({ config, runner, clock, logger, env: {} });
   // Handled below; it may be rejected before.
   second.catch(() => {});
   return { first, second, clock, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -172,7 +172,7 @@ export class ServiceUnderTest implements AsyncDisposable {
       },
       clock,
       logger,
-      ...(this.#options.env && { env: this.#options.env }),
+      env: this.#options.env ?? {},
     });
     const listening = await serveHttp(service.app, { host: "127.0.0.1", port: 0 });
     await service.start();
