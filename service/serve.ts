@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { type Listening, listenWith } from "../src/process/listen.ts";
@@ -126,7 +126,8 @@ export async function serveHttp(
   requestTimeoutMs = REQUEST_TIMEOUT_MS,
 ): Promise<Listening> {
   const answer = getRequestListener((request) => app.fetch(request));
-  const mayAnswer = countPipelined();
+  /** The unanswered requests of each connection. */
+  const unanswered = new WeakMap<Socket, number>();
   return listenWith(
     () =>
       createServer(
@@ -139,8 +140,12 @@ export async function serveHttp(
           maxHeaderSize: 16 * 1024,
         },
         (request, response) => {
-          if (mayAnswer(request, response)) void answer(request, response);
-          else request.socket.destroy();
+          const { socket } = request;
+          const now = (unanswered.get(socket) ?? 0) + 1;
+          if (now > MAX_PIPELINED) return socket.destroy();
+          unanswered.set(socket, now);
+          response.once("close", () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
+          void answer(request, response);
         },
       ),
     {
@@ -150,19 +155,4 @@ export async function serveHttp(
       remedy: "Put a free port, or an address of this machine, in the settings under listen.",
     },
   );
-}
-
-/**
- * Counts the unanswered requests of each connection. The returned function returns false if there
- * are too many.
- */
-function countPipelined(): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const waiting = new WeakMap<Socket, number>();
-  return ({ socket }, response) => {
-    const now = (waiting.get(socket) ?? 0) + 1;
-    if (now > MAX_PIPELINED) return false;
-    waiting.set(socket, now);
-    response.once("close", () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
-    return true;
-  };
 }
