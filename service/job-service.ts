@@ -6,7 +6,6 @@ import { SqliteTaskQueue } from "../src/queue/sqlite/sqlite-task-queue.ts";
 import { GroupCommit } from "../src/store/sqlite/group-commit.ts";
 import type { SqliteDatabase } from "../src/store/sqlite/sqlite-database.ts";
 import { storeErrorsOf } from "../src/store/store-errors.ts";
-import { ChangeFeed } from "./jobs/change-feed.ts";
 import { AttachmentFiles } from "./jobs/attachment-files.ts";
 import { type CommandResult, runCommand, type StateCommand } from "./cli/run-command.ts";
 import type { ServiceConfig } from "./config/config.ts";
@@ -46,9 +45,7 @@ const ADD_AGAIN_AFTER_MS = 10_000;
 /** Creates the service. Throws if the database isn't the service's. */
 export function createJobService({ config, database, runner, clock, logger, env }: JobServiceDeps) {
   const { db, assertOwned } = database;
-  // Writes only call this after both exist.
-  const store: JobStore = new JobStore(db, () => changes.look());
-  const changes: ChangeFeed = new ChangeFeed({ changes: store.changes, clock });
+  const store = new JobStore(db);
   const folder = join(config.dataDir, "attachments");
   const attachments = new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger });
   const watch = new TurnWatch({ store, logger });
@@ -110,7 +107,6 @@ export function createJobService({ config, database, runner, clock, logger, env 
 
   const deps = {
     store,
-    changes,
     projects,
     slots,
     watch,
@@ -141,7 +137,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
   }
   function expectStop(): void {
     slots.close();
-    changes.close();
+    store.changes.close();
   }
   const app = createServiceApp({
     ...deps,
@@ -181,7 +177,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
         onEnded,
         onAnswered: (id, answer) => questions.answered(id, answer),
       });
-      changes.look();
+      store.changes.look();
       return result;
     },
     /**

@@ -19,25 +19,8 @@ import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
 import { type StoredJob, type StoredQuestion, toRecord } from "../jobs/job.ts";
 import type { DiffDesk } from "../jobs/diff-desk.ts";
 import { LIST_START, parseCursor, toCursor, toWireQuestion, toWireTurn } from "../jobs/report.ts";
-import type { ChangeFeed } from "../jobs/change-feed.ts";
 import type { KeyCheck } from "../jobs/keys.ts";
-import {
-  aboutService,
-  answerQuestionRoute,
-  archiveJobRoute,
-  cancelTurnRoute,
-  changesRoute,
-  CAPABILITIES,
-  createJobRoute,
-  getJobRoute,
-  HEADERS,
-  healthRoute,
-  listJobsRoute,
-  readDiffRoute,
-  readinessRoute,
-  sendMessageRoute,
-  WANT_AFTER,
-} from "./routes.ts";
+import * as routes from "./routes.ts";
 import type { ServiceTaskDeps } from "../jobs/run-job.ts";
 
 export type ServiceAppDeps = Omit<ServiceTaskDeps, "slots" | "watch" | "runner"> & {
@@ -49,7 +32,6 @@ export type ServiceAppDeps = Omit<ServiceTaskDeps, "slots" | "watch" | "runner">
    */
   onEnded: (jobId: string) => void;
   readDiff: DiffDesk;
-  changes: ChangeFeed;
   /** Takes a webhook of the code host's, with the signature of its body. */
   takeWebhook: (
     projectId: string,
@@ -78,7 +60,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     description: "An admin key of the project. It stays on the server.",
   });
 
-  for (const [name, header] of Object.entries(HEADERS)) {
+  for (const [name, header] of Object.entries(routes.HEADERS)) {
     app.openAPIRegistry.registerComponent("headers", name, header);
   }
 
@@ -166,20 +148,20 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     return { ...record, ...report(jobOf(projectId, record.id), wanted, turn.number) };
   }
 
-  app.openapi(createJobRoute, async (context) => {
+  app.openapi(routes.createJobRoute, async (context) => {
     const { projectId } = context.req.valid("param");
     const job = await accept(projectId, null, context.req.valid("json"), context.req.valid("header"));
     return context.json(job, 201);
   });
   // This route isn't validated, because nothing in its request can be invalid and validating takes
   // as long as answering.
-  app.openAPIRegistry.registerPath(getJobRoute);
-  app.get(getJobRoute.getRoutingPath(), (context) => {
+  app.openAPIRegistry.registerPath(routes.getJobRoute);
+  app.get(routes.getJobRoute.getRoutingPath(), (context) => {
     const { projectId, id } = context.req.param();
     const wanted = parseCapabilities(context.req.header(READS));
     return context.json(shown(jobOf(projectId, id), wanted));
   });
-  app.openapi(changesRoute, async (context) => {
+  app.openapi(routes.changesRoute, async (context) => {
     const { projectId } = context.req.valid("param");
     const { after, wait } = context.req.valid("query");
     const { changes } = store;
@@ -187,7 +169,8 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     const from = changes.parseCursor(after);
     if (from === null)
       throw new HttpFault(410, "The cursor isn't known. Begin without one, and read your jobs.");
-    if (!(await deps.changes.wait(projectId, from, wait * 1000, context.req.raw.signal))) {
+    const { signal } = context.req.raw;
+    if (!(await changes.wait(projectId, from, { clock, forMs: wait * 1000, signal }))) {
       throw new HttpFault(429, "Too many requests wait for changes.", { "retry-after": "5" });
     }
     const wanted = parseCapabilities(context.req.header(READS));
@@ -203,24 +186,24 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     }
     return context.json({ jobs, next: changes.toCursor(next) }, 200);
   });
-  app.openapi(sendMessageRoute, async (context) => {
+  app.openapi(routes.sendMessageRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
     const job = await accept(projectId, id, context.req.valid("json"), context.req.valid("header"));
     return context.json(job, 200);
   });
 
-  app.openapi(listJobsRoute, (context) => {
+  app.openapi(routes.listJobsRoute, (context) => {
     const { projectId } = context.req.valid("param");
     const { status, after, limit } = context.req.valid("query");
     const place = after === undefined ? LIST_START : parseCursor(after);
-    if (place === null) throw new HttpFault(400, mustBe("after", WANT_AFTER));
+    if (place === null) throw new HttpFault(400, mustBe("after", routes.WANT_AFTER));
     const { jobs, next } = store.page(projectId, place, status ?? null, limit);
     const wanted = parseCapabilities(context.req.header(READS)).filter((each) => each === "pull-request");
     const listed = jobs.map((job) => shown(job, wanted));
     return context.json({ jobs: listed, next: next === null ? null : toCursor(next) }, 200);
   });
 
-  app.openapi(cancelTurnRoute, (context) => {
+  app.openapi(routes.cancelTurnRoute, (context) => {
     const { projectId, id, number } = context.req.valid("param");
     const turn = { jobId: jobOf(projectId, id).id, number };
     if (store.turn(turn) === null) throw new HttpFault(404, "There is no such turn of this job.");
@@ -231,7 +214,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     return context.json(fullJob(projectId, id), 200);
   });
 
-  app.openapi(archiveJobRoute, (context) => {
+  app.openapi(routes.archiveJobRoute, (context) => {
     const { projectId, id } = context.req.valid("param");
     jobOf(projectId, id);
     if (store.archive(id, clock.now())) {
@@ -241,7 +224,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     return context.json(fullJob(projectId, id), 200);
   });
 
-  app.openapi(readDiffRoute, async (context) => {
+  app.openapi(routes.readDiffRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
     const diff = await deps.readDiff(jobOf(projectId, id));
     if (diff === null) throw new HttpFault(404, "The job changes nothing that can be found.");
@@ -249,7 +232,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     return context.json(diff, 200);
   });
 
-  app.openapi(answerQuestionRoute, (context) => {
+  app.openapi(routes.answerQuestionRoute, (context) => {
     const { projectId, id } = context.req.valid("param");
     jobOf(projectId, id);
     const { questionId, ...answer } = context.req.valid("json");
@@ -266,8 +249,8 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     return context.json(fullJob(projectId, id), 200);
   });
 
-  app.openapi(healthRoute, (context) => context.json({ status: "ok" as const }, 200));
-  app.openapi(readinessRoute, async (context) => {
+  app.openapi(routes.healthRoute, (context) => context.json({ status: "ok" as const }, 200));
+  app.openapi(routes.readinessRoute, async (context) => {
     try {
       return context.json({ status: "ok" as const, tasks: await deps.ready() }, 200);
     } catch (thrown) {
@@ -278,7 +261,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   // Created once, because that takes as long as many other answers and nobody needs a key for it.
   let description: string | undefined;
   app.get("/openapi.json", (context) => {
-    description ??= JSON.stringify(app.getOpenAPI31Document(aboutService(deps.publicBaseUrl)));
+    description ??= JSON.stringify(app.getOpenAPI31Document(routes.aboutService(deps.publicBaseUrl)));
     return context.body(description, 200, { "content-type": "application/json" });
   });
 
@@ -295,7 +278,7 @@ const READS = "docs-agent-capabilities";
 /** Sent with every answer. */
 const ALWAYS = {
   "cache-control": "no-store",
-  [CAPABILITIES_HEADER.toLowerCase()]: CAPABILITIES,
+  [CAPABILITIES_HEADER.toLowerCase()]: routes.CAPABILITIES,
   "x-content-type-options": "nosniff",
 };
 const NO_SUCH_JOB = "There is no such job in this project.";

@@ -8,64 +8,6 @@ const MAX_WAITING = 32;
 
 type Waiter = { projectId: string; after: number; wake: () => void };
 
-/** Lets requests wait until a job of their project changes. */
-export class ChangeFeed {
-  readonly #changes: ChangeStore;
-  readonly #clock: Clock;
-  readonly #waiting = new Set<Waiter>();
-  #isLookPending = false;
-  #isClosed = false;
-
-  constructor({ changes, clock }: { changes: ChangeStore; clock: Clock }) {
-    this.#changes = changes;
-    this.#clock = clock;
-  }
-
-  /**
-   * Resolves to true once a job of the project has changed after this number, the time is over, the
-   * signal aborts or the feed is closed. Resolves to false at once if too many are waiting already.
-   */
-  async wait(projectId: string, after: number, forMs: number, signal: AbortSignal): Promise<boolean> {
-    if (this.#isClosed || forMs === 0 || this.#changes.lastOf(projectId) > after) return true;
-    const waiting = [...this.#waiting].filter((waiter) => waiter.projectId === projectId);
-    if (waiting.length >= MAX_WAITING) return false;
-    const { promise, resolve: wake } = Promise.withResolvers<void>();
-    const waiter = { projectId, after, wake };
-    this.#waiting.add(waiter);
-    const cancel = this.#clock.wakeAt(this.#clock.now() + forMs, wake);
-    signal.addEventListener("abort", () => wake(), { once: true });
-    if (signal.aborted) wake();
-    try {
-      await promise;
-      return true;
-    } finally {
-      cancel();
-      this.#waiting.delete(waiter);
-    }
-  }
-
-  /**
-   * Call this after a write, or inside its transaction. It soon wakes the requests whose project
-   * has changed.
-   */
-  look(): void {
-    if (this.#isLookPending || this.#waiting.size === 0) return;
-    this.#isLookPending = true;
-    setImmediate(() => {
-      this.#isLookPending = false;
-      for (const { projectId, after, wake } of this.#waiting) {
-        if (this.#changes.lastOf(projectId) > after) wake();
-      }
-    });
-  }
-
-  /** Wakes all who wait, and from then on nobody waits. */
-  close(): void {
-    this.#isClosed = true;
-    for (const { wake } of this.#waiting) wake();
-  }
-}
-
 const FeedRow = z.object({ last: z.int(), incarnation: z.string() });
 const ChangedRow = JobRow.extend({ changed: z.int() });
 
@@ -76,11 +18,15 @@ const ChangedRow = JobRow.extend({ changed: z.int() });
 const START_JUMP = 1_000_000;
 
 /**
- * Tells which jobs have changed. Triggers in the schema number each change, so that no write can
- * forget it. A job keeps only the number of its newest change.
+ * Tells which jobs have changed, and lets requests wait until a job of their project does. Triggers
+ * in the schema number each change, so that no write can forget it. A job keeps only the number of
+ * its newest change.
  */
-export class ChangeStore {
+export class ChangeFeed {
   readonly #tables: Tables;
+  readonly #waiting = new Set<Waiter>();
+  #isLookPending = false;
+  #isClosed = false;
 
   constructor(tables: Tables) {
     this.#tables = tables;
@@ -94,11 +40,6 @@ export class ChangeStore {
   /** The number of the newest change of all projects. */
   last(): number {
     return this.#feed().last;
-  }
-
-  /** The number of a project's newest change. */
-  lastOf(projectId: string): number {
-    return this.#tables.value(z.int(), `SELECT max(changed) FROM jobs WHERE project_id = ?`, projectId) ?? 0;
   }
 
   /** A project's jobs that changed after this number, in the order of their changes. */
@@ -119,6 +60,59 @@ export class ChangeStore {
     const [, incarnation, digits] = /^([0-9a-f]+)\.(\d{1,15})$/.exec(text) ?? [];
     const { incarnation: ours, last } = this.#feed();
     return incarnation === ours && Number(digits) <= last ? Number(digits) : null;
+  }
+
+  /**
+   * Resolves to true once a job of the project has changed after this number, the time is over, the
+   * signal aborts or the feed is closed. Resolves to false at once if too many are waiting already.
+   */
+  async wait(
+    projectId: string,
+    after: number,
+    { clock, forMs, signal }: { clock: Clock; forMs: number; signal: AbortSignal },
+  ): Promise<boolean> {
+    if (this.#isClosed || forMs === 0 || this.#lastOf(projectId) > after) return true;
+    const waiting = [...this.#waiting].filter((waiter) => waiter.projectId === projectId);
+    if (waiting.length >= MAX_WAITING) return false;
+    const { promise, resolve: wake } = Promise.withResolvers<void>();
+    const waiter = { projectId, after, wake };
+    this.#waiting.add(waiter);
+    const cancel = clock.wakeAt(clock.now() + forMs, wake);
+    signal.addEventListener("abort", () => wake(), { once: true });
+    if (signal.aborted) wake();
+    try {
+      await promise;
+      return true;
+    } finally {
+      cancel();
+      this.#waiting.delete(waiter);
+    }
+  }
+
+  /**
+   * Called after a write, or inside its transaction. It soon wakes the requests whose project has
+   * changed.
+   */
+  look(): void {
+    if (this.#isLookPending || this.#waiting.size === 0) return;
+    this.#isLookPending = true;
+    setImmediate(() => {
+      this.#isLookPending = false;
+      for (const { projectId, after, wake } of this.#waiting) {
+        if (this.#lastOf(projectId) > after) wake();
+      }
+    });
+  }
+
+  /** Wakes all who wait, and from then on nobody waits. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { wake } of this.#waiting) wake();
+  }
+
+  /** The number of a project's newest change. */
+  #lastOf(projectId: string): number {
+    return this.#tables.value(z.int(), `SELECT max(changed) FROM jobs WHERE project_id = ?`, projectId) ?? 0;
   }
 
   #feed(): z.infer<typeof FeedRow> {

@@ -17,7 +17,7 @@ import {
   type TurnKey,
   TurnRow,
 } from "./job.ts";
-import { ChangeStore } from "./change-feed.ts";
+import { ChangeFeed } from "./change-feed.ts";
 import { QuestionStore } from "./question-store.ts";
 import { cutOrNull, type ListPlace } from "./report.ts";
 import { columnsOf, Tables } from "./tables.ts";
@@ -52,14 +52,13 @@ export class JobStore {
   readonly #tables: Tables;
   readonly questions: QuestionStore;
   readonly followed: FollowedStore;
-  readonly changes: ChangeStore;
+  readonly changes: ChangeFeed;
 
-  /** `onWrite` is called after each write, inside its transaction. */
-  constructor(db: DatabaseSync, onWrite?: () => void) {
-    this.#tables = new Tables(db, onWrite);
+  constructor(db: DatabaseSync) {
+    this.#tables = new Tables(db, () => this.changes.look());
     this.questions = new QuestionStore(this.#tables);
     this.followed = new FollowedStore(this.#tables);
-    this.changes = new ChangeStore(this.#tables);
+    this.changes = new ChangeFeed(this.#tables);
   }
 
   /** Accepts or refuses a create or a message, inside the caller's transaction. */
@@ -341,12 +340,8 @@ export class JobStore {
     const { db } = this.#tables;
     db.exec("PRAGMA synchronous = NORMAL");
     try {
-      this.#tables.run(
-        `UPDATE turns SET ${change} WHERE job_id = ? AND number = ?`,
-        ...values,
-        jobId,
-        number,
-      );
+      const sql = `UPDATE turns SET ${change} WHERE job_id = ? AND number = ?`;
+      this.#tables.run(sql, ...values, jobId, number);
     } finally {
       db.exec("PRAGMA synchronous = FULL");
     }
