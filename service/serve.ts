@@ -79,24 +79,23 @@ export async function serveUntilSignal(
   const { config, logger, clock } = deps;
   await using service = await startJobService(deps);
   const graceMs = config.stopGraceMinutes * 60_000;
-  const asked = new Promise<string>((resolve) => {
-    let count = 0;
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      signals.on(signal, () => {
-        count += 1;
-        if (count === 1) return resolve(signal);
-        if (count > 2) return forceExit();
-        logger.warn({ signal }, "stopping at once: unfinished turns run again after the next start");
-        clock.wakeAt(clock.now() + ABORT_MS, forceExit);
-        void service.abort().then(forceExit, forceExit);
-      });
-    }
-  });
+  const asked = Promise.withResolvers<string>();
+  let count = 0;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    signals.on(signal, () => {
+      count += 1;
+      if (count === 1) return asked.resolve(signal);
+      if (count > 2) return forceExit();
+      logger.warn({ signal }, "stopping at once: unfinished turns run again after the next start");
+      clock.wakeAt(clock.now() + ABORT_MS, forceExit);
+      void service.abort().then(forceExit, forceExit);
+    });
+  }
   logger.info(
     { address: service.url, projects: config.projects.map(({ id }) => id), data_dir: config.dataDir },
     "job service is ready",
   );
-  const signal = await asked;
+  const signal = await asked.promise;
   logger.info({ signal, grace_ms: graceMs }, "stopping");
   const cancel = clock.wakeAt(clock.now() + graceMs + FORCED_AFTER_GRACE_MS, () => {
     logger.error({}, "the stop took too long: unfinished turns run again after the next start");

@@ -39,8 +39,7 @@ export async function readPull(
   if (found === null) return "not-there";
   const { data: pull } = Pull.safeParse(found);
   if (pull === undefined) return "unreadable";
-  const told = await unlessRefused(readRest(api, { owner, at, pull }, signal));
-  return told === null ? "unreadable" : toLook(told.pull, told.checks);
+  return (await unlessRefused(readRest(api, { owner, at, pull }, signal))) ?? "unreadable";
 }
 
 /** Reads a pull request's reviews and checks. */
@@ -48,7 +47,7 @@ async function readRest(
   api: GitHubApi,
   { owner, at, pull }: { owner: string; at: string; pull: z.infer<typeof Pull> },
   signal: AbortSignal,
-): Promise<{ pull: object; checks: HostedCheck[] | null }> {
+): Promise<PullLook> {
   const reviews: unknown[] = [];
   for (let page = 1; page <= MAX_REVIEW_PAGES && reviews.length === (page - 1) * PAGE; page += 1) {
     const params = { per_page: PAGE, page };
@@ -60,7 +59,7 @@ async function readRest(
   const requested = [...people, ...asPeople].map((requestedReviewer) => ({ requestedReviewer }));
   const flat = { headRef: head.ref, headSha: head.sha, baseRef: base.ref };
   const read = { ...pull, ...flat, opinions: reviews, reviews, requested };
-  return { pull: read, checks: await readChecks(api, head.sha, signal) };
+  return toLook(read, await readChecks(api, head.sha, signal));
 }
 
 /** The checks of a commit, or null if the token may not read them. */

@@ -159,21 +159,15 @@ const VISIBLE = /[^\u2800\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Po
 function bounded(want: string, maxChars: number): z.ZodString {
   return z.string(want).min(1, want).max(maxChars, want);
 }
-function isVisible(text: string): boolean {
-  return VISIBLE.test(text) && text.isWellFormed();
+function visible(want: string, maxChars?: number): z.ZodString {
+  const text = maxChars === undefined ? z.string(want).min(1, want) : bounded(want, maxChars);
+  return text.refine((given) => VISIBLE.test(given) && given.isWellFormed(), want);
 }
-function visible(maxChars: number): z.ZodString {
-  const want = `a text of 1 to ${maxChars} characters with something to read in them`;
-  return bounded(want, maxChars).refine(isVisible, want);
+function atLeast(min: number, want: string): z.ZodCoercedNumber {
+  return z.coerce.number(want).int(want).min(min, want);
 }
-function wholeNumber(min: number, max: number): z.ZodCoercedNumber {
-  const want = `a whole number from ${min} to ${max}`;
-  return z.coerce.number(want).int(want).min(min, want).max(max, want);
-}
-const Prompt = z
-  .string(WANT_PROMPT)
-  .min(1, WANT_PROMPT)
-  .refine((prompt) => isVisible(prompt) && Buffer.byteLength(prompt) <= MAX_PROMPT_BYTES, WANT_PROMPT)
+const Prompt = visible(WANT_PROMPT)
+  .refine((prompt) => Buffer.byteLength(prompt) <= MAX_PROMPT_BYTES, WANT_PROMPT)
   .describe(
     `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8, with something to read in it.`,
   );
@@ -201,12 +195,14 @@ const Attachment = z
     WANT_ATTACHMENT,
   )
   .openapi("Attachment");
+const WANT_WORDS = `a text of 1 to ${MAX_WORDS_CHARS} characters with something to read in them`;
 const WANT_REQUESTER = "an object with name, link and isPrivate";
+const WANT_PERSON = `a text of 1 to ${MAX_NAME_CHARS} characters with something to read in them`;
 const WANT_LINK = `an http or https address of at most ${MAX_LINK_CHARS} characters, or null`;
 const Requester = z
   .object(
     {
-      name: visible(MAX_NAME_CHARS).openapi({
+      name: visible(WANT_PERSON, MAX_NAME_CHARS).openapi({
         description: "The person's name, for people.",
         example: "Ana",
       }),
@@ -224,7 +220,7 @@ const Requester = z
   .openapi("Requester");
 const PromptBody = {
   prompt: Prompt,
-  words: visible(MAX_WORDS_CHARS)
+  words: visible(WANT_WORDS, MAX_WORDS_CHARS)
     .optional()
     .describe(
       "The part of the prompt that the person typed. Pull requests and commit messages quote " +
@@ -295,9 +291,11 @@ export const getJobRoute = createRoute({
 
 const WANT_CURSOR = "the next of an answer before";
 const MAX_WAIT_S = 60;
+const WANT_WAIT = `a whole number from 0 to ${MAX_WAIT_S}`;
 const ChangesQuery = z.object({
   after: z.string().max(200, WANT_CURSOR).optional().describe("`next` of the answer before."),
-  wait: wholeNumber(0, MAX_WAIT_S)
+  wait: atLeast(0, WANT_WAIT)
+    .max(MAX_WAIT_S, WANT_WAIT)
     .default(0)
     .describe("How many seconds to wait for a change, if there is none yet."),
 });
@@ -363,21 +361,18 @@ export const readinessRoute = createRoute({
 
 const MAX_LISTED = 100;
 
+const WANT_LIMIT = `a whole number from 1 to ${MAX_LISTED}`;
 export const WANT_AFTER = "the next of the page before";
 const WANT_STATUS = `one of ${JobStatus.options.join(", ")}`;
 const WANT_NUMBER = "a turn's number, where 1 is the create";
 const ListQuery = z.object({
   status: z.enum(JobStatus.options, WANT_STATUS).optional().describe("Only jobs with this status."),
   after: z.string().max(200, WANT_AFTER).optional().describe("`next` of the page before."),
-  limit: wholeNumber(1, MAX_LISTED).default(20).describe("How many jobs at most."),
+  limit: atLeast(1, WANT_LIMIT).max(MAX_LISTED, WANT_LIMIT).default(20).describe("How many jobs at most."),
 });
 
 const TurnParams = JobParams.extend({
-  number: z.coerce
-    .number(WANT_NUMBER)
-    .int(WANT_NUMBER)
-    .min(1, WANT_NUMBER)
-    .describe("The turn's number: 1 is the create."),
+  number: atLeast(1, WANT_NUMBER).describe("The turn's number: 1 is the create."),
 });
 
 const WANT_ANSWER = `a text of 1 to ${MAX_ANSWER_CHARS} characters`;

@@ -165,7 +165,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     const { projectId } = context.req.valid("param");
     const { after, wait } = context.req.valid("query");
     const { changes } = store;
-    if (after === undefined) return context.json({ jobs: [], next: changes.toCursor(changes.last()) }, 200);
+    if (after === undefined) return context.json({ jobs: [], next: changes.toCursor() }, 200);
     const from = changes.parseCursor(after);
     if (from === null)
       throw new HttpFault(410, "The cursor isn't known. Begin without one, and read your jobs.");
@@ -282,6 +282,11 @@ const ALWAYS = {
   "x-content-type-options": "nosniff",
 };
 const NO_SUCH_JOB = "There is no such job in this project.";
+const REFUSALS = {
+  "key-reused": [422, "The Idempotency-Key was used for another request. Send a new one."],
+  missing: [404, NO_SUCH_JOB],
+  archived: [400, "The job is archived and takes no messages. Create a new one."],
+} as const;
 const LIMITS = {
   creates: "Too many jobs were created in the last hour",
   messages: "Too many messages were sent in the last hour",
@@ -302,27 +307,16 @@ function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: 
   if (allowed !== projectId) throw new HttpFault(403, "The admin key is another project's.");
 }
 
-function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accepted" | "repeated" }> {
-  switch (accepted.kind) {
-    case "accepted":
-    case "repeated":
-      return accepted;
-    case "key-reused":
-      throw new HttpFault(422, "The Idempotency-Key was used for another request. Send a new one.");
-    case "missing":
-      throw new HttpFault(404, NO_SUCH_JOB);
-    case "archived":
-      throw new HttpFault(400, "The job is archived and takes no messages. Create a new one.");
-    case "limited": {
-      const seconds = Math.max(1, Math.ceil(accepted.retryAfterMs / 1000));
-      const wait = formatDuration(seconds * 1000);
-      throw new HttpFault(429, `${LIMITS[accepted.limit]}. Try again in ${wait}.`, {
-        "retry-after": String(seconds),
-      });
-    }
-    default:
-      return accepted satisfies never;
+function unlessRefused(accepted: Acceptance): Extract<Acceptance, { record: unknown }> {
+  if ("record" in accepted) return accepted;
+  if (accepted.kind !== "limited") {
+    const [status, message] = REFUSALS[accepted.kind];
+    throw new HttpFault(status, message);
   }
+  const seconds = Math.max(1, Math.ceil(accepted.retryAfterMs / 1000));
+  const wait = formatDuration(seconds * 1000);
+  const headers = { "retry-after": String(seconds) };
+  throw new HttpFault(429, `${LIMITS[accepted.limit]}. Try again in ${wait}.`, headers);
 }
 
 function assertFits(answer: QuestionAnswer, { choices, allowsText }: StoredQuestion): void {

@@ -37,11 +37,6 @@ export class ChangeFeed {
     this.#tables.run(`UPDATE feed SET last = last + ?`, START_JUMP);
   }
 
-  /** The number of the newest change of all projects. */
-  last(): number {
-    return this.#feed().last;
-  }
-
   /** A project's jobs that changed after this number, in the order of their changes. */
   after(projectId: string, after: number, limit: number): (StoredJob & { changed: number })[] {
     const sql = `SELECT *, (SELECT changed FROM jobs WHERE id = job.id) AS changed FROM (${SELECT_JOB}
@@ -49,9 +44,13 @@ export class ChangeFeed {
     return this.#tables.all(ChangedRow, sql, projectId, after, limit);
   }
 
-  /** Converts a number to a cursor: text that means nothing to clients or to another database. */
-  toCursor(number: number): string {
-    return Buffer.from(`${this.#feed().incarnation}.${number}`).toString("base64url");
+  /**
+   * Converts a number to a cursor: text that means nothing to clients or to another database.
+   * @default the newest change of all projects
+   */
+  toCursor(number?: number): string {
+    const { incarnation, last } = this.#feed();
+    return Buffer.from(`${incarnation}.${number ?? last}`).toString("base64url");
   }
 
   /** The number in a cursor of {@link toCursor}. Null if this database didn't make it. */

@@ -136,7 +136,7 @@ it("answers every documented operation with every documented status, as document
   await ask("changes", `${addresses.changes}&wait=x`);
   await ask("changes", "/v2/agent/docs/changes?after=x");
   const leaving = new AbortController();
-  const last = subject.store.changes.toCursor(subject.store.changes.last());
+  const last = subject.store.changes.toCursor();
   const path = `/v2/agent/docs/changes?after=${last}&wait=60`;
   const { url, keys } = subject;
   const headers = { authorization: `Bearer ${keys["docs"]}` };
