@@ -105,17 +105,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
     void addTask(jobId);
   }
 
-  const deps = {
-    store,
-    projects,
-    slots,
-    watch,
-    questions,
-    attachments,
-    runner,
-    clock,
-    logger,
-  };
+  const deps = { store, projects, slots, watch, questions, attachments, runner, clock, logger };
   /** If a task throws, the database has a fault, and the queue tries again in a minute. */
   async function handle(task: Task, stopped: AbortSignal): Promise<Step> {
     if (task.type === "run-job") {
