@@ -46,7 +46,7 @@ export function answering(
   if (answered.kind === "answered") return { value: answered };
   // Its message may not be up to date yet.
   if (answered.kind !== "taken") return { adds: questionTasks(turn), value: { kind: answered.kind } };
-  const next = withQuestion(turn, answered.question);
+  const next = withQuestion(turn, number, answered.question);
   return {
     writes: turnWrites(deps, read, next),
     adds: [answerTask(next, number), ...questionTasks(next), ...refreshTasks(next)],

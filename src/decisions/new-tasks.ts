@@ -112,7 +112,8 @@ export function questionTasks(turn: Turn): NewTask[] {
  * True if a question's message has to be posted or updated. A question that closes before it is
  * posted isn't asked.
  */
-export function isToBeShown({ delivery }: Turn, question: Question): boolean {
+export function isToBeShown({ delivery }: Turn, question: Question | undefined): question is Question {
+  if (question === undefined) return false;
   const isSent = delivery.slots[questionSlot(question.number)] !== undefined;
   return isSent ? question.shown !== questionKey(question) : isOpen(question);
 }

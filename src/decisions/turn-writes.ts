@@ -6,7 +6,7 @@ import type { Request } from "../core/turn/request.ts";
 import { keepTurnMs, type Turn, isUnsent } from "../core/turn/turn.ts";
 import { DocsAgentError } from "../core/errors.ts";
 import type { z } from "zod";
-import type { Task, NewTask } from "../core/ports/task-queue.ts";
+import type { Decision, NewTask, Plan, Task, TaskEnd } from "../core/ports/task-queue.ts";
 import { readTask, type TaskWith } from "./payload.ts";
 import type { TaskDeps } from "./deps.ts";
 import { hasStatusMessage } from "../core/turn/delivery.ts";
@@ -47,6 +47,24 @@ function requireTurn(turn: Turn | undefined, turnId: string): Turn {
 }
 
 type Deps = Pick<TaskDeps, "clock" | "polling" | "retentionMs">;
+
+/**
+ * Ends a run of a task with a change to its turn's current state. `also` says what else follows
+ * from the turn after the change. Unless it says how the task ends, the task is done.
+ */
+export function changeTurn(
+  deps: Deps,
+  turnId: string,
+  change: (turn: Turn) => Turn,
+  also: (next: Turn) => Partial<Plan<TaskEnd>> = () => ({}),
+): Decision<TaskEnd> {
+  return (read) => {
+    const turn = turnNow(read, turnId);
+    const next = change(turn);
+    const writes = next === turn ? [] : turnWrites(deps, read, next);
+    return { writes, value: { kind: "done" }, ...also(next) };
+  };
+}
 
 /** What to write when turns have changed. Each turn's writes build on those before it. */
 export function turnWrites(deps: Deps, read: Read, ...turns: readonly Turn[]): Write[] {
@@ -213,8 +231,12 @@ function tasksInLine(read: Read, before: Turn | undefined, { nextId, ...turn }: 
  * the outcome along; it is added again in case it was given up before there was an outcome.
  */
 function tasksAfterChange(turn: Turn): NewTask[] {
-  const messages = [...questionTasks(turn), ...overdueTasks(turn), ...refreshTasks(turn)];
-  if (turn.stage.name !== "ended") return messages;
-  if (!hasStatusMessage(turn.delivery)) return [openTask(turn), ...reactTasks(turn)];
-  return [...deliverTasks(turn), ...messages, ...reactTasks(turn)];
+  if (turn.stage.name !== "ended") return messageTasks(turn);
+  const messages = hasStatusMessage(turn.delivery) ? messageTasks(turn) : [openTask(turn)];
+  return [...messages, ...reactTasks(turn)];
+}
+
+/** The tasks for the messages of a turn that may be due, such as its outcome if it has ended. */
+export function messageTasks(turn: Turn): NewTask[] {
+  return [...deliverTasks(turn), ...questionTasks(turn), ...overdueTasks(turn), ...refreshTasks(turn)];
 }

@@ -2,11 +2,11 @@ import { faultForLog } from "../core/ports/job-service.ts";
 import { resultOf, sentAnswer, type AnswerResult } from "../core/job/question.ts";
 import { isGivenUp } from "../core/job/retry.ts";
 import type { Decision, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
-import { questionOf, withQuestion } from "../core/turn/turn.ts";
+import { questionOf, withQuestion, type Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { closedForMs, heedRetryAfter, retryLater } from "./project-gate.ts";
 import { QuestionPayload, questionTasks, watchTask } from "../decisions/new-tasks.ts";
-import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
+import { changeTurn, readTurnTask } from "../decisions/turn-writes.ts";
 
 /**
  * Sends an answer to the job service, and keeps trying for a day if the service is away. Repeating
@@ -54,19 +54,13 @@ function noted(
   change: { mayBeSent?: boolean; result?: AnswerResult },
   end: TaskEnd = { kind: "done" },
 ): Decision<TaskEnd> {
-  return (read) => {
-    const turn = turnNow(read, turnId);
-    const asked = questionOf(turn, number);
-    if (asked?.answer === undefined) return { value: end };
-    const next = withQuestion(turn, { ...asked, answer: { ...asked.answer, ...change } });
-    const isWatched = change.result !== undefined && next.stage.name === "watching";
-    return {
-      writes: turnWrites(deps, read, next),
-      adds: [
-        ...questionTasks(next),
-        ...(isWatched ? [watchTask(next, deps.clock.now() + deps.polling.minMs)] : []),
-      ],
-      value: end,
-    };
+  const withAnswer = (turn: Turn): Turn => {
+    const known = questionOf(turn, number)?.answer;
+    return known === undefined ? turn : withQuestion(turn, number, { answer: { ...known, ...change } });
   };
+  return changeTurn(deps, turnId, withAnswer, (next) => {
+    const isWatched = change.result !== undefined && next.stage.name === "watching";
+    const watches = isWatched ? [watchTask(next, deps.clock.now() + deps.polling.minMs)] : [];
+    return { adds: [...questionTasks(next), ...watches], value: end };
+  });
 }

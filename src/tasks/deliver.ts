@@ -6,7 +6,7 @@ import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
 import { newsTasks, refreshTask, DeliverPayload } from "../decisions/new-tasks.ts";
-import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
+import { changeTurn, readTurnTask } from "../decisions/turn-writes.ts";
 
 /** How long an outcome that Slack doesn't accept holds back those of later requests. */
 const HOLDS_BACK_MS = 60 * 60_000;
@@ -67,17 +67,13 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
   });
   if (attempt.kind !== "posted") return attempt.step;
   deps.logger.info({ outcome: outcome.kind, away: turn.delivery.away }, "outcome delivered");
-  return (read) => {
-    const now = turnNow(read, turn.id);
+  return changeTurn(
+    deps,
+    turn.id,
     // People can reply to the first message in the direct messages.
-    const delivered = { ...now, delivery: settledAt(attempt.change(now.delivery), outcomeSlot(watch)) };
-    return {
-      writes: turnWrites(deps, read, delivered),
-      adds: [
-        ...(statusKey(delivered) === delivered.delivery.shown ? [] : [refreshTask(delivered)]),
-        ...newsTasks(delivered),
-      ],
-      value: { kind: "done" },
-    };
-  };
+    (now) => ({ ...now, delivery: settledAt(attempt.change(now.delivery), outcomeSlot(watch)) }),
+    (next) => ({
+      adds: [...(statusKey(next) === next.delivery.shown ? [] : [refreshTask(next)]), ...newsTasks(next)],
+    }),
+  );
 }

@@ -1,12 +1,11 @@
 import { newsSlot, settledAt, type Delivery } from "../core/turn/delivery.ts";
 import { GROUP_MS, isGrouping, nextNews, withClosed, withTold } from "../core/turn/pull-request-news.ts";
-import type { Read } from "../core/ports/records.ts";
-import type { Plan, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
-import type { Turn } from "../core/turn/turn.ts";
+import type { TurnPullRequest } from "../core/turn/pull-request-news.ts";
+import type { Decision, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { newsTasks } from "../decisions/new-tasks.ts";
 import { TurnPayload } from "../decisions/payload.ts";
-import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
+import { changeTurn, readTurnTask } from "../decisions/turn-writes.ts";
 import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
 
 /**
@@ -23,7 +22,7 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
   if (isGrouping(next, now)) return { kind: "again", dueAt: next.at + GROUP_MS };
   // What a post says can't change between its intent and its result.
   if (next.kind === "changes-requested" && next.isClosed !== true) {
-    return (read) => noted(deps, read, turnNow(read, turn.id), (current) => withClosed(current, next.id));
+    return noted(deps, turn.id, (current) => withClosed(current, next.id));
   }
   const slot = newsSlot(next.id);
   const said = await aside(deps, turn, slot, await threadRecordOf(deps, turn));
@@ -33,15 +32,12 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
   // One task tells all news. Each has a day from when it was heard.
   const tried = { ...task, addedAt: Math.max(task.addedAt, next.at) };
   const attempt = await postForTurn(deps, tried, turn, slot, message, true);
-  const told = (read: Read, delivery: (turn: Turn) => Delivery): Plan<TaskEnd> => {
-    const current = turnNow(read, turn.id);
-    const posted = { ...current, delivery: delivery(current) };
-    return noted(deps, read, posted, (each) => withTold(each, next.id));
-  };
+  const told = (posted?: (delivery: Delivery) => Delivery) =>
+    noted(deps, turn.id, (current) => withTold(current, next.id), posted);
   if (attempt.kind === "posted") {
     deps.logger.info({ news: next.kind }, "news of a pull request told");
     // In direct messages, later news go below the first.
-    return (read) => told(read, ({ delivery }) => settledAt(attempt.change(delivery), slot));
+    return told((delivery) => settledAt(attempt.change(delivery), slot));
   }
   const { step } = attempt;
   if (typeof step !== "function") return step;
@@ -49,25 +45,29 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
     const plan = step(read);
     if (plan.value.kind !== "dead") return plan;
     deps.logger.warn({ news: next.kind, reason: plan.value.reason }, "news of a pull request given up");
-    return told(read, ({ delivery }) => delivery);
+    return told()(read);
   };
 }
 
-/** The turn's pull request after a change. The task goes on while there is something to tell. */
+/** Changes the turn's pull request. The task goes on while there is something to tell. */
 function noted(
   deps: TaskDeps,
-  read: Read,
-  turn: Turn,
-  change: (pullRequest: NonNullable<Turn["pullRequest"]>) => NonNullable<Turn["pullRequest"]>,
-): Plan<TaskEnd> {
-  const { pullRequest } = turn;
-  const next: Turn = pullRequest === undefined ? turn : { ...turn, pullRequest: change(pullRequest) };
-  const [again] = newsTasks(next);
-  return {
-    writes: turnWrites(deps, read, next),
-    value:
-      again === undefined
-        ? { kind: "done" }
-        : { kind: "again", dueAt: deps.clock.now(), payload: again.payload },
-  };
+  turnId: string,
+  change: (pullRequest: TurnPullRequest) => TurnPullRequest,
+  posted = (delivery: Delivery) => delivery,
+): Decision<TaskEnd> {
+  return changeTurn(
+    deps,
+    turnId,
+    ({ pullRequest, ...turn }) => ({
+      ...turn,
+      delivery: posted(turn.delivery),
+      pullRequest: pullRequest && change(pullRequest),
+    }),
+    (next) => {
+      const [again] = newsTasks(next);
+      if (again === undefined) return {};
+      return { value: { kind: "again", dueAt: deps.clock.now(), payload: again.payload } };
+    },
+  );
 }

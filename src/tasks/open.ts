@@ -1,11 +1,11 @@
 import { settledAt, STATUS_SLOT } from "../core/turn/delivery.ts";
 import { statusKey } from "../core/text/status-text.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
-import { deliverTasks, overdueTasks, questionTasks, refreshTasks } from "../decisions/new-tasks.ts";
+import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { TurnPayload, turnPayload } from "../decisions/payload.ts";
 import { postForTurn } from "./post-for-turn.ts";
-import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
+import { changeTurn, messageTasks, readTurnTask } from "../decisions/turn-writes.ts";
 
 /**
  * Posts the status message: in the thread that the request came from, or as the root of its own. If
@@ -18,30 +18,17 @@ export async function open(deps: TaskDeps, given: Task): Promise<Step> {
   const attempt = await postForTurn(deps, task, turn, STATUS_SLOT, message);
   deps.firstTries.note(turn.id, attempt.kind === "not-yet" && attempt.isFault === true);
   if (attempt.kind !== "posted") return attempt.step;
-  return (read) => {
-    const now = turnNow(read, turn.id);
+  const withPost = (now: Turn): Turn => {
     const delivery = settledAt(attempt.change(now.delivery), STATUS_SLOT);
     // A post by an earlier attempt shows the state of that time.
     const seen = delivery.shown ?? (attempt.isFound ? "" : shown);
-    const opened = { ...now, delivery: { ...delivery, shown: seen } };
-    deps.logger.info(
-      {
-        from: now.request.from,
-        project: now.request.project.name,
-        // For a request in a thread, the log already has the thread's name.
-        ...(task.payload.thread === null && { thread: turnPayload(opened).thread }),
-      },
-      "turn opened",
-    );
-    return {
-      writes: turnWrites(deps, read, opened),
-      adds: [
-        ...deliverTasks(opened),
-        ...questionTasks(opened),
-        ...overdueTasks(opened),
-        ...refreshTasks(opened),
-      ],
-      value: { kind: "done" },
-    };
+    return { ...now, delivery: { ...delivery, shown: seen } };
   };
+  return changeTurn(deps, turn.id, withPost, (opened) => {
+    const { from, project } = opened.request;
+    // For a request in a thread, the log already has the thread's name.
+    const thread = task.payload.thread === null && { thread: turnPayload(opened).thread };
+    deps.logger.info({ from, project: project.name, ...thread }, "turn opened");
+    return { adds: messageTasks(opened) };
+  });
 }

@@ -1,11 +1,11 @@
 import { STATUS_SLOT, moveToDirectMessage, type Delivery } from "../core/turn/delivery.ts";
 import type { Message, MessageOf, NotifierFault } from "../core/ports/notifier.ts";
-import type { Step } from "../core/ports/task-queue.ts";
+import type { Step, TaskEnd } from "../core/ports/task-queue.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import type { TaskWith, TurnPayload } from "../decisions/payload.ts";
 import { afterFault, postOnce, updatePost } from "./post.ts";
-import { turnNow, turnWrites } from "../decisions/turn-writes.ts";
+import { changeTurn } from "../decisions/turn-writes.ts";
 import { threadIdOf, type ThreadRecord } from "../core/ports/records.ts";
 
 type Change = (delivery: Delivery) => Delivery;
@@ -39,7 +39,7 @@ export async function postForTurn(
     label: { turnId: turn.id, post: slot },
     message,
     isPatient,
-    saveIntent: (change) => deps.commit((read) => changed(deps, read, turn.id, change)),
+    saveIntent: (change) => deps.commit(stepOf(deps, turn.id, change)),
   });
   if (attempt.kind === "posted") return attempt;
   const { change } = attempt;
@@ -95,14 +95,12 @@ export async function showPart(
   // A post by an earlier attempt shows the state of that time.
   const shown = attempt.isFound ? "" : key;
   const { slotMs: _, lookMs: __, ...payload } = task.payload;
-  return (read) => {
-    const now = turnNow(read, turn.id);
-    const noted = note({ ...now, delivery: attempt.change(now.delivery) }, shown);
-    return {
-      writes: turnWrites(deps, read, noted),
-      value: isDue(noted) ? { kind: "again", dueAt: deps.clock.now(), payload } : { kind: "done" },
-    };
-  };
+  return changeTurn(
+    deps,
+    turn.id,
+    (now) => note({ ...now, delivery: attempt.change(now.delivery) }, shown),
+    (noted) => (isDue(noted) ? { value: { kind: "again", dueAt: deps.clock.now(), payload } } : {}),
+  );
 }
 
 /**
@@ -181,13 +179,10 @@ async function inviteMe(deps: TaskDeps, { request, delivery }: Turn, error: stri
   }
 }
 
-function stepOf(deps: TaskDeps, turnId: string, change: Change, end: Extract<Step, { kind: string }>): Step {
-  return (read) => ({ ...changed(deps, read, turnId, change), value: end });
-}
-
-function changed(deps: TaskDeps, read: Parameters<typeof turnWrites>[1], turnId: string, change: Change) {
-  const turn = turnNow(read, turnId);
-  const delivery = change(turn.delivery);
-  const writes = delivery === turn.delivery ? [] : turnWrites(deps, read, { ...turn, delivery });
-  return { writes, value: undefined };
+function stepOf(deps: TaskDeps, turnId: string, change: Change, end: TaskEnd = { kind: "done" }) {
+  const changed = (turn: Turn): Turn => {
+    const delivery = change(turn.delivery);
+    return delivery === turn.delivery ? turn : { ...turn, delivery };
+  };
+  return changeTurn(deps, turnId, changed, () => ({ value: end }));
 }

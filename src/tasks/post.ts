@@ -37,7 +37,7 @@ type OncePost = {
   /** True if it waits until no other post wants the channel. */
   isPatient?: boolean;
   /** Stores, before the post is sent, that it is about to be. */
-  saveIntent: (change: (delivery: Delivery) => Delivery) => Promise<void>;
+  saveIntent: (change: (delivery: Delivery) => Delivery) => Promise<unknown>;
 };
 
 /**

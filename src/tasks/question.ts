@@ -17,21 +17,15 @@ export async function question(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, QuestionPayload, given);
   const { question: number } = task.payload;
   const asked = questionOf(turn, number);
-  if (asked === undefined || !isToBeShown(turn, asked)) return { kind: "done" };
+  if (!isToBeShown(turn, asked)) return { kind: "done" };
   const message = { kind: "question", turn, question: asked, movedBecause: null } as const;
   return showPart(
     deps,
     task,
     turn,
     { slot: questionSlot(number), message, key: questionKey(asked) },
-    (now, shown) => {
-      const current = questionOf(now, number);
-      return current === undefined ? now : withQuestion(now, { ...current, shown });
-    },
-    (noted) => {
-      const current = questionOf(noted, number);
-      return current !== undefined && isToBeShown(noted, current);
-    },
+    (now, shown) => withQuestion(now, number, { shown }),
+    (noted) => isToBeShown(noted, questionOf(noted, number)),
   );
 }
 

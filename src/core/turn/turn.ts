@@ -288,10 +288,10 @@ export function questionOf({ questions = [] }: Turn, number: number): Question |
   return questions.find((question) => question.number === number);
 }
 
-/** Replaces one of the turn's questions. */
-export function withQuestion(turn: Turn, changed: Question): Turn {
+/** Changes one of the turn's questions. */
+export function withQuestion(turn: Turn, number: number, change: Partial<Question>): Turn {
   const questions = (turn.questions ?? []).map((question) =>
-    question.number === changed.number ? changed : question,
+    question.number === number ? { ...question, ...change } : question,
   );
   return { ...turn, questions };
 }
