@@ -128,7 +128,7 @@ export function answerTask(turn: Turn, number: number): NewTask {
  * The task to add whenever a turn may have become overdue or its notice may be out of date. There
  * is one notice per turn.
  */
-export function overdueTasks(turn: Turn): NewTask[] {
+function overdueTasks(turn: Turn): NewTask[] {
   // The status message comes first. In a thread of its own, it is the root.
   if (!hasStatusMessage(turn.delivery) || !isNoticeDue(turn)) return [];
   return [turnTask("overdue", turn, { onDuplicate: "latest" })];
@@ -182,6 +182,11 @@ export function refreshTasks(turn: Turn): NewTask[] {
   // A pull request changes seldom, so even a message that Slack refused to update is tried again.
   if (turn.stage.name === "ended") return turn.pullRequest === undefined ? [] : [refreshTask(turn)];
   return isOnlyStepNew(turn) && refusedUpdate !== undefined ? [] : [refreshTask(turn)];
+}
+
+/** The tasks for the messages of a turn that may be due, such as its outcome if it has ended. */
+export function messageTasks(turn: Turn): NewTask[] {
+  return [...deliverTasks(turn), ...questionTasks(turn), ...overdueTasks(turn), ...refreshTasks(turn)];
 }
 
 /**

@@ -10,15 +10,7 @@ import type { Decision, NewTask, Plan, Task, TaskEnd } from "../core/ports/task-
 import { readTask, type TaskWith } from "./payload.ts";
 import type { TaskDeps } from "./deps.ts";
 import { hasStatusMessage } from "../core/turn/delivery.ts";
-import {
-  deliverTasks,
-  openTask,
-  overdueTasks,
-  questionTasks,
-  reactTasks,
-  refreshTasks,
-  submitTask,
-} from "./new-tasks.ts";
+import { messageTasks, openTask, reactTasks, submitTask } from "./new-tasks.ts";
 
 /** Thrown when a task's record is gone or can't be parsed. Repeating doesn't help. */
 export class RecordLostError extends DocsAgentError {
@@ -234,9 +226,4 @@ function tasksAfterChange(turn: Turn): NewTask[] {
   if (turn.stage.name !== "ended") return messageTasks(turn);
   const messages = hasStatusMessage(turn.delivery) ? messageTasks(turn) : [openTask(turn)];
   return [...messages, ...reactTasks(turn)];
-}
-
-/** The tasks for the messages of a turn that may be due, such as its outcome if it has ended. */
-export function messageTasks(turn: Turn): NewTask[] {
-  return [...deliverTasks(turn), ...questionTasks(turn), ...overdueTasks(turn), ...refreshTasks(turn)];
 }

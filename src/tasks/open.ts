@@ -3,9 +3,10 @@ import { statusKey } from "../core/text/status-text.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
+import { messageTasks } from "../decisions/new-tasks.ts";
 import { TurnPayload, turnPayload } from "../decisions/payload.ts";
 import { postForTurn } from "./post-for-turn.ts";
-import { changeTurn, messageTasks, readTurnTask } from "../decisions/turn-writes.ts";
+import { changeTurn, readTurnTask } from "../decisions/turn-writes.ts";
 
 /**
  * Posts the status message: in the thread that the request came from, or as the root of its own. If

@@ -123,6 +123,17 @@ export async function afterFault(
   return retryAt(task, now + delayMs, fault.error);
 }
 
+/** How a task waits for its slot, which is reserved once. Null if the slot has come. */
+export async function untilSlot(
+  { clock, slots }: Pick<TaskDeps, "clock" | "slots">,
+  { payload }: SlottedTask,
+  gate: string,
+  rate: Parameters<TaskDeps["slots"]["reserve"]>[1],
+): Promise<TaskEnd | null> {
+  const slotMs = await slots.reserve(gate, rate, payload.slotMs);
+  return slotMs > clock.now() ? { kind: "wait", dueAt: slotMs, payload: { ...payload, slotMs } } : null;
+}
+
 /** Retries without the task's slots, so that it reserves new ones. */
 function retryAt({ payload }: SlottedTask, dueAt: number, reason: string): TaskEnd {
   const { slotMs: _, lookMs: __, ...rest } = payload;
@@ -240,12 +251,8 @@ export async function updatePost(
 ): Promise<PostUpdate> {
   const { place } = post;
   const gate = updateGate(place.teamId);
-  const now = deps.clock.now();
-  const slotMs = await deps.slots.reserve(gate, UPDATE_RATE, task.payload.slotMs);
-  if (slotMs > now) {
-    const end = { kind: "wait", dueAt: slotMs, payload: { ...task.payload, slotMs } } as const;
-    return { kind: "later", end };
-  }
+  const end = await untilSlot(deps, task, gate, UPDATE_RATE);
+  if (end !== null) return { kind: "later", end };
   const updated = await deps.notifier.update(place, post.ts, post.message, post.label);
   if (updated.ok) return { kind: "updated", refused: null };
   const { kind, error } = updated.fault;

@@ -33,9 +33,7 @@ export async function react(deps: TaskDeps, given: Task): Promise<Step> {
   const isSame = payload.shown === shown;
   const changes = reactionChanges(turn);
   let slotMs = isSame ? payload.slotMs : undefined;
-  for (let done = isSame ? (payload.done ?? 0) : 0; done < changes.length; done += 1) {
-    const change = changes[done];
-    if (change === undefined) break;
+  for (const [done, change] of changes.entries().drop(isSame ? (payload.done ?? 0) : 0)) {
     const gate = `${change.isOn ? "react" : "unreact"}:${message.teamId}`;
     const at = await deps.slots.reserve(gate, change.isOn ? ADD_RATE : REMOVE_RATE, slotMs);
     const state = { ...payload, shown, done };

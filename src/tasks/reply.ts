@@ -2,7 +2,7 @@ import type { Message, Recipient } from "../core/ports/notifier.ts";
 import type { Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { readTask, type SlottedTask } from "../decisions/payload.ts";
-import { afterFault } from "./post.ts";
+import { afterFault, untilSlot } from "./post.ts";
 import { ReplyPayload } from "../decisions/new-tasks.ts";
 import { AskPayload } from "../decisions/accept.ts";
 
@@ -23,10 +23,8 @@ export async function answerPrivately(
   message: Message,
 ): Promise<TaskEnd> {
   const gate = `private:${to.place.teamId}`;
-  const slotMs = await deps.slots.reserve(gate, PRIVATE_RATE, task.payload.slotMs);
-  if (slotMs > deps.clock.now()) {
-    return { kind: "wait", dueAt: slotMs, payload: { ...task.payload, slotMs } };
-  }
+  const wait = await untilSlot(deps, task, gate, PRIVATE_RATE);
+  if (wait !== null) return wait;
   const answer = await deps.notifier.replyPrivately(to, message);
   if (answer.ok) return { kind: "done" };
   if (answer.fault.kind !== "place") return afterFault(deps, task, answer.fault, gate);
