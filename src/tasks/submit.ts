@@ -9,7 +9,7 @@ import {
 import { composePrompt } from "../core/text/prompt.ts";
 import { sentJobAppend } from "../core/job/watching.ts";
 import { AFTER_STORE_FAULT_MS } from "../core/job/retry.ts";
-import type { Plan, Step, Task } from "../core/ports/task-queue.ts";
+import type { Plan, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
 import {
   afterSubmit,
   askedBy,
@@ -103,8 +103,9 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
     });
   } catch (thrown) {
     if (!isStoreAnswerLost(thrown)) throw thrown;
-    const retry = { afterMs: AFTER_STORE_FAULT_MS, reason: thrown.message };
-    return endSubmit(deps, turnId, (turn) => notSubmitted(turn, known), { retry });
+    const dueAt = deps.clock.now() + AFTER_STORE_FAULT_MS;
+    const value = { kind: "retry", dueAt, reason: thrown.message } as const;
+    return endSubmit(deps, turnId, (turn) => notSubmitted(turn, known), { value });
   }
   if (before === null) return { kind: "wait", dueAt: deps.clock.now() };
   // Decided again on the turn's state at that time, to keep what was posted for it in between.
@@ -136,14 +137,16 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
     ...(job === null ? {} : { before: job }),
   };
   const { afterMs } = afterSubmit(before, answer, at);
-  const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
+  const reason = "the job service did not take the request";
+  const value: TaskEnd =
+    afterMs === null ? { kind: "done" } : { kind: "retry", dueAt: at.now + afterMs, reason };
   const writes = announcementWrites(service, announced, answer);
   const { project } = request;
   const adds = feedTasks(project, service, answer);
   // If the feed breaks off, the job is found by this.
   const appends =
     adds.length > 0 && answer.ok ? [sentJobAppend(project, answer.job.id, deps.polling.deadlineMs)] : [];
-  const more = { writes, adds, appends, retry };
+  const more = { writes, adds, appends, value };
   return endSubmit(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, more);
 }
 
@@ -255,17 +258,15 @@ async function message(
   return isClosed ? { ...answer, fault: { ...answer.fault, kind: "missing" } } : answer;
 }
 
-/** What a run writes besides its turn. `retry` says when to try again; null if it is over. */
-type Also = Pick<Plan<unknown>, "writes" | "adds" | "appends"> & {
-  retry?: { afterMs: number; reason: string } | null;
-};
-
-/** Stores the turn's state after its create or message, and adds what follows from it. */
+/**
+ * Stores the turn's state after its create or message, and adds what follows from it. Unless `also`
+ * says how the task ends, it is done.
+ */
 function endSubmit(
   deps: TaskDeps,
   turnId: string,
   change: (turn: Turn) => Turn,
-  { retry = null, ...more }: Also = {},
+  also: Partial<Plan<TaskEnd>> = {},
 ): Step {
   return (read) => {
     const turn = turnNow(read, turnId);
@@ -273,21 +274,17 @@ function endSubmit(
     const changes = changesOf(deps, read, [changed]);
     const [next = changed] = changes.next;
     const { stage } = next;
-    const now = deps.clock.now();
     return {
-      writes: [...(more.writes ?? []), ...changes.writes],
-      appends: more.appends ?? [],
+      writes: [...(also.writes ?? []), ...changes.writes],
+      appends: also.appends ?? [],
       adds: [
-        ...(more.adds ?? []),
+        ...(also.adds ?? []),
         ...(isFollowUp(turn) && !isFollowUp(next) && stage.name === "accepted" ? [submitTask(next)] : []),
-        ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
+        ...(stage.name === "watching" ? [watchTask(next, deps.clock.now() + deps.polling.minMs)] : []),
         ...(stage.name === "watching" && next.stop !== undefined ? [cancelTask(next)] : []),
         ...changes.adds,
       ],
-      value:
-        retry === null
-          ? { kind: "done" }
-          : { kind: "retry", dueAt: now + retry.afterMs, reason: retry.reason },
+      value: also.value ?? { kind: "done" },
     };
   };
 }

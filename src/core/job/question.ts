@@ -106,14 +106,14 @@ export function questionsAfter(
 ): readonly Question[] {
   const kept = known.map((question) => {
     const current = reported.find(({ id }) => id === question.id);
-    return withClosed(question, current === undefined ? "unanswered" : closedBy(current));
+    if (current === undefined) return withClosed(question, "unanswered");
+    return withClosed(question, current.answeredAt === null ? undefined : "elsewhere");
   });
-  const unknown = reported.filter(({ id }, index) => {
+  const fresh = reported.filter(({ id, answeredAt }, index) => {
     const isRepeated = reported.findIndex((other) => other.id === id) !== index;
-    return !isRepeated && !known.some((question) => question.id === id);
+    // A question that was answered before anybody saw it needs no message.
+    return !isRepeated && answeredAt === null && !known.some((question) => question.id === id);
   });
-  // A question that was answered before anybody saw it needs no message.
-  const fresh = unknown.filter((question) => closedBy(question) === undefined);
   const added = fresh
     .slice(0, Math.max(0, QUESTIONS_MAX - known.length))
     .map((question, index) => newQuestion(question, known.length + index + 1));
@@ -158,21 +158,18 @@ export function answerQuestion(question: Question, userId: string, given: Given,
  * it isn't an answer to this question.
  */
 export function answerInWords({ choices, allowsText }: Question, words: string): Given | null {
-  const choice = choiceNamed(
-    choices.map(({ label }) => label),
-    words,
-  );
+  const choice = choiceNamed(choices, words);
   if (choice !== -1) return { choice };
   return allowsText && words.length <= ANSWER_MAX_CHARS ? { text: words } : null;
 }
 
 /**
- * Finds the index of the label that somebody typed, or of the only one that begins with their
- * words: "yes" finds "Yes, go ahead". Returns -1 if there is none.
+ * Finds the index of the choice whose label somebody typed, or of the only one that begins
+ * with their words: "yes" finds "Yes, go ahead". Returns -1 if there is none.
  */
-function choiceNamed(labels: readonly string[], words: string): number {
+function choiceNamed(choices: Question["choices"], words: string): number {
   const typed = words.trim().toLowerCase();
-  const known = labels.map((label) => label.toLowerCase());
+  const known = choices.map(({ label }) => label.toLowerCase());
   const exact = known.indexOf(typed);
   if (exact !== -1 || typed === "") return exact;
   const [first, ...others] = known.flatMap((label, n) =>
@@ -218,10 +215,6 @@ function newQuestion({ id, text, choices, allowsText }: ReportedQuestion, number
     moreChoices: Math.max(0, choices.length - CHOICES_MAX),
     allowsText,
   };
-}
-
-function closedBy({ answeredAt }: ReportedQuestion): "elsewhere" | undefined {
-  return answeredAt === null ? undefined : "elsewhere";
 }
 
 function withClosed(question: Question, closed: "unanswered" | "elsewhere" | undefined): Question {

@@ -1,4 +1,4 @@
-import type { QuotedMessage, Request, Segment, ThreadContext } from "../turn/request.ts";
+import type { QuotedMessage, Request, Segment, ThreadContext, ThreadMessage } from "../turn/request.ts";
 import { startOf } from "./text.ts";
 import { allSegments } from "../turn/shared.ts";
 
@@ -19,6 +19,9 @@ export type Names = {
   channels: ReadonlyMap<string, string>;
   permalink: string | null;
 };
+
+/** Finds a name by its id. */
+type NamesOfIds = Record<"people" | "channels", { get(id: string): string | undefined }>;
 
 type Quoting = Pick<Request, "quoted" | "context">;
 
@@ -54,10 +57,7 @@ export function idsIn(segments: readonly Segment[], kind: "person" | "channel"):
 }
 
 /** Adds the known names of people and channels to a text. */
-export function withNames(
-  segments: readonly Segment[],
-  names: Pick<Names, "people" | "channels">,
-): Segment[] {
+export function withNames(segments: readonly Segment[], names: NamesOfIds): Segment[] {
   return segments.map((segment) => {
     if (segment.kind !== "person" && segment.kind !== "channel") return segment;
     const known = segment.kind === "person" ? names.people : names.channels;
@@ -135,10 +135,7 @@ function lengthOf(lines: readonly string[]): number {
   return lines.reduce((sum, line) => sum + line.length + 1, 0);
 }
 
-function authorOf(
-  { authorId, authorName }: Pick<QuotedMessage, "authorId" | "authorName">,
-  names: Names,
-): string {
+function authorOf({ authorId, authorName }: ThreadMessage, names: Names): string {
   const name =
     authorId === null ? authorName || "an app" : (names.people.get(authorId) ?? (authorName || authorId));
   return startOf(oneLine(name), NAME_MAX_CHARS);
@@ -150,7 +147,7 @@ function utc(ts: string): string {
   return `${new Date(writtenMs).toISOString().slice(0, "2026-01-05T14:05".length).replace("T", " ")} UTC`;
 }
 
-function textOf(message: Pick<QuotedMessage, "segments" | "files" | "shows">, names: Names): string {
+function textOf(message: ThreadMessage, names: Names): string {
   const { files = [] } = message;
   const text = readableText(withNames(allSegments(message), names)).trim();
   const said = text === "" ? "(the message has no text)" : text;
@@ -183,11 +180,8 @@ function readable(segment: Segment): string {
 
 /** Like {@link readableText}, with words in place of ids, since nobody reads these. */
 export function unnamedText(segments: readonly Segment[], someone = "…"): string {
-  const named = segments.map((segment) => {
-    if (segment.kind !== "person" && segment.kind !== "channel") return segment;
-    return { ...segment, label: segment.label ?? (segment.kind === "person" ? someone : "…") };
-  });
-  return readableText(named);
+  const names = { people: { get: () => someone }, channels: { get: () => "…" } };
+  return readableText(withNames(segments, names));
 }
 
 function placeOf(channelId: string, names: Names): string {

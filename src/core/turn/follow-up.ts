@@ -1,10 +1,9 @@
 import { STATUS_SLOT } from "./delivery.ts";
 import { configuredProject } from "../ports/job-service.ts";
 import type { Place } from "./request.ts";
-import { prLinkOf } from "./outcome.ts";
 import { jobKey, type ProjectRef } from "../job/project.ts";
 import { threadIdOf, type JobRecord, type Read } from "../ports/records.ts";
-import { isFollowUp, isUnsent, type Turn } from "./turn.ts";
+import { isFollowUp, isUnsent, turnPrLink, type Turn } from "./turn.ts";
 
 /**
  * The job that a reply in a thread is for.
@@ -97,12 +96,9 @@ function nextOf(read: Read, { nextId }: Turn): Turn | undefined {
 }
 
 /** The job's pull request after one of its turns. */
-export function pullRequestAfter(
-  known: JobRecord["pullRequest"],
-  { id, stage }: Turn,
-): JobRecord["pullRequest"] {
-  const url = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
-  return url === null || url === known?.url ? known : { url, turnId: id };
+export function pullRequestAfter(known: JobRecord["pullRequest"], turn: Turn): JobRecord["pullRequest"] {
+  const url = turnPrLink(turn);
+  return url === null || url === known?.url ? known : { url, turnId: turn.id };
 }
 
 /** Adds to an ended follow-up the pull request that an earlier turn of its job left. */

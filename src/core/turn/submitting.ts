@@ -144,7 +144,11 @@ export function afterSubmit(
   });
   const later = (next: TurnStage) => {
     const waiting = withoutSending({ ...turn, stage: next }, now);
-    return { turn: waiting, afterMs: waiting.stage.name === "ended" ? null : submitDelayMs(turn, fault, at) };
+    if (waiting.stage.name === "ended") return { turn: waiting, afterMs: null };
+    const { attempt: faults, policy, random } = at;
+    const { retryAfterMs = 0 } = fault;
+    const delayMs = nextPollDelayMs({ ageMs: 0, faults, retryAfterMs, policy, random });
+    return { turn: waiting, afterMs: Math.max(0, Math.min(delayMs, deadlineOf(turn, policy) - now)) };
   };
   switch (fault.kind) {
     case "not-created":
@@ -203,18 +207,6 @@ export function asNewJob(turn: Turn): Turn {
   // The new job's agent has seen nothing of the thread.
   const { follows: _, context: __, ...request } = turn.request;
   return { ...turn, request, stage: { name: "accepted", waitingSince: null } };
-}
-
-function submitDelayMs(
-  turn: Turn,
-  fault: JobServiceFault,
-  at: { now: number; attempt: number; random: number; policy: PollingPolicy },
-): number {
-  const { now, policy, random } = at;
-  const retryAfterMs = fault.retryAfterMs ?? 0;
-  const delayMs = nextPollDelayMs({ ageMs: 0, faults: at.attempt, retryAfterMs, policy, random });
-  const left = turn.request.receivedAt + policy.deadlineMs - now;
-  return Math.max(0, Math.min(delayMs, left));
 }
 
 /** Undoes {@link beforeSubmit} when the create was certainly not sent. */
