@@ -258,11 +258,7 @@ export function diffTask(cause: string, service: string, payload: DiffPayload): 
   return { id: `diff:${cause}`, type: "diff", share: service, payload };
 }
 
-export const WelcomePayload = Slotted.extend({
-  teamId: z.string(),
-  channelId: z.string(),
-  userId: z.string(),
-});
+export const WelcomePayload = Asked.omit({ threadTs: true });
 
 /**
  * The task that welcomes a person, one per person, however often they open their direct messages

@@ -2,7 +2,7 @@ import { pullRequestAfter, shownWith, withPrBefore } from "../core/turn/follow-u
 import { jobKey } from "../core/job/project.ts";
 import { THREAD_TURNS_MAX, keyOfWrite, readAfter, threadId, threadIdOf } from "../core/ports/records.ts";
 import type { JobRecord, Read, ThreadRecord, Write } from "../core/ports/records.ts";
-import type { Request } from "../core/turn/request.ts";
+import type { MessageRef, Request } from "../core/turn/request.ts";
 import { keepTurnMs, type Turn, isUnsent } from "../core/turn/turn.ts";
 import { DocsAgentError } from "../core/errors.ts";
 import type { z } from "zod";
@@ -141,10 +141,8 @@ function withheldWrites(read: Read, request: Request): Write[] {
   return [{ kind: "withheld", id, record: { version: 1, messages } }];
 }
 
-type Thread = { teamId: string; channelId: string; ts: string };
-
 /** The thread a turn reports to, or null if it isn't there yet. */
-function threadOf({ request, delivery }: Turn): Thread | null {
+function threadOf({ request, delivery }: Turn): MessageRef | null {
   const { channelId, threadTs } = delivery;
   return threadTs === null ? null : { teamId: request.teamId, channelId, ts: threadTs };
 }
@@ -153,7 +151,7 @@ function threadOf({ request, delivery }: Turn): Thread | null {
  * `isNew` is true if the turn has just come into the thread. Turns keep their order of arrival and
  * are listed once.
  */
-function threadWith(read: Read, thread: Thread, turn: Turn, isNew: boolean): ThreadRecord {
+function threadWith(read: Read, thread: MessageRef, turn: Turn, isNew: boolean): ThreadRecord {
   const known = read("thread", threadId(thread));
   const turnIds = known?.turnIds ?? [];
   const isMissing = (isNew || known === undefined) && !turnIds.includes(turn.id);

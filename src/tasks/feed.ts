@@ -4,7 +4,7 @@ import { retryDelayMs } from "../core/job/retry.ts";
 import {
   faultForLog,
   type ChangesAnswer,
-  type JobServiceAnswer,
+  type JobServiceSuccess,
   type JobServiceFault,
 } from "../core/ports/job-service.ts";
 import type { FeedRecord, Write } from "../core/ports/records.ts";
@@ -46,8 +46,7 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   const answer = await configured.jobService.changes(cursor, waitS, deps.stopping);
   // Another replica goes on, and is told the same.
   if (deps.stopping.aborted) return { kind: "wait", dueAt: deps.clock.now() };
-  if (!answer.ok) return breakOff(deps, project, known, answer, answer.fault);
-  if (!offersFeed(answer)) return breakOff(deps, project, known, answer, UNANNOUNCED);
+  if (!answer.ok || !offersFeed(answer)) return breakOff(deps, project, known, answer);
   const news = await Promise.all(
     answer.changed.map((each) => applyEntry(deps, project, { ...answer, ...each }, askedAt)),
   );
@@ -74,8 +73,8 @@ async function breakOff(
   project: ProjectRef,
   known: FeedRecord | undefined,
   answer: ChangesAnswer,
-  fault: JobServiceFault,
 ): Promise<Step> {
+  const fault = answer.ok ? UNANNOUNCED : answer.fault;
   const faults = (known?.faults ?? 0) + 1;
   const level = faults === 1 ? "warn" : "debug";
   deps.logger[level]({ fault: faultForLog(fault) }, "the feed broke off");
@@ -101,7 +100,7 @@ function feedWrite(project: ProjectRef, feed: Omit<FeedRecord, "version">): Writ
 async function applyEntry(
   deps: TaskDeps,
   project: ProjectRef,
-  answer: JobServiceAnswer & { ok: true },
+  answer: JobServiceSuccess,
   askedAt: number,
 ): Promise<boolean> {
   try {

@@ -1,7 +1,7 @@
 import type { SlottedTask } from "../decisions/payload.ts";
 import { intend, recordSearch, posted, suspect, takeBack, type Delivery } from "../core/turn/delivery.ts";
 import type { Place } from "../core/turn/request.ts";
-import type { Message, NotifierFault, Posted, PostLabel } from "../core/ports/notifier.ts";
+import type { Message, NotifierFault, PostLabel } from "../core/ports/notifier.ts";
 import { isStoreAnswerLost } from "../core/errors.ts";
 import { AFTER_STORE_FAULT_MS, isGivenUp, retryDelayMs } from "../core/job/retry.ts";
 import type { TaskEnd } from "../core/ports/task-queue.ts";
@@ -94,7 +94,9 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
   }
   deps.assertHeld();
   const answer = await deps.notifier.post(place, post.message, post.label);
-  if (answer.ok) return { kind: "posted", isFound: false, change: wasPosted(name, answer.value) };
+  if (answer.ok) {
+    return { kind: "posted", isFound: false, change: (current) => posted(current, name, answer.value) };
+  }
   const { fault } = answer;
   const change = fault.kind === "unknown" ? same : (current: Delivery) => takeBack(current, name, slot);
   if (fault.kind === "place") return { kind: "refused", change, fault };
@@ -198,8 +200,8 @@ async function search(
     }
     const { ts, next } = found.value;
     if (ts !== null) {
-      const change = wasPosted(name, { channelId: delivery.channelId, ts });
-      return { kind: "posted", isFound: true, change };
+      const { channelId } = delivery;
+      return { kind: "posted", isFound: true, change: (now) => posted(now, name, { channelId, ts }) };
     }
     cursor = next;
     if (cursor === null) break;
@@ -216,10 +218,6 @@ function sentAt({ clock, notifier }: Deps, { sentAtMs }: { sentAtMs: number }): 
   // This is in the future for Slack: it was this machine's time, because Slack hadn't given its own
   // yet.
   return slackMs - Math.max(0, clock.now() - sentAtMs);
-}
-
-function wasPosted(name: string, post: Posted): (delivery: Delivery) => Delivery {
-  return (current) => posted(current, name, post);
 }
 
 function same(delivery: Delivery): Delivery {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JobServiceAnswer, JobServiceFault } from "../ports/job-service.ts";
+import type { JobServiceAnswer, JobServiceFault, JobServiceSuccess } from "../ports/job-service.ts";
 import { storedObject } from "../ports/reading.ts";
 import type { FeedRecord } from "../ports/records.ts";
 import type { Append } from "../ports/task-queue.ts";
@@ -172,7 +172,7 @@ function isShown({ turn: { stage }, next }: Polled): boolean {
 /**
  * Updates a follow-up when the poll still describes an earlier turn, whose end isn't this one's.
  */
-export function waitForOwnTurn(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
+export function waitForOwnTurn(turn: Turn, answer: JobServiceSuccess, now: number): Turn {
   const { stage } = turn;
   const { job } = answer;
   if (stage.name !== "watching" || job.status === "archived") return turnAfterAnswer(turn, answer, now);

@@ -97,6 +97,8 @@ export type AnswerWith<T extends object> = ({ ok: true } & T) | { ok: false; fau
 /** `report` is what the service says beyond the contract. */
 export type ReportedJob = { job: Job; report?: JobReport };
 export type JobServiceAnswer = Announced & AnswerWith<ReportedJob>;
+/** An answer that isn't a fault. */
+export type JobServiceSuccess = JobServiceAnswer & { ok: true };
 
 /** A service's feed: its jobs that have changed, and the cursor for the next request. */
 export type ChangesAnswer = Announced & AnswerWith<{ changed: readonly ReportedJob[]; next: string }>;

@@ -5,7 +5,7 @@ import type { Outcome } from "../turn/outcome.ts";
 import type { Question } from "../job/question.ts";
 import type { ListPage, Standing } from "../turn/request-list.ts";
 import type { PullRequestNews } from "../turn/pull-request-news.ts";
-import type { Place } from "../turn/request.ts";
+import type { MessageRef, Place } from "../turn/request.ts";
 import type { Turn } from "../turn/turn.ts";
 
 export type Posted = { channelId: string; ts: string };
@@ -165,10 +165,7 @@ export interface Notifier {
   /** Replaces a post's content. Idempotent. `place.threadTs` is ignored. */
   update(place: Place, ts: string, message: Message, label: PostLabel): Promise<NotifierAnswer<null>>;
   /** Adds the app's reaction to a message or removes it. Idempotent. */
-  react(
-    message: { teamId: string; channelId: string; ts: string },
-    change: ReactionChange,
-  ): Promise<NotifierAnswer<null>>;
+  react(message: MessageRef, change: ReactionChange): Promise<NotifierAnswer<null>>;
   /** Shows a message to one person alone. Not idempotent. */
   replyPrivately(to: Recipient, message: Message): Promise<NotifierAnswer<null>>;
   /**

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ProjectRef } from "../job/project.ts";
 import { Delivery } from "../turn/delivery.ts";
-import { type Place, QuotedMessage, Request, ThreadContext } from "../turn/request.ts";
+import { type MessageRef, type Place, QuotedMessage, Request, ThreadContext } from "../turn/request.ts";
 import { Turn } from "../turn/turn.ts";
 import { storedObject } from "./reading.ts";
 
@@ -62,7 +62,7 @@ export const ThreadRecord = storedObject({
 });
 export type ThreadRecord = z.infer<typeof ThreadRecord>;
 
-export function threadId(thread: { teamId: string; channelId: string; ts: string }): string {
+export function threadId(thread: MessageRef): string {
   return `${thread.teamId}:${thread.channelId}:${thread.ts}`;
 }
 

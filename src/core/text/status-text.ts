@@ -7,7 +7,7 @@ import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedTexts } from "../turn/shared.ts";
 import type { TurnProgress } from "../job/reported-turn.ts";
 import { isAsking, isFollowUp, type Turn, type TurnStage } from "../turn/turn.ts";
-import type { Request } from "../turn/request.ts";
+import type { MessageRef, Request } from "../turn/request.ts";
 
 /** Names what a status message shows. The message is updated only when this changes. */
 export function statusKey(turn: Turn): string {
@@ -147,12 +147,7 @@ const ENDED = {
 const REACTIONS = ["eyes", "white_check_mark", "x"] as const;
 
 /** The message that asked, which gets the reactions. Null if there is none, as with a command. */
-export function askingMessage({
-  teamId,
-  channelId,
-  messageTs,
-  quoted,
-}: Request): { teamId: string; channelId: string; ts: string } | null {
+export function askingMessage({ teamId, channelId, messageTs, quoted }: Request): MessageRef | null {
   if (messageTs !== undefined) return { teamId, channelId, ts: messageTs };
   return quoted === null ? null : { teamId, channelId: quoted.channelId, ts: quoted.ts };
 }

@@ -93,12 +93,8 @@ export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeK
  * turns, `withdrawn` ones were never sent, and `unwatched` ones go on because the service can't
  * stop them.
  */
-export function endingOf({
-  kind,
-  told: report,
-  job,
-  stoppedBy,
-}: Outcome): OutcomeKind | "branch" | "canceled" | "withdrawn" | "unwatched" {
+export function endingOf(outcome: Outcome): OutcomeKind | "branch" | "canceled" | "withdrawn" | "unwatched" {
+  const { kind, told: report, job, stoppedBy } = outcome;
   if (kind === "no-changes" && report?.outcome === "branch") return "branch";
   if (kind === "failed" && report?.outcome === "cancelled") return "canceled";
   if (stoppedBy === undefined) return kind;

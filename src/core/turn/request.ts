@@ -133,3 +133,6 @@ export type Request = z.infer<typeof Request>;
 
 /** Where something is said: a channel of a team, or a thread in it. */
 export type Place = Pick<Request, "teamId" | "channelId" | "threadTs">;
+
+/** A message, or the thread that it begins. */
+export type MessageRef = { teamId: string; channelId: string; ts: string };

@@ -229,13 +229,10 @@ export interface FileReader {
  * The files of all messages that go along, in order of importance: the message that asked, the
  * picked one, then the thread's newest first.
  */
-export function filesOf({
-  files,
-  quoted,
-  context,
-}: Pick<Request, "files" | "quoted" | "context">): SharedFile[] {
+export function filesOf(request: Pick<Request, "files" | "quoted" | "context">): SharedFile[] {
+  const { files = [], quoted, context } = request;
   const all = [
-    ...(files ?? []),
+    ...files,
     ...(quoted?.files ?? []),
     ...(context?.messages ?? []).toReversed().flatMap((message) => message.files ?? []),
   ];

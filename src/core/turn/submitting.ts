@@ -1,4 +1,11 @@
-import type { Job, Besides, JobServiceAnswer, JobServiceFault, Requester } from "../ports/job-service.ts";
+import type {
+  Job,
+  Besides,
+  JobServiceAnswer,
+  JobServiceFault,
+  JobServiceSuccess,
+  Requester,
+} from "../ports/job-service.ts";
 import type { Admission } from "../ports/directory.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs, type PollingPolicy } from "../job/retry.ts";
@@ -188,12 +195,7 @@ function limitedUntil(
   return status === 429 && retryAfterMs !== undefined ? now + retryAfterMs : undefined;
 }
 
-function followUpTaken(
-  turn: Turn,
-  answer: JobServiceAnswer & { ok: true },
-  now: number,
-  before: Job | undefined,
-): Turn {
+function followUpTaken(turn: Turn, answer: JobServiceSuccess, now: number, before: Job | undefined): Turn {
   const number = reportedTurns(answer)?.at(-1)?.number;
   if (number !== undefined) return turnAfterAnswer({ ...turn, number }, answer, now);
   const unseen = { until: now + UNSEEN_MS, leftAs: before === undefined ? null : leftAs(before) };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
-import { Job, Requester, type JobServiceAnswer, type JobServiceFault } from "../ports/job-service.ts";
+import { Job, Requester, type JobServiceFault, type JobServiceSuccess } from "../ports/job-service.ts";
 import { Outcome, outcomeKindOf, prLinkOf, type OutcomeKind, type OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "../job/retry.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } from "../job/question.ts";
@@ -243,7 +243,7 @@ export function watchingFrom(since: number): Watching {
  * Updates a watched turn from an answer about its job, and ends it if the answer says so. Returns
  * the same object if nothing changed.
  */
-export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
+export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: number): Turn {
   const { stage } = turn;
   if (stage.name !== "watching") return turn;
   const { job } = answer;
@@ -368,7 +368,7 @@ export function turnNumber(turn: Turn): number | null {
 /**
  * Updates the turn once the service has accepted the cancel. It may end now or with a later poll.
  */
-export function turnAfterCancel(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
+export function turnAfterCancel(turn: Turn, answer: JobServiceSuccess, now: number): Turn {
   if (turn.stage.name !== "watching" || turn.stop === undefined) return turn;
   return turnAfterAnswer({ ...turn, stop: { ...turn.stop, isTaken: true } }, answer, now);
 }
