@@ -63,7 +63,8 @@ export function acceptance(
   const asked = askedId(request);
   if (warnedOf !== undefined) {
     const isOfThread = request.from === "shortcut";
-    const running = isOfThread ? runningInThread(read, request) : sameRequest(deps, read, request, asked);
+    const now = deps.clock.now();
+    const running = isOfThread ? runningInThread(read, request) : sameRequest(now, read, request, asked);
     if (running === "offered") return { value: { kind: "known" } };
     if (running !== undefined && !warnedOf.includes(running.id)) {
       return { value: { kind: "asked-before", turn: running } };
@@ -140,18 +141,13 @@ const KEPT_MS = 2 * TOLD_MS;
  * minutes. `offered` means that the person was already told of it, and this is a redelivery. A
  * request in a thread or with files never counts as the same.
  */
-function sameRequest(
-  { clock }: Pick<TaskDeps, "clock">,
-  read: Read,
-  request: Request,
-  id: string | null,
-): Turn | "offered" | undefined {
+function sameRequest(now: number, read: Read, request: Request, id: string | null) {
   const asked = id === null ? undefined : read("asked", id);
   if (asked === undefined) return undefined;
-  if (read("reply", request.id) !== undefined) return "offered";
+  if (read("reply", request.id) !== undefined) return "offered" as const;
   const turn = read("turn", asked.turnId);
   if (turn === undefined || turn.stage.name === "ended") return undefined;
-  const isRecent = clock.now() - turn.request.receivedAt < TOLD_MS;
+  const isRecent = now - turn.request.receivedAt < TOLD_MS;
   // If its result goes to one person alone, nobody else can follow it.
   return isRecent && turn.request.userId !== request.userId && turn.delivery.away === null ? turn : undefined;
 }

@@ -69,14 +69,11 @@ export async function lookUpNames(
 ): Promise<Pick<Names, "people" | "channels">> {
   const { clock, directory } = deps;
   async function look(wanted: readonly string[], nameOf: (id: string) => Promise<string | null>) {
-    const names = new Map<string, string>();
     const looks = wanted.slice(0, MAX_NAMES).map(async (id) => {
-      const name = await nameOf(id);
-      if (name !== null) names.set(id, name);
+      const name = await within(clock, NAMES_WITHIN_MS, nameOf(id), null);
+      return name === null ? [] : [[id, name] as const];
     });
-    await within(clock, NAMES_WITHIN_MS, Promise.all(looks), null);
-    // A copy, so that later answers change nothing.
-    return new Map(names);
+    return new Map((await Promise.all(looks)).flat());
   }
   const [people, channels] = await Promise.all([
     look(ids.people, (id) => directory.personName(id)),

@@ -62,8 +62,7 @@ function endCancel(deps: TaskDeps, turnId: string, change: (turn: Turn) => Turn)
   return (read) => {
     const turn = turnNow(read, turnId);
     const changed = change(turn);
-    if (changed === turn) return { value: { kind: "done" } };
-    const { writes, adds } = changesOf(deps, read, [changed]);
+    const { writes, adds } = changesOf(deps, read, changed === turn ? [] : [changed]);
     return { writes, adds, value: { kind: "done" } };
   };
 }
