@@ -1,4 +1,4 @@
-import type { DiffAnswer } from "../core/ports/job-service.ts";
+import { isFromServiceThatIsUp, type DiffAnswer } from "../core/ports/job-service.ts";
 import { within } from "../core/ports/process.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import type { Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
@@ -13,11 +13,6 @@ const SOON_MS = 2_500;
 /** How long a service that is busy is asked again. */
 const PATIENCE_MS = 30_000;
 const NO_JOB: DiffAnswer = { ok: false, fault: { kind: "missing", message: "no job" } };
-
-/** True if asking again may help. */
-function isBusy(answer: DiffAnswer): boolean {
-  return !answer.ok && (answer.fault.kind === "not-created" || answer.fault.kind === "unknown");
-}
 
 /**
  * Shows a person privately what a job changes, and sends them a long change as a file. If it runs
@@ -39,7 +34,7 @@ export async function diff(deps: TaskDeps, given: Task): Promise<Step> {
   const service = deps.jobServices.of(turn.request.project)?.jobService;
   const reading = service && turn.job ? service.readDiff(turn.job.id) : Promise.resolve(NO_JOB);
   const early = payload.isTold === true ? undefined : await within(deps.clock, SOON_MS, reading, null);
-  if (early === null || (early !== undefined && isBusy(early))) {
+  if (early === null || (early !== undefined && !isFromServiceThatIsUp(early))) {
     // Best effort: what counts is still to come.
     await deps.notifier.replyPrivately(to, { kind: "changes", turn, of: { kind: "reading" } });
   }
@@ -47,7 +42,8 @@ export async function diff(deps: TaskDeps, given: Task): Promise<Step> {
   if (!answer.ok) {
     const { kind, retryAfterMs = 1000 } = answer.fault;
     const dueAt = deps.clock.now() + retryAfterMs;
-    if (isBusy(answer) && dueAt < task.addedAt + PATIENCE_MS) {
+    // Only a service that is away or busy may say something else later.
+    if (!isFromServiceThatIsUp(answer) && dueAt < task.addedAt + PATIENCE_MS) {
       return { kind: "retry", dueAt, reason: answer.fault.message, payload: { ...payload, isTold: true } };
     }
     if (kind !== "missing") deps.logger.warn({ error: answer.fault.message }, "a change can't be read");
