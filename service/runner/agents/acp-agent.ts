@@ -2,7 +2,6 @@ import { mayAsk } from "../../config/agent-presets.ts";
 import {
   client,
   CreateElicitationRequest,
-  type ClientContext,
   type ContentBlock,
   methods,
   RequestError,
@@ -60,12 +59,13 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
       if (session.knownTurns > 0) await updates.quiet();
       opened.session = session;
       updates.begin(session);
-      return prompt(agent, session, run);
+      const { stopReason } = await agent.request(methods.agent.session.prompt, {
+        sessionId: session.id,
+        prompt: await promptFor(session, run),
+      });
+      return { stopReason };
     })
-    .then(
-      (stopReason) => ({ stopReason }),
-      (error: unknown) => ({ error }),
-    );
+    .catch((error: unknown) => ({ error }));
   // Reads what the agent said before its end, and then the connection closes. If it doesn't, we
   // close it.
   const gone = group.ended.then(() => sleep(LAST_WORDS_MS, { error: new Error("The agent ended") }));
@@ -117,12 +117,8 @@ function withPersonsTime(run: AgentRun, over: AbortSignal): AgentRun {
     clock,
     ask: async (question) => {
       if (ended.aborted) return null;
-      const goOn = clock.pause();
-      try {
-        return await Promise.race([run.ask(question), isOver]);
-      } finally {
-        goOn();
-      }
+      using _ = clock.pause();
+      return await Promise.race([run.ask(question), isOver]);
     },
   };
 }
@@ -141,10 +137,10 @@ function createClient(run: AgentRun, permissions: AcpPermissions, updates: AcpUp
     .onNotification(methods.client.session.update, ({ params }) => updates.take(params));
 }
 
-async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun): Promise<StopReason> {
-  const { takes, knownTurns } = session;
+/** What the agent is told: everything that its session doesn't know yet. */
+async function promptFor({ takes, knownTurns }: OpenSession, run: AgentRun): Promise<ContentBlock[]> {
   const again = findingsText(run.findings);
-  if (knownTurns === run.number) return send(agent, session, [{ type: "text", text: again }]);
+  if (knownTurns === run.number) return [{ type: "text", text: again }];
   const unknown = run.number - 1 - knownTurns;
   const texts = [
     ...(knownTurns === 0 ? [run.brief.whole] : [run.brief.reminder, RESUMED_TEXT]),
@@ -153,21 +149,12 @@ async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun)
   ];
   const context = texts.filter((text) => text !== "").join("\n\n");
   run.onBrief([context, `Now:\n${run.prompt}`, again].filter((text) => text !== "").join("\n\n"));
-  return send(agent, session, [
+  return [
     { type: "text", text: context },
     ...(await attachmentBlocks(run.attachments, takes)),
     // The request itself is the last block, on its own, because an agent may ignore the others.
     { type: "text", text: again === "" ? run.prompt : `${run.prompt}\n\n${again}` },
-  ]);
-}
-
-async function send(
-  agent: ClientContext,
-  { id: sessionId }: OpenSession,
-  prompt: ContentBlock[],
-): Promise<StopReason> {
-  const { stopReason } = await agent.request(methods.agent.session.prompt, { sessionId, prompt });
-  return stopReason;
+  ];
 }
 
 function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFailedError {

@@ -69,15 +69,15 @@ export class AcpPermissions {
     options: readonly PermissionOption[],
   ): Promise<RequestPermissionResponse> {
     const known = this.note(call);
-    if (this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
+    if (this.#isAllowed(known)) return select(optionTo("allow", options));
     const chosen = await this.#askPerson(known, options);
-    if (chosen?.kind.startsWith("allow")) return selected(chosen);
+    if (chosen?.kind.startsWith("allow")) return select(chosen);
     const what = this.named(known);
     if (!this.#refused.has(what) && this.#refused.size < MAX_REFUSED) {
       this.#refused.add(what);
       this.#onRefused(what);
     }
-    return chosen ? selected(chosen) : select(options, ["reject_once", "reject_always"]);
+    return select(chosen ?? optionTo("reject", options));
   }
 
   /** The option that a person chose. Undefined if nobody was asked, or nobody answered. */
@@ -138,19 +138,15 @@ function isWithin(folder: string, path: string): boolean {
   return resolve(folder, path) === folder || isInside(folder, path);
 }
 
-function select(
-  options: readonly PermissionOption[],
-  wanted: readonly PermissionOption["kind"][],
-): RequestPermissionResponse {
-  for (const kind of wanted) {
-    const option = options.find((offered) => offered.kind === kind);
-    if (option) return selected(option);
-  }
-  return { outcome: { outcome: "cancelled" } };
+/** The option that does it once if it is offered, or else the one that does it always. */
+function optionTo(act: "allow" | "reject", options: readonly PermissionOption[]) {
+  const offered = (kind: PermissionOption["kind"]) => options.find((option) => option.kind === kind);
+  return offered(`${act}_once`) ?? offered(`${act}_always`);
 }
 
-function selected({ optionId }: PermissionOption): RequestPermissionResponse {
-  return { outcome: { outcome: "selected", optionId } };
+function select(option: PermissionOption | undefined): RequestPermissionResponse {
+  if (option === undefined) return { outcome: { outcome: "cancelled" } };
+  return { outcome: { outcome: "selected", optionId: option.optionId } };
 }
 
 function pathsOf({ locations, content, rawInput }: ToolCall | ToolCallUpdate): string[] {

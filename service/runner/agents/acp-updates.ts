@@ -135,7 +135,7 @@ export class AcpUpdates {
 
   #plan(entries: readonly PlanEntry[]): void {
     const steps = entries.slice(0, MAX_PLAN_STEPS).map(({ content, status }) => ({
-      text: this.#line(content),
+      text: redactedLine(this.#told.redact, content, SHOWN_CHARS.line),
       status: PLAN_STATUS[status],
     }));
     this.#told.report({ plan: steps.filter(({ text }) => text !== "") });
@@ -153,11 +153,6 @@ export class AcpUpdates {
     const uncounted = { inputTokens: null, outputTokens: null, cachedInputTokens: null, calls: null };
     const costUsd = Math.max(0, amount - (this.#costBeforeUsd ?? 0));
     this.#told.report({ usage: { ...uncounted, costUsd } });
-  }
-
-  #line(text: string): string {
-    // Redacted before it is cut, because half a secret is a secret, too.
-    return redactedLine(this.#told.redact, text, SHOWN_CHARS.line);
   }
 
   #addText(text: string, messageId: string | undefined): void {

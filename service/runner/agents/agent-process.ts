@@ -19,8 +19,7 @@ export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdo
   const { settings, sandbox } = run;
   const [command = "", ...own] = settings.command;
   const preset = presetOf(settings);
-  const more = preset === null ? [] : presetArgs(preset, foldersBesideTree(run));
-  const args = [...own, ...more];
+  const args = [...own, ...(preset === null ? [] : presetArgs(preset, foldersBesideTree(run)))];
   const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
   const group = startProcessGroup({
     ...sandbox.contain({ command, args }, run.env),

@@ -22,9 +22,7 @@ const MAX_NAME_LENGTH = 100;
 const EMBEDDED_BYTES = { image: 4 * 1024 ** 2, text: 64 * 1024 };
 
 /** The folder for attachments in a folder for temporary files. */
-export function attachmentsFolder(tmp: string): string {
-  return join(tmp, "attachments");
-}
+const FOLDER = "attachments";
 
 /**
  * Copies attachments into an agent's folder for temporary files before the agent starts.
@@ -36,7 +34,7 @@ export async function placeAttachments(
   insideTmp: string,
 ): Promise<PlacedAttachment[]> {
   if (attachments.length === 0) return [];
-  const folder = attachmentsFolder(tmp);
+  const folder = join(tmp, FOLDER);
   await mkdir(folder, { mode: 0o700 });
   return await Promise.all(
     attachments.map(async (attachment, index) => {
@@ -45,7 +43,7 @@ export async function placeAttachments(
         if (codeOf(error) !== "ENOENT") throw error;
         throw new TurnFailedError("The files that came with the request are gone. Attach them again.");
       });
-      return { ...attachment, inside: join(attachmentsFolder(insideTmp), name) };
+      return { ...attachment, inside: join(insideTmp, FOLDER, name) };
     }),
   );
 }

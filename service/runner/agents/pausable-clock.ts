@@ -40,18 +40,17 @@ export class PausableClock implements Clock {
   }
 
   /**
-   * Pauses the clock until the returned function is called. With several pauses, it runs again once
-   * all have ended.
+   * Pauses the clock until this is disposed of. With several pauses, it runs again once all have
+   * ended.
    */
-  pause(): () => void {
+  pause(): Disposable {
     this.#pauses += 1;
     if (this.#pauses === 1) this.#stop();
-    let isPaused = true;
-    return () => {
-      if (!isPaused) return;
-      isPaused = false;
-      this.#pauses -= 1;
-      if (this.#pauses === 0) this.#goOn();
+    return {
+      [Symbol.dispose]: () => {
+        this.#pauses -= 1;
+        if (this.#pauses === 0) this.#goOn();
+      },
     };
   }
 
