@@ -67,20 +67,15 @@ function inertCode(code: string): string {
   return withoutReferences(code).replaceAll("<!--", `<${BREAK}!--`);
 }
 
-/** The parts of a Markdown syntax tree's node that we look at. */
-type MarkdownNode = {
-  type: string;
-  position?: { start: { offset?: number | undefined }; end: { offset?: number | undefined } } | undefined;
-  children?: MarkdownNode[];
-};
+type MarkdownTree = ReturnType<typeof markdown.parse>;
 
 /** The positions of code, in order. */
-function codeIn(node: MarkdownNode): [from: number, to: number][] {
+function codeIn(node: MarkdownTree | MarkdownTree["children"][number]): [from: number, to: number][] {
   if (node.type === "code" || node.type === "inlineCode") {
     const { start, end } = node.position ?? {};
     return start?.offset === undefined || end?.offset === undefined ? [] : [[start.offset, end.offset]];
   }
-  return node.children?.flatMap(codeIn) ?? [];
+  return "children" in node ? node.children.flatMap(codeIn) : [];
 }
 
 /** Each line of the text as a Markdown quote, inert. */

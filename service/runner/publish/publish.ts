@@ -137,13 +137,12 @@ async function isMarkedReady(
   { codeHost, signal }: PublishInput,
 ): Promise<boolean> {
   if (nodeId === null) return false;
-  try {
-    await codeHost.markReady(nodeId, signal);
-    return true;
-  } catch (thrown) {
-    if (thrown instanceof RefusedByCodeHostError) return false;
-    throw thrown;
-  }
+  return codeHost.markReady(nodeId, signal).then(() => true, falseIfRefused);
+}
+
+function falseIfRefused(error: unknown): false {
+  if (error instanceof RefusedByCodeHostError) return false;
+  throw error;
 }
 
 function newBody(turn: TurnText, { template, redact }: PublishInput): string {
@@ -185,10 +184,7 @@ async function decorate(
   for (const kind of ["labels", "assignees", "reviewers"] as const) {
     const refused: string[] = [];
     for (const name of settings[kind]) {
-      const isTaken = await codeHost.decorate(number, kind, name, signal).catch((error: unknown) => {
-        if (error instanceof RefusedByCodeHostError) return false;
-        throw error;
-      });
+      const isTaken = await codeHost.decorate(number, kind, name, signal).catch(falseIfRefused);
       if (!isTaken) refused.push(name);
     }
     if (refused.length > 0) notes.push(`The code host refused the ${kind}: ${refused.join(", ")}.`);

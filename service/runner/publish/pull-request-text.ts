@@ -89,19 +89,17 @@ export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): s
   const leftOut = boundedPaths(turn.leftOut, redact).map(leftOutLine);
   const said = closedMarkdown(startWithin(rest, ROOM.said));
   const checks = hasChecksPart ? "" : checksText(turn, redact);
-  const notIncluded = listed(NOT_INCLUDED, leftOut, ROOM.leftOut, "file");
+  const notIncluded = listOf("Not included", leftOut, ROOM.leftOut, "file");
   const credit = creditText(turn);
-  let room = ABOVE_FOLD - lengthOf([said, checks, notIncluded, credit]);
+  const room = ABOVE_FOLD - lengthOf([said, checks, notIncluded.short, credit]);
   const forPages = Math.min(ROOM.pages, lengthOf([titled("Changed", pages.join("\n"))]));
-  const forSources = Math.max(ROOM.least, room - forPages);
-  const sources = listed("Sources", turn.sources, forSources, "source");
-  room = Math.max(ROOM.least, room - lengthOf([sources]));
-  const above = [said, listed("Changed", pages, room, "page"), sources, checks, notIncluded, credit];
+  const sources = listOf("Sources", turn.sources, Math.max(ROOM.least, room - forPages), "source");
+  const leftForPages = Math.max(ROOM.least, room - lengthOf([sources.short]));
+  const changed = listOf("Changed", pages, leftForPages, "page");
+  const above = [said, changed.short, sources.short, checks, notIncluded.short, credit];
   const all = [
     ...(rest.length > ROOM.said ? [closedMarkdown(cut(rest, MAX_SUMMARY_LENGTH))] : []),
-    ...whole("Changed", pages, room, "page"),
-    ...whole("Sources", turn.sources, forSources, "source"),
-    ...whole(NOT_INCLUDED, leftOut, ROOM.leftOut, "file"),
+    ...[changed, sources, notIncluded].flatMap(({ whole }) => whole),
   ];
   const below = [
     ...(all.length === 0 ? [] : [folded("More about the change", all.join("\n\n"))]),
@@ -171,26 +169,23 @@ export function boundedPaths(paths: readonly string[], redact: Redact): string[]
   return more > 0 ? [...shown, `… and ${more} more`] : shown;
 }
 
-const NOT_INCLUDED = "Not included";
-
 function titled(title: string, lines: string): string {
   return /^- |\n/.test(lines) ? `**${title}**\n\n${lines}` : `**${title}:** ${lines}`;
 }
 
-/** A list with its title, as much of it as fits. */
-function listed(title: string, lines: readonly string[], room: number, what: string): string {
-  const left = room - titled(title, "").length;
-  return lines.length === 0 ? "" : titled(title, linesWithin(lines, left, what));
+/**
+ * A list with its title: as much of it as fits above the fold, and the `whole` list if that isn't
+ * all of it.
+ */
+function listOf(title: string, lines: readonly string[], room: number, what: string) {
+  if (lines.length === 0) return { short: "", whole: [] };
+  const listed = (length: number) => titled(title, linesWithin(lines, length, what));
+  const short = listed(room - titled(title, "").length);
+  return { short, whole: short === listed(Infinity) ? [] : [listed(MAX_LISTED_LENGTH)] };
 }
 
 function lengthOf(parts: readonly string[]): number {
   return parts.reduce((sum, part) => sum + (part === "" ? 0 : part.length + 2), 0);
-}
-
-/** The whole list, if not all of it fits above the fold. */
-function whole(title: string, lines: readonly string[], room: number, what: string): string[] {
-  const isWhole = listed(title, lines, room, what) === listed(title, lines, Infinity, what);
-  return isWhole ? [] : [titled(title, linesWithin(lines, MAX_LISTED_LENGTH, what))];
 }
 
 /** What the turns' summaries say, with the parts about single pages taken out. */

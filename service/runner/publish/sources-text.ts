@@ -23,11 +23,6 @@ export function countClaims(claims: readonly CheckedClaim[] | null): ReportedCla
   return { total: claims?.length ?? 0, verified: claims?.filter(({ isFound }) => isFound).length ?? 0 };
 }
 
-/** `5 statements, 4 with a source` */
-export function claimsText({ total, verified }: ReportedClaims): string {
-  return `${total} ${total === 1 ? "statement" : "statements"}, ${verified} with a source`;
-}
-
 /**
  * The lines of Markdown about the sources: a short first one and, after an empty line, a list that
  * begins with what to look at first. A public pull request names nothing that isn't public.
@@ -41,8 +36,9 @@ export function sourcesSection(
   const hidden = claims.filter((claim) => !named.includes(claim));
   const listed = named.toSorted((a, b) => Number(a.isFound) - Number(b.isFound));
   const more = listed.slice(MAX_SHOWN);
+  const { total, verified } = countClaims(claims);
   return [
-    `${claimsText(countClaims(claims))}.`,
+    `${total} ${total === 1 ? "statement" : "statements"}, ${verified} with a source.`,
     "",
     ...listed.slice(0, MAX_SHOWN).map((claim) => `- ${claimText(claim, isPublicPullRequest)}`),
     ...(more.length === 0 ? [] : [`- … and ${countText(more, "more")}`]),

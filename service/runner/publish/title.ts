@@ -88,15 +88,11 @@ function lowerFirst(title: string): string {
 }
 
 /** The verbs that changes of documentation begin with. */
-const VERBS = [
-  ..."add adjust align allow bump change clarify clean complete convert correct create delete".split(" "),
-  ..."describe document drop enable expand explain extend fix format improve include insert".split(" "),
-  ..."introduce label link list mark mention merge move name note order point refresh remove".split(" "),
-  ..."rename reorder rephrase replace restore restructure revert reword rewrite shorten simplify sort".split(
-    " ",
-  ),
-  ..."state swap sync tidy translate trim turn unify update use warn write".split(" "),
-];
+const VERBS = `add adjust align allow bump change clarify clean complete convert correct create delete
+  describe document drop enable expand explain extend fix format improve include insert
+  introduce label link list mark mention merge move name note order point refresh remove
+  rename reorder rephrase replace restore restructure revert reword rewrite shorten simplify sort
+  state swap sync tidy translate trim turn unify update use warn write`.split(/\s+/);
 const IRREGULAR = {
   made: "make",
   rewritten: "rewrite",
