@@ -8,7 +8,7 @@ import { type Env, envValue, gitVariables, networkOf, projectSecrets } from "../
 import { sentenceCase, redactedLine } from "../base/printable-text.ts";
 import { noteAgent, openRunnerFolders, RUNNER, type RunnerFolders, sweep } from "./folders.ts";
 import { KeyedLock } from "./git/keyed-lock.ts";
-import { Mirror } from "./git/mirror.ts";
+import { Mirror, type MirroredProject } from "./git/mirror.ts";
 import { KeptSessions } from "./kept-sessions.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
 import { createGitHubCodeHost } from "../code-host/github-code-host.ts";
@@ -81,17 +81,15 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   function reach(project: ServiceProject, folders: RunnerFolders, logger: Logger, signal: AbortSignal) {
     const { env, clock } = deps;
     const redact = createRedact(projectSecrets(project, env));
-    const mirrored = { folders, lock: mirrorLock, env, redact, logger, signal };
-    const mirror = new Mirror({
-      project: { ...project, gitCredentials: tokens.forGit(project) },
-      ...mirrored,
-    });
+    const mirrorOf = (mirrored: MirroredProject) =>
+      new Mirror({ project: mirrored, folders, lock: mirrorLock, env, redact, logger, signal });
+    const mirror = mirrorOf({ ...project, gitCredentials: tokens.forGit(project) });
     // They belong to this project alone, because others may have no right to read them.
     const contextRepositories = project.context.map((each) => {
       const { name, repository, gitCredentialsEnv } = each;
       const gitCredentials = tokens.in(gitCredentialsEnv);
       const id = `${project.id} context ${name}`;
-      return { ...each, mirror: new Mirror({ project: { id, repository, gitCredentials }, ...mirrored }) };
+      return { ...each, mirror: mirrorOf({ id, repository, gitCredentials }) };
     });
     const host = project.codeHost;
     const codeHost =

@@ -46,13 +46,15 @@ export type EarlierPushInput = {
 export async function findEarlierPush(input: EarlierPushInput): Promise<EarlierPush | null> {
   const { git, jobId, turnKey, base, tip, findPulls } = input;
   const note = input.note?.turnKey === turnKey ? input.note : null;
-  const onBranch = tip === null ? null : await commitOf(git, jobId, turnKey, tip);
+  // People may have added commits to the branch since, and may have merged it.
+  const commits = tip === null ? [] : await turnCommits(git, jobId, tip);
+  const onBranch = commits.find(({ key }) => key === turnKey)?.commit;
   const commit = onBranch ?? note?.commit;
   if (commit === undefined) return null;
   // Standard output is empty if they have nothing in common (1) or there is no such commit (128).
   const isInBase = (await git.text(["merge-base", commit, base], { okCodes: [0, 1, 128] })) === commit;
   const push: EarlierPush = { commit, tip, isInBase, note: note?.commit === commit ? note : null };
-  if (onBranch !== null || isInBase) return push;
+  if (onBranch !== undefined || isInBase) return push;
   // Neither branch contains it. It was merged as a different commit and its branch removed, or it
   // was never pushed.
   const pulls = await findPulls();
@@ -73,15 +75,9 @@ export function holdsPush(
 }
 
 /**
- * The commit of this turn on the job's branch, recognized by its trailers. Null if it isn't there.
- * People may have added commits since, and may have merged the branch.
+ * The commits of a job's turns in a range, or up to a commit, newest first. They are recognized by
+ * their trailers.
  */
-async function commitOf(git: GitRunner, jobId: string, turnKey: string, tip: string): Promise<string | null> {
-  const commits = await turnCommits(git, jobId, tip);
-  return commits.find(({ key }) => key === turnKey)?.commit ?? null;
-}
-
-/** The commits of a job's turns in a range, or up to a commit, newest first. */
 export async function turnCommits(git: GitRunner, jobId: string, range: string) {
   const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;
   const format = `--format=%H %x20${trailer(JOB_TRAILER)} ${trailer(TURN_TRAILER)}`;

@@ -3,6 +3,7 @@ import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFil
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
+import { json } from "../base/json.ts";
 import { SOCKETS_FOLDER } from "../gateway/limits.ts";
 import { allPids, killGroup, processStat } from "./process-group.ts";
 
@@ -20,7 +21,6 @@ export type TurnFolders = { job: string; tree: string; home: string; tmp: string
  * another process by now.
  */
 const RunningAgent = z.object({ pid: z.int().min(2), startedAt: z.string() });
-type RunningAgent = z.infer<typeof RunningAgent>;
 
 const REMOVE_TIME_LIMIT_MS = 120_000;
 const run = promisify(execFile);
@@ -87,7 +87,7 @@ export async function openTurnFolders(folders: RunnerFolders, jobId: string): Pr
 export async function noteAgent(folders: RunnerFolders, jobId: string, pid: number): Promise<void> {
   const stat = await processStat(pid);
   if (stat === null) return;
-  const agent: RunningAgent = { pid, startedAt: stat.startedAt };
+  const agent: z.infer<typeof RunningAgent> = { pid, startedAt: stat.startedAt };
   await writeFile(join(folders.agents, `${jobId}.json`), JSON.stringify(agent), { mode: 0o600 });
 }
 
@@ -98,12 +98,9 @@ export async function forgetAgent(folders: RunnerFolders, jobId: string): Promis
 async function killLeftover(folders: RunnerFolders, name: string): Promise<void> {
   const file = join(folders.agents, name);
   const text = await readFile(file, "utf8").catch(() => "null");
-  try {
-    const { pid, startedAt } = RunningAgent.parse(JSON.parse(text));
-    if ((await processStat(pid))?.startedAt === startedAt) await killGroup(pid);
-  } catch {
-    // It was only half written and tells nothing.
-  }
+  // If it was only half written, it tells nothing.
+  const agent = json(RunningAgent).safeParse(text).data;
+  if (agent && (await processStat(agent.pid))?.startedAt === agent.startedAt) await killGroup(agent.pid);
   await rm(file, { force: true });
 }
 

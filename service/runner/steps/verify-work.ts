@@ -21,17 +21,14 @@ const MAX_BLOCKING_BYTES = 4096;
 /** `blocking` are the new findings of blocking checks, for the agent. Bounded and redacted. */
 export type Verified = Pick<TurnWork, "checks" | "hasBlockingFindings"> & { blocking: string };
 
-/** The commit that would be pushed, and the one that it is compared with. */
-export type Compared = { base: string; commit: string };
-
 /**
- * Runs the project's checks on both commits, one after the other. Only findings that are new in
- * `commit` count. Rejects only if aborted.
+ * Runs the project's checks on both commits, one after the other: the one that would be pushed, and
+ * its base. Only findings that are new in `commit` count. Rejects only if aborted.
  */
 export async function verifyWork(
   turn: RunnerTurn,
   context: RunContext,
-  { base, commit }: Compared,
+  { base, commit }: { base: string; commit: string },
 ): Promise<Verified> {
   const verified: Verified = { checks: [], hasBlockingFindings: false, blocking: "" };
   for (const [index, check] of turn.project.verify.entries()) {
@@ -186,7 +183,9 @@ async function runIn(
   if (disk.signal.aborted) return { why: "it wrote more to the disk than it may." };
   if (await sandbox.ranOutOfMemory()) return { why: "it needed more memory than it may use." };
   const why = whyUseless(ending, check);
-  if (why !== null) return { why, details: lastWords(text, context) };
+  if (why !== null) {
+    return { why, details: endOf(redactedLine(context.redact, text, Infinity), MAX_LAST_WORDS_LENGTH) };
+  }
   // Without a sandbox, the tree's path is different in each run.
   const relative = text.replaceAll(`${sandbox.inside.tree}/`, "");
   return { text: relative, isClean: ending.kind === "exited" && ending.code === 0 };
@@ -210,8 +209,4 @@ function whyUseless(ending: Ending, check: CheckSettings): string | null {
       return isBroken ? "it broke off." : null;
     }
   }
-}
-
-function lastWords(text: string, { redact }: RunContext): string {
-  return endOf(redactedLine(redact, text, Infinity), MAX_LAST_WORDS_LENGTH);
 }
