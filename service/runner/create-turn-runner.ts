@@ -109,7 +109,6 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     try {
       signal.throwIfAborted();
       const opened = await open();
-      const network = networkOf(project, env);
       const agentEnv = agentEnvOf(project, env);
       const result = await runTurn(turn, {
         signal,
@@ -117,7 +116,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         ask,
         ...opened,
         ...reach(project, opened.folders, logger, signal),
-        network,
+        network: networkOf(project, env),
         agentEnv,
         env,
         clock,

@@ -3,7 +3,6 @@ import { within } from "../../../src/core/ports/process.ts";
 import { redactedLine } from "../../base/printable-text.ts";
 import { faultText } from "../../base/run-error.ts";
 import { readClaims } from "../claims-file.ts";
-import type { Mirror } from "../git/mirror.ts";
 import { readFiles } from "../git/objects.ts";
 import { type CheckedClaim, type HostedRepository, linesUrl, repositoryAt } from "../publish/sources-text.ts";
 import { isSafePath } from "../tree/names.ts";
@@ -16,9 +15,7 @@ const TIME_LIMIT_MS = 60_000;
 const DOCS = "docs";
 
 /** A repository that sources can be in, as it was when the turn began. */
-type Repository = {
-  commit: string;
-  mirror: Mirror;
+type Repository = Pick<OpenContext, "commit" | "mirror"> & {
   /** The repository at the project's code host. Null if it is somewhere else. */
   hosted: HostedRepository | null;
 };

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { ignoredPaths, indexLine, makeCommit, storeFiles, writeIndex } from "../git/objects.ts";
 import { boundedPaths, commitMessageOf } from "../publish/pull-request-text.ts";
 import { foreignWordsOf } from "../publish/slack-words.ts";
-import type { AgentRunResult } from "../run-agent.ts";
 import { isNoRoom, TurnFailedError } from "../../base/run-error.ts";
 import { copyChanges, createIsDoc, selectChanges } from "../tree/select-changes.ts";
 import { isPortable, isSafePath } from "../tree/names.ts";
@@ -24,13 +23,13 @@ const TIME_LIMIT_MS = 60_000;
  */
 export async function checkWork(
   tree: TurnTree,
-  ran: Pick<AgentRunResult, "summary">,
+  summary: string | null,
   turn: RunnerTurn,
   context: RunContext,
 ): Promise<CheckedWork> {
   try {
     context.onProgress("looking at what changed");
-    return await commitDocs(tree, await changesIn(tree, context), ran, turn, context);
+    return await commitDocs(tree, await changesIn(tree, context), summary, turn, context);
   } catch (error) {
     // Another run of its agent would only fill the disk again.
     throw isNoRoom(error)
@@ -55,7 +54,7 @@ async function changesIn({ folders, start }: TurnTree, { clock, signal }: RunCon
 async function commitDocs(
   { start: { snapshot }, commit: parent, folders: { tree, scratch } }: TurnTree,
   changes: readonly TreeChange[],
-  { summary }: Pick<AgentRunResult, "summary">,
+  summary: string | null,
   turn: RunnerTurn,
   { mirror, redact, clock, secrets }: RunContext,
 ): Promise<CheckedWork> {
