@@ -5,7 +5,6 @@ import { messageOf } from "../src/core/errors.ts";
 import { SqliteTaskQueue } from "../src/queue/sqlite/sqlite-task-queue.ts";
 import { GroupCommit } from "../src/store/sqlite/group-commit.ts";
 import type { SqliteDatabase } from "../src/store/sqlite/sqlite-database.ts";
-import { storeErrorsOf } from "../src/store/store-errors.ts";
 import { AttachmentFiles } from "./jobs/attachment-files.ts";
 import { type CommandResult, runCommand, type StateCommand } from "./cli/run-command.ts";
 import type { ServiceConfig } from "./config/config.ts";
@@ -52,14 +51,14 @@ export function createJobService({ config, database, runner, clock, logger, env 
   const questions = new QuestionDesk({ store, clock, logger });
   const projects = new Map(config.projects.map((project) => [project.id, project]));
   const slots = new TurnSlots(config.jobsAtOnce);
-  const commits = new GroupCommit({ db, toStoreError: storeErrorsOf(db), assertOwned });
+  const commits = new GroupCommit({ db, assertOwned });
   // For each project, enough jobs are claimed to fill each slot that becomes free. The others wait
   // in the table only.
   const pools = {
     of: (type: string) => POOLS[type] ?? "others",
     budgets: { jobs: 2 * config.jobsAtOnce, follow: 4, others: 16 },
   };
-  const queue = new SqliteTaskQueue({ db, commits, clock, logger, pools });
+  const queue = new SqliteTaskQueue({ store: { db, commits }, clock, logger, pools });
   const follower = new Follower({ store, projects, queue, env, clock, logger });
   const underWay = new Set<Promise<unknown>>();
   let cancelAddAgain: () => void = () => {};

@@ -42,14 +42,6 @@ export async function openBackend(options: OpenBackendOptions): Promise<Backend>
     return { store, queue, [Symbol.asyncDispose]: () => store.close() };
   }
   const store = await openStore(at);
-  const queue = new SqliteTaskQueue({
-    ...shared,
-    db: store.db,
-    commits: store.commits,
-    records: store.decided,
-    takeWithin: (limits) => store.slots.takeWithin(limits),
-    sweep: () => store.sweep(),
-    onClockSetBack: (byMs) => store.slots.pullIn(byMs),
-  });
+  const queue = new SqliteTaskQueue({ ...shared, store });
   return { store, queue, [Symbol.asyncDispose]: () => store.close() };
 }

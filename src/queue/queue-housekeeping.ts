@@ -1,26 +1,16 @@
 import type { Clock, Logger } from "../core/ports/process.ts";
 import { messageOf } from "../core/errors.ts";
-import type { GroupCommit } from "../store/sqlite/group-commit.ts";
+import type { SqliteStore } from "../store/open-store.ts";
 import { KEEP_DONE_MS } from "./storable-task.ts";
 import type { TaskTable } from "./sqlite/task-table.ts";
 
 export type QueueHousekeepingOptions = {
   table: TaskTable;
-  commits: GroupCommit;
+  store: Pick<SqliteStore, "commits" | "sweep"> & { slots: Pick<SqliteStore["slots"], "pullIn"> };
   clock: Clock;
   logger: Logger;
   /** How long abandoned tasks are kept. @default 90 days */
   keepDeadMs?: number | undefined;
-  /**
-   * Removes a bounded number of other expired entries, inside a transaction. Returns true if more
-   * may be left.
-   */
-  sweep?: (() => boolean) | undefined;
-  /**
-   * Called when the machine's clock was set back by this many milliseconds, after waiting tasks
-   * were brought forward.
-   */
-  onClockSetBack?: ((byMs: number) => void) | undefined;
 };
 
 const ninetyDaysMs = 90 * 24 * 60 * 60_000;
@@ -97,14 +87,14 @@ export class QueueHousekeeping {
 
   /** Removes old tasks. Resolves even if that fails. */
   async sweep(): Promise<void> {
-    const { table, commits, keepDeadMs = ninetyDaysMs, sweep = () => false, logger } = this.#options;
+    const { table, store, keepDeadMs = ninetyDaysMs, logger } = this.#options;
     const nowMs = this.#clock.now();
     this.sweepDueAt = nowMs + sweepEveryMs;
     try {
-      const hasMore = await commits.run(() => {
+      const hasMore = await store.commits.run(() => {
         const done = table.forget("done", nowMs - KEEP_DONE_MS, sweepLimit);
         const dead = table.forget("dead", nowMs - keepDeadMs, sweepLimit);
-        const more = sweep();
+        const more = store.sweep();
         return done || dead || more;
       });
       if (hasMore) this.sweepDueAt = this.#clock.now() + sweepMoreAfterMs;
@@ -115,12 +105,12 @@ export class QueueHousekeeping {
 
   /** Times computed before the clock was set back now lie too far ahead. */
   async #pullIn(byMs: number): Promise<void> {
-    const { table, commits, logger, onClockSetBack } = this.#options;
+    const { table, store, logger } = this.#options;
     const nowMs = this.#clock.now();
     logger.warn({ by_ms: byMs }, "the machine's clock was set back; what waits is brought forward");
     this.sweepDueAt = 0;
     try {
-      await commits.run(() => {
+      await store.commits.run(() => {
         table.pullIn(byMs);
         // Uses the earlier time, because the clock may have been set back again by this commit.
         this.#see(nowMs);
@@ -129,13 +119,13 @@ export class QueueHousekeeping {
       this.#aheadMs += byMs;
       throw thrown;
     }
-    onClockSetBack?.(byMs);
+    store.slots.pullIn(byMs);
   }
 
   /** Inside a transaction. */
   #see(nowMs: number): void {
     this.#options.table.see(nowMs);
-    this.#options.commits.afterCommit(() => {
+    this.#options.store.commits.afterCommit(() => {
       this.#seenAt = nowMs;
     });
   }

@@ -13,7 +13,7 @@ import {
 } from "./sqlite/sqlite-database.ts";
 import { SqliteSlots } from "./sqlite/sqlite-slots.ts";
 import { SqliteStorage, openSqliteSeries, removeExpired } from "./sqlite/sqlite-storage.ts";
-import { StoreHalfLoadedError, storeErrorsOf } from "./store-errors.ts";
+import { StoreHalfLoadedError } from "./store-errors.ts";
 
 type OpenStoreOptions = {
   /**
@@ -70,7 +70,6 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
   const wal = database.path === null ? null : syncWal(db, database.path);
   const commits = new GroupCommit({
     db,
-    toStoreError: storeErrorsOf(db),
     assertOwned: database.assertOwned,
     sync: wal?.sync,
     onBroken,

@@ -22,7 +22,8 @@ describe("SQLite task queue of a process that is killed", () => {
     const clock = new ManualClock(Date.now());
     const logger = new RecordingLogger();
     await using store = await openStore({ url, clock, logger, ownerWaitMs: 0 });
-    const queue = new SqliteTaskQueue({ db: store.db, commits: store.commits, clock, logger });
+    const pools = { of: () => "all", budgets: { all: 16 } };
+    const queue = new SqliteTaskQueue({ store, clock, logger, pools });
     const known = new Set(
       store.db
         .prepare("SELECT id FROM tasks")

@@ -24,7 +24,8 @@ async function openParts() {
   const logger = new RecordingLogger();
   const store = await openStore({ url: "memory://", clock, logger });
   const { db, commits } = store;
-  const queue = new SqliteTaskQueue({ db, commits, clock, logger });
+  const pools = { of: () => "all", budgets: { all: 16 } };
+  const queue = new SqliteTaskQueue({ store: { db, commits }, clock, logger, pools });
   const handler = new ScriptedHandler();
   return {
     clock,

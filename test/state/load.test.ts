@@ -34,8 +34,7 @@ async function openApp(store: string) {
     return { store: opened, queue, ...closing(opened, queue) };
   }
   const opened = await openStore({ url: `sqlite://${store}`, clock, logger, ownerWaitMs: 0 });
-  const { db, commits, decided: records } = opened;
-  const queue = new SqliteTaskQueue({ db, commits, clock, logger, pools, records });
+  const queue = new SqliteTaskQueue({ store: opened, clock, logger, pools });
   return { store: opened, queue, ...closing(opened, queue) };
 }
 

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { GroupCommit } from "../../src/store/sqlite/group-commit.ts";
-import { StoreInUseError, storeErrorsOf } from "../../src/store/store-errors.ts";
+import { StoreInUseError } from "../../src/store/store-errors.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import { turn } from "../support/turns.ts";
 
@@ -16,7 +16,6 @@ async function openParts() {
   const owner = { isOther: false };
   const commits = new GroupCommit({
     db,
-    toStoreError: storeErrorsOf(db),
     assertOwned: () => {
       if (owner.isOther) throw new StoreInUseError(path);
     },

@@ -4,7 +4,7 @@ import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import { GroupCommit } from "../../src/store/sqlite/group-commit.ts";
 import { openStore, type SqliteStore } from "../../src/store/open-store.ts";
 import { SqliteSlots } from "../../src/store/sqlite/sqlite-slots.ts";
-import { StoreInUseError, storeErrorsOf } from "../../src/store/store-errors.ts";
+import { StoreInUseError } from "../../src/store/store-errors.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import type { ModelSubject } from "./task-queue-model.ts";
@@ -55,15 +55,17 @@ function startProcess(
   const clock = mortal(subject.clock);
   const slots = new SqliteSlots({ db: store.db, commits, clock });
   const queue = new SqliteTaskQueue({
-    db: store.db,
-    commits,
+    store: {
+      ...store,
+      commits,
+      slots: {
+        takeWithin: (limits) => slots.takeWithin(limits),
+        pullIn: (byMs) => void subject.setBacks.push(byMs),
+      },
+    },
     clock,
     logger: subject.logger,
-    records: store.decided,
-    takeWithin: (limits) => slots.takeWithin(limits),
     pools,
-    sweep: () => store.sweep(),
-    onClockSetBack: (byMs) => subject.setBacks.push(byMs),
   });
   return {
     store,
@@ -157,7 +159,6 @@ export async function openMemorySubject(): Promise<SqliteTaskQueueSubject> {
     let isDead = false;
     const commits = new GroupCommit({
       db: store.db,
-      toStoreError: storeErrorsOf(store.db),
       assertOwned: () => {
         if (isDead) throw new StoreInUseError("memory://");
       },

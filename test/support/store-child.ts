@@ -22,7 +22,7 @@ async function openQueue(url: string): Promise<TaskQueue> {
     return new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
   }
   const store = await openStore({ url, clock, logger });
-  return new SqliteTaskQueue({ db: store.db, commits: store.commits, clock, logger, pools });
+  return new SqliteTaskQueue({ store, clock, logger, pools });
 }
 
 const queue = await openQueue(process.argv[2] ?? "");

@@ -134,11 +134,10 @@ export class TaskRig implements AsyncDisposable {
     this.store = store;
     this.slack = new ScriptedSlack(clock);
     this.queue = new SqliteTaskQueue({
-      db: store.db,
-      commits: store.commits,
+      store,
       clock,
       logger: this.logger,
-      records: store.decided,
+      pools: { of: () => "all", budgets: { all: 16 } },
     });
     const jobService: JobService = {
       createJob: async (prompt) => {

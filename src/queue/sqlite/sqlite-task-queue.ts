@@ -1,50 +1,36 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { Clock, Logger } from "../../core/ports/process.ts";
-import type { Read, Write } from "../../core/ports/records.ts";
-import type {
-  Append,
-  Decision,
-  Limit,
-  NewTask,
-  TaskCounts,
-  TaskHandler,
-  TaskQueue,
-} from "../../core/ports/task-queue.ts";
+import type { Read } from "../../core/ports/records.ts";
+import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../../core/ports/task-queue.ts";
 import { type LimitReachedError, messageOf } from "../../core/errors.ts";
+import type { SqliteStore } from "../../store/open-store.ts";
 import type { GroupCommit } from "../../store/sqlite/group-commit.ts";
 import { writeProbe } from "../../store/sqlite/sqlite-database.ts";
-import { QueueHousekeeping, type QueueHousekeepingOptions } from "../queue-housekeeping.ts";
+import { QueueHousekeeping } from "../queue-housekeeping.ts";
 import { SqliteRuns } from "./sqlite-runs.ts";
 import { type Pools, toStorableTask } from "../storable-task.ts";
 import { QueueStoppedError, faultDelayMs } from "../task-runs.ts";
 import { TaskTable } from "./task-table.ts";
 
-type SqliteTaskQueueOptions = Pick<QueueHousekeepingOptions, "keepDeadMs" | "sweep" | "onClockSetBack"> & {
-  /** The store's database, which this process owns. */
-  db: DatabaseSync;
-  /** Writes to `db`. */
-  commits: GroupCommit;
+/** What the queue uses of a store. */
+type QueueStore = Pick<SqliteStore, "db" | "commits" | "decided" | "sweep"> & {
+  slots: Pick<SqliteStore["slots"], "takeWithin" | "pullIn">;
+};
+
+type SqliteTaskQueueOptions = {
+  /** A program without records, series and limits has only the first two. */
+  store: Pick<QueueStore, "db" | "commits"> & Partial<QueueStore>;
   clock: Clock;
   logger: Logger;
-  /**
-   * What decisions read and write inside a transaction. `peek` reads records outside of one. Absent
-   * if there are no records and series.
-   */
-  records?: { read: Read; peek: Read; write: (write: Write) => void; append: (append: Append) => void };
-  /**
-   * Inside a transaction: counts against limits, or returns the reason why it can't. Absent if
-   * plans have no limits.
-   */
-  takeWithin?: (limits: readonly Limit[]) => LimitReachedError | null;
-  /** @default one pool of 16 */
-  pools?: Pools;
+  pools: Pools;
+  /** How long abandoned tasks are kept. @default 90 days */
+  keepDeadMs?: number;
 };
 
 /** For a queue without records, series and limits. */
-const DEFAULTS: Required<Pick<SqliteTaskQueueOptions, "records" | "takeWithin" | "pools">> = {
-  records: { read: noRecords, peek: noRecords, write: noRecords, append: noRecords },
-  takeWithin: noRecords,
-  pools: { of: () => "all", budgets: { all: 16 } },
+const TASKS_ONLY: Omit<QueueStore, "db" | "commits"> = {
+  decided: { read: noRecords, peek: noRecords, write: noRecords, append: noRecords },
+  slots: { takeWithin: noRecords, pullIn: noop },
+  sweep: () => false,
 };
 
 /** The longest time between passes, to notice a clock that was set back. */
@@ -55,7 +41,8 @@ const passAtLeastEveryMs = 10_000;
  * memory which tasks are running.
  */
 export class SqliteTaskQueue implements TaskQueue {
-  readonly #options: typeof DEFAULTS & SqliteTaskQueueOptions;
+  readonly #options: SqliteTaskQueueOptions;
+  readonly #store: QueueStore;
   readonly #commits: GroupCommit;
   readonly #clock: Clock;
   readonly #table: TaskTable;
@@ -70,13 +57,16 @@ export class SqliteTaskQueue implements TaskQueue {
   #whenIdle: Array<() => void> = [];
 
   constructor(options: SqliteTaskQueueOptions) {
-    this.#options = { ...DEFAULTS, ...options };
-    const { db, commits, clock, logger, pools } = this.#options;
+    this.#options = options;
+    const { clock, logger, pools } = options;
+    const store = { ...TASKS_ONLY, ...options.store };
+    const { db, commits } = store;
+    this.#store = store;
     this.#commits = commits;
     this.#clock = clock;
     const table = new TaskTable(db, pools, (seq) => this.#runs.runOf(seq)?.hasEnded === false);
     this.#table = table;
-    this.#housekeeping = new QueueHousekeeping({ ...options, table });
+    this.#housekeeping = new QueueHousekeeping({ ...options, store, table });
     this.#runs = new SqliteRuns({
       table,
       commits,
@@ -121,7 +111,7 @@ export class SqliteTaskQueue implements TaskQueue {
   }
 
   async read<T>(ask: (read: Read) => T): Promise<T> {
-    return ask(this.#options.records.peek);
+    return ask(this.#store.decided.peek);
   }
 
   start(handler: TaskHandler): void {
@@ -143,7 +133,7 @@ export class SqliteTaskQueue implements TaskQueue {
 
   async check(): Promise<void> {
     if (this.#runs.isStopped) throw new QueueStoppedError();
-    await this.#commits.run(() => writeProbe(this.#options.db, this.#clock.now()));
+    await this.#commits.run(() => writeProbe(this.#store.db, this.#clock.now()));
     for (const fault of [
       this.#fault,
       ...this.#runs.faults,
@@ -177,14 +167,14 @@ export class SqliteTaskQueue implements TaskQueue {
    * has nothing to undo, and an error would make all works of the transaction run again.
    */
   #carryOut<T>(decide: Decision<T>): CarriedOut<T> {
-    const { records, takeWithin, pools } = this.#options;
-    const { writes = [], adds = [], appends = [], within = [], value } = decide(records.read);
-    const refused = within.length > 0 ? takeWithin(within) : null;
+    const { decided, slots } = this.#store;
+    const { writes = [], adds = [], appends = [], within = [], value } = decide(decided.read);
+    const refused = within.length > 0 ? slots.takeWithin(within) : null;
     if (refused !== null) return { refused };
-    for (const write of writes) records.write(write);
-    for (const append of appends) records.append(append);
+    for (const write of writes) decided.write(write);
+    for (const append of appends) decided.append(append);
     const nowMs = this.#clock.now();
-    for (const task of adds) this.#table.add(toStorableTask(task, nowMs, pools), nowMs);
+    for (const task of adds) this.#table.add(toStorableTask(task, nowMs, this.#options.pools), nowMs);
     return { value };
   }
 

@@ -2,7 +2,7 @@ import { close, fdatasync, openSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { codeOf } from "../../core/errors.ts";
-import { StoreUnavailableError } from "../store-errors.ts";
+import { StoreUnavailableError, storeErrorsOf } from "../store-errors.ts";
 
 type Work = {
   /** Does the work in the open transaction. */
@@ -12,8 +12,6 @@ type Work = {
 
 type GroupCommitOptions = {
   db: DatabaseSync;
-  /** Turns anything thrown by the database into an error that says what to do. */
-  toStoreError: (thrown: unknown) => Error;
   /** See `SqliteDatabase`. */
   assertOwned: () => void;
   /** Syncs commits to the disk. Absent if a commit does that itself, or there is no disk. */
@@ -28,6 +26,8 @@ type GroupCommitOptions = {
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
+  /** Turns anything thrown by the database into an error that says what to do. */
+  readonly #toStoreError: (thrown: unknown) => Error;
   readonly #riders: Array<() => void> = [];
   /** Callbacks for when the open transaction is on the disk, or rolled back. */
   #tells: Array<() => void> = [];
@@ -41,6 +41,7 @@ export class GroupCommit {
 
   constructor(options: GroupCommitOptions) {
     this.#options = options;
+    this.#toStoreError = storeErrorsOf(options.db);
   }
 
   /**
@@ -84,7 +85,7 @@ export class GroupCommit {
     try {
       this.#options.assertOwned();
     } catch (thrown) {
-      throw this.#options.toStoreError(thrown);
+      throw this.#toStoreError(thrown);
     }
   }
 
@@ -125,7 +126,7 @@ export class GroupCommit {
           for (const tell of tells) tell();
         },
         (thrown: unknown) => {
-          this.#broken = this.#options.toStoreError(thrown);
+          this.#broken = this.#toStoreError(thrown);
           for (const { reject } of written) reject(this.#broken);
           this.#options.onBroken?.(this.#broken);
         },
@@ -154,7 +155,7 @@ export class GroupCommit {
   /** Returns the committed works. The others are rejected. */
   #commit(group: Work[]): Work[] {
     if (group.length === 0) return [];
-    const { db, assertOwned, toStoreError } = this.#options;
+    const { db, assertOwned } = this.#options;
     this.#tells = [];
     this.#undos = [];
     let ran = 0;
@@ -177,7 +178,7 @@ export class GroupCommit {
       for (const undo of this.#undos) undo();
       const failed = group[ran];
       if (!isOpen || failed === undefined || isSqliteError(thrown)) {
-        for (const { reject } of group) reject(toStoreError(thrown));
+        for (const { reject } of group) reject(this.#toStoreError(thrown));
         return [];
       }
       failed.reject(thrown);
