@@ -11,9 +11,8 @@ type SqliteRunsOptions = TaskRunsOptions & {
   carryOut: (decide: Decision<TaskEnd>) => TaskEnd;
   /** Commits a decision that a handler makes before it ends. */
   commit: <T>(decide: Decision<T>) => Promise<T>;
-  /** Called when a run is about to end, and when its result is on the disk. */
-  onEnd: () => void;
-  onEnded: () => void;
+  /** Does work in the next transaction. See `GroupCommit.run`. */
+  write: (work: () => void) => Promise<void>;
   /** Called when due tasks couldn't be started. They are still due. */
   onNotStarted: (thrown: unknown) => void;
 };
@@ -134,9 +133,8 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
   }
 
   protected override async end(run: SqliteRun, step: Step): Promise<void> {
-    const { commits, carryOut, onEnd, onEnded } = this.#options;
-    onEnd();
-    await commits.run(() => {
+    const { commits, carryOut, write } = this.#options;
+    await write(() => {
       if (!this.holds(run)) return;
       const end = typeof step === "function" ? carryOut(step) : step;
       this.#table.end(run, end, this.#options.clock.now());
@@ -146,7 +144,6 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
         run.hasEnded = false;
       });
     });
-    onEnded();
   }
 
   /** The process stopped rather than died, so these runs don't count as deaths. */

@@ -75,8 +75,7 @@ export class SqliteTaskQueue implements TaskQueue {
       budgets: pools.budgets,
       carryOut: (decide) => valueOf(this.#carryOut(decide)),
       commit: (decide) => this.commit(decide),
-      onEnd: () => this.#housekeeping.lookAtClock(),
-      onEnded: () => this.#wake(),
+      write: (work) => this.#write(work),
       onNotStarted: (thrown) => this.#failPass(thrown),
     });
     this.#commits.ride(() => {
@@ -86,28 +85,18 @@ export class SqliteTaskQueue implements TaskQueue {
   }
 
   async add(task: NewTask): Promise<boolean> {
-    this.#housekeeping.lookAtClock();
     const storable = toStorableTask(task, this.#clock.now(), this.#options.pools);
-    try {
-      return await this.#commits.run(() => this.#table.add(storable, this.#clock.now()));
-    } finally {
-      this.#wake();
-    }
+    return this.#write(() => this.#table.add(storable, this.#clock.now()));
   }
 
   async commit<T>(decide: Decision<T>): Promise<T> {
     if (this.#runs.isReleased) throw new QueueStoppedError();
-    this.#housekeeping.lookAtClock();
-    try {
-      const done = await this.#commits.run(() => this.#carryOut(decide));
-      // If the clock was set back, the limit seems to be reached for longer than it is.
-      const following = "refused" in done ? this.#housekeeping.followClock() : null;
-      if (following === null) return valueOf(done);
-      await following;
-      return valueOf(await this.#commits.run(() => this.#carryOut(decide)));
-    } finally {
-      this.#wake();
-    }
+    const done = await this.#write(() => this.#carryOut(decide));
+    // If the clock was set back, the limit seems to be reached for longer than it is.
+    const following = "refused" in done ? this.#housekeeping.followClock() : null;
+    if (following === null) return valueOf(done);
+    await following;
+    return valueOf(await this.#write(() => this.#carryOut(decide)));
   }
 
   async read<T>(ask: (read: Read) => T): Promise<T> {
@@ -160,6 +149,14 @@ export class SqliteTaskQueue implements TaskQueue {
   nextDueAt(): number | null {
     const dueAt = this.#runs.nextDueAt();
     return dueAt === Infinity ? null : dueAt;
+  }
+
+  /** Does work in the next transaction, and wakes the queue for what it may have added. */
+  async #write<T>(work: () => T): Promise<T> {
+    this.#housekeeping.lookAtClock();
+    const value = await this.#commits.run(work);
+    this.#wake();
+    return value;
   }
 
   /**

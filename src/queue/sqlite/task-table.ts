@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Task, TaskEnd } from "../../core/ports/task-queue.ts";
 import { preparing } from "../../store/sqlite/sqlite-database.ts";
@@ -43,7 +43,7 @@ export const taskSql = {
   /** by, seq; a process that dies while running the task leaves a count behind */
   countRun: `UPDATE tasks SET deaths = max(deaths + ?, 0) WHERE seq = ?`,
 
-  newest: `SELECT coalesce(max(seq), 0) AS seq FROM tasks`,
+  newest: `SELECT max(seq) FROM tasks`,
 
   /** seq */
   pending: `SELECT next_payload, next_due_at FROM tasks WHERE seq = ? AND state = 'waiting'`,
@@ -75,8 +75,8 @@ export const taskSql = {
   /** by; the clock was set back */
   pullIn: `UPDATE tasks SET due_at = due_at - ?1, next_due_at = next_due_at - ?1 WHERE state = 'waiting'`,
 
-  countWaiting: `SELECT count(*) AS count FROM tasks WHERE state = 'waiting'`,
-  countDead: `SELECT count(*) AS count FROM tasks WHERE state = 'dead' AND state <> 'waiting'`,
+  countWaiting: `SELECT count(*) FROM tasks WHERE state = 'waiting'`,
+  countDead: `SELECT count(*) FROM tasks WHERE state = 'dead' AND state <> 'waiting'`,
 
   /** state, ended before, limit */
   forget: `DELETE FROM tasks WHERE seq IN
@@ -88,14 +88,10 @@ export const taskSql = {
   lastSeen: `SELECT at FROM seen WHERE id = 1`,
 } as const;
 
-const Seq = z.object({ seq: z.int() });
-const Seqs = z.array(Seq);
+const Seqs = z.array(z.object({ seq: z.int() }));
 const Found = z.object({ seq: z.int(), state: z.enum(["waiting", "done", "dead"]) });
-const DueAt = z.object({ due_at: z.int() });
-const Count = z.object({ count: z.int() });
 const Next = z.object({ next_payload: z.string().nullable(), next_due_at: z.int().nullable() });
 const TypeInPool = z.object({ type: z.string(), pool: z.string() });
-const SeenAt = z.object({ at: z.int() });
 const OnDuplicate = z.enum(["once", "pending", "latest"]);
 
 const LoadedRow = z.object({
@@ -180,7 +176,7 @@ export class TaskTable {
 
   /** The number of the newest task, or 0. */
   newestSeq(): number {
-    return Seq.parse(this.#sql(taskSql.newest).get()).seq;
+    return this.#number(taskSql.newest) ?? 0;
   }
 
   /** Stores how a run ended. */
@@ -226,8 +222,7 @@ export class TaskTable {
    */
   nextDueAt(pool: string, running: number): number | null {
     // In a pool with room, everything that was due is already running and comes first in the order.
-    const row = this.#sql(taskSql.nextDue).get(pool, running);
-    return row === undefined ? null : DueAt.parse(row).due_at;
+    return this.#number(taskSql.nextDue, pool, running);
   }
 
   /** Moves waiting tasks to the pools of their types in this version. */
@@ -253,8 +248,8 @@ export class TaskTable {
   /** Running tasks count as waiting. */
   counts(): { waiting: number; dead: number } {
     return {
-      waiting: Count.parse(this.#sql(taskSql.countWaiting).get()).count,
-      dead: Count.parse(this.#sql(taskSql.countDead).get()).count,
+      waiting: this.#number(taskSql.countWaiting) ?? 0,
+      dead: this.#number(taskSql.countDead) ?? 0,
     };
   }
 
@@ -273,7 +268,12 @@ export class TaskTable {
 
   /** The machine's time when it was last noted. Null if it never was. */
   lastSeenAt(): number | null {
-    const row = this.#sql(taskSql.lastSeen).get();
-    return row === undefined ? null : SeenAt.parse(row).at;
+    return this.#number(taskSql.lastSeen);
+  }
+
+  /** The only column of a statement's first row. Null if there is no row or the column is. */
+  #number(sql: string, ...values: SQLInputValue[]): number | null {
+    const [value = null] = Object.values(this.#sql(sql).get(...values) ?? {});
+    return z.int().nullable().parse(value);
   }
 }
