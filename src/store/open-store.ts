@@ -118,17 +118,16 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     }
   }
 
-  let isClosed = false;
-  async function close(): Promise<void> {
-    if (isClosed) return;
-    isClosed = true;
-    await slots.save().catch((thrown: unknown) => {
+  const opened = new AsyncDisposableStack();
+  opened.defer(database.close);
+  opened.defer(() => wal?.close());
+  opened.defer(() => commits.settled());
+  opened.defer(() =>
+    slots.save().catch((thrown: unknown) => {
       logger.warn({ error: messageOf(thrown) }, "store: the slots at Slack could not be saved");
-    });
-    await commits.settled();
-    wal?.close();
-    database.close();
-  }
+    }),
+  );
+  const close = () => opened.disposeAsync();
 
   return {
     db,

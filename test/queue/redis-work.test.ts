@@ -13,7 +13,7 @@ function addOf(id: string) {
 }
 
 function workOn(redis: RedisConnection): RedisWork {
-  return new RedisWork({ redis, now: () => "", leaseMs: 1_000, onCall: () => null });
+  return new RedisWork({ redis, leaseMs: 1_000, onCall: () => null });
 }
 
 it("does all that is asked at once, each with its own answer, and fails only what meets a fault", async () => {

@@ -73,8 +73,7 @@ export class RedisTaskQueue implements TaskQueue {
   constructor(options: RedisTaskQueueOptions) {
     this.#options = options;
     const { store, clock, logger, pools, leaseMs = 30_000 } = options;
-    const { redis } = store;
-    const work = new RedisWork({ redis, now: () => redis.now, leaseMs, onCall: () => this.#claim() });
+    const work = new RedisWork({ redis: store.redis, leaseMs, onCall: () => this.#claim() });
     const commits = new RedisCommits({ store, clock, work, pools });
     this.#work = work;
     this.#commits = commits;

@@ -12,8 +12,6 @@ export type ClaimAsked = { text: string } & Pick<PromiseWithResolvers<unknown>, 
 
 type Options = {
   redis: RedisConnection;
-  /** The first argument of every script. See `task-script.ts`. */
-  now: () => string;
   leaseMs: number;
   /**
    * Called before each call. Returns what to claim with it, or null. Requests that it makes itself
@@ -76,7 +74,7 @@ export class RedisWork {
   }
 
   async #call(): Promise<void> {
-    const { redis, now, leaseMs, onCall } = this.#options;
+    const { redis, leaseMs, onCall } = this.#options;
     const waiting = this.#asked;
     this.#asked = [];
     const claim = onCall();
@@ -87,7 +85,7 @@ export class RedisWork {
     const all = claim === null ? asked : [...asked, claim];
     const works = asked.flatMap(({ kind, args }) => [kind, args.length, ...args]);
     this.#calls += 1;
-    const args = [now(), leaseMs, KEEP_DONE_MS, this.#calls, claim?.text ?? "", ...works].map(String);
+    const args = [redis.now, leaseMs, KEEP_DONE_MS, this.#calls, claim?.text ?? "", ...works].map(String);
     try {
       const answers = Answers.parse(await redis.run(WORK, args));
       for (const [n, { resolve, reject }] of all.entries()) {

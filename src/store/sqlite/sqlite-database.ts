@@ -69,16 +69,15 @@ export async function openSqliteDatabase(
   if (location === "memory") {
     const db = new DatabaseSync(":memory:");
     migrate(db, ":memory:", migrations);
-    return { db, path: null, assertOwned: () => {}, close: closeOnce([db]) };
+    return { db, path: null, assertOwned: () => {}, close: () => db[Symbol.dispose]() };
   }
 
   const path = resolveFile(location.path);
-  const owner = await own(path, clock, ownerWaitMs);
-  const opened = [owner];
+  using opened = new DisposableStack();
+  opened.use(await own(path, clock, ownerWaitMs));
   try {
     keepPrivate(path);
-    const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
-    opened.unshift(db);
+    const db = opened.use(new DatabaseSync(path, { timeout: busyTimeoutMs }));
     quickCheck(db, path);
     // Comes before any change, because the file may be another program's.
     migrate(db, path, migrations);
@@ -87,9 +86,10 @@ export async function openSqliteDatabase(
     // the folder when it creates the log. Deleted data is overwritten, because people wrote it.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;");
     writeProbe(db, clock.now());
-    return { db, path, assertOwned: ownership(db, path), close: closeOnce(opened) };
+    const assertOwned = ownership(db, path);
+    const kept = opened.move();
+    return { db, path, assertOwned, close: () => kept.dispose() };
   } catch (thrown) {
-    closeOnce(opened)();
     throw toStoreError(path, thrown);
   }
 }
@@ -258,12 +258,4 @@ export function markHalfLoaded(db: DatabaseSync, isHalf: boolean): void {
   db.exec(
     isHalf ? "CREATE TABLE IF NOT EXISTS half_loaded (x INTEGER) STRICT" : "DROP TABLE IF EXISTS half_loaded",
   );
-}
-
-function closeOnce(databases: readonly DatabaseSync[]): () => void {
-  return () => {
-    for (const database of databases) {
-      if (database.isOpen) database.close();
-    }
-  };
 }
