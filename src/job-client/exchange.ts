@@ -25,101 +25,84 @@ export type AnswerHeaders = Record<string, string | string[] | undefined>;
 /**
  * Sends one request and reads the answer within `timeoutMs`. Never rejects, follows no redirects
  * and repeats nothing. Gives up when `signal` aborts.
+ *
+ * undici's `request()` doesn't tell if a call failed before or after the request was written, and
+ * neither do error codes: a TLS handshake ends in the same ECONNRESET as a lost answer.
+ * `onRequestStart` does, because undici calls it with an open connection, right before it writes.
  */
-export function exchange(
+export async function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<Exchange> {
-  return new Promise((settle) => {
-    const giveUp = () => handler.giveUp("given up");
-    const handler = new ExchangeHandler(timeoutMs, (exchanged) => {
-      signal?.removeEventListener("abort", giveUp);
-      settle(exchanged);
-    });
-    if (signal?.aborted === true) return giveUp();
-    signal?.addEventListener("abort", giveUp);
-    try {
-      dispatcher.dispatch(request, handler);
-    } catch (thrown) {
-      handler.fail(thrown);
-    }
-  });
-}
+  const { promise: exchanged, resolve } = Promise.withResolvers<Exchange>();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let controller: Dispatcher.DispatchController | null = null;
+  let answer: { status: number; headers: AnswerHeaders } | null = null;
+  let isOver = false;
 
-/**
- * undici's `request()` doesn't tell if a call failed before or after the request was written, and
- * neither do error codes: a TLS handshake ends in the same ECONNRESET as a lost answer.
- * `onRequestStart` does, because undici calls it with an open connection, right before it writes.
- */
-class ExchangeHandler implements Dispatcher.DispatchHandler {
-  readonly #resolve: (exchange: Exchange) => void;
-  readonly #timer: NodeJS.Timeout;
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
-  #controller: Dispatcher.DispatchController | null = null;
-  #answer: { status: number; headers: AnswerHeaders } | null = null;
-  #over = false;
-
-  constructor(timeoutMs: number, resolve: (exchange: Exchange) => void) {
-    this.#resolve = resolve;
-    this.#timer = setTimeout(() => this.giveUp(`no complete answer within ${timeoutMs} ms`), timeoutMs);
+  /** The first end counts. */
+  function end(exchange: Exchange): void {
+    isOver = true;
+    resolve(exchange);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    // The call was given up while connecting and reported as never sent, so it must not be written
-    // now.
-    if (this.#over) return controller.abort(new Error("given up"));
-    this.#controller = controller;
+  function fault(reason: string): void {
+    if (answer !== null) return end({ kind: "answer", ...answer, body: null, reason });
+    end({ kind: "no-answer", sent: controller !== null, reason });
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
-    if (status >= 200) this.#answer = { status, headers };
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes > MAX_BODY_BYTES) return this.giveUp(`a body of more than ${MAX_BODY_BYTES} bytes`);
-    this.#chunks.push(chunk);
-  }
-
-  onResponseEnd(): void {
-    if (this.#answer === null) return this.giveUp("an answer without a status");
-    void this.#read(this.#answer);
-  }
-
-  async #read(answer: { status: number; headers: AnswerHeaders }): Promise<void> {
-    const decoded = await decodeBody(Buffer.concat(this.#chunks), answer.headers["content-encoding"]);
-    this.#end({ kind: "answer", ...answer, ...decoded });
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.fail(error);
-  }
-
-  fail(thrown: unknown): void {
+  function fail(thrown: unknown): void {
     const reason = thrown instanceof ProxyConnectError ? thrown.message : codeOrNameOf(thrown);
-    if (reason === "UND_ERR_INVALID_ARG") return this.#end({ kind: "unsendable", reason: messageOf(thrown) });
-    this.#fault(reason);
+    if (reason === "UND_ERR_INVALID_ARG") return end({ kind: "unsendable", reason: messageOf(thrown) });
+    fault(reason);
   }
 
-  giveUp(reason: string): void {
-    this.#fault(reason);
-    this.#controller?.abort(new Error(reason));
+  function giveUp(reason: string): void {
+    fault(reason);
+    controller?.abort(new Error(reason));
   }
+  const onAbort = () => giveUp("given up");
+  const timer = setTimeout(() => giveUp(`no complete answer within ${timeoutMs} ms`), timeoutMs);
 
-  #fault(reason: string): void {
-    if (this.#answer !== null) return this.#end({ kind: "answer", ...this.#answer, body: null, reason });
-    this.#end({ kind: "no-answer", sent: this.#controller !== null, reason });
-  }
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(started) {
+      // The call was given up while connecting and reported as never sent, so it must not be
+      // written now.
+      if (isOver) started.abort(new Error("given up"));
+      else controller = started;
+    },
+    onResponseStart(_, status, headers) {
+      if (status >= 200) answer = { status, headers };
+    },
+    onResponseData(_, chunk) {
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) return giveUp(`a body of more than ${MAX_BODY_BYTES} bytes`);
+      chunks.push(chunk);
+    },
+    onResponseEnd() {
+      if (answer === null) return giveUp("an answer without a status");
+      const answered = answer;
+      void decodeBody(Buffer.concat(chunks), answered.headers["content-encoding"]).then((decoded) =>
+        end({ kind: "answer", ...answered, ...decoded }),
+      );
+    },
+    onResponseError: (_, error) => fail(error),
+  };
 
-  #end(exchange: Exchange): void {
-    if (this.#over) return;
-    this.#over = true;
-    clearTimeout(this.#timer);
-    this.#resolve(exchange);
+  try {
+    if (signal?.aborted === true) onAbort();
+    else dispatcher.dispatch(request, handler);
+    signal?.addEventListener("abort", onAbort);
+  } catch (thrown) {
+    fail(thrown);
   }
+  return exchanged.finally(() => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  });
 }
 
 type Decoded = { body: string; reason: null } | { body: null; reason: string };
