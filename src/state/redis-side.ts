@@ -1,19 +1,10 @@
 import type { RedisClientType } from "@redis/client";
-import type { Clock, Logger } from "../core/ports/process.ts";
 import { messageOf } from "../core/errors.ts";
 import { KEEP_DONE_MS } from "../queue/storable-task.ts";
-import { checkRedis } from "../store/redis/open-redis-store.ts";
+import { type OpenRedisStoreOptions, checkRedis } from "../store/redis/open-redis-store.ts";
 import { RedisConnection } from "../store/redis/redis-connection.ts";
 import { REMOVED_AFTER_MS, fromEntryText, toEntryText } from "../store/redis/redis-storage.ts";
 import { type Entry, RECORD_KINDS, type Side, StateError, TaskEntry } from "./transfer.ts";
-
-type RedisSideOptions = {
-  url: string;
-  clock: Clock;
-  logger: Logger;
-  /** Redis's time in tests, epoch milliseconds. */
-  serverNow?: (() => number) | undefined;
-};
 
 const DAY_MS = 24 * 60 * 60_000;
 /** The most that the clocks may differ. Tasks use Redis's time, and records this machine's. */
@@ -23,7 +14,10 @@ const NUMBERS = new Set(["dueAt", "attempt", "surprises", "deaths", "addedAt", "
 const NOTHING_NEXT = { endedAt: null, reason: null, nextPayload: null, nextDueAt: null };
 
 /** Opens a Redis. As a target, it is rejected if it may evict its data. */
-export async function openRedisSide(options: RedisSideOptions, isTarget: boolean): Promise<Side> {
+export async function openRedisSide(
+  options: Omit<OpenRedisStoreOptions, "keepSetAsideMs">,
+  isTarget: boolean,
+): Promise<Side> {
   const { clock, logger, serverNow } = options;
   const redis = await RedisConnection.open(options.url, logger, {
     remedy: "Check that Redis runs and that the URL is right, and run this again.",

@@ -54,7 +54,7 @@ export type RecordStorage = {
 /** A record that couldn't be parsed, and the key and text under which it is kept. */
 export type SetAside = { id: string; reason: string; key: string; text: string };
 
-type RecordsOptions = {
+export type RecordsOptions = {
   clock: Clock;
   logger: Logger;
   /** How long a record that can't be parsed is kept for the operator, milliseconds. */

@@ -1,18 +1,14 @@
-import type { Clock, Logger } from "../../core/ports/process.ts";
+import type { Logger } from "../../core/ports/process.ts";
 import { messageOf } from "../../core/errors.ts";
-import { type Records, type Store, openRecords } from "../record-store.ts";
+import { type Records, type RecordsOptions, type Store, openRecords } from "../record-store.ts";
 import { StoreHalfLoadedError, StoreUnavailableError } from "../store-errors.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { openRedisSlots } from "./redis-slots.ts";
 import { RedisStorage, openRedisSeries } from "./redis-storage.ts";
 
-type OpenRedisStoreOptions = {
+export type OpenRedisStoreOptions = RecordsOptions & {
   /** `redis://…` or `rediss://…`: see `readRedisUrl`. */
   url: string;
-  clock: Clock;
-  logger: Logger;
-  /** How long a record that can't be parsed is kept for the operator, milliseconds. */
-  keepSetAsideMs: number;
   /** For tests: Redis's time, epoch milliseconds. */
   serverNow?: (() => number) | undefined;
 };
