@@ -107,6 +107,9 @@ const LoadedRow = z.object({
   added_at: z.int(),
 });
 
+/** An end after which the task runs again. */
+type TaskWait = Extract<TaskEnd, { dueAt: number }>;
+
 /** A task as its run needs it. */
 export type LoadedTask = { seq: number; pool: string; onDuplicate: z.infer<typeof OnDuplicate>; task: Task };
 
@@ -184,36 +187,20 @@ export class TaskTable {
     const row = this.#sql(taskSql.pending).get(seq);
     if (row === undefined) return;
     const { next_payload: nextPayload, next_due_at: nextDueAt } = Next.parse(row);
-    const waitOn = (end: Extract<TaskEnd, { dueAt: number }>, attempt: number, failures: number) => {
-      const dueAt = Math.min(toWholeMs(end.dueAt), nextDueAt ?? Infinity);
-      // The run's own payload comes first, because the run knows its state best. Then comes that of
-      // an add made meanwhile.
-      const payload = toStorablePayload(end) ?? nextPayload;
-      const reason = end.kind === "retry" ? toStorableReason(end.reason) : null;
-      this.#sql(taskSql.waitOn).run(dueAt, payload, attempt, failures, reason, seq);
-    };
-    if (nextPayload !== null && (how.kind === "done" || how.kind === "dead")) {
-      this.#sql(taskSql.waitOn).run(nextDueAt ?? nowMs, nextPayload, 1, 0, null, seq);
+    const isOver = how.kind === "done" || how.kind === "dead";
+    if (isOver && nextPayload === null) {
+      if (how.kind === "dead") this.#sql(taskSql.dead).run(nowMs, toStorableReason(how.reason), seq);
+      else if (onDuplicate === "once") this.#sql(taskSql.done).run(nowMs, seq);
+      else this.#sql(taskSql.remove).run(seq);
       return;
     }
-    const isUnexpected = how.kind === "retry" && how.isUnexpected === true;
-    switch (how.kind) {
-      case "done":
-        if (onDuplicate === "once") this.#sql(taskSql.done).run(nowMs, seq);
-        else this.#sql(taskSql.remove).run(seq);
-        return;
-      case "dead":
-        this.#sql(taskSql.dead).run(nowMs, toStorableReason(how.reason), seq);
-        return;
-      case "again":
-        return waitOn(how, 1, 0);
-      case "wait":
-        return waitOn(how, task.attempt, task.unexpectedFailures);
-      case "retry":
-        return isUnexpected
-          ? waitOn(how, task.attempt, task.unexpectedFailures + 1)
-          : waitOn(how, task.attempt + 1, task.unexpectedFailures);
-    }
+    const end: TaskWait = isOver ? { kind: "again", dueAt: nextDueAt ?? nowMs } : how;
+    const dueAt = Math.min(toWholeMs(end.dueAt), nextDueAt ?? Infinity);
+    // The run's own payload comes first, because the run knows its state best. Then comes that of
+    // an add made meanwhile.
+    const payload = toStorablePayload(end) ?? nextPayload;
+    const reason = end.kind === "retry" ? toStorableReason(end.reason) : null;
+    this.#sql(taskSql.waitOn).run(dueAt, payload, ...countersAfter(end, task), reason, seq);
   }
 
   /**
@@ -276,4 +263,11 @@ export class TaskTable {
     const [value = null] = Object.values(this.#sql(sql).get(...values) ?? {});
     return z.int().nullable().parse(value);
   }
+}
+
+/** The attempt of a task's next run, and how often it has failed unexpectedly by then. */
+function countersAfter(end: TaskWait, { attempt, unexpectedFailures }: Task): [number, number] {
+  if (end.kind === "again") return [1, 0];
+  if (end.kind === "wait") return [attempt, unexpectedFailures];
+  return end.isUnexpected === true ? [attempt, unexpectedFailures + 1] : [attempt + 1, unexpectedFailures];
 }
