@@ -37,7 +37,8 @@ export const taskSql = {
     ORDER BY due_at, seq LIMIT ?`,
 
   /** seq */
-  load: `SELECT seq, id, type, pool, known, payload, attempt, surprises, deaths, added_at
+  load: `SELECT id, type, pool, known AS onDuplicate, payload, attempt,
+      surprises AS unexpectedFailures, deaths, added_at AS addedAt
     FROM tasks WHERE seq = ?`,
 
   /** by, seq; a process that dies while running the task leaves a count behind */
@@ -95,16 +96,15 @@ const TypeInPool = z.object({ type: z.string(), pool: z.string() });
 const OnDuplicate = z.enum(["once", "pending", "latest"]);
 
 const LoadedRow = z.object({
-  seq: z.int(),
   id: z.string(),
   type: z.string(),
   pool: z.string(),
-  known: OnDuplicate,
+  onDuplicate: OnDuplicate,
   payload: z.string().nullable(),
   attempt: z.int(),
-  surprises: z.int(),
+  unexpectedFailures: z.int(),
   deaths: z.int(),
-  added_at: z.int(),
+  addedAt: z.int(),
 });
 
 /** An end after which the task runs again. */
@@ -157,17 +157,9 @@ export class TaskTable {
   }
 
   load(seq: number): LoadedTask {
-    const {
-      seq: _,
-      pool,
-      known: onDuplicate,
-      payload,
-      added_at: addedAt,
-      surprises: unexpectedFailures,
-      ...row
-    } = LoadedRow.parse(this.#sql(taskSql.load).get(seq));
-    const task = { ...row, unexpectedFailures, payload: fromStoredPayload(payload), addedAt };
-    return { seq, pool, onDuplicate, task };
+    const row = LoadedRow.parse(this.#sql(taskSql.load).get(seq));
+    const { pool, onDuplicate, ...task } = row;
+    return { seq, pool, onDuplicate, task: { ...task, payload: fromStoredPayload(row.payload) } };
   }
 
   /**
