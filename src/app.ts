@@ -71,7 +71,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     },
     slackClock: slack.slackClock,
     logger,
-    fetch: slack.fetch,
+    fetch,
     timeoutMs: SLACK_TIMEOUT_MS,
   });
   const inSlack = { team: slack.team, clock, logger };

@@ -8,8 +8,6 @@ import { trySlack } from "./slack/identity.ts";
 /** An id that no job has. Reading it shows if the job service accepts the key. */
 const NO_JOB = "docs-agent-check";
 
-type Tried = { name: string; found: string; isFault: boolean };
-
 /**
  * Tries Slack and every project's job service without changing anything. Resolves to true if all
  * answer and accept the secrets.
@@ -24,7 +22,7 @@ export async function check(config: Config, write: (line: string) => void): Prom
   return isFine;
 }
 
-async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Project): Promise<Tried> {
+async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Project) {
   const { name, id: projectId } = project;
   const service = createHttpJobService({ ...project, projectId, proxy, timeoutMs: jobServiceTimeoutMs });
   const answer = await service.getJob(NO_JOB);

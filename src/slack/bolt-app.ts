@@ -37,11 +37,10 @@ type BoltAppOptions = {
  */
 export class BoltApp extends App {
   readonly #running = new Set<Promise<void>>();
-  readonly #team: SlackTeam;
-  readonly #logger: Logger;
-  readonly #sample: SampleLine;
+  readonly #options: BoltAppOptions;
 
-  constructor({ receiver, team, clientOptions, logger, sample }: BoltAppOptions) {
+  constructor(options: BoltAppOptions) {
+    const { receiver, team, clientOptions, logger, sample } = options;
     super({
       receiver,
       async authorize() {
@@ -57,9 +56,7 @@ export class BoltApp extends App {
       logger: slackLogger(logger, sample),
       clientOptions,
     });
-    this.#team = team;
-    this.#logger = logger;
-    this.#sample = sample;
+    this.#options = options;
     this.error(async (error) => {
       throw error;
     });
@@ -79,17 +76,18 @@ export class BoltApp extends App {
   }
 
   async #process(event: ReceiverEvent): Promise<void> {
+    const { team, logger, sample } = this.#options;
     const body: unknown = event.body;
     const isEvent = isSlackBody(body) && body["type"] === "event_callback";
     if (!isSlackBody(body) || (isEvent && !canBoltRead(body["event"]))) {
-      this.#sample("malformed payload", (repeated) =>
-        this.#logger.warn(repeated, "ignored a payload that isn't like Slack's"),
+      sample("malformed payload", (repeated) =>
+        logger.warn(repeated, "ignored a payload that isn't like Slack's"),
       );
       // Sending it again wouldn't help.
       return event.ack();
     }
     if (!isEvent) return super.processEvent(event);
-    if (!isKnown(this.#team.identity)) throw new IdentityUnknownError();
+    if (!isKnown(team.identity)) throw new IdentityUnknownError();
     let acked: { answer: unknown } | null = null;
     await super.processEvent({
       ...event,

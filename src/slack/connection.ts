@@ -1,11 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { WebClient, type WebClientOptions } from "@slack/web-api";
 import { BoltApp, IdentityUnknownError } from "./bolt-app.ts";
-import type { Clock, Logger } from "../core/ports/process.ts";
 import { createLineSampler, slackLogger } from "./log-lines.ts";
 import { isProxied, type ProxySettings } from "../process/proxy.ts";
 import { createSlackClock, newTeam } from "../replies/slack-team.ts";
-import { SlackIdentityCheck, type SlackSettings } from "./identity.ts";
+import { SlackIdentityCheck, type SlackIdentityOptions, type SlackSettings } from "./identity.ts";
 import { HttpReceiver } from "./http-receiver.ts";
 import { createSlackListener } from "./listener.ts";
 import { SocketMode } from "./socket-mode.ts";
@@ -16,29 +15,17 @@ const IDENTITY_TIMEOUT_MS = 3000;
 /** Time that handlers which have already acknowledged get to finish at a stop. */
 const DRAIN_MS = 1000;
 
-type SlackConnectionOptions = {
+type SlackConnectionOptions = Omit<SlackIdentityOptions, "client" | "team"> & {
   slack: SlackSettings;
   proxy: ProxySettings;
-  /** See `SlackIdentityCheck`. */
-  wanted: { setting: string; scopes: readonly string[] };
-  clock: Clock;
-  /** Uniform in [0, 1). */
-  random: () => number;
-  logger: Logger;
 };
 
 /**
  * The app's connection to Slack: incoming requests, the team to answer, and whether Slack can be
  * reached. Nothing is called or connected yet.
  */
-export function createSlackConnection({
-  slack,
-  proxy,
-  wanted,
-  clock,
-  random,
-  logger,
-}: SlackConnectionOptions) {
+export function createSlackConnection(options: SlackConnectionOptions) {
+  const { slack, proxy, clock, logger } = options;
   const sample = createLineSampler(clock);
   // Each client gets a new object, because the SDK writes to it.
   const clientOptions = (timeout: number): WebClientOptions => ({
@@ -57,16 +44,13 @@ export function createSlackConnection({
   });
   const team = newTeam(client);
   const identity = new SlackIdentityCheck({
+    ...options,
     client: new WebClient(slack.botToken, {
       ...clientOptions(IDENTITY_TIMEOUT_MS),
       // This call is answered first, so that even the first post has Slack's time.
       fetch: slackClock.watching(fetch),
     }),
     team,
-    wanted,
-    clock,
-    random,
-    logger,
   });
 
   /** Logs, in one line, that something Slack sent failed here. */
@@ -95,6 +79,7 @@ export function createSlackConnection({
           },
         })
       : new SocketMode({
+          ...options,
           receiver: async () => ({
             appToken: receive.appToken,
             ...(isProxied(proxy) && {
@@ -107,9 +92,6 @@ export function createSlackConnection({
               return false;
             },
           }),
-          clock,
-          random,
-          logger,
           drain: () => bolt.drain(),
         });
   const bolt: BoltApp = new BoltApp({
@@ -131,8 +113,6 @@ export function createSlackConnection({
     team,
     /** Slack's time, from the answers to the team's client. */
     slackClock,
-    /** For requests to Slack outside the Web API: response URLs. */
-    fetch,
     /** Handles Slack's requests. Answers 404 to others, and to all of them in Socket Mode. */
     requestListener,
     /** "ok", or what is wrong with the connection to Slack. Doesn't wait for Slack. */

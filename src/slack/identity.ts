@@ -19,7 +19,7 @@ const AuthTest = z.object({
   enterprise_id: z.string().nullish(),
 });
 
-type SlackIdentityOptions = {
+export type SlackIdentityOptions = {
   /** Its timeout is the time for one call. */
   client: WebClient;
   /** Receives the app's identity. */
@@ -242,9 +242,7 @@ const TRY_TIMEOUT_MS = 10_000;
  * Asks Slack who the app is and, in Socket Mode, for a connection address. Returns what to tell an
  * operator.
  */
-export async function trySlack(
-  slack: SlackSettings,
-): Promise<{ name: string; found: string; isFault: boolean }> {
+export async function trySlack(slack: SlackSettings) {
   const options = {
     slackApiUrl: slack.apiUrl,
     retryConfig: { retries: 0 },

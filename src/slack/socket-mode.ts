@@ -5,10 +5,10 @@ import type {
   SocketModeReceiver as BoltReceiver,
   SocketModeReceiverOptions,
 } from "@slack/bolt";
-import { within, type Clock, type Logger } from "../core/ports/process.ts";
+import { within } from "../core/ports/process.ts";
 import { StartError } from "../core/errors.ts";
 import { isObject, newSocketModeReceiver } from "./bolt.ts";
-import { reconnectDelayMs, slackTrouble, type SlackTrouble } from "./identity.ts";
+import { reconnectDelayMs, type SlackIdentityOptions, slackTrouble, type SlackTrouble } from "./identity.ts";
 
 /** Time from asking for a connection to Slack's `hello`. */
 const HELLO_TIMEOUT_MS = 30_000;
@@ -24,13 +24,9 @@ const LINGER_MS = 3000;
 
 type ReceiverOptions = Omit<SocketModeReceiverOptions, "autoReconnectEnabled">;
 
-type SocketModeOptions = {
+type SocketModeOptions = Pick<SlackIdentityOptions, "clock" | "random" | "logger"> & {
   /** Asked for once. */
   receiver: () => Promise<ReceiverOptions>;
-  clock: Clock;
-  /** Uniform in [0, 1). */
-  random: () => number;
-  logger: Logger;
   /** Resolves when nothing is in progress. */
   drain: () => Promise<void>;
 };
@@ -94,26 +90,22 @@ export class SocketMode implements Receiver {
     while (!this.#isStopped) {
       const opened = await this.#connect(receiver);
       if (this.#isStopped) return;
+      if ("error" in opened && opened.isTokenRefused && isFirst) {
+        const error = new StartError(
+          `Slack does not open a Socket Mode connection (${opened.error}). Check SLACK_APP_TOKEN ` +
+            "(xapp-…, scope connections:write) and that Socket Mode is on in your Slack app's settings.",
+        );
+        return first.reject(error);
+      }
+      first.resolve();
       if ("error" in opened) {
         failures += 1;
-        if (opened.isTokenRefused && isFirst) {
-          first.reject(
-            new StartError(
-              `Slack does not open a Socket Mode connection (${opened.error}). Check ` +
-                "SLACK_APP_TOKEN (xapp-…, scope connections:write) and that Socket Mode is on in " +
-                "your Slack app's settings.",
-            ),
-          );
-          return;
-        }
-        first.resolve();
         isFirst = false;
         await this.#pause(failures, opened);
         continue;
       }
       if (this.#trouble !== "" && !isFirst) logger.info({}, "connected to Slack again");
       this.#trouble = "";
-      first.resolve();
       isFirst = false;
       if (current !== null) void this.#leave(current);
       current = opened;
@@ -129,7 +121,7 @@ export class SocketMode implements Receiver {
   async #connect(options: ReceiverOptions): Promise<SocketConnection | SlackTrouble> {
     const app = this.#app;
     if (app === null) throw new Error("init comes before start");
-    const connection = openSocketConnection(options, (receiver) => receiver.init(app));
+    const connection = openSocketConnection(options, app);
     this.#all.add(connection);
     void connection.closed.then(() => {
       this.#all.delete(connection);
@@ -180,15 +172,7 @@ const NO_HELLO: SlackTrouble = { error: "no_hello", isTokenRefused: false, retry
 const CLOSE_TIMEOUT_MS = 1000;
 
 /** One Socket Mode connection, from its opening until either side closes it. */
-type SocketConnection = {
-  /** Resolves with Slack's `hello`, and rejects if there is none. */
-  opened: Promise<void>;
-  /** Resolves when Slack asks to replace this connection, which still works for some seconds. */
-  refreshAsked: Promise<void>;
-  closed: Promise<void>;
-  /** Resolves once it is closed for good, within a bounded time. */
-  close(): Promise<void>;
-};
+type SocketConnection = ReturnType<typeof openSocketConnection>;
 
 /**
  * Opens a connection with Bolt's receiver. The receiver's own reconnects can end the process (a
@@ -197,12 +181,9 @@ type SocketConnection = {
  * because `@slack/socket-mode` 3.1 throws out of reach for an envelope without an event, and closes
  * a connection as soon as Slack asks for another.
  */
-function openSocketConnection(
-  options: ReceiverOptions,
-  init: (receiver: BoltReceiver) => void,
-): SocketConnection {
+function openSocketConnection(options: ReceiverOptions, app: App) {
   const receiver = newSocketModeReceiver({ ...options, autoReconnectEnabled: false });
-  init(receiver);
+  receiver.init(app);
   const { client } = receiver;
   const closed = Promise.withResolvers<void>();
   const refreshAsked = Promise.withResolvers<void>();
@@ -240,10 +221,13 @@ function openSocketConnection(
   });
 
   return {
-    opened: receiver.start().then(() => {}),
+    /** Resolves with Slack's `hello`, and rejects if there is none. */
+    opened: receiver.start(),
+    /** Resolves when Slack asks to replace this connection, which still works for some seconds. */
     refreshAsked: refreshAsked.promise,
     closed: closed.promise,
-    async close() {
+    /** Resolves once it is closed for good, within a bounded time. */
+    async close(): Promise<void> {
       isClosing = true;
       const late = setTimeout(CLOSE_TIMEOUT_MS, "late", { ref: false });
       if ((await Promise.race([client.disconnect(), late])) !== "late") return;
