@@ -71,7 +71,6 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     },
     slackClock: slack.slackClock,
     logger,
-    fetch,
     timeoutMs: SLACK_TIMEOUT_MS,
   });
   const inSlack = { team: slack.team, clock, logger };

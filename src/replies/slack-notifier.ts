@@ -1,4 +1,4 @@
-import type { FetchFunction, WebClient } from "@slack/web-api";
+import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { Logger } from "../core/ports/process.ts";
 import type { Message, Notifier, NotifierAnswer, NotifierFault } from "../core/ports/notifier.ts";
@@ -18,8 +18,6 @@ type SlackNotifierOptions = {
   /** The clock that reads the answers to the team's client. */
   slackClock: SlackClock;
   logger: Logger;
-  /** For requests to response URLs. */
-  fetch: FetchFunction;
   /** Timeout of one request to a response URL, milliseconds. */
   timeoutMs: number;
 };
@@ -115,9 +113,8 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       return answered("reply-privately", async () => {
         const content = rendered(message);
         if (responseUrl !== null) {
-          const responded = await respondPrivately(responseUrl, content, { ...options, replaces });
-          if (responded.kind === "shown") return done(null);
-          if (responded.kind === "fault") return { ok: false, fault: responded.fault };
+          const responded = await respondPrivately(responseUrl, content, replaces, options.timeoutMs);
+          if (responded !== null) return responded;
         }
         await withPlainFallback(place.teamId, content, (accepted) =>
           client.chat.postEphemeral({
@@ -143,7 +140,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
         const length = Buffer.byteLength(content);
         const asked = await client.files.getUploadURLExternal({ filename: name, length });
         const [url, id] = z.tuple([z.url(), z.string()]).parse([asked.upload_url, asked.file_id]);
-        const uploaded = await options.fetch(url, {
+        const uploaded = await fetch(url, {
           method: "POST",
           body: content,
           redirect: "manual",
@@ -237,42 +234,37 @@ async function takeBackOutsideThread(client: WebClient, place: Place, ts: string
   }
 }
 
-/** How an answer through a response URL ended. `over` means that the URL accepts no more. */
-type Responded = { kind: "shown" } | { kind: "over" } | { kind: "fault"; fault: NotifierFault };
-
 /**
  * Shows a message to one person alone through a response URL, which accepts five within 30 minutes,
  * even if the app isn't a member. `replaces` puts it in place of the message that the URL came from
- * (docs.slack.dev/interactivity/handling-user-interaction#message_responses).
+ * (docs.slack.dev/interactivity/handling-user-interaction#message_responses). Resolves to null if
+ * the URL accepts no more.
  */
-export async function respondPrivately(
+async function respondPrivately(
   responseUrl: string,
   content: Rendered,
-  options: { fetch: FetchFunction; timeoutMs: number; replaces?: boolean },
-): Promise<Responded> {
-  if (!URL.canParse(responseUrl)) return { kind: "over" };
+  replaces: boolean,
+  timeoutMs: number,
+): Promise<NotifierAnswer<null> | null> {
+  if (!URL.canParse(responseUrl)) return null;
   try {
-    const response = await options.fetch(responseUrl, {
+    const response = await fetch(responseUrl, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({
-        response_type: "ephemeral",
-        replace_original: options.replaces === true,
-        ...content,
-      }),
+      body: JSON.stringify({ response_type: "ephemeral", replace_original: replaces, ...content }),
       redirect: "error",
-      signal: AbortSignal.timeout(options.timeoutMs),
+      signal: AbortSignal.timeout(timeoutMs),
     });
     // Reads to the end, so that the connection is free again.
     await response.text();
-    if (response.ok) return { kind: "shown" };
+    if (response.ok) return done(null);
     if (response.status === 429) {
       const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
-      return { kind: "fault", fault: rateLimited(seconds * 1000) };
+      return { ok: false, fault: rateLimited(seconds * 1000) };
     }
     const fault = httpFault(response.status);
-    return fault.kind === "not-sent" ? { kind: "over" } : { kind: "fault", fault };
+    return fault.kind === "not-sent" ? null : { ok: false, fault };
   } catch (thrown) {
-    return { kind: "fault", fault: networkFault(thrown) };
+    return { ok: false, fault: networkFault(thrown) };
   }
 }

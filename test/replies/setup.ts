@@ -105,7 +105,6 @@ export async function startSide(options: { without?: string[]; slackAheadMs?: nu
     },
     slackClock,
     logger,
-    fetch,
     timeoutMs: 5000,
   });
   return { slack, notifier, team, clock, logger, [Symbol.asyncDispose]: () => slack.close() };
