@@ -17,25 +17,21 @@ type HealthDeps = {
   clock: Clock;
 };
 
-type Readiness = { ready: boolean; body: object };
-
 /**
  * Answers `GET /healthz` (the process is alive) and `GET /readyz` (200 while the app itself can
  * accept and keep requests). Trouble with Slack is only in the body: with a 503, a load balancer
  * would drop requests that the app could have kept. Returns true if the request was one of these.
  */
-export function createHealth(
-  deps: HealthDeps,
-): (request: IncomingMessage, response: ServerResponse) => boolean {
-  let last: { atMs: number; readiness: Promise<Readiness> } | null = null;
+export function createHealth(deps: HealthDeps) {
+  let last: { atMs: number; readiness: ReturnType<typeof check> } | null = null;
 
-  function readiness(): Promise<Readiness> {
+  function readiness(): ReturnType<typeof check> {
     const nowMs = deps.clock.monotonicMs();
     if (last === null || nowMs - last.atMs >= FRESH_MS) last = { atMs: nowMs, readiness: check(deps) };
     return last.readiness;
   }
 
-  return (request, response) => {
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
     const path = request.url?.split("?")[0];
     if (path !== "/healthz" && path !== "/readyz") return false;
     if (request.method !== "GET" && request.method !== "HEAD") {
@@ -52,7 +48,7 @@ export function createHealth(
   };
 }
 
-async function check(deps: HealthDeps): Promise<Readiness> {
+async function check(deps: HealthDeps) {
   const slack = deps.slack();
   // Checked at the same time, so that a probe waits for only one timeout if the store doesn't
   // answer.

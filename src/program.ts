@@ -6,7 +6,7 @@ import { createApp } from "./app.ts";
 import { openBackend } from "./backend.ts";
 import { check, warnOfSilence } from "./check.ts";
 import { type Config, loadConfig, secretsOf } from "./config/config.ts";
-import type { Clock, Logger } from "./core/ports/process.ts";
+import type { Logger } from "./core/ports/process.ts";
 import { listenWith } from "./process/listen.ts";
 import { isProxied } from "./process/proxy.ts";
 import { isRedisUrl, shownStoreUrl } from "./store/redis/redis-location.ts";
@@ -93,11 +93,13 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
     pretty: process.stdout.isTTY,
   });
   stop.logTo(logger);
-  endOnUnforeseenErrors(logger);
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (thrown: unknown) => end(logger, thrown));
+  }
 
   // Released in reverse order, whether the start fails half-way or a signal ends it.
   await using resources = new AsyncDisposableStack();
-  const starting = start({ config, resources, clock: createSystemClock(), logger });
+  const starting = start(config, resources, logger);
   const listening = await Promise.race([starting, stop.asked.then(() => null)]);
   if (listening === null) {
     // The process is about to end, so later errors of the start don't matter.
@@ -122,13 +124,12 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
   logger.info({}, "stopped");
 }
 
-type StartOptions = { config: Config; resources: AsyncDisposableStack; clock: Clock; logger: Logger };
-
 /** `leave` resolves when no proxy sends requests here anymore. */
 type Started = { url: string; leave: () => Promise<void> };
 
 /** Opens the store, listens, and starts work. */
-async function start({ config, resources, clock, logger }: StartOptions): Promise<Started> {
+async function start(config: Config, resources: AsyncDisposableStack, logger: Logger): Promise<Started> {
+  const clock = createSystemClock();
   const waiting = setTimeout(() => {
     logger.info(
       { store: shownStoreUrl(config.storeUrl) },
@@ -172,12 +173,6 @@ async function start({ config, resources, clock, logger }: StartOptions): Promis
       graceMs -= LEAVE_MS;
     },
   };
-}
-
-function endOnUnforeseenErrors(logger: Logger): void {
-  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
-    process.on(event, (thrown: unknown) => end(logger, thrown));
-  }
 }
 
 /** Ends the process. Nothing is lost: unfinished tasks run again after the next start. */

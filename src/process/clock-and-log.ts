@@ -38,15 +38,12 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
           ),
       },
     },
-    pretty ? await prettyDestination(dest) : pino.destination({ dest, sync: true }),
+    pretty
+      ? // Loaded only for a terminal.
+        (await import("pino-pretty")).PinoPretty({ colorize: true, sync: true, destination: dest })
+      : pino.destination({ dest, sync: true }),
   );
   return logger;
-}
-
-/** Loaded only for a terminal. */
-async function prettyDestination(destination: number) {
-  const { PinoPretty } = await import("pino-pretty");
-  return PinoPretty({ colorize: true, sync: true, destination });
 }
 
 /** The longest delay of `setTimeout`. A longer one fires at once. */

@@ -62,12 +62,10 @@ class ProxyPool extends Pool {
     });
     if (data.statusCode === 200) return data;
     data.socket.on("error", () => undefined).destroy();
-    throw new ProxyConnectError(`the proxy answered ${data.statusCode}${remedyFor(data.statusCode)}`);
+    const remedy =
+      data.statusCode === 407 ? ": put a user name and password that it accepts into its address" : "";
+    throw new ProxyConnectError(`the proxy answered ${data.statusCode}${remedy}`);
   }
 }
 
 type ConnectCallback = (err: Error | null, data: Dispatcher.ConnectData) => void;
-
-function remedyFor(status: number): string {
-  return status === 407 ? ": put a user name and password that it accepts into its address" : "";
-}

@@ -41,14 +41,11 @@ export async function listenWith(makeServer: () => Server, options: ListenOption
   const close = () => (closed ??= closeAll(servers, options.graceMs));
   try {
     const { sockets = 1 } = options;
-    if (sockets === 1 || !(await canShare(options))) {
-      servers.push(await listenOnce(makeServer(), { ...options, reusePort: false }));
-    } else {
-      servers.push(await listenOnce(makeServer(), { ...options, reusePort: true }));
-      const port = addressOf(servers)?.port ?? options.port;
-      for (let n = 1; n < sockets; n += 1) {
-        servers.push(await listenOnce(makeServer(), { ...options, port, reusePort: true }));
-      }
+    const reusePort = sockets > 1 && (await canShare(options));
+    let { host, port } = options;
+    for (let n = 0; n < (reusePort ? sockets : 1); n += 1) {
+      servers.push(await listenOnce(makeServer(), { host, port, reusePort }));
+      port = addressOf(servers)?.port ?? port;
     }
   } catch (thrown) {
     await close();

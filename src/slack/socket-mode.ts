@@ -7,6 +7,7 @@ import type {
 } from "@slack/bolt";
 import { within } from "../core/ports/process.ts";
 import { StartError } from "../core/errors.ts";
+import { jsonOf } from "../core/text/text.ts";
 import { isObject, newSocketModeReceiver } from "./bolt.ts";
 import { reconnectDelayMs, type SlackIdentityOptions, slackTrouble, type SlackTrouble } from "./identity.ts";
 
@@ -197,8 +198,8 @@ function openSocketConnection(options: ReceiverOptions, app: App) {
   const [handOn] = client.listeners("ws_message");
   client.removeAllListeners("ws_message");
   client.on("ws_message", (data: unknown, isBinary: unknown) => {
-    const frame = parsed(data);
-    if (frame === null) return;
+    const frame = typeof data === "string" ? jsonOf(data) : undefined;
+    if (!isObject(frame)) return;
     if (frame["type"] === "hello") {
       handOn?.call(client, data, isBinary);
       return;
@@ -235,16 +236,6 @@ function openSocketConnection(options: ReceiverOptions, app: App) {
       void client.disconnect();
     },
   };
-}
-
-function parsed(data: unknown): Record<string, unknown> | null {
-  if (typeof data !== "string") return null;
-  try {
-    const frame: unknown = JSON.parse(data);
-    return isObject(frame) ? frame : null;
-  } catch {
-    return null;
-  }
 }
 
 function send(receiver: BoltReceiver, envelopeId: string, answer: unknown): Promise<void> {
