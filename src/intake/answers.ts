@@ -2,17 +2,9 @@ import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { ANSWER_MAX_CHARS, type Given, isOpen, type Question } from "../core/job/question.ts";
 import { maySteer, notAllowed } from "../core/turn/people.ts";
 import { questionOf } from "../core/turn/turn.ts";
-import { ANSWER_CHOICE, ANSWER_IN_WORDS, questionValue, type QuestionValue } from "../replies/actions.ts";
+import { ACTIONS, ANSWER_CHOICE, questionValue, type QuestionValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
-import {
-  ANSWERED_ALREADY,
-  NOT_YOURS,
-  NO_ANSWER,
-  QUESTION_CLOSED,
-  ANSWER_FORM_NOT_OPENED,
-  FORM_EXPIRED,
-  ANSWER_FORM_NOT_KEPT,
-} from "../replies/short-answers.ts";
+import * as shortAnswers from "../replies/short-answers.ts";
 import { answering, type AnswerTaken } from "../decisions/answering.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, answerPress, onPress, tooOld, type PressAnswer } from "./press.ts";
@@ -29,7 +21,7 @@ export function registerAnswers(app: App, deps: IntakeDeps): void {
   );
 
   app.action<BlockAction<ButtonAction>>(
-    ANSWER_IN_WORDS,
+    ACTIONS.answerInWords,
     async ({ ack, action, body, client, context, respond }) => {
       await ack();
       const answer = await openForm(deps, action.value, body, (view) =>
@@ -61,12 +53,12 @@ async function openForm(
     if (turn === undefined || question === undefined) return tooOld(deps);
     if (!maySteer(deps.followUps, turn, user.id)) return notAllowed(turn);
     if (question.answer !== undefined) return alreadyDone(question.answer.userId, user.id, "answered");
-    if (!isOpen(question)) return QUESTION_CLOSED;
+    if (!isOpen(question)) return shortAnswers.QUESTION_CLOSED;
     await open(answerModal(question, value ?? ""));
     return null;
   } catch (thrown) {
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not open the form for an answer");
-    return ANSWER_FORM_NOT_OPENED;
+    return shortAnswers.ANSWER_FORM_NOT_OPENED;
   }
 }
 
@@ -77,8 +69,8 @@ async function sent(
   text: string,
   userId: string,
 ): Promise<string | null> {
-  if (pressed === null) return FORM_EXPIRED;
-  if (text === "") return NO_ANSWER;
+  if (pressed === null) return shortAnswers.FORM_EXPIRED;
+  if (text === "") return shortAnswers.NO_ANSWER;
   if (text.length > ANSWER_MAX_CHARS) {
     return refusalText({ kind: "too-long", length: text.length, limit: ANSWER_MAX_CHARS });
   }
@@ -89,7 +81,7 @@ async function sent(
   } catch (thrown) {
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept an answer");
     // Sending it again is safe.
-    return ANSWER_FORM_NOT_KEPT;
+    return shortAnswers.ANSWER_FORM_NOT_KEPT;
   }
 }
 
@@ -97,10 +89,10 @@ async function sent(
 const ERRORS: Record<AnswerTaken["kind"], string | null> = {
   taken: null,
   known: null,
-  answered: ANSWERED_ALREADY,
-  closed: QUESTION_CLOSED,
-  gone: FORM_EXPIRED,
-  "not-allowed": NOT_YOURS,
+  answered: shortAnswers.ANSWERED_ALREADY,
+  closed: shortAnswers.QUESTION_CLOSED,
+  gone: shortAnswers.FORM_EXPIRED,
+  "not-allowed": shortAnswers.NOT_YOURS,
 };
 
 function take(

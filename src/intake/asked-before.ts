@@ -3,7 +3,7 @@ import type { KnownBlock, ModalView } from "@slack/types";
 import { runningInThread } from "../core/turn/follow-up.ts";
 import type { Draft } from "../core/ports/records.ts";
 import type { Turn } from "../core/turn/turn.ts";
-import { FOLLOW_IT, buttonValue } from "../replies/actions.ts";
+import { ACTIONS, buttonValue } from "../replies/actions.ts";
 import { unstyled, section } from "../replies/blocks.ts";
 import { askedBeforeText, followIt } from "../replies/private-messages.ts";
 import { FOLLOWING } from "../replies/short-answers.ts";
@@ -55,7 +55,7 @@ export async function stateOfAsked(
 /** Handles **Follow it**, which completes the form or message that the button is in. */
 export function registerFollowIt(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(
-    FOLLOW_IT,
+    ACTIONS.followIt,
     async ({ ack, action, body, client, context, respond }) => {
       const answer = await answerTo(deps, buttonValue.read(action.value), ({ turnId }) =>
         deps.queue.commit(following(deps, turnId, body.user.id)),

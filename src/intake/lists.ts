@@ -1,6 +1,6 @@
 import { containerOf, onPress } from "./press.ts";
 import type { App } from "@slack/bolt";
-import { LIST_NEWER, LIST_OLDER, listValue } from "../replies/actions.ts";
+import { ACTIONS, listValue } from "../replies/actions.ts";
 import { notListedMessage } from "../replies/private-messages.ts";
 import { listTask, type ListPayload } from "../decisions/new-tasks.ts";
 import type { CommandText } from "./command-text.ts";
@@ -27,7 +27,7 @@ export async function askForList(
 
 /** The buttons that turn the pages of a list. */
 export function registerLists(app: App, deps: IntakeDeps): void {
-  for (const actionId of [LIST_NEWER, LIST_OLDER]) {
+  for (const actionId of [ACTIONS.listNewer, ACTIONS.listOlder]) {
     onPress(app, deps, actionId, listValue, async (page, body, context) => {
       const asked = {
         teamId: teamOf(context),

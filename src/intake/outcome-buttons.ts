@@ -7,21 +7,14 @@ import type { Request } from "../core/turn/request.ts";
 import { askedAgain } from "../core/turn/shared.ts";
 import { canKeepWatching, isFollowUp, pressButton, resumeTurn, type Turn } from "../core/turn/turn.ts";
 import {
-  KEEP_WATCHING,
-  SHOW_CHANGES,
-  TRY_AGAIN,
-  VIEW_MESSAGE,
-  VIEW_PULL_REQUEST,
+  ACTIONS,
   buttonValue,
-  FEEDBACK,
-  FEEDBACK_NO,
-  FEEDBACK_YES,
   feedbackValue,
   type ButtonValue,
   type FeedbackValue,
 } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
-import { ALREADY_WATCHING, FINISHED, ON_ITS_WAY, THANKS } from "../replies/short-answers.ts";
+import { THANKS, ALREADY_WATCHING, ON_ITS_WAY, FINISHED } from "../replies/short-answers.ts";
 import { diffTask, reactTasks, refreshTask, watchTask } from "../decisions/new-tasks.ts";
 import { turnWrites } from "../decisions/turn-writes.ts";
 import { acceptRequest } from "./accept-request.ts";
@@ -33,16 +26,17 @@ import { alreadyDone, containerOf, onPress, placeOfPress, tooOld, type PressAnsw
  */
 export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
   // Slack itself opens a button's URL, but still expects an ack.
-  for (const actionId of [VIEW_PULL_REQUEST, VIEW_MESSAGE]) app.action(actionId, ({ ack }) => ack());
+  for (const actionId of [ACTIONS.viewPullRequest, ACTIONS.viewMessage])
+    app.action(actionId, ({ ack }) => ack());
 
-  onPress(app, deps, TRY_AGAIN, buttonValue, (pressed, body) => tryAgain(deps, pressed, body));
-  onPress(app, deps, SHOW_CHANGES, buttonValue, (pressed, body, context) =>
+  onPress(app, deps, ACTIONS.tryAgain, buttonValue, (pressed, body) => tryAgain(deps, pressed, body));
+  onPress(app, deps, ACTIONS.showChanges, buttonValue, (pressed, body, context) =>
     showChanges(deps, pressed, body, context),
   );
-  onPress(app, deps, KEEP_WATCHING, buttonValue, (pressed, { user }) =>
+  onPress(app, deps, ACTIONS.keepWatching, buttonValue, (pressed, { user }) =>
     deps.queue.commit(keepWatching(deps, pressed, user.id)),
   );
-  for (const actionId of [FEEDBACK, FEEDBACK_YES, FEEDBACK_NO]) {
+  for (const actionId of [ACTIONS.feedback, ACTIONS.feedbackYes, ACTIONS.feedbackNo]) {
     onPress(app, deps, actionId, feedbackValue, (voted, { user }) => vote(deps, voted, user.id));
   }
 }

@@ -2,14 +2,8 @@ import type { App } from "@slack/bolt";
 import { maySteer, followTurn, muteIn, notAllowed } from "../core/turn/people.ts";
 import { stopTurn, type Turn } from "../core/turn/turn.ts";
 import type { Decision, Plan } from "../core/ports/task-queue.ts";
-import { STOP_TURN, buttonValue, FOLLOW_MENU, followValue, type ButtonValue } from "../replies/actions.ts";
-import {
-  FINISHED,
-  FOLLOWING,
-  MUTED,
-  FOLLOWED_ELSEWHERE,
-  TOO_MANY_FOLLOWERS,
-} from "../replies/short-answers.ts";
+import { ACTIONS, buttonValue, followValue, type ButtonValue } from "../replies/actions.ts";
+import * as shortAnswers from "../replies/short-answers.ts";
 import { changesOf, turnWrites } from "../decisions/turn-writes.ts";
 import { cancelTask, refreshTask } from "../decisions/new-tasks.ts";
 import { shownBy } from "../core/turn/follow-up.ts";
@@ -23,10 +17,10 @@ import { threadId, type Read, type ThreadRecord, type Write } from "../core/port
  * choose whether to be mentioned.
  */
 export function registerStatusButtons(app: App, deps: IntakeDeps): void {
-  onPress(app, deps, STOP_TURN, buttonValue, (pressed, { user }) =>
+  onPress(app, deps, ACTIONS.stopTurn, buttonValue, (pressed, { user }) =>
     deps.queue.commit(stopping(deps, pressed, user.id)),
   );
-  onPress(app, deps, FOLLOW_MENU, followValue, ({ turnId, choice }, { user }) => {
+  onPress(app, deps, ACTIONS.followMenu, followValue, ({ turnId, choice }, { user }) => {
     const decide = choice === "mute" ? muting : following;
     return deps.queue.commit(decide(deps, turnId, user.id));
   });
@@ -40,7 +34,7 @@ function stopping(deps: IntakeDeps, { turnId }: ButtonValue, userId: string): De
     const shown = shownBy(read, host);
     const open = shown.filter(({ stage }) => stage.name !== "ended");
     const [first] = open;
-    if (first === undefined) return { value: stoppedAlready(shown, userId) ?? FINISHED };
+    if (first === undefined) return { value: stoppedAlready(shown, userId) ?? shortAnswers.FINISHED };
     const own = open.filter((turn) => maySteer(deps.followUps, turn, userId));
     if (own.length === 0) return { value: notAllowed(first) };
     const running = own.filter(({ stop }) => stop === undefined);
@@ -78,11 +72,11 @@ export function following(deps: IntakeDeps, turnId: string, userId: string): Dec
     const host = read("turn", turnId);
     if (host === undefined) return { value: tooOld(deps) };
     const shown = shownBy(read, host);
-    if (host.delivery.away !== null) return { value: FOLLOWED_ELSEWHERE };
+    if (host.delivery.away !== null) return { value: shortAnswers.FOLLOWED_ELSEWHERE };
     const open = shown.filter(({ stage }) => stage.name !== "ended");
-    if (open.length === 0) return { value: FINISHED };
+    if (open.length === 0) return { value: shortAnswers.FINISHED };
     const followed = open.flatMap((turn) => followTurn(turn, userId) ?? []);
-    if (followed.length === 0) return { value: TOO_MANY_FOLLOWERS };
+    if (followed.length === 0) return { value: shortAnswers.TOO_MANY_FOLLOWERS };
     const thread = threadOf(read, host);
     const isMuted = thread?.muted?.includes(userId) === true;
     return {
@@ -90,7 +84,7 @@ export function following(deps: IntakeDeps, turnId: string, userId: string): Dec
         ...turnWrites(deps, read, ...followed),
         ...(thread !== null && isMuted ? [threadWrite(deps, muteIn(thread, userId, false))] : []),
       ],
-      value: FOLLOWING,
+      value: shortAnswers.FOLLOWING,
     };
   };
 }
@@ -101,7 +95,7 @@ function muting(deps: IntakeDeps, turnId: string, userId: string): Decision<stri
     if (turn === undefined) return { value: tooOld(deps) };
     const thread = threadOf(read, turn);
     const writes = thread === null ? [] : [threadWrite(deps, muteIn(thread, userId, true))];
-    return { writes, value: MUTED };
+    return { writes, value: shortAnswers.MUTED };
   };
 }
 

@@ -1,7 +1,7 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { z } from "zod";
 import { threadId } from "../core/ports/records.ts";
-import { IGNORE_REPLY, SEND_REPLY, replyValue } from "../replies/actions.ts";
+import { ACTIONS, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { REPLY_NOT_KEPT } from "../replies/short-answers.ts";
 import { aimedAt, asking, keepReplyMs } from "../decisions/accept.ts";
@@ -49,19 +49,22 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     else await noteChange(deps, teamId, event);
   });
 
-  app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, context, respond }) => {
-    const answer = await send(deps, action.value, body.user.id);
-    await ack();
-    await respond(
-      typeof answer === "string"
-        ? { text: answer, response_type: "ephemeral", replace_original: true }
-        : { delete_original: true },
-    );
-    // The setting has changed since they were asked.
-    if (typeof answer !== "string") await answerPress(deps, { body, context, respond }, answer);
-  });
+  app.action<BlockAction<ButtonAction>>(
+    ACTIONS.sendReply,
+    async ({ ack, action, body, context, respond }) => {
+      const answer = await send(deps, action.value, body.user.id);
+      await ack();
+      await respond(
+        typeof answer === "string"
+          ? { text: answer, response_type: "ephemeral", replace_original: true }
+          : { delete_original: true },
+      );
+      // The setting has changed since they were asked.
+      if (typeof answer !== "string") await answerPress(deps, { body, context, respond }, answer);
+    },
+  );
 
-  app.action(IGNORE_REPLY, async ({ ack, respond }) => {
+  app.action(ACTIONS.ignoreReply, async ({ ack, respond }) => {
     await ack();
     await respond({ delete_original: true });
   });

@@ -1,18 +1,26 @@
 import { z } from "zod";
 import { jsonOf } from "../core/text/text.ts";
 
-/** Action ids of the buttons in messages. */
-export const VIEW_PULL_REQUEST = "view_pull_request";
-export const VIEW_MESSAGE = "view_message";
-export const TRY_AGAIN = "try_again";
-export const KEEP_WATCHING = "keep_watching";
-export const SHOW_CHANGES = "show_changes";
-export const STOP_TURN = "stop_turn";
-export const FOLLOW_MENU = "follow_menu";
-export const FOLLOW_IT = "follow_it";
-
-export const SEND_REPLY = "send_reply";
-export const IGNORE_REPLY = "ignore_reply";
+/** Action ids of the buttons and menus in messages. */
+export const ACTIONS = {
+  viewPullRequest: "view_pull_request",
+  viewMessage: "view_message",
+  tryAgain: "try_again",
+  keepWatching: "keep_watching",
+  showChanges: "show_changes",
+  stopTurn: "stop_turn",
+  followMenu: "follow_menu",
+  followIt: "follow_it",
+  sendReply: "send_reply",
+  ignoreReply: "ignore_reply",
+  listNewer: "list_newer",
+  listOlder: "list_older",
+  /** The feedback buttons, and the two plain buttons that stand in for them. */
+  feedback: "feedback",
+  feedbackYes: "feedback_yes",
+  feedbackNo: "feedback_no",
+  answerInWords: "answer_in_words",
+} as const;
 
 /** The buttons with the prompts suggested to a newcomer. */
 export const SUGGESTION = /^suggestion_\d$/;
@@ -21,17 +29,8 @@ export function suggestionId(n: number): string {
   return `suggestion_${n}`;
 }
 
-export const LIST_NEWER = "list_newer";
-export const LIST_OLDER = "list_older";
-
-/** The feedback buttons, and the two plain buttons that stand in for them. */
-export const FEEDBACK = "feedback";
-export const FEEDBACK_YES = "feedback_yes";
-export const FEEDBACK_NO = "feedback_no";
-
 /** The button of each choice has a number in its id, because ids must be unique within a block. */
 export const ANSWER_CHOICE = /^answer_choice_\d+$/;
-export const ANSWER_IN_WORDS = "answer_in_words";
 
 export function answerChoiceId(index: number): string {
   return `answer_choice_${index}`;

@@ -62,6 +62,9 @@ export type Presentation = {
  */
 export type TeamView = { botName: string; teamUrl: string };
 
+/** What a message may need to know besides its content. */
+export type View = Presentation & TeamView;
+
 /** A message in Slack's format. Notifications and screen readers use `text`. */
 export type Rendered = {
   text: string;

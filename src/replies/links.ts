@@ -2,7 +2,7 @@ import { LINK_MAX, labelled, section, NAME_MAX, type TeamView } from "./blocks.t
 import { escapeMrkdwn, cutEscaped } from "./mrkdwn.ts";
 import type { KnownBlock } from "@slack/types";
 import type { Request } from "../core/turn/request.ts";
-import { VIEW_MESSAGE } from "./actions.ts";
+import { ACTIONS } from "./actions.ts";
 
 /** Builds a permalink like Slack's, for channels that the app may not read. */
 export function builtPermalink(
@@ -69,7 +69,7 @@ export function movedBlocks(
   const block = section(movedText(request.channelId, error, botName));
   const url = IS_GONE.has(error) ? null : urlOfMessage(request, teamUrl);
   if (url === null) return [block];
-  return [{ ...block, accessory: { ...labelled(VIEW_MESSAGE, "View message"), url } }];
+  return [{ ...block, accessory: { ...labelled(ACTIONS.viewMessage, "View message"), url } }];
 }
 
 const IS_GONE: ReadonlySet<string> = new Set(["thread_not_found", "message_not_found"]);

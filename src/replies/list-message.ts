@@ -8,7 +8,7 @@ import { statusText } from "../core/text/status-text.ts";
 import { waitsFor } from "../core/text/pull-request-text.ts";
 import { cut, formatAgo, plainLine } from "../core/text/text.ts";
 import { isTriedAgain, turnPrLink } from "../core/turn/turn.ts";
-import { LIST_NEWER, LIST_OLDER, listValue } from "./actions.ts";
+import { ACTIONS, listValue } from "./actions.ts";
 import {
   actions,
   context,
@@ -20,12 +20,10 @@ import {
   words,
   NAME_MAX,
   type Rendered,
-  type Presentation,
+  type View,
 } from "./blocks.ts";
 import { cutEscaped, dateAndTime, timeOfDay } from "./mrkdwn.ts";
 import { pullRequestLink } from "./links.ts";
-
-type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins">;
 
 /** The most characters of a request and of its state in a list. */
 const WORDS_MAX = 100;
@@ -125,8 +123,8 @@ function pages({ of, from, openAt }: ListPage, hasOlder: boolean): ActionsBlock[
   const button = (id: string, text: string, at: number) =>
     labelled(id, text, listValue.write({ ...list, from: Math.max(0, at) }));
   return actions([
-    ...(from === 0 ? [] : [button(LIST_NEWER, before, from - LIST_PAGE_SIZE)]),
-    ...(hasOlder ? [button(LIST_OLDER, after, from + LIST_PAGE_SIZE)] : []),
+    ...(from === 0 ? [] : [button(ACTIONS.listNewer, before, from - LIST_PAGE_SIZE)]),
+    ...(hasOlder ? [button(ACTIONS.listOlder, after, from + LIST_PAGE_SIZE)] : []),
   ]);
 }
 

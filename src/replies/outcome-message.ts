@@ -12,16 +12,7 @@ import { endingOf, prLinkOf } from "../core/turn/outcome.ts";
 import { mentionedIn } from "../core/turn/people.ts";
 import { isDirect } from "../core/turn/request-list.ts";
 import type { Turn } from "../core/turn/turn.ts";
-import {
-  FEEDBACK,
-  FEEDBACK_NO,
-  FEEDBACK_YES,
-  feedbackValue,
-  KEEP_WATCHING,
-  SHOW_CHANGES,
-  TRY_AGAIN,
-  VIEW_PULL_REQUEST,
-} from "./actions.ts";
+import { ACTIONS, feedbackValue } from "./actions.ts";
 import {
   actions,
   codePart,
@@ -33,7 +24,6 @@ import {
   NAME_MAX,
   plainSection,
   unstyled,
-  type Presentation,
   quotePart,
   quoteText,
   richText,
@@ -41,8 +31,8 @@ import {
   SAID_MAX,
   section,
   STATE_MAX,
-  type TeamView,
   turnButton,
+  type View,
   words,
 } from "./blocks.ts";
 import { movedBlocks, pullRequestLink } from "./links.ts";
@@ -54,7 +44,7 @@ import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
  */
 export function outcomeMessage(
   { turn, outcome, watch, movedBecause, muted = [] }: MessageOf<"outcome">,
-  view: Presentation & TeamView,
+  view: View,
 ): Rendered {
   const prLink = prLinkOf(outcome);
   const link = pullRequestLink(prLink, view.httpOrigins);
@@ -159,14 +149,14 @@ function withoutBlocks(said: OutcomeText, url: string | null): string {
 function button(name: OutcomeButton, turn: Turn, watch: number, url: string | null): Button[] {
   if (name !== "view-pull-request") return [turnButton(...TURN_BUTTONS[name], { ...turn, watch })];
   if (url === null) return [];
-  return [{ ...labelled(VIEW_PULL_REQUEST, "View pull request"), url, style: "primary" }];
+  return [{ ...labelled(ACTIONS.viewPullRequest, "View pull request"), url, style: "primary" }];
 }
 
 /** The action and label of each button that belongs to the turn's watch. */
 const TURN_BUTTONS: Record<Exclude<OutcomeButton, "view-pull-request">, [id: string, label: string]> = {
-  "show-changes": [SHOW_CHANGES, "Show changes"],
-  "try-again": [TRY_AGAIN, "Try again"],
-  "keep-watching": [KEEP_WATCHING, "Keep watching"],
+  "show-changes": [ACTIONS.showChanges, "Show changes"],
+  "try-again": [ACTIONS.tryAgain, "Try again"],
+  "keep-watching": [ACTIONS.keepWatching, "Keep watching"],
 };
 
 const QUESTION = "Was this helpful?";
@@ -187,7 +177,7 @@ function feedbackIcons({ id: turnId }: Turn): KnownBlock {
     elements: [
       {
         type: "feedback_buttons",
-        action_id: FEEDBACK,
+        action_id: ACTIONS.feedback,
         positive_button: button("yes", "Helpful"),
         negative_button: button("no", "Not helpful"),
       },
@@ -198,8 +188,8 @@ function feedbackIcons({ id: turnId }: Turn): KnownBlock {
 /** Normal buttons instead, for workspaces where Slack doesn't accept the icons. */
 function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
   return actions([
-    labelled(FEEDBACK_YES, "Helpful", feedbackValue.write({ turnId, vote: "yes" })),
-    labelled(FEEDBACK_NO, "Not helpful", feedbackValue.write({ turnId, vote: "no" })),
+    labelled(ACTIONS.feedbackYes, "Helpful", feedbackValue.write({ turnId, vote: "yes" })),
+    labelled(ACTIONS.feedbackNo, "Not helpful", feedbackValue.write({ turnId, vote: "no" })),
   ]);
 }
 

@@ -2,7 +2,7 @@ import type { Button } from "@slack/types";
 import { counted, cut, formatAgo, grouped, upToMinute, utcTimeOfDay } from "../core/text/text.ts";
 import type { MessageOf, Refusal } from "../core/ports/notifier.ts";
 import type { Turn } from "../core/turn/turn.ts";
-import { FOLLOW_IT, IGNORE_REPLY, SEND_REPLY, replyValue, suggestionId, suggestionValue } from "./actions.ts";
+import { ACTIONS, replyValue, suggestionId, suggestionValue } from "./actions.ts";
 import { canInvite, placeName } from "./links.ts";
 import {
   actions,
@@ -12,12 +12,11 @@ import {
   NAME_MAX,
   paragraph,
   plainSection,
-  type Presentation,
   quoteText,
   type Rendered,
   section,
-  type TeamView,
   turnButton,
+  type View,
 } from "./blocks.ts";
 import { cutEscaped, timeOfDay } from "./mrkdwn.ts";
 
@@ -72,14 +71,17 @@ export function welcomeMessage(): Rendered {
 /** Asks whether a reply in a thread is for the agent. */
 export function askMessage({ replyId }: MessageOf<"ask">): Rendered {
   const value = replyValue.write({ replyId });
-  const send: Button = { ...labelled(SEND_REPLY, "Send it", value), style: "primary" };
-  return paragraph("Is this for the agent?", ...actions([send, labelled(IGNORE_REPLY, "Ignore", value)]));
+  const send: Button = { ...labelled(ACTIONS.sendReply, "Send it", value), style: "primary" };
+  return paragraph(
+    "Is this for the agent?",
+    ...actions([send, labelled(ACTIONS.ignoreReply, "Ignore", value)]),
+  );
 }
 
 /** Somebody else asked for the same, and that turn is running. */
 export function askedBeforeMessage({ replyId, turn, agoMs }: MessageOf<"asked-before">): Rendered {
   const text = askedBeforeText(`<@${turn.request.userId}>`, agoMs);
-  const startAnother = labelled(SEND_REPLY, "Start another", replyValue.write({ replyId }));
+  const startAnother = labelled(ACTIONS.sendReply, "Start another", replyValue.write({ replyId }));
   return paragraph(text, ...actions([followIt(turn), startAnother]));
 }
 
@@ -89,14 +91,11 @@ export function askedBeforeText(who: string, agoMs: number): string {
 
 /** A button to be mentioned in a turn's result. */
 export function followIt(turn: Turn): Button {
-  return turnButton(FOLLOW_IT, "Follow it", turn);
+  return turnButton(ACTIONS.followIt, "Follow it", turn);
 }
 
 /** Only the requester may do that, because of the operator's setting. */
-export function notAllowedMessage(
-  { requesterId }: MessageOf<"not-allowed">,
-  { botName }: TeamView,
-): Rendered {
+export function notAllowedMessage({ requesterId }: MessageOf<"not-allowed">, { botName }: View): Rendered {
   return paragraph(
     `Only <@${requesterId}> can do that. For your own request, use ` +
       `\`@${cutEscaped(botName, NAME_MAX)} new …\`.`,
@@ -181,10 +180,7 @@ export const formNotOpenedMessage = paragraph(
 );
 
 /** How to invite the app to a channel that it can't post in. */
-export function inviteMeMessage(
-  { channelId, error }: MessageOf<"invite-me">,
-  { botName }: TeamView,
-): Rendered {
+export function inviteMeMessage({ channelId, error }: MessageOf<"invite-me">, { botName }: View): Rendered {
   return paragraph(
     canInvite(channelId, error)
       ? `I'm not in this channel, so I'll message you directly. To get replies here, type \`/invite ` +
@@ -196,7 +192,7 @@ export function inviteMeMessage(
 /** The app gave up on part of a request. */
 export function gaveUpMessage(
   { taskType, taskId, channelId }: MessageOf<"gave-up">,
-  { contact }: Presentation,
+  { contact }: View,
 ): Rendered {
   const text = `⚠️ ${(GAVE_UP[taskType] ?? LOST_TRACK)(placeName(channelId))}`;
   const id = cutEscaped(taskId, TASK_ID_MAX);

@@ -8,7 +8,6 @@ import {
   codePart,
   linePart,
   NAME_MAX,
-  type Presentation,
   paragraph,
   quotePart,
   richText,
@@ -16,7 +15,7 @@ import {
   SAID_MAX,
   section,
   STATE_MAX,
-  type TeamView,
+  type View,
   words,
 } from "./blocks.ts";
 import { movedBlocks, pullRequestLink } from "./links.ts";
@@ -28,7 +27,7 @@ import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
  */
 export function newsMessage(
   { turn, news, url, movedBecause, muted = [] }: MessageOf<"news">,
-  view: Pick<Presentation, "httpOrigins"> & TeamView,
+  view: View,
 ): Rendered {
   const { symbol, isForAll, before, after, quotes, unquoted } = newsText(news);
   const more = unquoted === 0 ? [] : [`… and ${unquoted} more`];
@@ -64,10 +63,7 @@ export function newsMessage(
 }
 
 /** What a job changes, or why that can't be shown. */
-export function changesMessage(
-  { turn, of }: MessageOf<"changes">,
-  { httpOrigins, contact }: Pick<Presentation, "httpOrigins" | "contact">,
-): Rendered {
+export function changesMessage({ turn, of }: MessageOf<"changes">, { httpOrigins, contact }: View): Rendered {
   const link = pullRequestLink(turnPrLink(turn), httpOrigins);
   const pr = link === null ? null : `<${escapeMrkdwn(link.url)}|${cutEscaped(link.label, NAME_MAX)}>`;
   switch (of.kind) {

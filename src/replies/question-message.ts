@@ -3,7 +3,7 @@ import type { MessageOf } from "../core/ports/notifier.ts";
 import { type AnswerResult, isOpen, type PersonAnswer, type Question } from "../core/job/question.ts";
 import { counted, cut, roughDuration } from "../core/text/text.ts";
 import type { Turn } from "../core/turn/turn.ts";
-import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
+import { ACTIONS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
 import { movedBlocks } from "./links.ts";
 import {
   actions,
@@ -17,8 +17,9 @@ import {
   SAID_MAX,
   STATE_MAX,
   words,
+  type Rendered,
+  type View,
 } from "./blocks.ts";
-import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
 import { overdueKey } from "../core/turn/overdue.ts";
 import { stopButton } from "./status-message.ts";
@@ -28,8 +29,6 @@ import { stopButton } from "./status-message.ts";
  * (docs.slack.dev/reference/block-kit/block-elements/button-element).
  */
 const BUTTON_READABLE_MAX = 30;
-
-type View = Pick<Presentation, "contact"> & TeamView;
 
 /**
  * The agent's question: mentions the requester and offers the choices. Once it is closed, the
@@ -74,7 +73,7 @@ function waysToAnswer(turn: Turn, question: Question, contact: string): KnownBlo
       text: { type: "plain_text" as const, text: isListed ? `${index + 1}` : label, emoji: false },
       ...(isListed ? { accessibility_label: cut(`${index + 1}: ${label}`, ACCESSIBILITY_LABEL_MAX) } : {}),
     })),
-    ...(allowsText ? [labelled(ANSWER_IN_WORDS, "Answer…", valueOf(IN_WORDS))] : []),
+    ...(allowsText ? [labelled(ACTIONS.answerInWords, "Answer…", valueOf(IN_WORDS))] : []),
   ];
   const more = `${counted(moreChoices, "more choice doesn't", "more choices don't")} fit here.`;
   return [
@@ -119,7 +118,7 @@ const RESULTS: Record<AnswerResult, (contact: string) => string> = {
  */
 export function overdueMessage(
   { turn, overdue, movedBecause, muted = [] }: MessageOf<"overdue">,
-  team: TeamView,
+  view: View,
 ): Rendered {
   const { userId } = turn.request;
   const who = muted.includes(userId) ? "" : `<@${userId}> `;
@@ -132,7 +131,7 @@ export function overdueMessage(
   return {
     text,
     blocks: [
-      ...movedBlocks(turn.request, movedBecause, team),
+      ...movedBlocks(turn.request, movedBecause, view),
       section(text),
       ...actions(key === "open" ? [stopButton(turn)] : []),
     ],

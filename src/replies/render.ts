@@ -1,5 +1,5 @@
 import type { Message, MessageOf } from "../core/ports/notifier.ts";
-import type { Rendered, Presentation, TeamView } from "./blocks.ts";
+import type { Rendered, Presentation, TeamView, View } from "./blocks.ts";
 import { changesMessage, newsMessage } from "./pull-request-messages.ts";
 import { listMessage, standingMessage } from "./list-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
@@ -20,7 +20,7 @@ import { statusMessage } from "./status-message.ts";
 
 /** How each kind of message looks in Slack. */
 const renderers: {
-  [K in Message["kind"]]: (message: MessageOf<K>, view: Presentation & TeamView) => Rendered;
+  [K in Message["kind"]]: (message: MessageOf<K>, view: View) => Rendered;
 } = {
   status: statusMessage,
   outcome: outcomeMessage,

@@ -22,12 +22,11 @@ import {
   TITLE_MAX,
   turnButton,
   OPTION_VALUE_MAX,
+  type Rendered,
+  type View,
 } from "./blocks.ts";
-import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
-import { FOLLOW_MENU, STOP_TURN, followValue } from "./actions.ts";
-
-type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins"> & TeamView;
+import { ACTIONS, followValue } from "./actions.ts";
 
 /**
  * The message that is updated in place: who asked for what, and its state. `followUps` are the
@@ -167,7 +166,7 @@ export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[]
 /** A button that stops the turn and the others that its status message shows. */
 export function stopButton(turn: Turn): Button {
   return {
-    ...turnButton(STOP_TURN, "Stop", turn),
+    ...turnButton(ACTIONS.stopTurn, "Stop", turn),
     confirm: {
       title: unstyled("Stop this request?"),
       text: unstyled("If the agent can't be stopped, only the updates here stop."),
@@ -185,5 +184,5 @@ function followMenu({ id: turnId }: Turn): Overflow[] {
   ];
   // An id is derived from what Slack sent, so it could be longer than any so far.
   const isTooLong = options.some(({ value }) => value.length > OPTION_VALUE_MAX);
-  return isTooLong ? [] : [{ type: "overflow", action_id: FOLLOW_MENU, options }];
+  return isTooLong ? [] : [{ type: "overflow", action_id: ACTIONS.followMenu, options }];
 }
