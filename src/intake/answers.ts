@@ -1,14 +1,15 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
-import { ANSWER_MAX_CHARS, type Given, isOpen, type Question } from "../core/job/question.ts";
+import { ANSWER_MAX_CHARS, isOpen, type Question } from "../core/job/question.ts";
 import { maySteer, notAllowed } from "../core/turn/people.ts";
 import { questionOf } from "../core/turn/turn.ts";
 import { ACTIONS, ANSWER_CHOICE, questionValue, type QuestionValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import * as shortAnswers from "../replies/short-answers.ts";
-import { answering, type AnswerTaken } from "../decisions/answering.ts";
+import { answering, type AnswerTaken, type GivenAnswer } from "../decisions/answering.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, answerPress, onPress, tooOld, type PressAnswer } from "./press.ts";
 import type { ModalView } from "@slack/types";
+import type { WebClient } from "@slack/web-api";
 import { unstyled, quoteText } from "../replies/blocks.ts";
 
 /**
@@ -16,20 +17,16 @@ import { unstyled, quoteText } from "../replies/blocks.ts";
  * in the turn's record before Slack gets its ack.
  */
 export function registerAnswers(app: App, deps: IntakeDeps): void {
-  onPress(app, deps, ANSWER_CHOICE, questionValue, async (pressed, { user }) =>
-    pressAnswerOf(deps, await take(deps, pressed, user.id, { choice: pressed.choice }), user.id),
-  );
+  onPress(app, deps, ANSWER_CHOICE, questionValue, async (pressed, { user }) => {
+    const given = { choice: pressed.choice };
+    return pressAnswerOf(deps, await take(deps, { ...pressed, userId: user.id, given }), user.id);
+  });
 
-  app.action<BlockAction<ButtonAction>>(
-    ACTIONS.answerInWords,
-    async ({ ack, action, body, client, context, respond }) => {
-      await ack();
-      const answer = await openForm(deps, action.value, body, (view) =>
-        client.views.open({ trigger_id: body.trigger_id, view }),
-      );
-      await answerPress(deps, { body, context, respond }, answer);
-    },
-  );
+  app.action<BlockAction<ButtonAction>>(ACTIONS.answerInWords, async (press) => {
+    await press.ack();
+    const answer = await openForm(deps, press.client, press.action.value, press.body);
+    await answerPress(deps, press, answer);
+  });
 
   app.view(ANSWER_FORM, async ({ ack, body, view }) => {
     const text = (view.state.values[ANSWER]?.[ANSWER]?.value ?? "").trim();
@@ -41,9 +38,9 @@ export function registerAnswers(app: App, deps: IntakeDeps): void {
 /** `trigger_id` lasts about three seconds, so there is no second try. */
 async function openForm(
   deps: IntakeDeps,
+  client: WebClient,
   value: string | undefined,
-  { user }: BlockAction,
-  open: (view: ReturnType<typeof answerModal>) => Promise<unknown>,
+  { user, trigger_id }: BlockAction,
 ): Promise<PressAnswer> {
   const pressed = questionValue.read(value);
   if (pressed === null) return tooOld(deps);
@@ -54,7 +51,7 @@ async function openForm(
     if (!maySteer(deps.followUps, turn, user.id)) return notAllowed(turn);
     if (question.answer !== undefined) return alreadyDone(question.answer.userId, user.id, "answered");
     if (!isOpen(question)) return shortAnswers.QUESTION_CLOSED;
-    await open(answerModal(question, value ?? ""));
+    await client.views.open({ trigger_id, view: answerModal(question, value ?? "") });
     return null;
   } catch (thrown) {
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not open the form for an answer");
@@ -75,7 +72,7 @@ async function sent(
     return refusalText({ kind: "too-long", length: text.length, limit: ANSWER_MAX_CHARS });
   }
   try {
-    const taken = await take(deps, pressed, userId, { text });
+    const taken = await take(deps, { ...pressed, userId, given: { text } });
     const isOwn = taken.kind === "answered" && taken.userId === userId;
     return isOwn ? alreadyDone(userId, userId, "answered") : ERRORS[taken.kind];
   } catch (thrown) {
@@ -95,13 +92,8 @@ const ERRORS: Record<AnswerTaken["kind"], string | null> = {
   "not-allowed": shortAnswers.NOT_YOURS,
 };
 
-function take(
-  deps: IntakeDeps,
-  { turnId, question }: QuestionValue,
-  userId: string,
-  given: Given,
-): Promise<AnswerTaken> {
-  return deps.queue.commit((read) => answering(deps, read, { turnId, question, userId, given }));
+function take(deps: IntakeDeps, answer: GivenAnswer): Promise<AnswerTaken> {
+  return deps.queue.commit((read) => answering(deps, read, answer));
 }
 
 function pressAnswerOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): PressAnswer {
@@ -111,7 +103,7 @@ function pressAnswerOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): Pr
   return ERRORS[taken.kind];
 }
 
-export const ANSWER_FORM = "answer_form";
+const ANSWER_FORM = "answer_form";
 
 export const ANSWER = "answer";
 

@@ -9,8 +9,6 @@ import { welcomeTask } from "../decisions/new-tasks.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 
-const HOME_OPENED_EVENT = "app_home_opened";
-
 /** The event for opening the messages tab. The app's other tabs don't matter here. */
 const Opened = z.object({ tab: z.literal("messages"), user: z.string(), channel: z.string() });
 
@@ -19,7 +17,7 @@ const Opened = z.object({ tab: z.literal("messages"), user: z.string(), channel:
  * suggests to a newcomer.
  */
 export function registerAppHome(app: App, deps: IntakeDeps): void {
-  app.event(HOME_OPENED_EVENT, async ({ event, context }) => {
+  app.event("app_home_opened", async ({ event, context }) => {
     const opened = Opened.safeParse(event);
     if (!opened.success) return;
     const { user: userId, channel: channelId } = opened.data;

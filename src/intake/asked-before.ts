@@ -54,26 +54,24 @@ export async function stateOfAsked(
 
 /** Handles **Follow it**, which completes the form or message that the button is in. */
 export function registerFollowIt(app: App, deps: IntakeDeps): void {
-  app.action<BlockAction<ButtonAction>>(
-    ACTIONS.followIt,
-    async ({ ack, action, body, client, context, respond }) => {
-      const answer = await answerTo(deps, buttonValue.read(action.value), ({ turnId }) =>
-        deps.queue.commit(following(deps, turnId, body.user.id)),
-      );
-      await ack();
-      if (body.view === undefined) {
-        if (answer !== FOLLOWING) return answerPress(deps, { body, context, respond }, answer);
-        return void (await respond({ text: answer, response_type: "ephemeral", replace_original: true }));
-      }
-      const { id, hash, state, private_metadata: metadata } = body.view;
-      try {
-        const view = answer === FOLLOWING ? textView(answer) : await formWithNote(deps, metadata, answer);
-        await client.views.update({ view_id: id, hash, view: asTicked(view, state.values) });
-      } catch (thrown) {
-        deps.logger.warn({ err: thrown }, "could not say in a form that its request is followed");
-      }
-    },
-  );
+  app.action<BlockAction<ButtonAction>>(ACTIONS.followIt, async (press) => {
+    const { action, body, client, respond } = press;
+    const answer = await answerTo(deps, buttonValue.read(action.value), ({ turnId }) =>
+      deps.queue.commit((read) => following(deps, read, turnId, body.user.id)),
+    );
+    await press.ack();
+    if (body.view === undefined) {
+      if (answer !== FOLLOWING) return answerPress(deps, press, answer);
+      return void (await respond({ text: answer, response_type: "ephemeral", replace_original: true }));
+    }
+    const { id, hash, state, private_metadata: metadata } = body.view;
+    try {
+      const view = answer === FOLLOWING ? textView(answer) : await formWithNote(deps, metadata, answer);
+      await client.views.update({ view_id: id, hash, view: asTicked(view, state.values) });
+    } catch (thrown) {
+      deps.logger.warn({ err: thrown }, "could not say in a form that its request is followed");
+    }
+  });
 }
 
 /** The same form with another beginning. It keeps what was typed. */

@@ -96,25 +96,20 @@ function withoutMention(text: string, botUserId: string | undefined): string {
   return readableText(segments.filter((_, index) => index !== mention));
 }
 
-const MENTION_EVENT = "app_mention";
-
 /**
  * A mention by a person. Mentions by apps and workflows are excluded, because they and we could
  * keep answering each other. Slack sends another event when a mention is edited, however old it is,
  * or added to a message (github.com/slack-go/slack/pull/1256). Files come with it
  * (github.com/slackapi/bolt-js/issues/2056).
  */
-const Mention = WrittenMessage.omit({ app_id: true }).extend({
-  text: z.string(),
-  thread_ts: z.string().optional(),
-});
+const Mention = WrittenMessage.omit({ app_id: true }).extend({ text: z.string() });
 
 /**
  * Handles mentions of the app: the way to ask from inside a thread, where slash commands don't
  * work. In a job's thread, a mention is a follow-up to that job.
  */
 export function registerMention(app: App, deps: IntakeDeps): void {
-  app.event(MENTION_EVENT, async ({ event, context }) => {
+  app.event("app_mention", async ({ event, context }) => {
     const mention = Mention.safeParse(event);
     if (mention.success)
       await takeMessage(deps, toPersonMessage(teamOf(context), mention.data), context.botUserId);

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { App, BlockAction, Context } from "@slack/bolt";
 import { isPosted, outcomeSlot } from "../core/turn/delivery.ts";
 import { maySteer, notAllowed, noteVote, votesOf } from "../core/turn/people.ts";
-import type { Decision, Plan } from "../core/ports/task-queue.ts";
+import type { Plan } from "../core/ports/task-queue.ts";
+import type { Read } from "../core/ports/records.ts";
 import type { Request } from "../core/turn/request.ts";
 import { askedAgain } from "../core/turn/shared.ts";
 import { canKeepWatching, isFollowUp, pressButton, resumeTurn, type Turn } from "../core/turn/turn.ts";
@@ -14,7 +15,7 @@ import {
   type FeedbackValue,
 } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
-import { THANKS, ALREADY_WATCHING, ON_ITS_WAY, FINISHED } from "../replies/short-answers.ts";
+import { ALREADY_WATCHING, FINISHED, ON_ITS_WAY, THANKS } from "../replies/short-answers.ts";
 import { diffTask, reactTasks, refreshTask, watchTask } from "../decisions/new-tasks.ts";
 import { turnWrites } from "../decisions/turn-writes.ts";
 import { acceptRequest } from "./accept-request.ts";
@@ -34,7 +35,7 @@ export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
     showChanges(deps, pressed, body, context),
   );
   onPress(app, deps, ACTIONS.keepWatching, buttonValue, (pressed, { user }) =>
-    deps.queue.commit(keepWatching(deps, pressed, user.id)),
+    deps.queue.commit((read) => keepWatching(deps, read, pressed, user.id)),
   );
   for (const actionId of [ACTIONS.feedback, ACTIONS.feedbackYes, ACTIONS.feedbackNo]) {
     onPress(app, deps, actionId, feedbackValue, (voted, { user }) => vote(deps, voted, user.id));
@@ -72,25 +73,24 @@ async function tryAgain(
 /** Starts the next watch of a turn whose last watch ended without the job's end being known. */
 function keepWatching(
   deps: IntakeDeps,
+  read: Read,
   { turnId, watch }: ButtonValue,
   userId: string,
-): Decision<string | null> {
-  return (read): Plan<string | null> => {
-    const turn = read("turn", turnId);
-    if (turn === undefined) return { value: tooOld(deps) };
-    if (turn.stage.name !== "ended") return { value: ALREADY_WATCHING };
-    if (!canKeepWatching(turn)) return { value: FINISHED };
-    // For an older button: the outcome of a later watch may still be waiting to be posted, and
-    // would then never be.
-    const isSaid = isPosted(turn.delivery, outcomeSlot(turn.watch));
-    if (watch !== turn.watch && !isSaid) return { value: ON_ITS_WAY };
-    const now = deps.clock.now();
-    const resumed = resumeTurn(pressButton(turn, watch, { action: "keep-watching", userId }), now);
-    return {
-      writes: turnWrites(deps, read, resumed),
-      adds: [watchTask(resumed, now), refreshTask(resumed), ...reactTasks(resumed)],
-      value: null,
-    };
+): Plan<string | null> {
+  const turn = read("turn", turnId);
+  if (turn === undefined) return { value: tooOld(deps) };
+  if (turn.stage.name !== "ended") return { value: ALREADY_WATCHING };
+  if (!canKeepWatching(turn)) return { value: FINISHED };
+  // For an older button: the outcome of a later watch may still be waiting to be posted, and
+  // would then never be.
+  const isSaid = isPosted(turn.delivery, outcomeSlot(turn.watch));
+  if (watch !== turn.watch && !isSaid) return { value: ON_ITS_WAY };
+  const now = deps.clock.now();
+  const resumed = resumeTurn(pressButton(turn, watch, { action: "keep-watching", userId }), now);
+  return {
+    writes: turnWrites(deps, read, resumed),
+    adds: [watchTask(resumed, now), refreshTask(resumed), ...reactTasks(resumed)],
+    value: null,
   };
 }
 

@@ -60,6 +60,7 @@ export const WrittenMessage = z.object({
   text: z.string().default(""),
   files: z.array(z.unknown()).nullish(),
   ts: z.string(),
+  thread_ts: z.string().optional(),
 });
 
 /**
@@ -77,10 +78,7 @@ export type PersonMessage = {
 };
 
 /** Converts a message from an event. */
-export function toPersonMessage(
-  teamId: string,
-  message: z.infer<typeof WrittenMessage> & { thread_ts?: string | undefined },
-): PersonMessage {
+export function toPersonMessage(teamId: string, message: z.infer<typeof WrittenMessage>): PersonMessage {
   const { channel: channelId, user: userId, text, ts, thread_ts: threadTs = null } = message;
   return { teamId, channelId, ts, threadTs, userId, text, files: filesOfMessage(message) };
 }
@@ -211,7 +209,6 @@ export const SLACKBOT_USER_ID = "USLACKBOT";
 const DirectMessage = WrittenMessage.extend({
   channel_type: z.literal("im"),
   subtype: z.enum(["file_share", "thread_broadcast"]).optional(),
-  thread_ts: z.string().optional(),
 });
 
 export function isDirectMessage(event: object): boolean {

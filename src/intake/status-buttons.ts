@@ -1,8 +1,8 @@
 import type { App } from "@slack/bolt";
 import { maySteer, followTurn, muteIn, notAllowed } from "../core/turn/people.ts";
 import { stopTurn, type Turn } from "../core/turn/turn.ts";
-import type { Decision, Plan } from "../core/ports/task-queue.ts";
-import { ACTIONS, buttonValue, followValue, type ButtonValue } from "../replies/actions.ts";
+import type { Plan } from "../core/ports/task-queue.ts";
+import { ACTIONS, buttonValue, followValue } from "../replies/actions.ts";
 import * as shortAnswers from "../replies/short-answers.ts";
 import { changesOf, turnWrites } from "../decisions/turn-writes.ts";
 import { cancelTask, refreshTask } from "../decisions/new-tasks.ts";
@@ -17,42 +17,40 @@ import { threadId, type Read, type ThreadRecord, type Write } from "../core/port
  * choose whether to be mentioned.
  */
 export function registerStatusButtons(app: App, deps: IntakeDeps): void {
-  onPress(app, deps, ACTIONS.stopTurn, buttonValue, (pressed, { user }) =>
-    deps.queue.commit(stopping(deps, pressed, user.id)),
+  onPress(app, deps, ACTIONS.stopTurn, buttonValue, ({ turnId }, { user }) =>
+    deps.queue.commit((read) => stopping(deps, read, turnId, user.id)),
   );
   onPress(app, deps, ACTIONS.followMenu, followValue, ({ turnId, choice }, { user }) => {
     const decide = choice === "mute" ? muting : following;
-    return deps.queue.commit(decide(deps, turnId, user.id));
+    return deps.queue.commit((read) => decide(deps, read, turnId, user.id));
   });
 }
 
 /** Stops every unfinished turn that the message shows. */
-function stopping(deps: IntakeDeps, { turnId }: ButtonValue, userId: string): Decision<PressAnswer> {
-  return (read): Plan<PressAnswer> => {
-    const host = read("turn", turnId);
-    if (host === undefined) return { value: tooOld(deps) };
-    const shown = shownBy(read, host);
-    const open = shown.filter(({ stage }) => stage.name !== "ended");
-    const [first] = open;
-    if (first === undefined) return { value: stoppedAlready(shown, userId) ?? shortAnswers.FINISHED };
-    const own = open.filter((turn) => maySteer(deps.followUps, turn, userId));
-    if (own.length === 0) return { value: notAllowed(first) };
-    const running = own.filter(({ stop }) => stop === undefined);
-    const before = own.find(({ stop }) => stop !== undefined)?.stop;
-    if (running.length === 0 && before !== undefined) return { value: alreadyDone(before.userId, userId) };
-    const at = deps.clock.now();
-    const logger = deps.logger.child({ turn: turnId });
-    const stopped = running.map((turn) => stopTurn(turn, { userId, at }));
-    const { next, writes, adds } = changesOf({ ...deps, logger }, read, stopped);
-    return {
-      writes,
-      adds: [
-        ...adds,
-        ...next.flatMap((turn) => (turn.stage.name === "watching" ? [cancelTask(turn)] : [])),
-        refreshTask(host),
-      ],
-      value: null,
-    };
+function stopping(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<PressAnswer> {
+  const host = read("turn", turnId);
+  if (host === undefined) return { value: tooOld(deps) };
+  const shown = shownBy(read, host);
+  const open = shown.filter(({ stage }) => stage.name !== "ended");
+  const [first] = open;
+  if (first === undefined) return { value: stoppedAlready(shown, userId) ?? shortAnswers.FINISHED };
+  const own = open.filter((turn) => maySteer(deps.followUps, turn, userId));
+  if (own.length === 0) return { value: notAllowed(first) };
+  const running = own.filter(({ stop }) => stop === undefined);
+  const before = own.find(({ stop }) => stop !== undefined)?.stop;
+  if (running.length === 0 && before !== undefined) return { value: alreadyDone(before.userId, userId) };
+  const at = deps.clock.now();
+  const logger = deps.logger.child({ turn: turnId });
+  const stopped = running.map((turn) => stopTurn(turn, { userId, at }));
+  const { next, writes, adds } = changesOf({ ...deps, logger }, read, stopped);
+  return {
+    writes,
+    adds: [
+      ...adds,
+      ...next.flatMap((turn) => (turn.stage.name === "watching" ? [cancelTask(turn)] : [])),
+      refreshTask(host),
+    ],
+    value: null,
   };
 }
 
@@ -67,36 +65,32 @@ function stoppedAlready(shown: readonly Turn[], userId: string): string | null {
  * Adds a person to those mentioned in the outcomes of all turns that the message shows. Returns the
  * answer to them.
  */
-export function following(deps: IntakeDeps, turnId: string, userId: string): Decision<string> {
-  return (read): Plan<string> => {
-    const host = read("turn", turnId);
-    if (host === undefined) return { value: tooOld(deps) };
-    const shown = shownBy(read, host);
-    if (host.delivery.away !== null) return { value: shortAnswers.FOLLOWED_ELSEWHERE };
-    const open = shown.filter(({ stage }) => stage.name !== "ended");
-    if (open.length === 0) return { value: shortAnswers.FINISHED };
-    const followed = open.flatMap((turn) => followTurn(turn, userId) ?? []);
-    if (followed.length === 0) return { value: shortAnswers.TOO_MANY_FOLLOWERS };
-    const thread = threadOf(read, host);
-    const isMuted = thread?.muted?.includes(userId) === true;
-    return {
-      writes: [
-        ...turnWrites(deps, read, ...followed),
-        ...(thread !== null && isMuted ? [threadWrite(deps, muteIn(thread, userId, false))] : []),
-      ],
-      value: shortAnswers.FOLLOWING,
-    };
+export function following(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<string> {
+  const host = read("turn", turnId);
+  if (host === undefined) return { value: tooOld(deps) };
+  const shown = shownBy(read, host);
+  if (host.delivery.away !== null) return { value: shortAnswers.FOLLOWED_ELSEWHERE };
+  const open = shown.filter(({ stage }) => stage.name !== "ended");
+  if (open.length === 0) return { value: shortAnswers.FINISHED };
+  const followed = open.flatMap((turn) => followTurn(turn, userId) ?? []);
+  if (followed.length === 0) return { value: shortAnswers.TOO_MANY_FOLLOWERS };
+  const thread = threadOf(read, host);
+  const isMuted = thread?.muted?.includes(userId) === true;
+  return {
+    writes: [
+      ...turnWrites(deps, read, ...followed),
+      ...(thread !== null && isMuted ? [threadWrite(deps, muteIn(thread, userId, false))] : []),
+    ],
+    value: shortAnswers.FOLLOWING,
   };
 }
 
-function muting(deps: IntakeDeps, turnId: string, userId: string): Decision<string> {
-  return (read): Plan<string> => {
-    const turn = read("turn", turnId);
-    if (turn === undefined) return { value: tooOld(deps) };
-    const thread = threadOf(read, turn);
-    const writes = thread === null ? [] : [threadWrite(deps, muteIn(thread, userId, true))];
-    return { writes, value: shortAnswers.MUTED };
-  };
+function muting(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<string> {
+  const turn = read("turn", turnId);
+  if (turn === undefined) return { value: tooOld(deps) };
+  const thread = threadOf(read, turn);
+  const writes = thread === null ? [] : [threadWrite(deps, muteIn(thread, userId, true))];
+  return { writes, value: shortAnswers.MUTED };
 }
 
 /** The thread that a turn reports to, or null if its status message isn't known to be there. */

@@ -19,8 +19,6 @@ import { answerMessage, requestOf, takeMessage, causeOf } from "./message-to-app
 import { readableText } from "../core/text/prompt.ts";
 import { parseMessageText } from "./message-text.ts";
 
-const MESSAGE_EVENT = "message";
-
 /**
  * A new reply by a person in a thread, with or without files. Edits, joins, broadcasts to the
  * channel, other subtypes and messages by apps are excluded.
@@ -36,7 +34,7 @@ const ThreadReply = WrittenMessage.extend({
  * else is for them, and one that mentions the app also arrives as a mention.
  */
 export function registerThreadReply(app: App, deps: IntakeDeps): void {
-  app.event(MESSAGE_EVENT, async ({ event, context }) => {
+  app.event("message", async ({ event, context }) => {
     const teamId = teamOf(context);
     if (isDirectMessage(event)) {
       const direct = directMessageIn(teamId, event);
@@ -49,20 +47,17 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     else await noteChange(deps, teamId, event);
   });
 
-  app.action<BlockAction<ButtonAction>>(
-    ACTIONS.sendReply,
-    async ({ ack, action, body, context, respond }) => {
-      const answer = await send(deps, action.value, body.user.id);
-      await ack();
-      await respond(
-        typeof answer === "string"
-          ? { text: answer, response_type: "ephemeral", replace_original: true }
-          : { delete_original: true },
-      );
-      // The setting has changed since they were asked.
-      if (typeof answer !== "string") await answerPress(deps, { body, context, respond }, answer);
-    },
-  );
+  app.action<BlockAction<ButtonAction>>(ACTIONS.sendReply, async (press) => {
+    const answer = await send(deps, press.action.value, press.body.user.id);
+    await press.ack();
+    await press.respond(
+      typeof answer === "string"
+        ? { text: answer, response_type: "ephemeral", replace_original: true }
+        : { delete_original: true },
+    );
+    // The setting has changed since they were asked.
+    if (typeof answer !== "string") await answerPress(deps, press, answer);
+  });
 
   app.action(ACTIONS.ignoreReply, async ({ ack, respond }) => {
     await ack();
@@ -156,7 +151,7 @@ const Change = z.union([Changed, Deleted]);
  * Updates a reply whose author was asked if it is for the agent. **Send it** then sends its current
  * words, and nothing if it was deleted.
  */
-export async function noteChange(deps: IntakeDeps, teamId: string, event: object): Promise<void> {
+async function noteChange(deps: IntakeDeps, teamId: string, event: object): Promise<void> {
   const { data: change } = Change.safeParse(event);
   if (change === undefined || deps.followUps !== "ask") return;
   const id = causeOf({ teamId, ...change });
