@@ -45,10 +45,6 @@ function whole(min: number, max: number): z.ZodType<number> {
     .refine((number) => number >= min && number <= max);
 }
 
-function isStoreUrl(url: string): boolean {
-  return /^(?:sqlite:\/\/.+|memory:\/\/)$/.test(url) || isRedisUrl(url);
-}
-
 /** All secrets of a configuration, which must not appear in anything that leaves the process. */
 export function secretsOf(config: Config): string[] {
   const { botToken, receive } = config.slack;
@@ -157,7 +153,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
     ),
     storeUrl: read(
       "STORE_URL",
-      z.string().refine(isStoreUrl),
+      z.string().refine((url) => /^(?:sqlite:\/\/.+|memory:\/\/)$/.test(url) || isRedisUrl(url)),
       "sqlite://path, such as sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several " +
         "replicas (write a % in a password as %25), or memory://, which loses everything when the " +
         "process ends",

@@ -76,7 +76,10 @@ async function accept(
   // This must be about the current requester: a retry copies another person's request.
   const { isAdmitted: _, ...rest } = asked;
   const request: Request = admission === "admitted" ? { ...rest, isAdmitted: true } : rest;
-  const { person, channel } = limitsOf(deps, request);
+  const { perPerson, perChannel } = deps.limits;
+  const { teamId, userId, channelId } = request;
+  const person: Limit = { gate: `person:${teamId}:${userId}`, limit: perPerson, windowMs: HOUR_MS };
+  const channel: Limit = { gate: `channel:${teamId}:${channelId}`, limit: perChannel, windowMs: HOUR_MS };
   const within = [person, channel].filter(({ limit }) => limit > 0);
   try {
     const accepted = await deps.queue.commit((read) =>
@@ -92,16 +95,6 @@ async function accept(
   }
   reassureLater(deps, request);
   return { kind: "accepted" };
-}
-
-function limitsOf(
-  { limits }: Pick<IntakeDeps, "limits">,
-  { teamId, userId, channelId }: Request,
-): { person: Limit; channel: Limit } {
-  return {
-    person: { gate: `person:${teamId}:${userId}`, limit: limits.perPerson, windowMs: HOUR_MS },
-    channel: { gate: `channel:${teamId}:${channelId}`, limit: limits.perChannel, windowMs: HOUR_MS },
-  };
 }
 
 /**

@@ -128,7 +128,7 @@ export async function readNewest(
         include_all_metadata: true,
       });
     } catch (thrown) {
-      return hasAny(pages) ? null : slackFault(thrown, "find");
+      return newestRead(pages) > 0 ? null : slackFault(thrown, "find");
     }
     const found = (answer.messages ?? []).flatMap((message) => ReceivedMessage.safeParse(message).data ?? []);
     for (const message of found) pages.messages.set(message.ts, message);
@@ -139,7 +139,7 @@ export async function readNewest(
     const isCut = answer.has_more === true && last < (pages.readFrom ?? Infinity);
     const isEmpty = !isCut && times.length === 0 && from > Math.max(start, cutAt);
     if (!isCut && !isEmpty) pages.readFrom = from <= cutAt ? cutFrom : from;
-    if (pages.readFrom !== null && isEnough(pages, pages.readFrom, start, wanted)) return null;
+    if (pages.readFrom !== null && (pages.readFrom <= start || newestRead(pages) >= wanted)) return null;
     const known = Math.min(Number(thread.latest), Number(answer.messages?.[0]?.latest_reply ?? Infinity));
     const end = isCut || times.length === 0 ? known : last;
     if (isCut) {
@@ -153,7 +153,7 @@ export async function readNewest(
     const goesOn = isLarge && (isEmpty || (isCut && from > start));
     pages.look = { ...bounds, from: nextFrom(bounds, end, { halfS: (apart * found.length) / 2, goesOn }) };
   }
-  return hasAny(pages) ? null : { kind: "not-sent", error: "too_many_pages" };
+  return newestRead(pages) > 0 ? null : { kind: "not-sent", error: "too_many_pages" };
 }
 
 /** With large pages, continuing right after what was read is sure to reach the end. */
@@ -167,13 +167,7 @@ function nextFrom(
   return end - Math.sqrt((end - cutAt) * (end - fewAt));
 }
 
-/** True if any of the newest messages have been read. */
-function hasAny({ messages, readFrom }: ThreadPages): boolean {
-  return readFrom !== null && [...messages.keys()].some((ts) => Number(ts) > readFrom);
-}
-
-function isEnough({ messages }: ThreadPages, readFrom: number, start: number, wanted: number): boolean {
-  if (readFrom <= start) return true;
-  const newest = [...messages.keys()].filter((ts) => Number(ts) > readFrom);
-  return newest.length >= wanted;
+/** How many of the newest messages have been read. */
+function newestRead({ messages, readFrom }: ThreadPages): number {
+  return readFrom === null ? 0 : [...messages.keys()].filter((ts) => Number(ts) > readFrom).length;
 }

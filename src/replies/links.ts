@@ -7,9 +7,7 @@ import { ACTIONS } from "./actions.ts";
 /** Builds a permalink like Slack's, for channels that the app may not read. */
 export function builtPermalink(
   teamUrl: string,
-  channelId: string,
-  ts: string,
-  threadTs: string | null,
+  { channelId, ts, threadTs }: { channelId: string; ts: string; threadTs: string | null },
 ): string | null {
   if (!URL.canParse(teamUrl)) return null;
   const url = new URL(`archives/${channelId}/p${ts.replace(".", "")}`, teamUrl);
@@ -76,8 +74,8 @@ const IS_GONE: ReadonlySet<string> = new Set(["thread_not_found", "message_not_f
 
 /** Null for a command, which has no message. */
 function urlOfMessage({ quoted, channelId, messageTs, threadTs }: Request, teamUrl: string): string | null {
-  if (quoted !== null) return builtPermalink(teamUrl, quoted.channelId, quoted.ts, quoted.threadTs);
-  return messageTs === undefined ? null : builtPermalink(teamUrl, channelId, messageTs, threadTs);
+  if (quoted !== null) return builtPermalink(teamUrl, quoted);
+  return messageTs === undefined ? null : builtPermalink(teamUrl, { channelId, ts: messageTs, threadTs });
 }
 
 /** True if inviting the app would help. Nobody can invite it to other people's direct messages. */

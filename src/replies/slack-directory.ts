@@ -81,15 +81,16 @@ export function createSlackDirectory(options: Options): Directory {
     },
 
     threadUrl({ channelId, ts }) {
-      return builtPermalink(team.identity.teamUrl, channelId, ts, null);
+      return builtPermalink(team.identity.teamUrl, { channelId, ts, threadTs: null });
     },
 
-    async permalink({ channelId, ts, threadTs }) {
+    async permalink(message) {
+      const { channelId, ts } = message;
       const said = await orNull("a permalink", ts, async () => {
         const { permalink } = await team.client.chat.getPermalink({ channel: channelId, message_ts: ts });
         return permalink;
       });
-      return said ?? builtPermalink(team.identity.teamUrl, channelId, ts, threadTs);
+      return said ?? builtPermalink(team.identity.teamUrl, message);
     },
   };
 }
