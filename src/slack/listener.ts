@@ -36,16 +36,16 @@ export function createSlackListener({ signingSecret, receiver, logger, sample }:
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const read = await bodies.read(request);
-    if (read.kind === "too-large") {
-      if (read.isFar) response.setHeader("connection", "close");
+    if (read === "gone") return;
+    if (read === "busy") return refuse(response, 503, "too many large bodies at once");
+    if (typeof read === "string") {
+      if (read === "far-too-large") response.setHeader("connection", "close");
       return refuse(response, 413, "the body is too large");
     }
-    if (read.kind === "busy") return refuse(response, 503, "too many large bodies at once");
-    if (read.kind === "gone") return;
     const { headers } = request;
-    const refused = whyNotSlacks(headers, read.body);
-    const isRead = refused === null || read.body.length <= SSL_CHECK_MAX_BYTES;
-    const body = isRead ? parsed(read.body.toString(), headers["content-type"]) : undefined;
+    const refused = whyNotSlacks(headers, read);
+    const isRead = refused === null || read.length <= SSL_CHECK_MAX_BYTES;
+    const body = isRead ? parsed(read.toString(), headers["content-type"]) : undefined;
     // Slack's check of the certificate has no signature and asks for nothing.
     if (isObject(body) && body["ssl_check"] === "1") {
       response.writeHead(200).end();
@@ -119,14 +119,10 @@ const MAX_LARGE = 32;
 const MAX_PIECES = 64;
 
 /**
- * A whole body, or why there is none. `isFar` is true if so much more would follow that the
+ * A whole body, or why there is none. `far-too-large` means that so much more would follow that the
  * connection has to be closed.
  */
-type RequestBody =
-  | { kind: "read"; body: Buffer }
-  | { kind: "too-large"; isFar: boolean }
-  | { kind: "busy" }
-  | { kind: "gone" };
+type RequestBody = Buffer | "too-large" | "far-too-large" | "busy" | "gone";
 
 /** Reads bodies of unverified requests in bounded memory. */
 class RequestBodies {
@@ -137,10 +133,10 @@ class RequestBodies {
    */
   async read(request: IncomingMessage): Promise<RequestBody> {
     const announcedBytes = Number(request.headers["content-length"] ?? 0);
-    if (announcedBytes > 2 * MAX_BYTES) return { kind: "too-large", isFar: true };
+    if (announcedBytes > 2 * MAX_BYTES) return "far-too-large";
     if (announcedBytes > MAX_BYTES) {
       drop(request);
-      return { kind: "too-large", isFar: false };
+      return "too-large";
     }
     const { promise, resolve } = Promise.withResolvers<RequestBody>();
     let pieces: Buffer[] = [];
@@ -148,9 +144,9 @@ class RequestBodies {
     let isLarge = false;
     const take = (piece: Buffer): void => {
       bytes += piece.length;
-      if (bytes > MAX_BYTES) return resolve({ kind: "too-large", isFar: false });
+      if (bytes > MAX_BYTES) return resolve("too-large");
       if (bytes > SMALL_BYTES && !isLarge) {
-        if (this.#large >= MAX_LARGE) return resolve({ kind: "busy" });
+        if (this.#large >= MAX_LARGE) return resolve("busy");
         isLarge = true;
         this.#large += 1;
       }
@@ -158,9 +154,9 @@ class RequestBodies {
       if (pieces.length > MAX_PIECES) pieces = [Buffer.concat(pieces)];
     };
     request.on("data", take);
-    request.once("end", () => resolve({ kind: "read", body: Buffer.concat(pieces) }));
-    request.once("close", () => resolve({ kind: "gone" }));
-    request.once("error", () => resolve({ kind: "gone" }));
+    request.once("end", () => resolve(Buffer.concat(pieces)));
+    request.once("close", () => resolve("gone"));
+    request.once("error", () => resolve("gone"));
     try {
       return await promise;
     } finally {
