@@ -93,7 +93,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     slots: store.slots,
     series: store.series,
     workStatus: createSlackWorkStatus(inSlack),
-    fileReader: createSlackFileReader({ ...inSlack, apiUrl: config.slack.apiUrl }),
+    fileReader: createSlackFileReader(inSlack),
     memberships: createSlackMemberships(inSlack),
     contacts,
     jobServices: { of: (project) => configuredProject(configured, project) },
@@ -105,16 +105,6 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
   let isLeaving = false;
   const report = { slack: () => slack.report(), isLeaving: () => isLeaving };
   const health = createHealth({ store, queue, clock, ...report });
-  let stopped: Promise<void> | null = null;
-
-  async function stop(graceMs: number): Promise<void> {
-    stopping.abort();
-    await slack.stop();
-    await queue.stop(graceMs);
-    // Closing waits for calls in progress, but those of released tasks don't count.
-    const closed = Promise.all(configured.map(({ jobService }) => jobService.close()));
-    await Promise.race([closed, setTimeout(CLOSE_MS, undefined, { ref: false })]);
-  }
 
   return {
     /** Answers Slack's requests (in HTTP mode) and the health probes. */
@@ -139,11 +129,14 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     },
     /**
      * Ends work: nothing new is accepted, and running tasks get `graceMs` before they are released.
-     * Idempotent.
      */
-    stop(graceMs: number): Promise<void> {
-      stopped ??= stop(graceMs);
-      return stopped;
+    async stop(graceMs: number): Promise<void> {
+      stopping.abort();
+      await slack.stop();
+      await queue.stop(graceMs);
+      // Closing waits for calls in progress, but those of released tasks don't count.
+      const closed = Promise.all(configured.map(({ jobService }) => jobService.close()));
+      await Promise.race([closed, setTimeout(CLOSE_MS, undefined, { ref: false })]);
     },
   };
 }

@@ -124,11 +124,8 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
   logger.info({}, "stopped");
 }
 
-/** `leave` resolves when no proxy sends requests here anymore. */
-type Started = { url: string; leave: () => Promise<void> };
-
 /** Opens the store, listens, and starts work. */
-async function start(config: Config, resources: AsyncDisposableStack, logger: Logger): Promise<Started> {
+async function start(config: Config, resources: AsyncDisposableStack, logger: Logger) {
   const clock = createSystemClock();
   const waiting = setTimeout(() => {
     logger.info(
@@ -165,7 +162,8 @@ async function start(config: Config, resources: AsyncDisposableStack, logger: Lo
   const isReplica = isRedisUrl(config.storeUrl) && config.slack.receive.kind === "http";
   return {
     url: listening.url,
-    async leave() {
+    /** Resolves when no proxy sends requests here anymore. */
+    async leave(): Promise<void> {
       if (!isReplica) return;
       app.leave();
       await sleep(LEAVE_MS);

@@ -8,16 +8,11 @@ const WITHIN_MS = 10_000;
 /**
  * Downloads files from Slack with the bot's token (scope `files:read`). The token goes only to
  * Slack's own file host, never to another host that a message names or a redirect leads to.
- * `apiUrl` is the root of the Web API.
  */
-export function createSlackFileReader({
-  team,
-  apiUrl,
-  logger,
-}: Pick<SlackDeps, "team" | "logger"> & { apiUrl: string }): FileReader {
+export function createSlackFileReader({ team, logger }: Pick<SlackDeps, "team" | "logger">): FileReader {
   return {
     async read({ id, url, mediaType }) {
-      if (url === null || !isOfSlack(url, apiUrl)) {
+      if (url === null || !isOfSlack(url, team.client.slackApiUrl)) {
         logger.warn({ file: id }, "a file isn't at Slack; it is not downloaded");
         return null;
       }

@@ -37,8 +37,7 @@ it.each([301, 302, 303, 307, 308])(
     const logger = new RecordingLogger();
     const identity = { botId: "B1", botUserId: "U1", botName: "docs-agent" };
     const reader = createSlackFileReader({
-      team: { client: new WebClient("xoxb-secret"), identity } as never,
-      apiUrl: `${slack.url}api/`,
+      team: { client: new WebClient("xoxb-secret", { slackApiUrl: `${slack.url}api/` }), identity } as never,
       logger,
     });
     const file = {
