@@ -1,5 +1,5 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
-import type { KnownBlock, ModalView } from "@slack/types";
+import type { ModalView } from "@slack/types";
 import { runningInThread } from "../core/turn/follow-up.ts";
 import type { Draft } from "../core/ports/records.ts";
 import type { Turn } from "../core/turn/turn.ts";
@@ -10,10 +10,8 @@ import { FOLLOWING } from "../replies/short-answers.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import { following } from "./status-buttons.ts";
 import { answerPress, answerTo } from "./press.ts";
-import { FormMetadata, requestForm } from "./request-form.ts";
+import { FormMetadata, type FormState, requestForm } from "./request-form.ts";
 import type { TickedValues } from "./share-list.ts";
-
-type Asked = { warnedOf: string[]; asked: KnownBlock[] };
 
 /**
  * The beginning of a form when a turn for the same request is already running: who asked, when, and
@@ -24,7 +22,7 @@ export function askedBefore(
   turn: Turn,
   userId: string,
   warnedOf: readonly string[] = [],
-): Asked {
+): FormState {
   const { request } = turn;
   const who = request.userId === userId ? "You" : `<@${request.userId}>`;
   const text = askedBeforeText(who, clock.now() - request.receivedAt);
@@ -42,7 +40,7 @@ export async function stateOfAsked(
   deps: IntakeDeps,
   draft: Draft,
   userId: string,
-): Promise<Asked | undefined> {
+): Promise<FormState | undefined> {
   try {
     const running = await deps.queue.read((read) => runningInThread(read, draft));
     return running === undefined ? undefined : askedBefore(deps, running, userId);

@@ -135,11 +135,11 @@ async function vote(
 ): Promise<string | null> {
   const noted = await deps.queue.commit((read) => {
     const turn = read("turn", turnId);
-    const voted = turn === undefined ? undefined : noteVote(turn, userId, vote);
-    if (turn === undefined || voted === turn) return { value: null };
-    return { writes: voted === undefined ? [] : turnWrites(deps, read, voted), value: voted };
+    if (turn === undefined) return { value: null };
+    const voted = noteVote(turn, userId, vote);
+    return voted === turn ? { value: null } : { writes: turnWrites(deps, read, voted), value: voted };
   });
-  if (noted === null || noted === undefined) return null;
+  if (noted === null) return null;
   deps.logger.info(
     { turn: turnId, job_id: noted.job?.id, project: noted.request.project.name, vote, votes: votesOf(noted) },
     "feedback",

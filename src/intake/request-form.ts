@@ -32,7 +32,7 @@ type FormMetadata = z.infer<typeof FormMetadata>;
  * What a form shows besides its draft. `asked` says who asked for the same before. `instructions`
  * is what was typed so far.
  */
-type FormState = { warnedOf?: string[]; asked?: KnownBlock[]; instructions?: string };
+export type FormState = { warnedOf?: string[]; asked?: KnownBlock[]; instructions?: string };
 
 /**
  * Stores the draft, then opens the form. `sayNotOpened` tells the person if that fails. `triggerId`

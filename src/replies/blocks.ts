@@ -17,7 +17,7 @@ import type { Turn } from "../core/turn/turn.ts";
 import { buttonValue } from "./actions.ts";
 
 /** Slack's limits in characters, from the Block Kit reference. Ours stay below them. */
-export const SECTION_TEXT_MAX = 3000;
+const SECTION_TEXT_MAX = 3000;
 /** Slack recommends keeping a message's `text` at or below this. */
 export const MESSAGE_TEXT_MAX = 4000;
 
@@ -91,7 +91,7 @@ export function section(mrkdwn: string): SectionBlock {
 
 /** A section of untrusted text, in which nothing is markup. */
 export function plainSection(text: string): KnownBlock {
-  return { type: "section", text: { type: "plain_text", text: cut(text, SECTION_TEXT_MAX), emoji: false } };
+  return { type: "section", text: untrusted(cut(text, SECTION_TEXT_MAX)) };
 }
 
 /**
@@ -137,6 +137,11 @@ export function unstyled(text: string): PlainTextElement {
   return { type: "plain_text", text };
 }
 
+/** Untrusted text, in which nothing is markup or becomes an emoji. */
+export function untrusted(text: string): PlainTextElement {
+  return { type: "plain_text", text, emoji: false };
+}
+
 /** An entry of a menu. `value` is what its handler reads. */
 export function entry(text: string, value: string) {
   return { text: unstyled(text), value };
@@ -153,21 +158,15 @@ export function labelled(actionId: string, label: string, value?: string): Butto
 }
 
 /** A button that belongs to one watch of a turn. */
-export function turnButton(
-  actionId: string,
-  label: string,
-  { id, watch }: Pick<Turn, "id" | "watch">,
-): Button {
-  return labelled(actionId, label, buttonValue.write({ turnId: id, watch }));
+export function turnButton(actionId: string, label: string, turn: Pick<Turn, "id" | "watch">): Button {
+  return labelled(actionId, label, buttonValue.write({ turnId: turn.id, watch: turn.watch }));
 }
 
 /** A line of small print with untrusted text. */
 export function context(texts: string[]): ContextBlock {
   return {
     type: "context",
-    elements: texts
-      .slice(0, 10)
-      .map((text) => ({ type: "plain_text", text: cut(text, SECTION_TEXT_MAX), emoji: false })),
+    elements: texts.slice(0, 10).map((text) => untrusted(cut(text, SECTION_TEXT_MAX))),
   };
 }
 
@@ -175,10 +174,7 @@ export function context(texts: string[]): ContextBlock {
 export function labelledText(mrkdwn: string, text: string): ContextBlock {
   return {
     type: "context",
-    elements: [
-      { type: "mrkdwn", text: mrkdwn, verbatim: true },
-      { type: "plain_text", text, emoji: false },
-    ],
+    elements: [{ type: "mrkdwn", text: mrkdwn, verbatim: true }, untrusted(text)],
   };
 }
 

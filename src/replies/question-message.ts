@@ -16,6 +16,7 @@ import {
   section,
   SAID_MAX,
   STATE_MAX,
+  untrusted,
   words,
   type Rendered,
   type View,
@@ -69,8 +70,7 @@ function waysToAnswer(turn: Turn, question: Question, contact: string): KnownBlo
   const buttons: Button[] = [
     ...labels.map((label, index) => ({
       ...labelled(answerChoiceId(index), label, valueOf(index)),
-      // An untrusted label, in which nothing becomes an emoji.
-      text: { type: "plain_text" as const, text: isListed ? `${index + 1}` : label, emoji: false },
+      text: untrusted(isListed ? `${index + 1}` : label),
       ...(isListed ? { accessibility_label: cut(`${index + 1}: ${label}`, ACCESSIBILITY_LABEL_MAX) } : {}),
     })),
     ...(allowsText ? [labelled(ACTIONS.answerInWords, "Answer…", valueOf(IN_WORDS))] : []),

@@ -45,28 +45,25 @@ export function keepNewest<T>(known: Map<string, T>, key: string, value: T, max:
 }
 
 /** Slack's time, read from the answers to calls made through it. */
-export type SlackClock = {
-  /**
-   * Epoch milliseconds, exact to the second and rather early than late. Before the first answer,
-   * our own time.
-   */
-  timeMs(): number;
-  /** A fetch that reads each answer's `Date`. */
-  watching(fetch: FetchFunction): FetchFunction;
-};
+export type SlackClock = ReturnType<typeof createSlackClock>;
 
 /**
  * Posts are searched for by Slack's time, and a host's own clock may be minutes off. Between
  * answers, the monotonic clock counts on, so a step of the host's clock changes nothing.
  */
-export function createSlackClock(clock: Pick<Clock, "now" | "monotonicMs">): SlackClock {
+export function createSlackClock(clock: Pick<Clock, "now" | "monotonicMs">) {
   let seen: { dateMs: number; atMs: number } | null = null;
   return {
-    timeMs() {
+    /**
+     * Epoch milliseconds, exact to the second and rather early than late. Before the first answer,
+     * our own time.
+     */
+    timeMs(): number {
       return seen === null ? clock.now() : seen.dateMs + (clock.monotonicMs() - seen.atMs);
     },
 
-    watching(fetch) {
+    /** A fetch that reads each answer's `Date`. */
+    watching(fetch: FetchFunction): FetchFunction {
       return async (url, init) => {
         const response = await fetch(url, init);
         const dateMs = Date.parse(response.headers.get("date") ?? "");
