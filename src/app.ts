@@ -22,7 +22,6 @@ import { createTaskHandler } from "./tasks/index.ts";
 
 /** Time for calls in progress to end at a stop. */
 const CLOSE_MS = 1000;
-const DAY_MS = 24 * 60 * 60_000;
 
 type AppDeps = {
   config: Config;
@@ -81,7 +80,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     directory: createSlackDirectory({ ...inSlack, allowGuests: config.allowGuests }),
     threadReader: createSlackThreadReader(inSlack),
     polling: config.polling,
-    retentionMs: config.retentionDays * DAY_MS,
+    retentionMs: config.retentionMs,
     clock,
     logger,
   };

@@ -7,13 +7,11 @@ import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/record-store.ts";
 import { taskPools } from "./tasks/index.ts";
 
-const DAY_MS = 24 * 60 * 60_000;
-
 /** Everything durable in one place: records, tasks and slots. */
 export type Backend = AsyncDisposable & { store: Store; queue: SqliteTaskQueue | RedisTaskQueue };
 
 type OpenBackendOptions = {
-  config: Pick<Config, "storeUrl" | "retentionDays">;
+  config: Pick<Config, "storeUrl" | "retentionMs">;
   clock: Clock;
   logger: Logger;
   /** How long to wait for a process that still owns the file. @default 10 000 */
@@ -30,9 +28,8 @@ type OpenBackendOptions = {
  */
 export async function openBackend(options: OpenBackendOptions): Promise<Backend> {
   const { config, clock, logger } = options;
-  const keepMs = config.retentionDays * DAY_MS;
-  const at = { ...options, url: config.storeUrl, keepSetAsideMs: keepMs };
-  const shared = { clock, logger, pools: taskPools, keepDeadMs: keepMs };
+  const at = { ...options, url: config.storeUrl, keepSetAsideMs: config.retentionMs };
+  const shared = { clock, logger, pools: taskPools, keepDeadMs: config.retentionMs };
   if (isRedisUrl(config.storeUrl)) {
     // Loaded only when needed, because it slows down the start.
     const { openRedisStore } = await import("./store/redis/open-redis-store.ts");

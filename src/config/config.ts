@@ -8,6 +8,8 @@ import { HttpUrl, type ProxySettings, proxySecretsOf, readProxySettings } from "
 import { isRedisUrl, readRedisUrl } from "../store/redis/redis-location.ts";
 import type { SlackSettings } from "../slack/identity.ts";
 
+const DAY_MS = 24 * 60 * 60_000;
+
 /** Text that can notify only a person or channel it names, never a whole group. */
 const CONTACT = /^(?:[^<>\n]|<[@#][A-Z0-9]{2,30}>)+$/;
 
@@ -178,7 +180,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
     /** True if guests and people of other organizations may use the app, too. */
     allowGuests: read("ALLOW_GUESTS", YesOrNo, "true or false", false),
     followUps: read("FOLLOW_UPS", FollowUps, `one of ${FollowUps.options.join(", ")}`, "mention"),
-    retentionDays: read("RETENTION_DAYS", whole(1, 99_999), "a whole number of days, at least 1", 90),
+    retentionMs: read("RETENTION_DAYS", whole(1, 99_999), "a whole number of days, at least 1", 90) * DAY_MS,
     logLevel: read("LOG_LEVEL", z.enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(", ")}`, "info"),
   };
   // Other programs use the environment, too, so only likely misspellings of settings count. Short
