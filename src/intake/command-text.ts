@@ -3,9 +3,11 @@ import type { ListOf } from "../core/turn/request-list.ts";
 /** A person's parsed words after `/docs-agent` or after a mention of the app. */
 export type CommandText =
   | { kind: "help" }
-  /** Lists the person's own requests, or this channel's. `isOpen`: open pull requests of both. */
-  | { kind: "list"; of: ListOf; isOpen?: true }
-  | { kind: "status" }
+  /**
+   * Lists the person's own requests, or this channel's, or says how these stand. `isOpen` is true
+   * for the open pull requests of both.
+   */
+  | { kind: "list"; of: ListOf | "standing"; isOpen?: true }
   | { kind: "empty"; project: string | null }
   | { kind: "prompt"; project: string | null; prompt: string };
 
@@ -17,7 +19,7 @@ const ALONE: ReadonlyMap<string, CommandText> = new Map<string, CommandText>([
   ["list", { kind: "list", of: "person" }],
   ["list channel", { kind: "list", of: "channel" }],
   ["list open", { kind: "list", of: "person", isOpen: true }],
-  ["status", { kind: "status" }],
+  ["status", { kind: "list", of: "standing" }],
 ]);
 
 const NEW = /^new(?:\s+|$)/i;

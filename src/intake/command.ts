@@ -57,7 +57,7 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
 
     const parsed = parseCommandText(decodeEntities(text));
     if (parsed.kind === "help") return say(helpMessage(namesOf(deps.projects)));
-    if (parsed.kind === "list" || parsed.kind === "status") {
+    if (parsed.kind === "list") {
       try {
         await askForList(deps, id, parsed, { ...place, userId, responseUrl });
         return ack();

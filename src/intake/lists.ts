@@ -15,14 +15,11 @@ type Asked = Pick<ListPayload, "teamId" | "channelId" | "threadTs" | "userId" | 
 export async function askForList(
   deps: Pick<IntakeDeps, "queue">,
   cause: string,
-  typed: Extract<CommandText, { kind: "list" | "status" }>,
+  { of, isOpen }: Extract<CommandText, { kind: "list" }>,
   asked: Asked,
 ): Promise<void> {
-  const of = typed.kind === "list" ? typed.of : "standing";
-  const isOpen = typed.kind === "list" && typed.isOpen === true;
-  await deps.queue.add(
-    listTask(cause, { ...asked, of, ...(isOpen && { isOpen }), from: 0, replaces: false }),
-  );
+  const page = { of, ...(isOpen && { isOpen }), from: 0, replaces: false };
+  await deps.queue.add(listTask(cause, { ...asked, ...page }));
 }
 
 /** The buttons that turn the pages of a list. */

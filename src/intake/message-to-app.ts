@@ -26,7 +26,7 @@ export async function takeMessage(
 
   const typed = withoutMention(message.text, botUserId);
   const parsed = threadTs === null ? { ...parseCommandText(typed), isNew: true } : parseReplyText(typed);
-  if (parsed.kind === "list" || parsed.kind === "status") {
+  if (parsed.kind === "list") {
     const asked = { teamId, channelId, threadTs, userId, responseUrl: null };
     return askForList(deps, causeOf(message), parsed, asked);
   }

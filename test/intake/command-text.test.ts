@@ -23,7 +23,7 @@ describe("list and status", () => {
     ["list", { kind: "list", of: "person" }],
     [" LIST  channel\n", { kind: "list", of: "channel" }],
     ["list Open", { kind: "list", of: "person", isOpen: true }],
-    ["Status", { kind: "status" }],
+    ["Status", { kind: "list", of: "standing" }],
   ])("are what %j asks for", (text, expected) => {
     expect(parseCommandText(text)).toEqual(expected);
   });
