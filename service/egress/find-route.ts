@@ -29,28 +29,23 @@ const AUTHORITY = new RegExp(`^${HOST}:(\\d{1,5})$`);
  */
 export function parseHostRule(text: string): HostRule | null {
   const [, star, written, digits] = RULE.exec(text) ?? [];
-  const host = written === undefined ? null : canonicalHost(written);
-  const port = digits === undefined ? null : toPort(digits);
-  if (host === null || (digits !== undefined && port === null)) return null;
-  if (star !== undefined && isIP(host) !== 0) return null;
-  return { host, isWildcard: star !== undefined, port };
+  // Without a port, the rule stands for several, so any valid one will do here.
+  const target = targetOf(written, digits ?? DEFAULT_PORTS[0]);
+  const isWildcard = star !== undefined;
+  if (target === null || (isWildcard && isIP(target.host) !== 0)) return null;
+  return { host: target.host, isWildcard, port: digits === undefined ? null : target.port };
 }
 
 /** Parses the host and port that a CONNECT names. Returns null if it doesn't name them. */
 export function parseAuthority(text: string): NetworkTarget | null {
   const [, written, digits] = AUTHORITY.exec(text) ?? [];
-  if (written === undefined || digits === undefined) return null;
-  const host = canonicalHost(written);
-  const port = toPort(digits);
-  return host === null || port === null ? null : { host, port };
+  return targetOf(written, digits);
 }
 
 /** The target of an http URL. Null for another scheme, or if it has a user name or password. */
 export function httpTargetOf(url: URL): NetworkTarget | null {
   if (url.protocol !== "http:" || url.username !== "" || url.password !== "") return null;
-  const host = canonicalHost(url.hostname);
-  const port = url.port === "" ? 80 : toPort(url.port);
-  return host === null || port === null ? null : { host, port };
+  return targetOf(url.hostname, url.port || 80);
 }
 
 /** The rule that allows a target. A rule that names the port comes before one that doesn't. */
@@ -71,17 +66,16 @@ export function targetText({ host, port }: NetworkTarget): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Reads hosts as URLs do, like clients: `127.1`, `0x7f.1` and `2130706433` are all 127.0.0.1. */
-function canonicalHost(written: string): string | null {
-  const hostname = URL.parse(`http://${written}/`)?.hostname;
+/**
+ * The target with this host and port, or null. Reads hosts as URLs do, like clients: `127.1`,
+ * `0x7f.1` and `2130706433` are all 127.0.0.1.
+ */
+function targetOf(written: string | undefined, digits: string | number | undefined): NetworkTarget | null {
+  const hostname = written === undefined ? undefined : URL.parse(`http://${written}/`)?.hostname;
   if (hostname === undefined) return null;
   const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname.replace(/\.$/, "");
-  return host === "" || host.length > 253 ? null : host;
-}
-
-function toPort(digits: string): number | null {
   const port = Number(digits);
-  return port >= 1 && port <= 65_535 ? port : null;
+  return host !== "" && host.length <= 253 && port >= 1 && port <= 65_535 ? { host, port } : null;
 }
 
 /** Looks up a name. Rejects, or resolves to an empty list, if it has no address. */
@@ -114,12 +108,10 @@ export async function findRoute(
 ): Promise<Route> {
   const rule = findRule(rules, target);
   if (rule === null) {
-    return {
-      kind: "refused",
-      reason:
-        `${targetText(target)} isn't on this project's list of hosts. An operator can add it to ` +
+    return refused(
+      `${targetText(target)} isn't on this project's list of hosts. An operator can add it to ` +
         "network.allow in the job service's settings.",
-    };
+    );
   }
   let found: readonly string[] = [];
   try {
@@ -130,25 +122,25 @@ export async function findRoute(
   }
   if (found.length === 0 && isProxied && !rule.isWildcard) return { kind: "open", addresses: [] };
   if (found.length === 0 && isProxied) {
-    return {
-      kind: "refused",
-      reason:
-        `${target.host} has no address here, so only the proxy could tell whether it is on the ` +
+    return refused(
+      `${target.host} has no address here, so only the proxy could tell whether it is on the ` +
         "internet. An operator can add the whole name to network.allow in the job service's " +
         "settings.",
-    };
+    );
   }
   if (found.length === 0) return { kind: "unknown", reason: `${target.host} has no address.` };
   const addresses = found.filter((address) => isOpen(address, rule));
   if (addresses.length > 0 && (!isProxied || addresses.length === found.length)) {
     return { kind: "open", addresses: addresses.slice(0, MAX_ADDRESSES) };
   }
-  return {
-    kind: "refused",
-    reason:
-      `${targetText(target)} leads to an address that isn't on the internet. An operator can name ` +
+  return refused(
+    `${targetText(target)} leads to an address that isn't on the internet. An operator can name ` +
       "the address, or the host with its port, in network.allow in the job service's settings.",
-  };
+  );
+}
+
+function refused(reason: string): Route {
+  return { kind: "refused", reason };
 }
 
 function isOpen(address: string, rule: HostRule): boolean {
