@@ -61,13 +61,13 @@ async function checkInstallation(
   const missing = Object.entries(PERMISSIONS)
     .filter(([name, want]) => ![want, "write", "admin"].includes(permissions[name] ?? ""))
     .map(([name, want]) => `${name}: ${want}`);
-  const faults =
-    missing.length === 0
-      ? []
-      : [
-          `App ${app.id} lacks permissions: ${missing.join(", ")}. Add them in the App's settings, and ` +
-            "accept them in its installation.",
-        ];
+  const faults: string[] = [];
+  if (missing.length > 0) {
+    faults.push(
+      `App ${app.id} lacks permissions: ${missing.join(", ")}. Add them in the App's settings, and ` +
+        "accept them in its installation.",
+    );
+  }
   // This fails, for example, if the repository isn't part of the installation. It is tried in any
   // case, so that the operator sees all faults at once.
   await tokens.token(signal).catch((error: unknown) => {

@@ -119,51 +119,43 @@ function projectChecks(
   const tokens = new CodeHostTokens({ env, clock });
   const gitCredentials = tokens.forGit(project);
   const redact = createRedact(projectSecrets(project, env));
-  const checks: Record<string, Check["run"]> = {
-    agent: (signal) => checkAgent(project, { sandbox, env, signal }),
-    model: (signal) => checkModel(project, { calls: callModel, env, signal }),
-    repository: async (signal) => {
-      await checkRepository(project, { env, redact, signal, gitCredentials });
-      return `branch ${baseBranch}, and the service may push`;
-    },
-    ...Object.fromEntries(
-      project.context.map((context) => {
-        const check: Check["run"] = async (signal) => {
-          const gitCredentials = tokens.in(context.gitCredentialsEnv);
-          await checkContext(context, { env, redact, signal, gitCredentials });
-          return context.ref;
-        };
-        return [`context ${context.name}`, check];
-      }),
-    ),
-    ...(app !== undefined && { "app key": () => checkAppKey(app) }),
-    ...(codeHost.kind === "github" && {
-      "code host": async (signal) => {
-        const host = { ...codeHost, tokens: tokens.of(codeHost), clock, redact };
-        return checkCodeHost(codeHost, host, signal);
-      },
-    }),
-    ...Object.fromEntries(
-      project.verify.map((check) => [
-        `check ${check.name}`,
-        (signal: AbortSignal) => checkTool(check, project, { sandbox, env, signal }),
-      ]),
-    ),
-    "admin key": async () => {
-      openDataDir(config);
-      // Asking for the keys would create the file, and the user who checks the settings may not be
-      // the service's user.
-      const isThere = existsSync(stateFileOf(config));
-      const count = isThere
-        ? (await doCommand(config, clock, { name: "count-keys", project: of })).text
-        : "0";
-      if (count !== "0") return count === "1" ? "there is one" : `there are ${count}`;
-      throw new StartError(
-        `Nobody has a key. Create one: npm run service -- keys create --project ${of}${configOption}`,
-      );
-    },
-  };
-  return Object.entries(checks).map(([what, run]) => ({ of, what, run }));
+  const checks: Check[] = [];
+  const add = (what: string, run: Check["run"]) => checks.push({ of, what, run });
+  add("agent", (signal) => checkAgent(project, { sandbox, env, signal }));
+  add("model", (signal) => checkModel(project, { calls: callModel, env, signal }));
+  add("repository", async (signal) => {
+    await checkRepository(project, { env, redact, signal, gitCredentials });
+    return `branch ${baseBranch}, and the service may push`;
+  });
+  for (const context of project.context) {
+    add(`context ${context.name}`, async (signal) => {
+      const gitCredentials = tokens.in(context.gitCredentialsEnv);
+      await checkContext(context, { env, redact, signal, gitCredentials });
+      return context.ref;
+    });
+  }
+  if (app !== undefined) add("app key", () => checkAppKey(app));
+  if (codeHost.kind === "github") {
+    add("code host", async (signal) => {
+      const host = { ...codeHost, tokens: tokens.of(codeHost), clock, redact };
+      return checkCodeHost(codeHost, host, signal);
+    });
+  }
+  for (const check of project.verify) {
+    add(`check ${check.name}`, (signal) => checkTool(check, project, { sandbox, env, signal }));
+  }
+  add("admin key", async () => {
+    openDataDir(config);
+    // Asking for the keys would create the file, and the user who checks the settings may not be
+    // the service's user.
+    const isThere = existsSync(stateFileOf(config));
+    const count = isThere ? (await doCommand(config, clock, { name: "count-keys", project: of })).text : "0";
+    if (count !== "0") return count === "1" ? "there is one" : `there are ${count}`;
+    throw new StartError(
+      `Nobody has a key. Create one: npm run service -- keys create --project ${of}${configOption}`,
+    );
+  });
+  return checks;
 }
 
 /**
