@@ -84,9 +84,10 @@ export function object(
     const kept = new Map<string, unknown>();
     for (const [name, value] of Object.entries(given)) {
       const path = place.path === "" ? name : `${place.path}.${name}`;
+      const what = kind === "fields" ? path : name;
       const field = known.get(name) ?? similar.get(folded(name));
-      if (isExtra(place, kind, kind === "fields" ? path : name)) kept.set(name, value);
-      else if (field === undefined) place.onLeftOut(kind, kind === "fields" ? path : name);
+      if (place.extras[kind].includes(what)) kept.set(name, value);
+      else if (field === undefined) place.onLeftOut(kind, what);
       else if (name !== field.name && !(alsoSnakeCase && name === snakeCase(field.name))) {
         throw new ModelCallFault(400, `Write ${field.name} instead of ${shown(name)}.`);
       } else if (kept.has(field.name)) {
@@ -113,7 +114,7 @@ export function byType(
     const type = ("type" in given ? given.type : null) ?? untyped;
     const name = typeof type === "string" ? type : "";
     const what = kind === "fields" ? `${place.path}[${name}]` : name;
-    if (isExtra(place, kind, what)) return given;
+    if (place.extras[kind].includes(what)) return given;
     const shape = known.get(name) ?? known.get(name.replace(/_\d{8}$/, ""));
     if (shape === undefined) place.onLeftOut(kind, what);
     return shape?.(given, place);
@@ -161,10 +162,6 @@ function each(one: (given: object, place: Place) => unknown): Shape {
     if (isObject(value)) return one(value, place);
     throw new ModelCallFault(400, `The request isn't valid: check ${place.path}.`);
   };
-}
-
-function isExtra({ extras }: Place, kind: LeftOutKind, name: string): boolean {
-  return extras[kind].includes(name);
 }
 
 function refuseDepth(body: object): void {
