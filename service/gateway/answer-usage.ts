@@ -130,9 +130,7 @@ export const NO_USAGE: CallUsage = {
 const SURCHARGE_5_MINUTES = 0.25;
 const SURCHARGE_1_HOUR = 1;
 
-type Reader = (event: unknown) => UsageReport | null;
-
-const READERS: Readonly<Record<UsageFormat, Reader>> = {
+const READERS: Readonly<Record<UsageFormat, (event: unknown) => UsageReport | null>> = {
   anthropic(event) {
     const usage = partOf(event, "usage") ?? partOf(event, "message", "usage");
     if (usage === null) return null;

@@ -123,7 +123,8 @@ export function byType(
 
 /**
  * Returns what to send on of a request's body. Throws a {@link ModelCallFault} if the rest isn't a
- * usable request.
+ * usable request. It is written anew: of two fields with one name, the upstream could read the
+ * other one.
  */
 export function admit(shape: Shape, body: object, admission: AllowedBesides): object {
   refuseDepth(body);

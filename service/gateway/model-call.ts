@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { jsonOf } from "../../src/core/text/text.ts";
 import { type CallUsage, estimateTokens, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
-import { type AllowedBesides, admit, type Shape } from "./body-shape.ts";
 import { ModelCallFault } from "./model-trouble.ts";
 
 /** A model call as it is sent to the upstream. */
@@ -43,14 +42,6 @@ type Body = z.infer<typeof Body>;
 const MODEL_NAME = /^[!-~]{1,200}$/;
 
 /**
- * What is sent on of a request's body. It is written anew: of two fields with one name, the
- * upstream could read the other one.
- */
-export function readAdmitted(shape: Shape, given: Buffer, admission: AllowedBesides): object {
-  return admit(shape, parseJson(given), admission);
-}
-
-/**
  * Makes a call of what may be sent on of a body of `bytes`. `pathModel` is the model that its path
  * names, if it does. Throws a {@link ModelCallFault} for a call that can't be counted.
  */
@@ -82,7 +73,8 @@ function isLimit(value: number | null | undefined): value is number {
   return typeof value === "number" && value >= 1 && value <= 10_000_000;
 }
 
-function parseJson(given: Buffer): object {
+/** Parses a request's body. Throws a {@link ModelCallFault} if it isn't a usable JSON object. */
+export function parseRequest(given: Buffer): object {
   refuseManyValues(given);
   const json = jsonOf(given.toString("utf8"));
   if (json === undefined) throw new ModelCallFault(400, "The request's body isn't JSON.");

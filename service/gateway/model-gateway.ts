@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Logger } from "../../src/core/ports/process.ts";
 import { AnswerUsage, type CallUsage, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
-import type { AllowedBesides, LeftOutKind } from "./body-shape.ts";
+import { admit, type AllowedBesides, type LeftOutKind } from "./body-shape.ts";
 import { type NetworkLimits, trafficReason, type TurnTraffic } from "./limits.ts";
-import { type ModelCall, prepareCall, readAdmitted } from "./model-call.ts";
+import { type ModelCall, parseRequest, prepareCall } from "./model-call.ts";
 import { carriesKey, findOperation, parseModelTarget } from "./model-kinds.ts";
 import { ModelCallFault, type ModelTrouble, shownModel, troubleOf } from "./model-trouble.ts";
 import { keyPattern, sendAnswer } from "./send-answer.ts";
@@ -66,7 +66,7 @@ export function createModelGateway(deps: ModelGatewayDeps) {
     using _place = await places.take(signal);
     const { body: shape, format, model: pathModel } = operation;
     const given = shape && (await readBody(request, limits));
-    const body = shape && given && readAdmitted(shape, given, admission);
+    const body = shape && given && admit(shape, parseRequest(given), admission);
     if (given !== null && body !== null && format !== null) {
       await answerCounted(exchange, format, prepareCall({ format, pathModel }, body, given.length));
       return;

@@ -170,10 +170,8 @@ export class KeyScrubber {
     return Buffer.from(clean.slice(0, at), "latin1");
   }
 
-  /** Returns what was held back. */
+  /** Returns what was held back. Call this once, at the end. */
   flush(): Buffer {
-    const rest = this.#held;
-    this.#held = "";
-    return Buffer.from(rest, "latin1");
+    return Buffer.from(this.#held, "latin1");
   }
 }
