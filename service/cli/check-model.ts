@@ -1,11 +1,8 @@
-import type { Logger } from "../../src/core/ports/process.ts";
 import { StartError } from "../../src/core/errors.ts";
 import { AGENT_PRESETS, presetOf } from "../config/agent-presets.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { type Env, networkOf } from "../config/env.ts";
 import { type ModelAccess, openTurnNetwork } from "../egress/turn-network.ts";
-
-const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 
 const LISTS = { anthropic: "/v1/models", openai: "/models", gemini: "/v1beta/models" };
 
@@ -24,7 +21,7 @@ export async function checkModel(
   await using network = await openTurnNetwork({
     ...networkOf({ ...project, models, budget: {} }, env),
     socketPath: null,
-    logger: SILENT,
+    logger: { info() {}, warn() {}, error() {} },
   });
   for (const [index, access] of network.models(network.port ?? 0).entries()) {
     const { path, body } = smallRequest(project, access, index === 0);

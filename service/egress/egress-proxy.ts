@@ -9,7 +9,6 @@ import {
 import { Socket } from "node:net";
 import type { Duplex, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Logger } from "../../src/core/ports/process.ts";
 import { codeOf } from "../../src/core/errors.ts";
 import { proxyFor, type ProxySettings } from "../../src/process/proxy.ts";
 import { connectOut, type WayOut } from "./connect-out.ts";
@@ -24,7 +23,7 @@ import {
   targetText,
 } from "./find-route.ts";
 import { endToEndHeaders, isSameSecret } from "../gateway/http-headers.ts";
-import { type NetworkLimits, type TrafficMeter, trafficReason, type TurnTraffic } from "../gateway/limits.ts";
+import { type NetworkLimits, trafficReason, type TurnLogger, type TurnTraffic } from "../gateway/limits.ts";
 
 type ProxyRefusal = { status: 400 | 403 | 407 | 429 | 502; reason: string };
 type Client = Pick<Writable, "destroyed" | "once"> & { destroy: () => unknown };
@@ -41,7 +40,7 @@ export type EgressProxyDeps = {
   password: string | null;
   traffic: TurnTraffic;
   limits: NetworkLimits;
-  logger: Logger;
+  logger: TurnLogger;
   /** When this aborts, every connection ends. */
   signal: AbortSignal;
 };
@@ -75,7 +74,7 @@ export function createEgressProxy(deps: EgressProxyDeps) {
     return { status: 403, reason: route.reason };
   }
 
-  function meterFor({ host, port }: NetworkTarget, kind: string, closing: EventEmitter): TrafficMeter {
+  function meterFor({ host, port }: NetworkTarget, kind: string, closing: EventEmitter) {
     const meter = traffic.meter();
     closing.once("close", () => {
       deps.logger.info({ host, ...meter.soFar, port, kind }, "agent's connection closed");

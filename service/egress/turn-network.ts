@@ -3,7 +3,6 @@ import { once, setMaxListeners } from "node:events";
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
-import type { Logger } from "../../src/core/ports/process.ts";
 import { codeOrNameOf, DocsAgentError } from "../../src/core/errors.ts";
 import { createDispatcher } from "../../src/process/dispatcher.ts";
 import { DIRECT, type ProxySettings } from "../../src/process/proxy.ts";
@@ -14,6 +13,7 @@ import {
   MAX_SOCKET_PATH_BYTES,
   NETWORK_LIMITS,
   type NetworkLimits,
+  type TurnLogger,
   TurnTraffic,
 } from "../gateway/limits.ts";
 import { KIND_TRAITS, type ModelKind } from "../gateway/model-kinds.ts";
@@ -64,7 +64,7 @@ export type TurnNetworkOptions = {
   onLeftOut?: (what: LeftOut) => void;
   /** The operator's proxy. @default direct connections */
   proxy?: ProxySettings;
-  logger: Logger;
+  logger: TurnLogger;
   /** @default DNS */
   resolve?: Resolve;
   limits?: Partial<NetworkLimits>;

@@ -81,21 +81,21 @@ export function trafficReason(maxBytes: number): string {
   return `The turn's limit of ${maxBytes.toLocaleString("en-US")} bytes over the network is used up.`;
 }
 
+/** The levels at which a turn's network logs. */
+export type TurnLogger = Pick<Logger, "info" | "warn" | "error">;
+
 /**
  * A logger that stops after this many lines, and says so. An agent must not be able to fill the
  * disk.
  */
-export function createBoundedLogger(logger: Logger, maxLines: number): Logger {
+export function createBoundedLogger(logger: TurnLogger, maxLines: number): TurnLogger {
   let lines = 0;
-  function bound(inner: Logger): Logger {
-    const log = (level: "debug" | "info" | "warn" | "error") => (fields: object, message: string) => {
-      lines += 1;
-      if (lines <= maxLines) inner[level](fields, message);
-      if (lines === maxLines)
-        inner.warn({ lines }, "too many lines about this turn's network: no more follow");
-    };
-    const [debug, info, warn, error] = [log("debug"), log("info"), log("warn"), log("error")];
-    return { debug, info, warn, error, child: (fields) => bound(inner.child(fields)) };
-  }
-  return bound(logger);
+  const log = (level: keyof TurnLogger) => (fields: object, message: string) => {
+    lines += 1;
+    if (lines <= maxLines) logger[level](fields, message);
+    if (lines === maxLines) {
+      logger.warn({ lines }, "too many lines about this turn's network: no more follow");
+    }
+  };
+  return { info: log("info"), warn: log("warn"), error: log("error") };
 }

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
-import type { Logger } from "../../src/core/ports/process.ts";
 import { AnswerUsage, type CallUsage, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
 import { admit, type AllowedBesides, type LeftOutKind } from "./body-shape.ts";
-import { type NetworkLimits, trafficReason, type TurnTraffic } from "./limits.ts";
+import { type NetworkLimits, trafficReason, type TurnLogger, type TurnTraffic } from "./limits.ts";
 import { type ModelCall, parseRequest, prepareCall } from "./model-call.ts";
 import { carriesKey, findOperation, parseModelTarget } from "./model-kinds.ts";
 import { ModelCallFault, type ModelTrouble, shownModel, troubleOf } from "./model-trouble.ts";
@@ -25,7 +24,7 @@ export type ModelGatewayDeps = {
   budget: TurnBudget;
   traffic: TurnTraffic;
   dispatcher: Dispatcher;
-  logger: Logger;
+  logger: TurnLogger;
   /** Called after each counted call with what is wrong with its upstream, or null. */
   onTrouble: (trouble: ModelTrouble | null) => void;
   /** Called each time something was left out of a call. */
