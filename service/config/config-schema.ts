@@ -137,12 +137,6 @@ function withPreset(given: unknown): unknown {
 
 const OwnerOrRepo = text("the name as it stands in the repository's address", 500, /^[A-Za-z0-9_.-]{1,100}$/);
 const EITHER = ["tokenEnv", "app"];
-/** Reports a fault of these two together with all others, but adds none to theirs. */
-function eitherFault(error: string) {
-  const when = ({ issues }: z.core.ParsePayload) =>
-    !issues.some(({ path }) => EITHER.includes(String(path?.[0])));
-  return { path: ["tokenEnv"], error, when };
-}
 const CodeHost = z.discriminatedUnion(
   "kind",
   [
@@ -166,14 +160,15 @@ const CodeHost = z.discriminatedUnion(
         pollSeconds: whole("how often pull requests are looked at, in seconds", 5, 3600).default(60),
         webhookSecretEnv: EnvName.optional(),
       })
-      .refine(
-        ({ tokenEnv, app }) => tokenEnv !== undefined || app !== undefined,
-        eitherFault("the name of an environment variable, never its value, or use app instead"),
-      )
-      .refine(
-        ({ tokenEnv, app }) => tokenEnv === undefined || app === undefined,
-        eitherFault("left out beside app, which has tokens of its own"),
-      ),
+      .refine(({ tokenEnv, app }) => (tokenEnv === undefined) !== (app === undefined), {
+        path: ["tokenEnv"],
+        error: ({ input }) =>
+          Object(input).app === undefined
+            ? "the name of an environment variable, never its value, or use app instead"
+            : "left out beside app, which has tokens of its own",
+        // Reports this together with all other faults, but adds none to those of the two.
+        when: ({ issues }) => !issues.some(({ path }) => EITHER.includes(String(path?.[0]))),
+      }),
     z.strictObject({ kind: z.literal("none") }),
   ],
   "github (with owner, repo, and app or tokenEnv) or none",
