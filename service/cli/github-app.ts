@@ -56,9 +56,9 @@ export async function createGitHubApp(options: NewAppOptions): Promise<void> {
     if (existsSync(file)) throw new StartError(`${file} is there already. Move it, or set --key-file.`);
   }
   const signal = AbortSignal.timeout(timeLimitMs);
-  const tooLate = () => new StartError("Nobody created the App in time. Run the command again.");
   const code = await codeFrom(options, signal).catch((error: unknown) => {
-    throw signal.aborted ? tooLate() : error;
+    if (!signal.aborted) throw error;
+    throw new StartError("Nobody created the App in time. Run the command again.");
   });
   const octokit = new Octokit(octokitOptions(apiUrl));
   const words = {

@@ -1,5 +1,5 @@
 import { type ProxySettings, proxySecretsOf, readProxySettings } from "../../src/process/proxy.ts";
-import { type HostRule, parseHostRule } from "../egress/find-route.ts";
+import { parseHostRule } from "../egress/find-route.ts";
 import type { ServiceSettings } from "./config-schema.ts";
 
 /** A provider of models. It holds no key: `keyEnv` names an environment variable. */
@@ -48,8 +48,8 @@ export type NamedVariable = { place: string; name: string };
 
 /** Faults of the variables that settings name, each variable once. Shows no values. */
 export function variableFaults(named: readonly NamedVariable[], env: Env): string[] {
-  return [...new Set(named.map(({ name }) => name))].flatMap((name) => {
-    const places = named.filter((one) => one.name === name).map(({ place }) => place);
+  return [...Map.groupBy(named, ({ name }) => name)].flatMap(([name, uses]) => {
+    const places = uses.map(({ place }) => place);
     const who = `${places.join(" and ")} ${places.length === 1 ? "names" : "name"} ${name}`;
     const value = envValue(env, name);
     if (value === null) return [`${who}, which is not set. Set it in the environment or in .env.`];
@@ -102,7 +102,7 @@ type NetworkSettings = Pick<ProjectSettings, "network" | "budget"> & { models: r
 /** A project's network settings, with the models' keys and the proxy from the environment. */
 export function networkOf({ network, models, budget }: NetworkSettings, env: Env) {
   return {
-    allow: network.allow.map(parseHostRule).filter((rule): rule is HostRule => rule !== null),
+    allow: network.allow.map(parseHostRule).filter((rule) => rule !== null),
     maxBytes: network.maxBytes,
     models: models.map((model) => ({ ...model, key: envValue(env, model.keyEnv) ?? "" })),
     budget: { tokens: budget.tokens ?? null, usd: budget.usd ?? null },
