@@ -75,7 +75,7 @@ export class SqliteTaskQueue implements TaskQueue {
       budgets: pools.budgets,
       carryOut: (decide) => valueOf(this.#carryOut(decide)),
       commit: (decide) => this.commit(decide),
-      write: (work) => this.#write(work),
+      write: (work) => this.#writing(() => this.#commits.run(work)),
       onNotStarted: (thrown) => this.#failPass(thrown),
     });
     this.#commits.ride(() => {
@@ -85,18 +85,22 @@ export class SqliteTaskQueue implements TaskQueue {
   }
 
   async add(task: NewTask): Promise<boolean> {
-    const storable = toStorableTask(task, this.#clock.now(), this.#options.pools);
-    return this.#write(() => this.#table.add(storable, this.#clock.now()));
+    return this.#writing(async () => {
+      const storable = toStorableTask(task, this.#clock.now(), this.#options.pools);
+      return this.#commits.run(() => this.#table.add(storable, this.#clock.now()));
+    });
   }
 
   async commit<T>(decide: Decision<T>): Promise<T> {
     if (this.#runs.isReleased) throw new QueueStoppedError();
-    const done = await this.#write(() => this.#carryOut(decide));
-    // If the clock was set back, the limit seems to be reached for longer than it is.
-    const following = "refused" in done ? this.#housekeeping.followClock() : null;
-    if (following === null) return valueOf(done);
-    await following;
-    return valueOf(await this.#write(() => this.#carryOut(decide)));
+    return this.#writing(async () => {
+      const done = await this.#commits.run(() => this.#carryOut(decide));
+      // If the clock was set back, the limit seems to be reached for longer than it is.
+      const following = "refused" in done ? this.#housekeeping.followClock() : null;
+      if (following === null) return valueOf(done);
+      await following;
+      return valueOf(await this.#commits.run(() => this.#carryOut(decide)));
+    });
   }
 
   async read<T>(ask: (read: Read) => T): Promise<T> {
@@ -151,12 +155,14 @@ export class SqliteTaskQueue implements TaskQueue {
     return dueAt === Infinity ? null : dueAt;
   }
 
-  /** Does work in the next transaction, and wakes the queue for what it may have added. */
-  async #write<T>(work: () => T): Promise<T> {
+  /** Looks at the clock before something is written, and wakes the queue for what it may add. */
+  async #writing<T>(write: () => Promise<T>): Promise<T> {
     this.#housekeeping.lookAtClock();
-    const value = await this.#commits.run(work);
-    this.#wake();
-    return value;
+    try {
+      return await write();
+    } finally {
+      this.#wake();
+    }
   }
 
   /**
