@@ -34,10 +34,10 @@ export class ClaimLostError extends DocsAgentError {
 export type TaskClaim = { id: string; token: string };
 
 const Answer = z.union([
+  z.tuple([z.literal("ok"), z.string()]),
   z.tuple([z.literal("lost")]),
   z.tuple([z.literal("stale"), z.array(z.string().nullable())]),
   z.tuple([z.literal("full"), z.string(), z.coerce.number()]),
-  z.tuple([z.literal("ok"), z.string()]),
 ]);
 
 type Options = { store: RedisStore; clock: Clock; work: RedisWork; pools: Pools };

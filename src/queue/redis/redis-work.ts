@@ -24,7 +24,6 @@ type Options = {
 const AT_ONCE = 50;
 
 const Answers = z.array(z.unknown());
-const Failed = z.tuple([z.literal("failed"), z.string()]);
 
 type Asked = PromiseWithResolvers<unknown> & Work;
 
@@ -89,9 +88,10 @@ export class RedisWork {
     try {
       const answers = Answers.parse(await redis.run(WORK, args));
       for (const [n, { resolve, reject }] of all.entries()) {
-        const { data: failed } = Failed.safeParse(answers[n]);
-        if (failed !== undefined) reject(redis.toStoreError(new ErrorReply(failed[1])));
-        else resolve(answers[n]);
+        const answer = answers[n];
+        const [kind, reason]: unknown[] = Array.isArray(answer) ? answer : [];
+        if (kind === "failed") reject(redis.toStoreError(new ErrorReply(String(reason))));
+        else resolve(answer);
       }
     } catch (thrown) {
       for (const { reject } of all) reject(thrown);

@@ -64,7 +64,7 @@ export class RedisStorage implements RecordStorage {
   /** Stores the text last seen under a key in Redis. */
   saw(key: string, text: string | undefined): void {
     if (text === undefined) this.#last.delete(key);
-    else remember(this.#last, key, text, REMEMBERED_MAX);
+    else if (text !== this.last(key)) remember(this.#last, key, text, REMEMBERED_MAX);
   }
 
   /**
