@@ -11,7 +11,7 @@ import type { TaskDeps } from "../decisions/deps.ts";
  * Slack allows about one message a second in a channel (docs.slack.dev/apis/web-api/rate-limits).
  * We send a little less, because messages take different times to arrive.
  */
-const POST_RATE = { gapMs: 1050 };
+const POST_RATE = { gapMs: 1100 };
 /**
  * Slack allows 50 or more look-ups a minute in a workspace. Some apps get one a minute, which a 429
  * then says.

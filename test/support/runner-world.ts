@@ -72,9 +72,12 @@ const repositories = new Map<string, Promise<string>>();
 
 function repositoryOf(files: Record<string, string>): Promise<string> {
   const key = JSON.stringify(files);
-  const known = repositories.get(key) ?? makeRepository(files);
-  repositories.set(key, known);
-  return known;
+  const known = repositories.get(key);
+  if (known !== undefined) return known;
+  const made = makeRepository(files);
+  repositories.set(key, made);
+  made.catch(() => repositories.delete(key));
+  return made;
 }
 
 async function makeRepository(files: Record<string, string>): Promise<string> {

@@ -197,7 +197,10 @@ export class Mirror {
   async #refs(...patterns: string[]): Promise<Map<string, string>> {
     const format = "--format=%(refname) %(objectname)";
     const listing = await this.git.text(["for-each-ref", format, "--", ...patterns]);
-    return new Map(listing.matchAll(/^(.+) (.+)$/gm).map(([, ref = "", oid = ""]) => [ref, oid]));
+    // Names have no spaces and no line feeds. They may have other characters that end a line for a
+    // regular expression.
+    const lines = listing.split("\n").filter((line) => line !== "");
+    return new Map(lines.map((line) => [line.split(" ")[0] ?? "", line.split(" ")[1] ?? ""]));
   }
 
   /** Runs git with the remote's address between the arguments. */

@@ -36,14 +36,17 @@ export function foldersOf(files: Iterable<string>): string[] {
 /**
  * Moves the files that are still as they were written to the new folder `to`, on the same disk.
  * Their folders are created anew, so that nothing that was done to the old ones (unreadable names,
- * permissions, attributes) comes along. Returns what is there then. Throws if that isn't possible,
- * for example if a folder may not be changed. Then nothing of the tree can be used.
+ * permissions, attributes) comes along. Even behind a link in a folder's place, only a file that we
+ * wrote has its identity. Returns what is there then. Throws if that isn't possible, for example if
+ * a folder may not be changed. Then nothing of the tree can be used.
  */
 export function moveUntouched(from: string, to: string, written: WrittenFiles): WrittenFiles {
   const intact = [...written].filter(([path, { identity }]) => identityAt(join(from, path)) === identity);
   for (const folder of foldersOf(intact.map(([path]) => path))) mkdirSync(join(to, folder), { mode: 0o755 });
   return new Map(
     intact.map(([path, file]) => {
+      // Without a sandbox, a process of the agent's may still be writing.
+      if (identityAt(join(from, path)) !== file.identity) throw new Error(`${path} has just changed`);
       renameSync(join(from, path), join(to, path));
       // Moving a file changes its `ctime`.
       return [path, { ...file, identity: identityAt(join(to, path)) ?? "" }];

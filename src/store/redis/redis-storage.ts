@@ -3,7 +3,7 @@ import type { Series } from "../../core/ports/task-queue.ts";
 import { type RecordStorage, remember } from "../record-store.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
-/** The most texts remembered, for decisions to begin with. */
+/** The most texts remembered, for decisions to begin with. The oldest goes first. */
 const REMEMBERED_MAX = 1_000;
 /**
  * How long after its end Redis itself removes an entry. By then no replica's clock still counts it
