@@ -1,4 +1,5 @@
 // @module-tag redis-server
+import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { RedisWork } from "../../src/queue/redis/redis-work.ts";
 import { RedisConnection } from "../../src/store/redis/redis-connection.ts";
@@ -29,6 +30,28 @@ it("does all that is asked at once, each with its own answer, and fails only wha
   expect(failed).toEqual([[60, expect.any(StoreUnavailableError)]]);
   expect(String(failed[0]?.[1])).toContain("WRONGTYPE");
   expect(await redis.client.zCard(`${redis.prefix}:due:rest`)).toBe(119);
+});
+
+it("makes one call at a time, also for what is asked while a call is put together", async () => {
+  await using server = await startRedisServer();
+  await using redis = await RedisConnection.open(server.url, new RecordingLogger());
+  let calls = 0;
+  const work: RedisWork = new RedisWork({
+    redis,
+    leaseMs: 1_000,
+    onCall: () => {
+      calls += 1;
+      // As leases that are due, until an answer says that they were renewed.
+      if (calls <= 1_000) work.ask({ kind: "renew", args: [] }).catch(() => {});
+      return null;
+    },
+  });
+  redis.client.destroy();
+
+  await expect(work.ask(addOf("one"))).rejects.toThrow(StoreUnavailableError);
+  await setImmediate();
+  await work.settled();
+  expect(calls).toBe(1);
 });
 
 it("goes on after Redis has forgotten its scripts", async () => {

@@ -64,6 +64,8 @@ export class RedisTaskQueue implements TaskQueue {
   #claims = 0;
   /** Claims whose answers were lost, with the monotonic times when they were made. */
   #lost: { token: string; atMs: number }[] = [];
+  /** How long a lost claim is remembered. The leases that it may have begun have ended by then. */
+  readonly #keepLostMs: number;
   /** The error of the last claim, until one succeeds. */
   #fault: unknown;
   #lookAtMs = -Infinity;
@@ -77,6 +79,7 @@ export class RedisTaskQueue implements TaskQueue {
     const commits = new RedisCommits({ store, clock, work, pools });
     this.#work = work;
     this.#commits = commits;
+    this.#keepLostMs = 2 * leaseMs;
     this.#runs = new RedisRuns({ work, commits, clock, logger, budgets: pools.budgets, leaseMs });
   }
 
@@ -157,6 +160,7 @@ export class RedisTaskQueue implements TaskQueue {
     if (handler === undefined) return null;
     const nowMs = this.#options.clock.monotonicMs();
     this.#runs.renew();
+    this.#lost = this.#lost.filter(({ atMs }) => nowMs - atMs < this.#keepLostMs);
     this.#claims += 1;
     const token = `${this.#name}-${this.#claims}`;
     const asked = {
@@ -181,7 +185,9 @@ export class RedisTaskQueue implements TaskQueue {
         this.#lookForStandstill().catch(noop);
       },
       reject: (thrown) => {
-        if (thrown instanceof StoreAnswerLostError) this.#lost.push({ token, atMs: nowMs });
+        // One that may begin nothing claimed nothing. While results wait, there are many of them.
+        const mayHaveClaimed = asked.mayBegin && thrown instanceof StoreAnswerLostError;
+        if (mayHaveClaimed) this.#lost.push({ token, atMs: nowMs });
         if (this.#runs.isStopped) return;
         // Logged as an error only once, however long Redis is away.
         const level = this.#fault === undefined ? "error" : "debug";

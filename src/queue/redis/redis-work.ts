@@ -66,7 +66,8 @@ export class RedisWork {
 
   async #callOn(): Promise<void> {
     this.#isSoon = false;
-    this.#calling = this.#call();
+    // Set before `onCall` asks for something, which must not begin a second call.
+    this.#calling = Promise.resolve().then(() => this.#call());
     await this.#calling;
     this.#calling = null;
     if (this.#isSoon) setImmediate(() => void this.#callOn());
