@@ -63,7 +63,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   function open() {
     // If the start fails, the next turn tries again.
-    opening ??= openRunner(deps).catch((error: unknown) => {
+    opening ??= openRunner(deps, afterwards).catch((error: unknown) => {
       opening = undefined;
       throw error;
     });
@@ -177,10 +177,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   };
 }
 
-async function openRunner(deps: TurnRunnerDeps) {
+async function openRunner(deps: TurnRunnerDeps, afterwards: (act: () => Promise<void>) => void) {
   const { dataDir, env, logger, clock, containment, isOwnProcess = false } = deps;
   const folders = await openRunnerFolders(dataDir);
-  await sweep(folders);
+  afterwards(await sweep(folders));
   if (isOwnProcess) await noteAgent(folders, RUNNER, process.pid);
   const trees = new KeptTrees(join(folders.dataDir, "trees"), clock);
   await trees.open();

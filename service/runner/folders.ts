@@ -1,5 +1,16 @@
 import { execFile } from "node:child_process";
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -38,6 +49,8 @@ export async function openRunnerFolders(dataDir: string) {
     scratch: join(root, "scratch"),
     notes: join(root, "turns"),
     agents: join(root, "agents"),
+    /** What an earlier process left, until it is removed. */
+    trash: join(root, "trash"),
     /** What agents left for the next turn of their job. */
     sessions: join(root, "sessions"),
     /** The files that sandboxes need. */
@@ -55,16 +68,28 @@ export async function openRunnerFolders(dataDir: string) {
 export const RUNNER = ".runner";
 
 /**
- * Ends and removes what an earlier process left: the process itself if it is still running, what it
- * started, and its worktrees.
+ * Ends what an earlier process left: the process itself if it is still running, and what it
+ * started. Moves its worktrees out of the way, because removing them may take minutes. Resolves to
+ * a function that removes them, which never rejects.
  */
-export async function sweep(folders: RunnerFolders): Promise<void> {
+export async function sweep(folders: RunnerFolders): Promise<() => Promise<void>> {
   await killLeftover(folders, `${RUNNER}.json`);
   for (const name of await readdir(folders.agents)) await killLeftover(folders, name);
   await killStrays(folders);
+  const trash = await mkdtemp(join(folders.trash, "left-"));
+  let moved = 0;
   for (const folder of [folders.worktrees, folders.scratch, folders.sockets]) {
-    for (const name of await readdir(folder)) await removeFolder(join(folder, name));
+    for (const name of await readdir(folder)) {
+      // Moving a folder needs the right to write to it.
+      await chmod(join(folder, name), 0o700).catch(() => {});
+      await rename(join(folder, name), join(trash, String((moved += 1))));
+    }
   }
+  return async () => {
+    // What an earlier start didn't get done is there, too, and the next one tries what fails now.
+    for (const name of await readdir(folders.trash).catch(() => []))
+      await removeFolder(join(folders.trash, name)).catch(() => {});
+  };
 }
 
 /** Creates empty folders for a turn of the job, and removes what an earlier run left there. */

@@ -9,6 +9,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
 import { messageOf } from "../../../src/core/errors.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import { AgentCutOffError, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
@@ -59,11 +60,13 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
       if (session.knownTurns > 0) await updates.quiet();
       opened.session = session;
       updates.begin(session);
-      const { stopReason } = await agent.request(methods.agent.session.prompt, {
+      const answer: unknown = await agent.request(methods.agent.session.prompt, {
         sessionId: session.id,
         prompt: await promptFor(session, run),
       });
-      return { stopReason };
+      const { data } = Prompted.safeParse(answer);
+      if (data !== undefined) return data;
+      throw new TurnFailedError("The agent didn't say why it stopped.", { details: [CHECK_PROTOCOL] });
     })
     .catch((error: unknown) => ({ error }));
   // Reads what the agent said before its end, and then the connection closes. If it doesn't, we
@@ -103,6 +106,9 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   throwUnlessDone(first.stopReason, result, run);
   return result;
 }
+
+/** The answer to a prompt. The protocol's client doesn't check it. */
+const Prompted = z.object({ stopReason: z.string() });
 
 /**
  * Returns the run with a clock that stands still while a person is asked. Their time has its own
@@ -172,7 +178,7 @@ function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFa
   });
 }
 
-function throwUnlessDone(stopReason: StopReason, result: AgentResult, run: AgentRun): void {
+function throwUnlessDone(stopReason: string, result: AgentResult, run: AgentRun): void {
   if (stopReason === "end_turn") return;
   const said = result.summary === null ? null : `It said: ${oneLine(result.summary, MAX_SAID_LENGTH)}`;
   const details = [said, refusedText(result.refused)].filter((text) => text !== null);

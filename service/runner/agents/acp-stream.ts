@@ -5,6 +5,8 @@ import { TurnFailedError } from "../../base/run-error.ts";
 
 /** An agent that sometimes waits for an answer has a handful of these. */
 const MAX_UNANSWERED = 1000;
+/** A line becomes up to thirty times its size in memory when it is parsed. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 /** White space in JSON is this character or lower ones. */
 const SPACE = 0x20;
@@ -56,6 +58,7 @@ export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
 /** White space before a line is skipped here, because an agent can send millions of empty lines. */
 async function* linesOf(input: Readable): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
+  let partsBytes = 0;
   for await (const chunk of input) {
     const bytes: Buffer = chunk;
     let start = 0;
@@ -65,9 +68,16 @@ async function* linesOf(input: Readable): AsyncGenerator<Buffer> {
       if (end < 0) break;
       yield Buffer.concat([...parts, bytes.subarray(start, end)]);
       parts = [];
+      partsBytes = 0;
       start = end + 1;
     }
     if (start < bytes.length) parts.push(bytes.subarray(start));
+    partsBytes += Math.max(0, bytes.length - start);
+    if (partsBytes > MAX_LINE_BYTES) {
+      throw new TurnFailedError(
+        `The agent sent a message of more than ${MAX_LINE_BYTES / 1024 / 1024} MB, and was stopped.`,
+      );
+    }
   }
   yield Buffer.concat(parts);
 }

@@ -1,4 +1,4 @@
-import { messageOf } from "../../../src/core/errors.ts";
+import { codeOf, messageOf } from "../../../src/core/errors.ts";
 import { fetchThrough } from "../../../src/process/dispatcher.ts";
 import { createLogger, createSystemClock } from "../../../src/process/clock-and-log.ts";
 import { oneLine } from "../../base/printable-text.ts";
@@ -24,6 +24,15 @@ function tell(message: FromRunner): Promise<void> {
   });
 }
 
+/**
+ * undici 7.30 throws an assertion into the void if a server closes the connection after its answer
+ * while we hold the answer back. Only that request waits then, until its time limit.
+ */
+function isOfPausedParser(thrown: unknown): boolean {
+  if (!(thrown instanceof Error) || codeOf(thrown) !== "ERR_ASSERTION") return false;
+  return /Parser\.finish .*undici\/lib\/dispatcher\/client-h1\.js/.test(thrown.stack ?? "");
+}
+
 async function open(settings: RunnerSettings): Promise<void> {
   const { env } = process;
   const { dataDir, containment, logLevel, projects } = settings;
@@ -35,6 +44,12 @@ async function open(settings: RunnerSettings): Promise<void> {
   });
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (thrown: unknown) => {
+      if (isOfPausedParser(thrown)) {
+        return logger.warn(
+          { err: thrown },
+          "a connection broke off: an answer's end came while it was read slowly",
+        );
+      }
       logger.error({ err: thrown }, "unforeseen error in the runner: its turns run again");
       process.exit(1);
     });

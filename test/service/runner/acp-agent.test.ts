@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
-import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+import { fixtureAgent, inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 const acp = (...steps: object[]) => fixtureAgent("acp-agent.mjs", JSON.stringify(steps));
 
@@ -88,6 +88,12 @@ it.each([
   const result = await world.run(world.acpProject(acp({ write: "./docs/a.md", content: "a" }, { stop })));
   expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(words) });
   expect(await world.branches()).toEqual(["main"]);
+});
+
+it.each([{}, 7, ["end_turn"]])("fails at once when the agent stops with %j", async (stop) => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const result = await world.run(world.acpProject(acp({ write: "./docs/a.md", content: "a" }, { stop })));
+  expect(result).toMatchObject({ kind: "failed", reason: "The agent didn't say why it stopped." });
 });
 
 it("fails when the agent dies in mid-turn", async () => {

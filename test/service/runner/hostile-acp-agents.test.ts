@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ManualClock } from "../../support/manual-clock.ts";
-import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 it.each([
   ["unknown requests", { jsonrpc: "2.0", id: 1, method: "x" }],
@@ -32,6 +32,19 @@ it.each([
     reason: "The agent sent more than 1000 messages without waiting for answers, and was stopped.",
   });
   expect(JSON.stringify(result)).not.toContain("all of it was read");
+});
+
+it("ends the turn of an agent whose message is huge, whatever it may write in all", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const agent = inlineAgent(`
+    const part = Buffer.alloc(1024 ** 2, "[");
+    try { for (let n = 0; n < 64; n += 1) fs.writeSync(1, part); } catch {}
+    setInterval(() => {}, 1000);
+  `);
+  expect(await world.run(world.acpProject(agent, { maxOutputBytes: 1024 ** 3 }))).toMatchObject({
+    kind: "failed",
+    reason: "The agent sent a message of more than 16 MB, and was stopped.",
+  });
 });
 
 /** Asks for something that nobody answers, and is not to be ended by SIGTERM. */

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { removeFolder } from "../../../service/runner/folders.ts";
+import { openRunnerFolders, removeFolder, sweep } from "../../../service/runner/folders.ts";
 import { processesOf } from "../../support/processes-of.ts";
 import { inlineAgent, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
@@ -32,6 +32,22 @@ it("removes worktrees and ends agents that an earlier process left", async () =>
   other.kill("SIGKILL");
   expect(await readdir(agents)).toEqual([]);
   expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
+  expect(await readdir(world.dir.file("data/trash"))).toEqual([]);
+});
+
+it("moves what an earlier process left out of the way, to be removed later", async () => {
+  await using dir = await openTempDir();
+  const folders = await openRunnerFolders(dir.path);
+  await mkdir(`${folders.worktrees}/closed/tree`, { recursive: true });
+  await chmod(`${folders.worktrees}/closed`, 0o000);
+  await mkdir(`${folders.scratch}/job1-x`);
+  await mkdir(`${folders.trash}/left-earlier`);
+
+  const removeLeftovers = await sweep(folders);
+  expect([await readdir(folders.worktrees), await readdir(folders.scratch)]).toEqual([[], []]);
+  expect(await readdir(folders.trash)).toHaveLength(2);
+  await removeLeftovers();
+  expect(await readdir(folders.trash)).toEqual([]);
 });
 
 it("leaves no agent running that can't be noted for the time after a crash", async () => {
