@@ -80,9 +80,11 @@ export async function sweep(folders: RunnerFolders): Promise<() => Promise<void>
   let moved = 0;
   for (const folder of [folders.worktrees, folders.scratch, folders.sockets]) {
     for (const name of await readdir(folder)) {
+      const left = join(folder, name);
       // Moving a folder needs the right to write to it.
-      await chmod(join(folder, name), 0o700).catch(() => {});
-      await rename(join(folder, name), join(trash, String((moved += 1))));
+      await chmod(left, 0o700).catch(() => {});
+      // A folder on a disk of its own can't be moved here.
+      await rename(left, join(trash, String((moved += 1)))).catch(() => removeFolder(left));
     }
   }
   return async () => {
