@@ -230,14 +230,16 @@ function armDeaths(
   };
 }
 
-/** Resolves once the app has heard all that a feed tells, if there is one; to false when that takes too long. */
+/** Resolves once the app has stored all that a feed tells, if there is one; to false when that takes too long. */
 export async function heard({ feed }: JobServiceSide): Promise<boolean> {
   if (feed === null) return true;
-  // The second request from now on says that it has stored the answer to the one before it.
+  // The first request from now on finds what has changed. An app that gave up waiting for the answer
+  // asks again with its old cursor, so only the newest one says that it has stored everything.
   const asked = feed.requests.length;
   const lateAt = performance.now() + 120_000;
-  while (feed.requests.length < asked + 2 && performance.now() < lateAt) await sleep(20);
-  return feed.requests.length >= asked + 2;
+  const isHeard = () => feed.requests.length > asked && feed.isCaughtUp;
+  while (!isHeard() && performance.now() < lateAt) await sleep(20);
+  return isHeard();
 }
 
 /** For how many more polls an agent waits for an answer: long enough for somebody to see the question. */

@@ -31,6 +31,11 @@ export class SideFeed {
     this.#last += 1;
   }
 
+  /** Whether the latest request names the newest cursor there is. */
+  get isCaughtUp(): boolean {
+    return this.requests.at(-1)?.after === `c${this.#last}`;
+  }
+
   async answer(asked: FeedRequest, jobs: () => readonly WireJob[], response: ServerResponse): Promise<Reply> {
     this.requests.push(asked);
     this.#look(jobs());
