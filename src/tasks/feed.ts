@@ -137,10 +137,11 @@ async function watchesOf(deps: TaskDeps, project: ProjectRef): Promise<NewTask[]
       const turnId = job?.openTurnIds[0] ?? job?.pullRequest?.turnId;
       const turn = turnId === undefined ? undefined : await deps.records.turn.get(turnId);
       if (turn === undefined || turn.job === null) return [];
-      const isFollowed = isFollowing(turn, now) || awaitsFirstLook(turn, now);
-      if (turn.stage.name !== "watching" && !isFollowed) return [];
-      const dueAt = now + Math.floor(deps.random() * deps.polling.minMs);
-      return [watchTask(turn, dueAt, turn.stage.name !== "watching")];
+      const isOpen = turn.stage.name === "watching";
+      if (!isOpen && !isFollowing(turn, now) && !awaitsFirstLook(turn, now)) return [];
+      // Hundreds may only be followed, and those are in less of a hurry.
+      const withinMs = isOpen ? deps.polling.minMs : deps.polling.maxMs;
+      return [watchTask(turn, now + Math.floor(deps.random() * withinMs), !isOpen)];
     }),
   );
   return watches.flat();

@@ -144,8 +144,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const { project } = request;
   const adds = feedTasks(project, service, answer);
   // If the feed breaks off, the job is found by this.
-  const appends =
-    adds.length > 0 && answer.ok ? [sentJobAppend(project, answer.job.id, deps.polling.deadlineMs)] : [];
+  const appends = adds.length > 0 && answer.ok ? [sentJobAppend(project, answer.job.id, deps.polling)] : [];
   const more = { writes, adds, appends, value };
   return endSubmit(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, more);
 }

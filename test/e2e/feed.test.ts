@@ -111,14 +111,15 @@ describe("a job service that tells what changes", () => {
   });
 
   it("reads also the jobs whose pull request it hasn't heard of yet, if it begins anew", async () => {
-    await using world = await start();
+    // Longer ago than a turn may last.
+    await using world = await start({ JOB_DEADLINE_MS: String(10 * MINUTE_MS) });
     const jobId = await ask(world);
     await toldAfter(world, jobId);
-    await world.pass(MINUTE_MS);
+    await world.pass(15 * MINUTE_MS);
     world.service.follow(jobId, { state: "merged" });
     world.service.feed?.forget();
     const ends = () => world.read(DOCS).filter((text) => text.includes("is merged"));
-    await world.until(() => ends().length > 0, MINUTE_MS);
+    await world.until(() => ends().length > 0, 2 * MINUTE_MS);
     await world.pass(20 * MINUTE_MS);
     expect(ends()).toHaveLength(1);
   });

@@ -3,6 +3,7 @@ import type { JobServiceAnswer, JobServiceFault, JobServiceSuccess } from "../po
 import { storedObject } from "../ports/reading.ts";
 import type { FeedRecord } from "../ports/records.ts";
 import type { Append } from "../ports/task-queue.ts";
+import { FOLLOWED_MS } from "../turn/pull-request-news.ts";
 import { overdueAt, type Usual } from "../turn/overdue.ts";
 import {
   deadlineOf,
@@ -204,12 +205,16 @@ export function isFresh(feed: FeedRecord | undefined, now: number): boolean {
   return feed !== undefined && feed.faults === 0 && Math.abs(now - feed.heardAt) < FRESH_MS;
 }
 
-/** The series of a project's newest jobs that have been sent something, by id. */
+/**
+ * The series of a project's newest jobs that have been sent something, by id. They stay in it while
+ * their turns are watched, and then while their pull requests are followed.
+ */
 export function sentJobsOf(project: ProjectRef): string {
   return `jobs:${projectKey(project)}`;
 }
 
-export function sentJobAppend(project: ProjectRef, jobId: string, ttlMs: number): Append {
+export function sentJobAppend(project: ProjectRef, jobId: string, { deadlineMs }: PollingPolicy): Append {
+  const ttlMs = deadlineMs + FOLLOWED_MS;
   return { series: sentJobsOf(project), entry: jobId, keep: KNOWN_JOBS_MAX, ttlMs };
 }
 
