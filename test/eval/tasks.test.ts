@@ -11,7 +11,7 @@ const names = await taskNames(TASKS);
 it.concurrent.each(
   atNight(
     names,
-    names.filter((_, index) => index % 6 === 0),
+    names.filter((_, index) => index % 12 === 0),
   ),
 )("%s: its reference passes, and what is wrong is noticed", async (name) => {
   expect((await checkTask(await readTask(TASKS, name))).faults).toEqual([]);

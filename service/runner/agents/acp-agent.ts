@@ -14,7 +14,7 @@ import { messageOf } from "../../../src/core/errors.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import { AgentCutOffError, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import { AcpPermissions, refusedText } from "./acp-permissions.ts";
-import { CHECK_PROTOCOL, type OpenSession, openSession } from "./acp-session.ts";
+import { CHECK_PROTOCOL, checkAnswer, type OpenSession, openSession } from "./acp-session.ts";
 import { acpStream, drained } from "./acp-stream.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { answerForm } from "./acp-questions.ts";
@@ -60,13 +60,12 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
       if (session.knownTurns > 0) await updates.quiet();
       opened.session = session;
       updates.begin(session);
-      const answer: unknown = await agent.request(methods.agent.session.prompt, {
+      const answer = await agent.request(methods.agent.session.prompt, {
         sessionId: session.id,
         prompt: await promptFor(session, run),
       });
-      const { data } = Prompted.safeParse(answer);
-      if (data !== undefined) return data;
-      throw new TurnFailedError("The agent didn't say why it stopped.", { details: [CHECK_PROTOCOL] });
+      checkAnswer(methods.agent.session.prompt, answer, Prompted);
+      return answer;
     })
     .catch((error: unknown) => ({ error }));
   // Reads what the agent said before its end, and then the connection closes. If it doesn't, we
@@ -107,7 +106,6 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   return result;
 }
 
-/** The answer to a prompt. The protocol's client doesn't check it. */
 const Prompted = z.object({ stopReason: z.string() });
 
 /**

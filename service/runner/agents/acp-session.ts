@@ -6,6 +6,7 @@ import {
   PROTOCOL_VERSION,
   RequestError,
 } from "@agentclientprotocol/sdk";
+import { z } from "zod";
 import { within, type Clock } from "../../../src/core/ports/process.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { type AgentRun, foldersBesideTree } from "./agent.ts";
@@ -15,6 +16,17 @@ export type OpenSession = Awaited<ReturnType<typeof openSession>>;
 
 /** Advice for the operator if an agent doesn't answer as it should. */
 export const CHECK_PROTOCOL = "Does agent.command speak the Agent Client Protocol?";
+
+const Initialized = z.object({ protocolVersion: z.number(), agentCapabilities: z.object({}).optional() });
+const SessionOpened = z.object({ sessionId: z.string() });
+
+/** Throws if an answer lacks what we need of it. The protocol's client doesn't check that. */
+export function checkAnswer(method: string, answer: unknown, schema: z.ZodType): void {
+  if (schema.safeParse(answer).success) return;
+  throw new TurnFailedError(`The agent's answer to "${method}" breaks the Agent Client Protocol.`, {
+    details: [CHECK_PROTOCOL],
+  });
+}
 
 /** The longest time until an agent has a session. Some load models or download themselves first. */
 const HANDSHAKE_LIMIT_MS = 120_000;
@@ -34,11 +46,13 @@ export async function openSession(agent: ClientContext, run: AgentRun, tell: (li
 }
 
 async function shakeHands(agent: ClientContext, run: AgentRun, tell: (line: string) => void) {
-  const { protocolVersion, agentCapabilities: offered = {} } = await agent.request(methods.agent.initialize, {
+  const initialized = await agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
     clientInfo: { name: "docs-agent", version: "1" },
     clientCapabilities: mayAsk(run.settings) ? { elicitation: { form: {} } } : {},
   });
+  checkAnswer(methods.agent.initialize, initialized, Initialized);
+  const { protocolVersion, agentCapabilities: offered = {} } = initialized;
   if (protocolVersion !== PROTOCOL_VERSION) {
     throw new TurnFailedError(
       `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ` +
@@ -71,8 +85,9 @@ async function shakeHands(agent: ClientContext, run: AgentRun, tell: (line: stri
     );
     if (problem === null) return { id: kept.id, knownTurns: kept.turns, ...session };
   }
-  const { sessionId } = await agent.request(methods.agent.session.new, place);
-  return { id: sessionId, knownTurns: 0, ...session };
+  const opened = await agent.request(methods.agent.session.new, place);
+  checkAnswer(methods.agent.session.new, opened, SessionOpened);
+  return { id: opened.sessionId, knownTurns: 0, ...session };
 }
 
 /** Why the agent can't resume a session, or null if it can. */

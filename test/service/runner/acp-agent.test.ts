@@ -67,6 +67,8 @@ it("answers permission requests by policy", async () => {
   expect(answers).toEqual(cases.map(([answer]) => answer));
 });
 
+const BREAKS = (method: string) => `The agent's answer to "${method}" breaks the Agent Client Protocol.`;
+
 it("offers no files and no terminals, and allows programs only where the project does", async () => {
   await using world = await openRunnerWorld({ remote: "folder" });
   const agent = acp({ offered: true }, { permission: "execute", paths: [] });
@@ -93,7 +95,27 @@ it.each([
 it.each([{}, 7, ["end_turn"]])("fails at once when the agent stops with %j", async (stop) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const result = await world.run(world.acpProject(acp({ write: "./docs/a.md", content: "a" }, { stop })));
-  expect(result).toMatchObject({ kind: "failed", reason: "The agent didn't say why it stopped." });
+  expect(result).toMatchObject({ kind: "failed", reason: BREAKS("session/prompt") });
+});
+
+it.each([
+  ["initialize", null],
+  ["initialize", { protocolVersion: "1" }],
+  ["initialize", { protocolVersion: 1, agentCapabilities: null }],
+  ["session/new", null],
+  ["session/new", { sessionId: 7 }],
+])("fails at once when the agent answers %s with %j", async (broken, result) => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const agent = inlineAgent(`
+    import { createInterface } from "node:readline";
+    createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      const honest = { protocolVersion: 1, agentCapabilities: {} };
+      const result = method === ${JSON.stringify(broken)} ? ${JSON.stringify(result)} : honest;
+      process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
+    });
+  `);
+  expect(await world.run(world.acpProject(agent))).toMatchObject({ kind: "failed", reason: BREAKS(broken) });
 });
 
 it("fails when the agent dies in mid-turn", async () => {
