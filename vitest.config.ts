@@ -33,8 +33,9 @@ const ON_REDIS_NIGHTLY = [
 ];
 
 /**
- * These files have workers of their own. They run git thousands of times, and starting a program
- * takes longer the larger the process is that starts it. A small young generation halves that.
+ * These files have workers of their own. Most of them run git, together thousands of times, and
+ * starting a program takes longer the larger the process is that starts it. So V8's young
+ * generation is small in them.
  */
 const PROGRAMS = ["test/service/**/*.test.ts", "test/emulators/code-host/*.test.ts"];
 

@@ -155,7 +155,8 @@ export async function openTurnNetwork(options: TurnNetworkOptions) {
     const closed = new Promise((resolve) => server.close(resolve));
     // Waits, so that their usage is counted.
     await Promise.all(calls);
-    await dispatcher.destroy();
+    // Nothing is sent anymore. This would never resolve after some resets (`isOfPausedParser`).
+    dispatcher.destroy().catch(() => {});
     await closed;
     // The socket may never have existed, so any error can be ignored.
     if (socketPath !== null) await rm(socketPath, { force: true }).catch(() => {});

@@ -167,12 +167,12 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     upkeep,
     readDiff,
     /**
-     * Ends and removes what an earlier process left, and finds out how agents can be contained. The
-     * caller must own the data folder. Rejects with a `SandboxMissingError`. If nobody has called
-     * this, the first turn does.
+     * Ends what an earlier process left, begins to remove its folders, and finds out how agents can
+     * be contained. The caller must own the data folder. Rejects with a `SandboxMissingError`. If
+     * nobody has called this, the first turn does.
      */
     open: async () => void (await open()),
-    /** Resolves when the leftovers of turns, after their results were reported, are put away. */
+    /** Resolves when what ended turns left, also those of an earlier process, is put away. */
     settled: async () => void (await Promise.all(leftovers)),
   };
 }
@@ -180,7 +180,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 async function openRunner(deps: TurnRunnerDeps, afterwards: (act: () => Promise<void>) => void) {
   const { dataDir, env, logger, clock, containment, isOwnProcess = false } = deps;
   const folders = await openRunnerFolders(dataDir);
-  afterwards(await sweep(folders));
+  afterwards(await sweep(folders, logger));
   if (isOwnProcess) await noteAgent(folders, RUNNER, process.pid);
   const trees = new KeptTrees(join(folders.dataDir, "trees"), clock);
   await trees.open();

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import {
   chmod,
   lstat,
@@ -14,6 +15,7 @@ import {
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
+import type { Logger } from "../../src/core/ports/process.ts";
 import { json } from "../base/json.ts";
 import { SOCKETS_FOLDER } from "../gateway/limits.ts";
 import { allPids, killGroup, processStat } from "./process-group.ts";
@@ -72,25 +74,25 @@ export const RUNNER = ".runner";
  * started. Moves its worktrees out of the way, because removing them may take minutes. Resolves to
  * a function that removes them, which never rejects.
  */
-export async function sweep(folders: RunnerFolders): Promise<() => Promise<void>> {
+export async function sweep(folders: RunnerFolders, logger: Logger): Promise<() => Promise<void>> {
   await killLeftover(folders, `${RUNNER}.json`);
   for (const name of await readdir(folders.agents)) await killLeftover(folders, name);
   await killStrays(folders);
-  const trash = await mkdtemp(join(folders.trash, "left-"));
-  let moved = 0;
   for (const folder of [folders.worktrees, folders.scratch, folders.sockets]) {
-    for (const name of await readdir(folder)) {
-      const left = join(folder, name);
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      const left = join(folder, entry.name);
       // Moving a folder needs the right to write to it.
-      await chmod(left, 0o700).catch(() => {});
+      if (entry.isDirectory()) await chmod(left, 0o700).catch(() => {});
       // A folder on a disk of its own can't be moved here.
-      await rename(left, join(trash, String((moved += 1)))).catch(() => removeFolder(left));
+      await rename(left, join(folders.trash, randomUUID())).catch(() => removeFolder(left));
     }
   }
   return async () => {
     // What an earlier start didn't get done is there, too, and the next one tries what fails now.
     for (const name of await readdir(folders.trash).catch(() => []))
-      await removeFolder(join(folders.trash, name)).catch(() => {});
+      await removeFolder(join(folders.trash, name)).catch((err: unknown) =>
+        logger.warn({ err }, "a folder of an ended turn could not be removed; the next start tries again"),
+      );
   };
 }
 

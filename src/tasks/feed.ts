@@ -15,7 +15,7 @@ import { FeedPayload, watchTask } from "../decisions/new-tasks.ts";
 import { readTask } from "../decisions/payload.ts";
 import { RecordLostError } from "../decisions/turn-writes.ts";
 import { applyAnswer, readWatchedJob } from "./apply-answer.ts";
-import { FOLLOW_TOLD_EVERY_MS } from "./watch.ts";
+import { FOLLOW_EVERY_MS, FOLLOW_TOLD_EVERY_MS } from "./watch.ts";
 import { closedForMs } from "./project-gate.ts";
 
 /** The service and the client have bounds of their own, seconds. */
@@ -29,7 +29,8 @@ const KEEP_MS = 7 * 24 * 60 * 60_000;
 /**
  * Waits for the jobs of a project to change, applies what it is told like the answers of polls, and
  * then moves the cursor. One that runs twice is told the same again, which changes nothing. If the
- * feed breaks off or begins anew, the project's jobs are polled at once.
+ * feed breaks off or begins anew, jobs with open turns are polled at once, and those whose pull
+ * request is followed soon.
  */
 export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(FeedPayload, given);
@@ -52,7 +53,7 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   );
   const hasBegun = cursor === null;
   // What changed before it began wasn't told.
-  const adds = hasBegun ? await watchesOf(deps, project) : [];
+  const adds = hasBegun ? await watchesOf(deps, project, deps.polling.maxMs) : [];
   const now = deps.clock.now();
   const isQuick = waitS > 0 && answer.changed.length === 0 && now - askedAt < QUICK_MS;
   const next = { project, quick: isQuick ? quick + 1 : 0 };
@@ -81,7 +82,7 @@ async function breakOff(
   const isService = ["missing", "rejected", "contract"].includes(fault.kind);
   const isOver = isService && !offersFeed(answer) && faults >= FAULTS_THAT_END;
   const now = deps.clock.now();
-  const adds = isFresh(known, now) ? await watchesOf(deps, project) : [];
+  const adds = isFresh(known, now) ? await watchesOf(deps, project, FOLLOW_EVERY_MS) : [];
   const { retryAfterMs = 0 } = fault;
   const delayMs = retryDelayMs({ attempt: faults, retryAfterMs, random: deps.random() });
   const cursor = fault.status === 410 ? null : (known?.cursor ?? null);
@@ -127,8 +128,11 @@ async function applyEntry(
   }
 }
 
-/** The tasks that poll the project's jobs that go on, soon and not all at once. */
-async function watchesOf(deps: TaskDeps, project: ProjectRef): Promise<NewTask[]> {
+/**
+ * The tasks that poll the jobs of a project that go on, soon and not at once. Those of which only a
+ * pull request is followed may be hundreds, and come within `followedWithinMs`.
+ */
+async function watchesOf(deps: TaskDeps, project: ProjectRef, followedWithinMs: number): Promise<NewTask[]> {
   const now = deps.clock.now();
   const ids = new Set(await deps.series.of(sentJobsOf(project)));
   const watches = await Promise.all(
@@ -139,8 +143,7 @@ async function watchesOf(deps: TaskDeps, project: ProjectRef): Promise<NewTask[]
       if (turn === undefined || turn.job === null) return [];
       const isOpen = turn.stage.name === "watching";
       if (!isOpen && !isFollowing(turn, now) && !awaitsFirstLook(turn, now)) return [];
-      // Hundreds may only be followed, and those are in less of a hurry.
-      const withinMs = isOpen ? deps.polling.minMs : deps.polling.maxMs;
+      const withinMs = isOpen ? deps.polling.minMs : followedWithinMs;
       return [watchTask(turn, now + Math.floor(deps.random() * withinMs), !isOpen)];
     }),
   );

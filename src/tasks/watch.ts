@@ -20,7 +20,7 @@ function isGone({ strikes }: PollState): boolean {
  * service tells what changes, and elsewhere.
  */
 export const FOLLOW_TOLD_EVERY_MS = 60 * 60_000;
-const FOLLOW_EVERY_MS = 10 * 60_000;
+export const FOLLOW_EVERY_MS = 10 * 60_000;
 
 /**
  * Polls the job once, ends the turns that have ended, and comes again while one hasn't, or while

@@ -65,7 +65,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
         prompt: await promptFor(session, run),
       });
       checkAnswer(methods.agent.session.prompt, answer, Prompted);
-      return answer;
+      return { stopReason: answer.stopReason };
     })
     .catch((error: unknown) => ({ error }));
   // Reads what the agent said before its end, and then the connection closes. If it doesn't, we

@@ -13,8 +13,8 @@ const SPACE = 0x20;
 
 /**
  * The messages between an agent and us: JSON, one per line. We only read as much from an agent as
- * we can handle. If it keeps sending without reading our answers, its turn ends: the stream fails
- * with a `TurnFailedError`.
+ * we can handle. If it keeps sending without reading our answers, or sends a message that is too
+ * long, its turn ends: the stream fails with a `TurnFailedError`.
  */
 export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
   /**
@@ -72,7 +72,7 @@ async function* linesOf(input: Readable): AsyncGenerator<Buffer> {
       start = end + 1;
     }
     if (start < bytes.length) parts.push(bytes.subarray(start));
-    partsBytes += Math.max(0, bytes.length - start);
+    partsBytes += bytes.length - start;
     if (partsBytes > MAX_LINE_BYTES) {
       throw new TurnFailedError(
         `The agent sent a message of more than ${MAX_LINE_BYTES / 1024 / 1024} MB, and was stopped.`,

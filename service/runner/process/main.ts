@@ -25,8 +25,8 @@ function tell(message: FromRunner): Promise<void> {
 }
 
 /**
- * undici 7.30 throws an assertion into the void if a server closes the connection after its answer
- * while we hold the answer back. Only that request waits then, until its time limit.
+ * undici 7.30 throws an assertion that nobody can catch if a server closes or resets the connection
+ * while we hold its answer back. Only that request waits then, at most until its turn ends.
  */
 function isOfPausedParser(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || codeOf(thrown) !== "ERR_ASSERTION") return false;
@@ -45,10 +45,7 @@ async function open(settings: RunnerSettings): Promise<void> {
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (thrown: unknown) => {
       if (isOfPausedParser(thrown)) {
-        return logger.warn(
-          { err: thrown },
-          "a connection broke off: an answer's end came while it was read slowly",
-        );
+        return logger.warn({ err: thrown }, "a server's connection ended while its answer was read slowly");
       }
       logger.error({ err: thrown }, "unforeseen error in the runner: its turns run again");
       process.exit(1);

@@ -67,6 +67,19 @@ it("answers permission requests by policy", async () => {
   expect(answers).toEqual(cases.map(([answer]) => answer));
 });
 
+/** An agent that gives one method this answer. */
+function answering(odd: string, answer: unknown): string[] {
+  return inlineAgent(`
+    import { createInterface } from "node:readline";
+    createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      const usual = { protocolVersion: 1, agentCapabilities: {}, sessionId: "s" };
+      const result = method === ${JSON.stringify(odd)} ? ${JSON.stringify(answer)} : usual;
+      process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
+    });
+  `);
+}
+
 const BREAKS = (method: string) => `The agent's answer to "${method}" breaks the Agent Client Protocol.`;
 
 it("offers no files and no terminals, and allows programs only where the project does", async () => {
@@ -98,6 +111,14 @@ it.each([{}, 7, ["end_turn"]])("fails at once when the agent stops with %j", asy
   expect(result).toMatchObject({ kind: "failed", reason: BREAKS("session/prompt") });
 });
 
+it("takes an answer that has fields beside those of the protocol", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const result = await world.run(
+    world.acpProject(answering("session/prompt", { stopReason: "end_turn", error: null })),
+  );
+  expect(result).toMatchObject({ kind: "no-changes" });
+});
+
 it.each([
   ["initialize", null],
   ["initialize", { protocolVersion: "1" }],
@@ -106,16 +127,8 @@ it.each([
   ["session/new", { sessionId: 7 }],
 ])("fails at once when the agent answers %s with %j", async (broken, result) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  const agent = inlineAgent(`
-    import { createInterface } from "node:readline";
-    createInterface({ input: process.stdin }).on("line", (line) => {
-      const { id, method } = JSON.parse(line);
-      const honest = { protocolVersion: 1, agentCapabilities: {} };
-      const result = method === ${JSON.stringify(broken)} ? ${JSON.stringify(result)} : honest;
-      process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
-    });
-  `);
-  expect(await world.run(world.acpProject(agent))).toMatchObject({ kind: "failed", reason: BREAKS(broken) });
+  const project = world.acpProject(answering(broken, result));
+  expect(await world.run(project)).toMatchObject({ kind: "failed", reason: BREAKS(broken) });
 });
 
 it("fails when the agent dies in mid-turn", async () => {

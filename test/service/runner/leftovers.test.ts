@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { openRunnerFolders, removeFolder, sweep } from "../../../service/runner/folders.ts";
 import { processesOf } from "../../support/processes-of.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
 import { inlineAgent, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
@@ -43,9 +44,9 @@ it("moves what an earlier process left out of the way, to be removed later", asy
   await mkdir(`${folders.scratch}/job1-x`);
   await mkdir(`${folders.trash}/left-earlier`);
 
-  const removeLeftovers = await sweep(folders);
+  const removeLeftovers = await sweep(folders, new RecordingLogger());
   expect([await readdir(folders.worktrees), await readdir(folders.scratch)]).toEqual([[], []]);
-  expect(await readdir(folders.trash)).toHaveLength(2);
+  expect(await readdir(folders.trash)).toHaveLength(3);
   await removeLeftovers();
   expect(await readdir(folders.trash)).toEqual([]);
 });
