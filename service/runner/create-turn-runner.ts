@@ -172,7 +172,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
      * nobody has called this, the first turn does.
      */
     open: async () => void (await open()),
-    /** Resolves when what ended turns left, also those of an earlier process, is put away. */
+    /** Resolves when the leftovers of ended turns, and of an earlier process, are put away. */
     settled: async () => void (await Promise.all(leftovers)),
   };
 }

@@ -129,8 +129,8 @@ async function applyEntry(
 }
 
 /**
- * The tasks that poll the jobs of a project that go on, soon and not at once. Those of which only a
- * pull request is followed may be hundreds, and come within `followedWithinMs`.
+ * The tasks that poll the project's jobs that go on, soon and not all at once. If only a job's pull
+ * request is followed, its task is due within `followedWithinMs`: there may be hundreds of these.
  */
 async function watchesOf(deps: TaskDeps, project: ProjectRef, followedWithinMs: number): Promise<NewTask[]> {
   const now = deps.clock.now();

@@ -111,7 +111,7 @@ it.each([{}, 7, ["end_turn"]])("fails at once when the agent stops with %j", asy
   expect(result).toMatchObject({ kind: "failed", reason: BREAKS("session/prompt") });
 });
 
-it("takes an answer that has fields beside those of the protocol", async () => {
+it("takes an answer that has more fields than the protocol names", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const result = await world.run(
     world.acpProject(answering("session/prompt", { stopReason: "end_turn", error: null })),
