@@ -36,7 +36,7 @@ export const TaskOwner = storedObject({
 export type TaskOwner = z.infer<typeof TaskOwner>;
 
 /**
- * Slack slots reserved for a task, epoch milliseconds: for its action, and for searching for an
+ * Slack slots reserved for a task, as `Slot.slotMs`: for its action, and for searching for an
  * earlier post.
  */
 export const Slotted = storedObject({ slotMs: z.number().optional(), lookMs: z.number().optional() });

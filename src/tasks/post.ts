@@ -4,6 +4,7 @@ import type { Place } from "../core/turn/request.ts";
 import type { Message, NotifierFault, PostLabel } from "../core/ports/notifier.ts";
 import { isStoreAnswerLost } from "../core/errors.ts";
 import { AFTER_STORE_FAULT_MS, isGivenUp, retryDelayMs } from "../core/job/retry.ts";
+import type { Slot } from "../core/ports/records.ts";
 import type { TaskEnd } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 
@@ -76,10 +77,10 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
 
   const gate = `post:${place.teamId}:${place.channelId}`;
   const heldMs = task.payload.slotMs;
-  const slotMs = await (post.isPatient === true
+  const { at, slotMs } = await (post.isPatient === true
     ? idleSlot(deps, gate, heldMs)
     : deps.slots.reserve(gate, POST_RATE, heldMs));
-  if (slotMs > deps.clock.now()) return waitUntil(task, slotMs, { slotMs });
+  if (at > deps.clock.now()) return waitUntil(task, at, { slotMs });
   const sentAtMs = deps.notifier.slackTimeMs();
   try {
     await post.saveIntent((current) => intend(current, name, sentAtMs));
@@ -132,8 +133,8 @@ export async function untilSlot(
   gate: string,
   rate: Parameters<TaskDeps["slots"]["reserve"]>[1],
 ): Promise<TaskEnd | null> {
-  const slotMs = await slots.reserve(gate, rate, payload.slotMs);
-  return slotMs > clock.now() ? { kind: "wait", dueAt: slotMs, payload: { ...payload, slotMs } } : null;
+  const { at, slotMs } = await slots.reserve(gate, rate, payload.slotMs);
+  return at > clock.now() ? { kind: "wait", dueAt: at, payload: { ...payload, slotMs } } : null;
 }
 
 /** Retries without the task's slots, so that it reserves new ones. */
@@ -146,11 +147,13 @@ function retryAt({ payload }: SlottedTask, dueAt: number, reason: string): TaskE
  * The time of a slot that isn't reserved ahead, so that other posts are delayed by one gap at most.
  * Posts that wait like this take turns, and at most every second slot.
  */
-async function idleSlot({ slots, clock }: Deps, gate: string, heldMs: number | undefined): Promise<number> {
-  const turnMs = await slots.reserve(`patient:${gate}`, { gapMs: 2 * POST_RATE.gapMs }, heldMs);
-  const now = clock.now();
-  if (turnMs > now) return turnMs;
-  return (await slots.takeIfIdle(gate, POST_RATE)) ? now : now + POST_RATE.gapMs;
+async function idleSlot({ slots, clock }: Deps, gate: string, heldMs: number | undefined): Promise<Slot> {
+  const turn = await slots.reserve(`patient:${gate}`, { gapMs: 2 * POST_RATE.gapMs }, heldMs);
+  const lateMs = clock.now() - turn.at;
+  if (lateMs < 0) return turn;
+  const taken = await slots.takeIfIdle(gate, POST_RATE);
+  const laterMs = lateMs + POST_RATE.gapMs;
+  return taken ?? { at: turn.at + laterMs, slotMs: turn.slotMs + laterMs };
 }
 
 /** `slots` are the task's slots that change. */
@@ -180,8 +183,8 @@ async function search(
   const searchAfterMs = slot.looks === 0 ? SEARCH_AFTER_MS : SEARCH_AGAIN_AFTER_MS;
   if (sinceMs >= 0 && sinceMs < searchAfterMs) return wait(searchAfterMs - sinceMs);
   const gate = `look:${place.teamId}`;
-  const lookMs = await deps.slots.reserve(gate, SEARCH_RATE, task.payload.lookMs);
-  if (lookMs > deps.clock.now()) return waitUntil(task, lookMs, { lookMs });
+  const look = await deps.slots.reserve(gate, SEARCH_RATE, task.payload.lookMs);
+  if (look.at > deps.clock.now()) return waitUntil(task, look.at, { lookMs: look.slotMs });
   let { cursor } = slot;
   for (let page = 0; page < PAGES; page += 1) {
     const found = await deps.notifier.find(place, label, { sentAtMs: sentAt(deps, slot), cursor });

@@ -35,9 +35,11 @@ export async function react(deps: TaskDeps, given: Task): Promise<Step> {
   let slotMs = isSame ? payload.slotMs : undefined;
   for (const [done, change] of changes.entries().drop(isSame ? (payload.done ?? 0) : 0)) {
     const gate = `${change.isOn ? "react" : "unreact"}:${message.teamId}`;
-    const at = await deps.slots.reserve(gate, change.isOn ? ADD_RATE : REMOVE_RATE, slotMs);
+    const slot = await deps.slots.reserve(gate, change.isOn ? ADD_RATE : REMOVE_RATE, slotMs);
     const state = { ...payload, shown, done };
-    if (at > deps.clock.now()) return { kind: "wait", dueAt: at, payload: { ...state, slotMs: at } };
+    if (slot.at > deps.clock.now()) {
+      return { kind: "wait", dueAt: slot.at, payload: { ...state, slotMs: slot.slotMs } };
+    }
     slotMs = undefined;
     const answer = await deps.notifier.react(message, change);
     if (answer.ok) continue;

@@ -23,12 +23,14 @@ export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   if (slot === undefined || slot.ts === null || shown.every(isShown)) return { kind: "done" };
 
   const isStep = shown.every((other) => isShown(other) || isOnlyStepNew(other));
-  const isHeld = task.payload.slotMs !== undefined;
-  const now = deps.clock.now();
-  if (isStep && !isHeld && !(await deps.slots.takeIfIdle(updateGate(teamId), UPDATE_RATE))) {
-    return { kind: "wait", dueAt: now + UPDATE_RATE.gapMs * (1 + 3 * deps.random()) };
+  let slotted = task;
+  if (isStep && task.payload.slotMs === undefined) {
+    const taken = await deps.slots.takeIfIdle(updateGate(teamId), UPDATE_RATE);
+    if (taken === null) {
+      return { kind: "wait", dueAt: deps.clock.now() + UPDATE_RATE.gapMs * (1 + 3 * deps.random()) };
+    }
+    slotted = { ...task, payload: { ...task.payload, slotMs: taken.slotMs } };
   }
-  const slotted = isStep && !isHeld ? { ...task, payload: { ...task.payload, slotMs: now } } : task;
   const movedBecause = slot.channelId === request.channelId ? null : delivery.away;
   const updated = await updatePost(deps, slotted, {
     place: { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },

@@ -88,6 +88,29 @@ async function openSlots(): Promise<SlotsSubject> {
 
 describeSlots("Redis", openSlots);
 
+it("Redis: a slot that one replica reserved is kept by another whose clock is minutes away", async () => {
+  const redis = redisPrefix(server.url);
+  const redisClock = new ManualClock();
+  const openReplica = (aheadMs: number) => {
+    const clock = new ManualClock();
+    clock.setTo(clock.now() + aheadMs);
+    const logger = new RecordingLogger();
+    const serverNow = () => redisClock.now();
+    return openRedisStore({ url: redis.url, clock, logger, keepSetAsideMs: 60_000, serverNow });
+  };
+  const stores = [await openReplica(-4 * 60_000), await openReplica(4 * 60_000)] as const;
+  const [behind, ahead] = stores;
+  const rate = { gapMs: 1_000 };
+  await behind.slots.reserve("a", rate);
+  for (const [reserving, keeping] of [[behind, ahead] as const, [ahead, behind] as const]) {
+    const { slotMs } = await reserving.slots.reserve("a", rate);
+    const kept = await keeping.slots.reserve("a", rate, slotMs);
+    expect(kept.slotMs).toBe(slotMs);
+    expect(kept.at).toBe((keeping === ahead ? 4 : -4) * 60_000 + slotMs);
+  }
+  for (const store of stores) await store.close();
+});
+
 it("Redis: sends nothing to a server that has fallen silent, and goes on once it speaks", async () => {
   await using silent = await startRedisServer();
   const store = await openRedisStore({

@@ -85,6 +85,6 @@ describe("SQLite slots", () => {
     clock.advance(60_000);
     await store.commits.run(() => store.sweep());
     expect(parts.rows()).toEqual([]);
-    expect(await store.slots.reserve("b", { gapMs: 1_000 })).toBe(clock.now());
+    expect((await store.slots.reserve("b", { gapMs: 1_000 })).at).toBe(clock.now());
   });
 });

@@ -201,24 +201,36 @@ export type WriteOf<K extends RecordKind> = {
 }[K];
 export type Write = WriteOf<RecordKind>;
 
+/** A time of one's own at a gate. */
+export type Slot = {
+  /** When it comes, epoch milliseconds by this machine's clock. */
+  at: number;
+  /**
+   * When it comes by the clock that all replicas share. A task keeps this and gives it back,
+   * because another replica, whose clock may be minutes away, may go on with the task.
+   */
+  slotMs: number;
+};
+
 /**
  * Hands out rate slots: each caller gets a time of its own at once, first come, first served. They
  * keep the rates that Slack and job services allow.
  */
 export interface Slots {
   /**
-   * Takes the gate's next free slot and returns its time, epoch milliseconds. That is now if the
-   * gate is free. `burst` is how many slots an idle gate gives at once. `heldMs` is a slot reserved
-   * before: it is still good unless the gate was postponed past it or its time passed seconds ago.
-   * Without a burst, slots that are used late still keep the gap: if several come late together,
-   * all but the first get a slightly later time.
+   * Takes the gate's next free slot. That is now if the gate is free. `burst` is how many slots an
+   * idle gate gives at once. `heldMs` is the `slotMs` of a slot reserved before: it is still good
+   * unless the gate was postponed past it or its time passed seconds ago. Without a burst, slots
+   * that are used late still keep the gap: if several come late together, all but the first get a
+   * slightly later time.
    */
-  reserve(gate: string, rate: { gapMs: number; burst?: number }, heldMs?: number): Promise<number>;
+  reserve(gate: string, rate: { gapMs: number; burst?: number }, heldMs?: number): Promise<Slot>;
   /**
    * Takes a slot for now if the gate is idle: its burst is all saved up and it isn't postponed.
-   * Otherwise takes none. So optional calls never delay others by more than one gap.
+   * Otherwise takes none and returns null. So optional calls never delay others by more than one
+   * gap.
    */
-  takeIfIdle(gate: string, rate: { gapMs: number }): Promise<boolean>;
+  takeIfIdle(gate: string, rate: { gapMs: number }): Promise<Slot | null>;
   /** Makes the gate's slots good only from `untilMs` on. */
   postpone(gate: string, untilMs: number): Promise<void>;
   /**

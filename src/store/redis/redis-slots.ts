@@ -11,7 +11,7 @@ const HELD_FOR_MS = 5_000;
 
 /**
  * The beginning of every script. ARGV[1] is empty, or the time in a test (epoch milliseconds).
- * Times are Redis's own, and arguments and answers count from now, so that no replica's clock
+ * Times are Redis's own. Other arguments and answers count from now, so that no replica's clock
  * matters.
  */
 export const NOW = `
@@ -44,41 +44,40 @@ export const GATES = `
 
 const COMMON = `${NOW} ${GATES}
   local next, blocked, used = readGate(ARGV[2])
-  local text = exact
+  local function slot(at) return { exact(math.ceil(at)), exact(at - now) } end
   local function save() writeGate(ARGV[2], now, next, blocked, used) end
 `;
 
 /**
- * now or '', gate, gap, burst, held or ''; returns milliseconds from now, or `held` if the slot is
- * in use from now on
+ * now or '', gate, gap, burst, held or ''; returns the slot and in how many milliseconds it comes,
+ * which is less than 0 if it was held past its time
  */
 const RESERVE = `${COMMON}
   local gap, burst, held = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
   local apart = burst == 1 and used + gap or 0
   if held then
-    held = now + held
     if now - held <= ${HELD_FOR_MS} and held >= blocked and held <= math.max(next, now) then
-      if held > now then return text(held - now) end
-      if apart > now then return text(apart - now) end
+      if held > now then return slot(held) end
+      if apart > now then return slot(apart) end
       used = now
       save()
-      return 'held'
+      return slot(held)
     end
   end
   local free = math.max(next - (burst - 1) * gap, blocked, now, apart)
   next = math.max(next, now, blocked, apart) + gap
   if free <= now then used = now end
   save()
-  return text(free - now)
+  return slot(free)
 `;
 
-/** now or '', gate, gap */
+/** now or '', gate, gap; returns the slot as RESERVE does, or nothing */
 const TAKE_IF_IDLE = `${COMMON}
   if math.max(next, blocked) > now then return false end
   next = now + tonumber(ARGV[3])
   used = now
   save()
-  return 'taken'
+  return slot(now)
 `;
 
 /** now or '', gate, until */
@@ -93,32 +92,30 @@ const POSTPONE = `${COMMON}
 
 /** now or '', gate; returns milliseconds from now */
 const OPEN = `${COMMON}
-  return text(math.max(blocked - now, 0))
+  return exact(math.max(blocked - now, 0))
 `;
 
-const Answer = z.string().nullable();
+const SlotAnswer = z.tuple([z.coerce.number(), z.coerce.number()]);
 
 /** Slots shared by all replicas on one Redis. */
 export function openRedisSlots(redis: RedisConnection, clock: Clock): Slots {
   /** What was asked in this turn of the event loop. Many polls of a project begin together. */
   const opening = new Map<string, Promise<number>>();
-  async function run(script: string, gate: string, ...numbers: (number | "")[]): Promise<string> {
-    const answer = await redis.run(script, [redis.now, gate, ...numbers.map(String)]);
-    return Answer.parse(answer) ?? "";
+  function run(script: string, gate: string, ...numbers: (number | "")[]): Promise<unknown> {
+    return redis.run(script, [redis.now, gate, ...numbers.map(String)]);
   }
   return {
     async reserve(gate, { gapMs, burst = 1 }, heldMs) {
       const now = clock.now();
-      const answer = await run(RESERVE, gate, gapMs, burst, heldMs === undefined ? "" : heldMs - now);
-      if (answer === "held" && heldMs !== undefined) return heldMs;
-      const inMs = Number(answer);
+      const [slotMs, inMs] = SlotAnswer.parse(await run(RESERVE, gate, gapMs, burst, heldMs ?? ""));
       const at = Math.ceil(now + inMs);
       // For Redis the slot wasn't in use yet, however long its answer took. Its holder comes again,
       // and then it is.
-      return inMs > 0 ? Math.max(at, clock.now() + 1) : at;
+      return { at: inMs > 0 ? Math.max(at, clock.now() + 1) : at, slotMs };
     },
     async takeIfIdle(gate, { gapMs }) {
-      return (await run(TAKE_IF_IDLE, gate, gapMs)) === "taken";
+      const answer = SlotAnswer.nullable().parse(await run(TAKE_IF_IDLE, gate, gapMs));
+      return answer && { at: clock.now(), slotMs: answer[0] };
     },
     async postpone(gate, untilMs) {
       opening.delete(gate);
@@ -128,7 +125,7 @@ export function openRedisSlots(redis: RedisConnection, clock: Clock): Slots {
       const known = opening.get(gate);
       if (known !== undefined) return known;
       const now = clock.now();
-      const openAt = run(OPEN, gate).then((inMs) => Math.ceil(now + Number(inMs)));
+      const openAt = run(OPEN, gate).then((inMs) => Math.ceil(now + z.coerce.number().parse(inMs)));
       opening.set(gate, openAt);
       process.nextTick(() => opening.delete(gate));
       return openAt;

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../../core/ports/process.ts";
-import type { Slots } from "../../core/ports/records.ts";
+import type { Slot, Slots } from "../../core/ports/records.ts";
 import type { Limit } from "../../core/ports/task-queue.ts";
 import { LimitReachedError } from "../../core/errors.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -58,31 +58,31 @@ export class SqliteSlots implements Slots {
     name: string,
     { gapMs, burst = 1 }: { gapMs: number; burst?: number },
     heldMs?: number,
-  ): Promise<number> {
+  ): Promise<Slot> {
     const now = this.#clock.now();
     const gate = this.#gate(name);
     const apart = burst === 1 ? gate.usedAt + gapMs : 0;
     if (heldMs !== undefined && isHeld(gate, heldMs, now)) {
-      if (heldMs > now) return heldMs;
-      if (apart > now) return Math.ceil(apart);
+      if (heldMs > now) return slotAt(heldMs);
+      if (apart > now) return slotAt(apart);
       gate.usedAt = now;
-      return heldMs;
+      return slotAt(heldMs);
     }
     const free = Math.max(gate.nextAt - (burst - 1) * gapMs, gate.blockedUntil, now, apart);
     gate.nextAt = Math.max(gate.nextAt, now, gate.blockedUntil, apart) + gapMs;
     if (free <= now) gate.usedAt = now;
     this.#changed.add(name);
-    return Math.ceil(free);
+    return slotAt(free);
   }
 
-  async takeIfIdle(name: string, { gapMs }: { gapMs: number }): Promise<boolean> {
+  async takeIfIdle(name: string, { gapMs }: { gapMs: number }): Promise<Slot | null> {
     const now = this.#clock.now();
     const gate = this.#gate(name);
-    if (Math.max(gate.nextAt, gate.blockedUntil) > now) return false;
+    if (Math.max(gate.nextAt, gate.blockedUntil) > now) return null;
     gate.nextAt = now + gapMs;
     gate.usedAt = now;
     this.#changed.add(name);
-    return true;
+    return slotAt(now);
   }
 
   async postpone(name: string, untilMs: number): Promise<void> {
@@ -173,6 +173,12 @@ export class SqliteSlots implements Slots {
       else this.#sql(slotSql.save).run(name, Math.ceil(gate.nextAt), Math.ceil(gate.blockedUntil));
     }
   }
+}
+
+/** The process that owns the file has one clock. */
+function slotAt(ms: number): Slot {
+  const slotMs = Math.ceil(ms);
+  return { at: slotMs, slotMs };
 }
 
 /**
