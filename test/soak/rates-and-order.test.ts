@@ -62,6 +62,12 @@ it("allows 50 updates within a minute over all channels", () => {
   ).toHaveLength(1);
 });
 
+it("leaves out what a fault has held up, which arrives at its end", () => {
+  const late = calls("chat.postMessage", [5000, 5050, 6000, 7100]);
+  expect(rateBreaches(late, [4900])).toEqual([]);
+  expect(rateBreaches(late, [1000, 20_000])).toHaveLength(1);
+});
+
 it("names the busiest minute", () => {
   const looks = calls("conversations.replies", [0, 1000, 70_000, 80_000, 129_999, 130_000]);
   expect(peakPerMinute(looks, () => true)).toBe(3);

@@ -2,8 +2,16 @@ import { internalApp } from "../../emulators/slack/index.ts";
 import type { Call, Rate, SlackMessage } from "../../emulators/slack/index.ts";
 import { nameOf, turnOf } from "./ledger.ts";
 
-/** Where Slack was called more often than it allows, by when the calls arrived: refused calls count as well. */
-export function rateBreaches(calls: readonly Call[]): string[] {
+/** A fault's end is noted up to so long after it. */
+const NOTED_WITHIN_MS = 2_000;
+/** What a fault has held up arrives within this time after its end, and with it what was sent in time. */
+const HELD_UP_FOR_MS = 3_000;
+
+/**
+ * Where Slack was called more often than it allows, by when the calls arrived: refused calls count as well. Around the ends of
+ * faults, calls that were made in time arrive together, which no caller could know: they aren't counted.
+ */
+export function rateBreaches(calls: readonly Call[], faultEnds: readonly number[] = []): string[] {
   const posts = Map.groupBy(
     calls.filter(({ method }) => method === "chat.postMessage"),
     ({ args }) => String(args["channel"]),
@@ -11,9 +19,9 @@ export function rateBreaches(calls: readonly Call[]): string[] {
   const updates = calls.filter(({ method }) => method === "chat.update");
   return [
     ...[...posts].flatMap(([channel, inChannel]) =>
-      breachesOf(`posts in ${channel}`, inChannel, internalApp.posts),
+      breachesOf(`posts in ${channel}`, inChannel, internalApp.posts, faultEnds),
     ),
-    ...breachesOf("updates", updates, internalApp.updates),
+    ...breachesOf("updates", updates, internalApp.updates, faultEnds),
   ];
 }
 
@@ -29,7 +37,12 @@ export function peakPerMinute(calls: readonly Call[], isMeant: (call: Call) => b
   return peak;
 }
 
-function breachesOf(what: string, calls: readonly Call[], rate: Rate): string[] {
+function breachesOf(
+  what: string,
+  calls: readonly Call[],
+  rate: Rate,
+  faultEnds: readonly number[],
+): string[] {
   const breaches: string[] = [];
   let first = 0;
   for (const [index, { at }] of calls.entries()) {
@@ -37,7 +50,10 @@ function breachesOf(what: string, calls: readonly Call[], rate: Rate): string[] 
     const count = index - first + 1;
     if (count <= rate.calls) continue;
     const window = calls.slice(first, index + 1).map((call) => `${time(call.at)} ${call.result ?? "open"}`);
-    breaches.push(`${count} ${what} within ${rate.perMs / 1000} s: ${window.slice(0, 6).join(", ")}`);
+    const from = calls[first]?.at ?? at;
+    const isHeldUp = faultEnds.some((end) => end - NOTED_WITHIN_MS <= at && end + HELD_UP_FOR_MS >= from);
+    if (!isHeldUp)
+      breaches.push(`${count} ${what} within ${rate.perMs / 1000} s: ${window.slice(0, 6).join(", ")}`);
     // Each stretch counts once.
     first = index + 1;
   }

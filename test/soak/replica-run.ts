@@ -120,6 +120,7 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
   resources.defer(() => clearInterval(progress));
 
   const faults: string[] = [];
+  const faultEnds: number[] = [];
   let tail: LostTail | undefined;
   async function strike(): Promise<void> {
     for (const fault of plan.faults) {
@@ -130,6 +131,7 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
       print(`- ${text}`);
       const fromMs = Date.now();
       const { isFelt, seen } = await happen(fault, { replicas, redis });
+      faultEnds.push(Date.now());
       if (fault.do === "redis-tail") {
         const turnIds = [...askedOf(ledger)].filter(([id, asked]) => asked !== before.get(id));
         tail = { fromMs, toMs: Date.now(), turnIds: new Set(turnIds.map(([id]) => id)) };
@@ -195,7 +197,7 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
     ranRefused: ranUntold.filter(({ isRefused }) => isRefused === true).length,
     kills: replicas.reduce((sum, { app }) => sum + app.kills, 0),
     order: orderBreaches(kept),
-    rates: rateBreaches(slack.calls),
+    rates: rateBreaches(slack.calls, faultEnds),
     faults,
     refused: countBy(slack.refusedCalls.map(({ method }) => method)),
     peaks: Object.fromEntries(
