@@ -24,10 +24,12 @@ import { columnsOf, Tables } from "./tables.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
+const MAX_UNCOUNTED_LOSSES = 10;
 const MAX_LEFT_OUT = 200;
 /** More wouldn't fit into the 40,000 characters that an agent is told. */
 const MAX_EARLIER_TURNS = 100;
-const MAX_EARLIER_CHARS = 10_000;
+/** As much as the app sends, because words that it quotes from Slack could still be published. */
+const MAX_EARLIER_CHARS = 20_000;
 /**
  * The most jobs that a page of a list looks through, so that a rare status doesn't make it slow.
  */
@@ -53,6 +55,8 @@ export class JobStore {
   readonly questions: QuestionStore;
   readonly followed: FollowedStore;
   readonly changes: ChangeFeed;
+  /** How often this process has lost each unfinished turn. */
+  readonly #losses = new Map<string, number>();
 
   constructor(db: DatabaseSync) {
     this.#tables = new Tables(db, () => this.changes.look());
@@ -179,10 +183,14 @@ export class JobStore {
 
   /**
    * Makes the turn wait to run again at once, because what ran it has died. That counts if its
-   * agent was running.
+   * agent was running, or after many times, because the turn itself may be what kills it then.
    */
   lose(key: TurnKey): void {
-    this.#suspend(key, "attempts = attempts - (NOT agent_runs), deaths = deaths + agent_runs, due_at = 0");
+    const losses = (this.#losses.get(nameOf(key)) ?? 0) + 1;
+    this.#losses.set(nameOf(key), losses);
+    const counts = losses > MAX_UNCOUNTED_LOSSES ? 1 : 0;
+    const change = "attempts = attempts - (NOT agent_runs), deaths = deaths + (agent_runs OR ?), due_at = 0";
+    this.#suspend(key, change, counts);
   }
 
   /** Makes the turn wait to run again after a failed attempt, at `dueAtMs` at the earliest. */
@@ -220,6 +228,7 @@ export class JobStore {
    * stays as it was.
    */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
+    this.#losses.delete(nameOf({ jobId, number }));
     return this.#atOnce(() => {
       const { kind, summary, reason, cause, leftOut, quality } = storable(result);
       const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason =
@@ -355,6 +364,10 @@ export class JobStore {
       this.questions.forget(jobId, number);
     });
   }
+}
+
+function nameOf({ jobId, number }: TurnKey): string {
+  return `${jobId} ${number}`;
 }
 
 /** A result, cut to the limits of what is stored. */

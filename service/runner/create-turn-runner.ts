@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
@@ -43,7 +42,7 @@ export type TurnRunnerDeps = {
   isOwnProcess?: boolean;
 };
 
-/** Agents choose the names. Beyond this number, they say nothing new. */
+/** Agents choose these names, so no more than this many are logged. */
 const MAX_LEFT_OUT = 1000;
 const MAX_REASON_LENGTH = 2000;
 const MAX_DETAIL_LENGTH = 1000;
@@ -180,12 +179,12 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 async function openRunner(deps: TurnRunnerDeps, afterwards: (act: () => Promise<void>) => void) {
   const { dataDir, env, logger, clock, containment, isOwnProcess = false } = deps;
   const folders = await openRunnerFolders(dataDir);
-  afterwards(await sweep(folders, logger));
+  const emptyTrash = await sweep(folders, logger);
   if (isOwnProcess) await noteAgent(folders, RUNNER, process.pid);
-  const trees = new KeptTrees(join(folders.dataDir, "trees"), clock);
-  await trees.open();
+  const trees = new KeptTrees(folders.trees, clock);
   const sessions = new KeptSessions(folders.sessions, clock);
-  await sessions.open();
+  await sessions.open(folders.trash);
+  afterwards(emptyTrash);
   const groups = await openTurnGroups();
   const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, groups });
   if (sandbox.kind === "none") {

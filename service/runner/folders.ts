@@ -45,9 +45,10 @@ export async function openRunnerFolders(dataDir: string) {
   await chmod(dataDir, 0o700);
   const root = await realpath(dataDir);
   const folders = {
-    dataDir: root,
     mirrors: join(root, "mirrors"),
     worktrees: join(root, "worktrees"),
+    /** Trees that ended turns of this process left for later ones. */
+    trees: join(root, "trees"),
     scratch: join(root, "scratch"),
     notes: join(root, "turns"),
     agents: join(root, "agents"),
@@ -78,14 +79,8 @@ export async function sweep(folders: RunnerFolders, logger: Logger): Promise<() 
   await killLeftover(folders, `${RUNNER}.json`);
   for (const name of await readdir(folders.agents)) await killLeftover(folders, name);
   await killStrays(folders);
-  for (const folder of [folders.worktrees, folders.scratch, folders.sockets]) {
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
-      const left = join(folder, entry.name);
-      // Moving a folder needs the right to write to it.
-      if (entry.isDirectory()) await chmod(left, 0o700).catch(() => {});
-      // A folder on a disk of its own can't be moved here.
-      await rename(left, join(folders.trash, randomUUID())).catch(() => removeFolder(left));
-    }
+  for (const folder of [folders.worktrees, folders.trees, folders.scratch, folders.sockets]) {
+    for (const name of await readdir(folder)) await discard(join(folder, name), folders.trash);
   }
   return async () => {
     // What an earlier start didn't get done is there, too, and the next one tries what fails now.
@@ -94,6 +89,17 @@ export async function sweep(folders: RunnerFolders, logger: Logger): Promise<() 
         logger.warn({ err }, "a folder of an ended turn could not be removed; the next start tries again"),
       );
   };
+}
+
+/**
+ * Moves something of ours to the trash, which is emptied later, because to remove it may take
+ * minutes.
+ */
+export async function discard(path: string, trash: string): Promise<void> {
+  // Moving a folder needs the right to write to it.
+  await chmod(path, 0o700).catch(() => {});
+  // A folder on a disk of its own can't be moved here.
+  await rename(path, join(trash, randomUUID())).catch(() => removeFolder(path));
 }
 
 /** Creates empty folders for a turn of the job, and removes what an earlier run left there. */

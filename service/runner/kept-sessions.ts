@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { isJobId } from "../config/repository.ts";
-import { removeFolder } from "./folders.ts";
+import { discard, removeFolder } from "./folders.ts";
 import { diskUse } from "./sandbox/disk-watch.ts";
 
 /** An agent's session after a turn. */
@@ -53,15 +53,16 @@ export class KeptSessions {
   }
 
   /**
-   * Finds what an earlier process kept, and removes what it had only half kept. Call this first.
+   * Finds what an earlier process kept, and moves what it had only half kept to `trash`. Call this
+   * first.
    */
-  async open(): Promise<void> {
+  async open(trash: string): Promise<void> {
     await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     const notes: [string, Note][] = [];
     for (const name of await readdir(this.#dir)) {
       const folder = join(this.#dir, name);
       const note = isJobId(name) ? await readNote(folder) : null;
-      if (note === null) await removeFolder(folder);
+      if (note === null) await discard(folder, trash);
       else notes.push([name, note]);
     }
     this.#notes = new Map(notes.toSorted(([, one], [, other]) => one.keptAtMs - other.keptAtMs));

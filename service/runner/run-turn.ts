@@ -26,10 +26,14 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   using tree = await openTree(context, start.commit, turn.jobId);
   const { ran, ...work } = await workInRounds(tree, turn, context, { ...start, contexts });
   const { commit } = work;
-  if (commit === null) return { ...reportNothing(ran, work.leftOut), ...read };
+  if (commit === null) {
+    const nothing = reportNothing(ran, work.leftOut);
+    if (work.leftOut.length === 0) await ran.keepSession();
+    return { ...nothing, ...read };
+  }
 
   if (!(await allowPublishing(turn, context, { from: tree.commit, commit, contexts }))) {
-    const reason = "The words stay unpublished. To change the docs without them, say it in your own words.";
+    const reason = "Nothing was published. To change the docs without these words, ask again in your own.";
     return { kind: "no-changes", summary: null, reason, leftOut: work.leftOut, ...read };
   }
   const pushed = await publishWork(turn, context, start, { ...work, ...read, commit, summary: ran.summary });

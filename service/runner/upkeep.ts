@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { isJobId, jobBranch } from "../config/repository.ts";
 import { RefConflictError } from "./git/git-fault.ts";
 import type { KeyedLock } from "./git/keyed-lock.ts";
-import { removeTurnNote } from "./publish/turn-note.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { RunContext } from "./turn.ts";
 
@@ -27,7 +26,7 @@ const KEEP_TREES_MS = DAY_MS;
 /** A later follow-up gets the earlier turns as text. */
 const KEEP_SESSIONS_MS = 7 * DAY_MS;
 const PACK_EVERY_MS = DAY_MS;
-/** A pushed turn may run again for hours, and even later after a stop of the service. */
+/** A pushed turn may be repeated hours later, or days later if the service was stopped. */
 const KEEP_NOTES_MS = 7 * DAY_MS;
 /** A project may come back into the settings. */
 const KEEP_MIRRORS_MS = 7 * DAY_MS;
@@ -61,7 +60,7 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
     removeOld(folders.notes, nowMs - KEEP_NOTES_MS, MAX_NOTES, async (name) => {
       const jobId = name.replace(/\.json(?:\.new)?$/, "");
       if (context.isUnfinished(jobId)) return false;
-      await removeTurnNote(folders.notes, jobId);
+      await rm(join(folders.notes, name), { force: true });
       return true;
     }),
   );

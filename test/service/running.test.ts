@@ -69,7 +69,7 @@ it("reads of a long job's turns what the next one is told", { tags: "nightly" },
   expect(input.number).toBe(150);
   expect(input.earlierTurns).toHaveLength(100);
   expect(input.earlierTurns.at(-1)?.prompt.slice(0, 4)).toBe("148 ");
-  expect(JSON.stringify(input.earlierTurns).length).toBeLessThan(1_100_000);
+  expect(JSON.stringify(input.earlierTurns).length).toBeLessThan(2_100_000);
 });
 
 it("loses no message that comes while a turn ends", async () => {
@@ -247,6 +247,18 @@ it("counts no death of the runner at which a turn's agent wasn't at work", async
   (await subject.runner.runOf(id, 9)).end(resultNamed(id, "no-changes"));
   await subject.service.queue.idle();
   expect(subject.store.turns(id)).toMatchObject([{ outcome: "no-changes", deaths: 0, attempts: 1 }]);
+});
+
+it("gives up a turn at which the runner dies again and again, although no agent was at work", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  for (let death = 1; death <= 13; death += 1) {
+    (await subject.runner.runOf(id, death)).fail(new RunnerLostError());
+    await subject.service.queue.idle();
+    subject.clock.advance(1_000);
+  }
+  await vi.waitUntil(() => subject.store.turns(id)[0]?.state === "ended");
+  expect(subject.store.turns(id)).toMatchObject([{ outcome: "failed", deaths: 3 }]);
 });
 
 it("goes on with a turn however often the process goes down while no agent is at work", async () => {

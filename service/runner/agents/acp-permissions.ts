@@ -11,7 +11,7 @@ import { sentenceCase, redactedLine } from "../../base/printable-text.ts";
 import { isInside } from "../confined-files.ts";
 import type { AgentRun } from "./agent.ts";
 
-/** What we remember about a tool call. Its updates only contain what is new. */
+/** What we remember about a tool call. Its updates only contain what is new, and are many. */
 type KnownCall = { kind: string; title: string; paths: string[] };
 
 const MAX_CALLS = 1000;
@@ -54,9 +54,10 @@ export class AcpPermissions {
   note(call: ToolCall | ToolCallUpdate): KnownCall {
     const before = this.#calls.get(call.toolCallId);
     const paths = pathsOf(call);
+    const { redact } = this.#run;
     const known = {
       kind: call.kind ?? before?.kind ?? "other",
-      title: call.title ?? before?.title ?? "",
+      title: call.title == null ? (before?.title ?? "") : redactedLine(redact, call.title, MAX_TITLE_CHARS),
       paths: paths.length > 0 ? paths : (before?.paths ?? []),
     };
     if (this.#calls.size >= MAX_CALLS) this.#calls.delete(this.#calls.keys().next().value ?? "");
@@ -103,9 +104,10 @@ export class AcpPermissions {
   named({ kind, title, paths }: KnownCall): string {
     const { redact, sandbox } = this.#run;
     const { tree } = sandbox.inside;
-    const what = redactedLine(redact, title, MAX_TITLE_CHARS) || kind;
+    const what = title || kind;
     const missing = paths
       .filter((path) => path !== tree)
+      .slice(0, 2 * MAX_PATHS)
       .map((path) => redactedLine(redact, path.replace(`${tree}/`, ""), MAX_TITLE_CHARS))
       .filter((path) => !what.includes(path))
       .slice(0, MAX_PATHS);

@@ -50,7 +50,7 @@ export async function answerForm(
     if (options !== null && options.length > MAX_CHOICES) return { action: "decline" };
     const about = entries.length === 1 ? "" : ` (${field.title ?? name})`;
     const answer = await asker.ask({
-      text: cut(printableText(asker.redact(`${message}${about}`)).trim(), SHOWN_CHARS.reason),
+      text: cut(asker.redact(printableText(asker.redact(`${message}${about}`))).trim(), SHOWN_CHARS.reason),
       choices: (options ?? []).map(({ label }, index) => ({
         id: String(index + 1),
         label: redactedLine(asker.redact, label, 100) || String(index + 1),

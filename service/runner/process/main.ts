@@ -1,3 +1,4 @@
+import { format } from "node:util";
 import { codeOf, messageOf } from "../../../src/core/errors.ts";
 import { fetchThrough } from "../../../src/process/dispatcher.ts";
 import { createLogger, createSystemClock } from "../../../src/process/clock-and-log.ts";
@@ -52,12 +53,12 @@ async function open(settings: RunnerSettings): Promise<void> {
     });
   }
   let oddities = 0;
-  // The ACP SDK writes protocol errors to the console, with text of the agent's. They are limited,
-  // and redacted like all lines.
+  // The ACP SDK writes protocol errors to the console. They may contain names and ids that the
+  // agent chose, so they are limited, and redacted like all lines.
   console.error = (...parts: unknown[]) => {
     oddities += 1;
     if (oddities > MAX_ODDITIES) return;
-    logger.warn({ detail: oneLine(parts.map(String).join(" "), 500) }, "protocol oddity of an agent");
+    logger.warn({ detail: oneLine(format(...parts), 500) }, "protocol oddity of an agent");
   };
   // The runner fetches from the code host.
   fetchThrough(serviceProxy(env));

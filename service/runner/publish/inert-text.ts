@@ -10,12 +10,14 @@ const ENTITY = /&(?=#x[0-9a-f]|(?:commat|num|excl|sol);)/gi;
 /** Includes what a code host takes for an address or the end of a link. */
 const MARKDOWN = /[\\`*_[\]()|~]/g;
 const ADDRESS = /(?<=:)(?=\/\/)|(?<=\bwww)(?=\.)/gi;
+/** Anywhere in a commit's message, code hosts take it as an order to run no checks. */
+const SKIPS_CHECKS = /\[(?=(?:(?:skip|no) ci|ci skip|skip actions|actions skip)\])/gi;
 const REFERENCE_URL = /\/(issues|pull|pulls|discussions|merge_requests|commit)\/(?=[0-9a-f])/gi;
 
 /**
- * Makes text that mentions nobody, refers to nothing and closes nothing on a code host, and still
- * reads as before: `@name`, `#1`, `GH-1` and links to issues lose their meaning. For places that
- * don't read HTML.
+ * Makes text that mentions nobody, refers to nothing, closes nothing and skips nothing on a code
+ * host, and still reads as before: `@name`, `#1`, `GH-1`, `[skip ci]` and links to issues lose
+ * their meaning. For places that don't read HTML.
  */
 export function inertWords(text: string): string {
   return withoutReferences(printableText(text)).replace(/@(?=[\w-])/g, `@${BREAK}`);
@@ -26,6 +28,7 @@ function withoutReferences(text: string): string {
     .replace(/#(?=\d)/g, `#${BREAK}`)
     .replace(/\b(gh)-(?=\d)/gi, `$1-${BREAK}`)
     .replace(/!(?=\d)/g, `!${BREAK}`)
+    .replace(SKIPS_CHECKS, `[${BREAK}`)
     .replace(REFERENCE_URL, `/$1/${BREAK}`);
 }
 

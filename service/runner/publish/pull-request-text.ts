@@ -1,7 +1,7 @@
 import type { ReportedCheck } from "../../../src/core/ports/job-report.ts";
 import { countFindings } from "../../../src/core/job/reported-turn.ts";
 import type { Requester } from "../../../src/core/ports/job-service.ts";
-import { cut } from "../../../src/core/text/text.ts";
+import { counted, cut } from "../../../src/core/text/text.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
@@ -86,7 +86,7 @@ function contributing({ earlierTurns, number, change }: TurnText): EarlierTurn[]
 export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): string {
   const { rest, wordsOf } = splitSummaries(turn, redact);
   const pages = (turn.change?.pages ?? []).map((page) => pageLine(page, wordsOf, redact));
-  const leftOut = boundedPaths(turn.leftOut, redact).map(leftOutLine);
+  const leftOut = turn.leftOut.map(leftOutLine);
   const said = closedMarkdown(startWithin(rest, ROOM.said));
   const checks = hasChecksPart ? "" : checksText(turn, redact);
   const notIncluded = listOf("Not included", leftOut, ROOM.leftOut, "file");
@@ -213,7 +213,7 @@ function pageLine({ path, ...page }: ChangedPage, wordsOf: Map<string, string>, 
 }
 
 function leftOutLine(path: string): string {
-  return path.startsWith("… and") ? `- ${path}` : `- ${fileName(path)}`;
+  return /^… and \d+ more$/.test(path) ? `- ${path}` : `- ${fileName(path)}`;
 }
 
 function checksText({ checks, caution }: TurnText, redact: Redact): string {
@@ -226,16 +226,12 @@ function checksText({ checks, caution }: TurnText, redact: Redact): string {
       case "not-checked":
         return `- ${inertText(name)}: not checked${found.replace(/^:/, ".")}`;
       case "failed":
-        return `- ${inertText(name)}: ${countText(countFindings(findings))}${found}`;
+        return `- ${inertText(name)}: ${counted(countFindings(findings), "new finding")}${found}`;
     }
   });
   const said = caution === null ? "" : `${caution}\n\n`;
   if (lines.length === 0) return said.trim();
   return titled("Checks", `${said}${linesWithin(lines, ROOM.checks, "check")}`);
-}
-
-function countText(count: number): string {
-  return `${count} new ${count === 1 ? "finding" : "findings"}`;
 }
 
 function creditText({ credit }: TurnText): string {

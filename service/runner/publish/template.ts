@@ -6,7 +6,7 @@ const FOLDERS = [".github/", "", "docs/"] as const;
 const NAME = /^pull_request_template(?:\.(?:md|txt|markdown))?$/i;
 const MAX_BYTES = 20_000;
 
-const HEADING = /^ {0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
+const HEADING = /^ {0,3}#{1,6}\s+\S/;
 const DESCRIPTION = /\b(?:description|summary|overview|what|changes?|details)\b/i;
 const CHECKS = /\b(?:test(?:s|ed|ing)?|checks?|verif\w+|validation|qa)\b/i;
 
@@ -54,9 +54,9 @@ function headingIn(lines: readonly string[], what: RegExp): number {
   let isInComment = false;
   return lines.findIndex((line) => {
     if (/^ {0,3}(?:```|~~~)/.test(line)) isInCode = !isInCode;
-    const [, heading = ""] = isInCode || isInComment ? [] : (HEADING.exec(line) ?? []);
+    const isHeading = !isInCode && !isInComment && HEADING.test(line);
     const [opens, closes] = [line.lastIndexOf("<!--"), line.lastIndexOf("-->")];
     if (opens !== closes) isInComment = opens > closes;
-    return heading !== "" && what.test(heading);
+    return isHeading && what.test(line);
   });
 }

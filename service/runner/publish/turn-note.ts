@@ -1,4 +1,4 @@
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { WireCheck, WireContext } from "../../../src/job-client/report-schema.ts";
@@ -49,8 +49,4 @@ export async function writeTurnNote(notesDir: string, jobId: string, note: TurnN
 export async function readTurnNote(notesDir: string, jobId: string): Promise<TurnNote | null> {
   const text = await readFile(join(notesDir, `${jobId}.json`), "utf8").catch(() => "null");
   return json(TurnNote).safeParse(text).data ?? null;
-}
-
-export async function removeTurnNote(notesDir: string, jobId: string): Promise<void> {
-  await rm(join(notesDir, `${jobId}.json`), { force: true });
 }

@@ -32,7 +32,7 @@ export async function checkClaims(
 ): Promise<CheckedClaim[] | null> {
   const { signal, logger, redact, clock } = context;
   const codeHost = project.codeHost.kind === "none" ? null : project.codeHost;
-  const untilMs = clock.monotonicMs() + TIME_LIMIT_MS;
+  let untilMs = clock.monotonicMs() + TIME_LIMIT_MS;
   async function inTime<T>(asked: Promise<T>): Promise<T | null> {
     const known = asked.catch((error: unknown) => {
       signal.throwIfAborted();
@@ -55,8 +55,12 @@ export async function checkClaims(
   for (const [name, its] of Map.groupBy(claims, ({ source }) => source.repository)) {
     const repository = repositories.get(name);
     const paths = its.map(({ source }) => source.path).filter(isSafePath);
-    const reading = repository?.mirror.use((git) => readFiles(git, repository.commit, [...new Set(paths)]));
-    const files = reading && (await inTime(reading));
+    const askedAtMs = clock.monotonicMs();
+    const files = await repository?.mirror.use((git) => {
+      // Another turn may have fetched for many minutes until now.
+      untilMs += clock.monotonicMs() - askedAtMs;
+      return inTime(readFiles(git, repository.commit, [...new Set(paths)]));
+    });
     const asking =
       name === DOCS || (repository?.hosted && context.codeHost?.isPublic(signal, repository.hosted));
     const isPublic = (await inTime(Promise.resolve(asking))) === true;

@@ -53,7 +53,8 @@ async function outputOfBase(
   context: RunContext,
 ): Promise<ToolOutput | Obstacle> {
   const { limits } = turn.project.agent;
-  const key = `${await outputKey(commit, check, context.env["PATH"] ?? "")} ${JSON.stringify(limits)}`;
+  const now = { searchPath: context.env["PATH"] ?? "", nowMs: context.clock.now() };
+  const key = `${await outputKey(commit, check, now)} ${JSON.stringify(limits)}`;
   const kept = context.outputs.get(key);
   if (kept !== null) return kept;
   const output = await runCheck(check, commit, place, turn, context);
@@ -85,7 +86,7 @@ function compared(
   if (after.isClean) return told("passed", []);
   if (before.isClean) return told("failed", ["It failed and didn't say why."]);
   return after.text.trim() === ""
-    ? told("not-checked", ["It fails and doesn't say why, before the change, too."])
+    ? told("not-checked", ["It fails without saying why, and already did before the change."])
     : told("passed", []);
 }
 

@@ -73,9 +73,9 @@ async function round(
   const ran = await runAgent(tree.folders, turn, context, contexts, again);
   const summary = ran.summary ?? again?.first.ran.summary ?? null;
   const checked = await checkWork(tree, summary, turn, context);
+  const claims = checked.commit === null ? null : await checkClaims(tree, contexts, turn, context);
   // Not earlier, because what an agent leaves may be what kills the runner.
   context.report({ agentRuns: false });
-  const claims = checked.commit === null ? null : await checkClaims(tree, contexts, turn, context);
   return { ...checked, ran: { ...ran, summary }, claims: claims ?? again?.first.claims ?? null };
 }
 

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../src/core/ports/process.ts";
 import {
@@ -33,12 +33,6 @@ export class KeptTrees {
   constructor(dir: string, clock: Clock) {
     this.#dir = dir;
     this.#clock = clock;
-  }
-
-  /** Removes what an earlier process left. Call this first. */
-  async open(): Promise<void> {
-    await rm(this.#dir, { recursive: true, force: true });
-    await mkdir(this.#dir, { recursive: true, mode: 0o700 });
   }
 
   /**

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { lstatSync } from "node:fs";
 import { chmod, opendir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../../src/core/errors.ts";
@@ -7,7 +6,7 @@ import { openInside, OutsideTreeError } from "../confined-files.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import type { TreeStart } from "./fill-tree.ts";
 import { parentsOf } from "./names.ts";
-import { identityOf } from "./written-files.ts";
+import { identityAt } from "./written-files.ts";
 
 /**
  * A difference from the start. `other` is something that can't be committed, such as links, sockets
@@ -46,15 +45,16 @@ export async function scanTree(
   async function walk(folder: string, depth: number): Promise<void> {
     for await (const entry of await opendir(join(root, folder), { bufferSize: 1024 })) {
       signal.throwIfAborted();
-      if (++entries > MAX_ENTRIES) {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (!written.has(path) && ++entries > MAX_ENTRIES) {
         throw new TurnFailedError(`The agent left more than ${MAX_ENTRIES} files behind.`);
       }
-      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory()) {
         await enter(path, entry.name, depth);
       } else {
         present.add(path);
-        if (entry.isFile() && isUntouched(path)) continue;
+        const before = hasFineTimes ? written.get(path) : undefined;
+        if (before && entry.isFile() && identityAt(join(root, path)) === before.identity) continue;
         const kind = await kindOf(path, entry.isFile(), entry.isSymbolicLink());
         if (kind === "other") blocked.add(path);
         if (kind !== "same") changes.push({ path, kind });
@@ -74,13 +74,6 @@ export async function scanTree(
         changes.push({ path: `${path}/`, kind: "other" });
       });
     }
-  }
-
-  function isUntouched(path: string): boolean {
-    const before = written.get(path);
-    if (before === undefined || !hasFineTimes) return false;
-    const now = lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false });
-    return now !== undefined && now.isFile() && identityOf(now) === before.identity;
   }
 
   async function kindOf(

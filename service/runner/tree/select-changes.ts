@@ -2,7 +2,7 @@ import picomatch from "picomatch";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TurnFailedError } from "../../base/run-error.ts";
-import { openInside } from "../confined-files.ts";
+import { openInside, OutsideTreeError } from "../confined-files.ts";
 import { foldedName, isSafePath, nameAnywhere, parentsOf } from "./names.ts";
 import type { TreeChange } from "./scan-tree.ts";
 
@@ -121,17 +121,14 @@ export async function copyChanges(
 }
 
 async function readFileInside(root: string, path: string): Promise<Buffer> {
-  const { file, stats } = await openInside(root, path);
+  const { file, stats } = await openInside(root, path).catch((error: unknown) => {
+    if (!(error instanceof OutsideTreeError)) throw error;
+    throw new TurnFailedError(`${path} changed while it was read. Nothing was pushed.`);
+  });
   await using _closing = file;
   if (stats.size > MAX_FILE_BYTES) {
     throw new TurnFailedError(`${path} has more than ${MAX_FILE_BYTES / 1024 / 1024} MB.`);
   }
-  const content = Buffer.alloc(stats.size);
-  let at = 0;
-  while (at < content.length) {
-    const { bytesRead } = await file.read(content, at, content.length - at, at);
-    if (bytesRead === 0) break;
-    at += bytesRead;
-  }
-  return content.subarray(0, at);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size), 0, stats.size, 0);
+  return buffer.subarray(0, bytesRead);
 }

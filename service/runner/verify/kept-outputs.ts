@@ -8,6 +8,7 @@ import { locate } from "../sandbox/program.ts";
 import type { ToolOutput } from "./findings.ts";
 
 const MAX_CHARS = 32 * 1024 ** 2;
+const HOUR_MS = 60 * 60_000;
 
 /**
  * The newest outputs of checks on base commits, in memory, so that follow-ups needn't run them
@@ -30,13 +31,20 @@ export class KeptOutputs {
   }
 }
 
-/** Identifies a check's output for a commit. It differs with another program or other settings. */
-export async function outputKey(commit: string, check: CheckSettings, searchPath: string): Promise<string> {
+/**
+ * Identifies a check's output for a commit. It differs with another program or other settings, and
+ * each hour, because the files below what a check may read can change without a trace here.
+ */
+export async function outputKey(
+  commit: string,
+  check: CheckSettings,
+  { searchPath, nowMs }: { searchPath: string; nowMs: number },
+): Promise<string> {
   const program = await locate(check.command[0] ?? "", searchPath);
   const shown = [program ?? "", ...check.readable, ...check.mounts.map(({ from }) => from)];
   const times = await Promise.all(shown.map(async (path) => (await stat(path).catch(() => null))?.mtimeMs));
   return createHash("sha256")
-    .update(JSON.stringify([commit, check, times]))
+    .update(JSON.stringify([commit, check, times, Math.floor(nowMs / HOUR_MS)]))
     .digest("hex");
 }
 
@@ -61,8 +69,8 @@ export async function preparePlaces(tree: string, { cwd, mounts }: CheckSettings
     if (!(await isFolder(tree, at, { isMade: true }))) return { why: `${at} is a file or a link.` };
     const lockFile = await differingLock(dirname(from), tree, dirname(at));
     if (lockFile !== null) {
-      const details = `${join(dirname(from), lockFile)} isn't the repository's. Install from that one again.`;
-      return { why: `what is installed for it doesn't belong to this ${lockFile}.`, details };
+      const details = `${join(dirname(from), lockFile)} differs. Copy the repository's, and install again.`;
+      return { why: `the installed packages don't match the repository's ${lockFile}.`, details };
     }
   }
   return (await isFolder(tree, cwd)) ? null : { why: `there is no folder ${cwd}.` };

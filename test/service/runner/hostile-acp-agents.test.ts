@@ -47,6 +47,30 @@ it("ends the turn of an agent whose message is huge, whatever it may write in al
   });
 });
 
+it("is not held up by many updates of a call that names very many files", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const agent = inlineAgent(`
+    import { createInterface } from "node:readline";
+    const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+    const update = (params) => send({ method: "session/update", params: { sessionId: "s", update: params } });
+    createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (method === "initialize") send({ id, result: { protocolVersion: 1, agentCapabilities: {} } });
+      if (method === "session/new") send({ id, result: { sessionId: "s" } });
+      if (method !== "session/prompt") return;
+      const locations = Array.from({ length: 200_000 }, (_, n) => ({ path: "/x/" + n }));
+      update({ sessionUpdate: "tool_call", toolCallId: "t", title: "Look", kind: "read", locations });
+      for (let n = 0; n < 500; n += 1) {
+        update({ sessionUpdate: "tool_call_update", toolCallId: "t", status: "in_progress" });
+      }
+      fs.appendFileSync("README.md", "more");
+      send({ id, result: { stopReason: "end_turn" } });
+    });
+  `);
+  const project = world.acpProject(agent, { maxOutputBytes: 16 * 1024 ** 2 });
+  expect(await world.run(project)).toMatchObject({ kind: "pull-request" });
+}, 60_000);
+
 /** Asks for something that nobody answers, and is not to be ended by SIGTERM. */
 function stubborn(before: string): string[] {
   return inlineAgent(`

@@ -129,7 +129,7 @@ it("removes the sessions that were kept first when all together take too much", 
   const clock = new ManualClock();
   const limits = { sessionBytes: 1024 ** 2, allBytes: 2.5 * 1024 ** 2 };
   const sessions = new KeptSessions(dir.file("sessions"), clock, limits);
-  await sessions.open();
+  await sessions.open(dir.file("trash"));
   async function keep(jobId: string): Promise<boolean> {
     await mkdir(dir.file("home"), { recursive: true });
     await writeFile(dir.file("home/file"), Buffer.alloc(900 * 1024, 1));
@@ -141,7 +141,7 @@ it("removes the sessions that were kept first when all together take too much", 
   expect((await readdir(dir.file("sessions"))).toSorted()).toEqual(["one", "three"]);
 
   const next = new KeptSessions(dir.file("sessions"), clock, limits);
-  await next.open();
+  await next.open(dir.file("trash"));
   await mkdir(dir.file("home"));
   expect(await next.take("two", "agent", 1, dir.file("home"))).toBeNull();
   expect(await next.take("one", "agent", 1, dir.file("home"))).toMatchObject({ id: "one" });

@@ -1,5 +1,7 @@
-import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
+import { TurnFailedError } from "../../../service/base/run-error.ts";
+import { copyChanges } from "../../../service/runner/tree/select-changes.ts";
 import { scanTree } from "../../../service/runner/tree/scan-tree.ts";
 import { identityAt, type WrittenFile } from "../../../service/runner/tree/written-files.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
@@ -25,6 +27,15 @@ it.each([
   },
   30_000,
 );
+
+it("fails for good where a file became something else while it was read", async () => {
+  await using dir = await openTempDir();
+  await mkdir(dir.file("tree/docs"), { recursive: true });
+  await symlink("/etc/passwd", dir.file("tree/docs/page.md"));
+  const changes = [{ path: "docs/page.md", kind: "modified" }] as const;
+  const copying = copyChanges(dir.file("tree"), changes, [], dir.file("copies"));
+  await expect(copying).rejects.toThrow(TurnFailedError);
+});
 
 it("stops looking at what an agent left when the job is archived meanwhile", async () => {
   await using world = await openRunnerWorld({ remote: "folder" });

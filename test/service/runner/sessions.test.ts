@@ -146,6 +146,15 @@ it("does not resume a session that knows of work which somebody removed before i
   expect(await toldOf(world)).toMatchObject({ how: "new", prompts: [] });
 });
 
+it("resumes the session of a turn that only answered", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const project = sessionProject(world, { resume: true });
+  const question = `js: fs.rmSync("docs/told.md")`;
+  expect(await ask(world, project, question)).toMatchObject({ kind: "no-changes" });
+  await ask(world, project, "Fix it, then", question);
+  expect(await toldOf(world)).toMatchObject({ how: "session/resume", prompts: [question] });
+});
+
 it("lets no other agent resume a session", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { resume: true });

@@ -7,7 +7,12 @@ import { failureOf } from "../../../service/runner/agents/agent-process.ts";
 import { earlierTurnsText } from "../../../service/runner/agents/brief.ts";
 import { remoteOf } from "../../../service/runner/git/git.ts";
 import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
-import { bodyOf, commitMessageOf, mergedBody } from "../../../service/runner/publish/pull-request-text.ts";
+import {
+  bodyOf,
+  changeTitle,
+  commitMessageOf,
+  mergedBody,
+} from "../../../service/runner/publish/pull-request-text.ts";
 import { belowTitle, titleOf } from "../../../service/runner/publish/title.ts";
 import { createRedact } from "../../../service/base/redaction.ts";
 
@@ -126,6 +131,14 @@ describe("redaction", () => {
     expect(redact("https://user:password@host/x")).toBe("https://[secret]host/x");
     expect(redact("Authorization: Bearer abcdefghijklmnopqrst")).toBe("Authorization: Bearer [secret]");
   });
+
+  it.each(["ghs_aaaa-", "eyJaaaaaaaa-", " ", "\n", "bearer ", "-----BEGIN ", "https://a"])(
+    "takes no hours over a megabyte of %j",
+    (part) => {
+      const text = part.repeat(1024 ** 2 / part.length);
+      expect(redact(text)).toBe(text);
+    },
+  );
 
   it("leaves short values and everyday words", () =>
     expect(redact("a short basic task")).toBe("a short basic task"));
@@ -249,13 +262,13 @@ describe("what people and agents wrote", () => {
         ...turn,
         words: "one\ntwo <!-- docs-agent:end -->",
         summary: "<!-- docs-agent:end -->",
-        leftOut: ["a`b"],
+        leftOut: ["a`b", "… and fixes #12, thanks @octocat", "… and 3 more"],
       },
       plain,
     );
     expect(body).toContain("> one\n> two <\u200b!-- docs-agent:end -->");
     expect(body.match(/<!-- docs-agent:end -->/g)).toHaveLength(1);
-    expect(body).toContain("- `a?b`");
+    expect(body).toContain("- `a?b`\n- `… and fixes #\u200b12, thanks @\u200boctocat`\n- … and 3 more");
     const ours = { main: "ours", checks: "" };
     expect(mergedBody(`before\n${body}\nafter`, ours)).toBe("before\nours\nafter");
     expect(mergedBody("A person's own text\n", ours)).toBe("A person's own text\n\nours");
@@ -286,6 +299,14 @@ describe("what people and agents wrote", () => {
     const forged = "`<!-- docs-agent:end -->` `<!-- docs-agent:draft -->`";
     const body = bodyOf({ ...turn, summary: `Fix it\n\n${forged}` }, plain);
     expect(body.match(/<!-- docs-agent:/g)).toHaveLength(2);
+  });
+
+  it("skips no checks of the repository's", () => {
+    const orders = ["[skip ci]", "[CI skip]", "[no ci]", "[skip actions]", "[actions skip]"];
+    const summary = `Explain ${orders[0]}\n\n${orders.join(" ")}`;
+    const said = commitMessageOf({ ...turn, summary }, plain) + changeTitle({ ...turn, summary }, plain);
+    for (const order of orders) expect(said.toLowerCase()).not.toContain(order.toLowerCase());
+    expect(said.replaceAll("\u200b", "")).toContain("Explain [skip ci]");
   });
 
   it("cannot forge the lines by which a turn is known again", () => {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { LaterClock } from "../../support/later-clock.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
@@ -24,8 +24,16 @@ it("removes kept trees after a day, notes after a week, and mirrors of removed p
   clock.laterMs = DAY_MS + 1000;
   await upkeep();
   expect(await kept()).toEqual([0, 2, 2]);
+  // What a crash left half written is removed, and not the job's note.
+  await writeFile(world.dir.file("data/turns/ended.json.new"), "{");
+  await writeFile(world.dir.file("data/turns/rewritten.json.new"), "{");
   clock.laterMs = 7 * DAY_MS + 1000;
+  await writeFile(world.dir.file("data/turns/rewritten.json"), "{}");
+  const soon = new Date(clock.now());
+  await utimes(world.dir.file("data/turns/rewritten.json"), soon, soon);
   await upkeep();
+  expect(await readdir(world.dir.file("data/turns"))).toContain("rewritten.json");
+  await rm(world.dir.file("data/turns/rewritten.json"));
   // The project's own mirror stays.
   expect(await kept()).toEqual([0, 1, 1]);
   expect(await readdir(world.dir.file("data/turns"))).toEqual(["unfinished.json"]);

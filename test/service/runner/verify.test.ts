@@ -77,7 +77,7 @@ const cantRun: [string, Partial<Check>, string, string][] = [
   ["a program of its own is missing", {}, "no-such-tool", "program isn't installed"],
   ["it is ended by a signal", {}, "kill -9 $$", "broke off"],
   ["it writes a gigabyte", {}, "head -c 1073741824 /dev/zero; exit 1", "wrote more than can be read"],
-  ["it fails without a word", {}, "exit 1", "doesn't say why"],
+  ["it fails without a word", {}, "exit 1", "without saying why"],
   ["its folder isn't there", { cwd: "website" }, "true", "no folder website"],
   ["its mount isn't there", { mounts: [{ from: "/nowhere", at: "x" }] }, "true", "isn't installed"],
 ];
