@@ -22,8 +22,8 @@ export type ProcessOptions = {
   cwd: string;
   env: Readonly<Record<string, string>>;
   /**
-   * Written to its file descriptors, beginning with 3, because other processes of the machine
-   * mustn't read this in the arguments.
+   * Each is written to a file descriptor of its own, from 3 on. In the arguments, every process of
+   * this machine could read it.
    */
   inputs?: readonly Buffer[] | undefined;
   timeLimitMs: number;

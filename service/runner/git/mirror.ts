@@ -104,7 +104,7 @@ export class Mirror {
 
   /** Fetches a tag or a branch, whatever the mirror had before. Resolves to its commit. */
   fetchCommit(ref: string): Promise<string> {
-    // Git would prune the commit, because it looks for a branch with the whole name.
+    // To prune, git looks for the whole name at the remote, and `ref` is only the end of one.
     return this.#fetch(["--no-prune"], [`+${ref}:${BASE_REF}`], (git) =>
       git.text(["rev-parse", "--verify", `${BASE_REF}^{commit}`]),
     );

@@ -127,9 +127,9 @@ export class RunnerClient {
   /** Nobody else would end the run that an invalid message is about. */
   #giveUp(received: unknown): void {
     const run = z.object({ run: z.int() }).safeParse(received).data?.run ?? 0;
-    this.#logger.error({ run }, "the runner said what makes no sense");
+    this.#logger.error({ run }, "the runner sent an invalid message");
     this.#tell({ kind: "abort", run });
-    const details = ["The runner said what makes no sense."];
+    const details = ["The runner sent an invalid message."];
     this.#runs.get(run)?.fail(new TransientRunError("The turn broke off.", { details }));
   }
 

@@ -100,7 +100,9 @@ async function create(input: PublishInput): Promise<Found | null> {
     if (created === "exists") return null;
     if (created !== "no-drafts") {
       const notes =
-        wantsDraft && !isDraft ? ["The pull request isn't a draft: this repository has none."] : [];
+        wantsDraft && !isDraft
+          ? ["The pull request isn't a draft, because this repository doesn't have drafts."]
+          : [];
       return { pullRequest: created, notes };
     }
   }

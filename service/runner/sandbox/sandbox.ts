@@ -25,8 +25,8 @@ export type TurnSandbox = AsyncDisposable & {
   readonly networkPort: number | null;
   /**
    * How to start a program in it, in the agent's tree and with this environment. Use the result
-   * only once: after a program has run, mounts below folders that it could write to lead where it
-   * wants.
+   * only once: a program could replace a folder that something is mounted below, and the next mount
+   * would follow it.
    */
   contain(line: CommandLine, env?: Readonly<Record<string, string>>): ContainedStart;
   /** True if the kernel ended a process in it because all of them together used too much memory. */

@@ -16,9 +16,9 @@ const REMOVE_WITHIN_MS = 10_000;
 
 /**
  * Finds out where this process may create control groups (cgroup v2), and removes those that an
- * earlier service left there. Null if it may not. It only may below a systemd unit that delegates
- * its groups and runs the service in a group of its own (`Delegate=` and `DelegateSubgroup=`,
- * systemd 254). No other group is ours to divide.
+ * earlier service left there. Null if it may not: that takes a systemd unit that delegates its
+ * groups and runs the service in one of its own (`Delegate=` and `DelegateSubgroup=`, systemd 254).
+ * No other group is ours to divide.
  */
 export async function openTurnGroups(controllers = ["memory", "pids"]) {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");

@@ -25,10 +25,10 @@ const MAX_TICK_MS = 3000;
 
 /**
  * Fills a turn's tree from a commit: files with the bytes that they have in the repository (see
- * `ATTRIBUTES` in mirror.ts), links only if they stay inside, no submodules, no unsafe names, and
- * no `.git`, so that an agent can't reach a repository of ours through it. `there` is what is
- * already there, from any commit. Only missing files are written, and files that aren't wanted are
- * removed.
+ * `ATTRIBUTES` in mirror.ts), links only if their text stays inside, no submodules, no unsafe
+ * names, and no `.git`, so that an agent can't reach a repository of ours through it. `there` is
+ * what is already there, from any commit. Only missing files are written, and files that aren't
+ * wanted are removed.
  */
 export async function fillTree(
   git: GitRunner,

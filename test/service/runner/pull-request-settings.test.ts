@@ -34,7 +34,7 @@ describe("the settings", () => {
     expect(await world.run(project)).toMatchObject({
       kind: "pull-request",
       notes: [
-        "The pull request isn't a draft: this repository has none.",
+        "The pull request isn't a draft, because this repository doesn't have drafts.",
         "The code host refused the labels: docs.",
         "The code host refused the assignees: ana.",
         "The code host refused the reviewers: gone.",
