@@ -81,6 +81,11 @@ describe("what is kept", () => {
     expect(resultReport(makeReported({ summary }))?.summary).toBe(kept);
   });
 
+  it("is found in a line of a megabyte without taking minutes", () => {
+    const summary = `x${" ".repeat(1024 ** 2)}x`;
+    expect(resultReport(makeReported({ summary }))?.summary).toBe("x x");
+  });
+
   it("outlives a version that knows more, and one that knows less", () => {
     const newer = { ...resultReport(makeReported()), outcome: "teleported", mood: "good" };
     const kept = Outcome.parse({ ...makeOutcome(), told: newer });
