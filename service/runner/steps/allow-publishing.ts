@@ -83,8 +83,13 @@ async function changedTexts(git: GitRunner, from: string, to: string) {
     const { was, is } = (at % 2 === 0 && CHANGED.exec(line)?.groups) || {};
     return is === undefined ? [] : [{ path: listed[at + 1] ?? "", was, is }];
   });
-  const [earlier, now] = [files.flatMap(({ was }) => was ?? []), files.map(({ is }) => is)];
-  const [before, after] = [await readObjects(git, earlier), await readObjects(git, now)];
+  const known = files.flatMap(({ path, was }) => (was === undefined ? [] : [path]));
+  // Without the largest: at worst, a person is asked about words that stood there before.
+  const before = [...(await readFiles(git, from, known)).values()];
+  const after = await readObjects(
+    git,
+    files.map(({ is }) => is),
+  );
   const texts = files.map(({ path, was }, at) => ({
     path,
     text: `${was === undefined ? `${path}\n` : ""}${after[at]?.toString("utf8")}`,
