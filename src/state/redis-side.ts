@@ -11,7 +11,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const CLOCKS_APART_MS = 10_000;
 const SCAN_COUNT = 250;
 const NUMBERS = new Set(["dueAt", "attempt", "surprises", "deaths", "addedAt", "endedAt", "nextDueAt"]);
-const NOTHING_NEXT = { endedAt: null, reason: null, nextPayload: null, nextDueAt: null };
+const NOTHING_NEXT = { endedAt: null, reason: null, nextPayload: null };
 
 /** Opens a Redis. As a target, it is rejected if it may evict its data. */
 export async function openRedisSide(
@@ -78,8 +78,14 @@ export async function openRedisSide(
   }
 
   async function taskAt(client: RedisClientType, key: string, id: string): Promise<TaskEntry> {
-    const { claim, ...hash } = await client.hGetAll(key);
-    const task: Record<string, unknown> = { kind: "task", id, ...NOTHING_NEXT, ...hash };
+    const { claim, nextDue = null, ...hash } = await client.hGetAll(key);
+    const task: Record<string, unknown> = {
+      kind: "task",
+      id,
+      ...NOTHING_NEXT,
+      ...hash,
+      nextDueAt: nextDue,
+    };
     const due = await client.zScore(`${prefix}:due:${hash["pool"]}`, id);
     if (due !== null) task["dueAt"] = Math.floor(due);
     for (const name of NUMBERS) if (typeof task[name] === "string") task[name] = Number(task[name]);
@@ -113,7 +119,7 @@ export async function openRedisSide(
         const { kind: _, id, ...task } = entry;
         const { state, pool, dueAt, endedAt } = task;
         const fields = Object.entries(task).flatMap(([name, value]) =>
-          value === null ? [] : [[name, String(value)] as const],
+          value === null ? [] : [[name === "nextDueAt" ? "nextDue" : name, String(value)] as const],
         );
         await client.hSet(key, Object.fromEntries(fields));
         if (state === "dead") await client.zAdd(`${prefix}:dead`, { score: endedAt ?? dueAt, value: id });

@@ -1,6 +1,7 @@
 // @module-tag redis-server
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TaskQueue } from "../../src/core/ports/task-queue.ts";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import type { Side } from "../../src/state/transfer.ts";
@@ -140,6 +141,36 @@ describe.each(["sqlite", "redis"] as const)("a load into %s", (kind) => {
     await expect(losing).rejects.toThrow("doesn't hold what was put there");
     await expect(openApp(store)).rejects.toThrow("holds a part of a dump");
   });
+});
+
+it.each([
+  ["sqlite", "redis"],
+  ["redis", "sqlite"],
+] as const)("from %s into %s, a task that was added again while it ran runs once more", async (from, to) => {
+  await using dir = await openTempDir();
+  const stores = { sqlite: dir.file("state.sqlite"), redis: redisPrefix(server.url).url };
+  const add = (queue: TaskQueue, n: number) =>
+    queue.add({ id: "t", type: "test", payload: n, onDuplicate: "latest" });
+  {
+    await using app = await openApp(stores[from]);
+    const begun = Promise.withResolvers<void>();
+    app.queue.start(async () => {
+      begun.resolve();
+      return new Promise<never>(() => {});
+    });
+    await add(app.queue, 1);
+    await begun.promise;
+    expect(await add(app.queue, 2)).toBe(true);
+  }
+  await loadInto({ store: stores[to], clock }, await dumpOf({ store: stores[from], clock }));
+  await using app = await openApp(stores[to]);
+  const runs: unknown[] = [];
+  app.queue.start(async ({ payload }) => {
+    runs.push(payload);
+    return { kind: "done" };
+  });
+  await expect.poll(() => app.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 0 });
+  expect(runs).toEqual([1, 2]);
 });
 
 describe("a dump is refused", () => {
