@@ -31,14 +31,15 @@ export async function openRedisSide(
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 
-  /** Number of other connections to this store. */
+  /** Number of other connections to this store: an app in another database may have its prefix. */
   async function connections(): Promise<number> {
     try {
       const { ownId, all } = await redis.ask(async (client) => ({
         ownId: await client.clientId(),
         all: await client.clientList(),
       }));
-      return all.filter(({ id, name }) => id !== ownId && name === prefix).length;
+      const own = all.find(({ id }) => id === ownId);
+      return all.filter(({ id, name, db }) => id !== ownId && name === prefix && db === own?.db).length;
     } catch (thrown) {
       if (!/unknown command|unknown subcommand|NOPERM|no permissions/i.test(messageOf(thrown))) throw thrown;
       logger.warn(

@@ -173,6 +173,13 @@ it.each([
   expect(runs).toEqual([1, 2]);
 });
 
+it("an app in another database of the same Redis may run meanwhile", async () => {
+  const { url } = redisPrefix(`${server.url}/1`);
+  const store = url.replace("/1?", "/2?");
+  await using _ = await openApp(url);
+  expect(await dumpOf({ store, clock })).toHaveLength(2);
+});
+
 describe("a dump is refused", () => {
   const cut: [string, (lines: readonly string[]) => readonly string[], string][] = [
     ["whose end is missing", (lines) => lines.slice(0, -1), "its last line is missing"],
