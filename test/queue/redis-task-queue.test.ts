@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeTaskQueue } from "../contracts/task-queue.ts";
 import { openRedisClient } from "../support/redis.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
+import { ScriptedHandler } from "../support/scripted-handler.ts";
 import { LEASE_MS, openRedisSubject } from "../support/redis-task-queue.ts";
 
 let server: RedisServer;
@@ -44,6 +45,17 @@ it("Redis: a run is sure of its task for half a lease after it last heard so", a
   });
   await expect.poll(() => subject.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 0 });
   expect(seen).toEqual([true, true, false, true]);
+});
+
+it("Redis: a task was added as long ago on every machine, whatever its clock shows", async () => {
+  await using subject = await openRedisSubject(server.url, admin);
+  const handler = new ScriptedHandler();
+  await subject.queue.add({ id: "a", type: "test", payload: null });
+  subject.setClock(-600_000);
+  subject.advance(1_000);
+  subject.queue.start(handler.handle);
+  await subject.idle();
+  expect(handler.runs).toMatchObject([{ addedAt: subject.now() - 1_000 }]);
 });
 
 it("Redis: a series is gone when nothing was added to it for as long as its entries are kept", async () => {

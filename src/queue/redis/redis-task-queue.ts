@@ -240,8 +240,9 @@ class RedisRuns extends TaskRuns<RedisRun> {
 
   /** Runs claimed tasks. `heldAtMs` is a time before the claim was made. */
   begin(handler: TaskHandler, token: string, heldAtMs: number, tasks: z.infer<typeof ClaimedTasks>): void {
-    const runs = tasks.map(([id, pool, type, stored, attempt, unexpectedFailures, ...at]): RedisRun => {
-      const [deaths, addedAt] = at;
+    const runs = tasks.map(([id, pool, type, stored, attempt, unexpectedFailures, ...counts]): RedisRun => {
+      const [deaths, ageMs] = counts;
+      const addedAt = this.#options.clock.now() - ageMs;
       const payload = fromStoredPayload(stored);
       const task = { id, type, payload, attempt, unexpectedFailures, deaths, addedAt };
       return { key: id, claim: { id, token }, pool, task, abort: new AbortController(), heldAtMs };

@@ -148,7 +148,8 @@ export const WORK = `${BEGIN} ${GATES}
       end
     end
     call('HSET', key, 'deaths', deaths, 'claim', asked.token)
-    return { id, pool, type, payload, attempt, surprises, whole(deaths), added }, now + LEASE
+    return { id, pool, type, payload, attempt, surprises, whole(deaths), whole(now - added) },
+      now + LEASE
   end
 
   -- Claims what is due in the pool, as far as there is room. Returns when the first task is due
