@@ -20,7 +20,7 @@ import {
   refuseTurn,
   withThread,
 } from "../core/turn/submitting.ts";
-import { deadlineOf, endTurn, isFollowUp, type Turn } from "../core/turn/turn.ts";
+import { deadlineOf, endTurn, isFollowUp, turnPrLink, type Turn } from "../core/turn/turn.ts";
 import { isStoreAnswerLost } from "../core/errors.ts";
 import { threadIdOf, type ServiceRecord, type Write } from "../core/ports/records.ts";
 import { changesOf, readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
@@ -273,13 +273,15 @@ function endSubmit(
     const changes = changesOf(deps, read, [changed]);
     const [next = changed] = changes.next;
     const { stage } = next;
+    const isLinked = turnPrLink(next) !== null;
+    const lookAt = deps.clock.now() + deps.polling.minMs;
     return {
       writes: [...(also.writes ?? []), ...changes.writes],
       appends: also.appends ?? [],
       adds: [
         ...(also.adds ?? []),
         ...(isFollowUp(turn) && !isFollowUp(next) && stage.name === "accepted" ? [submitTask(next)] : []),
-        ...(stage.name === "watching" ? [watchTask(next, deps.clock.now() + deps.polling.minMs)] : []),
+        ...(stage.name === "watching" || isLinked ? [watchTask(next, lookAt, isLinked)] : []),
         ...(stage.name === "watching" && next.stop !== undefined ? [cancelTask(next)] : []),
         ...changes.adds,
       ],

@@ -34,7 +34,13 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   }
   const { job, open } = watched;
   const askedAt = deps.clock.now();
-  const isWatched = open.length > 0 || payload.isFollowing === true;
+  // Whoever else ended the turns didn't ask how their pull request stands.
+  const isUntold =
+    open.length === 0 &&
+    job.pullRequest !== undefined &&
+    (await toldBy(deps, job.project)).told === undefined;
+  const isFollowing = payload.isFollowing === true || isUntold;
+  const isWatched = open.length > 0 || isFollowing;
   const { jobService, service } = deps.jobServices.of(job.project) ?? {};
   if (jobService === undefined && isWatched) {
     deps.logger.error({ project: job.project.name }, "the project of this job is no longer configured");
@@ -70,7 +76,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     const { watched: goOn, hasMore, followed, ...applied } = apply(read);
     const plan = { ...applied, adds: [...applied.adds, ...feeds] };
     if (goOn.length === 0 && job.openTurnIds.length <= POLLED_TURNS_MAX) {
-      const isUnsure = payload.isFollowing === true && answer?.ok !== true && !isGone(state);
+      const isUnsure = isFollowing && answer?.ok !== true && !isGone(state);
       if (followed === undefined && !isUnsure) return { ...plan, value: { kind: "done" } };
       const everyMs = at.told === undefined ? FOLLOW_EVERY_MS : FOLLOW_TOLD_EVERY_MS;
       const dueAt = now + Math.max(everyMs, retryAfterMs);

@@ -159,6 +159,26 @@ describe("after the link, the thread", () => {
     ]);
   });
 
+  it.each(["Stop, pressed as the agent finishes,", "the create's answer"])(
+    "is told of a merge if %s shows the turn's end before a poll does",
+    async (shows) => {
+      await using world = await start({ jobService: { cancels: true } });
+      const { service, slack } = world;
+      const isCreate = shows === "the create's answer";
+      if (isCreate) service.script.completeAfterPolls(0, { prLink: PR });
+      await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+      const root = await world.until(() => slack.messages(DOCS)[0]);
+      const jobId = await world.until(() => service.creates[0]?.jobId);
+      if (!isCreate) {
+        service.finish(jobId, { status: "completed", prLink: PR });
+        await press(world, ANA, root, "stop_turn");
+      }
+      await world.until(() => world.read(DOCS).length === 2);
+      await stands(world, jobId, {}, { state: "merged" });
+      expect(told(world)).toEqual([`🎉 @Ana ${LINK} is merged.`]);
+    },
+  );
+
   it("mentions followers, and nobody who muted it", async () => {
     await using world = await start();
     const { slack, service } = world;
