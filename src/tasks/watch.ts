@@ -30,6 +30,8 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   const { payload } = readTask(WatchPayload, task);
   const watched = await readWatchedJob(deps, payload.jobKey);
   if (watched === undefined) {
+    // The record of a job that was only followed ends when that does.
+    if (payload.isFollowing === true) return { kind: "done" };
     throw new RecordLostError(`There is no readable record of job ${payload.jobKey}.`);
   }
   const { job, open } = watched;
@@ -42,7 +44,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   const isFollowing = payload.isFollowing === true || isUntold;
   const isWatched = open.length > 0 || isFollowing;
   const { jobService, service } = deps.jobServices.of(job.project) ?? {};
-  if (jobService === undefined && isWatched) {
+  if (jobService === undefined && open.length > 0) {
     deps.logger.error({ project: job.project.name }, "the project of this job is no longer configured");
   }
   // Polls even at the deadline, because the job may have ended while this app was off.
