@@ -1,4 +1,4 @@
-import { FRESH_POLL_STATE, gapMs, isFresh, offersFeed, sentJobsOf } from "../core/job/watching.ts";
+import { FRESH_POLL_STATE, gapMs, offersFeed, sentJobsOf } from "../core/job/watching.ts";
 import { jobKey, projectKey, type ProjectRef } from "../core/job/project.ts";
 import { retryDelayMs } from "../core/job/retry.ts";
 import {
@@ -45,8 +45,8 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   // A process that died may have died of what it was told, so this run ends soon.
   const waitS = cursor !== null && task.deaths === 0 ? WAIT_S : 0;
   const answer = await configured.jobService.changes(cursor, waitS, deps.stopping);
-  // Another replica goes on, and is told the same.
-  if (deps.stopping.aborted) return { kind: "wait", dueAt: deps.clock.now() };
+  // Another replica goes on, and is told the same. Here it would end at once, again and again.
+  if (deps.stopping.aborted) return { kind: "wait", dueAt: deps.clock.now() + QUICK_MS };
   if (!answer.ok || !offersFeed(answer)) return breakOff(deps, project, known, answer);
   const news = await Promise.all(
     answer.changed.map((each) => applyEntry(deps, project, { ...answer, ...each }, askedAt)),
@@ -82,7 +82,8 @@ async function breakOff(
   const isService = ["missing", "rejected", "contract"].includes(fault.kind);
   const isOver = isService && !offersFeed(answer) && faults >= FAULTS_THAT_END;
   const now = deps.clock.now();
-  const adds = isFresh(known, now) ? await watchesOf(deps, project, FOLLOW_EVERY_MS) : [];
+  // Another replica may have heard it, by another clock, so its first fault counts and not its age.
+  const adds = known?.faults === 0 ? await watchesOf(deps, project, FOLLOW_EVERY_MS) : [];
   const { retryAfterMs = 0 } = fault;
   const delayMs = retryDelayMs({ attempt: faults, retryAfterMs, random: deps.random() });
   const cursor = fault.status === 410 ? null : (known?.cursor ?? null);

@@ -1,11 +1,13 @@
 import { expect, it } from "vitest";
 import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
-import { jobKey } from "../../src/core/job/project.ts";
+import { jobKey, projectKey } from "../../src/core/job/project.ts";
+import { sentJobAppend } from "../../src/core/job/watching.ts";
 import { endTurn, newTurn, resumeTurn, type Turn } from "../../src/core/turn/turn.ts";
 import { turnWrites } from "../../src/decisions/turn-writes.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { closedForMs } from "../../src/tasks/project-gate.ts";
-import { submitTask, watchTask } from "../../src/decisions/new-tasks.ts";
+import { feedTasks, submitTask, watchTask } from "../../src/decisions/new-tasks.ts";
+import { feed } from "../../src/tasks/feed.ts";
 import { submit } from "../../src/tasks/submit.ts";
 import { watch } from "../../src/tasks/watch.ts";
 import { makeJob, makeRequest } from "../support/builders.ts";
@@ -196,6 +198,51 @@ it("a project that is not configured any more ends the turn, and it can be watch
   );
   expect(await rig.carryOut(step)).toEqual({ kind: "done" });
   expect(outcomeOf(await rig.saved(turn))).toEqual(["rejected", "project"]);
+});
+
+it("what is only followed is looked at without a word where its project isn't configured, and ends with its record", async () => {
+  await using rig = await TaskRig.open();
+  const turn = await watchedTurn(rig);
+  await rig.queue.commit((read) => {
+    const job = makeJob({ status: "completed", prLink: PR });
+    const ended = endTurn(turn, "pull-request", rig.clock.now(), { job });
+    return { writes: turnWrites(rig.deps, read, ended), value: undefined };
+  });
+  const deps = { ...rig.deps, jobServices: { of: () => undefined } };
+  const task = rig.task(watchTask(turn, 0, true));
+  expect(await rig.carryOut(await watch(deps, task))).toMatchObject({ kind: "again" });
+  expect(rig.logger.text("error")).toBe("");
+  rig.clock.advance(200 * DAY_MS);
+  expect(await rig.carryOut(await watch(deps, task))).toEqual({ kind: "done" });
+});
+
+it("jobs are polled at once when a feed breaks off, whatever the clock of the replica that heard it last", async () => {
+  await using rig = await TaskRig.open();
+  const turn = await watchedTurn(rig);
+  const { project } = turn.request;
+  const record = { version: 1 as const, cursor: "c1", heardAt: rig.clock.now() - 10 * 60_000, faults: 0 };
+  await rig.queue.commit(() => ({
+    writes: [{ kind: "feed", id: projectKey(project), record, ttlMs: DAY_MS }],
+    appends: [sentJobAppend(project, "job-1", rig.deps.polling)],
+    value: undefined,
+  }));
+  const [task] = feedTasks(project, project.service, { capabilities: ["changes", "turns"] });
+  if (task === undefined) throw new Error("there is no feed");
+  await rig.carryOut(await feed(rig.deps, rig.task(task)));
+  expect(rig.added.map(({ type }) => type)).toEqual(["watch"]);
+  // It is tried again, and the jobs are being polled by then.
+  await rig.carryOut(await feed(rig.deps, rig.task(task)));
+  expect(rig.added).toHaveLength(1);
+});
+
+it("a feed doesn't end its request again and again while the app stops", async () => {
+  await using rig = await TaskRig.open();
+  const { project } = makeRequest();
+  const [task] = feedTasks(project, project.service, { capabilities: ["changes", "turns"] });
+  if (task === undefined) throw new Error("there is no feed");
+  const stopping = AbortSignal.abort();
+  const end = await rig.carryOut(await feed({ ...rig.deps, stopping }, rig.task(task)));
+  expect(end).toEqual({ kind: "wait", dueAt: rig.clock.now() + 1_000 });
 });
 
 it("nothing is asked when nothing is watched any more", async () => {
