@@ -204,6 +204,21 @@ describe("while Slack doesn't say who somebody is", () => {
     expect(await world.stored()).not.toContain("zebra");
   });
 
+  it("a guest's mention shows in the end that it is refused", async () => {
+    await using world = await start({ guest: "multi-channel" });
+    const end = silence(world);
+    const { message } = await world.slack.person(GUS).mention({ channel: DOCS, text: WORDS });
+    const under = () => {
+      const { reactions = [] } = world.slack.messages(DOCS).find(({ ts }) => ts === message.ts) ?? {};
+      return reactions.map(({ name }) => name);
+    };
+    await world.until(() => under().includes("eyes"));
+    end();
+    await world.until(() => world.replies(DOCS, message.ts).length === 2);
+    await world.pass(MINUTE_MS);
+    expect(under()).toEqual(["x"]);
+  });
+
   it("a request is refused when Slack hasn't said it until the deadline", async () => {
     await using world = await World.start({ env: { JOB_DEADLINE_MS: String(60 * MINUTE_MS) } });
     silence(world);

@@ -81,8 +81,9 @@ export function withThread(
 
 /** Ends the turn of a person who may not use the app, and drops what they wrote. */
 export function refuseTurn(turn: Turn, admission: Exclude<Admission, "admitted">, now: number): Turn {
-  const { id, from, teamId, channelId, threadTs, userId, project, responseUrl, receivedAt } = turn.request;
-  const place = { teamId, channelId, threadTs, userId, responseUrl };
+  const { id, from, teamId, channelId, threadTs, userId, project, receivedAt } = turn.request;
+  const { responseUrl, messageTs } = turn.request;
+  const place = { teamId, channelId, threadTs, userId, responseUrl, messageTs };
   const request: Request = { id, from, ...place, project, instructions: NOT_KEPT, quoted: null, receivedAt };
   return endTurn({ ...turn, request }, "rejected", now, { reason: "other", admission });
 }
