@@ -57,6 +57,13 @@ describe("the job service's address", () => {
   );
 });
 
+it("the time limit of a request is as long as a timer can be at most", () => {
+  expect(load({ JOB_SERVICE_TIMEOUT_MS: "2147483647" }).jobServiceTimeoutMs).toBe(2_147_483_647);
+  expect(faultsOf({ JOB_SERVICE_TIMEOUT_MS: "2147483648" })).toContain(
+    "JOB_SERVICE_TIMEOUT_MS must be a whole number of milliseconds from 1 to 2147483647.",
+  );
+});
+
 describe("idempotency keys", () => {
   function honored(env: Record<string, string>): Record<string, boolean> {
     return Object.fromEntries(load(env).projects.map((project) => [project.name, project.idempotencyKeys]));

@@ -162,7 +162,13 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
       "sqlite://./data/docs-agent.sqlite",
     ),
     polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },
-    jobServiceTimeoutMs: milliseconds("JOB_SERVICE_TIMEOUT_MS", 15_000),
+    jobServiceTimeoutMs: read(
+      "JOB_SERVICE_TIMEOUT_MS",
+      // A longer timer would end after a millisecond.
+      whole(1, 2 ** 31 - 1),
+      "a whole number of milliseconds from 1 to 2147483647",
+      15_000,
+    ),
     /** The proxies to Slack and the job services. */
     proxy: proxySettings(),
     /** Requests an hour accepted from one person and in one channel. 0 means no limit. */
