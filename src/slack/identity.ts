@@ -1,4 +1,4 @@
-import { LogLevel, WebAPIPlatformError, WebAPIRateLimitedError, WebClient } from "@slack/web-api";
+import { LogLevel, WebClient } from "@slack/web-api";
 import { z } from "zod";
 import { StartError } from "../core/errors.ts";
 import { retryDelayMs } from "../core/job/retry.ts";
@@ -179,21 +179,6 @@ export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
   "reactions:write": "no reactions under the messages that ask",
 };
 
-/**
- * Codes with which Slack refuses the token itself, until an operator acts. From the lists of errors
- * at https://docs.slack.dev/reference/methods/auth.test and
- * https://docs.slack.dev/reference/methods/apps.connections.open
- */
-const TOKEN_REFUSED = new Set([
-  "not_authed",
-  "invalid_auth",
-  "account_inactive",
-  "token_revoked",
-  "token_expired",
-  "not_allowed_token_type",
-  "missing_scope",
-]);
-
 /** Why a call to Slack failed. */
 export type SlackTrouble = {
   /** Slack's error code, or the network's. */
@@ -220,12 +205,8 @@ export function reconnectDelayMs(
 
 /** Interprets a failed read-only call as trouble with the connection to Slack. */
 export function slackTrouble(thrown: unknown): SlackTrouble {
-  const { error } = slackFault(thrown);
-  return {
-    error,
-    isTokenRefused: thrown instanceof WebAPIPlatformError && TOKEN_REFUSED.has(error),
-    retryAfterMs: thrown instanceof WebAPIRateLimitedError ? thrown.retryAfter * 1000 : 0,
-  };
+  const { kind, error, retryAfterMs = 0 } = slackFault(thrown);
+  return { error, isTokenRefused: kind === "credentials", retryAfterMs };
 }
 
 export type SlackSettings = {

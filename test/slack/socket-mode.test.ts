@@ -95,6 +95,15 @@ it("an app token that is refused at a reconnect is logged once, and tried again 
     .toBe(1);
 });
 
+it("a proxy that asks for a day's pause at a reconnect gets a quarter of an hour", async () => {
+  await using world = await start();
+  world.slack.faults.add({ method: OPEN, fault: { kind: "ratelimited", retryAfterS: 86_400 } });
+  world.slack.socketMode.drop();
+  await expect.poll(() => world.logger.text("warn")).toContain("ratelimited");
+  world.clock.advance(15 * 60_000);
+  await expect.poll(() => world.slack.socketMode.connections).toBe(1);
+});
+
 describe("an envelope that Slack would not send", () => {
   const envelope = (payload: unknown, more: object = {}) =>
     JSON.stringify({ envelope_id: "E1", type: "events_api", payload, ...more });
