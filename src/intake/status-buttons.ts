@@ -101,6 +101,8 @@ function threadOf(read: Read, { request, delivery }: Turn): ThreadRecord | null 
   return read("thread", threadId(place)) ?? { version: 2, ...place, turnIds: [] };
 }
 
-function threadWrite({ polling, retentionMs }: IntakeDeps, record: ThreadRecord): Write {
-  return { kind: "thread", id: threadId(record), record, ttlMs: polling.deadlineMs + retentionMs };
+function threadWrite({ clock, polling, retentionMs }: IntakeDeps, record: ThreadRecord): Write {
+  const leftMs = (record.keepUntil ?? 0) - clock.now();
+  const ttlMs = Math.max(polling.deadlineMs + retentionMs, leftMs);
+  return { kind: "thread", id: threadId(record), record, ttlMs };
 }

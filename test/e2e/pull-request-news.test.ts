@@ -196,6 +196,23 @@ describe("after the link, the thread", () => {
     expect(told(world)).toEqual([`🎉 @Ben ${LINK} is merged.`]);
   });
 
+  it("mentions nobody who muted it in a menu from before the link, however long a request is kept", async () => {
+    await using world = await start({ env: { RETENTION_DAYS: "1" } });
+    const { slack, service } = world;
+    await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+    await world.until(() => world.read(DOCS).length === 1 && service.creates.length === 1);
+    const [root] = slack.messages(DOCS);
+    if (root === undefined) throw new Error("no root message");
+    const onceMore = await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
+    const jobId = service.creates[0]?.jobId ?? "";
+    service.finish(jobId, { status: "completed", prLink: PR });
+    await stands(world, jobId, {});
+    await onceMore();
+    await world.pass(3 * DAY);
+    await stands(world, jobId, { state: "merged" });
+    expect(told(world).at(-1)).toBe(`🎉 ${LINK} is merged.`);
+  });
+
   it("mentions nobody who muted it, also once it is told in a direct message", async () => {
     await using world = await start();
     const { slack, service } = world;
