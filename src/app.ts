@@ -39,10 +39,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     slack: config.slack,
     proxy: config.proxy,
     // Needed to read replies that don't mention the app.
-    wanted: {
-      setting: "FOLLOW_UPS",
-      scopes: config.followUps === "mention" ? [] : ["channels:history", "groups:history"],
-    },
+    wantedScopes: config.followUps === "mention" ? [] : ["channels:history", "groups:history"],
     clock,
     random,
     logger,

@@ -24,11 +24,8 @@ export type SlackIdentityOptions = {
   client: WebClient;
   /** Receives the app's identity. */
   team: SlackTeam;
-  /**
-   * Scopes that a setting needs, and that setting's name. Without them the app works, except for
-   * what the setting asks for.
-   */
-  wanted: { setting: string; scopes: readonly string[] };
+  /** Scopes that FOLLOW_UPS needs. Without them the app works, except for what it asks for. */
+  wantedScopes: readonly string[];
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -137,10 +134,10 @@ export class SlackIdentityCheck {
   #warnOfMissing(granted: readonly string[] | undefined): void {
     if (granted === undefined || this.#hasWarned) return;
     this.#hasWarned = true;
-    const { wanted, logger } = this.#options;
-    const missing = wanted.scopes.filter((scope) => !granted.includes(scope));
+    const { wantedScopes, logger } = this.#options;
+    const missing = wantedScopes.filter((scope) => !granted.includes(scope));
     if (missing.length > 0) {
-      logger.warn({ missing }, `${wanted.setting} needs scopes that the app doesn't have. Reinstall it.`);
+      logger.warn({ missing }, "FOLLOW_UPS needs scopes that the app doesn't have. Reinstall it.");
     }
     const leftOut = Object.entries(OPTIONAL_SCOPES).filter(([scope]) => !granted.includes(scope));
     if (leftOut.length > 0) {

@@ -45,7 +45,7 @@ describe("a listener that fails", () => {
         apiUrl: slack.apiUrl,
         receive: { kind: "http", signingSecret: SIGNING_SECRET },
       },
-      wanted: { setting: "", scopes: [] },
+      wantedScopes: [],
       proxy: DIRECT,
       clock: new ManualClock(),
       random: () => 0.5,
