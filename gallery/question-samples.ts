@@ -9,7 +9,7 @@ const turn = makeUpTurn({ name: "watching", since: NOON, troubleSince: null });
 
 function asked(text: string, labels: readonly string[], allowsText: boolean): Question {
   const choices = labels.map((label, index) => ({ id: `${index}`, label }));
-  const told = { id: "q-1", turn: 1, text, choices, allowsText, askedAt: NOON, answeredAt: null };
+  const told = { id: "q-1", turn: 1, text, choices, allowsText, answeredAt: null };
   const [question] = questionsAfter([], [told]);
   if (question === undefined) throw new TypeError("Nothing is asked.");
   return question;

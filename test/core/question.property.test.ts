@@ -25,7 +25,6 @@ const reported = fc.record<ReportedQuestion>({
   text: anyText,
   choices: fc.array(fc.record({ id: fc.constantFrom("1", "2", "3"), label: anyText }), { maxLength: 30 }),
   allowsText: fc.boolean(),
-  askedAt: fc.constant(null),
   answeredAt: fc.option(fc.constant(5), { freq: 4 }),
 });
 
@@ -138,7 +137,6 @@ describe("an answer", () => {
         text: "Which?",
         choices: [{ id: "1", label: "This" }],
         allowsText: false,
-        askedAt: null,
         answeredAt: null,
       },
     ],

@@ -78,12 +78,15 @@ describe("what a job service tells beyond the contract", () => {
     const answer = await side.client.getJob("job-1");
     expect(side.requests[0]?.headers["docs-agent-capabilities"]).toBe("turns, questions, pull-request");
     const at = (seconds: number) => Date.UTC(2026, 10, 22, 3, 0, seconds);
+    // Nothing shows these.
+    const { acceptedAt: _, leftOut: _leftOut, ...turn } = TURN;
+    const { askedAt: _askedAt, ...question } = QUESTION;
     expect(answer).toMatchObject({
       ok: true,
       capabilities: ["turns", "cancel"],
       report: {
-        turns: [{ ...TURN, acceptedAt: at(0), startedAt: at(1), endedAt: null }],
-        questions: [{ ...QUESTION, askedAt: at(2), answeredAt: null }],
+        turns: [{ ...turn, startedAt: at(1), endedAt: null }],
+        questions: [{ ...question, answeredAt: null }],
       },
     });
   });

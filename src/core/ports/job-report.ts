@@ -108,11 +108,8 @@ export const ReportedTurn = z.object({
   pullRequest: orNull(ReportedPullRequest),
   /** The branch with the changes, if there is no code host. */
   branch: orNull(Line),
-  acceptedAt: orNull(Millis),
   startedAt: orNull(Millis),
   endedAt: orNull(Millis),
-  /** Files that the agent changed outside this project's documentation. */
-  leftOut: readableItems(clipped(SHOWN_CHARS.path), MAX_LEFT_OUT + 1),
   /** The agent's answer if it changed nothing. */
   answer: orNull(clipped(SHOWN_CHARS.summary)),
   checks: readableItems(ReportedCheck, MAX_CHECKS),
@@ -136,7 +133,6 @@ export const ReportedQuestion = z.object({
   ),
   /** True if people may answer in their own words. */
   allowsText: z.boolean().catch(false),
-  askedAt: orNull(Millis),
   answeredAt: orNull(Millis),
 });
 export type ReportedQuestion = z.infer<typeof ReportedQuestion>;
