@@ -197,7 +197,7 @@ function cleaned(error: string, redact: (text: string) => string): string | null
   return cut(redact(error.replace(UNPRINTABLE, " ").trim()), MAX_SAID_CHARS) || null;
 }
 
-/** The same, without the key in any text of it. */
+/** A copy of the JSON with the API key removed from its texts. */
 function redacted(json: unknown, redact: (text: string) => string): unknown {
   return jsonOf(redact(JSON.stringify(json)));
 }

@@ -99,7 +99,7 @@ export class QueueHousekeeping {
       });
       if (hasMore) this.sweepDueAt = this.#clock.now() + sweepMoreAfterMs;
     } catch (thrown) {
-      logger.warn({ error: messageOf(thrown) }, "task queue: cannot forget what is too old now");
+      logger.warn({ error: messageOf(thrown) }, "task queue: cannot remove old tasks now");
     }
   }
 
@@ -107,7 +107,7 @@ export class QueueHousekeeping {
   async #pullIn(byMs: number): Promise<void> {
     const { table, store, logger } = this.#options;
     const nowMs = this.#clock.now();
-    logger.warn({ by_ms: byMs }, "the machine's clock was set back; what waits is brought forward");
+    logger.warn({ by_ms: byMs }, "the machine's clock was set back; waiting tasks are brought forward");
     this.sweepDueAt = 0;
     try {
       await store.commits.run(() => {

@@ -27,10 +27,7 @@ export function createSlackDirectory(options: Options): Directory {
       const found = await ask();
       return found === undefined || found === "" ? null : found;
     } catch (thrown) {
-      logger.warn(
-        { id, fault: slackFault(thrown) },
-        `cannot look up ${what}; the prompt goes out with its id`,
-      );
+      logger.warn({ id, fault: slackFault(thrown) }, `cannot look up ${what}; going on without it`);
       return null;
     }
   }

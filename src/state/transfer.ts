@@ -135,7 +135,8 @@ export async function dump({ source, clock, progress, writeLine }: DumpOptions):
   await source.assertUnused();
   if (await source.isHalfLoaded()) {
     throw new StateError(
-      `${source.name} holds a part of another dump: its load broke off. Load that one again first.`,
+      `${source.name} holds only part of another dump, because its load broke off. ` +
+        "Load that one again first.",
     );
   }
   await writeLine(JSON.stringify({ docsAgentState: DUMP_VERSION }));
@@ -184,7 +185,7 @@ export async function load({ target, clock, progress, lines }: LoadOptions): Pro
       continue;
     }
     const { data: entry } = Entry.safeParse(line);
-    if (entry === undefined) throw damaged("a line is no entry of this format");
+    if (entry === undefined) throw damaged("a line isn't an entry of this format");
     progress("Loaded", read.add(entry));
     if (overAt(entry) > lastsAfter) written.add(comparable(entry));
     else shortLived.add(keyOf(entry));
@@ -273,7 +274,7 @@ async function* dumped(lines: AsyncIterable<string>): AsyncGenerator<unknown> {
     }
     const first = First.safeParse(value);
     if (!first.success)
-      throw new StateError("This is no dump of Docs Agent: make one with npm run state -- dump.");
+      throw new StateError("This isn't a Docs Agent dump. Make one with npm run state -- dump.");
     if (first.data.docsAgentState !== DUMP_VERSION) {
       throw new StateError(
         `The dump has format ${first.data.docsAgentState}, ` +
@@ -288,6 +289,6 @@ async function* dumped(lines: AsyncIterable<string>): AsyncGenerator<unknown> {
 
 function damaged(how: string): StateError {
   return new StateError(
-    `The dump is not whole: ${how}. Make it anew. Nothing runs on what was loaded of it.`,
+    `The dump is incomplete or damaged: ${how}. Make a new one. No app starts on the part that was loaded.`,
   );
 }

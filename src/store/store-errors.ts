@@ -34,7 +34,7 @@ export class StoreHalfLoadedError extends DocsAgentError {
 
   constructor(path: string) {
     super(
-      `The store ${path} holds a part of a dump, as its load broke off. ` +
+      `The store ${path} holds only part of a dump, because its load broke off. ` +
         "Load the dump again: npm run state -- load < state.jsonl",
     );
   }
@@ -52,7 +52,7 @@ const faults: Readonly<Record<number, readonly [problem: string, remedy: string]
     "Check that the path is a file and that its folder is writable for this user.",
   ],
   26: [
-    "the file is no SQLite database",
+    "the file isn't a SQLite database",
     "Restore a backup, or choose another path in STORE_URL (job service: dataDir).",
   ],
 };

@@ -72,7 +72,7 @@ type Applied = Required<Pick<Plan<unknown>, "writes" | "adds" | "appends">> & {
 
 /**
  * Applies what a job service says about one job to the job's turns: ends those that have ended, and
- * notes what has changed. This is the only place that does so. Returns a decision, which is safe to
+ * notes what has changed. Polls and feeds share it. Returns a decision, which is safe to
  * repeat, also with an older answer.
  */
 export async function applyAnswer(

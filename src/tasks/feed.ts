@@ -42,7 +42,7 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   if (closedMs > 0) return { kind: "wait", dueAt: askedAt + closedMs };
   const known = await deps.records.feed.get(projectKey(project));
   const cursor = known?.cursor ?? null;
-  // A process that died may have died of what it was told, so this run ends soon.
+  // A process that died may have died of what it was told, so this run asks without waiting.
   const waitS = cursor !== null && task.deaths === 0 ? WAIT_S : 0;
   const answer = await configured.jobService.changes(cursor, waitS, deps.stopping);
   // Another replica goes on, and is told the same. Here it would end at once, again and again.
@@ -98,7 +98,7 @@ function feedWrite(project: ProjectRef, feed: Omit<FeedRecord, "version">): Writ
   return { kind: "feed", id: projectKey(project), record: { version: 1, ...feed }, ttlMs: KEEP_MS };
 }
 
-/** Applies what was told about one job: true if that was new. Other jobs are nobody's. */
+/** Applies what was told about one job. Returns true if that was new. Unknown jobs are skipped. */
 async function applyEntry(
   deps: TaskDeps,
   project: ProjectRef,

@@ -9,9 +9,9 @@ import { changeTurn, readTurnTask } from "../decisions/turn-writes.ts";
 import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
 
 /**
- * Tells a thread what became of its pull request: one post for each news, once, oldest first. News
- * wait for outcomes and other posts. Safe to repeat. News that Slack doesn't take for a day are
- * left out: the status message shows how the pull request stands.
+ * Tells a thread what became of its pull request: one post for each piece of news, once, oldest
+ * first. News wait for outcomes and other posts. Safe to repeat. News that Slack doesn't take for a
+ * day are left out: the status message shows how the pull request stands.
  */
 export async function news(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);

@@ -51,7 +51,7 @@ export async function heedRetryAfter(
   try {
     await slots.postpone(gateOf(project), clock.now() + waitMs);
   } catch (thrown) {
-    logger.warn({ error: messageOf(thrown) }, "the job service told us to wait, and that could not be kept");
+    logger.warn({ error: messageOf(thrown) }, "could not store how long the job service told us to wait");
   }
 }
 

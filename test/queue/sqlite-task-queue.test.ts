@@ -171,7 +171,7 @@ describe("SQLite task queue", () => {
     const heal = await subject.failWrites();
     subject.queue.start(handler.handle);
     await turns();
-    expect(subject.logger.text("error")).toContain("cannot sort what waits into its pools");
+    expect(subject.logger.text("error")).toContain("cannot move waiting tasks to their pools");
     await heal();
     subject.advance(SECOND_MS);
     await handler.started("a");

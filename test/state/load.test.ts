@@ -121,8 +121,8 @@ describe.each(["sqlite", "redis"] as const)("a load into %s", (kind) => {
       }),
     );
     await expect(breaking).rejects.toThrow("killed");
-    await expect(openApp(store)).rejects.toThrow(/holds a part of a dump.* Load the dump again/);
-    await expect(dumpOf({ store, clock })).rejects.toThrow("holds a part of another dump");
+    await expect(openApp(store)).rejects.toThrow(/holds only part of a dump.* Load the dump again/);
+    await expect(dumpOf({ store, clock })).rejects.toThrow("holds only part of another dump");
     // Another dump, in which something that the first one had is missing.
     await using other = await startPlaces(2);
     expect(await loadInto({ store, clock }, other.lines)).toMatchObject({ records: 2 });
@@ -139,7 +139,7 @@ describe.each(["sqlite", "redis"] as const)("a load into %s", (kind) => {
       withPut(target, (entries) => target.put(entries.filter(({ id }) => id !== "draft:draft 1"))),
     );
     await expect(losing).rejects.toThrow("doesn't hold what was put there");
-    await expect(openApp(store)).rejects.toThrow("holds a part of a dump");
+    await expect(openApp(store)).rejects.toThrow("holds only part of a dump");
   });
 });
 
@@ -192,10 +192,10 @@ describe("a dump is refused", () => {
     [
       "that is cut within a line",
       (lines) => [...lines.slice(0, 3), '{"kind":"rec'],
-      "no entry of this format",
+      "isn't an entry of this format",
     ],
     ["of another format", (lines) => lines.with(0, '{"docsAgentState":99}'), "format 99"],
-    ["that is something else", () => ['{"a":1}'], "no dump of Docs Agent"],
+    ["that is something else", () => ['{"a":1}'], "isn't a Docs Agent dump"],
     ["that is empty", () => [], "no dump on the standard input"],
   ];
   it.each(cut)("%s", async (_, damage, message) => {

@@ -50,7 +50,7 @@ describe("SQLite database that is damaged", () => {
       await flip(path, offset);
       await expect(open(path), `byte ${offset}`).rejects.toMatchObject({
         code: "store_unavailable",
-        message: expect.stringMatching(/the file is (?:damaged|no SQLite database)\. Restore a backup/),
+        message: expect.stringMatching(/the file (?:is damaged|isn't a SQLite database)\. Restore a backup/),
       });
     }
   });

@@ -152,20 +152,16 @@ describe("SQLite database, for this user alone", () => {
 
 describe("SQLite database that cannot be used", () => {
   it.each([
-    [
-      "no database",
-      "this is no database, but a text that is long enough to look at".repeat(20),
-      "no SQLite database",
-    ],
-    ["cut short", "SQLite format 3\u0000", "no SQLite database"],
-  ])("says so when the file is %s, and leaves it", async (_, text, problem) => {
+    ["no database", "this is no database, but a text that is long enough to look at".repeat(20)],
+    ["cut short", "SQLite format 3\u0000"],
+  ])("says so when the file is %s, and leaves it", async (_, text) => {
     await using dir = await openTempDir();
     const path = dir.file("store.sqlite");
     await writeFile(path, text);
     await expect(open(path)).rejects.toMatchObject({
       code: "store_unavailable",
       message: expect.stringMatching(
-        new RegExp(`^The store ${path} is unavailable: the file is ${problem}\\. Restore`),
+        new RegExp(`^The store ${path} is unavailable: the file isn't a SQLite database\\. Restore`),
       ),
     });
     await expect(open(path)).rejects.toMatchObject({ code: "store_unavailable" });

@@ -195,7 +195,7 @@ function lineOrNull(text: string | null): string | null {
   return text === null ? null : plainLine(text, LINE_MAX) || null;
 }
 
-/** What is kept of the report. */
+/** The kept part of the report on a change's quality. */
 function qualityReport({ checks, claims, notes }: ReportedTurn): QualityReport {
   const sentences = notes.map((note) => plainLine(note, LINE_MAX)).filter((note) => note !== "");
   return {

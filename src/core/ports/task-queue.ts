@@ -1,8 +1,8 @@
 import type { Read, Write } from "./records.ts";
 
 /**
- * A short text to add to the end of a series. The newest `keep` entries stay. All are gone `ttlMs`
- * after the last append.
+ * A short text to add to the end of a series. The newest `keep` entries stay. An entry may
+ * be gone `ttlMs` after its append; all are, `ttlMs` after the last one.
  */
 export type Append = { series: string; entry: string; keep: number; ttlMs: number };
 

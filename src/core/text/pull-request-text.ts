@@ -56,7 +56,7 @@ export type NewsText = {
   unquoted: number;
 };
 
-/** The text of one news. */
+/** The text of one piece of news. */
 export function newsText(news: PullRequestNews): NewsText {
   switch (news.kind) {
     case "changes-requested": {

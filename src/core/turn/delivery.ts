@@ -30,7 +30,7 @@ export function questionSlot(number: number): string {
   return `question-${number}`;
 }
 
-/** The slot of a news about the pull request. */
+/** The slot of a piece of news about the pull request. */
 export function newsSlot(id: string): string {
   return `news-${id}`;
 }

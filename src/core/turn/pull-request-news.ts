@@ -65,8 +65,8 @@ const CLOSED_MS = 14 * DAY_MS;
 /** How long a pull request waits for a review, Monday to Friday, before the thread is told. */
 const WAITING_MS = 3 * DAY_MS;
 /**
- * What had happened to a pull request that the app first hears of so long after its link,
- * milliseconds, is shown and not told: after an upgrade, that is each of the last months.
+ * If the app first hears of a pull request this long after its link (milliseconds), earlier events
+ * are shown but not told. After an upgrade, that holds for those of the last months.
  */
 const LATE_MS = 3 * DAY_MS;
 /** Clocks differ: a review that is this much older than the link may have come after it. */
@@ -169,8 +169,8 @@ function withReviews(
 }
 
 /**
- * Adds that checks fail. A re-run in which the same or fewer fail is no news. If more
- * failed than are named, another name may have failed before.
+ * Adds news of failed checks. A re-run in which the same checks or fewer fail is no news. If names
+ * were cut off, any other name may have failed before.
  */
 function withFailedChecks(current: TurnPullRequest, now: number): TurnPullRequest {
   const { checks, headSha, state, isVisible } = current.latest;
@@ -199,7 +199,7 @@ function withWaiting(current: TurnPullRequest, now: number): TurnPullRequest {
   return withNews(current, now, { kind: "waiting", waitingFor: latest.waitingFor });
 }
 
-/** What a news says. Its id and time are the same for every kind. */
+/** What a piece of news says. Its id and time are the same for every kind. */
 type Said<News> = News extends PullRequestNews ? Omit<News, keyof typeof common> : never;
 
 function withNews(current: TurnPullRequest, at: number, said: Said<PullRequestNews>): TurnPullRequest {
@@ -257,7 +257,7 @@ export function withClosed(pullRequest: TurnPullRequest, id: string): TurnPullRe
   return { ...pullRequest, news: pullRequest.news.map((each) => (each.id === id ? closed(each) : each)) };
 }
 
-/** Notes that a news is told, or never will be. */
+/** Notes that a piece of news is told, or never will be. */
 export function withTold(pullRequest: TurnPullRequest, id: string): TurnPullRequest {
   const news = pullRequest.news.map((each): PullRequestNews => {
     if (each.id !== id) return each;

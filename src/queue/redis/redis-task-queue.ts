@@ -289,7 +289,7 @@ class RedisRuns extends TaskRuns<RedisRun> {
     } catch (thrown) {
       this.#options.logger.warn(
         { error: messageOf(thrown) },
-        "task queue: what runs could not be handed back; it runs again when its lease is over",
+        "task queue: running tasks could not be handed back; they run again when their leases end",
       );
     }
   }

@@ -193,7 +193,7 @@ export class SqliteTaskQueue implements TaskQueue {
     } catch (thrown) {
       this.#options.logger.error(
         { error: messageOf(thrown), retryInMs: faultDelayMs },
-        "task queue: cannot sort what waits into its pools; trying again",
+        "task queue: cannot move waiting tasks to their pools; trying again",
       );
       this.#clock.wakeAt(this.#clock.now() + faultDelayMs, () => void this.#movePools());
     }

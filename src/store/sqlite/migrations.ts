@@ -1,6 +1,6 @@
 /**
  * The tables of the task queue (see `queue/sqlite/task-table.ts`) and the probe. The job service
- * has them, too.
+ * has them, too. Released SQL stays as it is: its `NewTask.known` is now `NewTask.onDuplicate`.
  */
 export const queueTables = `
   CREATE TABLE tasks (
@@ -36,7 +36,7 @@ export const queueTables = `
   CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), written_at INTEGER NOT NULL) STRICT;
 `;
 
-/** The Slack app's other tables. */
+/** The Slack app's other tables. Series are described in `core/ports/task-queue.ts`. */
 const recordTables = `
   CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER) STRICT;
   CREATE INDEX kv_expiring ON kv (expires_at) WHERE expires_at IS NOT NULL;
