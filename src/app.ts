@@ -95,8 +95,8 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     jobServices: { of: (project) => configuredProject(configured, project) },
   });
 
-  const { limits, followUps } = config;
-  registerIntake(slack.bolt, { ...shared, queue, projects, limits, followUps });
+  const { limits, followUps, helpContact: contact } = config;
+  registerIntake(slack.bolt, { ...shared, queue, projects, limits, followUps, contact });
 
   let isLeaving = false;
   const report = { slack: () => slack.report(), isLeaving: () => isLeaving };

@@ -51,6 +51,7 @@ function registered(): Registered {
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
     followUps: "mention",
+    contact: "an admin",
     polling: { minMs: 5000, maxMs: 60_000, deadlineMs: 86_400_000 },
     retentionMs: 86_400_000,
     clock: new ManualClock(),

@@ -44,7 +44,7 @@ export function registerAppHome(app: App, deps: IntakeDeps): void {
     };
     try {
       const accepted = await acceptRequest(deps, request);
-      if (accepted.kind === "refused") return refusalMessage(accepted.refusal);
+      if (accepted.kind === "refused") return refusalMessage(accepted.refusal, deps);
       return accepted.kind === "known" ? ASKED_BEFORE : null;
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a suggested request");

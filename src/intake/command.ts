@@ -42,7 +42,7 @@ const TypedCommand = z.object({
 export function registerCommand(app: App, deps: IntakeDeps): void {
   app.command(COMMAND, async ({ command, ack, client, respond }) => {
     const say = (message: Rendered) => ack({ ...EPHEMERAL, ...message });
-    const refuse = (refusal: Refusal) => say(refusalMessage(refusal));
+    const refuse = (refusal: Refusal) => say(refusalMessage(refusal, deps));
 
     const typed = TypedCommand.safeParse(command);
     if (!typed.success) {

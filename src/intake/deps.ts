@@ -23,6 +23,8 @@ export type IntakeDeps = Pick<TaskDeps, "clock" | "logger" | "polling" | "retent
   /** Requests an hour. 0 means no limit. */
   limits: { perPerson: number; perChannel: number };
   followUps: FollowUps;
+  /** The person to contact for help, in the operator's mrkdwn. */
+  contact: string;
   /**
    * Ids of requests whose person already knows that they are saved. An id stays until the moment
    * the person would be told.

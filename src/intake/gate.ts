@@ -39,7 +39,7 @@ export function registerGate(app: App, deps: IntakeDeps): void {
     const refusal: Refusal = { kind: admission };
     const isUnchecked = admission === "unchecked";
     const answer = {
-      ...refusalMessage(refusal),
+      ...refusalMessage(refusal, deps),
       response_type: "ephemeral",
       replace_original: false,
     } as const;

@@ -103,10 +103,11 @@ export function notAllowedMessage({ requesterId }: MessageOf<"not-allowed">, { b
 }
 
 /** Why a request was refused, and what to do. */
-export function refusalMessage(refusal: Refusal): Rendered {
+export function refusalMessage(refusal: Refusal, { contact }: Pick<View, "contact">): Rendered {
   if (refusal.kind === "too-many") {
     return paragraph(tooManyText(refusal, timeOfDay));
   }
+  if (refusal.kind === "uncheckable") return paragraph(uncheckableText(contact));
   const text = refusalText(refusal);
   const typed = refusal.kind === "too-long" ? (refusal.typed ?? "") : "";
   return {
@@ -116,7 +117,7 @@ export function refusalMessage(refusal: Refusal): Rendered {
   };
 }
 
-/** The refusal as plain text, for a field of a form. */
+/** The refusal as plain text, for a field of a form, where a contact can't be mentioned. */
 export function refusalText(refusal: Refusal): string {
   switch (refusal.kind) {
     case "too-long": {
@@ -138,11 +139,15 @@ export function refusalText(refusal: Refusal): string {
     case "unchecked":
       return "I can't check right now whether you're a member of this workspace. Try again in a minute.";
     case "uncheckable":
-      return (
-        "I can't check who is a member of this workspace, so I can't take requests. Your message " +
-        "stays in Slack. Contact your Docs Agent admin."
-      );
+      return uncheckableText("your Docs Agent admin");
   }
+}
+
+function uncheckableText(contact: string): string {
+  return (
+    "I can't check who is a member of this workspace, so I can't take requests. Your message " +
+    `stays in Slack. Contact ${contact}.`
+  );
 }
 
 const TASK_ID_MAX = 200;

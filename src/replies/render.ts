@@ -36,7 +36,7 @@ const renderers: {
   ask: askMessage,
   "asked-before": askedBeforeMessage,
   "not-allowed": notAllowedMessage,
-  refused: ({ refusal }) => refusalMessage(refusal),
+  refused: ({ refusal }, view) => refusalMessage(refusal, view),
   "invite-me": inviteMeMessage,
   "gave-up": gaveUpMessage,
 };

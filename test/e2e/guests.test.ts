@@ -271,12 +271,13 @@ describe("while Slack doesn't say who somebody is", () => {
 });
 
 it("nobody is let in where the app may not look people up, and the log says what is missing", async () => {
-  await using world = await World.start({ withoutScopes: ["users:read"] });
+  const env = { HELP_CONTACT: `<@${GUS}>` };
+  await using world = await start({}, { withoutScopes: ["users:read"], env });
   await world.slack.person(ANA).command({ channel: DOCS, text: WORDS });
   await world.slack.person(BEN).mention({ channel: DOCS, text: WORDS });
   await world.pass(5 * MINUTE_MS);
   const text =
-    "I can't check who is a member of this workspace, so I can't take requests. Your message stays in Slack. Contact your Docs Agent admin.";
+    "I can't check who is a member of this workspace, so I can't take requests. Your message stays in Slack. Contact @Gus.";
   expect([...privately(world, ANA), ...privately(world, BEN)]).toEqual([text, text]);
   expect(sent(world)).toEqual([]);
   const lines = world.logger
