@@ -1,7 +1,6 @@
 import { createServer } from "node:http";
-import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { type Listening, listenWith } from "../src/process/listen.ts";
+import { limitPipelining, type Listening, listenWith } from "../src/process/listen.ts";
 import { serveCommands } from "./cli/command-socket.ts";
 import type { ServiceConfig } from "./config/config.ts";
 import { createJobService, type JobServiceDeps } from "./job-service.ts";
@@ -109,11 +108,6 @@ export async function serveUntilSignal(
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const REQUEST_GRACE_MS = 5_000;
-/**
- * The most requests on a connection before the first is answered. Node.js would accept some
- * thousand, and keep all their answers.
- */
-const MAX_PIPELINED = 16;
 
 /**
  * Serves an app over HTTP. Port 0 means any free one. Rejects with a `StartError` if it can't
@@ -125,8 +119,6 @@ export async function serveHttp(
   requestTimeoutMs = REQUEST_TIMEOUT_MS,
 ): Promise<Listening> {
   const answer = getRequestListener((request) => app.fetch(request));
-  /** The unanswered requests of each connection. */
-  const unanswered = new WeakMap<Socket, number>();
   return listenWith(
     () =>
       createServer(
@@ -138,14 +130,7 @@ export async function serveHttp(
           connectionsCheckingInterval: requestTimeoutMs / 30,
           maxHeaderSize: 16 * 1024,
         },
-        (request, response) => {
-          const { socket } = request;
-          const now = (unanswered.get(socket) ?? 0) + 1;
-          if (now > MAX_PIPELINED) return socket.destroy();
-          unanswered.set(socket, now);
-          response.once("close", () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
-          void answer(request, response);
-        },
+        limitPipelining((request, response) => void answer(request, response)),
       ),
     {
       host,

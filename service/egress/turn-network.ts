@@ -5,6 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { codeOrNameOf, DocsAgentError } from "../../src/core/errors.ts";
 import { createDispatcher } from "../../src/process/dispatcher.ts";
+import { limitPipelining } from "../../src/process/listen.ts";
 import { DIRECT, type ProxySettings } from "../../src/process/proxy.ts";
 import { createEgressProxy } from "./egress-proxy.ts";
 import { createResolve, type HostRule, type Resolve } from "./find-route.ts";
@@ -138,13 +139,14 @@ export async function openTurnNetwork(options: TurnNetworkOptions) {
   const calls = new Set<Promise<unknown>>();
   // If a handler throws, its connection ends. Otherwise nobody would catch the error, and the
   // process would end.
-  server.on("request", (request, response) => {
+  const onRequest = limitPipelining((request, response) => {
     const isForGateway = request.url?.startsWith("/") === true;
     const handled = (isForGateway ? gateway(request, response) : proxy.forward(request, response))
       .catch(() => response.destroy())
       .finally(() => calls.delete(handled));
     if (isForGateway) calls.add(handled);
   });
+  server.on("request", onRequest);
   server.on("connect", (request, client, head) => {
     proxy.tunnel(request, client, head).catch(() => client.destroy());
   });

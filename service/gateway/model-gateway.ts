@@ -42,6 +42,7 @@ export type LeftOut = { upstream: string; kind: LeftOutKind; name: string };
 type Exchange = FoundCall & { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
 
 const UPGRADE_REQUIRED = 426;
+const ENDED = "The call was ended.";
 
 /**
  * Creates the gateway of one turn. It answers requests to `/models/<upstream>/…` with the
@@ -85,7 +86,7 @@ export function createModelGateway(deps: ModelGatewayDeps) {
       );
     }
     const charge = await budget.admit(spendingOf(call.expected, price), signal);
-    if (charge === null) throw new ModelCallFault(429, budget.reason ?? "The call was ended.");
+    if (charge === null) throw new ModelCallFault(429, budget.reason ?? ENDED);
 
     const startMs = performance.now();
     const nothing = { usage: NO_USAGE, isEstimate: false };
@@ -213,10 +214,10 @@ function answerFault(response: ServerResponse, { status, type, message }: ModelC
   response.writeHead(status, headers).end(JSON.stringify({ type: "error", error: { type, message } }));
 }
 
-/** Lets this many in at once. Others wait in line. */
+/** Lets this many in at once. Others wait in line, and leave it when they are aborted. */
 class Places {
   #free: number;
-  readonly #line: (() => void)[] = [];
+  readonly #line = new Set<() => void>();
 
   constructor(count: number) {
     this.#free = count;
@@ -224,16 +225,23 @@ class Places {
 
   async take(signal: AbortSignal): Promise<Disposable> {
     if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#line.push(resolve));
+    else {
+      await new Promise<void>((resolve, reject) => {
+        this.#line.add(resolve);
+        signal.addEventListener("abort", () => {
+          if (this.#line.delete(resolve)) reject(new ModelCallFault(429, ENDED));
+        });
+      });
+    }
     const place = {
       [Symbol.dispose]: () => {
-        const next = this.#line.shift();
+        const [next] = this.#line;
         if (next === undefined) this.#free += 1;
-        else next();
+        else if (this.#line.delete(next)) next();
       },
     };
     if (!signal.aborted) return place;
     place[Symbol.dispose]();
-    throw new ModelCallFault(429, "The call was ended.");
+    throw new ModelCallFault(429, ENDED);
   }
 }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { Socket } from "node:net";
 import { codeOf, StartError } from "../core/errors.ts";
 
 export type Listening = AsyncDisposable & {
@@ -30,6 +31,26 @@ type ListenOptions = {
    */
   maxConnections?: number;
 };
+
+/**
+ * The most requests on a connection before the first is answered. Node.js limits only the bytes of
+ * answers that wait, not how many requests do.
+ */
+const MAX_PIPELINED = 16;
+
+/** Hands requests on, but ends a connection on which too many wait for their answers. */
+export function limitPipelining(handle: RequestListener): RequestListener {
+  /** The unanswered requests of each connection. */
+  const unanswered = new WeakMap<Socket, number>();
+  return (request, response) => {
+    const { socket } = request;
+    const now = (unanswered.get(socket) ?? 0) + 1;
+    if (now > MAX_PIPELINED) return void socket.destroy();
+    unanswered.set(socket, now);
+    response.once("close", () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
+    handle(request, response);
+  };
+}
 
 /**
  * Listens with servers from `makeServer`. If it can't, rejects with a {@link StartError} and leaves

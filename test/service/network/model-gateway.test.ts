@@ -820,6 +820,14 @@ it("lets no call that never arrives whole hold up the others", async () => {
   await readAll(slow);
 });
 
+it("closes a connection that sends on and on while nothing is answered", async () => {
+  await using side = await startHttpSide(() => {});
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)], limits: { modelCalls: 1 } });
+  const socket = await world.dial();
+  socket.write(`GET /models/up/v1/models HTTP/1.1\r\nhost: x\r\nx-api-key: ${world.key}\r\n\r\n`.repeat(17));
+  expect((await readAll(socket)).toString()).toBe("");
+});
+
 it("gives the variables that agents read, the first of a kind its own", async () => {
   const models = [
     upstreamAt("https://a.test"),
