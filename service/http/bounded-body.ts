@@ -13,9 +13,9 @@ import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./routes.ts";
 
 /**
  * Only creates and messages with attachments may have larger bodies. Each takes several times its
- * size in memory.
+ * size in memory. All addresses of this form need a key.
  */
-const MAY_BE_LARGE = /\/job(?:\/[^/]+\/message)?$/;
+const MAY_BE_LARGE = /^\/v2\/agent\/[^/]+\/job(?:\/[^/]+\/message)?$/;
 /** This must appear within the first bytes of a large body, as many as any body may have. */
 const MARK = '"attachments"';
 /**
@@ -85,18 +85,24 @@ function tooLarge(limit: number): HttpFault {
   return new HttpFault(413, `Send at most ${limit} bytes.`, CLOSES);
 }
 
+/** As many pieces are joined. A piece of one byte takes hundreds of times that in memory. */
+const JOINED_AT_ONCE = 64;
+
 async function readAtMost(
   body: ReadableStream<Uint8Array>,
   limit: number,
   admitLarge: (start: Buffer) => void,
 ): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
+  let pieces = 0;
   let bytes = 0;
   try {
     for await (const chunk of body) {
       const before = bytes;
       bytes += chunk.length;
       chunks.push(chunk);
+      pieces += 1;
+      if (pieces % JOINED_AT_ONCE === 0) chunks.push(Buffer.concat(chunks.splice(-JOINED_AT_ONCE)));
       if (before <= MAX_BODY_BYTES && bytes > MAX_BODY_BYTES) admitLarge(Buffer.concat(chunks));
       if (bytes > limit) throw tooLarge(limit);
     }

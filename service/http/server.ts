@@ -83,7 +83,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
         ),
     }),
   );
-  // Checked before anything else of the request is read.
+  // Checked before anything else of the request is read. Other addresses need no key.
   app.use("/v2/agent/:projectId/*", async (context, next) => {
     authorize(deps, context.req.header("authorization"), context.req.param("projectId"));
     await next();

@@ -158,6 +158,7 @@ it("takes large bodies with attachments only, and for creates and messages only"
   expect(await statusOf(`${JOBS}/${id}/message`, large)).toBe(200);
   expect(await statusOf(`${JOBS}/${id}/answer`, large)).toBe(413);
   expect(await statusOf(`${JOBS}/${id}/archive`, large)).toBe(413);
+  expect(await statusOf("/x/job", large)).toBe(413);
   expect(await statusOf(JOBS, { prompt: "x".repeat(MAX_BODY_BYTES) })).toBe(413);
   expect(await statusOf(JOBS, { prompt: '"attachments"'.repeat(MAX_BODY_BYTES / 8) })).toBe(413);
   expect(await statusOf(JOBS, tooLarge)).toBe(413);
