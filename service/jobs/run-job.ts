@@ -92,10 +92,13 @@ export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSi
   }
   if (deathsOf(turn) >= MAX_DEATHS) return end(deps, turn, { kind: "failed", reason: BREAKS_SERVICE });
   const isAlone = deathsOf(turn) >= DEATHS_IN_COMPANY;
-  const release = await slots.take(project.id, project.limits.jobsAtOnce, isAlone);
-  if (release === null) return again(deps);
+  using watched = deps.watch.watch(turn);
+  const { signal } = watched;
+  const limit = project.limits.jobsAtOnce;
+  const release = await slots.take({ projectId: project.id, limit, isAlone, signal });
+  if (release === null) return signal.aborted ? next(deps, jobId) : again(deps);
   try {
-    return await runInSlot(deps, turn, project, stopped);
+    return await runInSlot(deps, turn, project, { stopped, ended: signal });
   } finally {
     release();
   }
@@ -105,7 +108,7 @@ async function runInSlot(
   deps: ServiceTaskDeps,
   key: TurnKey,
   project: ServiceProject,
-  stopped: AbortSignal,
+  { stopped, ended }: { stopped: AbortSignal; ended: AbortSignal },
 ): Promise<TaskEnd> {
   const { store, clock } = deps;
   // It may have waited long for its slot.
@@ -118,8 +121,7 @@ async function runInSlot(
   logger.info({ attempt }, runsAgain ? "turn starts again" : "turn starts");
   const { agent } = project;
   const answerMinutes = agent.kind === "acp" ? agent.answerTimeLimitMinutes : 0;
-  const watched = deps.watch.watch(key);
-  const signal = AbortSignal.any([stopped, watched.signal]);
+  const signal = AbortSignal.any([stopped, ended]);
   const over = new AbortController();
   const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
   // An attempt that was ended by a stop of the service doesn't count.
@@ -161,7 +163,7 @@ async function runInSlot(
     });
     if (result.kind === "failed") for (const line of result.details ?? []) report.line(line);
   } catch (thrown) {
-    if (watched.signal.aborted) return next(deps, key.jobId);
+    if (ended.aborted) return next(deps, key.jobId);
     if (stopped.aborted) return takeBack();
     if (thrown instanceof RunnerLostError) {
       store.lose(key);
@@ -173,7 +175,6 @@ async function runInSlot(
     return failedAttempt(deps, key, { attempts: attempt, thrown, details });
   } finally {
     over.abort();
-    watched.end();
     report.close();
   }
   const isCutOff = result.kind === "failed" && result.isCutOff === true;

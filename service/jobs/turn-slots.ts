@@ -4,7 +4,11 @@ import type { JobStore } from "./job-store.ts";
 import type { TurnKey } from "./job.ts";
 
 type Slot = { projectId: string; isAlone: boolean };
-type Waiter = Slot & { limit: number; give: (release: (() => void) | null) => void };
+type Waiter = Slot & {
+  limit: number;
+  signal: AbortSignal;
+  give: (release: (() => void) | null) => void;
+};
 
 /**
  * Limits how many turns run at once, per project and in total. Whoever has waited longest and fits
@@ -20,10 +24,14 @@ export class TurnSlots {
     this.#total = total;
   }
 
-  /** Resolves to a function that gives the slot back, or to null once the slots are closed. */
-  take(projectId: string, limit: number, isAlone = false): Promise<(() => void) | null> {
+  /**
+   * Resolves to a function that gives the slot back, or to null once the slots are closed or the
+   * signal has aborted.
+   */
+  take(waiting: Slot & { limit: number; signal: AbortSignal }): Promise<(() => void) | null> {
     return new Promise((resolve) => {
-      this.#waiters.add({ projectId, limit, isAlone, give: resolve });
+      this.#waiters.add({ ...waiting, give: resolve });
+      waiting.signal.addEventListener("abort", () => this.#handOut());
       this.#handOut();
     });
   }
@@ -53,9 +61,10 @@ export class TurnSlots {
 
   #handOut(): void {
     for (const waiter of this.#waiters) {
-      if (this.#hasRoom(waiter) || this.closed.aborted) {
+      const isOver = waiter.signal.aborted || this.closed.aborted;
+      if (isOver || this.#hasRoom(waiter)) {
         this.#waiters.delete(waiter);
-        waiter.give(this.closed.aborted ? null : this.#occupy(waiter));
+        waiter.give(isOver ? null : this.#occupy(waiter));
       } else if (waiter.isAlone) return;
     }
   }
@@ -69,35 +78,36 @@ export class TurnSlots {
 }
 
 /**
- * Aborts turns that are ended while they run, because they were canceled or their job was archived.
+ * Aborts turns that are ended while they run or wait for a slot, because they were canceled or
+ * their job was archived.
  */
 export class TurnWatch {
   readonly #store: JobStore;
   readonly #logger: Logger;
   /** By job, because a job's turns run one after the other. */
-  readonly #running = new Map<string, { turn: TurnKey; abort: AbortController }>();
+  readonly #watched = new Map<string, { turn: TurnKey; abort: AbortController }>();
 
   constructor({ store, logger }: { store: JobStore; logger: Logger }) {
     this.#store = store;
     this.#logger = logger;
   }
 
-  /** Returns a signal that aborts if the turn is ended. Call `end` when the turn is over. */
-  watch(turn: TurnKey): { signal: AbortSignal; end: () => void } {
+  /** Returns a signal that aborts if the turn is ended. Dispose of it when the turn is over. */
+  watch(turn: TurnKey): { signal: AbortSignal } & Disposable {
     const abort = new AbortController();
-    this.#running.set(turn.jobId, { turn, abort });
-    return { signal: abort.signal, end: () => this.#running.delete(turn.jobId) };
+    this.#watched.set(turn.jobId, { turn, abort });
+    return { signal: abort.signal, [Symbol.dispose]: () => this.#watched.delete(turn.jobId) };
   }
 
   /** Call this after some of a job's turns were ended. */
   lookAt(jobId: string): void {
-    const watched = this.#running.get(jobId);
+    const watched = this.#watched.get(jobId);
     if (watched === undefined || watched.abort.signal.aborted) return;
     try {
       const stored = this.#store.turn(watched.turn);
       if (stored?.state !== "ended") return;
       const fields = { job_id: jobId, turn: stored.number, outcome: stored.outcome };
-      this.#logger.info(fields, "turn was ended: its agent is stopped");
+      this.#logger.info(fields, "turn was ended: it stops");
       watched.abort.abort(new Error("The turn was ended"));
     } catch (thrown) {
       this.#logger.warn({ error: messageOf(thrown) }, "cannot see whether running turns were ended");

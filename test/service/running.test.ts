@@ -236,6 +236,25 @@ it("runs a turn that was at work at two deaths of the runner alone, and then giv
   expect(store.turns(later)).toMatchObject([{ state: "running" }]);
 });
 
+it("lets others start as soon as a turn that waits to run alone is canceled", async () => {
+  await using subject = await ServiceUnderTest.start({ jobsAtOnce: 3 });
+  const id = await create(subject, "bad");
+  const { runner, clock, service } = subject;
+  for (let death = 1; death <= 2; death += 1) {
+    const run = await runner.runOf(id, death);
+    run.input.report({ agentRuns: true });
+    run.fail(new RunnerLostError());
+    await service.queue.idle();
+    if (death === 1) clock.advance(1_000);
+  }
+  await runner.runOf(await create(subject, "long"));
+  clock.advance(1_000);
+  const later = await create(subject, "later");
+  expect(runner.runs.map(({ input }) => input.prompt)).toEqual(["bad", "bad", "long"]);
+  await subject.ask(`${JOBS}/${id}/turn/1/cancel`, { method: "POST" });
+  await runner.runOf(later);
+});
+
 it("counts no death of the runner at which a turn's agent wasn't at work", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);

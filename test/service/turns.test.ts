@@ -102,7 +102,7 @@ it("stops the agent of a turn that the command line cancels, and logs it", async
   const { input } = await subject.runner.run(1);
   expect(subject.service.runCommand({ name: "cancel-job", id }).text).toBe(`Canceled 1 turn of job ${id}.\n`);
   expect(input.signal.aborted).toBe(true);
-  const said = `turn was ended: its agent is stopped ${JSON.stringify({ job_id: id, turn: 1, outcome: "cancelled" })}`;
+  const said = `turn was ended: it stops ${JSON.stringify({ job_id: id, turn: 1, outcome: "cancelled" })}`;
   expect(
     subject.logger
       .text("info")
