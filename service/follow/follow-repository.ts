@@ -37,6 +37,7 @@ export class RepositoryFollower {
   /** How often in a row the list couldn't be read. */
   #listFaults = 0;
   #notBefore = 0;
+  #ranAt = 0;
   #faults = 0;
   /** True at the start: the list alone doesn't tell what happened while nobody read it. */
   #looksAtAll = true;
@@ -51,6 +52,12 @@ export class RepositoryFollower {
     const { store, clock } = this.#deps;
     const { projectIds, budget } = this.repository;
     if (store.followed.nextLookAt(projectIds) === null) return { kind: "done" };
+    // The clock was set back, so what was planned would wait for as long as it was ahead.
+    if (clock.now() < this.#ranAt) {
+      this.#looksAtAll = true;
+      this.#listAt = this.#notBefore = 0;
+    }
+    this.#ranAt = clock.now();
     const freeAt = () => Math.max(this.#notBefore, budget.freeAt());
     if (freeAt() > clock.now()) return { kind: "again", dueAt: freeAt() };
     this.#notBefore = clock.now() + SOONEST_MS;

@@ -72,7 +72,7 @@ const RESERVE = 0.1;
  */
 class CallBudget {
   readonly #clock: Clock;
-  /** When all calls so far would be done at an even pace. */
+  /** When all calls so far would be done at an even pace. Both are by the monotonic clock. */
   #usedUntil = 0;
   #pausedUntil = 0;
 
@@ -83,7 +83,7 @@ class CallBudget {
   /** Counts a call, given its answer. */
   note(status: number, headers: Headers): void {
     const nowMs = this.#clock.now();
-    if (status !== 304) this.#usedUntil = Math.max(this.#usedUntil, nowMs) + CALL_MS;
+    if (status !== 304) this.#usedUntil = Math.max(this.#usedUntil, this.#clock.monotonicMs()) + CALL_MS;
     const told = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const resetMs = told("reset") * 1000;
     if (resetMs > nowMs && told("remaining") < told("limit") * RESERVE) {
@@ -93,11 +93,12 @@ class CallBudget {
 
   /** Pauses all calls for this time, as the host asked. */
   pause(forMs: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + forMs);
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonicMs() + forMs);
   }
 
   /** When the next call may be made, epoch milliseconds. A time in the past means at once. */
   freeAt(): number {
-    return Math.max(this.#usedUntil - BURST_MS, this.#pausedUntil);
+    const freeAt = Math.max(this.#usedUntil - BURST_MS, this.#pausedUntil);
+    return Math.ceil(this.#clock.now() + freeAt - this.#clock.monotonicMs());
   }
 }

@@ -201,6 +201,20 @@ it("waits as long as the host asks for, and goes on where an answer isn't what t
   expect(world.host.calls.graphql).toBeGreaterThan(0);
 });
 
+it("goes on at once after the clock, which was three hours ahead, is set back", async () => {
+  await using world = await openFollowingWorld();
+  const { id, pull, sha } = await world.job();
+  await world.pass(MINUTE);
+  const { clock } = world.service;
+  clock.setTo(clock.now() - 180 * MINUTE);
+  await world.host.setCheck(world.at.owner, world.at.repo, { sha, name: "build", result: "failed" });
+  await world.pass(3 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ checks: { state: "failed" } });
+  await world.mine.pulls.merge(pull);
+  await world.pass(3 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ state: "merged" });
+});
+
 it("goes on once the App's key can be read again, however long it couldn't", async () => {
   const app = { id: 12, keyFile: "/nowhere/app.pem", installationId: 77 };
   await using world = await openFollowingWorld({ app });
