@@ -98,7 +98,12 @@ export class ChangeFeed {
     setImmediate(() => {
       this.#isLookPending = false;
       for (const { projectId, after, wake } of this.#waiting) {
-        if (this.#lastOf(projectId) > after) wake();
+        try {
+          if (this.#lastOf(projectId) > after) wake();
+        } catch {
+          // Its request reads, too, and says what is wrong.
+          wake();
+        }
       }
     });
   }

@@ -7,6 +7,7 @@ import type { AgentQuestion } from "../runner/turn-runner.ts";
 
 /** The most questions that one run of an agent may ask. */
 export const MAX_ASKED = 20;
+const AGAIN_AFTER_MS = 1000;
 
 /**
  * Passes agents' questions to people, and the answers back. A question is in the job's record while
@@ -66,10 +67,16 @@ export class QuestionDesk {
     const { promise, resolve } = Promise.withResolvers<QuestionAnswer | null>();
     const giveUp = () => resolve(null);
     this.#waiting.set(id, resolve);
-    const cancelLimit = clock.wakeAt(clock.now() + limitMs, () => {
-      // If it can't be closed, an answer was stored at the last moment and is on its way.
-      if (store.questions.close(id)) giveUp();
-    });
+    const close = () => {
+      try {
+        // If it can't be closed, an answer was stored at the last moment and is on its way.
+        if (store.questions.close(id)) giveUp();
+      } catch (thrown) {
+        logger.error({ ...fields, error: messageOf(thrown) }, "a question cannot be closed; trying again");
+        cancelLimit = clock.wakeAt(clock.now() + AGAIN_AFTER_MS, close);
+      }
+    };
+    let cancelLimit = clock.wakeAt(clock.now() + limitMs, close);
     signal.addEventListener("abort", giveUp, { once: true });
     try {
       const answer = await promise;

@@ -22,17 +22,22 @@ async function create(subject: ServiceUnderTest, project = "docs"): Promise<stri
   return ((await answer.json()) as WireJob).id;
 }
 
-async function read(subject: ServiceUnderTest, after: string | null, wait = 0): Promise<WireChanges> {
+async function read(
+  subject: ServiceUnderTest,
+  after: string | null,
+  wait = 0,
+  status = 200,
+): Promise<WireChanges> {
   const query = after === null ? "" : `?after=${after}&wait=${wait}`;
   const answer = await subject.ask(`${FEED}${query}`, { headers: READER });
-  expect(answer.status).toBe(200);
+  expect(answer.status).toBe(status);
   return (await answer.json()) as WireChanges;
 }
 
 /** A request that waits. Only a change answers it, because the clock stands still. */
-async function waiting(subject: ServiceUnderTest, after: string) {
+async function waiting(subject: ServiceUnderTest, after: string, status = 200) {
   const wakes = vi.spyOn(subject.clock, "wakeAt");
-  const answer = read(subject, after, 3);
+  const answer = read(subject, after, 3, status);
   const at = subject.clock.now() + 3_000;
   await vi.waitUntil(() => wakes.mock.calls.some(([atMs]) => atMs === at));
   wakes.mockRestore();
@@ -192,6 +197,16 @@ it("answers those who wait when it stops, and lets a client that leaves make roo
   await vi.waitUntil(async () => (await read429(subject, next)) === null);
   subject.service.expectStop();
   expect(await (await stays).json()).toEqual({ jobs: [], next });
+});
+
+it("answers 500 to those who wait while the database can't be read", async () => {
+  await using subject = await start();
+  const { next } = await read(subject, null);
+  const { answer } = await waiting(subject, next, 500);
+  subject.db.exec("ALTER TABLE jobs RENAME TO gone");
+  subject.store.changes.look();
+  await answer;
+  expect(subject.logger.text("error")).toContain("request failed");
 });
 
 /** How long a client is told to wait if no more may wait now; null if one more may. */

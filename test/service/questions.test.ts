@@ -89,6 +89,19 @@ it("gives up a question that nobody answers in time", async () => {
   expect(subject.store.turns(id)[0]?.progress).toEqual(["asks: Which page?", "not answered in time"]);
 });
 
+it("gives it up a second later if the database can't be written in that moment", async () => {
+  await using subject = await start();
+  const id = await create(subject);
+  const asked = (await subject.runner.run(1)).input.ask(QUESTION);
+  subject.db.exec("PRAGMA query_only = true");
+  subject.clock.advance(60 * 60_000);
+  subject.db.exec("PRAGMA query_only = false");
+  expect(subject.logger.text("error")).toContain("a question cannot be closed; trying again");
+  subject.clock.advance(1000);
+  expect(await asked).toBeNull();
+  expect(await questionsOf(subject, id)).toEqual([]);
+});
+
 it.each(["end", "cancel", "archive"])("closes the questions of a turn with its %s", async (how) => {
   await using subject = await start();
   const id = await create(subject);
