@@ -146,6 +146,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
     /** Begins to run accepted turns, including those that an earlier process left. */
     async start(): Promise<void> {
       store.changes.begin();
+      store.questions.begin();
       await attachments.sweep();
       await addUnfinished();
       await queue.add(tidyTask());

@@ -13,6 +13,11 @@ export class QuestionStore {
     this.#tables = tables;
   }
 
+  /** Call this when the service starts. Nobody waits for answers to earlier ones. */
+  begin(): void {
+    this.#tables.run(`DELETE FROM questions`);
+  }
+
   /** Returns the question's id, or null if its turn isn't running anymore. */
   add(
     { jobId, number }: TurnKey,

@@ -126,6 +126,18 @@ it("lets one run ask only so much", async () => {
   expect(await questionsOf(subject, id)).toHaveLength(MAX_ASKED);
 });
 
+it("closes questions over a restart even if their turn doesn't run yet", async () => {
+  await using subject = await start();
+  const id = await create(subject);
+  void (await subject.runner.run(1)).input.ask(QUESTION);
+  const questionId = (await questionsOf(subject, id))?.[0]?.id ?? "";
+  const dueAt = subject.clock.now() + 60_000;
+  await subject.crash((db) => db.prepare("UPDATE turns SET due_at = ?").run(dueAt));
+  await subject.start();
+  expect(await questionsOf(subject, id)).toEqual([]);
+  expect(await answer(subject, id, { questionId, choice: "1" })).toBe(404);
+});
+
 it("closes questions over a restart: the turn runs anew and asks anew", async () => {
   await using subject = await start();
   const id = await create(subject);
