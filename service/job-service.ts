@@ -40,6 +40,8 @@ const ABORT_GRACE_MS = 10_000;
 /** A pool for each kind of task. Turns, or a slow code host, don't keep other tasks waiting. */
 const POOLS: Record<string, string> = { "run-job": "jobs", follow: "follow" };
 const ADD_AGAIN_AFTER_MS = 10_000;
+/** How long a database that could be written counts as one that can be. */
+const CHECK_AGAIN_MS = 1000;
 
 /** Creates the service. Throws if the database isn't the service's. */
 export function createJobService({ config, database, runner, clock, logger, env }: JobServiceDeps) {
@@ -63,6 +65,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
   const underWay = new Set<Promise<unknown>>();
   let cancelAddAgain: () => void = () => {};
   let isStopped = false;
+  let checkAtMs = 0;
 
   /**
    * The job's turns are already durable. A task that can't be added now is added later or at the
@@ -118,7 +121,11 @@ export function createJobService({ config, database, runner, clock, logger, env 
     return { kind: "dead", reason: `no such type of task: ${task.type}` };
   }
   async function ready(): Promise<TaskCounts> {
-    await queue.check();
+    // Anybody may ask, and each check waits for the disk.
+    if (clock.monotonicMs() >= checkAtMs) {
+      await queue.check();
+      checkAtMs = clock.monotonicMs() + CHECK_AGAIN_MS;
+    }
     const { dead } = await queue.counts();
     const running = slots.taken;
     // Counts jobs rather than tasks, because the service also has tasks of its own.
