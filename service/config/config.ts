@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { didYouMean } from "../../src/config/did-you-mean.ts";
@@ -338,7 +338,7 @@ function workTreeOf(folder: string): string | null {
 
 function isSameOrBelow(path: string, folder: string): boolean {
   const rest = relative(folder, path);
-  return rest === "" || !(rest.startsWith("..") || isAbsolute(rest));
+  return rest === "" || !(rest === ".." || rest.startsWith(`..${sep}`) || isAbsolute(rest));
 }
 
 /** The variables that hold the operator's secrets. */

@@ -518,6 +518,7 @@ it("takes no dataDir in a git work tree, and lets no agent read it", async () =>
   expect(await faultsOf(shown)).toContain(
     `projects[0].agent.readable must not have ${dir.path}, which would show the agent the dataDir.`,
   );
+  expect(await faultsOf({ ...shown, dataDir: dir.file("..data") })).toContain("show the agent the dataDir");
 });
 
 it("lets no agent read the dataDir by another name, or what is the machine's", async () => {
