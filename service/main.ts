@@ -56,13 +56,8 @@ async function* check(
 ): AsyncGenerator<Finding> {
   const { checkService } = await import("./cli/check-service.ts");
   await useProxy();
-  yield* checkService({
-    config,
-    callModel,
-    configOption: path === "./service.yml" ? "" : ` --config ${path}`,
-    env: process.env,
-    clock,
-  });
+  const configOption = path === "./service.yml" ? "" : ` --config ${path}`;
+  yield* checkService({ config, callModel, configOption, env: process.env, clock });
 }
 
 // The reader has closed the output, like `head` does when it has enough.

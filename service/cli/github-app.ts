@@ -142,12 +142,7 @@ async function codeFrom(options: NewAppOptions, signal: AbortSignal): Promise<st
   const answer = getRequestListener((request) => app.fetch(request));
   await using listening = await listenWith(
     () => createServer((request, response) => void answer(request, response)),
-    {
-      host: "127.0.0.1",
-      port: 0,
-      remedy: "Run the command again.",
-      graceMs: 5000,
-    },
+    { host: "127.0.0.1", port: 0, remedy: "Run the command again.", graceMs: 5000 },
   );
   const { port } = new URL(listening.url);
   write(

@@ -91,11 +91,7 @@ export function createProgram(options: ProgramOptions): Command {
       urlOption("--api-url <url>", "the API, for GitHub Enterprise").default("https://api.github.com"),
     )
     .action((options: Omit<AppOptions, "timeLimitMs">) =>
-      createApp({
-        ...options,
-        keyFile: resolve(options.keyFile),
-        timeLimitMs: 15 * 60_000,
-      }),
+      createApp({ ...options, keyFile: resolve(options.keyFile), timeLimitMs: 15 * 60_000 }),
     );
   program
     .command("config")

@@ -229,13 +229,9 @@ function faultOf(
     (status === 403 && (headers["retry-after"] !== undefined || headers["x-ratelimit-remaining"] === "0"));
   // Octokit reports a lost connection as a 500 without a response.
   if (isLimited || status >= 500) {
-    return new TransientRunError(
-      response ? `The code host answered ${status}.` : "The code host can't be reached.",
-      {
-        retryAfterMs: waitOf(headers, clock) ?? (isLimited ? SECONDARY_WAIT_MS : null),
-        details: [`${doing}: ${said}`],
-      },
-    );
+    const reason = response ? `The code host answered ${status}.` : "The code host can't be reached.";
+    const retryAfterMs = waitOf(headers, clock) ?? (isLimited ? SECONDARY_WAIT_MS : null);
+    return new TransientRunError(reason, { retryAfterMs, details: [`${doing}: ${said}`] });
   }
   const permissions = permissionsOf(headers["x-accepted-github-permissions"]);
   const [reason, advice] = refusalOf({ status, said, permissions });

@@ -1,6 +1,6 @@
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { connect, isIP, type LookupFunction, Socket } from "node:net";
+import { connect, isIP, Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { ProxyConnectError } from "../../src/process/proxy.ts";
 import { type NetworkTarget, targetText } from "./find-route.ts";
@@ -47,14 +47,9 @@ export async function connectOut(
 /** Connects to the addresses that were checked, even if the name resolves to others by now. */
 function connectDirectly({ target, addresses }: WayOut, onOpen: (socket: Socket) => void): Socket {
   const known = addresses.map((address) => ({ address, family: isIP(address) }));
-  const lookup: LookupFunction = (_host, options, callback) => {
-    const [first] = known;
-    if (options.all === true) callback(null, known);
-    else if (first !== undefined) callback(null, first.address, first.family);
-  };
   const socket = connect({
     ...target,
-    lookup,
+    lookup: (_host, _options, callback) => callback(null, known),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
     allowHalfOpen: true,

@@ -4,6 +4,7 @@ import { chmod, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { codeOrNameOf, DocsAgentError } from "../../src/core/errors.ts";
+import type { ReportedUsage } from "../../src/core/ports/job-report.ts";
 import { createDispatcher } from "../../src/process/dispatcher.ts";
 import { limitPipelining } from "../../src/process/listen.ts";
 import { DIRECT, type ProxySettings } from "../../src/process/proxy.ts";
@@ -22,18 +23,6 @@ import { createModelGateway, type LeftOut } from "../gateway/model-gateway.ts";
 import type { ModelTrouble } from "../gateway/model-trouble.ts";
 import { type Budget, TurnBudget, type UsedBefore } from "../gateway/turn-budget.ts";
 import type { ModelUpstream } from "../gateway/upstream-client.ts";
-
-/** What a turn used. */
-export type TurnUsage = {
-  /** Model calls that were sent to an upstream. */
-  calls: number;
-  /** All input tokens, cached or not. */
-  inputTokens: number;
-  outputTokens: number;
-  cachedInputTokens: number;
-  /** US dollars. Null if a model was used that has no price. */
-  costUsd: number | null;
-};
 
 /** How the agent reaches one model upstream. */
 export type ModelAccess = { name: string; kind: ModelKind; url: string; key: string };
@@ -58,7 +47,7 @@ export type TurnNetworkOptions = {
   /** What earlier attempts of the turn used. @default nothing */
   usedBefore?: UsedBefore;
   /** Called with the usage so far whenever a model call has ended. */
-  onUsage?: (usage: TurnUsage) => void;
+  onUsage?: (usage: ReportedUsage) => void;
   /** Called when a model call has failed. */
   onTrouble?: (trouble: ModelTrouble) => void;
   /** Called each time something was left out of a model call. */
@@ -157,7 +146,8 @@ export async function openTurnNetwork(options: TurnNetworkOptions) {
     const closed = new Promise((resolve) => server.close(resolve));
     // Waits, so that their usage is counted.
     await Promise.all(calls);
-    // Nothing is sent anymore. This would never resolve after some resets (`isOfPausedParser`).
+    // No request is under way anymore. Not awaited: after some resets it never resolves
+    // (`isOfPausedParser` in `runner/process/main.ts`).
     dispatcher.destroy().catch(() => {});
     await closed;
     // The socket may never have existed, so any error can be ignored.
@@ -173,7 +163,7 @@ export async function openTurnNetwork(options: TurnNetworkOptions) {
     throw thrown;
   }
 
-  function usage(): TurnUsage {
+  function usage() {
     const { calls, inputTokens, outputTokens, cachedInputTokens, usd } = budget.usage();
     return { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd };
   }

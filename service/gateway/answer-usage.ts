@@ -89,7 +89,7 @@ export class AnswerUsage {
     const json = jsonOf(text);
     // Gemini streams an array if it isn't asked for events.
     for (const event of Array.isArray(json) ? json : [json]) {
-      const report = readUsage(this.#format, event);
+      const report = READERS[this.#format](event);
       if (report !== null) this.#report = this.#report === null ? report : laterReport(this.#report, report);
     }
   }
@@ -130,7 +130,8 @@ export const NO_USAGE: CallUsage = {
 const SURCHARGE_5_MINUTES = 0.25;
 const SURCHARGE_1_HOUR = 1;
 
-const READERS: Readonly<Record<UsageFormat, (event: unknown) => UsageReport | null>> = {
+/** Read the usage that an event of a stream or a whole answer reports. Null if it reports none. */
+export const READERS: Readonly<Record<UsageFormat, (event: unknown) => UsageReport | null>> = {
   anthropic(event) {
     const usage = partOf(event, "usage") ?? partOf(event, "message", "usage");
     if (usage === null) return null;
@@ -204,11 +205,6 @@ const READERS: Readonly<Record<UsageFormat, (event: unknown) => UsageReport | nu
     };
   },
 };
-
-/** The usage that an event of a stream, or a whole answer, reports. Null if it reports none. */
-export function readUsage(format: UsageFormat, event: unknown): UsageReport | null {
-  return READERS[format](event);
-}
 
 /** Merges two reports of one call. Both count from its beginning. */
 function laterReport(a: UsageReport, b: UsageReport): UsageReport {

@@ -60,11 +60,7 @@ export function prepareCall(
     model,
     body: JSON.stringify(asksForUsage ? plain : asking),
     plainBody: asksForUsage ? null : JSON.stringify(plain),
-    expected: {
-      ...NO_USAGE,
-      inputTokens: estimateTokens(bytes),
-      outputTokens: expectedOutput(body),
-    },
+    expected: { ...NO_USAGE, inputTokens: estimateTokens(bytes), outputTokens: expectedOutput(body) },
   };
 }
 

@@ -63,11 +63,7 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
     prefix: () => "",
     operations: [
       { path: /^\/chat\/completions$/, body: openAiChatBody, format: "openai-chat" },
-      {
-        path: /^\/responses(?:\/compact)?$/,
-        body: openAiResponsesBody,
-        format: "openai-responses",
-      },
+      { path: /^\/responses(?:\/compact)?$/, body: openAiResponsesBody, format: "openai-responses" },
       { path: /^\/models(?:\/[^/]+)?$/, body: null, format: null },
     ],
   },

@@ -170,9 +170,8 @@ async function runInSlot(
       logger.warn({}, "turn lost its runner: it runs again");
       return again(deps);
     }
-    const details = [...detailsOf(thrown)];
-    for (const line of details) report.line(line);
-    return failedAttempt(deps, key, { attempts: attempt, thrown, details });
+    for (const line of detailsOf(thrown)) report.line(line);
+    return failedAttempt(deps, key, attempt, thrown);
   } finally {
     over.abort();
     report.close();
@@ -196,12 +195,9 @@ async function stopComes({ slots, clock }: ServiceTaskDeps): Promise<boolean> {
   return slots.closed.aborted;
 }
 
-function failedAttempt(
-  deps: ServiceTaskDeps,
-  key: TurnKey,
-  { attempts, thrown, details }: { attempts: number; thrown: unknown; details: string[] },
-): TaskEnd {
+function failedAttempt(deps: ServiceTaskDeps, key: TurnKey, attempts: number, thrown: unknown): TaskEnd {
   const reason = messageOf(thrown);
+  const details = [...detailsOf(thrown)];
   if (attempts >= MAX_ATTEMPTS) {
     const givenUp = `${reason} Gave up after ${attempts} attempts.`;
     return end(deps, key, { kind: "failed", reason: givenUp, details });

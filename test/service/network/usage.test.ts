@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { AnswerUsage, NO_USAGE, readUsage } from "../../../service/gateway/answer-usage.ts";
+import { AnswerUsage, NO_USAGE, READERS } from "../../../service/gateway/answer-usage.ts";
 import { costUsdOf, priceOf } from "../../../service/gateway/turn-budget.ts";
 import { keyPattern, KeyScrubber } from "../../../service/gateway/send-answer.ts";
 import { TurnBudget } from "../../../service/gateway/turn-budget.ts";
@@ -46,7 +46,7 @@ it("never counts less than nothing, whatever a provider reports", () => {
   );
   fc.assert(
     fc.property(formats, anything, (format, event) => {
-      const report = readUsage(format, event);
+      const report = READERS[format](event);
       for (const count of Object.values(report?.usage ?? {})) expect(count).toBeGreaterThanOrEqual(0);
     }),
   );
@@ -101,19 +101,19 @@ function responseEvent(status: string) {
 it("reads what providers report beside the usual", () => {
   // Written to the cache for 5 minutes (600) and for an hour (400): 1.25 and 2 times the price.
   const written = { cache_creation_input_tokens: 1000, cache_creation: { ephemeral_1h_input_tokens: 400 } };
-  expect(
-    readUsage("anthropic", { type: "message", usage: { input_tokens: 1, ...written } })?.usage,
-  ).toMatchObject({
-    inputTokens: 1001,
-    surchargeTokens: 600 * 0.25 + 400,
-  });
+  expect(READERS.anthropic({ type: "message", usage: { input_tokens: 1, ...written } })?.usage).toMatchObject(
+    {
+      inputTokens: 1001,
+      surchargeTokens: 600 * 0.25 + 400,
+    },
+  );
   // Reasoning that stands in the total alone.
   const chat = {
     usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 45, prompt_cache_hit_tokens: 4 },
   };
-  expect(readUsage("openai-chat", chat)?.usage).toMatchObject({ outputTokens: 35, cachedInputTokens: 4 });
+  expect(READERS["openai-chat"](chat)?.usage).toMatchObject({ outputTokens: 35, cachedInputTokens: 4 });
   expect(
-    readUsage("gemini", {
+    READERS.gemini({
       usageMetadata: { promptTokenCount: 9, toolUsePromptTokenCount: 2, totalTokenCount: 20 },
     }),
   ).toEqual({
