@@ -43,7 +43,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   const { serveUntilSignal } = await import("./serve.ts");
   await useProxy();
   if (process.getuid?.() === 0) {
-    logger.warn({}, "runs as root, whose agents' processes aren't bounded: use a user of its own");
+    logger.warn({}, "runs as root, where only control groups limit agents' processes: use a user of its own");
   }
   const { dataDir, containment, logLevel, projects } = config;
   const runner = new RunnerClient({ dataDir, containment, logLevel, projects }, logger);

@@ -67,7 +67,8 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
     yield { ...warning, what: "listen", found };
   }
   if (process.getuid?.() === 0) {
-    const found = "root, whose agents' processes aren't bounded. Run the service as a user of its own.";
+    const found =
+      "root, where only control groups limit agents' processes. Run the service as a user of its own.";
     yield { ...warning, what: "user", found };
   }
   for (const project of config.projects) yield* findingsOf(projectChecks(project, sandbox, deps), deps);
@@ -184,7 +185,9 @@ async function checkTool(
     if ((mount !== undefined || isShown) && !existsSync(needed)) throw missing(needed);
   }
   if (sandbox === null && mounts.length > 0) {
-    throw new StartError("A check with mounts needs a sandbox. Set containment to required, or remove it.");
+    throw new StartError(
+      "A check with mounts needs a sandbox. Set containment to required, or remove the mounts.",
+    );
   }
   const shown = { command, readable, shown: mounts, limits: agent.limits };
   const hidden = await hiddenInside(shown, [program.path], { sandbox, env, signal });

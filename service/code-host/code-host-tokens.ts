@@ -18,8 +18,8 @@ const Minted = z.object({ token: z.string().min(1).max(10_000), expires_at: z.st
 type WithRepository = Pick<ServiceProject, "codeHost" | "gitCredentialsEnv" | "repository">;
 
 /**
- * The tokens of all code hosts in the settings. There is one instance per process, because tokens
- * are cached.
+ * The tokens of all code hosts in the settings. Keep one for as long as possible, because it caches
+ * tokens.
  */
 export class CodeHostTokens {
   readonly #options: { env: Env; clock: Clock };

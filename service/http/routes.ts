@@ -68,8 +68,8 @@ export const HEADERS = {
     description:
       "What this service offers beyond the contract, separated by commas. `idempotency-key`: a " +
       "create or a message whose answer was lost may be sent again with the same " +
-      "`Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, " +
-      "which can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns " +
+      "`Idempotency-Key`. `turns`: jobs tell their turns. `questions`: jobs tell what their agent asks, " +
+      "and it can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns " +
       "canceled, and they can be archived. `attachments`: creates and messages take files. " +
       "`requester`: creates and messages take `words` and `requester`. `pull-request`: jobs tell " +
       "how their pull request stands at the code host. `diff`: what a job changes can be read. " +
@@ -116,7 +116,7 @@ const noMethod = {
 const refusals = {
   ...noMethod,
   401: fault("No key, or none that is known.", { "WWW-Authenticate": headerRef("Authenticate") }),
-  403: fault("The key is another project's."),
+  403: fault("The key belongs to another project."),
   404: fault("No such project, or no such job."),
   500: fault("The service failed; whether the request was carried out is not known."),
 };
@@ -289,7 +289,7 @@ export const getJobRoute = createRoute({
   responses: { 200: json(JobAnswer, "The job."), ...refusals },
 });
 
-const WANT_CURSOR = "the next of an answer before";
+const WANT_CURSOR = "`next` of an earlier answer";
 const MAX_WAIT_S = 60;
 const WANT_WAIT = `a whole number from 0 to ${MAX_WAIT_S}`;
 const ChangesQuery = z.object({
@@ -306,9 +306,10 @@ export const changesRoute = createRoute({
   operationId: "changes",
   summary: "Read which jobs have changed",
   description:
-    "Each job that has changed since, as it is now, and once however often it did; the earliest " +
-    "change first. Without `after` the answer has no job, and its `next` begins now. Ask again with " +
-    "each answer's `next`: there may be more. The steps of a turn that runs come at most every 5 s.",
+    "Each job that has changed since then, as it is now. It appears once, however often it changed. " +
+    "The earliest change comes first. Without `after` the answer has no job, and its `next` begins " +
+    "now. Ask again with each answer's `next`: there may be more. The steps of a turn that runs come " +
+    "at most every 5 s.",
   security,
   request: { params: ProjectParams, query: ChangesQuery, headers: ReaderHeaders },
   responses: {
@@ -362,7 +363,7 @@ export const readinessRoute = createRoute({
 const MAX_LISTED = 100;
 
 const WANT_LIMIT = `a whole number from 1 to ${MAX_LISTED}`;
-export const WANT_AFTER = "the next of the page before";
+export const WANT_AFTER = "`next` of the page before";
 const WANT_STATUS = `one of ${JobStatus.options.join(", ")}`;
 const WANT_NUMBER = "a turn's number, where 1 is the create";
 const ListQuery = z.object({
@@ -460,8 +461,8 @@ export const answerQuestionRoute = createRoute({
   summary: "Answer a question of the agent's",
   description:
     "With the id of a choice, or with text where the question allows it. The same answer may be " +
-    "sent again. A question ends with its turn, and when nobody answers in time: it is unknown " +
-    "then.",
+    "sent again. A question ends with its turn, or when nobody answers in time. From then on it " +
+    "gets 404.",
   security,
   request: { params: JobParams, body: bodyOf(Answer) },
   responses: {

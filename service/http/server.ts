@@ -95,7 +95,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     const { projectId } = context.req.param();
     const result = await deps.takeWebhook(projectId, signature, await context.req.text());
     if (result === "absent") throw new HttpFault(404, "There is nothing at this address.");
-    if (result === "forged") throw new HttpFault(401, "The signature isn't the secret's.");
+    if (result === "forged") throw new HttpFault(401, "The signature doesn't match the webhook's secret.");
     return context.json({ result }, 200);
   });
 
@@ -304,7 +304,7 @@ function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: 
     throw new HttpFault(401, want, { "www-authenticate": "Bearer" });
   }
   if (!deps.projects.has(projectId)) throw new HttpFault(404, "There is no such project.");
-  if (allowed !== projectId) throw new HttpFault(403, "The admin key is another project's.");
+  if (allowed !== projectId) throw new HttpFault(403, "The admin key belongs to another project.");
 }
 
 function unlessRefused(accepted: Acceptance): Extract<Acceptance, { record: unknown }> {
@@ -346,7 +346,8 @@ function toFault(thrown: unknown, logger: Logger): HttpFault {
     if (thrown.status === 400) return new HttpFault(400, mustBe("The body", "valid JSON"));
   }
   logger.error({ err: thrown }, "request failed");
-  return new HttpFault(500, "The service failed. Try again later, with the same Idempotency-Key.");
+  const want = "Try again later. Repeat a create or a message with the same Idempotency-Key.";
+  return new HttpFault(500, `The service failed. ${want}`);
 }
 
 function answerFault(context: Context, fault: HttpFault): Response {

@@ -41,8 +41,8 @@ const SELECT = `SELECT job_id AS jobId, link, began_at AS beganAt, look_at AS lo
   WHERE look_at IS NOT NULL`;
 const OF_PROJECTS = `followed.project_id IN (SELECT value FROM json_each(?1))`;
 /**
- * Now, or a moment later, so that a look in progress notices that another was requested. What it
- * brings may be older than the request.
+ * Now, or a moment later, so that a look in progress notices that another was requested, because
+ * what the look in progress brings may be older than the request.
  */
 const NOW = `iif(look_at = ?1, ?1 + 1, ?1)`;
 

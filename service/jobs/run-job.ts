@@ -40,8 +40,8 @@ const MAX_ATTEMPTS = 5;
 const MAX_DEATHS = 3;
 const DEATHS_IN_COMPANY = 2;
 const BREAKS_SERVICE =
-  "The service broke down each of the three times that the agent was working on this, so it isn't " +
-  "started again.";
+  "The service broke down each of the three times that the agent was working on this, so the agent " +
+  "isn't started again.";
 const FIRST_DELAY_MS = 15_000;
 const MAX_DELAY_MS = 15 * 60_000;
 /**

@@ -203,7 +203,7 @@ it("gives up a turn whose agent was at work each of the three times that the pro
   expect(subject.runner.runs).toHaveLength(0);
   expect(await statusOf(subject, id)).toBe("failed");
   expect(subject.store.turns(id)[0]?.reason).toBe(
-    "The service broke down each of the three times that the agent was working on this, so it isn't started again.",
+    "The service broke down each of the three times that the agent was working on this, so the agent isn't started again.",
   );
 });
 
