@@ -28,9 +28,13 @@ async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Pro
   const answer = await service.getJob(NO_JOB);
   await service.close();
   if (answer.ok || answer.fault.kind === "missing") {
-    return { name, found: "the job service answers and accepts the API key", isFault: false };
+    // It answers the same where it has no such project.
+    const open = `a request shows if it has the project ${projectId}`;
+    return { name, found: `the job service answers and accepts the API key; ${open}`, isFault: false };
   }
-  return { name, found: answer.fault.message, isFault: true };
+  const remedy =
+    answer.fault.status === undefined ? `. Correct the address ${project.baseUrl}, or start it` : "";
+  return { name, found: `${answer.fault.message}${remedy}`, isFault: true };
 }
 
 /**

@@ -155,7 +155,10 @@ export class SlackIdentityCheck {
       if (before !== "") logger.info({ bot: team.identity.botName }, "Slack answers again");
       return;
     }
-    logger.warn({ slack: state, is_bot_known: isKnown(team.identity) }, "Slack does not say who we are");
+    logger.warn(
+      { slack: state, is_bot_known: isKnown(team.identity) },
+      "Slack does not say who this app is; asking again",
+    );
   }
 }
 
@@ -240,8 +243,8 @@ export async function trySlack(slack: SlackSettings) {
     const { error, isTokenRefused } = slackTrouble(thrown);
     const found = isTokenRefused
       ? `Slack refuses ${secret} (${error}). Copy it again from your app's settings.`
-      : `Slack can't be reached (${error}). Check the network, and HTTPS_PROXY and SLACK_API_URL if ` +
-        "you set them.";
+      : `Slack can't be reached (${error}). Check HTTPS_PROXY and SLACK_API_URL if you set them, and ` +
+        "the network.";
     return { name: "Slack", found, isFault: true };
   }
 }

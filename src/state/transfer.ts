@@ -136,7 +136,7 @@ export async function dump({ source, clock, progress, writeLine }: DumpOptions):
   if (await source.isHalfLoaded()) {
     throw new StateError(
       `${source.name} holds only part of another dump, because its load broke off. ` +
-        "Load that one again first.",
+        "Load a whole dump into it first.",
     );
   }
   await writeLine(JSON.stringify({ docsAgentState: DUMP_VERSION }));

@@ -151,7 +151,7 @@ describe.concurrent("npm start -- --check", () => {
       expect(await app.exit()).toBe(0);
       expect(app.stderr).not.toContain("[WARN]");
       expect(app.stdout).toMatch(
-        /^ok {5}Slack: the app is \S+ in .+\nok {5}default: the job service answers and accepts the API key\n$/,
+        /^ok {5}Slack: the app is \S+ in .+\nok {5}default: the job service answers and accepts the API key; a request shows .+\n$/,
       );
     }
     expect(service.calls.map(({ op }) => op)).toEqual(["get", "get"]);
