@@ -147,6 +147,18 @@ export function describeSlots(name: string, open: () => Promise<SlotsSubject>): 
       expect(await take()).toBe(true);
     });
 
+    it("are none for what can be left out right after one was used late", async () => {
+      await using subject = await open();
+      await reserveIn(subject);
+      const held = await reserveIn(subject);
+      subject.advance(3 * SECOND_MS);
+      expect(await reserveIn(subject, { held })).toBe(held);
+      subject.advance(SECOND_MS - 1);
+      expect(await subject.slots.takeIfIdle("a", everySecond)).toBeNull();
+      subject.advance(1);
+      expect(await subject.slots.takeIfIdle("a", everySecond)).not.toBeNull();
+    });
+
     it("are none before the time to which the gate was postponed", async () => {
       await using subject = await open();
       const reserve = (held?: number) => reserveIn(subject, { held });

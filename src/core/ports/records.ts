@@ -226,9 +226,9 @@ export interface Slots {
    */
   reserve(gate: string, rate: { gapMs: number; burst?: number }, heldMs?: number): Promise<Slot>;
   /**
-   * Takes a slot for now if the gate is idle: its burst is all saved up and it isn't postponed.
-   * Otherwise takes none and returns null. So optional calls never delay others by more than one
-   * gap.
+   * Takes a slot for now if the gate is idle: its burst is all saved up, none was used within the
+   * gap, and it isn't postponed. Otherwise takes none and returns null. So optional calls never
+   * delay others by more than one gap.
    */
   takeIfIdle(gate: string, rate: { gapMs: number }): Promise<Slot | null>;
   /** Makes the gate's slots good only from `untilMs` on. */

@@ -73,8 +73,9 @@ const RESERVE = `${COMMON}
 
 /** now or '', gate, gap; returns the slot as RESERVE does, or nothing */
 const TAKE_IF_IDLE = `${COMMON}
-  if math.max(next, blocked) > now then return false end
-  next = now + tonumber(ARGV[3])
+  local gap = tonumber(ARGV[3])
+  if math.max(next, blocked, used + gap) > now then return false end
+  next = now + gap
   used = now
   save()
   return slot(now)

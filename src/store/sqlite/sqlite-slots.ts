@@ -78,7 +78,7 @@ export class SqliteSlots implements Slots {
   async takeIfIdle(name: string, { gapMs }: { gapMs: number }): Promise<Slot | null> {
     const now = this.#clock.now();
     const gate = this.#gate(name);
-    if (Math.max(gate.nextAt, gate.blockedUntil) > now) return null;
+    if (Math.max(gate.nextAt, gate.blockedUntil, gate.usedAt + gapMs) > now) return null;
     gate.nextAt = now + gapMs;
     gate.usedAt = now;
     this.#changed.add(name);
