@@ -53,6 +53,12 @@ it("counts apart what Redis forgot: a request taken then, and one more copy of a
     byRedis: [expect.any(String)],
   });
   expect(judge([...once, post("status"), post("status")]).doubled).toHaveLength(1);
+  // A button below a post of that time may be of an outcome that Redis forgot.
+  const noTurns = { ...tail, turnIds: new Set<string>() };
+  expect(ledger().judge([post("status")], [], undefined, noTurns)).toMatchObject({
+    lost: [],
+    byRedis: [{}].map(() => expect.any(String)),
+  });
   const later = { ...tail, fromMs: 2_000, toMs: 3_000, turnIds: new Set<string>() };
   const verdict = ledger().judge([post("status"), post("status")], [], undefined, later);
   expect(verdict).toMatchObject({ byRedis: [], lost: [expect.any(String)], doubled: [expect.any(String)] });

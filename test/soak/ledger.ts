@@ -119,10 +119,14 @@ export class Ledger {
         ...(sharesStatus === true ? [] : ["status"]),
         ...Array.from({ length: watches.asked }, (_, index) => `outcome-${index + 1}`),
       ];
+      // A press below a post that Redis has forgotten may lead nowhere.
+      const isOfTail =
+        tail?.turnIds.has(turnId) === true ||
+        posts.some((each) => turnOf(each) === turnId && isInTail(each, tail));
       if (isKnown) {
         for (const post of wanted)
           if (!ofTurn.has(post)) {
-            (tail?.turnIds.has(turnId) === true ? byRedis : lost).push(
+            (isOfTail ? byRedis : lost).push(
               `${post} of ${turnId} (${entry.marker}) is missing; there is: ${placesOf(posts, turnId) || "nothing"}`,
             );
           }
