@@ -27,12 +27,20 @@ export function oneLine(text: string, maxLength: number): string {
   return cut(printableText(text.replace(/\s+/g, " ")).replace(/ +/g, " ").trim(), maxLength);
 }
 
+/** A line shows less. To redact megabytes takes seconds. */
+const READ_CHARS = 40_000;
+/** No secret is longer. */
+const SECRET_CHARS = 16_000;
+
 /**
  * {@link oneLine} without secrets. Removing invisible characters may put a secret together, and
  * half of one is a secret, too.
  */
 export function redactedLine(redact: (text: string) => string, text: string, maxLength: number): string {
-  return cut(redact(oneLine(redact(text), Infinity)), maxLength);
+  const isWhole = text.length <= READ_CHARS || maxLength === Infinity;
+  // The last secret of a part may be cut in half, so the part ends before it.
+  const start = isWhole ? redact(text) : redact(text.slice(0, READ_CHARS)).slice(0, -SECRET_CHARS);
+  return cut(redact(oneLine(start, Infinity)), maxLength);
 }
 
 /** The text with its first letter in upper case. */

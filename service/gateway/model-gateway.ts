@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
+import { CRUMBS, isInCrumbs } from "../../src/process/listen.ts";
 import { AnswerUsage, type CallUsage, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
 import { admit, type AllowedBesides, type LeftOutKind } from "./body-shape.ts";
 import { type NetworkLimits, trafficReason, type TurnLogger, type TurnTraffic } from "./limits.ts";
@@ -188,6 +189,7 @@ async function readBody(
       bytes += chunk.length;
       if (bytes > maxBytes) throw new ModelCallFault(413, `Send at most ${maxBytes} bytes.`);
       chunks.push(chunk);
+      if (isInCrumbs(chunks.length, bytes)) throw new ModelCallFault(400, CRUMBS);
     }
   } finally {
     clearTimeout(late);

@@ -7,6 +7,7 @@ import {
   attachmentKindOf,
   isOfMediaType,
 } from "../../src/core/job/attachment.ts";
+import { CRUMBS, isInCrumbs } from "../../src/process/listen.ts";
 import type { NewAttachment } from "../jobs/attachment-files.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./routes.ts";
@@ -85,24 +86,19 @@ function tooLarge(limit: number): HttpFault {
   return new HttpFault(413, `Send at most ${limit} bytes.`, CLOSES);
 }
 
-/** As many pieces are joined. A piece of one byte takes hundreds of times that in memory. */
-const JOINED_AT_ONCE = 64;
-
 async function readAtMost(
   body: ReadableStream<Uint8Array>,
   limit: number,
   admitLarge: (start: Buffer) => void,
 ): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
-  let pieces = 0;
   let bytes = 0;
   try {
     for await (const chunk of body) {
       const before = bytes;
       bytes += chunk.length;
       chunks.push(chunk);
-      pieces += 1;
-      if (pieces % JOINED_AT_ONCE === 0) chunks.push(Buffer.concat(chunks.splice(-JOINED_AT_ONCE)));
+      if (isInCrumbs(chunks.length, bytes)) throw new HttpFault(400, CRUMBS, CLOSES);
       if (before <= MAX_BODY_BYTES && bytes > MAX_BODY_BYTES) admitLarge(Buffer.concat(chunks));
       if (bytes > limit) throw tooLarge(limit);
     }

@@ -42,6 +42,8 @@ const DEATHS_IN_COMPANY = 2;
 const BREAKS_SERVICE =
   "The service broke down each of the three times that the agent was working on this, so the agent " +
   "isn't started again.";
+/** All other turns wait for one that runs alone, so its questions mustn't wait long. */
+const ANSWER_ALONE_MINUTES = 5;
 const FIRST_DELAY_MS = 15_000;
 const MAX_DELAY_MS = 15 * 60_000;
 /**
@@ -120,7 +122,9 @@ async function runInSlot(
   const runsAgain = turn.startedAt !== null;
   logger.info({ attempt }, runsAgain ? "turn starts again" : "turn starts");
   const { agent } = project;
-  const answerMinutes = agent.kind === "acp" ? agent.answerTimeLimitMinutes : 0;
+  const allowed = agent.kind === "acp" ? agent.answerTimeLimitMinutes : 0;
+  const isAlone = deathsOf(turn) >= DEATHS_IN_COMPANY;
+  const answerMinutes = isAlone ? Math.min(allowed, ANSWER_ALONE_MINUTES) : allowed;
   const signal = AbortSignal.any([stopped, ended]);
   const over = new AbortController();
   const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));

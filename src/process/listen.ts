@@ -140,3 +140,19 @@ async function closeAll(servers: Server[], graceMs: number): Promise<void> {
     }),
   );
 }
+
+/** So many pieces are never too many. */
+const FREE_PIECES = 1000;
+/** What comes over a network comes in pieces of a kilobyte and more. */
+const MIN_PIECE_BYTES = 64;
+
+/**
+ * True if a body comes in so many and so small pieces that they would take far more memory and time
+ * than its bytes: each takes hundreds of bytes, however small it is.
+ */
+export function isInCrumbs(pieces: number, bytes: number): boolean {
+  return pieces > FREE_PIECES + bytes / MIN_PIECE_BYTES;
+}
+
+/** For people. */
+export const CRUMBS = "Send the body in larger pieces.";

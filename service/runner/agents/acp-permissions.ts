@@ -11,8 +11,11 @@ import { sentenceCase, redactedLine } from "../../base/printable-text.ts";
 import { isInside } from "../confined-files.ts";
 import type { AgentRun } from "./agent.ts";
 
-/** What we remember about a tool call. Its updates only contain what is new, and are many. */
-type KnownCall = { kind: string; title: string; paths: string[] };
+/**
+ * What we remember about a tool call. Its updates only contain what is new, and may be many, so the
+ * `title` and `shown`, the paths that a person reads, are ready to be shown.
+ */
+type KnownCall = { kind: string; title: string; paths: string[]; shown: string[] };
 
 const MAX_CALLS = 1000;
 const MAX_REFUSED = 50;
@@ -21,6 +24,9 @@ const MAX_TITLE_CHARS = 200;
 const MAX_LABEL_CHARS = 100;
 /** The most paths that a question names. */
 const MAX_PATHS = 5;
+const MAX_KNOWN_PATHS = 1000;
+/** Linux takes no longer ones. */
+const MAX_PATH_CHARS = 4096;
 const EDITS = new Set(["edit", "delete", "move"]);
 const LOOKS = new Set(["read", "search", "think"]);
 /** Where agents put the file's name if they give no location. */
@@ -58,7 +64,9 @@ export class AcpPermissions {
     const known = {
       kind: call.kind ?? before?.kind ?? "other",
       title: call.title == null ? (before?.title ?? "") : redactedLine(redact, call.title, MAX_TITLE_CHARS),
-      paths: paths.length > 0 ? paths : (before?.paths ?? []),
+      ...(paths.length > 0 || before === undefined
+        ? { paths, shown: this.#shown(paths) }
+        : { paths: before.paths, shown: before.shown }),
     };
     if (this.#calls.size >= MAX_CALLS) this.#calls.delete(this.#calls.keys().next().value ?? "");
     this.#calls.set(call.toolCallId, known);
@@ -101,20 +109,20 @@ export class AcpPermissions {
   }
 
   /** What the call is about, in one line without secrets. */
-  named({ kind, title, paths }: KnownCall): string {
-    const { redact, sandbox } = this.#run;
-    const { tree } = sandbox.inside;
+  named({ kind, title, shown }: KnownCall): string {
     const what = title || kind;
-    const missing = paths
-      .filter((path) => path !== tree)
-      .slice(0, 2 * MAX_PATHS)
-      .map((path) => redactedLine(redact, path.replace(`${tree}/`, ""), MAX_TITLE_CHARS))
-      .filter((path) => !what.includes(path))
-      .slice(0, MAX_PATHS);
+    const missing = shown.filter((path) => !what.includes(path)).slice(0, MAX_PATHS);
     if (missing.length === 0) return what;
     // Some agents use just the kind of a call as its title.
     const isKind = /^[a-z]+$/.test(what);
     return isKind ? `${sentenceCase(what)} ${missing.join(", ")}` : `${what} (${missing.join(", ")})`;
+  }
+
+  #shown(paths: readonly string[]): string[] {
+    const { redact, sandbox } = this.#run;
+    const { tree } = sandbox.inside;
+    const others = paths.filter((path) => path !== tree).slice(0, 2 * MAX_PATHS);
+    return others.map((path) => redactedLine(redact, path.replace(`${tree}/`, ""), MAX_TITLE_CHARS));
   }
 
   #isAllowed({ kind, paths }: KnownCall): boolean {
@@ -158,7 +166,10 @@ function pathsOf({ locations, content, rawInput }: ToolCall | ToolCallUpdate): s
   const given = raw.flatMap(([key, value]) =>
     typeof value === "string" && PATH_KEYS.some((name) => name === key) ? [value] : [],
   );
-  return [...new Set([...located, ...diffed, ...given])];
+  const paths = [...new Set([...located, ...diffed, ...given])];
+  // Nobody could look at so many, or at so long ones: that is about everything.
+  const isSane = paths.length <= MAX_KNOWN_PATHS && paths.every((path) => path.length <= MAX_PATH_CHARS);
+  return isSane ? paths : ["/"];
 }
 
 /** A sentence about what an agent was refused, or null if nothing was. */

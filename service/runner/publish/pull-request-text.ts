@@ -262,9 +262,14 @@ const EARLIER: Readonly<Record<string, string>> = {
 };
 
 const MAX_PAGE_WORDS_LENGTH = 160;
-/** Matches `- <page>: the new flag`, with or without a number, marks, or code around the path. */
-const LINE =
-  /^\s*(?:[-*+]|\d+[.)])\s+[*_`[]*([^\s*_`:\]]+)[\]*_`]*(?:\([^)]*\))?[*_`]*\s*(?::|–|—|-)\s+(\S.*)$/;
+/**
+ * Matches `- <page>: the new flag`, with or without a number, marks, or code around the path. Its
+ * parts are bounded, because an agent's line could take minutes otherwise.
+ */
+const LINE = new RegExp(
+  String.raw`^\s*(?:[-*+]|\d+[.)])\s+[*_\x60[]{0,9}([^\s*_\x60:[\]][^\s*_\x60:\]]{0,299})[\]*_\x60]{0,9}` +
+    String.raw`(?:\([^)]{0,300}\))?[*_\x60]{0,9}\s*(?::|–|—|-)\s+(\S.*)$`,
+);
 
 /**
  * Takes the lines about one of these pages out of a summary, so that they can be shown with the

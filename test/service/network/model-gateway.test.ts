@@ -820,6 +820,15 @@ it("lets no call that never arrives whole hold up the others", async () => {
   await readAll(slow);
 });
 
+it("takes no body in thousands of tiny pieces", async () => {
+  await using side = await startHttpSide(() => {});
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const socket = await world.dial();
+  socket.write(`POST ${MESSAGES} HTTP/1.1\r\nhost: x\r\nx-api-key: ${world.key}\r\n`);
+  socket.write(`transfer-encoding: chunked\r\nconnection: close\r\n\r\n${"1\r\na\r\n".repeat(20_000)}`);
+  expect((await readAll(socket)).toString()).toContain("Send the body in larger pieces.");
+});
+
 it("closes a connection that sends on and on while nothing is answered", async () => {
   await using side = await startHttpSide(() => {});
   await using world = await openNetworkWorld({ models: [upstreamAt(side.url)], limits: { modelCalls: 1 } });

@@ -155,6 +155,13 @@ describe("what people and agents wrote", () => {
     );
   });
 
+  it.each(["[", "(", "*", "_*`", "[a]("])("takes no minutes over a summary's line of %s", (part) => {
+    const summary = `Fix it\n\n- ${part.repeat(8000 / part.length)}`;
+    const pages = [{ path: "docs/a.md", kind: "changed" as const, additions: 1, deletions: 1 }];
+    const body = bodyOf({ ...turn, summary, change: { pages, turns: new Set([1]) } }, plain);
+    expect(body).toContain("docs/a.md");
+  });
+
   it("cannot swallow what follows with an open fence", () => {
     expect(closedMarkdown("```js\ncode")).toBe("```js\ncode\n```");
     expect(closedMarkdown("```js\ncode\n```")).toBe("```js\ncode\n```");
