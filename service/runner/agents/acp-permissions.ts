@@ -64,9 +64,8 @@ export class AcpPermissions {
     const known = {
       kind: call.kind ?? before?.kind ?? "other",
       title: call.title == null ? (before?.title ?? "") : redactedLine(redact, call.title, MAX_TITLE_CHARS),
-      ...(paths.length > 0 || before === undefined
-        ? { paths, shown: this.#shown(paths) }
-        : { paths: before.paths, shown: before.shown }),
+      paths: paths.length > 0 ? paths : (before?.paths ?? []),
+      shown: paths.length > 0 ? this.#shown(paths) : (before?.shown ?? []),
     };
     if (this.#calls.size >= MAX_CALLS) this.#calls.delete(this.#calls.keys().next().value ?? "");
     this.#calls.set(call.toolCallId, known);
