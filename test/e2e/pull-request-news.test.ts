@@ -20,6 +20,16 @@ function start(options: WorldOptions = {}): Promise<World> {
   return World.start({ startMs: MONDAY, ...options, jobService });
 }
 
+/** Ana's command, once its job runs: its status message, and the job's id. */
+async function asked(world: World): Promise<{ root: SlackMessage; jobId: string }> {
+  const { slack, service } = world;
+  await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+  await world.until(() => world.read(DOCS).length === 1 && service.creates.length === 1);
+  const [root] = slack.messages(DOCS);
+  if (root === undefined) throw new Error("no root message");
+  return { root, jobId: service.creates[0]?.jobId ?? "" };
+}
+
 /** Ana asks, and gets her link. */
 async function linked(world: World, prLink = PR, pullRequest: Followed = {}): Promise<string> {
   const { service, slack } = world;
@@ -181,14 +191,10 @@ describe("after the link, the thread", () => {
 
   it("mentions followers, and nobody who muted it", async () => {
     await using world = await start();
-    const { slack, service } = world;
-    await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
-    await world.until(() => world.read(DOCS).length === 1 && service.creates.length === 1);
-    const root = slack.messages(DOCS)[0];
-    if (root === undefined) throw new Error("no root message");
+    const { service } = world;
+    const { root, jobId } = await asked(world);
     await press(world, BEN, root, "follow_menu", menuValue(root, "Mention me in the result"));
     await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
-    const jobId = service.creates[0]?.jobId ?? "";
     service.finish(jobId, { status: "completed", prLink: PR });
     service.follow(jobId);
     await world.pass(12 * MINUTE);
@@ -198,13 +204,9 @@ describe("after the link, the thread", () => {
 
   it("mentions nobody who muted it in a menu from before the link, however long a request is kept", async () => {
     await using world = await start({ env: { RETENTION_DAYS: "1" } });
-    const { slack, service } = world;
-    await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
-    await world.until(() => world.read(DOCS).length === 1 && service.creates.length === 1);
-    const [root] = slack.messages(DOCS);
-    if (root === undefined) throw new Error("no root message");
+    const { service } = world;
+    const { root, jobId } = await asked(world);
     const onceMore = await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
-    const jobId = service.creates[0]?.jobId ?? "";
     service.finish(jobId, { status: "completed", prLink: PR });
     await stands(world, jobId, {});
     await onceMore();
@@ -216,12 +218,8 @@ describe("after the link, the thread", () => {
   it("mentions nobody who muted it, also once it is told in a direct message", async () => {
     await using world = await start();
     const { slack, service } = world;
-    await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
-    await world.until(() => world.read(DOCS).length === 1 && service.creates.length === 1);
-    const [root] = slack.messages(DOCS);
-    if (root === undefined) throw new Error("no root message");
+    const { root, jobId } = await asked(world);
     await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
-    const jobId = service.creates[0]?.jobId ?? "";
     service.finish(jobId, { status: "completed", prLink: PR });
     service.follow(jobId);
     await world.pass(12 * MINUTE);
@@ -234,12 +232,8 @@ describe("after the link, the thread", () => {
   it("is told, and shows it, although a finished request is kept for a shorter time", async () => {
     await using world = await start({ env: { RETENTION_DAYS: "1" } });
     const { slack, service } = world;
-    await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
-    await world.until(() => world.read(DOCS).length === 1 && service.creates.length === 1);
-    const [root] = slack.messages(DOCS);
-    if (root === undefined) throw new Error("no root message");
+    const { root, jobId } = await asked(world);
     await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
-    const jobId = service.creates[0]?.jobId ?? "";
     service.finish(jobId, { status: "completed", prLink: PR });
     service.follow(jobId);
     await world.pass(DAY / 2);

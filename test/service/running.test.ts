@@ -255,14 +255,19 @@ it("lets others start as soon as a turn that waits to run alone is canceled", as
   await runner.runOf(later);
 });
 
-it("counts no death of the runner at which a turn's agent wasn't at work", async () => {
-  await using subject = await ServiceUnderTest.start();
-  const id = await create(subject);
-  for (let death = 1; death <= 8; death += 1) {
+/** The runner dies so often during the job's turn, each time before its agent is at work. */
+async function loseRunner(subject: ServiceUnderTest, id: string, times: number): Promise<void> {
+  for (let death = 1; death <= times; death += 1) {
     (await subject.runner.runOf(id, death)).fail(new RunnerLostError());
     await subject.service.queue.idle();
     subject.clock.advance(1_000);
   }
+}
+
+it("counts no death of the runner at which a turn's agent wasn't at work", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  await loseRunner(subject, id, 8);
   (await subject.runner.runOf(id, 9)).end(resultNamed(id, "no-changes"));
   await subject.service.queue.idle();
   expect(subject.store.turns(id)).toMatchObject([{ outcome: "no-changes", deaths: 0, attempts: 1 }]);
@@ -271,11 +276,7 @@ it("counts no death of the runner at which a turn's agent wasn't at work", async
 it("gives up a turn at which the runner dies again and again, although no agent was at work", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
-  for (let death = 1; death <= 13; death += 1) {
-    (await subject.runner.runOf(id, death)).fail(new RunnerLostError());
-    await subject.service.queue.idle();
-    subject.clock.advance(1_000);
-  }
+  await loseRunner(subject, id, 13);
   await vi.waitUntil(() => subject.store.turns(id)[0]?.state === "ended");
   expect(subject.store.turns(id)).toMatchObject([{ outcome: "failed", deaths: 3 }]);
 });

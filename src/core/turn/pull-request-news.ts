@@ -66,7 +66,7 @@ const CLOSED_MS = 14 * DAY_MS;
 const WAITING_MS = 3 * DAY_MS;
 /**
  * If the app first hears of a pull request this long after its link (milliseconds), earlier events
- * are shown but not told. After an upgrade, that holds for those of the last months.
+ * are shown but not told. After an upgrade, this applies to events of the last months.
  */
 const LATE_MS = 3 * DAY_MS;
 /** Clocks differ: a review that is this much older than the link may have come after it. */
