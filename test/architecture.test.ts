@@ -21,8 +21,15 @@ const MAY_IMPORT: Record<string, string[]> = {
   "src/state": ["src/core", "src/process", "src/queue", "src/store"],
   "service/gateway": ["src/core", "src/process"],
   "service/egress": ["src/core", "src/process", "src/config", "service/gateway"],
-  "service/config": ["src/core", "src/process", "src/config", "service/egress", "service/gateway"],
-  "service/base": ["src/core", "service/config"],
+  "service/config": [
+    "src/core",
+    "src/process",
+    "src/config",
+    "service/base",
+    "service/egress",
+    "service/gateway",
+  ],
+  "service/base": ["src/core"],
   "service/code-host": ["src/core", "src/process", "service/base", "service/config"],
   "service/runner": [
     "src/core",

@@ -1,11 +1,33 @@
-import { CREDENTIAL_SHAPES } from "../config/env.ts";
-
 /** Removes secrets from a text that somebody will read. */
 export type Redact = (text: string) => string;
 
 /** Shorter values are more often everyday words than secrets. */
 const MIN_SECRET_LENGTH = 8;
 const PLACEHOLDER = "[secret]";
+
+/**
+ * Patterns of credentials from anywhere: the prefixes that issuers document, and private keys. All
+ * are global. What something else has to follow is bounded: otherwise, a megabyte that an agent
+ * writes could take hours.
+ */
+export const CREDENTIAL_SHAPES: readonly RegExp[] = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  // Newer tokens of Apps: the App's id and a signed part.
+  /\bghs_[\w-]{4,300}\.[\w-]{4,8000}\.[\w-]{4,}/g,
+  /\bgh[pousr]_[A-Za-z0-9]{16,}/g,
+  /\bgithub_pat_[A-Za-z0-9_]{20,}/g,
+  /\bglpat-[A-Za-z0-9_-]{16,}/g,
+  /\bxox[a-z]-[A-Za-z0-9-]{10,}/g,
+  /\bxapp-[A-Za-z0-9-]{10,}/g,
+  /\bsk-[A-Za-z0-9_-]{20,}/g,
+  /\bmint_[A-Za-z0-9]{16,}/g,
+  /\bA(?:KIA|SIA)[A-Z0-9]{16}\b/g,
+  /\bAIza[A-Za-z0-9_-]{30,}/g,
+  // Only letters and digits: `npm_config_user_agent` is the name of a variable.
+  /\b(?:npm|hf)_[A-Za-z0-9]{30,}/g,
+  /\beyJ[A-Za-z0-9_-]{8,500}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,}/g,
+  /(?<=\b(?:bearer|basic)\s{1,20})[A-Za-z0-9+/_.~-]{16,}={0,2}/gi,
+];
 
 const LOOKS_SECRET: readonly RegExp[] = [...CREDENTIAL_SHAPES, /(?<=\bhttps?:\/\/)[^\s/@]{1,200}@/g];
 

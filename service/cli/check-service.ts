@@ -13,7 +13,7 @@ import type { ServiceConfig, ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
 import { JOB_BRANCH_PREFIX } from "../config/repository.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
-import { isInside } from "../runner/confined-files.ts";
+import { isInside } from "../base/paths.ts";
 import { GitRunner, remoteOf } from "../runner/git/git.ts";
 import { type GitCredentials, prepare } from "../runner/git/mirror.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";

@@ -1,19 +1,14 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { didYouMean } from "../../src/config/did-you-mean.ts";
 import { DocsAgentError, messageOf } from "../../src/core/errors.ts";
 import { readProxySettings } from "../../src/process/proxy.ts";
+import { isWithin } from "../base/paths.ts";
+import { CREDENTIAL_SHAPES } from "../base/redaction.ts";
 import { ServiceSettings, settingNames } from "./config-schema.ts";
-import {
-  CREDENTIAL_SHAPES,
-  type Env,
-  gitVariables,
-  type NamedVariable,
-  type ServiceModel,
-  variableFaults,
-} from "./env.ts";
+import { type Env, gitVariables, type NamedVariable, type ServiceModel, variableFaults } from "./env.ts";
 import { KIND_TRAITS } from "../gateway/model-kinds.ts";
 import { MAX_DATA_DIR_BYTES } from "../gateway/limits.ts";
 import { repositoryKind } from "./repository.ts";
@@ -310,8 +305,8 @@ function shownFaults(
   return paths.flatMap((path) => {
     const real = realPathOf(path);
     const shows =
-      [...hidden].find(([own]) => isSameOrBelow(own, real) || isSameOrBelow(real, own))?.[1] ??
-      MACHINE_FOLDERS.find((folder) => isSameOrBelow(real, folder));
+      [...hidden].find(([own]) => isWithin(real, own) || isWithin(own, real))?.[1] ??
+      MACHINE_FOLDERS.find((folder) => isWithin(folder, real));
     if (shows === undefined) return [];
     return [
       `${at(place)} must not have ${path}, which would ` +
@@ -334,11 +329,6 @@ function workTreeOf(folder: string): string | null {
   if (existsSync(join(folder, ".git"))) return folder;
   const above = dirname(folder);
   return above === folder ? null : workTreeOf(above);
-}
-
-function isSameOrBelow(path: string, folder: string): boolean {
-  const rest = relative(folder, path);
-  return rest === "" || !(rest === ".." || rest.startsWith(`..${sep}`) || isAbsolute(rest));
 }
 
 /** The variables that hold the operator's secrets. */

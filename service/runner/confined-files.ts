@@ -1,7 +1,8 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { join, resolve } from "node:path";
 import { codeOf, DocsAgentError } from "../../src/core/errors.ts";
+import { isInside } from "../base/paths.ts";
 
 /** The requested file isn't a regular file inside the tree. */
 export class OutsideTreeError extends DocsAgentError {
@@ -14,12 +15,6 @@ export class OutsideTreeError extends DocsAgentError {
 
 /** Opening a FIFO mustn't wait for its other end, and opening a link mustn't follow it. */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
-
-/** True if `path`, absolute or relative to `root`, is inside `root` judging by its name alone. */
-export function isInside(root: string, path: string): boolean {
-  const rest = relative(root, resolve(root, path));
-  return rest !== "" && rest !== ".." && !rest.startsWith(`..${sep}`) && !isAbsolute(rest);
-}
 
 /**
  * Opens a regular file inside `root` for reading. Never follows a link at its end and never leaves

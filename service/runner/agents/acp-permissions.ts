@@ -5,10 +5,9 @@ import type {
   ToolCall,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
-import { resolve } from "node:path";
 import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
 import { sentenceCase, redactedLine } from "../../base/printable-text.ts";
-import { isInside } from "../confined-files.ts";
+import { isWithin } from "../../base/paths.ts";
 import type { AgentRun } from "./agent.ts";
 
 /**
@@ -141,10 +140,6 @@ export class AcpPermissions {
         isWithin(sandbox.inside.tree, path) || isTemporary(path) || (LOOKS.has(kind) && isContext(path)),
     );
   }
-}
-
-function isWithin(folder: string, path: string): boolean {
-  return resolve(folder, path) === folder || isInside(folder, path);
 }
 
 /** The option that does it once if it is offered, or else the one that does it always. */

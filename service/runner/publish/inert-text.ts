@@ -42,7 +42,16 @@ export function inertText(text: string): string {
     .replace(ENTITY, `&${BREAK}`);
 }
 
-const markdown = unified().use(remarkParse).use(remarkGfm).freeze();
+/** A line with so many quotes and lists in one another that it takes seconds to read. */
+const NESTED = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){50}/m;
+
+const reader = unified().use(remarkParse).use(remarkGfm).freeze();
+
+/** Throws if the text is nested deeper than anybody can follow. */
+function markdownTree(text: string): MarkdownTree {
+  if (NESTED.test(text)) throw new RangeError("nested too deep");
+  return reader.parse(text);
+}
 
 /**
  * Like {@link inertText}, except in code, where a code host recognizes no names and no HTML. Issue
@@ -54,13 +63,12 @@ export function inertMarkdown(text: string): string {
   let inert = "";
   let at = 0;
   try {
-    for (const [from, to] of codeIn(markdown.parse(clean))) {
+    for (const [from, to] of codeIn(markdownTree(clean))) {
       inert += inertText(clean.slice(at, from)) + inertCode(clean.slice(from, to));
       at = to;
     }
     return inert + inertText(clean.slice(at));
   } catch {
-    // It is nested deeper than anybody can follow.
     return inertText(clean);
   }
 }
@@ -70,7 +78,7 @@ function inertCode(code: string): string {
   return withoutReferences(code).replaceAll("<!--", `<${BREAK}!--`);
 }
 
-type MarkdownTree = ReturnType<typeof markdown.parse>;
+type MarkdownTree = ReturnType<typeof reader.parse>;
 
 /** The positions of code, in order. */
 function codeIn(node: MarkdownTree | MarkdownTree["children"][number]): [from: number, to: number][] {
@@ -103,7 +111,7 @@ export function closedMarkdown(text: string): string {
 function openFence(text: string): string | null {
   try {
     const followed = `${text}\n\nend`;
-    const last = markdown.parse(followed).children.at(-1);
+    const last = markdownTree(followed).children.at(-1);
     if (last?.type !== "code") return null;
     return /^ *(`{3,}|~{3,})/.exec(followed.slice(last.position?.start.offset))?.[1] ?? null;
   } catch {

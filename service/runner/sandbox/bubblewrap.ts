@@ -3,7 +3,7 @@ import { lstat, mkdir, readlink, realpath, writeFile } from "node:fs/promises";
 import { dirname, join, normalize, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Env } from "../../config/env.ts";
-import { isInside } from "../confined-files.ts";
+import { isWithin } from "../../base/paths.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { findProgram, SYSTEM_FOLDERS } from "./program.ts";
 import type { AgentLimits, CommandLine, InsidePaths, Sandbox } from "./sandbox.ts";
@@ -219,7 +219,7 @@ async function systemMounts(): Promise<string[]> {
  */
 function isAgentsOwn(path: string): boolean {
   if (path === INSIDE.tmp) return true;
-  return [INSIDE.tree, INSIDE.home, VAR_TMP].some((own) => path === own || isInside(own, path));
+  return [INSIDE.tree, INSIDE.home, VAR_TMP].some((own) => isWithin(own, path));
 }
 
 const VIA_RELAY = [WAY_OUT.node, WAY_OUT.relay, WAY_OUT.socket, String(WAY_OUT.port), "--"];

@@ -308,6 +308,12 @@ describe("what people and agents wrote", () => {
     expect(body.match(/<!-- docs-agent:/g)).toHaveLength(2);
   });
 
+  it.each([">", "> - ", "1) "])("reads nothing as code that is nested too deep: %s", (marker) => {
+    expect(closedMarkdown(`${marker.repeat(60)}\`@team\``)).toContain("@\u200bteam");
+    expect(closedMarkdown(`${marker.repeat(9)}\`@team\``)).toContain("`@team`");
+    expect(closedMarkdown(`${"-".repeat(60)}\n\`@team\``)).toContain("`@team`");
+  });
+
   it("skips no checks of the repository's", () => {
     const orders = ["[skip ci]", "[CI skip]", "[no ci]", "[skip actions]", "[actions skip]"];
     const summary = `Explain ${orders[0]}\n\n${orders.join(" ")}`;
