@@ -103,20 +103,21 @@ export function quoted(text: string): string {
  */
 export function closedMarkdown(text: string): string {
   const clean = inertMarkdown(text);
-  const open = openFence(clean);
-  return open === null ? clean : `${clean}\n${open}`;
+  try {
+    const open = openFence(clean);
+    return open === null ? clean : `${clean}\n${open}`;
+  } catch {
+    // Nobody can tell whether a fence is open, so there is none.
+    return plainMarkdown(text);
+  }
 }
 
 /** A fence in a list or a quote ends with that. */
 function openFence(text: string): string | null {
-  try {
-    const followed = `${text}\n\nend`;
-    const last = markdownTree(followed).children.at(-1);
-    if (last?.type !== "code") return null;
-    return /^ *(`{3,}|~{3,})/.exec(followed.slice(last.position?.start.offset))?.[1] ?? null;
-  } catch {
-    return null;
-  }
+  const followed = `${text}\n\nend`;
+  const last = markdownTree(followed).children.at(-1);
+  if (last?.type !== "code") return null;
+  return /^ *(`{3,}|~{3,})/.exec(followed.slice(last.position?.start.offset))?.[1] ?? null;
 }
 
 /**

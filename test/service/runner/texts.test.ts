@@ -310,6 +310,7 @@ describe("what people and agents wrote", () => {
 
   it.each([">", "> - ", "1) "])("reads nothing as code that is nested too deep: %s", (marker) => {
     expect(closedMarkdown(`${marker.repeat(60)}\`@team\``)).toContain("@\u200bteam");
+    expect(closedMarkdown(`${marker.repeat(60)}\n\n\`\`\`\ncode`)).not.toContain("```");
     expect(closedMarkdown(`${marker.repeat(9)}\`@team\``)).toContain("`@team`");
     expect(closedMarkdown(`${"-".repeat(60)}\n\`@team\``)).toContain("`@team`");
   });
