@@ -119,24 +119,14 @@ export async function serveHttp(
   requestTimeoutMs = REQUEST_TIMEOUT_MS,
 ): Promise<Listening> {
   const answer = getRequestListener((request) => app.fetch(request));
-  return listenWith(
-    () =>
-      createServer(
-        {
-          headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
-          requestTimeout: requestTimeoutMs,
-          // Node.js checks every half minute, so without this, connections could last that much
-          // longer.
-          connectionsCheckingInterval: requestTimeoutMs / 30,
-          maxHeaderSize: 16 * 1024,
-        },
-        limitPipelining((request, response) => void answer(request, response)),
-      ),
-    {
-      host,
-      port,
-      graceMs: REQUEST_GRACE_MS,
-      remedy: "Put a free port, or an address of this machine, in the settings under listen.",
-    },
-  );
+  const listener = limitPipelining((request, response) => void answer(request, response));
+  const limits = {
+    headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
+    requestTimeout: requestTimeoutMs,
+    // Node.js checks every half minute, so without this, connections could last that much longer.
+    connectionsCheckingInterval: requestTimeoutMs / 30,
+    maxHeaderSize: 16 * 1024,
+  };
+  const remedy = "Put a free port, or an address of this machine, in the settings under listen.";
+  return listenWith(() => createServer(limits, listener), { host, port, graceMs: REQUEST_GRACE_MS, remedy });
 }

@@ -14,9 +14,7 @@ const USE_AN_APP = "Use a GitHub App: npm run --silent service -- github-app";
 /** What was found. `warning` is about something that works but isn't good, or null. */
 export type Found = { found: string; warning: string | null };
 
-const Installation = z.object({
-  permissions: z.record(z.string(), z.string()),
-});
+const Installation = z.object({ permissions: z.record(z.string(), z.string()) });
 const Repository = z.object({ private: z.boolean() });
 
 /**

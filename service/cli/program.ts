@@ -81,15 +81,12 @@ export function createProgram(options: ProgramOptions): Command {
     .option("--org <name>", "the organization that it belongs to (default: your own account)")
     .option("--name <name>", "its name, which nobody else may have", `docs-agent-${randomInt(1e6)}`)
     .option("--key-file <path>", "where its private key goes", "./docs-agent-app.pem")
-    .addOption(
-      urlOption(
-        "--webhook-url <url>",
-        "where GitHub reaches the service: <publicBaseUrl>/webhooks/<project>",
-      ),
+    .option(
+      "--webhook-url <url>",
+      "where GitHub reaches the service: <publicBaseUrl>/webhooks/<project>",
+      asUrl,
     )
-    .addOption(
-      urlOption("--api-url <url>", "the API, for GitHub Enterprise").default("https://api.github.com"),
-    )
+    .option("--api-url <url>", "the API, for GitHub Enterprise", asUrl, "https://api.github.com")
     .action((options: Omit<AppOptions, "timeLimitMs">) =>
       createApp({ ...options, keyFile: resolve(options.keyFile), timeLimitMs: 15 * 60_000 }),
     );
@@ -137,11 +134,9 @@ function refuseUnknown(program: Command, args: readonly string[]): void {
   program.error("error: too many arguments for 'serve'");
 }
 
-function urlOption(flags: string, description: string): Option {
-  return new Option(flags, description).argParser((value: string) => {
-    if (isSafeHttpUrl(value)) return value.replace(/\/+$/, "");
-    throw new InvalidArgumentError("It must be an https URL.");
-  });
+function asUrl(value: string): string {
+  if (isSafeHttpUrl(value)) return value.replace(/\/+$/, "");
+  throw new InvalidArgumentError("It must be an https URL.");
 }
 
 /** One line of `config check`. */

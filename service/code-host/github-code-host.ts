@@ -34,7 +34,8 @@ const Marked = z.object({ markPullRequestReadyForReview: z.object({}) });
 
 const REPOSITORY = "/repos/{owner}/{repo}";
 const PULLS = `${REPOSITORY}/pulls`;
-const MAX_PULLS = 100;
+/** The newest pull requests, whatever their state. */
+const NEWEST = { state: "all", sort: "created", direction: "desc", per_page: 100 };
 const READY = `mutation ($id: ID!) {
   markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { isDraft } }
 }`;
@@ -55,15 +56,8 @@ export function createGitHubCodeHost(options: GitHubOptions) {
   return {
     /** The pull requests from this branch, newest first, whatever their state. */
     async find(branch: string, signal: AbortSignal): Promise<HostedPullRequest[]> {
-      const params = {
-        head: `${owner}:${branch}`,
-        state: "all",
-        sort: "created",
-        direction: "desc",
-        per_page: MAX_PULLS,
-      };
       const asked = { doing: "Looking for the pull request", signal, schema: z.array(Pull) };
-      const pulls = await api.ask(asked, `GET ${PULLS}`, params);
+      const pulls = await api.ask(asked, `GET ${PULLS}`, { ...NEWEST, head: `${owner}:${branch}` });
       // Hosts that don't know the filter return all pull requests.
       return pulls
         .filter((pull) => pull.head.ref === branch && !isFromFork(pull))

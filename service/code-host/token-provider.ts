@@ -20,11 +20,7 @@ export type TokenProvider = {
 /** Always provides the same token. `env` is the variable that holds it. */
 export function fixedToken(token: string | null, env: string): TokenProvider {
   const held = { who: "token", named: `the token in ${env}`, renewal: `Set ${env} to a valid token.` };
-  return {
-    token: async () => token,
-    drop: () => false,
-    refusalOf: (refusal) => refusalWords(refusal, held),
-  };
+  return { token: async () => token, drop: () => false, refusalOf: (refusal) => refusalWords(refusal, held) };
 }
 
 /**

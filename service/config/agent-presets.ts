@@ -60,11 +60,7 @@ export const AGENT_PRESETS = {
     command: ["claude-agent-acp"],
     npmPackage: "@agentclientprotocol/claude-agent-acp",
     modelKinds: ["anthropic"],
-    env: {
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-      DISABLE_AUTOUPDATER: "1",
-      NO_BROWSER: "1",
-    },
+    env: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", NO_BROWSER: "1" },
     modelEnv: ({ url, key }, model) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: key,

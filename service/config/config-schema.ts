@@ -8,14 +8,7 @@ import { parseHostRule } from "../egress/find-route.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
 
 /** The files that count as documentation, unless a project's settings say otherwise. */
-const DEFAULT_DOCS_GLOBS = [
-  "**/*.md",
-  "**/*.mdx",
-  "**/*.rst",
-  "**/*.adoc",
-  "**/*.asciidoc",
-  "docs/**",
-] as const;
+const DEFAULT_DOCS_GLOBS = ["**/*.md", "**/*.mdx", "**/*.rst", "**/*.adoc", "**/*.asciidoc", "docs/**"];
 
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
@@ -284,7 +277,7 @@ const Project = z.strictObject({
   name: text("a short name for people", 100).optional(),
   repository: Repository,
   baseBranch: Branch,
-  docs: Globs.min(1, WANT_GLOBS).default([...DEFAULT_DOCS_GLOBS]),
+  docs: Globs.min(1, WANT_GLOBS).default(DEFAULT_DOCS_GLOBS),
   portableNames: z.boolean("true or false").default(true),
   agent: Agent,
   context: list(Context, "a list of repositories, each with name and repository", 10).default([]),

@@ -15,10 +15,7 @@ export type AllowedExtras = {
 export type LeftOutKind = keyof AllowedExtras;
 
 /** Decides what may pass that isn't in our lists, and is called with what didn't. */
-export type AllowedBesides = {
-  extras: AllowedExtras;
-  onLeftOut: (kind: LeftOutKind, name: string) => void;
-};
+export type AllowedBesides = { extras: AllowedExtras; onLeftOut: (kind: LeftOutKind, name: string) => void };
 
 type Place = AllowedBesides & { path: string };
 

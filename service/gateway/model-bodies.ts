@@ -49,7 +49,7 @@ function anthropicContent(...given: Parameters<Shape>): unknown {
   return anthropicBlocks(...given);
 }
 
-export const anthropicBody = object(
+export const anthropic = object(
   "model max_tokens stream temperature top_p top_k stop_sequences metadata cache_control " +
     "tool_choice output_format",
   {
@@ -83,7 +83,7 @@ function urlOr(shape: Shape): Shape {
   return (value, place) => (typeof value === "string" ? dataUrl : shape)(value, place);
 }
 
-export const openAiChatBody = object(
+export const openAiChat = object(
   "model stream temperature top_p top_k min_p n stop max_tokens max_completion_tokens seed tool_choice " +
     "function_call presence_penalty frequency_penalty repetition_penalty logit_bias logprobs top_logprobs " +
     "response_format prediction parallel_tool_calls reasoning_effort verbosity store metadata user " +
@@ -187,7 +187,7 @@ const responsesItems = byType(
   { untyped: "message" },
 );
 
-export const openAiResponsesBody = object(
+export const openAiResponses = object(
   "model instructions stream temperature top_p top_logprobs max_output_tokens max_tool_calls tool_choice " +
     "parallel_tool_calls include store truncation metadata client_metadata user safety_identifier " +
     "prompt_cache_key prompt_cache_retention",
@@ -262,8 +262,8 @@ function geminiTools(...given: Parameters<Shape>): unknown {
   return Array.isArray(kept) ? kept.filter((tool) => Object.keys(Object(tool)).length > 0) : kept;
 }
 
-export const geminiBody = eitherCase("safetySettings", geminiFields);
-export const geminiCountBody = eitherCase("", {
+export const gemini = eitherCase("safetySettings", geminiFields);
+export const geminiCount = eitherCase("", {
   contents: geminiContent,
   generateContentRequest: eitherCase("model safetySettings", geminiFields),
 });

@@ -1,11 +1,5 @@
 import type { Shape } from "./body-shape.ts";
-import {
-  anthropicBody,
-  geminiBody,
-  geminiCountBody,
-  openAiChatBody,
-  openAiResponsesBody,
-} from "./model-bodies.ts";
+import * as bodies from "./model-bodies.ts";
 import { isSameSecret } from "./http-headers.ts";
 import type { UsageFormat } from "./answer-usage.ts";
 
@@ -51,8 +45,8 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
     variables: (url, key) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key }),
     prefix: () => "/v1",
     operations: [
-      { path: /^\/messages$/, body: anthropicBody, format: "anthropic" },
-      { path: /^\/messages\/count_tokens$/, body: anthropicBody, format: null },
+      { path: /^\/messages$/, body: bodies.anthropic, format: "anthropic" },
+      { path: /^\/messages\/count_tokens$/, body: bodies.anthropic, format: null },
       { path: /^\/models(?:\/[^/]+)?$/, body: null, format: null },
     ],
   },
@@ -62,8 +56,8 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
     variables: (url, key) => ({ OPENAI_BASE_URL: url, OPENAI_API_KEY: key }),
     prefix: () => "",
     operations: [
-      { path: /^\/chat\/completions$/, body: openAiChatBody, format: "openai-chat" },
-      { path: /^\/responses(?:\/compact)?$/, body: openAiResponsesBody, format: "openai-responses" },
+      { path: /^\/chat\/completions$/, body: bodies.openAiChat, format: "openai-chat" },
+      { path: /^\/responses(?:\/compact)?$/, body: bodies.openAiResponses, format: "openai-responses" },
       { path: /^\/models(?:\/[^/]+)?$/, body: null, format: null },
     ],
   },
@@ -79,10 +73,10 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
     operations: [
       {
         path: /^\/models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent)$/,
-        body: geminiBody,
+        body: bodies.gemini,
         format: "gemini",
       },
-      { path: /^\/models\/[^/:]+:countTokens$/, body: geminiCountBody, format: null },
+      { path: /^\/models\/[^/:]+:countTokens$/, body: bodies.geminiCount, format: null },
       { path: /^\/models(?:\/[^/:]+)?$/, body: null, format: null },
     ],
   },

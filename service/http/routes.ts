@@ -40,9 +40,7 @@ export function aboutService(publicBaseUrl: string | null) {
 /** Sent with every answer: what this service offers beyond the contract. */
 export const CAPABILITIES = formatCapabilities(Capability.options);
 
-const ProjectParams = z.object({
-  projectId: z.string().describe("The project's id."),
-});
+const ProjectParams = z.object({ projectId: z.string().describe("The project's id.") });
 const JobParams = ProjectParams.extend({ id: z.string().describe("The job's id.") });
 
 /** With this header, a client asks for the optional fields of a job's record. */

@@ -73,16 +73,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     const { method } = context.req;
     logger.debug({ method, status: context.res.status, ms: clock.now() - startMs }, "request answered");
   });
-  app.use(
-    methodNotAllowed({
-      app,
-      onMethodNotAllowed: (context, methods) =>
-        answerFault(
-          context,
-          new HttpFault(405, `Use ${methods.join(" or ")} at this address.`, { allow: methods.join(", ") }),
-        ),
-    }),
-  );
+  app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }));
   // Checked before anything else of the request is read. Other addresses need no key.
   app.use("/v2/agent/:projectId/*", async (context, next) => {
     authorize(deps, context.req.header("authorization"), context.req.param("projectId"));
@@ -348,6 +339,11 @@ function toFault(thrown: unknown, logger: Logger): HttpFault {
   logger.error({ err: thrown }, "request failed");
   const want = "Try again later. Repeat a create or a message with the same Idempotency-Key.";
   return new HttpFault(500, `The service failed. ${want}`);
+}
+
+function refuseMethod(context: Context, methods: readonly string[]): Response {
+  const want = `Use ${methods.join(" or ")} at this address.`;
+  return answerFault(context, new HttpFault(405, want, { allow: methods.join(", ") }));
 }
 
 function answerFault(context: Context, fault: HttpFault): Response {

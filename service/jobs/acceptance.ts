@@ -96,9 +96,7 @@ function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
     const job = [id, project.id, sourceName(project), project.baseBranch, project.model, nowMs];
     const columns = "id, project_id, repository, ref, model, created_at, active_at";
     tables.run(`INSERT INTO jobs (${columns}) VALUES (?, ?, ?, ?, ?, ?6, ?6)`, ...job);
-  } else {
-    tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, id);
-  }
+  } else tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, id);
   const addTurn = `INSERT INTO turns (job_id, project_id, prompt, accepted_at, words, requester,
     number) VALUES (?1, ?, ?, ?, ?, ?,
     (SELECT coalesce(max(number), 0) + 1 FROM turns WHERE job_id = ?1)) RETURNING number`;

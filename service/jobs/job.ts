@@ -1,13 +1,7 @@
 import { z } from "zod";
 import { FailureCause, ReportedOutcome } from "../../src/core/ports/job-report.ts";
 import { JobStatus, Requester } from "../../src/core/ports/job-service.ts";
-import {
-  WireFollowedPullRequest,
-  WirePullRequest,
-  WireQuestion,
-  WireTurn,
-  WireUsage,
-} from "../../src/job-client/report-schema.ts";
+import { WireFollowedPullRequest, WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import type { WireJobRecord } from "../../src/job-client/schema.ts";
 import { json } from "../base/json.ts";
 import { TurnQuality } from "../runner/turn-runner.ts";
@@ -58,8 +52,8 @@ export const TurnRow = z.object({
   progress: json(z.array(z.string())),
   step: z.string().nullable(),
   plan: json(WireTurn.shape.plan),
-  usage: json(WireUsage.nullable()),
-  pullRequest: json(WirePullRequest.nullable()),
+  usage: json(WireTurn.shape.usage),
+  pullRequest: json(WireTurn.shape.pullRequest),
   /** The branch with the work, from its push until there is a pull request. */
   branch: z.string().nullable(),
   agentRuns: Flag,

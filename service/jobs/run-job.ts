@@ -57,13 +57,8 @@ const STOP_COMES_WITHIN_MS = 1000;
  * the same time. It is added again with each accepted turn, so it runs once more after that.
  */
 export function runJobTask(jobId: string, projectId: string): NewTask {
-  return {
-    id: `run-job:${jobId}`,
-    type: "run-job",
-    share: projectId,
-    onDuplicate: "latest",
-    payload: { jobId },
-  };
+  const id = `run-job:${jobId}`;
+  return { id, type: "run-job", share: projectId, onDuplicate: "latest", payload: { jobId } };
 }
 
 /** The job whose turns this task runs. */

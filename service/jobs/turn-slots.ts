@@ -4,11 +4,7 @@ import type { JobStore } from "./job-store.ts";
 import type { TurnKey } from "./job.ts";
 
 type Slot = { projectId: string; isAlone: boolean };
-type Waiter = Slot & {
-  limit: number;
-  signal: AbortSignal;
-  give: (release: (() => void) | null) => void;
-};
+type Waiter = Slot & { limit: number; signal: AbortSignal; give: (release: (() => void) | null) => void };
 
 /**
  * Limits how many turns run at once, per project and in total. Whoever has waited longest and fits
