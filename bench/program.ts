@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import { jsonOf } from "../src/core/text/text.ts";
 import { BenchError } from "./scenario.ts";
 
 const READY_WITHIN_MS = 30_000;
@@ -116,13 +117,5 @@ export class Program implements AsyncDisposable {
     const exited = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
     await exited;
-  }
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { messageOf } from "../../src/core/errors.ts";
 import { createGraphql } from "./api/graphql.ts";
-import { ApiRefusal } from "./api/errors.ts";
+import { ApiRefusal, notFound } from "./api/errors.ts";
 import { answerRefusal, createApi } from "./api/index.ts";
 import type { CallLimits } from "./api/call-limits.ts";
 import type { Apps } from "./apps.ts";
@@ -82,7 +82,7 @@ export function createCodeHostApp({ host, apps, git, log, limits }: CodeHostAppD
   app.route("/", apps.pages());
   app.route(API_ROOT, createApi(host, limits));
   app.route("/api/graphql", createGraphql(host, limits));
-  app.all(`${API_ROOT}/*`, (context) => answerRefusal(context, new ApiRefusal(404, "Not Found")));
+  app.all(`${API_ROOT}/*`, (context) => answerRefusal(context, notFound()));
   app.route("/", createPages(host));
 
   app.onError((thrown, context) => {

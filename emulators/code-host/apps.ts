@@ -1,7 +1,8 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, verify } from "node:crypto";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { z } from "zod";
-import { ApiRefusal } from "./api/errors.ts";
+import { jsonOf } from "../../src/core/text/text.ts";
+import { ApiRefusal, notFound } from "./api/errors.ts";
 import type { Host } from "./host.ts";
 
 /** Where an App is installed, and what it may do there. Names of repositories are without owner. */
@@ -88,8 +89,7 @@ export class Apps {
     const named = /^(?:\/api\/v3\/repos)?\/([^/]+)\/([^/]+?)(?:\.git)?(?:\/|$)/.exec(path);
     const [, owner, repo = ""] = named ?? [];
     if (owner === "api") return;
-    if (owner !== installation.account || !repositories.includes(repo))
-      throw new ApiRefusal(404, "Not Found");
+    if (owner !== installation.account || !repositories.includes(repo)) throw notFound();
     const isWriting = !["GET", "HEAD"].includes(context.req.method);
     const need =
       isWriting && /\/pulls(?:\/|$)|\/issues\//.test(path)
@@ -138,7 +138,7 @@ export class Apps {
     routes.post("/app-manifests/:code/conversions", (context) => {
       const code = context.req.param("code");
       const known = this.#codes.get(code);
-      if (known === undefined) throw new ApiRefusal(404, "Not Found");
+      if (known === undefined) throw notFound();
       this.#codes.delete(code);
       return context.json(this.#made(known), 201);
     });
@@ -190,7 +190,7 @@ export class Apps {
 
   #installation(context: Context): Installation {
     const found = this.#app(context).installations.find(({ id }) => String(id) === context.req.param("id"));
-    if (found === undefined) throw new ApiRefusal(404, "Not Found");
+    if (found === undefined) throw notFound();
     return found;
   }
 
@@ -213,10 +213,10 @@ export class Apps {
     const [head = "", body = "", signature = ""] = jwt.split(".");
     const { data: claims } = z
       .object({ iss: z.coerce.number(), iat: z.int(), exp: z.int() })
-      .safeParse(jsonOf(body));
+      .safeParse(decoded(body));
     const app = claims && this.all.get(claims.iss);
     const isSigned =
-      z.object({ alg: z.literal("RS256") }).safeParse(jsonOf(head)).success &&
+      z.object({ alg: z.literal("RS256") }).safeParse(decoded(head)).success &&
       app !== undefined &&
       verify(
         "RSA-SHA256",
@@ -249,10 +249,6 @@ export class Apps {
   }
 }
 
-function jsonOf(part: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
-  } catch {
-    return null;
-  }
+function decoded(part: string): unknown {
+  return jsonOf(Buffer.from(part, "base64url").toString("utf8"));
 }

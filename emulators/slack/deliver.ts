@@ -3,7 +3,7 @@ import * as z from "zod";
 import { post } from "./post.ts";
 import { signatureHeaders } from "./signing.ts";
 import type { EnvelopeType, SocketModeSide } from "./socket-mode.ts";
-import { parseJson } from "./web-api/args.ts";
+import { jsonOf } from "../../src/core/text/text.ts";
 
 /** One request to the app, to the byte: over HTTP, or as the text of a Socket Mode envelope. */
 export type SlackDelivery = {
@@ -100,7 +100,7 @@ export class Deliverer {
     }
     if (options.resign !== true && options.retryNum === undefined) return this.#send(delivery);
     const envelope = {
-      ...Envelope.parse(parseJson(delivery.body)),
+      ...Envelope.parse(jsonOf(delivery.body)),
       ...(options.resign === true && { envelope_id: randomUUID() }),
       ...(options.retryNum !== undefined && { retry_attempt: options.retryNum, retry_reason: retryReason }),
     };
@@ -143,7 +143,7 @@ export class Deliverer {
     if (this.#socketMode.connections === 0) {
       return { delivery, status: 0, body: "", failure: "dispatch_failed" };
     }
-    const envelope = Envelope.parse(parseJson(delivery.body));
+    const envelope = Envelope.parse(jsonOf(delivery.body));
     const ack = await this.#socketMode.send(envelope, delivery.body, this.#ackTimeoutMs);
     if (ack === undefined) return { delivery, status: 0, body: "", failure: "operation_timeout" };
     return { delivery, status: 200, body: textOf(ack.payload) };

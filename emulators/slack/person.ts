@@ -23,7 +23,7 @@ import type { TypedPart } from "./typed-text.ts";
 import { fillIn, type TypedValues } from "./view-values.ts";
 import { settleSubmission } from "./view-submission.ts";
 import type { OpenView, Views } from "./views.ts";
-import { parseJson } from "./web-api/args.ts";
+import { jsonOf } from "../../src/core/text/text.ts";
 import type { Channel, User } from "./entities.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -81,9 +81,7 @@ export class Person {
     const interaction = this.#interaction(channel, { channel: channel.id, user: this.user.id });
     const payload = shortcutPayload(interaction, act.callbackId, message);
     const outcome = await this.#deps.deliverer.deliver("interactive", payload);
-    if (outcome.failure !== undefined) {
-      this.#notify(channel, failureNotice(act.callbackId, outcome.failure));
-    }
+    if (outcome.failure !== undefined) this.#notify(channel, failureNotice(act.callbackId, outcome.failure));
     return outcome;
   }
 
@@ -237,7 +235,7 @@ export class Person {
   /** Shows what an ack says; returns the failure that Slack reports when it cannot be shown. */
   #showAck(body: string, place: ResponsePlace): string | undefined {
     if (body === "") return undefined;
-    const json = parseJson(body);
+    const json = jsonOf(body);
     const parsed = ResponseBody.safeParse(typeof json === "object" ? json : { text: body });
     if (!parsed.success) return "invalid_command_response";
     if ((parsed.data.text ?? "") === "" && parsed.data.blocks === undefined) return undefined;

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { messageOf } from "../../src/core/errors.ts";
+import { jsonOf } from "../../src/core/text/text.ts";
 import type { Call, Fault, Faults } from "./faults.ts";
 import { answerDownload } from "./files.ts";
 import type { Limits } from "./limits.ts";
 import { SlackRefusal } from "./refusal.ts";
 import { type ResponseUrls, statusOfRefusal } from "./response-urls.ts";
 import type { SocketModeSide } from "./socket-mode.ts";
-import { type Args, parseBody, parseJson } from "./web-api/args.ts";
+import { type Args, parseBody } from "./web-api/args.ts";
 import { answerCall, type SlackSideTokens } from "./web-api/index.ts";
 import type { MethodContext } from "./web-api/method.ts";
 
@@ -110,7 +111,7 @@ async function handleResponse(
   response: ServerResponse,
   deps: ServerDeps,
 ): Promise<void> {
-  const body = parseJson(await readBody(request));
+  const body = jsonOf(await readBody(request));
   const args: Args = typeof body === "object" && body !== null ? { ...body } : {};
   const userId = deps.responseUrls.userIdOf(secret);
   const call = { method: "response_url", args, at: deps.now(), ...(userId !== undefined && { userId }) };

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import * as z from "zod";
 import { makeSecret } from "./ids.ts";
-import { parseJson } from "./web-api/args.ts";
+import { jsonOf } from "../../src/core/text/text.ts";
 
 /** Real clients drop a connection that stays without a ping for 30 s. */
 const pingIntervalMs = 5000;
@@ -170,7 +170,7 @@ export class SocketModeSide {
   }
 
   #receive(text: string): void {
-    const ack = Ack.safeParse(parseJson(text));
+    const ack = Ack.safeParse(jsonOf(text));
     if (ack.success) this.#waiting.get(ack.data.envelope_id)?.(ack.data.payload);
   }
 }

@@ -3,7 +3,7 @@ import type { DeliveryOutcome } from "./deliver.ts";
 import { SlackRefusal } from "./refusal.ts";
 import { parseView } from "./validate-blocks.ts";
 import type { OpenView, Views } from "./views.ts";
-import { parseJson } from "./web-api/args.ts";
+import { jsonOf } from "../../src/core/text/text.ts";
 
 const SubmissionAck = z.discriminatedUnion("response_action", [
   z.object({ response_action: z.literal("errors"), errors: z.record(z.string(), z.string()) }),
@@ -20,7 +20,7 @@ const trouble = "We had some trouble connecting. Try again?";
  */
 export function settleSubmission(outcome: DeliveryOutcome, open: OpenView, views: Views): void {
   if (outcome.failure !== undefined) return views.showFailure(open, trouble);
-  const json = parseJson(outcome.body);
+  const json = jsonOf(outcome.body);
   const isEmpty = outcome.body === "" || (typeof json === "object" && Object.keys(json ?? {}).length === 0);
   if (isEmpty) return views.close(open);
   const ack = SubmissionAck.safeParse(json);

@@ -94,7 +94,7 @@ export function createAgent(moodOf: () => AgentMood, claimsFile: string | undefi
  * The request is the last text of a prompt; what stands before it tells of the place and of earlier
  * turns.
  */
-export function newestText(prompt: readonly ContentBlock[]): string {
+function newestText(prompt: readonly ContentBlock[]): string {
   return prompt.flatMap((block) => (block.type === "text" ? [block.text] : [])).at(-1) ?? "";
 }
 
@@ -123,6 +123,13 @@ function deskOf(
   });
   const update = (change: SessionUpdate): Promise<void> =>
     client.notify(methods.client.session.update, { sessionId, update: change });
+  /** Tells that a tool call begins. Resolves to its id. */
+  async function begin(title: string, kind: "read" | "edit", path: string): Promise<string> {
+    const toolCallId = randomUUID();
+    const locations = [{ path }];
+    await update({ sessionUpdate: "tool_call", toolCallId, title, kind, status: "in_progress", locations });
+    return toolCallId;
+  }
 
   return {
     signal,
@@ -138,29 +145,13 @@ function deskOf(
       return answer.content;
     },
     async lookAt(path, look) {
-      const toolCallId = randomUUID();
-      await update({
-        sessionUpdate: "tool_call",
-        toolCallId,
-        title: `Read ${path}`,
-        kind: "read",
-        status: "in_progress",
-        locations: [{ path: join(cwd, path) }],
-      });
+      const toolCallId = await begin(`Read ${path}`, "read", join(cwd, path));
       await look();
       await update({ sessionUpdate: "tool_call_update", toolCallId, status: "completed" });
     },
     async write(path, before, after) {
-      const toolCallId = randomUUID();
       const where = join(cwd, path);
-      await update({
-        sessionUpdate: "tool_call",
-        toolCallId,
-        title: `Edit ${path}`,
-        kind: "edit",
-        status: "in_progress",
-        locations: [{ path: where }],
-      });
+      const toolCallId = await begin(`Edit ${path}`, "edit", where);
       try {
         const wanted = { sessionId, path: where, content: after };
         if (canUseFiles) await client.request(methods.client.fs.writeTextFile, wanted, limited());

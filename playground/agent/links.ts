@@ -132,7 +132,8 @@ function beginsLike(one: string, other: string): boolean {
   return Math.min(one.length, other.length) >= 4 && (one.startsWith(other) || other.startsWith(one));
 }
 
-function stemOf(path: string): string {
+/** A file's name without its ending, to compare. */
+export function stemOf(path: string): string {
   return posix.basename(path, posix.extname(path)).toLowerCase();
 }
 

@@ -109,7 +109,7 @@ const ABOUT =
   /^(?:the|a|an|this|that|these|those|it|its|them|they|all|any|every\w*|some\w*|any\w*|no\w*|how|what|where|when|who|why|our|your|my|be|use|using|say|make|match|look|show|mention|reflect|include|explain)\b/i;
 
 /** The replacements that instructions ask for, and what they say besides. */
-export function readReplacements(instructions: string): { replacements: Replacement[]; rest: string } {
+function readReplacements(instructions: string): { replacements: Replacement[]; rest: string } {
   const replacements: Replacement[] = [];
   const rest = instructions.replaceAll(REPLACEMENT, (...args: unknown[]) => {
     const match = args.slice(0, 17).map((part) => (typeof part === "string" ? part : undefined));

@@ -1,5 +1,4 @@
-import { posix } from "node:path";
-import { distanceOf } from "./links.ts";
+import { distanceOf, stemOf } from "./links.ts";
 import { namedPages } from "./understanding.ts";
 
 /**
@@ -26,8 +25,4 @@ export async function askWhichPage(
   if (chosen !== ANOTHER) return chosen;
   const words = await ask("Which page? Type its name.");
   return words === null ? null : (namedPages(`in the ${words}`, pages)[0] ?? null);
-}
-
-function stemOf(page: string): string {
-  return posix.basename(page, posix.extname(page)).toLowerCase();
 }

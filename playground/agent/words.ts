@@ -5,7 +5,7 @@ import type { Understanding } from "./understanding.ts";
 const MAX_SHOWN = 12;
 
 export const WHAT_I_AM = "I am a small rule-based program, not an AI.";
-export const WHAT_I_CAN =
+const WHAT_I_CAN =
   'I can correct common misspellings, repair broken relative links, and do "replace X with Y", "rename X to Y" and ' +
   '"change X to Y". Name a page to change only that one.';
 

@@ -12,7 +12,7 @@ import {
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Host } from "../host.ts";
-import { ApiRefusal } from "./errors.ts";
+import { ApiRefusal, notFound } from "./errors.ts";
 import { queryRoot } from "./graphql-nodes.ts";
 import type { CallLimits } from "./call-limits.ts";
 
@@ -39,7 +39,7 @@ function githubSchema(): GraphQLSchema {
 export function createGraphql(host: Host, limits: CallLimits): Hono {
   const graphql = new Hono();
   graphql.post("/", async (context) => {
-    if (!host.rules.hasGraphql) throw new ApiRefusal(404, "Not Found");
+    if (!host.rules.hasGraphql) throw notFound();
     const caller = host.tokens.caller(context.req.header("authorization"));
     if (caller === "refused") throw new ApiRefusal(401, "Bad credentials");
     if (caller === "nobody") throw new ApiRefusal(401, "Requires authentication");

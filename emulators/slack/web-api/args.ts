@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { jsonOf } from "../../../src/core/text/text.ts";
 import { refusalWithMessages, SlackRefusal } from "../refusal.ts";
 
 /** The arguments of one call, the token taken out. */
@@ -17,7 +18,7 @@ export function parseBody(contentType: string, body: string): { args: Args; toke
   const { token, ...args } = parseFields(contentType, body);
   for (const name of jsonArguments) {
     const value = args[name];
-    if (typeof value === "string") args[name] = parseJson(value) ?? value;
+    if (typeof value === "string") args[name] = jsonOf(value) ?? value;
   }
   return { args, token: typeof token === "string" ? token : undefined };
 }
@@ -27,18 +28,9 @@ function parseFields(contentType: string, body: string): Args {
   if (body === "" && type === "") return {};
   if (type === "application/x-www-form-urlencoded") return Object.fromEntries(new URLSearchParams(body));
   if (type !== "application/json") throw new SlackRefusal("invalid_post_type");
-  const parsed = Json.safeParse(parseJson(body));
+  const parsed = Json.safeParse(jsonOf(body));
   if (!parsed.success) throw new SlackRefusal("invalid_json");
   return parsed.data;
-}
-
-/** The value of a JSON text, or `undefined` for anything else. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A boolean as JSON or as a form spells it. */

@@ -1,7 +1,8 @@
 import * as z from "zod";
+import { jsonOf } from "../../../src/core/text/text.ts";
 import { refusalWithMessages, SlackRefusal } from "../refusal.ts";
 import { parseMessageBlocks, parseView } from "../validate-blocks.ts";
-import { type Args, parseJson, readArgs } from "./args.ts";
+import { type Args, readArgs } from "./args.ts";
 import type { MethodTable } from "./method.ts";
 
 const ValidateArgs = z.object({
@@ -27,7 +28,7 @@ function validate(args: Args) {
   if (view !== undefined) refusedAs("invalid_view", () => parseView(view));
   else if (blocks !== undefined) refusedAs("invalid_blocks", () => parseMessageBlocks(blocks));
   else {
-    const given = Message.safeParse(typeof message === "string" ? parseJson(message) : message);
+    const given = Message.safeParse(typeof message === "string" ? jsonOf(message) : message);
     refusedAs("invalid_message", () => parseMessageBlocks(given.data?.blocks));
   }
   return {};
