@@ -20,15 +20,8 @@ export function straceTo(path: string): string[] {
 
 /** Whether `strace` is there and may be used. */
 export function canTrace(): boolean {
-  const tried = spawnSync(
-    "strace",
-    ["-f", "-q", "-e", CALLS, "-o", "/dev/null", process.execPath, "--version"],
-    {
-      stdio: "ignore",
-      timeout: TRIED_WITHIN_MS,
-    },
-  );
-  return tried.status === 0;
+  const args = ["-f", "-q", "-e", CALLS, "-o", "/dev/null", process.execPath, "--version"];
+  return spawnSync("strace", args, { stdio: "ignore", timeout: TRIED_WITHIN_MS }).status === 0;
 }
 
 /** What {@link straceTo} has written that began between the two times, epoch milliseconds. */

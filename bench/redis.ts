@@ -25,10 +25,7 @@ const PREFIX = "{docs-agent}";
 const WRITTEN_AT_ONCE = 1000;
 const KEPT_MS = 8 * 24 * 60 * 60_000;
 
-type Options = Awaited<ReturnType<typeof startRedisServer>> & {
-  client: RedisClientType;
-  dir: string;
-};
+type Options = Awaited<ReturnType<typeof startRedisServer>> & { client: RedisClientType; dir: string };
 
 /** Whether a Redis can be started here. */
 export function hasRedis(): boolean {

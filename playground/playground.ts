@@ -145,11 +145,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   );
   pageUrl = page.url;
   const running = starting.move();
-  return {
-    url: page.url,
-    codeHostUrl: codeHost.url,
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
-  };
+  return { url: page.url, codeHostUrl: codeHost.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 /** Saves the workspace soon after each change, and once more when it is disposed of. */

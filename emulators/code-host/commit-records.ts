@@ -99,9 +99,7 @@ export class CommitRecords {
 
   async saveProtection(branch: string, protection: Protection | null): Promise<void> {
     const { [branch]: _before, ...others } = this.#stored.protections;
-    await this.#replace({
-      protections: protection === null ? others : { ...others, [branch]: protection },
-    });
+    await this.#replace({ protections: protection === null ? others : { ...others, [branch]: protection } });
   }
 
   /** A new one, or another state of one that is known. */

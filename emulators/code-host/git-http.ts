@@ -150,7 +150,7 @@ async function answerOf(child: ChildProcess, ended: () => Promise<void>): Promis
 }
 
 /** A CGI program's header block; it says 200 by saying nothing. */
-export function parseCgiHeaders(block: string): { status: number; headers: Headers } {
+function parseCgiHeaders(block: string): { status: number; headers: Headers } {
   const headers = new Headers({ "cache-control": "no-cache" });
   let status = 200;
   for (const line of block.split("\r\n")) {

@@ -34,9 +34,7 @@ export function parseView(value: unknown): ModalView {
 
 function withIds<Block extends AnyBlock>(block: Block): Block {
   const named = { ...block, block_id: block.block_id ?? shortId() };
-  if (named.type === "actions") {
-    return { ...named, elements: named.elements.map(withActionId) };
-  }
+  if (named.type === "actions") return { ...named, elements: named.elements.map(withActionId) };
   if (named.type === "section" && named.accessory !== undefined && named.accessory.type !== "image") {
     return { ...named, accessory: withActionId(named.accessory) };
   }

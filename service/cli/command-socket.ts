@@ -94,8 +94,6 @@ async function askService(dataDir: string, command: StateCommand): Promise<Comma
   } catch (thrown) {
     const code = codeOrNameOf(thrown);
     if (NOBODY.has(code)) return null;
-    throw new StartError(`The running job service doesn't answer (${code}). See its log.`, {
-      cause: thrown,
-    });
+    throw new StartError(`The running job service doesn't answer (${code}). See its log.`, { cause: thrown });
   }
 }

@@ -1,5 +1,5 @@
 /** Where presets look for the tools that an operator installs for them. */
-export const CHECKS_FOLDER = "/opt/docs-checks";
+const CHECKS_FOLDER = "/opt/docs-checks";
 
 /**
  * A check that settings can choose by name, without a command. `install` says how to install its

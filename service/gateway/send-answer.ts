@@ -145,7 +145,7 @@ function base64Within(key: string, offset: number): string {
 }
 
 /** Removes a key from a short text, such as a header's value. */
-export function withoutKey(text: string, key: KeyPattern | null): string {
+function withoutKey(text: string, key: KeyPattern | null): string {
   return key === null ? text : text.replaceAll(key.find, PLACEHOLDER);
 }
 

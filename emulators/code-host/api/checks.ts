@@ -146,7 +146,7 @@ function fieldsOf(body: {
   };
 }
 
-export function checkRunShape(run: CommitCheck, { fullName }: Repository, links: Links) {
+function checkRunShape(run: CommitCheck, { fullName }: Repository, links: Links) {
   const url = `${links.apiUrl}/repos/${fullName}/check-runs/${run.id}`;
   return {
     id: run.id,
@@ -174,7 +174,7 @@ export function checkRunShape(run: CommitCheck, { fullName }: Repository, links:
   };
 }
 
-export function statusShape(status: CommitStatus, { fullName }: Repository, links: Links) {
+function statusShape(status: CommitStatus, { fullName }: Repository, links: Links) {
   return {
     url: `${links.apiUrl}/repos/${fullName}/statuses/${status.sha}`,
     id: status.id,

@@ -32,9 +32,7 @@ export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
     const pullRequests = mustFind(host, context.req.param("owner"), context.req.param("repo"));
     const { owner } = pullRequests.repository;
     const { title, body, head, base, draft } = await readBody(context, CreatePullRequest);
-    if (title === "") {
-      throw validationFailed({ resource: "Issue", code: "missing_field", field: "title" });
-    }
+    if (title === "") throw validationFailed({ resource: "Issue", code: "missing_field", field: "title" });
     const branch = headBranch(head, owner);
     if (branch === null) throw refusalOf({ kind: "invalid-field", field: "head" }, owner);
     if (draft && !host.rules.hasDrafts) {
@@ -82,9 +80,7 @@ export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
     const { pullRequests, pullRequest } = named(context, host);
     const order = await readBody(context, MergePullRequest);
     const method = order.merge_method;
-    if (method === "rebase") {
-      throw new ApiRefusal(405, "Rebase merges are not allowed on this repository.");
-    }
+    if (method === "rebase") throw new ApiRefusal(405, "Rebase merges are not allowed on this repository.");
     const merged = await pullRequests.merge(pullRequest.number, {
       method,
       title: order.commit_title,

@@ -12,11 +12,7 @@ import { type Links, userShape } from "./shapes.ts";
 const REPOSITORY = "/repos/:owner/:repo";
 const REVIEWS = `${REPOSITORY}/pulls/:number/reviews`;
 const COMMENTS = `${REPOSITORY}/issues/:number/comments`;
-const STATES = {
-  APPROVE: "APPROVED",
-  REQUEST_CHANGES: "CHANGES_REQUESTED",
-  COMMENT: "COMMENTED",
-} as const;
+const STATES = { APPROVE: "APPROVED", REQUEST_CHANGES: "CHANGES_REQUESTED", COMMENT: "COMMENTED" } as const;
 
 /**
  * Reviews and the conversation (docs.github.com/rest/pulls/reviews, /rest/issues/comments). Not

@@ -43,10 +43,7 @@ const RichTextElement = z.discriminatedUnion("type", [
   }),
 ]);
 
-const Section = z.strictObject({
-  type: z.literal("rich_text_section"),
-  elements: z.array(RichTextElement),
-});
+const Section = z.strictObject({ type: z.literal("rich_text_section"), elements: z.array(RichTextElement) });
 
 const border = z.union([z.literal(0), z.literal(1)]).optional();
 

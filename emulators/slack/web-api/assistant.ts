@@ -15,11 +15,7 @@ const StatusArgs = z.object({
  * `chat:write`, in channels, too.
  */
 export const assistantMethods: MethodTable = {
-  "assistant.threads.setStatus": {
-    token: "bot",
-    scopes: ["chat:write", "assistant:write"],
-    run: setStatus,
-  },
+  "assistant.threads.setStatus": { token: "bot", scopes: ["chat:write", "assistant:write"], run: setStatus },
 };
 
 function setStatus(args: Args, context: MethodContext) {

@@ -121,7 +121,7 @@ export function reconcile<Item>(
  * Puts `fresh` in the place of `node`; the focus goes to what has the same `data-focus`, or to
  * `fresh`.
  */
-export function replaceKeepingFocus(node: HTMLElement, fresh: HTMLElement): void {
+function replaceKeepingFocus(node: HTMLElement, fresh: HTMLElement): void {
   const active = document.activeElement;
   const hadFocus = node.contains(active);
   if (node.tabIndex >= 0 && node.hasAttribute("tabindex")) fresh.tabIndex = node.tabIndex;

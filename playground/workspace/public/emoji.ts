@@ -64,7 +64,7 @@ const characters: Readonly<Record<string, string>> = {
   red_circle: "🔴",
 };
 
-export const shortName = /:([a-z0-9_+-]{1,64}):/g;
+const shortName = /:([a-z0-9_+-]{1,64}):/g;
 
 /** The character of a short name, or null. */
 export function emojiNamed(name: string): string | null {

@@ -169,6 +169,6 @@ function readToken(content: string): Markup {
 }
 
 /** Decodes the three entities that Slack encodes, once: `&amp;lt;` becomes `&lt;`. */
-export function decodeShownEntities(text: string): string {
+function decodeShownEntities(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }

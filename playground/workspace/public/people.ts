@@ -1,7 +1,7 @@
 import { h } from "./dom.ts";
 
 /** Initials for a picture: of the first and the last word. */
-export function initialsOf(name: string): string {
+function initialsOf(name: string): string {
   const words = name.split(/[\s-]+/).filter(Boolean);
   const first = words[0] ?? "?";
   const last = words.length > 1 ? (words.at(-1) ?? "") : "";

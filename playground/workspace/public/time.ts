@@ -11,7 +11,7 @@ export function exactTime(ms: number): string {
 }
 
 /** A Slack timestamp as a date. */
-export function dateOf(ts: string): Date {
+function dateOf(ts: string): Date {
   return new Date(Number(ts) * 1000);
 }
 

@@ -174,7 +174,7 @@ function choice<Of extends Choice>(
 }
 
 /** What goes wrong now, in a few words each. */
-export function inWords(weather: WeatherState | null): string[] {
+function inWords(weather: WeatherState | null): string[] {
   if (weather === null) return ["Weather unknown"];
   const words = [
     { clear: null, "rate-limited": "Slack: 429", unavailable: "Slack: 503" }[weather.slack],
