@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { chmod, opendir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../../src/core/errors.ts";
-import { openInside, OutsideTreeError } from "../confined-files.ts";
+import { openInside } from "../confined-files.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import type { TreeStart } from "./fill-tree.ts";
 import { parentsOf } from "./names.ts";
@@ -88,31 +88,28 @@ export async function scanTree(
       return before?.mode === "120000" && before.oid === oid ? "same" : "other";
     }
     if (!isFile || before?.mode === "120000") return "other";
-    try {
-      const { file, stats } = await openInside(root, path);
-      await using _closing = file;
-      // Something in the snapshot that wasn't written (because we couldn't use its name) isn't
-      // replaced either.
-      if (!before) return snapshot.has(path) ? "other" : "added";
-      if (stats.size !== before.size) return "modified";
-      readBytes += stats.size;
-      if (readBytes > maxReadBytes) {
-        throw new TurnFailedError(
-          `The agent touched more than ${maxReadBytes} bytes of files, too much to compare with ` +
-            "the repository.",
-        );
-      }
-      const hash = createHash("sha1").update(`blob ${stats.size}\0`);
-      const stream = file.createReadStream({ autoClose: false, end: Math.max(0, stats.size - 1) });
-      for await (const chunk of stream) {
-        signal.throwIfAborted();
-        hash.update(chunk);
-      }
-      return hash.digest("hex") === before.oid ? "same" : "modified";
-    } catch (error) {
-      if (error instanceof OutsideTreeError) return "other";
-      throw error;
+    const opened = await openInside(root, path);
+    if (opened === null) return "other";
+    const { file, stats } = opened;
+    await using _closing = file;
+    // Something in the snapshot that wasn't written (because we couldn't use its name) isn't
+    // replaced either.
+    if (!before) return snapshot.has(path) ? "other" : "added";
+    if (stats.size !== before.size) return "modified";
+    readBytes += stats.size;
+    if (readBytes > maxReadBytes) {
+      throw new TurnFailedError(
+        `The agent touched more than ${maxReadBytes} bytes of files, too much to compare with ` +
+          "the repository.",
+      );
     }
+    const hash = createHash("sha1").update(`blob ${stats.size}\0`);
+    const stream = file.createReadStream({ autoClose: false, end: Math.max(0, stats.size - 1) });
+    for await (const chunk of stream) {
+      signal.throwIfAborted();
+      hash.update(chunk);
+    }
+    return hash.digest("hex") === before.oid ? "same" : "modified";
   }
 
   // Its agent may have taken away the permissions. What is below stays as it was left.

@@ -2,7 +2,7 @@ import picomatch from "picomatch";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TurnFailedError } from "../../base/run-error.ts";
-import { openInside, OutsideTreeError } from "../confined-files.ts";
+import { openInside } from "../confined-files.ts";
 import { foldedName, isSafePath, nameAnywhere, parentsOf } from "./names.ts";
 import type { TreeChange } from "./scan-tree.ts";
 
@@ -121,10 +121,11 @@ export async function copyChanges(
 }
 
 async function readFileInside(root: string, path: string): Promise<Buffer> {
-  const { file, stats } = await openInside(root, path).catch((error: unknown) => {
-    if (!(error instanceof OutsideTreeError)) throw error;
+  const opened = await openInside(root, path);
+  if (opened === null) {
     throw new TurnFailedError(`${path} changed while it was read. Nothing was pushed.`);
-  });
+  }
+  const { file, stats } = opened;
   await using _closing = file;
   if (stats.size > MAX_FILE_BYTES) {
     throw new TurnFailedError(`${path} has more than ${MAX_FILE_BYTES / 1024 / 1024} MB.`);
