@@ -194,21 +194,12 @@ export async function allPids(): Promise<string[]> {
   return (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
 }
 
-/** A process, as the kernel describes it. */
-export type ProcessStat = {
-  /** False once it has ended, even if nobody has read its exit code yet. */
-  isRunning: boolean;
-  /** The id of its process group. */
-  group: number;
-  /**
-   * When it started, in the kernel's ticks since boot. Together with the process id, this is
-   * unique.
-   */
-  startedAt: string;
-};
-
-/** Reads `/proc/<pid>/stat`. Null if there is no such process or no such file system. */
-export async function processStat(pid: number | string): Promise<ProcessStat | null> {
+/**
+ * Reads `/proc/<pid>/stat`. Null if there is no such process or no such file system. A process that
+ * has ended isn't running, even if nobody has read its exit code yet. `startedAt`, in the kernel's
+ * ticks since boot, is unique together with the process id.
+ */
+export async function processStat(pid: number | string) {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   // The second field, the name in parentheses, may contain anything, so the others are counted from
   // the third.
@@ -233,7 +224,7 @@ type ProgramRun = Omit<ProcessOptions, "clock" | "signal" | "onStdout" | "onStde
  */
 export async function runProgram({ stdin, ...program }: ProgramRun, signal: AbortSignal) {
   const chunks: Buffer[] = [];
-  const words = new TailBuffer(MAX_STDERR_BYTES);
+  const words = createTail(MAX_STDERR_BYTES);
   const group = startProcessGroup({
     ...program,
     clock: createSystemClock(),
@@ -243,23 +234,14 @@ export async function runProgram({ stdin, ...program }: ProgramRun, signal: Abor
   });
   group.stdin.end(stdin);
   const ending = await group.ended;
-  return { ending, stdout: Buffer.concat(chunks), stderr: words.toString() };
+  return { ending, stdout: Buffer.concat(chunks), stderr: words.text() };
 }
 
 /** Keeps the end of a program's output. */
-export class TailBuffer {
-  readonly #maxBytes: number;
-  #kept = Buffer.alloc(0);
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  add(chunk: Buffer): void {
-    this.#kept = Buffer.concat([this.#kept, chunk]).subarray(-this.#maxBytes);
-  }
-
-  toString(): string {
-    return this.#kept.toString("utf8");
-  }
+export function createTail(maxBytes: number) {
+  let kept = Buffer.alloc(0);
+  return {
+    add: (chunk: Buffer) => void (kept = Buffer.concat([kept, chunk]).subarray(-maxBytes)),
+    text: () => kept.toString("utf8"),
+  };
 }

@@ -1,6 +1,6 @@
 import { presetArgs, presetOf } from "../../config/agent-presets.ts";
 import { endOf, oneLine } from "../../base/printable-text.ts";
-import { type Ending, type ProcessOptions, startProcessGroup, TailBuffer } from "../process-group.ts";
+import { createTail, type Ending, type ProcessOptions, startProcessGroup } from "../process-group.ts";
 import { AgentCutOffError, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import { type AgentRun, foldersBesideTree } from "./agent.ts";
@@ -20,7 +20,7 @@ export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdo
   const [command = "", ...own] = settings.command;
   const preset = presetOf(settings);
   const args = [...own, ...(preset === null ? [] : presetArgs(preset, foldersBesideTree(run)))];
-  const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
+  const words = createTail(MAX_LAST_WORDS_BYTES);
   const group = startProcessGroup({
     ...sandbox.contain({ command, args }, run.env),
     timeLimitMs: settings.timeLimitMinutes * 60_000,
@@ -36,7 +36,7 @@ export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdo
     await group.stop();
     throw error;
   }
-  return { group, lastWords: () => run.redact(words.toString()) };
+  return { group, lastWords: () => run.redact(words.text()) };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { endOf, printableText } from "../../base/printable-text.ts";
-import { TailBuffer } from "../process-group.ts";
+import { createTail } from "../process-group.ts";
 import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH, ProgressLines } from "./agent.ts";
 import { failureOf, startAgent } from "./agent-process.ts";
 import { attachmentsText, earlierTurnsText, findingsText } from "./brief.ts";
@@ -15,7 +15,7 @@ const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
 export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
   const progress = new ProgressLines(run);
   const decoder = new TextDecoder();
-  const tail = new TailBuffer(MAX_TAIL_BYTES);
+  const tail = createTail(MAX_TAIL_BYTES);
   const { group, lastWords } = await startAgent(run, (chunk) => {
     tail.add(chunk);
     progress.write(decoder.decode(chunk, { stream: true }));
@@ -36,6 +36,6 @@ export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
   run.signal.throwIfAborted();
   const failure = failureOf(ending, run.settings, lastWords());
   if (failure) throw failure;
-  const summary = endOf(printableText(run.redact(tail.toString())).trim(), MAX_SUMMARY_LENGTH);
+  const summary = endOf(printableText(run.redact(tail.text())).trim(), MAX_SUMMARY_LENGTH);
   return { summary: summary === "" ? null : summary, refused: [], session: null };
 }
