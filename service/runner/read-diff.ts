@@ -44,11 +44,9 @@ export function readDiff(
     const start = redact(written.subarray(0, MAX_READ_BYTES).toString("utf8"));
     const { diff, isCut } = bounded(start.split("\n"));
     return {
-      files: pages.slice(0, DIFF_LIMITS.files).map(({ path, kind, additions, deletions }) => ({
-        path: redactedLine(redact, path, SHOWN_CHARS.line),
-        status: kind,
-        additions,
-        deletions,
+      files: pages.slice(0, DIFF_LIMITS.files).map((page) => ({
+        ...page,
+        path: redactedLine(redact, page.path, SHOWN_CHARS.line),
       })),
       fileCount: pages.length,
       diff,

@@ -1,10 +1,5 @@
 import { z } from "zod";
-import {
-  type JobDiff,
-  FailureCause,
-  type ReportedOutcome,
-  type ReportedUsage,
-} from "../../src/core/ports/job-report.ts";
+import { FailureCause, type JobDiff, type ReportedOutcome } from "../../src/core/ports/job-report.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
 import { type QuestionAnswer, type Requester } from "../../src/core/ports/job-service.ts";
 import {
@@ -87,7 +82,7 @@ export type RunTurnInput = {
   earlierTurns: EarlierTurn[];
   project: ServiceProject;
   /** The usage of earlier attempts of the turn. It counts toward the budget. */
-  usedBefore: ReportedUsage | null;
+  usedBefore: WireUsage | null;
   /**
    * Aborts when the service stops and the grace period is over, or when the turn was ended
    * (canceled, or its job archived).
@@ -106,16 +101,13 @@ export type RunTurnInput = {
 export const TurnQuality = z.object({
   checks: z.array(WireCheck).default([]),
   claims: WireClaims.nullable().default(null),
+  /** The context repositories that the agent could read. */
   context: z.array(WireContext).default([]),
   /** Other things people should know, one sentence each. */
   notes: z.array(z.string()).default([]),
 });
 /** What every turn that didn't fail tells. */
-const Told = {
-  summary: z.string().nullable(),
-  leftOut: z.array(z.string()),
-  ...TurnQuality.partial().shape,
-};
+const Told = { summary: z.string().nullable(), leftOut: z.array(z.string()), ...TurnQuality.partial().shape };
 
 /** How a turn ended. `leftOut` is what the agent changed and isn't committed. */
 export const RunTurnResult = z.discriminatedUnion("kind", [
@@ -135,11 +127,7 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
     ...Told,
   }),
   /** The changes are on a branch, because there is no code host with pull requests. */
-  z.object({
-    kind: z.literal("branch"),
-    branch: z.string(),
-    ...Told,
-  }),
+  z.object({ kind: z.literal("branch"), branch: z.string(), ...Told }),
   /**
    * `reason` is for people. `details` are lines for the operator, bounded and redacted. `isCutOff`
    * is true if its agent's process ended before the turn was over.
@@ -196,7 +184,7 @@ export type UpkeepInput = {
 export type Upkeep = (input: UpkeepInput) => Promise<void>;
 
 /** What two runs of an agent used together. Counts that neither reports stay null. */
-export function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): ReportedUsage | null {
+export function sumOf(before: WireUsage | null, now: WireUsage | null): WireUsage | null {
   if (before === null || now === null) return now ?? before;
   const plus = (one: number | null, other: number | null) =>
     one === null && other === null ? null : (one ?? 0) + (other ?? 0);

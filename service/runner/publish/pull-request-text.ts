@@ -5,7 +5,7 @@ import { counted, cut } from "../../../src/core/text/text.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
-import type { EarlierTurn } from "../turn-runner.ts";
+import type { EarlierTurn, RunTurnInput } from "../turn-runner.ts";
 import {
   closedMarkdown,
   fileName,
@@ -19,11 +19,7 @@ import { belowTitle, titleOf, wholeTitle } from "./title.ts";
 import type { ChangedPage, WholeChange } from "./whole-change.ts";
 
 /** What a pull request's text is made from. Its own turn is last. */
-export type TurnText = {
-  jobId: string;
-  number: number;
-  prompt: string;
-  words: string | null;
+export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words"> & {
   earlierTurns: readonly EarlierTurn[];
   summary: string | null;
   leftOut: readonly string[];
@@ -201,12 +197,12 @@ function splitSummaries(turn: TurnText, redact: Redact) {
   return { rest: [...rest].join("\n\n"), wordsOf };
 }
 
-const KINDS = { added: "new", changed: "", removed: "removed" } as const;
+const STATUS_WORDS = { added: "new", changed: "", removed: "removed" } as const;
 
 function pageLine({ path, ...page }: ChangedPage, wordsOf: Map<string, string>, redact: Redact): string {
-  const { kind, additions, deletions } = page;
-  const isCounted = kind === "changed" && additions !== null && deletions !== null;
-  const counts = isCounted ? `+${additions} −${deletions}` : KINDS[kind];
+  const { status, additions, deletions } = page;
+  const isCounted = status === "changed" && additions !== null && deletions !== null;
+  const counts = isCounted ? `+${additions} −${deletions}` : STATUS_WORDS[status];
   const words = wordsOf.get(path);
   const said = words === undefined ? "" : `: ${markdownInLine(oneLine(words, 200))}`;
   return `- ${fileName(redactedLine(redact, path, 200))}${counts === "" ? "" : ` (${counts})`}${said}`;

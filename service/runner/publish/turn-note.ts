@@ -1,24 +1,19 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { WireCheck, WireContext } from "../../../src/job-client/report-schema.ts";
 import { json } from "../../base/json.ts";
+import { TurnQuality } from "../turn-runner.ts";
 import { CheckedClaim } from "./sources-text.ts";
 
 /** The result of a turn before its pull request. Bounded and redacted. */
-export const TurnWork = z.object({
+export const TurnWork = TurnQuality.extend({
   commit: z.string(),
   summary: z.string().nullable().default(null),
   leftOut: z.array(z.string()).default([]),
   /** Null if the agent named no sources. */
   claims: z.array(CheckedClaim).nullable().default(null),
-  checks: z.array(WireCheck).default([]),
   /** True if a blocking check has new findings. */
   hasBlockingFindings: z.boolean().default(false),
-  /** The context repositories that the agent could read. */
-  context: z.array(WireContext).default([]),
-  /** Other things people should know, one sentence each. */
-  notes: z.array(z.string()).default([]),
 });
 export type TurnWork = z.infer<typeof TurnWork>;
 
