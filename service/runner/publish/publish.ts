@@ -113,9 +113,12 @@ async function create(input: PublishInput): Promise<Found | null> {
 async function update(found: HostedPullRequest, input: PublishInput): Promise<Found> {
   const { codeHost, settings, hasBlockingFindings, redact, signal } = input;
   const wasOurDraft = found.isDraft && saysOurDraft(found.body);
+  const { nodeId } = found;
+  const marksReady = wasOurDraft && !hasBlockingFindings && nodeId !== null;
   // Marked ready before the text changes. If the turn is interrupted in between, its next attempt
   // finds it ready.
-  const isOurDraft = wasOurDraft && (hasBlockingFindings || !(await isMarkedReady(found, input)));
+  const isReady = marksReady && (await codeHost.markReady(nodeId, signal).then(() => true, falseIfRefused));
+  const isOurDraft = wasOurDraft && !isReady;
   const caution = hasBlockingFindings ? (found.isDraft ? DRAFTED : LOOK_FIRST) : null;
   const turn = textOf(input, { caution, isOurDraft });
   const parts = {
@@ -131,15 +134,6 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   const pullRequest = await codeHost.change(found.number, texts, signal);
   const notes = isOurDraft && !hasBlockingFindings ? [STILL_DRAFT] : [];
   return { pullRequest, notes: hasRoom ? notes : [...notes, NO_ROOM] };
-}
-
-/** Resolves to false if the code host refused or couldn't be asked. */
-async function isMarkedReady(
-  { nodeId }: HostedPullRequest,
-  { codeHost, signal }: PublishInput,
-): Promise<boolean> {
-  if (nodeId === null) return false;
-  return codeHost.markReady(nodeId, signal).then(() => true, falseIfRefused);
 }
 
 function falseIfRefused(error: unknown): false {
@@ -159,18 +153,11 @@ function textOf({ turn }: PublishInput, draft: Partial<TurnText> = {}): TurnText
 }
 
 function reported(pullRequest: HostedPullRequest, redact: Redact): ReportedPullRequest {
-  const { url, number, title, state, size, headRef, headSha, isDraft } = pullRequest;
-  return {
-    url,
-    number,
-    // People may have written another title.
-    title: redactedLine(redact, title, MAX_TITLE_LENGTH),
-    state,
-    ...(size ?? { files: null, additions: null, deletions: null }),
-    headRef,
-    headSha,
-    isDraft,
-  };
+  const { url, number, state, headRef, headSha, isDraft } = pullRequest;
+  // People may have written another title.
+  const title = redactedLine(redact, pullRequest.title, MAX_TITLE_LENGTH);
+  const size = pullRequest.size ?? { files: null, additions: null, deletions: null };
+  return { url, number, title, state, ...size, headRef, headSha, isDraft };
 }
 
 /**

@@ -31,8 +31,8 @@ export async function readTemplate(git: GitRunner, commit: string): Promise<stri
 }
 
 /** True if a template has its own section for checks. */
-export function hasChecksHeading(template: string | null): boolean {
-  return headingIn(template?.split("\n") ?? [], CHECKS) >= 0;
+export function hasChecksHeading(template: string): boolean {
+  return headingIn(template.split("\n"), CHECKS) >= 0;
 }
 
 /**

@@ -75,14 +75,8 @@ export async function reportWork(
   const { codeHost, redact, signal } = context;
   const { commit, summary, leftOut, checks, notes, earlier } = pushed;
   const { project, jobId } = turn;
-  const told = {
-    summary,
-    leftOut,
-    checks,
-    claims: countClaims(pushed.claims),
-    context: pushed.context,
-    notes,
-  };
+  const claims = countClaims(pushed.claims);
+  const told = { summary, leftOut, checks, claims, context: pushed.context, notes };
   const branch = jobBranch(jobId);
   if (earlier?.isInBase !== true) context.report({ branch });
   if (codeHost === null) return { kind: "branch", branch, ...told };
