@@ -60,14 +60,12 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   const leftovers = new Set<Promise<void>>();
   let opening: ReturnType<typeof openRunner> | undefined;
 
-  function open() {
-    // If the start fails, the next turn tries again.
-    opening ??= openRunner(deps, afterwards).catch((error: unknown) => {
+  // If the start fails, the next turn tries again.
+  const open = () =>
+    (opening ??= openRunner(deps, afterwards).catch((error: unknown) => {
       opening = undefined;
       throw error;
-    });
-    return opening;
-  }
+    }));
 
   function afterwards(act: () => Promise<void>): void {
     const done = setImmediate()

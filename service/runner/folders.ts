@@ -1,17 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -106,14 +95,8 @@ export async function discard(path: string, trash: string): Promise<void> {
 export async function openTurnFolders(folders: RunnerFolders, jobId: string): Promise<TurnFolders> {
   const job = join(folders.worktrees, jobId);
   await removeFolder(job);
-  const scratch = await mkdtemp(join(folders.scratch, `${jobId}-`));
-  const made = {
-    job,
-    tree: join(job, "tree"),
-    home: join(job, "home"),
-    tmp: join(job, "tmp"),
-    scratch,
-  };
+  const scratch = join(folders.scratch, `${jobId}-${randomUUID()}`);
+  const made = { job, tree: join(job, "tree"), home: join(job, "home"), tmp: join(job, "tmp"), scratch };
   for (const folder of Object.values(made)) await mkdir(folder, { recursive: true, mode: 0o700 });
   return made;
 }

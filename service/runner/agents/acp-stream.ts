@@ -49,10 +49,7 @@ export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
     if (!("method" in message)) unanswered -= 1;
   }
 
-  return {
-    readable: ReadableStream.from(messages()),
-    writable: new WritableStream({ write: send }),
-  };
+  return { readable: ReadableStream.from(messages()), writable: new WritableStream({ write: send }) };
 }
 
 /** White space before a line is skipped here, because an agent can send millions of empty lines. */

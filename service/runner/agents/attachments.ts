@@ -61,10 +61,7 @@ export async function attachmentBlocks(
   attachments: readonly PlacedAttachment[],
   { image = false, embeddedContext = false }: PromptCapabilities,
 ): Promise<ContentBlock[]> {
-  const room = {
-    image: image ? EMBEDDED_BYTES.image : 0,
-    text: embeddedContext ? EMBEDDED_BYTES.text : 0,
-  };
+  const room = { image: image ? EMBEDDED_BYTES.image : 0, text: embeddedContext ? EMBEDDED_BYTES.text : 0 };
   const blocks: ContentBlock[] = [];
   for (const attachment of attachments) {
     const { mediaType: mimeType, bytes, path, inside } = attachment;

@@ -93,9 +93,7 @@ export function remoteFault(doing: string, words: string): TransientRunError | T
       "Check the project's baseBranch, and the ref of a context repository.",
     );
   }
-  if (RACE.test(words)) {
-    return new RefConflictError("The branch changed meanwhile.", { details: [said] });
-  }
+  if (RACE.test(words)) return new RefConflictError("The branch changed meanwhile.", { details: [said] });
   if (REFUSED.test(words)) {
     return failed("The git server refused the push.", "Check the rules of its branches.");
   }

@@ -38,12 +38,7 @@ const NOT_KEPT = [
   "gc.pid",
 ] as const;
 /** Where git keeps its locks. A killed process or a power cut leaves them behind. */
-const LOCKED = [
-  [".", false],
-  ["refs", true],
-  ["objects/info", true],
-  ["objects/pack", false],
-] as const;
+const LOCKED = [".", "refs", "objects/info", "objects/pack"] as const;
 
 const FETCH_OPTIONS = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
 const MAX_LOOSE = 500;
@@ -264,9 +259,9 @@ async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
  * complete, or will be found broken and fetched again.
  */
 async function removeLocks(gitDir: string): Promise<void> {
-  for (const [folder, recursive] of LOCKED) {
+  for (const folder of LOCKED) {
     const path = join(gitDir, folder);
-    const names = await readdir(path, { recursive }).catch(() => []);
+    const names = await readdir(path, { recursive: folder !== "." }).catch(() => []);
     const locks = names.filter((name) => name.endsWith(".lock"));
     await Promise.all(locks.map((name) => rm(join(path, name), { recursive: true, force: true })));
   }

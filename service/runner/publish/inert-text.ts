@@ -58,7 +58,7 @@ function markdownTree(text: string): MarkdownTree {
  * numbers lose their meaning there, too, because the text may become a commit message, which has no
  * code.
  */
-export function inertMarkdown(text: string): string {
+function inertMarkdown(text: string): string {
   const clean = printableText(text);
   let inert = "";
   let at = 0;

@@ -107,10 +107,6 @@ export async function diskUse(
 
 /** The free space on a folder's disk, in bytes. Infinite if that isn't known. */
 async function roomOn(folder: string): Promise<number> {
-  try {
-    const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize;
-  } catch {
-    return Infinity;
-  }
+  const disk = await statfs(folder).catch(() => null);
+  return disk === null ? Infinity : disk.bavail * disk.bsize;
 }

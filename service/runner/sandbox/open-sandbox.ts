@@ -152,12 +152,7 @@ const PROCESSORS: Readonly<Record<string, Processor>> = {
     socket: 41,
     denied: [248, 249, 250, 298, 321, 323, 425, 426, 427],
   },
-  arm64: {
-    arch: 0xc000_00b7,
-    end: null,
-    socket: 198,
-    denied: [217, 218, 219, 241, 280, 282, 425, 426, 427],
-  },
+  arm64: { arch: 0xc000_00b7, end: null, socket: 198, denied: [217, 218, 219, 241, 280, 282, 425, 426, 427] },
 };
 
 /** AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK: those that a network namespace confines. */

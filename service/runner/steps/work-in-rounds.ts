@@ -125,9 +125,5 @@ function createMeter(context: RunContext) {
       return answer;
     },
   };
-  return {
-    context: measured,
-    used: () => used,
-    spentMs: () => clock.monotonicMs() - startedAtMs - askedMs,
-  };
+  return { context: measured, used: () => used, spentMs: () => clock.monotonicMs() - startedAtMs - askedMs };
 }

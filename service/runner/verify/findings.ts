@@ -29,7 +29,7 @@ const NO_PROBLEM = /^\s*(?:\[(?:info|success)\]|info\s+-\s|node version: v[\d.]+
  * A line without its position and durations, so that it stays the same in another run, and when
  * lines above it appear or disappear.
  */
-export function withoutVarying(line: string): string {
+function withoutVarying(line: string): string {
   return VARYING.reduce((rest, pattern) => rest.replace(pattern, ""), line)
     .replace(/\s+/g, " ")
     .trim();
