@@ -25,6 +25,7 @@ const DRAFTED = "This is a draft because a check found something new.";
 const LOOK_FIRST = "A check found something new. Look at it before you merge.";
 const STILL_DRAFT = "The pull request is still a draft. Mark it as ready for review.";
 const NO_ROOM = "The pull request's text is too long for this turn's part, so it stays as it is.";
+const NOT_A_DRAFT = "The pull request isn't a draft, because this repository doesn't have drafts.";
 const NO_DRAFTS = "Drafts aren't available in this repository, so this is open as usual.";
 
 export type PublishInput = {
@@ -88,23 +89,16 @@ async function create(input: PublishInput): Promise<Found | null> {
   const title = formattedTitle(settings.titleTemplate, changeTitle(textOf(input), redact));
   const wantsDraft = settings.draft || hasBlockingFindings;
   for (const isDraft of wantsDraft ? [true, false] : [false]) {
+    const isRefused = wantsDraft && !isDraft;
     const caution = hasBlockingFindings ? (isDraft ? DRAFTED : `${NO_DRAFTS} ${LOOK_FIRST}`) : null;
     const turn = textOf(input, {
-      caution: caution ?? (wantsDraft && !isDraft ? NO_DRAFTS : null),
+      caution: caution ?? (isRefused ? NO_DRAFTS : null),
       isOurDraft: isDraft && !settings.draft,
     });
-    const created = await codeHost.create(
-      { branch, base: baseBranch, title, body: newBody(turn, input), isDraft },
-      signal,
-    );
+    const pull = { branch, base: baseBranch, title, body: newBody(turn, input), isDraft };
+    const created = await codeHost.create(pull, signal);
     if (created === "exists") return null;
-    if (created !== "no-drafts") {
-      const notes =
-        wantsDraft && !isDraft
-          ? ["The pull request isn't a draft, because this repository doesn't have drafts."]
-          : [];
-      return { pullRequest: created, notes };
-    }
+    if (created !== "no-drafts") return { pullRequest: created, notes: isRefused ? [NOT_A_DRAFT] : [] };
   }
   throw new TransientRunError("The code host doesn't open the pull request.");
 }

@@ -152,10 +152,8 @@ export function commitMessageOf(
 ): string {
   const below = inertWords(cut(belowTitle(turn.summary, redact), 2000));
   const summary = below === "" ? "" : `${below}\n\n`;
-  return (
-    `${titleOf(turn, redact)}\n\n${summary}${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ` +
-    `${turnKeyOf(turn)}\n`
-  );
+  const trailers = `${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ${turnKeyOf(turn)}\n`;
+  return `${titleOf(turn, redact)}\n\n${summary}${trailers}`;
 }
 
 /** Paths for a result: redacted, and limited in number and length. */
@@ -199,8 +197,8 @@ function splitSummaries(turn: TurnText, redact: Redact) {
 
 const STATUS_WORDS = { added: "new", changed: "", removed: "removed" } as const;
 
-function pageLine({ path, ...page }: ChangedPage, wordsOf: Map<string, string>, redact: Redact): string {
-  const { status, additions, deletions } = page;
+function pageLine(page: ChangedPage, wordsOf: Map<string, string>, redact: Redact): string {
+  const { path, status, additions, deletions } = page;
   const isCounted = status === "changed" && additions !== null && deletions !== null;
   const counts = isCounted ? `+${additions} −${deletions}` : STATUS_WORDS[status];
   const words = wordsOf.get(path);
