@@ -10,10 +10,7 @@ const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
  * Opens a regular file inside `root` for reading. Never follows a link at its end and never leaves
  * `root`, even if somebody changes the folders at the same time. Null if there is no such file.
  */
-export async function openInside(
-  root: string,
-  path: string,
-): Promise<{ file: FileHandle; stats: Stats } | null> {
+export async function openInside(root: string, path: string) {
   if (path.includes("\0") || !isInside(root, path)) return null;
   const name = resolve(root, path);
   const file = await open(name, constants.O_RDONLY | SAFELY).catch(() => null);

@@ -51,7 +51,7 @@ export async function runAgent(
   turn: RunnerTurn,
   context: RunContext,
   contexts: readonly OpenContext[],
-  again: SecondRound | null = null,
+  again: SecondRound | null,
 ): Promise<AgentRunResult> {
   const { project, jobId } = turn;
   const { clock, logger, signal, redact, report } = context;

@@ -1,10 +1,4 @@
-import type {
-  Cost,
-  PlanEntry,
-  SessionNotification,
-  ToolCall,
-  ToolCallUpdate,
-} from "@agentclientprotocol/sdk";
+import type { PlanEntry, SessionNotification, ToolCall, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cut, startOf } from "../../../src/core/text/text.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
@@ -145,7 +139,7 @@ export class AcpUpdates {
    * The turn's cost so far, from what the agent states for its session. How full its context is
    * says nothing about the tokens used.
    */
-  #cost({ amount, currency }: Cost): void {
+  #cost({ amount, currency }: { amount: number; currency: string }): void {
     if (currency.toUpperCase() !== "USD" || !(amount >= 0 && amount <= MAX_COST_USD)) return;
     // Some agents start at 0 again in a resumed session.
     if (this.#costUsd === null && amount < (this.#costBeforeUsd ?? 0) - SMALL_USD) this.#costBeforeUsd = null;

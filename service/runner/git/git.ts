@@ -70,11 +70,8 @@ export class GitRunner {
     signal.throwIfAborted();
     const doing = `git ${args[0] ?? ""}`;
     // Not a `GitError`, which would mean that the repository is broken.
-    const broken = (detail: string) =>
-      new TransientRunError(
-        remote ? "Git failed with the git server." : "Git failed on the service's machine.",
-        { details: [`${doing} ${detail}`] },
-      );
+    const reason = remote ? "Git failed with the git server." : "Git failed on the service's machine.";
+    const broken = (detail: string) => new TransientRunError(reason, { details: [`${doing} ${detail}`] });
     switch (ending.kind) {
       case "exited":
         if (ending.code !== null && okCodes.includes(ending.code)) return stdout;

@@ -122,9 +122,7 @@ export async function copyChanges(
 
 async function readFileInside(root: string, path: string): Promise<Buffer> {
   const opened = await openInside(root, path);
-  if (opened === null) {
-    throw new TurnFailedError(`${path} changed while it was read. Nothing was pushed.`);
-  }
+  if (opened === null) throw new TurnFailedError(`${path} changed while it was read. Nothing was pushed.`);
   const { file, stats } = opened;
   await using _closing = file;
   if (stats.size > MAX_FILE_BYTES) {
