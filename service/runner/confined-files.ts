@@ -1,19 +1,26 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
+import { codeOf } from "../../src/core/errors.ts";
 import { isInside } from "../base/paths.ts";
 
 /** Opening a FIFO mustn't wait for its other end, and opening a link mustn't follow it. */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** The machine is at fault, not the file, so its turn runs again. */
+const OUT_OF_ORDER = new Set(["EMFILE", "ENFILE", "ENOMEM", "EIO"]);
 
 /**
  * Opens a regular file inside `root` for reading. Never follows a link at its end and never leaves
  * `root`, even if somebody changes the folders at the same time. Null if there is no such file.
+ * Rejects if the machine can't open any.
  */
 export async function openInside(root: string, path: string) {
   if (path.includes("\0") || !isInside(root, path)) return null;
   const name = resolve(root, path);
-  const file = await open(name, constants.O_RDONLY | SAFELY).catch(() => null);
+  const file = await open(name, constants.O_RDONLY | SAFELY).catch((error: unknown) => {
+    if (OUT_OF_ORDER.has(codeOf(error) ?? "")) throw error;
+    return null;
+  });
   if (file === null) return null;
   await using unlessReturned = new AsyncDisposableStack();
   unlessReturned.use(file);

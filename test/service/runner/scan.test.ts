@@ -1,4 +1,6 @@
+import { execFile as execFileWithCallback } from "node:child_process";
 import { mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { TurnFailedError } from "../../../service/base/run-error.ts";
 import { copyChanges } from "../../../service/runner/tree/select-changes.ts";
@@ -7,6 +9,7 @@ import { identityAt, type WrittenFile } from "../../../service/runner/tree/writt
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
+const execFile = promisify(execFileWithCallback);
 const { signal } = new AbortController();
 /** As large as the agent's limits allow, and takes no room. */
 const HUGE = 2 * 1000 ** 3;
@@ -35,6 +38,23 @@ it("fails for good where a file became something else while it was read", async 
   const changes = [{ path: "docs/page.md", kind: "modified" }] as const;
   const copying = copyChanges(dir.file("tree"), changes, [], dir.file("copies"));
   await expect(copying).rejects.toThrow(TurnFailedError);
+});
+
+it("takes no page for unreadable because the machine is out of descriptors", async () => {
+  await using dir = await openTempDir();
+  await writeFile(dir.file("page.md"), "text");
+  const modules = new URL("../../../service/runner/confined-files.ts", import.meta.url);
+  const script = `
+    import { openSync } from "node:fs";
+    import { openInside } from ${JSON.stringify(modules)};
+    const read = () => openInside(${JSON.stringify(dir.path)}, "page.md").then((opened) => opened !== null, ({ code }) => code);
+    const before = await read();
+    try { for (;;) openSync("/dev/null"); } catch {}
+    console.log(before, await read());
+  `;
+  const node = [process.execPath, "--input-type=module", "--eval", script];
+  const { stdout } = await execFile("sh", ["-c", 'ulimit -n 100; exec "$@"', "sh", ...node]);
+  expect(stdout).toBe("true EMFILE\n");
 });
 
 it("stops looking at what an agent left when the job is archived meanwhile", async () => {
