@@ -9,13 +9,7 @@ export const NO_SPACE = /^[\x21-\x7e]+$/;
  * A docs project at a job service. `idempotencyKeys` is true if the service honors them without
  * announcing it.
  */
-export type Project = {
-  name: string;
-  id: string;
-  apiKey: string;
-  baseUrl: string;
-  idempotencyKeys: boolean;
-};
+export type Project = { name: string; id: string; apiKey: string; baseUrl: string; idempotencyKeys: boolean };
 
 const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
 

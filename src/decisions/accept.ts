@@ -112,10 +112,7 @@ export function aimedAt(
       return newTurn(request);
     case "closed":
       if (aim === "thread-in-project") return newTurn(request);
-      return {
-        ...newTurn({ ...request, project: found.project ?? request.project }),
-        isStartedAnew: true,
-      };
+      return { ...newTurn({ ...request, project: found.project ?? request.project }), isStartedAnew: true };
     case "open":
     case "others": {
       const { turn } = found;

@@ -115,11 +115,7 @@ export async function filesOfRequest(
     left -= content.length;
     sent.push(file);
     const name = startOf(file.name, ATTACHMENT_LIMITS.nameChars).toWellFormed();
-    attachments.push({
-      name,
-      mediaType: file.mediaType,
-      data: Buffer.from(content).toString("base64"),
-    });
+    attachments.push({ name, mediaType: file.mediaType, data: Buffer.from(content).toString("base64") });
   }
   if (isSent) return { files: turn.files, attachments };
   const unsent = all.filter((file) => !sent.includes(file));

@@ -26,10 +26,7 @@ export function askedBefore(
   const { request } = turn;
   const who = request.userId === userId ? "You" : `<@${request.userId}>`;
   const text = askedBeforeText(who, clock.now() - request.receivedAt);
-  return {
-    warnedOf: [...warnedOf, turn.id],
-    asked: [{ ...section(text), accessory: followIt(turn) }],
-  };
+  return { warnedOf: [...warnedOf, turn.id], asked: [{ ...section(text), accessory: followIt(turn) }] };
 }
 
 /**

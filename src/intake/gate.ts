@@ -44,9 +44,7 @@ export function registerGate(app: App, deps: IntakeDeps): void {
       replace_original: false,
     } as const;
 
-    if ("command" in args) {
-      return isUnchecked ? args.next() : args.ack(answer);
-    }
+    if ("command" in args) return isUnchecked ? args.next() : args.ack(answer);
     if ("view" in args) {
       const field = firstInput(args.view.blocks);
       return field === undefined || args.body.type !== "view_submission"
@@ -61,9 +59,7 @@ export function registerGate(app: App, deps: IntakeDeps): void {
     }
     if ("action" in args) {
       // Where we can't answer, Slack itself shows that the press failed.
-      if ("response_url" in args.body) {
-        await args.respond({ ...answer, ...threadOfButton(args.body) });
-      }
+      if ("response_url" in args.body) await args.respond({ ...answer, ...threadOfButton(args.body) });
       return args.ack();
     }
     if ("event" in args && isUnchecked) return args.next();

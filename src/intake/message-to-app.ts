@@ -1,6 +1,6 @@
 import type { Refusal } from "../core/ports/notifier.ts";
 import type { ProjectRef } from "../core/job/project.ts";
-import type { Request } from "../core/turn/request.ts";
+import type { MessageRef, Request } from "../core/turn/request.ts";
 import { replyTask, type ReplyPayload } from "../decisions/new-tasks.ts";
 import { acceptOrAsk } from "./accept-request.ts";
 import { parseCommandText, parseReplyText } from "./command-text.ts";
@@ -81,11 +81,7 @@ export async function answerMessage(
 }
 
 /** Identifies a message, which can arrive as several events with different ids. */
-export function causeOf({
-  teamId,
-  channelId,
-  ts,
-}: Pick<PersonMessage, "teamId" | "channelId" | "ts">): string {
+export function causeOf({ teamId, channelId, ts }: MessageRef): string {
   return `mention:${teamId}:${channelId}:${ts}`;
 }
 

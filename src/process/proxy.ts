@@ -68,11 +68,7 @@ export function readProxySettings(env: Readonly<Record<string, string | undefine
     faults.push(`${found} must be the http(s) URL of your proxy, such as http://proxy.internal:3128.`);
     return "";
   }
-  const proxy = {
-    http: read("HTTP_PROXY"),
-    https: read("HTTPS_PROXY"),
-    none: given("NO_PROXY")[1],
-  };
+  const proxy = { http: read("HTTP_PROXY"), https: read("HTTPS_PROXY"), none: given("NO_PROXY")[1] };
   return { proxy, faults };
 }
 

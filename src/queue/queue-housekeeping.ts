@@ -79,9 +79,7 @@ export class QueueHousekeeping {
     const byMs = Math.round(this.#aheadMs - aheadMs);
     this.#aheadMs = aheadMs;
     if (byMs <= toleranceMs) return null;
-    this.#following = this.#pullIn(byMs).finally(() => {
-      this.#following = null;
-    });
+    this.#following = this.#pullIn(byMs).finally(() => (this.#following = null));
     return this.#following;
   }
 
@@ -125,9 +123,7 @@ export class QueueHousekeeping {
   /** Inside a transaction. */
   #see(nowMs: number): void {
     this.#options.table.see(nowMs);
-    this.#options.store.commits.afterCommit(() => {
-      this.#seenAt = nowMs;
-    });
+    this.#options.store.commits.afterCommit(() => (this.#seenAt = nowMs));
   }
 
   #nowAheadMs(): number {

@@ -172,10 +172,7 @@ export function context(texts: string[]): ContextBlock {
 
 /** A line of small print: our own mrkdwn, then untrusted text. */
 export function labelledText(mrkdwn: string, text: string): ContextBlock {
-  return {
-    type: "context",
-    elements: [{ type: "mrkdwn", text: mrkdwn, verbatim: true }, untrusted(text)],
-  };
+  return { type: "context", elements: [{ type: "mrkdwn", text: mrkdwn, verbatim: true }, untrusted(text)] };
 }
 
 /** A line of untrusted text in which one part may be a link. */

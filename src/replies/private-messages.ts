@@ -104,9 +104,7 @@ export function notAllowedMessage({ requesterId }: MessageOf<"not-allowed">, { b
 
 /** Why a request was refused, and what to do. */
 export function refusalMessage(refusal: Refusal, { contact }: Pick<View, "contact">): Rendered {
-  if (refusal.kind === "too-many") {
-    return paragraph(tooManyText(refusal, timeOfDay));
-  }
+  if (refusal.kind === "too-many") return paragraph(tooManyText(refusal, timeOfDay));
   if (refusal.kind === "uncheckable") return paragraph(uncheckableText(contact));
   const text = refusalText(refusal);
   const typed = refusal.kind === "too-long" ? (refusal.typed ?? "") : "";

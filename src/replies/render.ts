@@ -19,9 +19,7 @@ import {
 import { statusMessage } from "./status-message.ts";
 
 /** How each kind of message looks in Slack. */
-const renderers: {
-  [K in Message["kind"]]: (message: MessageOf<K>, view: View) => Rendered;
-} = {
+const renderers: { [K in Message["kind"]]: (message: MessageOf<K>, view: View) => Rendered } = {
   status: statusMessage,
   outcome: outcomeMessage,
   question: questionMessage,

@@ -89,9 +89,7 @@ export class SlackIdentityCheck {
 
   /** Resolves to null once Slack has said who the app is. Callers share one call at a time. */
   #ask(): Promise<SlackTrouble | null> {
-    this.#asking ??= this.#authTest().finally(() => {
-      this.#asking = null;
-    });
+    this.#asking ??= this.#authTest().finally(() => (this.#asking = null));
     return this.#asking;
   }
 

@@ -80,13 +80,7 @@ export async function openRedisSide(
 
   async function taskAt(client: RedisClientType, key: string, id: string): Promise<TaskEntry> {
     const { claim, nextDue = null, ...hash } = await client.hGetAll(key);
-    const task: Record<string, unknown> = {
-      kind: "task",
-      id,
-      ...NOTHING_NEXT,
-      ...hash,
-      nextDueAt: nextDue,
-    };
+    const task: Record<string, unknown> = { kind: "task", id, ...NOTHING_NEXT, ...hash, nextDueAt: nextDue };
     const due = await client.zScore(`${prefix}:due:${hash["pool"]}`, id);
     if (due !== null) task["dueAt"] = Math.floor(due);
     for (const name of NUMBERS) if (typeof task[name] === "string") task[name] = Number(task[name]);

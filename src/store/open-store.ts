@@ -68,12 +68,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     throw new StoreHalfLoadedError(database.path ?? url);
   }
   const wal = database.path === null ? null : syncWal(db, database.path);
-  const commits = new GroupCommit({
-    db,
-    assertOwned: database.assertOwned,
-    sync: wal?.sync,
-    onBroken,
-  });
+  const commits = new GroupCommit({ db, assertOwned: database.assertOwned, sync: wal?.sync, onBroken });
   const slots = new SqliteSlots({ db, commits, clock });
   const series = openSqliteSeries({ db, commits, clock });
   const storageOf = (namespace: string) => new SqliteStorage({ db, commits, namespace, clock });

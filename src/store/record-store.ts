@@ -96,9 +96,7 @@ export function openRecords<S extends RecordStorage>(
   const shared = {
     ...options,
     setAside,
-    onSetAside: () => {
-      setAsideCount += 1;
-    },
+    onSetAside: () => (setAsideCount += 1),
   };
   function named<T>(name: string, schema: z.ZodType<T>): KeyvRecordStore<T, S> {
     return new KeyvRecordStore({ ...shared, storage: storageOf(name), schema });

@@ -144,9 +144,7 @@ async function reportDirectly(
 ): Promise<Step> {
   const { request } = turn;
   const { error } = refused;
-  if (turn.delivery.away !== null) {
-    return stepOf(deps, turn.id, change, { kind: "dead", reason: error });
-  }
+  if (turn.delivery.away !== null) return stepOf(deps, turn.id, change, { kind: "dead", reason: error });
   const dm = await deps.notifier.openDirectMessage(request.userId);
   if (!dm.ok && dm.fault.kind === "place") {
     return stepOf(deps, turn.id, change, { kind: "dead", reason: `${error}; ${dm.fault.error}` });

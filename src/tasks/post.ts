@@ -257,9 +257,7 @@ export async function updatePost(
   const updated = await deps.notifier.update(place, post.ts, post.message, post.label);
   if (updated.ok) return { kind: "updated", refused: null };
   const { kind, error } = updated.fault;
-  if (kind !== "place") {
-    return { kind: "later", end: await afterFault(deps, task, updated.fault, gate) };
-  }
+  if (kind !== "place") return { kind: "later", end: await afterFault(deps, task, updated.fault, gate) };
   deps.logger.warn({ error, post: post.label.post }, "a message can no longer be updated");
   return { kind: "updated", refused: error };
 }

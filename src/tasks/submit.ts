@@ -50,9 +50,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   if (heldBack !== null) return heldBack;
   const isUnsent = known.stage.name === "accepted" || known.stage.name === "submitting";
   const followed = isUnsent ? await followedTurn(deps, known) : undefined;
-  if (followed === "pending") {
-    return { kind: "wait", dueAt: deps.clock.now() + CHECK_AGAIN_AFTER_MS };
-  }
+  if (followed === "pending") return { kind: "wait", dueAt: deps.clock.now() + CHECK_AGAIN_AFTER_MS };
   if (followed === "none" && known.stage.name === "accepted") {
     return endSubmit(deps, turnId, (turn) =>
       isFollowUp(turn) && turn.stage.name === "accepted" ? asNewJob(turn) : turn,

@@ -62,10 +62,7 @@ export const ThreadMessage = storedObject({
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
 
 /** The message that a request points at. */
-export const QuotedMessage = ThreadMessage.extend({
-  channelId: z.string(),
-  threadTs: z.string().nullable(),
-});
+export const QuotedMessage = ThreadMessage.extend({ channelId: z.string(), threadTs: z.string().nullable() });
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
 /**

@@ -117,9 +117,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     for (const run of this.all) {
       if (run.isCounted || run.isHeldBack || run.hasEnded) continue;
       this.#table.countRun(run.seq, 1);
-      this.#options.commits.afterCommit(() => {
-        run.isCounted = true;
-      });
+      this.#options.commits.afterCommit(() => (run.isCounted = true));
     }
   }
 
@@ -140,9 +138,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
       this.#table.end(run, end, this.#options.clock.now());
       // A later add in this transaction finds the task waiting.
       run.hasEnded = true;
-      commits.afterUndo(() => {
-        run.hasEnded = false;
-      });
+      commits.afterUndo(() => (run.hasEnded = false));
     });
   }
 

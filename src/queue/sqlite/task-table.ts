@@ -226,10 +226,7 @@ export class TaskTable {
 
   /** Running tasks count as waiting. */
   counts(): { waiting: number; dead: number } {
-    return {
-      waiting: this.#number(taskSql.countWaiting) ?? 0,
-      dead: this.#number(taskSql.countDead) ?? 0,
-    };
+    return { waiting: this.#number(taskSql.countWaiting) ?? 0, dead: this.#number(taskSql.countDead) ?? 0 };
   }
 
   /**

@@ -22,10 +22,7 @@ export function toEntryText({ text, expiresAt }: { text: string; expiresAt: numb
 /** Reverses {@link toEntryText}. */
 export function fromEntryText(entry: string): { text: string; expiresAt: number | null } {
   const [begin = "", expiresAt] = EXPIRES.exec(entry) ?? [];
-  return {
-    text: entry.slice(begin.length),
-    expiresAt: expiresAt === undefined ? null : Number(expiresAt),
-  };
+  return { text: entry.slice(begin.length), expiresAt: expiresAt === undefined ? null : Number(expiresAt) };
 }
 
 /** key, text as {@link RedisStorage.current} returns it; the entry may also have an end */
