@@ -1,16 +1,10 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { Clock, Logger } from "../core/ports/process.ts";
-import type { Read, RecordKind, RecordOf, Write, WriteOf } from "../core/ports/records.ts";
+import type { RecordKind, RecordOf, WriteOf } from "../core/ports/records.ts";
 import type { Append } from "../core/ports/task-queue.ts";
 import { messageOf } from "../core/errors.ts";
 import { GroupCommit, syncWal } from "./sqlite/group-commit.ts";
-import { type Records, type Store, openRecords } from "./record-store.ts";
-import {
-  type SqliteLocation,
-  isHalfLoaded,
-  openSqliteDatabase,
-  writeProbe,
-} from "./sqlite/sqlite-database.ts";
+import { openRecords } from "./record-store.ts";
+import { isHalfLoaded, openSqliteDatabase, writeProbe } from "./sqlite/sqlite-database.ts";
 import { SqliteSlots } from "./sqlite/sqlite-slots.ts";
 import { SqliteStorage, openSqliteSeries, removeExpired } from "./sqlite/sqlite-storage.ts";
 import { StoreHalfLoadedError } from "./store-errors.ts";
@@ -33,35 +27,16 @@ type OpenStoreOptions = {
 };
 
 /** A store in a SQLite file, which this process owns. */
-export interface SqliteStore extends Store, Pick<Records<SqliteStorage>, "recordsNamed"> {
-  /** The database, for the task queue that shares it, and its writer. */
-  readonly db: DatabaseSync;
-  readonly commits: GroupCommit;
-  readonly slots: SqliteSlots;
-  /**
-   * What a decision reads and writes in the open transaction. `peek` needs no transaction, and sets
-   * nothing aside.
-   */
-  readonly decided: {
-    read: Read;
-    peek: Read;
-    write: (write: Write) => void;
-    append: (append: Append) => void;
-  };
-  /**
-   * Removes a bounded number of expired entries in the open transaction. Returns true if more may
-   * be left.
-   */
-  sweep(): boolean;
-}
+export type SqliteStore = Awaited<ReturnType<typeof openStore>>;
 
 const sweepLimit = 500;
 const ninetyDaysMs = 90 * 24 * 60 * 60_000;
 
 /** Opens the store at `url`. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
-export async function openStore(options: OpenStoreOptions): Promise<SqliteStore> {
+export async function openStore(options: OpenStoreOptions) {
   const { url, clock, logger, ownerWaitMs, keepSetAsideMs = ninetyDaysMs, onBroken } = options;
-  const database = await openSqliteDatabase(toSqliteLocation(url), { clock, ownerWaitMs });
+  const location = url === "memory://" ? "memory" : { path: url.slice("sqlite://".length) };
+  const database = await openSqliteDatabase(location, { clock, ownerWaitMs });
   const { db } = database;
   if (isHalfLoaded(db)) {
     database.close();
@@ -125,13 +100,22 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
   const close = () => opened.disposeAsync();
 
   return {
+    /** The database, for the task queue that shares it, and its writer. */
     db,
     commits,
     slots,
     series,
-    decided: { read, peek, write: (change) => write(change), append: (append) => series.append(append) },
+    /**
+     * What a decision reads and writes in the open transaction. `peek` needs no transaction, and
+     * sets nothing aside.
+     */
+    decided: { read, peek, write, append: (append: Append) => series.append(append) },
     ...records,
     risk: null,
+    /**
+     * Removes a bounded number of expired entries in the open transaction. Returns true if more may
+     * be left.
+     */
     sweep() {
       slots.sweep();
       const records = removeExpired(db, clock.now(), sweepLimit);
@@ -144,16 +128,4 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-/** The location that a `url` names. Throws a `TypeError` for other kinds of URL. */
-export function toSqliteLocation(url: string): SqliteLocation {
-  if (url === "memory://") return "memory";
-  const path = url.startsWith("sqlite://") ? url.slice("sqlite://".length) : "";
-  if (path === "") {
-    throw new TypeError(
-      "STORE_URL must be sqlite://path or memory://, for example sqlite://./data/docs-agent.sqlite",
-    );
-  }
-  return { path };
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openStore, toSqliteLocation } from "../../src/store/open-store.ts";
+import { openStore } from "../../src/store/open-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -10,19 +10,6 @@ function openMemory() {
 }
 
 describe("store", () => {
-  it.each([
-    ["sqlite://./data/docs-agent.sqlite", { path: "./data/docs-agent.sqlite" }],
-    ["sqlite://data/x.sqlite", { path: "data/x.sqlite" }],
-    ["sqlite:///var/lib/docs agent/x.sqlite", { path: "/var/lib/docs agent/x.sqlite" }],
-    ["memory://", "memory"],
-  ])("finds %s", (url, location) => {
-    expect(toSqliteLocation(url)).toEqual(location);
-  });
-
-  it.each(["", "sqlite://", "redis://localhost", "./data/x.sqlite"])("refuses %j", (url) => {
-    expect(() => toSqliteLocation(url)).toThrow("STORE_URL must be");
-  });
-
   it("creates the file and its folders", async () => {
     await using dir = await openTempDir();
     const path = dir.file("deep/er/store.sqlite");

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/ports/process.ts";
 import { messageOf } from "../../core/errors.ts";
-import { type Records, type RecordsOptions, type Store, openRecords } from "../record-store.ts";
+import { type RecordsOptions, openRecords } from "../record-store.ts";
 import { StoreHalfLoadedError, StoreUnavailableError } from "../store-errors.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { openRedisSlots } from "./redis-slots.ts";
@@ -14,18 +14,13 @@ export type OpenRedisStoreOptions = RecordsOptions & {
 };
 
 /** A store on Redis, which any number of replicas share. */
-export type RedisStore = Omit<Store, "records"> &
-  Records<RedisStorage> & {
-    readonly redis: RedisConnection;
-    readonly series: ReturnType<typeof openRedisSeries>;
-    readonly keepSetAsideMs: number;
-  };
+export type RedisStore = Awaited<ReturnType<typeof openRedisStore>>;
 
 /**
  * Opens the store at `url`. Rejects with a `StoreUnavailableError`, also if Redis may evict its
  * data.
  */
-export async function openRedisStore(options: OpenRedisStoreOptions): Promise<RedisStore> {
+export async function openRedisStore(options: OpenRedisStoreOptions) {
   const { url, clock, logger, keepSetAsideMs, serverNow } = options;
   const redis = await RedisConnection.open(url, logger, { serverNow });
   const risk = await checkRedis(redis, logger);

@@ -16,8 +16,6 @@ import type { Clock } from "../../core/ports/process.ts";
 import { appMigrations } from "./migrations.ts";
 import { StoreInUseError, StoreUnavailableError, sqliteCodeOf, toStoreError } from "../store-errors.ts";
 
-export type SqliteLocation = { path: string } | "memory";
-
 export type SqliteDatabase = {
   db: DatabaseSync;
   /** The file's real path. Null if it is in memory. */
@@ -63,7 +61,7 @@ const sqliteBusy = 5;
  * or has a newer version.
  */
 export async function openSqliteDatabase(
-  location: SqliteLocation,
+  location: { path: string } | "memory",
   { clock, ownerWaitMs = 10_000, migrations = appMigrations }: OpenSqliteOptions,
 ): Promise<SqliteDatabase> {
   if (location === "memory") {
