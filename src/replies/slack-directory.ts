@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { UsersInfoResponse } from "@slack/web-api";
 import type { Admission, Directory } from "../core/ports/directory.ts";
+import { keepNewest } from "../core/keep-newest.ts";
 import { builtPermalink } from "./links.ts";
 import { slackFault } from "./slack-faults.ts";
-import { keepNewest, type SlackDeps, type SlackIdentity } from "./slack-team.ts";
+import type { SlackDeps, SlackIdentity } from "./slack-team.ts";
 
 /**
  * For this long a renamed person keeps the old name, a channel made private counts as public, and

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { Memberships } from "../core/ports/directory.ts";
+import { keepNewest } from "../core/keep-newest.ts";
 import { slackFault } from "./slack-faults.ts";
-import { keepNewest, type SlackDeps } from "./slack-team.ts";
+import type { SlackDeps } from "./slack-team.ts";
 
 type Channels = Awaited<ReturnType<Memberships["channelsOf"]>>;
 

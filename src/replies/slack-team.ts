@@ -36,14 +36,6 @@ export function newTeam(client: WebClient): SlackTeam {
 /** What a reader of Slack needs. */
 export type SlackDeps = { team: SlackTeam; clock: Pick<Clock, "monotonicMs">; logger: Logger };
 
-/** Notes an entry as the newest one. Of more than `max`, the oldest is forgotten. */
-export function keepNewest<T>(known: Map<string, T>, key: string, value: T, max: number): void {
-  known.delete(key);
-  known.set(key, value);
-  const [oldest] = known.keys();
-  if (known.size > max && oldest !== undefined) known.delete(oldest);
-}
-
 /** Slack's time, read from the answers to calls made through it. */
 export type SlackClock = ReturnType<typeof createSlackClock>;
 

@@ -1,6 +1,7 @@
 import type { WorkStatus } from "../core/ports/notifier.ts";
+import { keepNewest } from "../core/keep-newest.ts";
 import { slackFault } from "./slack-faults.ts";
-import { keepNewest, type SlackDeps } from "./slack-team.ts";
+import type { SlackDeps } from "./slack-team.ts";
 
 /** Slack puts the app's name before it. */
 const WORKING = "is working on the docs";

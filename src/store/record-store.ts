@@ -10,6 +10,7 @@ import {
 } from "../core/ports/records.ts";
 import type { Series } from "../core/ports/task-queue.ts";
 import { DocsAgentError, messageOf } from "../core/errors.ts";
+import { keepNewest } from "../core/keep-newest.ts";
 import { jsonOf } from "../core/text/text.ts";
 
 /** Everything the app stores. */
@@ -179,7 +180,7 @@ export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<
     const envelope = Envelope.safeParse(jsonOf(text)).data;
     const parsed = this.#options.schema.safeParse(envelope?.value);
     if (parsed.success) {
-      remember(this.#parsed, id, { text, record: parsed.data }, PARSED_MAX);
+      keepNewest(this.#parsed, id, { text, record: parsed.data }, PARSED_MAX);
       return { record: parsed.data, aside: null };
     }
     const [raw, reason] =
@@ -193,7 +194,7 @@ export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<
   toText(id: string, record: T): string {
     const valid = this.#validated(id, record);
     const text = serialize({ value: valid });
-    remember(this.#parsed, id, { text, record: valid }, PARSED_MAX);
+    keepNewest(this.#parsed, id, { text, record: valid }, PARSED_MAX);
     return text;
   }
 
@@ -208,19 +209,6 @@ export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<
     const parsed = this.#options.schema.safeParse(value);
     if (parsed.success) return parsed.data;
     throw new RecordInvalidError(this.storage.namespace, id, reasonOf(parsed.error), { cause: parsed.error });
-  }
-}
-
-/**
- * Stores a value as the newest in `map`, and removes the oldest one if there are more than `max`.
- */
-export function remember<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= max) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
   }
 }
 

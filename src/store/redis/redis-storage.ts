@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/ports/process.ts";
 import type { Series } from "../../core/ports/task-queue.ts";
-import { type RecordStorage, remember } from "../record-store.ts";
+import { keepNewest } from "../../core/keep-newest.ts";
+import type { RecordStorage } from "../record-store.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 /** The most texts remembered, for decisions to begin with. The oldest goes first. */
@@ -61,7 +62,7 @@ export class RedisStorage implements RecordStorage {
   /** Stores the text last seen under a key in Redis. */
   saw(key: string, text: string | undefined): void {
     if (text === undefined) this.#last.delete(key);
-    else if (text !== this.last(key)) remember(this.#last, key, text, REMEMBERED_MAX);
+    else if (text !== this.last(key)) keepNewest(this.#last, key, text, REMEMBERED_MAX);
   }
 
   /**
