@@ -43,7 +43,6 @@ export class RedisConnection implements AsyncDisposable {
   readonly keyv: KeyvRedis<string>;
   readonly prefix: string;
   readonly shown: string;
-  readonly #digests = new Map<string, string>();
   readonly #options: ConnectionOptions;
   /** Why it has been away since it was last ready, the latest reason last. */
   readonly #awayReasons = new Set<string>();
@@ -131,7 +130,7 @@ export class RedisConnection implements AsyncDisposable {
     return this.ask(async (client) => {
       const options = { keys: [this.prefix], arguments: [...args] };
       try {
-        return await client.evalSha(this.#digestOf(script), options);
+        return await client.evalSha(hash("sha1", script), options);
       } catch (thrown) {
         // Redis forgets scripts when it restarts.
         if (!messageOf(thrown).startsWith("NOSCRIPT")) throw thrown;
@@ -143,12 +142,6 @@ export class RedisConnection implements AsyncDisposable {
   /** The key that exists while the load of a dump is unfinished. */
   get halfLoadedKey(): string {
     return `${this.prefix}:half-loaded`;
-  }
-
-  #digestOf(script: string): string {
-    const digest = this.#digests.get(script) ?? hash("sha1", script);
-    this.#digests.set(script, digest);
-    return digest;
   }
 
   /**
