@@ -30,8 +30,6 @@ type CallContext = {
   honorsIdempotencyKeys: boolean;
   /** Removes the API key from a text. */
   redact: (text: string) => string;
-  /** Epoch milliseconds. */
-  now: () => number;
 };
 
 /** What a body says, without secrets. `problem`: how it breaks the contract. */
@@ -131,7 +129,7 @@ export function readJobDiff(json: unknown, { redact }: CallContext): { diff: Job
 }
 
 function readRefusal({ status, headers, body }: Answered, context: CallContext): JobServiceFault {
-  const asked = parseRetryAfter([headers["retry-after"]].flat()[0], context.now());
+  const asked = parseRetryAfter([headers["retry-after"]].flat()[0], Date.now());
   const error = ErrorBody.safeParse(jsonOf(body ?? "")).data?.error;
   const isContracts = error !== undefined;
   const isServices = isContracts || asked !== null;

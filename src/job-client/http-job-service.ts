@@ -42,8 +42,6 @@ export type HttpJobServiceOptions = {
   proxy?: ProxySettings;
   /** Called with each answer. */
   onAnswer?: (answer: AnswerWith<object>) => void;
-  /** Epoch milliseconds, for comparison with dates in `Retry-After`. @default Date.now */
-  now?: () => number;
 };
 
 type Connections = { polls: Dispatcher; creates: Dispatcher };
@@ -67,7 +65,6 @@ export function createHttpJobService({
   idempotencyKeys = false,
   proxy = DIRECT,
   onAnswer = () => {},
-  now = () => Date.now(),
 }: HttpJobServiceOptions): HttpJobService {
   const { origin, host, pathname } = new URL(baseUrl);
   const basePath = pathname.replace(/\/+$/, "");
@@ -121,7 +118,6 @@ export function createHttpJobService({
       host,
       honorsIdempotencyKeys: idempotencyKeys,
       redact,
-      now,
     };
     const answer = readExchange(exchanged, context, read);
     if (signal?.aborted !== true) onAnswer(answer);
