@@ -120,10 +120,10 @@ export abstract class TaskRuns<R extends Run> {
   /**
    * Returns an error, and logs it once, if nothing has begun for a minute and a task has been due
    * for a minute. Otherwise null. `firstDueAt` is when the first unclaimed task with room for it
-   * was due, epoch milliseconds; null if there is none.
+   * was due, epoch milliseconds; Infinity if there is none.
    */
-  lookForStandstill(firstDueAt: number | null): Error | null {
-    const lateMs = firstDueAt === null ? 0 : this.#clock.now() - firstDueAt;
+  lookForStandstill(firstDueAt: number): Error | null {
+    const lateMs = this.#clock.now() - firstDueAt;
     const isStill = lateMs >= standstillMs && this.#clock.monotonicMs() - this.#beganAtMs >= standstillMs;
     const error = isStill ? new QueueStandsStillError(lateMs) : null;
     if (error !== null && !this.#isStandstillSaid) {

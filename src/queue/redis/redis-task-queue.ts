@@ -151,7 +151,7 @@ export class RedisTaskQueue implements TaskQueue {
 
   async #lookForStandstill(): Promise<Error | null> {
     const full = Object.keys(this.#runs.held).filter((pool) => this.#runs.roomIn(pool) <= 0);
-    return this.#runs.lookForStandstill((await this.#look(full)).nextDueAt);
+    return this.#runs.lookForStandstill((await this.#look(full)).nextDueAt ?? Infinity);
   }
 
   /** The part of a call that renews leases and claims due tasks. */

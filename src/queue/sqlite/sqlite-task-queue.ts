@@ -130,7 +130,7 @@ export class SqliteTaskQueue implements TaskQueue {
     for (const fault of [
       this.#fault,
       ...this.#runs.faults,
-      this.#lookForStandstill(this.#runs.nextStartAt()),
+      this.#runs.lookForStandstill(this.#runs.nextStartAt()),
     ]) {
       if (fault !== undefined && fault !== null) throw fault;
     }
@@ -181,10 +181,6 @@ export class SqliteTaskQueue implements TaskQueue {
     return { value };
   }
 
-  #lookForStandstill(firstAt: number): Error | null {
-    return this.#runs.lookForStandstill(firstAt === Infinity ? null : firstAt);
-  }
-
   /** Moves waiting tasks to this version's pools, then wakes the queue. Tries until it succeeds. */
   async #movePools(): Promise<void> {
     if (this.#runs.isStopped) return;
@@ -224,7 +220,7 @@ export class SqliteTaskQueue implements TaskQueue {
         return;
       }
       const nextAt = this.#runs.startDue(handler, nowMs);
-      this.#lookForStandstill(nextAt);
+      this.#runs.lookForStandstill(nextAt);
       if (nowMs >= this.#housekeeping.sweepDueAt) void this.#housekeeping.sweep().then(() => this.#wake());
       this.#sleepUntil(Math.min(nextAt, this.#housekeeping.sweepDueAt, nowMs + passAtLeastEveryMs));
       this.#fault = undefined;
