@@ -67,18 +67,10 @@ export const WrittenMessage = z.object({
  * A person's message. `text` is in Slack's markup. `threadTs` is null if the message may itself be
  * a thread's root.
  */
-export type PersonMessage = {
-  teamId: string;
-  channelId: string;
-  ts: string;
-  threadTs: string | null;
-  userId: string;
-  text: string;
-  files: SharedFile[];
-};
+export type PersonMessage = ReturnType<typeof toPersonMessage>;
 
 /** Converts a message from an event. */
-export function toPersonMessage(teamId: string, message: z.infer<typeof WrittenMessage>): PersonMessage {
+export function toPersonMessage(teamId: string, message: z.infer<typeof WrittenMessage>) {
   const { channel: channelId, user: userId, text, ts, thread_ts: threadTs = null } = message;
   return { teamId, channelId, ts, threadTs, userId, text, files: filesOfMessage(message) };
 }

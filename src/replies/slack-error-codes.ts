@@ -4,18 +4,6 @@
  * Slack uses codes that no page lists, and most of them pass.
  */
 
-/** The purpose of a call. The same code can be final for one purpose and not for another. */
-export type CallPurpose =
-  | "post"
-  | "post-directly"
-  | "update"
-  | "find"
-  | "reply-privately"
-  | "direct-message"
-  | "react"
-  | "show-work"
-  | "other";
-
 function codes(list: string): Set<string> {
   return new Set(list.trim().split(/\s+/));
 }
@@ -45,7 +33,7 @@ const THREAD_REFUSES = codes(`
 `);
 
 /** The codes that are final, by purpose. Repeating the call later doesn't help. */
-export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
+export const FINAL = {
   post: new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES]),
   /** There is no other place to tell the person. */
   "post-directly": new Set([...DIRECT_REFUSES, ...THREAD_REFUSES]),
@@ -86,8 +74,11 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
     access_denied channel_not_found deprecated_endpoint feature_not_enabled
     method_deprecated no_permission not_allowed unknown_method
   `),
-  other: new Set(),
-};
+  other: new Set<string>(),
+} satisfies Record<string, ReadonlySet<string>>;
+
+/** The purpose of a call. The same code can be final for one purpose and not for another. */
+export type CallPurpose = keyof typeof FINAL;
 
 /**
  * On every method's page: the token isn't accepted or lacks a scope. `messages_tab_disabled`
