@@ -4,7 +4,7 @@ import { FollowUps } from "../core/turn/people.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { DocsAgentError } from "../core/errors.ts";
 import { LOG_LEVELS } from "../process/clock-and-log.ts";
-import { HttpUrl, type ProxySettings, proxySecretsOf, readProxySettings } from "../process/proxy.ts";
+import { HttpUrl, proxySecretsOf, readProxySettings } from "../process/proxy.ts";
 import { isRedisUrl, readRedisUrl } from "../store/redis/redis-location.ts";
 import type { SlackSettings } from "../slack/identity.ts";
 
@@ -116,12 +116,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
         }
       : { kind: "socket", appToken };
 
-  function proxySettings(): ProxySettings {
-    const found = readProxySettings(env);
-    faults.push(...found.faults);
-    return found.proxy;
-  }
-
+  const { proxy, faults: faultsOfProxies } = readProxySettings(env);
+  faults.push(...faultsOfProxies);
   const minMs = milliseconds("POLL_MIN_MS", 5000);
   const maxMs = milliseconds("POLL_MAX_MS", Math.max(60_000, minMs));
   if (maxMs < minMs) faults.push(`POLL_MAX_MS must be at least POLL_MIN_MS, which is ${minMs}.`);
@@ -170,7 +166,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
       15_000,
     ),
     /** The proxies to Slack and the job services. */
-    proxy: proxySettings(),
+    proxy,
     /** Requests an hour accepted from one person and in one channel. 0 means no limit. */
     limits: {
       perPerson: requestsAnHour("REQUESTS_PER_PERSON", 100),

@@ -57,13 +57,11 @@ export function createFirstTries() {
       if (waiting.size > 0) return false;
       const { promise, resolve } = Promise.withResolvers<boolean>();
       waiting.set(turnId, resolve);
-      const timer = setTimeout(() => resolve(false), ms);
-      try {
-        return await promise;
-      } finally {
+      const timer = setTimeout(resolve, ms, false);
+      return promise.finally(() => {
         clearTimeout(timer);
         waiting.delete(turnId);
-      }
+      });
     },
     note(turnId: string, isRefused: boolean): void {
       waiting.get(turnId)?.(isRefused);
