@@ -1,10 +1,14 @@
 import { z } from "zod";
-import { FailureCause, type JobDiff, type ReportedOutcome } from "../../src/core/ports/job-report.ts";
+import {
+  FailureCause,
+  type JobDiff,
+  type ReportedOutcome,
+  WireClaims,
+} from "../../src/core/ports/job-report.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
 import { type QuestionAnswer, type Requester } from "../../src/core/ports/job-service.ts";
 import {
   WireCheck,
-  WireClaims,
   WireContext,
   WirePullRequest,
   WireQuestion,

@@ -16,6 +16,7 @@ import {
   ReportedTurn,
   FollowedPullRequest,
   Review,
+  WireClaims,
 } from "../core/ports/job-report.ts";
 import type { JobReport } from "../core/ports/job-service.ts";
 import { Time, orNull, readableItems, clipped, Millis, SHOWN_CHARS } from "../core/ports/reading.ts";
@@ -57,7 +58,6 @@ export const WirePullRequest = z
     id: "PullRequest",
     description: "A pull request as the turn left it; null: the code host didn't tell.",
   });
-export type WirePullRequest = z.infer<typeof WirePullRequest>;
 
 /** The result of one check, in wire format. */
 export const WireCheck = z
@@ -72,16 +72,6 @@ export const WireCheck = z
       .describe("What is new against the base, in a line each; of `not-checked`, why."),
   })
   .meta({ id: "Check", description: "What one of the project's checks found in the change." });
-export type WireCheck = z.infer<typeof WireCheck>;
-
-/** The number of the agent's sources that were found, in wire format. */
-export const WireClaims = z
-  .object({
-    total: Count.describe("Statements that the agent gave a source for."),
-    verified: Count.describe("Those whose source says what the agent quoted."),
-  })
-  .meta({ id: "Claims", description: "The sources of what the agent wrote, counted." });
-export type WireClaims = z.infer<typeof WireClaims>;
 
 /** A context repository that a turn's agent could read, in wire format. */
 export const WireContext = z
@@ -90,7 +80,6 @@ export const WireContext = z
     commit: z.string().describe("The commit that the agent could read."),
   })
   .meta({ id: "Context", description: "A repository that the agent could read." });
-export type WireContext = z.infer<typeof WireContext>;
 
 /** One turn of a job, in wire format. Times are ISO 8601, UTC. */
 export const WireTurn = z
@@ -223,7 +212,7 @@ const ReceivedReview = z
   }));
 
 /** Only the state has to be there: a service may tell less than ours. */
-export const ReceivedFollowedPullRequest = z.object({
+const ReceivedFollowedPullRequest = z.object({
   url: orNull(z.string()),
   title: orNull(Line),
   state,

@@ -64,11 +64,14 @@ export const ReportedCheck = z.object({
 });
 export type ReportedCheck = z.infer<typeof ReportedCheck>;
 
-/**
- * The number of statements that the agent gave sources for, and of those sources that were found.
- */
-const ReportedClaims = z.object({ total: Count, verified: Count });
-export type ReportedClaims = z.infer<typeof ReportedClaims>;
+/** The number of the agent's sources that were found, as it is sent and read. */
+export const WireClaims = z
+  .object({
+    total: Count.describe("Statements that the agent gave a source for."),
+    verified: Count.describe("Those whose source says what the agent quoted."),
+  })
+  .meta({ id: "Claims", description: "The sources of what the agent wrote, counted." });
+export type ReportedClaims = z.infer<typeof WireClaims>;
 
 /** A pull request as the turn left it. Fields are null if the code host didn't say. */
 export const ReportedPullRequest = z.object({
@@ -113,7 +116,7 @@ export const ReportedTurn = z.object({
   /** The agent's answer if it changed nothing. */
   answer: orNull(clipped(SHOWN_CHARS.summary)),
   checks: readableItems(ReportedCheck, MAX_CHECKS),
-  claims: orNull(ReportedClaims),
+  claims: orNull(WireClaims),
   /** The commits of context repositories that the agent could read. */
   context: readableItems(z.object({ name: Line, commit: Line }), MAX_CONTEXT),
   /** Other things people should know about the turn, one sentence each. */
