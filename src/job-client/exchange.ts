@@ -20,7 +20,7 @@ export type Exchange =
   | { kind: "no-answer"; sent: boolean; reason: string }
   | { kind: "unsendable"; reason: string };
 
-export type AnswerHeaders = Record<string, string | string[] | undefined>;
+type AnswerHeaders = Record<string, string | string[] | undefined>;
 
 /**
  * Sends one request and reads the answer within `timeoutMs`. Never rejects, follows no redirects

@@ -120,7 +120,6 @@ export const ReceivedChanges = z.object({
 
 /** Body of a refusal. Proxies answer without one. */
 export const ErrorBody = z.object({ error: z.string().describe("What is wrong, and what to do.") });
-export type ErrorBody = z.infer<typeof ErrorBody>;
 
 /**
  * The header in which a job service announces, with every answer, what it offers beyond the

@@ -4,7 +4,7 @@ import type { SqliteStore } from "../store/open-store.ts";
 import { KEEP_DONE_MS } from "./storable-task.ts";
 import type { TaskTable } from "./sqlite/task-table.ts";
 
-export type QueueHousekeepingOptions = {
+type QueueHousekeepingOptions = {
   table: TaskTable;
   store: Pick<SqliteStore, "commits" | "sweep"> & { slots: Pick<SqliteStore["slots"], "pullIn"> };
   clock: Clock;

@@ -153,7 +153,7 @@ function leadOf(turn: Turn): string {
 /**
  * The buttons for the turns of a status message, beginning with its own. Empty once all have ended.
  */
-export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[] {
+function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[] {
   const open = shown.filter(({ stage }) => stage.name !== "ended");
   const [host] = shown;
   const elements = [

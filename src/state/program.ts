@@ -9,7 +9,7 @@ import { openRedisSide } from "./redis-side.ts";
 import { openSqliteSide } from "./sqlite-side.ts";
 import { dump, load, type Progress, type Side, StateError, type Totals } from "./transfer.ts";
 
-export type StateProgramOptions = {
+type StateProgramOptions = {
   clock: Clock;
   logger: Logger;
   env: Readonly<Record<string, string | undefined>>;

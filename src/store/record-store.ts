@@ -130,7 +130,7 @@ function serialize({ value }: { value?: unknown }): string {
 }
 
 /** Records in a Keyv, parsed on write and on read, so that only valid records get in or out. */
-export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<T> {
+class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<T> {
   readonly storage: S;
   readonly #options: RecordStoreOptions<T, S>;
   readonly #keyv: Keyv;

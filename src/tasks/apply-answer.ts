@@ -27,7 +27,7 @@ import { turnPayload } from "../decisions/payload.ts";
 export const POLLED_TURNS_MAX = 100;
 
 /** A job's record, and its open turns that are watched. Both were read before the job was asked. */
-export type WatchedJob = { key: string; job: JobRecord; open: readonly Turn[] };
+type WatchedJob = { key: string; job: JobRecord; open: readonly Turn[] };
 
 /** Reads a job that is watched. Undefined if there is no readable record of it. */
 export async function readWatchedJob(

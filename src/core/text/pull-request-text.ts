@@ -43,7 +43,7 @@ export function shownPullRequestState({ stage, pullRequest }: Turn): string | nu
 }
 
 /** The parts of the text that tells a thread about its pull request. */
-export type NewsText = {
+type NewsText = {
   symbol: string;
   /** True if people are mentioned. */
   isForAll: boolean;
