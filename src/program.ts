@@ -69,10 +69,7 @@ type RunOptions = {
  * starts.
  */
 export async function run({ args, env, stop }: RunOptions): Promise<void> {
-  if (args.includes("--help") || args.includes("-h")) {
-    process.stdout.write(HELP);
-    return;
-  }
+  if (args.includes("--help") || args.includes("-h")) return void process.stdout.write(HELP);
   const [option] = args;
   if (option !== undefined && option !== "--check") {
     throw new StartError(`There is no option ${option}. See npm start -- --help.`);

@@ -106,14 +106,9 @@ function limitConnections(servers: Server[], maxConnections = Infinity): void {
   let open = 0;
   for (const server of servers) {
     server.on("connection", (socket) => {
-      if (open >= maxConnections) {
-        socket.destroy();
-        return;
-      }
+      if (open >= maxConnections) return void socket.destroy();
       open += 1;
-      socket.once("close", () => {
-        open -= 1;
-      });
+      socket.once("close", () => (open -= 1));
     });
   }
 }

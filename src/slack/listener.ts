@@ -47,10 +47,7 @@ export function createSlackListener({ signingSecret, receiver, logger, sample }:
     const isRead = refused === null || read.length <= SSL_CHECK_MAX_BYTES;
     const body = isRead ? parsed(read.toString(), headers["content-type"]) : undefined;
     // Slack's check of the certificate has no signature and asks for nothing.
-    if (isObject(body) && body["ssl_check"] === "1") {
-      response.writeHead(200).end();
-      return;
-    }
+    if (isObject(body) && body["ssl_check"] === "1") return void response.writeHead(200).end();
     if (refused !== null) return refuse(response, 401, refused);
     if (!isSlackBody(body)) return refuse(response, 400, "the body isn't like Slack's");
     await receiver.receive(body, response);

@@ -25,10 +25,7 @@ export function createLineSampler(clock: Clock): SampleLine {
   function openWindow(kind: string): void {
     clock.wakeAt(clock.now() + WINDOW_MS, () => {
       const seen = kinds.get(kind);
-      if (seen === undefined || seen.leftOut === 0) {
-        kinds.delete(kind);
-        return;
-      }
+      if (seen === undefined || seen.leftOut === 0) return void kinds.delete(kind);
       seen.write({ repeated: seen.leftOut });
       seen.leftOut = 0;
       openWindow(kind);

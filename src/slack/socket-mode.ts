@@ -200,14 +200,8 @@ function openSocketConnection(options: ReceiverOptions, app: App) {
   client.on("ws_message", (data: unknown, isBinary: unknown) => {
     const frame = typeof data === "string" ? jsonOf(data) : undefined;
     if (!isObject(frame)) return;
-    if (frame["type"] === "hello") {
-      handOn?.call(client, data, isBinary);
-      return;
-    }
-    if (frame["type"] === "disconnect") {
-      refreshAsked.resolve();
-      return;
-    }
+    if (frame["type"] === "hello") return handOn?.call(client, data, isBinary);
+    if (frame["type"] === "disconnect") return refreshAsked.resolve();
     const envelopeId = frame["envelope_id"];
     if (typeof envelopeId !== "string") return;
     client.emit("slack_event", {
