@@ -89,8 +89,7 @@ async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void
   const refusal = tooLong(instructions);
   if (instructions !== "" && refusal === null) {
     const accepted = await acceptRequest(deps, request, OWN);
-    if (accepted.kind !== "refused") return;
-    await answerMessage(deps, message, { kind: "refused", refusal: accepted.refusal });
+    if (accepted.kind === "refused") await answerMessage(deps, message, accepted);
     return;
   }
   const isOwn = await deps.queue.read((read) => aimedAt(deps, read, request, OWN) !== undefined);

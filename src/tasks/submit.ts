@@ -116,11 +116,10 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const besides = { attachments: went.attachments, ...askedBy(before) };
   const unsent = waitMs > 0 ? notAsked(waitMs) : silent;
   const answer =
-    unsent !== undefined
-      ? unsent
-      : job === null
-        ? await jobService.createJob(sent, turnId, besides)
-        : await message(jobService, job.id, sent, turnId, besides);
+    unsent ??
+    (job === null
+      ? await jobService.createJob(sent, turnId, besides)
+      : await message(jobService, job.id, sent, turnId, besides));
   if (waitMs === 0) await heedRetryAfter(deps, request.project, answer);
   const call = job === null ? "create" : "message";
   if (answer.ok) deps.logger.info({ job_id: answer.job.id }, `${call} is taken`);

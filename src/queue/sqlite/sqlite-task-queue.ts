@@ -127,11 +127,8 @@ export class SqliteTaskQueue implements TaskQueue {
   async check(): Promise<void> {
     if (this.#runs.isStopped) throw new QueueStoppedError();
     await this.#commits.run(() => writeProbe(this.#store.db, this.#clock.now()));
-    for (const fault of [
-      this.#fault,
-      ...this.#runs.faults,
-      this.#runs.lookForStandstill(this.#runs.nextStartAt()),
-    ]) {
+    const standstill = this.#runs.lookForStandstill(this.#runs.nextStartAt());
+    for (const fault of [this.#fault, ...this.#runs.faults, standstill]) {
       if (fault !== undefined && fault !== null) throw fault;
     }
   }
