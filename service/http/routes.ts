@@ -116,9 +116,9 @@ const refusals = {
   401: fault("No key, or none that is known.", { "WWW-Authenticate": headerRef("Authenticate") }),
   403: fault("The key belongs to another project."),
   404: fault("No such project, or no such job."),
-  500: fault("The service failed; whether the request was carried out is not known."),
+  500: fault("The service failed. It isn't known whether the request was carried out."),
 };
-const invalid = { 400: fault("The request is not valid; `error` names the field.") };
+const invalid = { 400: fault("The request isn't valid. `error` names the field.") };
 /** Refusals of any POST. */
 const postRefusals = {
   ...refusals,
@@ -248,13 +248,13 @@ const WriterHeaders = ReaderHeaders.extend({
     ),
 });
 
-const Health = z.object({ status: z.literal("ok").describe("The process lives.") }).openapi("Health");
+const Health = z.object({ status: z.literal("ok").describe("The process is alive.") }).openapi("Health");
 const Readiness = z
   .object({
     status: z.enum(["ok", "unavailable"]).describe("Whether requests can be accepted."),
     tasks: z
       .object({
-        waiting: z.int().describe("What waits."),
+        waiting: z.int().describe("Tasks that wait."),
         running: z.int().describe("Turns that run."),
         dead: z.int().describe("Abandoned tasks."),
       })
@@ -333,7 +333,7 @@ export const sendMessageRoute = createRoute({
     headers: WriterHeaders,
     body: bodyOf(CreateJobRequest.extend(PromptBody).openapi("MessageRequest")),
   },
-  responses: { 200: json(JobAnswer, "The job, active; the message is accepted for good."), ...turnRefusals },
+  responses: { 200: json(JobAnswer, "The active job. Its message is accepted for good."), ...turnRefusals },
 });
 
 export const healthRoute = createRoute({
@@ -342,7 +342,7 @@ export const healthRoute = createRoute({
   operationId: "health",
   summary: "Whether the process lives",
   security: [],
-  responses: { 200: json(Health, "It does."), ...noMethod },
+  responses: { 200: json(Health, "The process is alive."), ...noMethod },
 });
 
 export const readinessRoute = createRoute({
@@ -352,8 +352,8 @@ export const readinessRoute = createRoute({
   summary: "Whether requests can be accepted",
   security: [],
   responses: {
-    200: json(Readiness, "They can."),
-    503: json(Readiness, "They cannot, for now."),
+    200: json(Readiness, "Requests can be accepted."),
+    503: json(Readiness, "Requests can't be accepted for now."),
     ...noMethod,
   },
 });
@@ -371,7 +371,7 @@ const ListQuery = z.object({
 });
 
 const TurnParams = JobParams.extend({
-  number: atLeast(1, WANT_NUMBER).describe("The turn's number: 1 is the create."),
+  number: atLeast(1, WANT_NUMBER).describe("The turn's number. The create is number 1."),
 });
 
 const WANT_ANSWER = `a text of 1 to ${MAX_ANSWER_CHARS} characters`;

@@ -31,11 +31,11 @@ export const MAX_CHOICES = 10;
 /** A turn's usage, in wire format. */
 export const WireUsage = z
   .object({
-    inputTokens: Count.nullable().describe("Tokens sent to models; null: not counted."),
-    outputTokens: Count.nullable().describe("Tokens that models wrote; null: not counted."),
-    cachedInputTokens: Count.nullable().describe("Those of `inputTokens` that came from a cache."),
-    calls: Count.nullable().describe("Calls of models; null: not counted."),
-    costUsd: z.number().min(0).nullable().describe("US dollars; null: there is no price."),
+    inputTokens: Count.nullable().describe("Tokens sent to models, or null if not counted."),
+    outputTokens: Count.nullable().describe("Tokens that models wrote, or null if not counted."),
+    cachedInputTokens: Count.nullable().describe("How many of `inputTokens` came from a cache."),
+    calls: Count.nullable().describe("Calls of models, or null if not counted."),
+    costUsd: z.number().min(0).nullable().describe("The cost in US dollars, or null if unknown."),
   })
   .meta({ id: "Usage", description: "What the models used, all calls and attempts of the turn together." });
 export type WireUsage = z.infer<typeof WireUsage>;
@@ -52,11 +52,11 @@ export const WirePullRequest = z
     deletions: Count.nullable().describe("Removed lines."),
     headRef: z.string().describe("Its branch."),
     headSha: z.string().describe("The branch's newest commit."),
-    isDraft: z.boolean().optional().describe("Whether it is a draft; absent: the code host didn't tell."),
+    isDraft: z.boolean().optional().describe("Whether it is a draft. Absent if the code host didn't say."),
   })
   .meta({
     id: "PullRequest",
-    description: "A pull request as the turn left it; null: the code host didn't tell.",
+    description: "A pull request as the turn left it, or null if the code host didn't say.",
   });
 
 /** The result of one check, in wire format. */
@@ -69,7 +69,7 @@ export const WireCheck = z
     findings: z
       .array(z.string())
       .max(MAX_FINDINGS)
-      .describe("What is new against the base, in a line each; of `not-checked`, why."),
+      .describe("What is new against the base, one line each. For `not-checked`, the reason."),
   })
   .meta({ id: "Check", description: "What one of the project's checks found in the change." });
 
@@ -113,7 +113,7 @@ export const WireTurn = z
     leftOut: z.array(z.string()).describe("Files that the agent changed outside the project's docs."),
     answer: z.string().nullable().describe("What the agent answered where it changed nothing."),
     checks: z.array(WireCheck).max(MAX_CHECKS).describe("How the project's checks went."),
-    claims: WireClaims.nullable().describe("Sources of what was written; null: nothing was changed."),
+    claims: WireClaims.nullable().describe("Sources of what was written, or null if nothing was changed."),
     context: z.array(WireContext).max(MAX_CONTEXT).describe("Which other repositories the agent could read."),
     notes: z.array(z.string()).max(MAX_NOTES).describe("What else people should know, a sentence each."),
   })
@@ -137,7 +137,7 @@ export const WireQuestion = z
       .describe("What may be chosen."),
     allowsText: z.boolean().describe("Whether `text` is an answer."),
     askedAt: Time.describe("When the agent asked."),
-    answeredAt: Time.nullable().describe("When it was answered; null: it is open."),
+    answeredAt: Time.nullable().describe("When it was answered, or null while it is open."),
   })
   .meta({ id: "Question", description: "What the agent asks while its turn runs." });
 export type WireQuestion = z.infer<typeof WireQuestion>;
@@ -159,7 +159,7 @@ export const WireFollowedPullRequest = z
     review: review.describe("What the newest review of each reviewer comes to."),
     checks: z
       .object({
-        state: checks.shape.state.describe("`unknown`: the code host doesn't let the service read them."),
+        state: checks.shape.state.describe("`unknown` if the code host doesn't let the service read them."),
         failed: z
           .array(z.string())
           .max(MAX_NAMES)
@@ -178,16 +178,16 @@ export const WireFollowedPullRequest = z
             .string()
             .nullable()
             .default(null)
-            .describe("The commit that was reviewed; null: not known."),
+            .describe("The commit that was reviewed, or null if it isn't known."),
         }),
       )
       .max(MAX_REVIEWS)
       .describe("The newest 20, the oldest first."),
     waitingFor: z.array(z.string()).max(MAX_NAMES).describe("Whose review was asked for and isn't there."),
-    mergeable: z.boolean().nullable().describe("Whether it can be merged; null: not known yet."),
-    blockedBy: blockedBy.describe("Why it can't be merged; null: it can, or the code host doesn't say."),
+    mergeable: z.boolean().nullable().describe("Whether it can be merged, or null while that isn't known."),
+    blockedBy: blockedBy.describe("Why it can't be merged. Null if it can, or if the code host doesn't say."),
     headSha: z.string().describe("The newest commit, which all this is about."),
-    isVisible: z.boolean().describe("`false`: the service can't see it anymore; this is what it saw last."),
+    isVisible: z.boolean().describe("False if the service can't see it anymore. This is what it saw last."),
     openedAt: Time.describe("When it was opened."),
   })
   .meta({ id: "FollowedPullRequest", description: "The job's newest pull request as it stands now." });

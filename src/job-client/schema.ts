@@ -41,8 +41,8 @@ export const WireJobRecord = z.object({
       ref: z.string().nullable().describe("The branch that pull requests go to."),
     })
     .describe("What the job works on."),
-  model: z.string().describe("What works on the job: free text."),
-  prLink: z.string().nullable().describe("The pull request's address; null: there is none."),
+  model: z.string().describe("What works on the job, as free text."),
+  prLink: z.string().nullable().describe("The pull request's address, or null if there is none."),
   createdAt: z.iso.datetime().describe("When the job was created."),
   archivedAt: z.iso.datetime().nullable().describe("When it was archived."),
 });
@@ -58,7 +58,7 @@ export const WireJob = WireJobRecord.extend({
   questions: z.array(WireQuestion).optional().describe("Those of turns that have not ended."),
   pullRequest: WireFollowedPullRequest.nullable()
     .optional()
-    .describe("Null: there is none that is followed."),
+    .describe("The pull request that is followed, or null if there is none."),
 });
 export type WireJob = z.infer<typeof WireJob>;
 
@@ -70,7 +70,7 @@ export const WireJobList = z.object({
   jobs: z
     .array(WireJob.omit({ turns: true, questions: true }).meta({ id: "ListedJob" }))
     .describe("Without turns and questions."),
-  next: z.string().nullable().describe("Goes into `after`; null: there are no more."),
+  next: z.string().nullable().describe("Goes into `after`. Null on the last page."),
 });
 export type WireJobList = z.infer<typeof WireJobList>;
 

@@ -205,8 +205,8 @@ export const JobDiff = z
           status: z
             .enum(["added", "changed", "removed"])
             .describe("What happened to it. A renamed file is removed and added."),
-          additions: Count.nullable().describe("Added lines; null: it is no text."),
-          deletions: Count.nullable().describe("Removed lines; null: it is no text."),
+          additions: Count.nullable().describe("Added lines, or null if it isn't text."),
+          deletions: Count.nullable().describe("Removed lines, or null if it isn't text."),
         }),
       )
       .max(DIFF_LIMITS.files)

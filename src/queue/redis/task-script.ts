@@ -46,7 +46,7 @@ const BEGIN = `${NOW}
 
 /**
  * ARGV: now (empty, or the time in a test), the lease and how long done ids are kept, in
- * milliseconds, the number of the call, what to claim (empty: nothing), then the requests: each a
+ * milliseconds, the number of the call, what to claim (empty if nothing), then the requests: each a
  * kind, the number of its arguments, and the arguments. Returns an answer to each request, even if
  * one fails, and finally one to the claim. Among tasks due at the same time, those of earlier calls
  * come first, by the fraction of their score.
@@ -227,8 +227,8 @@ export const WORK = `${BEGIN} ${GATES}
  * ARGV: now, how long abandoned tasks are kept, how many to remove at most, then as JSON the pools
  * of the tasks running here by their ids, and `true` for each pool to leave out of the last answer.
  * Removes expired abandoned tasks. Returns the number of unfinished tasks, of those running here,
- * and of abandoned ones, and the milliseconds until the first other task is due (empty: there is
- * none).
+ * and of abandoned ones, and the milliseconds until the first other task is due (empty if
+ * there is none).
  */
 export const LOOK = `${BEGIN}
   local dead, over = P .. ':dead', whole(now - tonumber(ARGV[2]))
