@@ -141,7 +141,7 @@ it.each(atNight([REQUESTS, UPDATES, LARGE_UPDATES], [REQUESTS, LARGE_UPDATES]))(
   120_000,
 );
 
-it.each(atNight(["required", "none"], ["none"]))(
+it.concurrent.each(atNight(["required", "none"], ["none"]))(
   "runs a turn again whose runner was killed, and leaves nothing of it behind: containment %s",
   async (containment) => {
     const seconds = `3582.${randomInt(1e9, 1e10)}`;
@@ -173,7 +173,7 @@ it.each(atNight(["required", "none"], ["none"]))(
   180_000,
 );
 
-it(
+it.concurrent(
   "gives up a turn whose runner dies each of three times that it looks through what the agent left",
   { tags: "nightly", timeout: 120_000 },
   async () => {
@@ -206,7 +206,7 @@ PATH=${JSON.stringify(PATH)} exec git "$@"
   },
 );
 
-it("ends its runner when it is killed, and when it stops", async () => {
+it.concurrent("ends its runner when it is killed, and when it stops", async () => {
   await using subject = await openService({ docs: inlineAgent("setInterval(() => {}, 1000);") });
   const { service, folder } = subject;
   const runner = await runnerOf(service);
@@ -221,16 +221,24 @@ it("ends its runner when it is killed, and when it stops", async () => {
   await vi.waitUntil(() => isGone(nextRunner), PATIENT);
 }, 120_000);
 
-it("puts another runner in the place of one that hangs", async () => {
+it.concurrent("puts another runner in the place of one that hangs", async () => {
   await using dir = await openTempDir();
   const logger = new RecordingLogger();
   const settings = { dataDir: dir.path, containment: "none", logLevel: "error", projects: [] } as const;
   const client = new RunnerClient({ ...settings, projects: [] }, logger, { pingEveryMs: 3_000 });
   await using _ = { [Symbol.asyncDispose]: () => client.close() };
   await client.open();
-  const [hanging = 0] = await childrenOf(process.pid);
+  // The other children of this process are services, whose runners are children of theirs.
+  const runners = async () => {
+    const [children, all] = await Promise.all([
+      childrenOf(process.pid),
+      processesOf("/runner/process/main.ts"),
+    ]);
+    return children.filter((pid) => all.includes(String(pid)));
+  };
+  const [hanging = 0] = await runners();
   process.kill(hanging, "SIGSTOP");
-  const other = async () => (await childrenOf(process.pid)).find((pid) => pid !== hanging);
+  const other = async () => (await runners()).find((pid) => pid !== hanging);
   await vi.waitUntil(other, PATIENT);
   await client.open();
   expect(await isGone(hanging)).toBe(true);
