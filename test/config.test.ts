@@ -64,6 +64,25 @@ it("the time limit of a request is as long as a timer can be at most", () => {
   );
 });
 
+describe("the store's URL", () => {
+  it.each([
+    "sqlite://./data/x.sqlite",
+    "sqlite:///data/x.sqlite",
+    "memory://",
+    "redis://host:6379",
+    "rediss://h",
+  ])("may be %s", (url) => {
+    expect(load({ STORE_URL: url }).storeUrl).toBe(url);
+  });
+
+  it.each(["./data/x.sqlite", "sqlite://", "sqlite:x", "redis:/host", "memory://x", "postgres://host/db"])(
+    "can't be %s",
+    (url) => {
+      expect(faultsOf({ STORE_URL: url })).toContain("STORE_URL must be sqlite://path, ");
+    },
+  );
+});
+
 describe("idempotency keys", () => {
   function honored(env: Record<string, string>): Record<string, boolean> {
     return Object.fromEntries(load(env).projects.map((project) => [project.name, project.idempotencyKeys]));

@@ -208,7 +208,7 @@ const Requester = z
         .url({ protocol: /^https?$/, error: WANT_LINK })
         .max(MAX_LINK_CHARS, WANT_LINK)
         .nullable()
-        .describe("Where the person asked; null if there is no link to it."),
+        .describe("Where the person asked, or null if there is no link to it."),
       isPrivate: z
         .boolean("true or false")
         .describe("True if not everybody in the workspace can read the place where the person asked."),

@@ -60,12 +60,14 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   const leftovers = new Set<Promise<void>>();
   let opening: ReturnType<typeof openRunner> | undefined;
 
-  // If the start fails, the next turn tries again.
-  const open = () =>
-    (opening ??= openRunner(deps, afterwards).catch((error: unknown) => {
+  function open() {
+    opening ??= openRunner(deps, afterwards).catch((error: unknown) => {
+      // The next turn tries again.
       opening = undefined;
       throw error;
-    }));
+    });
+    return opening;
+  }
 
   function afterwards(act: () => Promise<void>): void {
     const done = setImmediate()

@@ -241,7 +241,9 @@ export async function runProgram({ stdin, ...program }: ProgramRun, signal: Abor
 export function createTail(maxBytes: number) {
   let kept = Buffer.alloc(0);
   return {
-    add: (chunk: Buffer) => void (kept = Buffer.concat([kept, chunk]).subarray(-maxBytes)),
+    add(chunk: Buffer) {
+      kept = Buffer.concat([kept, chunk]).subarray(-maxBytes);
+    },
     text: () => kept.toString("utf8"),
   };
 }

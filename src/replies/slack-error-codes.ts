@@ -4,7 +4,7 @@
  * Slack uses codes that no page lists, and most of them pass.
  */
 
-function codes(list: string): Set<string> {
+function codes(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/));
 }
 

@@ -136,26 +136,35 @@ export async function describeKillAtEveryStep(
   }
 
   it("passes through every kind of boundary", () => {
-    // The first is sent beside the work, if a poll sees it. The other isn't needed where a feed tells
-    // of the job's end before its status message is there.
-    const rare = ["assistant.threads.setStatus", ...(offers.changes === undefined ? [] : ["chat.update"])];
     const kinds = (scene: Scene) =>
       [...new Set(boundariesOf.get(scene)?.map(({ at, what }) => (at === "request" ? what : at)))]
-        .filter((kind) => !rare.includes(kind))
+        // Sent beside the work, if a poll sees it.
+        .filter((kind) => kind !== "assistant.threads.setStatus")
         .toSorted();
-    const [inChannel, away] = scenes.map(kinds);
+    const [inChannel = [], away = []] = scenes.map(kinds);
     const main = [
       "auth.test",
       "chat.postMessage",
-      ...(offers.changes === undefined ? ["chat.update"] : ["job service changes"]),
+      "chat.update",
+      ...(offers.changes === undefined ? [] : ["job service changes"]),
       "job service create",
       "job service get",
       "users.info",
       "write",
     ];
     // On a busy machine Ana may be told that her request is kept before its status message is there.
-    expect(inChannel?.filter((kind) => kind !== "response_url")).toEqual(main);
-    expect(away).toEqual([...main, "conversations.open", "response_url"].toSorted());
+    const expectKinds = (kinds: string[], expected: string[]) => {
+      // On a busy machine, a feed may tell of the end before a status message is there, which then
+      // needs no update.
+      const isEarly = offers.changes !== undefined && !kinds.includes("chat.update");
+      expect(kinds).toEqual(expected.filter((kind) => !isEarly || kind !== "chat.update").toSorted());
+    };
+    expectKinds(
+      inChannel.filter((kind) => kind !== "response_url"),
+      main,
+    );
+    expectKinds(away, [...main, "conversations.open", "response_url"]);
+    expect([...inChannel, ...away]).toContain("chat.update");
   });
 
   for (const scene of scenes) {

@@ -228,7 +228,7 @@ it.concurrent("puts another runner in the place of one that hangs", async () => 
   const client = new RunnerClient({ ...settings, projects: [] }, logger, { pingEveryMs: 3_000 });
   await using _ = { [Symbol.asyncDispose]: () => client.close() };
   await client.open();
-  // The other children of this process are services, whose runners are children of theirs.
+  // Other tests' programs are children of this process, too, but only one of them is a runner.
   const runners = async () => {
     const [children, all] = await Promise.all([
       childrenOf(process.pid),
@@ -236,7 +236,7 @@ it.concurrent("puts another runner in the place of one that hangs", async () => 
     ]);
     return children.filter((pid) => all.includes(String(pid)));
   };
-  const [hanging = 0] = await runners();
+  const hanging = await vi.waitUntil(async () => (await runners())[0], PATIENT);
   process.kill(hanging, "SIGSTOP");
   const other = async () => (await runners()).find((pid) => pid !== hanging);
   await vi.waitUntil(other, PATIENT);

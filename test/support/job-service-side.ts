@@ -8,20 +8,12 @@ import {
   type WireJob,
   type WireJobRecord,
 } from "../../src/job-client/schema.ts";
+import { jsonOf } from "../../src/core/text/text.ts";
 import { faultAfter, faultBefore, FaultPlan, type JobServiceOp } from "./job-service-faults.ts";
 import type { WireFollowedPullRequest, WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import { SideFeed } from "./side-feed.ts";
 import { endJob, JobScript, newTurn, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
-import {
-  bearer,
-  header,
-  parseJson,
-  readBody,
-  routeOf,
-  send,
-  type Reply,
-  type Route,
-} from "./job-service-wire.ts";
+import { bearer, header, readBody, routeOf, send, type Reply, type Route } from "./job-service-wire.ts";
 
 export const DEFAULT_PROJECT_ID = "docs";
 export const DEFAULT_API_KEY = "mint_test-key-0123456789";
@@ -353,7 +345,7 @@ export class JobServiceSide implements AsyncDisposable {
   #record(route: Route, request: IncomingMessage, body: string): SideCall {
     const reads = header(request, "docs-agent-capabilities") ?? "";
     const parsed =
-      route.op === "create" || route.op === "message" ? CreateJobRequest.safeParse(parseJson(body)) : null;
+      route.op === "create" || route.op === "message" ? CreateJobRequest.safeParse(jsonOf(body)) : null;
     const call: SideCall = {
       ...route,
       prompt: parsed?.data?.prompt ?? null,
@@ -417,7 +409,7 @@ export class JobServiceSide implements AsyncDisposable {
     if (!header(request, "content-type")?.startsWith("application/json")) {
       return { status: 400, json: { error: "Content-Type must be application/json" } };
     }
-    if (parseJson(body) === undefined) return { status: 400, json: { error: "The body is not JSON" } };
+    if (jsonOf(body) === undefined) return { status: 400, json: { error: "The body is not JSON" } };
     if (call.op === "answer") return this.#takeAnswer(call, body);
     if (call.prompt === null) return { status: 400, json: { error: "prompt must be a non-empty string" } };
     if (call.attachments.length > 0 && !this.#takesFiles) {
@@ -485,7 +477,7 @@ export class JobServiceSide implements AsyncDisposable {
   /** As our own service does: the same answer again is fine, another one is not, and a question that is over is unknown. */
   #takeAnswer(call: SideCall, body: string): Reply {
     if (!this.#tellsQuestions) return { status: 404, json: { error: "No such route" } };
-    const parsed = AnswerRequest.safeParse(parseJson(body));
+    const parsed = AnswerRequest.safeParse(jsonOf(body));
     if (!parsed.success) return { status: 400, json: { error: "put questionId and choice, or text" } };
     const job = this.#find(call.projectId, call.jobId);
     const question = job?.questions.find(({ id }) => id === parsed.data.questionId);

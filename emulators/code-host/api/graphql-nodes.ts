@@ -13,7 +13,7 @@ type Asking = {
   cost: number;
   rateLimit: { limit: number; remaining: number; used: number; resetAt: string };
 };
-type Page = { first?: number | null; last?: number | null };
+type Page = { first?: number | null; last?: number | null; after?: unknown; before?: unknown };
 
 /**
  * What a document of GitHub's GraphQL API starts from. An object's fields are values, or functions
@@ -169,7 +169,8 @@ function rollupState({ records }: PullRequests, oid: string): "FAILURE" | "PENDI
 }
 
 /** Every connection has to be bounded by `first` or `last`, 1 to 100. */
-function connection(items: object[], { first, last }: Page): object {
+function connection(items: object[], { first, last, after, before }: Page): object {
+  if (after ?? before) throw fault("NOT_EMULATED", "This stand-in has no cursors: ask for one page.");
   const bound = first ?? last;
   if (bound === undefined || bound === null) {
     const message = "You must provide a `first` or `last` value to properly paginate the connection.";

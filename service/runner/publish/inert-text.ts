@@ -69,6 +69,7 @@ function inertMarkdown(text: string): string {
     }
     return inert + inertText(clean.slice(at));
   } catch {
+    // Nested too deep to be read: nothing is taken for code.
     return inertText(clean);
   }
 }

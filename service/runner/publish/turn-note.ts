@@ -6,7 +6,7 @@ import { TurnQuality } from "../turn-runner.ts";
 import { CheckedClaim } from "./sources-text.ts";
 
 /** The result of a turn before its pull request. Bounded and redacted. */
-export const TurnWork = TurnQuality.extend({
+export const TurnWork = TurnQuality.omit({ claims: true }).extend({
   commit: z.string(),
   summary: z.string().nullable().default(null),
   leftOut: z.array(z.string()).default([]),

@@ -64,7 +64,7 @@ export const ReportedCheck = z.object({
 });
 export type ReportedCheck = z.infer<typeof ReportedCheck>;
 
-/** The number of the agent's sources that were found, as it is sent and read. */
+/** The numbers of statements with a source, and of sources that were found, as sent and read. */
 export const WireClaims = z
   .object({
     total: Count.describe("Statements that the agent gave a source for."),

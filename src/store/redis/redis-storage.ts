@@ -67,7 +67,7 @@ export class RedisStorage implements RecordStorage {
 
   /**
    * The text with its end, for a key that is written in another way, and how long Redis keeps it
-   * (empty if for good).
+   * (empty to keep it for good).
    */
   entry(text: string, ttlMs: number | undefined): { text: string; keep: number | "" } {
     if (!ttlMs) return { text, keep: "" };

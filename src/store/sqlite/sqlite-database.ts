@@ -53,7 +53,6 @@ const ownerPollMs = 100;
  */
 const busyTimeoutMs = 250;
 const sqliteBusy = 5;
-const sqliteCorrupt = 11;
 
 /**
  * Opens the database file as its only owner, at the newest schema. Creates the file and its folder
@@ -104,7 +103,12 @@ function keepPrivate(path: string): void {
 
 /** Detects a damaged file before anything is built on it. */
 function quickCheck(db: DatabaseSync, path: string): void {
-  if (pragma(db, "quick_check(1)") !== "ok") throw toStoreError(path, { errcode: sqliteCorrupt });
+  if (pragma(db, "quick_check(1)") === "ok") return;
+  throw new StoreUnavailableError(
+    path,
+    "the file is damaged",
+    "Restore a backup, or move the file away to start empty.",
+  );
 }
 
 /** Marks the file as this process's. The returned function throws once that is no longer true. */

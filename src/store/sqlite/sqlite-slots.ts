@@ -114,7 +114,9 @@ export class SqliteSlots implements Slots {
       const gate = this.#gate(name);
       gate.nextAt = nextOf[n] ?? gate.nextAt;
       this.#changed.add(name);
-      this.#commits.afterUndo(() => (gate.nextAt -= windowMs / limit));
+      this.#commits.afterUndo(() => {
+        gate.nextAt -= windowMs / limit;
+      });
     }
     return null;
   }
