@@ -1,11 +1,12 @@
 import type { Project } from "./config/config-projects.ts";
 import type { Config } from "./config/config.ts";
 import { codeOrNameOf } from "./core/errors.ts";
+import { offersFeed } from "./core/job/watching.ts";
 import type { Logger } from "./core/ports/process.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
 import { trySlack } from "./slack/identity.ts";
 
-/** An id that no job has. Reading it shows if the job service accepts the key. */
+/** An id that no job has. */
 const NO_JOB = "docs-agent-check";
 
 /**
@@ -22,19 +23,28 @@ export async function check(config: Config, write: (line: string) => void): Prom
   return isFine;
 }
 
-async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Project) {
-  const { name, id: projectId } = project;
-  const service = createHttpJobService({ ...project, projectId, proxy, timeoutMs: jobServiceTimeoutMs });
+async function checkProject({ proxy, jobServiceTimeoutMs: timeoutMs }: Config, project: Project) {
+  const { id: projectId, baseUrl } = project;
+  const name = `Job service (project ${projectId})`;
+  const service = createHttpJobService({ ...project, projectId, proxy, timeoutMs });
+  await using _ = { [Symbol.asyncDispose]: service.close };
   const answer = await service.getJob(NO_JOB);
-  await service.close();
-  if (answer.ok || answer.fault.kind === "missing") {
-    // It answers the same where it has no such project.
-    const open = `a request shows if it has the project ${projectId}`;
-    return { name, found: `the job service answers and accepts the API key; ${open}`, isFault: false };
+  if (!answer.ok && answer.fault.kind !== "missing") {
+    const remedy = answer.fault.status === undefined ? `. Correct the address ${baseUrl}, or start it` : "";
+    return { name, found: `${answer.fault.message}${remedy}`, isFault: true };
   }
-  const remedy =
-    answer.fault.status === undefined ? `. Correct the address ${project.baseUrl}, or start it` : "";
-  return { name, found: `${answer.fault.message}${remedy}`, isFault: true };
+  if (!offersFeed(answer)) {
+    // By the contract, it says the same of a job and of a project that it doesn't have.
+    const open = "a request shows if it accepts the API key and has the project";
+    return { name, found: `something answers at ${baseUrl}; ${open}`, isFault: false };
+  }
+  const feed = await service.changes(null, 0, AbortSignal.timeout(timeoutMs));
+  if (feed.ok) return { name, found: "it answers, accepts the API key, and has the project", isFault: false };
+  const found =
+    feed.fault.kind === "missing"
+      ? `it has no such project. Correct the project's id, or the address ${baseUrl}`
+      : feed.fault.message;
+  return { name, found, isFault: true };
 }
 
 /**
