@@ -135,7 +135,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
           { name: "docusaurus", result: "not-checked", findings: ["It took longer than 5 min."] },
         ],
         claims: { total: 5, verified: 4 },
-        notes: ["Sam couldn't be asked for a review."],
+        notes: ["The code host refused the reviewers: sam."],
       }),
     },
   ],

@@ -197,7 +197,7 @@ const WANT_EXTRAS = "lists of names under fields, tools and betas, as the log sh
 const ExtraNames = list(text(WANT_EXTRAS, 100, /^[\w.:/@=[\]-]+$/), WANT_EXTRAS).default([]);
 const Model = z.strictObject({
   name: ModelName,
-  kind: z.enum(MODEL_KINDS, `one of ${MODEL_KINDS.join(", ")}, whichever API the upstream has`),
+  kind: z.enum(MODEL_KINDS, `the upstream's API: one of ${MODEL_KINDS.join(", ")}`),
   baseUrl: HttpUrl.optional(),
   keyEnv: EnvName,
   prices: z.record(z.string().min(1).max(200), Price, WANT_PRICES).default({}),

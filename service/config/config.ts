@@ -100,8 +100,7 @@ function readYaml(file: string): unknown {
     const { line, col } = lines.linePos(error.pos[0]);
     if (error.code === "TAB_AS_INDENT") return `Line ${line} ${TABS}`;
     return (
-      `Line ${line}, column ${col} must be valid YAML ` +
-      `(${error.code.toLowerCase().replaceAll("_", " ")}).`
+      `Line ${line}, column ${col} isn't valid YAML ` + `(${error.code.toLowerCase().replaceAll("_", " ")}).`
     );
   });
   // A tab causes further errors, which aren't faults of their own.

@@ -66,10 +66,10 @@ export const HEADERS = {
     description:
       "What this service offers beyond the contract, separated by commas. `idempotency-key`: a " +
       "create or a message whose answer was lost may be sent again with the same " +
-      "`Idempotency-Key`. `turns`: jobs tell their turns. `questions`: jobs tell what their agent asks, " +
-      "and it can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns " +
+      "`Idempotency-Key`. `turns`: jobs include their turns. `questions`: jobs include what their " +
+      "agent asks, and it can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns " +
       "canceled, and they can be archived. `attachments`: creates and messages take files. " +
-      "`requester`: creates and messages take `words` and `requester`. `pull-request`: jobs tell " +
+      "`requester`: creates and messages take `words` and `requester`. `pull-request`: jobs include " +
       "how their pull request stands at the code host. `diff`: what a job changes can be read. " +
       "`changes`: which jobs have changed can be waited for.",
     required: true,
@@ -77,7 +77,7 @@ export const HEADERS = {
   },
   RetryAfter: { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
   Authenticate: { description: "How to authenticate.", required: true, schema: { type: "string" } },
-  Allow: { description: "The methods.", required: true, schema: { type: "string" } },
+  Allow: { description: "The allowed methods.", required: true, schema: { type: "string" } },
 } as const;
 
 type HeaderRefs = Record<string, { $ref: string }>;
@@ -107,13 +107,15 @@ function fault(description: string, headers: HeaderRefs = {}) {
 }
 
 const noMethod = {
-  405: fault("Another method is wanted at this address.", { Allow: headerRef("Allow") }),
+  405: fault("This address doesn't allow the method. `Allow` names those it does.", {
+    Allow: headerRef("Allow"),
+  }),
   431: { description: "The headers have more than 16 KiB. The connection is closed." },
 };
 /** Refusals that any operation of a project may answer with. */
 const refusals = {
   ...noMethod,
-  401: fault("No key, or none that is known.", { "WWW-Authenticate": headerRef("Authenticate") }),
+  401: fault("The admin key is missing or unknown.", { "WWW-Authenticate": headerRef("Authenticate") }),
   403: fault("The key belongs to another project."),
   404: fault("No such project, or no such job."),
   500: fault("The service failed. It isn't known whether the request was carried out."),
@@ -125,8 +127,8 @@ const postRefusals = {
   ...invalid,
   408: { description: "The request wasn't complete within 30 s. The connection is closed." },
   413: fault(
-    `The body has more than ${MAX_BODY_BYTES} bytes or, of a create or a message with ` +
-      `attachments, more than ${MAX_BODY_BYTES_WITH_ATTACHMENTS}.`,
+    `The body is larger than ${MAX_BODY_BYTES} bytes, or ${MAX_BODY_BYTES_WITH_ATTACHMENTS} for a ` +
+      "create or a message with attachments.",
   ),
 };
 const bodyRefusals = { ...postRefusals, 415: fault("The body is not JSON, or it is encoded.") };
@@ -134,7 +136,9 @@ const bodyRefusals = { ...postRefusals, 415: fault("The body is not JSON, or it 
 const turnRefusals = {
   ...bodyRefusals,
   422: fault("The idempotency key was used for another request."),
-  429: fault("Too many of them for now.", { "Retry-After": headerRef("RetryAfter") }),
+  429: fault("Too many requests for now. Repeat it after `Retry-After`.", {
+    "Retry-After": headerRef("RetryAfter"),
+  }),
 };
 
 /** The operation needs an admin key. */
@@ -243,8 +247,8 @@ const WriterHeaders = ReaderHeaders.extend({
     .regex(/^[\x21-\x7e]{1,255}$/, WANT_KEY)
     .optional()
     .describe(
-      "The same key with the same request gets the first answer again, for 7 days; with another " +
-        "request 422. Keys are a project's own.",
+      "For 7 days, the same request with the same key gets the first answer again. Another request " +
+        "with it gets 422. Each project has its own keys.",
     ),
 });
 
@@ -254,9 +258,9 @@ const Readiness = z
     status: z.enum(["ok", "unavailable"]).describe("Whether requests can be accepted."),
     tasks: z
       .object({
-        waiting: z.int().describe("Tasks that wait."),
+        waiting: z.int().describe("Turns that wait."),
         running: z.int().describe("Turns that run."),
-        dead: z.int().describe("Abandoned tasks."),
+        dead: z.int().describe("Turns that were abandoned."),
       })
       .nullable()
       .describe("`running` counts the turns that run now; those that wait for room are in `waiting`."),
@@ -340,7 +344,7 @@ export const healthRoute = createRoute({
   method: "get",
   path: "/healthz",
   operationId: "health",
-  summary: "Whether the process lives",
+  summary: "Whether the process is alive",
   security: [],
   responses: { 200: json(Health, "The process is alive."), ...noMethod },
 });
@@ -448,7 +452,7 @@ export const readDiffRoute = createRoute({
     200: json(JobDiff.extend({}).openapi("Diff"), "The change."),
     ...refusals,
     404: fault("No such project, no such job, or it changes nothing that can be found."),
-    503: fault("It can't be read right now.", { "Retry-After": headerRef("RetryAfter") }),
+    503: fault("The change can't be read right now.", { "Retry-After": headerRef("RetryAfter") }),
   },
 });
 
@@ -456,7 +460,7 @@ export const answerQuestionRoute = createRoute({
   method: "post",
   path: "/v2/agent/{projectId}/job/{id}/answer",
   operationId: "answerQuestion",
-  summary: "Answer a question of the agent's",
+  summary: "Answer the agent's question",
   description:
     "With the id of a choice, or with text where the question allows it. The same answer may be " +
     "sent again. A question ends with its turn, or when nobody answers in time. From then on it " +

@@ -91,7 +91,7 @@ export const WireTurn = z
     ),
     reason: z.string().nullable().describe("Why it ended like this, or why its last attempt broke off."),
     cause: FailureCause.optional().describe(
-      "Why it failed, where whoever asked can do something about it. There may be more of them later.",
+      "Why it failed, if the requester can do something about it. Later versions may add values.",
     ),
     summary: z.string().nullable().describe("The agent's own last words."),
     step: z.string().nullable().describe("What the agent does now, in one line."),
@@ -99,14 +99,14 @@ export const WireTurn = z
       .array(
         z.object({
           text: z.string().describe("What the agent means to do."),
-          status: PlanStep.shape.status.describe("How far it is."),
+          status: PlanStep.shape.status.describe("The step's progress."),
         }),
       )
       .max(MAX_PLAN_STEPS)
       .describe("The agent's plan."),
     usage: WireUsage.nullable(),
     pullRequest: WirePullRequest.nullable(),
-    branch: z.string().nullable().describe("Where the changes are while there is no pull request of them."),
+    branch: z.string().nullable().describe("The branch with the changes, while they have no pull request."),
     acceptedAt: Time.describe("When the request was accepted."),
     startedAt: Time.nullable().describe("When its last attempt started."),
     endedAt: Time.nullable().describe("When it ended."),
@@ -134,8 +134,8 @@ export const WireQuestion = z
         }),
       )
       .max(MAX_CHOICES)
-      .describe("What may be chosen."),
-    allowsText: z.boolean().describe("Whether `text` is an answer."),
+      .describe("The choices."),
+    allowsText: z.boolean().describe("Whether the answer may be free text."),
     askedAt: Time.describe("When the agent asked."),
     answeredAt: Time.nullable().describe("When it was answered, or null while it is open."),
   })
@@ -154,9 +154,9 @@ export const WireFollowedPullRequest = z
     url: z.string().describe("Its page."),
     number: z.int().min(1).describe("Its number at the code host."),
     title: z.string().describe("Its title."),
-    state: state.describe("Whether it is open."),
+    state: state.describe("Whether it is open, closed or merged."),
     isDraft: z.boolean().describe("Whether it is a draft."),
-    review: review.describe("What the newest review of each reviewer comes to."),
+    review: review.describe("The result of all reviews, counting each reviewer's newest."),
     checks: z
       .object({
         state: checks.shape.state.describe("`unknown` if the code host doesn't let the service read them."),
@@ -173,7 +173,7 @@ export const WireFollowedPullRequest = z
           author: z.string().describe("Who wrote it."),
           words: z.string().describe("What they wrote."),
           state: Review.shape.state.describe("What they chose."),
-          at: Time.describe("When."),
+          at: Time.describe("When it was written."),
           headSha: z
             .string()
             .nullable()
@@ -183,10 +183,13 @@ export const WireFollowedPullRequest = z
       )
       .max(MAX_REVIEWS)
       .describe("The newest 20, the oldest first."),
-    waitingFor: z.array(z.string()).max(MAX_NAMES).describe("Whose review was asked for and isn't there."),
+    waitingFor: z
+      .array(z.string())
+      .max(MAX_NAMES)
+      .describe("Reviewers who were asked and haven't reviewed yet."),
     mergeable: z.boolean().nullable().describe("Whether it can be merged, or null while that isn't known."),
     blockedBy: blockedBy.describe("Why it can't be merged. Null if it can, or if the code host doesn't say."),
-    headSha: z.string().describe("The newest commit, which all this is about."),
+    headSha: z.string().describe("The newest commit. Everything here is about it."),
     isVisible: z.boolean().describe("False if the service can't see it anymore. This is what it saw last."),
     openedAt: Time.describe("When it was opened."),
   })

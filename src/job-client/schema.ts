@@ -54,8 +54,8 @@ export type WireJobRecord = z.infer<typeof WireJobRecord>;
  * {@link WireJobRecord}.
  */
 export const WireJob = WireJobRecord.extend({
-  turns: z.array(WireTurn).optional().describe("The newest 20, the oldest first."),
-  questions: z.array(WireQuestion).optional().describe("Those of turns that have not ended."),
+  turns: z.array(WireTurn).optional().describe("The newest 20 turns, the oldest first."),
+  questions: z.array(WireQuestion).optional().describe("Questions of turns that haven't ended."),
   pullRequest: WireFollowedPullRequest.nullable()
     .optional()
     .describe("The pull request that is followed, or null if there is none."),
@@ -76,7 +76,7 @@ export type WireJobList = z.infer<typeof WireJobList>;
 
 /** Answer of the feed: the jobs that have changed. `next` is the next request's `after`. */
 export const WireChanges = z.object({
-  jobs: z.array(WireJob).describe("As they are now, with the fields that the client reads."),
+  jobs: z.array(WireJob).describe("The jobs as they are now, with the fields that the client asked for."),
   next: z.string().describe("Goes into `after`."),
 });
 export type WireChanges = z.infer<typeof WireChanges>;

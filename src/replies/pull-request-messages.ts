@@ -77,8 +77,8 @@ export function changesMessage({ turn, of }: MessageOf<"changes">, { httpOrigins
       const { diff, rest } = of;
       const size = diffText(sizeOf(diff));
       const title = pr === null ? `*Changes:* ${size}` : `*Changes in ${pr}:* ${size}`;
-      const where = pr === null ? "The rest is on the branch." : `The rest is on the page of ${pr}.`;
-      const inFile = `I sent you the rest as a file.${diff.isCut ? ` It isn't all of it. ${where}` : ""}`;
+      const where = `The rest is on ${pr === null ? "the branch" : `the page of ${pr}`}.`;
+      const inFile = diff.isCut ? `I sent you more as a file. ${where}` : "I sent you the rest as a file.";
       return {
         text: title,
         blocks: [

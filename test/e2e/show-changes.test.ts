@@ -137,7 +137,7 @@ it("shows hostile lines as they are, and mentions nobody", async () => {
   const [shown = ""] = await answer(world, BEN, outcome);
   expect(shown).toContain(`+<!channel> <@${ANA}> \`\`\` \uFFFD\uFFFD <https://evil.example|x>`);
   expect(shown).toContain("… and 9,980 more");
-  expect(shown).toContain("It isn't all of it.");
+  expect(shown).toContain("I sent you more as a file. The rest is on");
   expect(Math.max(...shown.split("\n").map(({ length }) => length))).toBeLessThan(200);
   expect(world.slack.ephemerals().flatMap(({ mentions }) => mentions)).toEqual([]);
   const [file] = world.slack.dm(BEN).flatMap((message) => message.files ?? []);

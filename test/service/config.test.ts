@@ -259,7 +259,7 @@ it("says where the YAML is wrong without quoting it", async () => {
     const message = await faultsOf(text);
     expect(message).not.toContain(secret);
     expect(message).toMatch(
-      /Line \d+, column \d+ must be valid YAML|spaces, not tabs|looks like a secret|aliases/,
+      /Line \d+, column \d+ isn't valid YAML|spaces, not tabs|looks like a secret|aliases/,
     );
   }
 });
@@ -448,7 +448,10 @@ it("keeps the keys of models out of the log", async () => {
 it("says what is wrong with models, budgets and hosts", async () => {
   for (const [settings, fault] of [
     [withModels({}, { ...model, name: "Claude" }), "models[0].name must be lower-case letters"],
-    [withModels({}, { ...model, kind: "grok" }), "models[0].kind must be one of anthropic, openai, gemini"],
+    [
+      withModels({}, { ...model, kind: "grok" }),
+      "models[0].kind must be the upstream's API: one of anthropic, openai, gemini",
+    ],
     [
       withModels({}, { ...model, baseUrl: "http://claude.example" }),
       "models[0].baseUrl must be an https URL",

@@ -201,7 +201,7 @@ export const JobDiff = z
     files: z
       .array(
         z.object({
-          path: z.string().describe("The file's path, for people: cut, without control characters."),
+          path: z.string().describe("The file's path for display: shortened, without control characters."),
           status: z
             .enum(["added", "changed", "removed"])
             .describe("What happened to it. A renamed file is removed and added."),
@@ -215,8 +215,8 @@ export const JobDiff = z
     diff: z
       .string()
       .describe(
-        `As git writes it, at most ${DIFF_LIMITS.bytes} bytes. Lines end after ` +
-          `${DIFF_LIMITS.lineChars} characters. Of files that are no text it has the names only.`,
+        `As git writes it, at most ${DIFF_LIMITS.bytes} bytes. Lines are cut after ` +
+          `${DIFF_LIMITS.lineChars} characters. Files that aren't text are only named.`,
       ),
     isCut: z.boolean().describe("True if files, lines or parts of lines are missing."),
   })
