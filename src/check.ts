@@ -27,7 +27,7 @@ async function checkProject({ proxy, jobServiceTimeoutMs: timeoutMs }: Config, p
   const { id: projectId, baseUrl } = project;
   const name = `Job service (project ${projectId})`;
   const service = createHttpJobService({ ...project, projectId, proxy, timeoutMs });
-  await using _ = { [Symbol.asyncDispose]: service.close };
+  await using _ = { [Symbol.asyncDispose]: () => service.close() };
   const answer = await service.getJob(NO_JOB);
   if (!answer.ok && answer.fault.kind !== "missing") {
     const remedy = answer.fault.status === undefined ? `. Correct the address ${baseUrl}, or start it` : "";
