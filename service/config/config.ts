@@ -99,15 +99,16 @@ function readYaml(file: string): unknown {
   const faults = document.errors.map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
     if (error.code === "TAB_AS_INDENT") return `Line ${line} ${TABS}`;
-    return (
-      `Line ${line}, column ${col} isn't valid YAML ` + `(${error.code.toLowerCase().replaceAll("_", " ")}).`
-    );
+    return `Line ${line}, column ${col} isn't valid YAML (${error.code.toLowerCase().replaceAll("_", " ")}).`;
   });
   // A tab causes further errors, which aren't faults of their own.
   const tabs = faults.filter((fault) => fault.endsWith(TABS));
-  if (faults.length > 0) throw new ServiceConfigError(file, tabs.length > 0 ? tabs : faults);
+  if (faults.length > 0) throw new ServiceConfigError(file, [...new Set(tabs.length > 0 ? tabs : faults)]);
   try {
-    return document.toJS({ maxAliasCount: 50 });
+    const settings: unknown = document.toJS({ maxAliasCount: 50 });
+    // Throws if an alias contains itself.
+    JSON.stringify(settings);
+    return settings;
   } catch {
     throw new ServiceConfigError(file, ["Can't resolve the file's aliases. Write the values out."]);
   }

@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { JobDiff } from "../../src/core/ports/job-report.ts";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../src/core/job/attachment.ts";
+import { wordsIn } from "../../src/core/text/text.ts";
 import { Capability, JobStatus } from "../../src/core/ports/job-service.ts";
 import {
   AnswerRequest,
@@ -152,18 +153,13 @@ const MAX_NAME_CHARS = 200;
 const MAX_LINK_CHARS = 2000;
 
 const WANT_PROMPT = `a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8 with something to read in it`;
-/**
- * A character that people can see. White space isn't one, and neither is, for example, an empty
- * Braille cell.
- */
-const VISIBLE = /[^\u2800\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 /** These messages are rules: they follow "must be". */
 function bounded(want: string, maxChars: number): z.ZodString {
   return z.string(want).min(1, want).max(maxChars, want);
 }
 function visible(want: string, maxChars?: number): z.ZodString {
   const text = maxChars === undefined ? z.string(want).min(1, want) : bounded(want, maxChars);
-  return text.refine((given) => VISIBLE.test(given) && given.isWellFormed(), want);
+  return text.refine((given) => wordsIn(given) !== "" && given.isWellFormed(), want);
 }
 function atLeast(min: number, want: string): z.ZodCoercedNumber {
   return z.coerce.number(want).int(want).min(min, want);

@@ -1,5 +1,6 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { ANSWER_MAX_CHARS, isOpen, type Question } from "../core/job/question.ts";
+import { wordsIn } from "../core/text/text.ts";
 import { maySteer, notAllowed } from "../core/turn/people.ts";
 import { questionOf } from "../core/turn/turn.ts";
 import { ACTIONS, ANSWER_CHOICE, questionValue, type QuestionValue } from "../replies/actions.ts";
@@ -29,7 +30,7 @@ export function registerAnswers(app: App, deps: IntakeDeps): void {
   });
 
   app.view(ANSWER_FORM, async ({ ack, body, view }) => {
-    const text = (view.state.values[ANSWER]?.[ANSWER]?.value ?? "").trim();
+    const text = wordsIn(view.state.values[ANSWER]?.[ANSWER]?.value ?? "");
     const error = await sent(deps, questionValue.read(view.private_metadata), text, body.user.id);
     await ack(error === null ? undefined : { response_action: "errors", errors: { [ANSWER]: error } });
   });

@@ -1,4 +1,5 @@
 import type { ListOf } from "../core/turn/request-list.ts";
+import { wordsIn } from "../core/text/text.ts";
 
 /** A person's parsed words after `/docs-agent` or after a mention of the app. */
 export type CommandText =
@@ -43,11 +44,11 @@ export function parseReplyText(text: string): CommandText & { isNew: boolean } {
  * API key" is a prompt. The prompt is the typed text without white space around it.
  */
 export function parseCommandText(text: string): CommandText {
-  const typed = text.trim();
+  const typed = wordsIn(text);
   const alone = ALONE.get(typed.toLowerCase().replaceAll(/\s+/g, " "));
   if (alone !== undefined) return alone;
   const match = PROJECT.exec(typed);
   const project = match?.[1] ?? null;
-  const prompt = match === null ? typed : typed.slice(match[0].length).trim();
+  const prompt = match === null ? typed : wordsIn(typed.slice(match[0].length));
   return prompt === "" ? { kind: "empty", project } : { kind: "prompt", project, prompt };
 }

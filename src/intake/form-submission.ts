@@ -1,5 +1,6 @@
 import type { App } from "@slack/bolt";
 import { quotesNothing } from "../core/text/prompt.ts";
+import { wordsIn } from "../core/text/text.ts";
 import { DEFAULT_INSTRUCTIONS, type Request } from "../core/turn/request.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { FORM_EXPIRED, NOTHING_SHARED, NOTHING_TYPED } from "../replies/short-answers.ts";
@@ -18,7 +19,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       ack({ response_action: "errors", errors: { [block]: text } });
 
     const { values } = view.state;
-    const typed = (values[INSTRUCTIONS]?.[INSTRUCTIONS]?.value ?? "").trim();
+    const typed = wordsIn(values[INSTRUCTIONS]?.[INSTRUCTIONS]?.value ?? "");
     const refusal = tooLong(typed);
     if (refusal !== null) return refuse(INSTRUCTIONS, refusalText(refusal));
     const chosen = values[PROJECT]?.[PROJECT]?.selected_option?.value ?? null;

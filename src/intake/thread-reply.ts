@@ -1,6 +1,7 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { z } from "zod";
 import { threadId } from "../core/ports/records.ts";
+import { wordsIn } from "../core/text/text.ts";
 import { ACTIONS, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { REPLY_NOT_KEPT } from "../replies/short-answers.ts";
@@ -103,7 +104,7 @@ async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void
 function wordsForApp(text: string): string | null {
   const segments = parseMessageText(text);
   const isForOthers = segments.some(({ kind }) => kind === "person" || kind === "group");
-  return isForOthers ? null : readableText(segments).trim();
+  return isForOthers ? null : wordsIn(readableText(segments));
 }
 
 /**

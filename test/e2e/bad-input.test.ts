@@ -70,22 +70,25 @@ describe("a bad or stale signature", () => {
 });
 
 describe("an empty prompt", () => {
-  it.each(["", "   "])("opens the form for %j, and what is sent from it becomes a job", async (text) => {
-    await using world = await World.start();
-    world.service.script.completeAfterPolls(1, { prLink: PR });
-    await world.slack.person(ANA).command({ channel: DOCS, text });
-    const form = await world.form(ANA);
-    await nothingMore(world);
-    expect(world.service.calls).toEqual([]);
+  it.each(["", "   ", "\u200b\u202e "])(
+    "opens the form for %j, and what is sent from it becomes a job",
+    async (text) => {
+      await using world = await World.start();
+      world.service.script.completeAfterPolls(1, { prLink: PR });
+      await world.slack.person(ANA).command({ channel: DOCS, text });
+      const form = await world.form(ANA);
+      await nothingMore(world);
+      expect(world.service.calls).toEqual([]);
 
-    await world.slack.person(ANA).submit({
-      viewId: form.id,
-      values: { instructions: { instructions: " Fix the <quickstart> & FAQ " } },
-    });
-    await world.until(() => world.service.creates.length === 1);
-    expect(world.service.creates[0]?.prompt).toBe("Fix the <quickstart> & FAQ");
-    await world.until(() => world.slack.messages(DOCS).length === 2);
-  });
+      await world.slack.person(ANA).submit({
+        viewId: form.id,
+        values: { instructions: { instructions: " Fix the <quickstart> & FAQ " } },
+      });
+      await world.until(() => world.service.creates.length === 1);
+      expect(world.service.creates[0]?.prompt).toBe("Fix the <quickstart> & FAQ");
+      await world.until(() => world.slack.messages(DOCS).length === 2);
+    },
+  );
 
   it("in the form is sent back to be filled in", async () => {
     await using world = await World.start();
@@ -93,7 +96,7 @@ describe("an empty prompt", () => {
     const form = await world.form(ANA);
     const sent = await world.slack
       .person(ANA)
-      .submit({ viewId: form.id, values: { instructions: { instructions: "   " } } });
+      .submit({ viewId: form.id, values: { instructions: { instructions: " \u200b " } } });
     expect(JSON.parse(sent.body)).toEqual({
       response_action: "errors",
       errors: { instructions: "Say what should change." },
@@ -102,7 +105,7 @@ describe("an empty prompt", () => {
     expect(world.service.calls).toEqual([]);
   });
 
-  it.each(["", "help"])("in a mention (%j) gets a short help, never a job", async (text) => {
+  it.each(["", "\u200b", "help"])("in a mention (%j) gets a short help, never a job", async (text) => {
     await using world = await World.start();
     const sent = await world.slack.person(ANA).mention({ channel: DOCS, text });
     expect(sent.status).toBe(200);

@@ -105,7 +105,9 @@ it("leaves any other prompt as it was typed, without the white space around it",
     fc.property(whiteSpace, words, whiteSpace, (before, typed, after) => {
       const prompt = typed.trim();
       fc.pre(
-        prompt !== "" && !/^project=/i.test(prompt) && !/^(?:help|status|list(?:\s+channel)?)$/i.test(prompt),
+        /[\p{L}\p{N}\p{P}]/u.test(prompt) &&
+          !/^project=/i.test(prompt) &&
+          !/^(?:help|status|list(?:\s+channel)?)$/i.test(prompt),
       );
       expect(parseCommandText(`${before}${typed}${after}`)).toEqual({
         kind: "prompt",

@@ -255,7 +255,13 @@ it.each(SECRETS)(
 
 it("says where the YAML is wrong without quoting it", async () => {
   const secret = SECRETS[0] ?? "";
-  for (const text of [`dataDir: [${secret}`, `a: ${secret}\na: 2`, `x: *${secret}`, `\t- ${secret}\n:`]) {
+  for (const text of [
+    `dataDir: [${secret}`,
+    `a: ${secret}\na: 2`,
+    `x: *${secret}`,
+    `\t- ${secret}\n:`,
+    `a: &a [*a, ${secret}]`,
+  ]) {
     const message = await faultsOf(text);
     expect(message).not.toContain(secret);
     expect(message).toMatch(

@@ -4,7 +4,7 @@ import { unified } from "unified";
 import { printableText } from "../../base/printable-text.ts";
 
 /** Invisible, and enough to keep a code host from recognizing a name or a number. */
-const BREAK = "\u200b";
+export const BREAK = "\u200b";
 /** A character written as its name or hexadecimal number. `inertWords` breaks decimal ones. */
 const ENTITY = /&(?=#x[0-9a-f]|(?:commat|num|excl|sol);)/gi;
 /** Includes what a code host takes for an address or the end of a link. */
@@ -42,36 +42,45 @@ export function inertText(text: string): string {
     .replace(ENTITY, `&${BREAK}`);
 }
 
-/** A line with so many quotes and lists in one another that it takes seconds to read. */
-const NESTED = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){50}/m;
+/** A line with so many quotes, lists and footnotes in one another that it takes seconds to read. */
+const NESTED = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t]|\[\^[^\]\s]{1,99}\]:)){50}/m;
+/** The second look usually finds nothing more. */
+const MAX_LOOKS = 4;
+const BELOW = "\n\nend";
 
 const reader = unified().use(remarkParse).use(remarkGfm).freeze();
 
-/** Throws if the text is nested deeper than anybody can follow. */
-function markdownTree(text: string): MarkdownTree {
-  if (NESTED.test(text)) throw new RangeError("nested too deep");
-  return reader.parse(text);
-}
-
 /**
- * Like {@link inertText}, except in code, where a code host recognizes no names and no HTML. Issue
- * numbers lose their meaning there, too, because the text may become a commit message, which has no
- * code.
+ * Like {@link inertText}, except in code, where a code host recognizes no names and no HTML, and
+ * with the fence that the text leaves open. Issue numbers lose their meaning in code, too, because
+ * the text may become a commit message, which has no code.
+ *
+ * Breaking HTML can begin or end code elsewhere, so the result is looked at again until it stays as
+ * it is. Null if it doesn't, or if it is nested deeper than anybody can follow.
  */
-function inertMarkdown(text: string): string {
-  const clean = printableText(text);
-  let inert = "";
-  let at = 0;
-  try {
-    for (const [from, to] of codeIn(markdownTree(clean))) {
-      inert += inertText(clean.slice(at, from)) + inertCode(clean.slice(from, to));
+function inertMarkdown(text: string): { inert: string; fence: string | null } | null {
+  let inert = printableText(text);
+  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+    if (NESTED.test(inert)) return null;
+    const before = inert;
+    const tree = reader.parse(before + BELOW);
+    inert = "";
+    let at = 0;
+    for (const [from, to] of codeIn(tree)) {
+      inert += inertText(before.slice(at, from)) + inertCode(before.slice(from, to));
       at = to;
     }
-    return inert + inertText(clean.slice(at));
-  } catch {
-    // Nested too deep to be read: nothing is taken for code.
-    return inertText(clean);
+    inert += inertText(before.slice(at));
+    if (inert === before) return { inert, fence: openFence(tree, before) };
   }
+  return null;
+}
+
+/** A fence in a list or a quote ends with that. */
+function openFence({ children }: MarkdownTree, text: string): string | null {
+  const last = children.at(-1);
+  if (last?.type !== "code") return null;
+  return /^ *(`{3,}|~{3,})/.exec(text.slice(last.position?.start.offset))?.[1] ?? null;
 }
 
 /** It isn't taken for one of our marks, either. */
@@ -100,25 +109,11 @@ export function quoted(text: string): string {
 
 /**
  * Makes somebody else's Markdown inert, and closes a fence that it leaves open, which would swallow
- * what follows.
+ * what follows. If nobody can tell what is code in it, it is shown as it was written.
  */
 export function closedMarkdown(text: string): string {
-  const clean = inertMarkdown(text);
-  try {
-    const open = openFence(clean);
-    return open === null ? clean : `${clean}\n${open}`;
-  } catch {
-    // Nobody can tell whether a fence is open, so there is none.
-    return plainMarkdown(text);
-  }
-}
-
-/** A fence in a list or a quote ends with that. */
-function openFence(text: string): string | null {
-  const followed = `${text}\n\nend`;
-  const last = markdownTree(followed).children.at(-1);
-  if (last?.type !== "code") return null;
-  return /^ *(`{3,}|~{3,})/.exec(followed.slice(last.position?.start.offset))?.[1] ?? null;
+  const { inert, fence } = inertMarkdown(text) ?? { inert: plainMarkdown(text), fence: null };
+  return fence === null ? inert : `${inert}\n${fence}`;
 }
 
 /**
@@ -127,7 +122,7 @@ function openFence(text: string): string | null {
  */
 export function markdownInLine(line: string): string {
   const before = "Words ";
-  return inertMarkdown(before + line).slice(before.length);
+  return inertMarkdown(before + line)?.inert.slice(before.length) ?? plainMarkdown(line);
 }
 
 /**

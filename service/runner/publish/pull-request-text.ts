@@ -7,6 +7,7 @@ import type { Redact } from "../../base/redaction.ts";
 import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
 import type { EarlierTurn, RunTurnInput } from "../turn-runner.ts";
 import {
+  BREAK,
   closedMarkdown,
   fileName,
   inertText,
@@ -142,6 +143,9 @@ function marked(part: TextPart, text: string): string {
   return [MARKS[part][0], text, MARKS[part][1]].join("\n\n");
 }
 
+/** Git reads no trailers of a message that holds this line (`wt-status.c`: `cut_line`). */
+const SCISSORS = /(?<=-{24} )>(?=8 -{24})/g;
+
 /**
  * The commit's message. Its last lines name the job and the turn, so that a turn that was pushed
  * before a crash is recognized and not done twice.
@@ -153,7 +157,7 @@ export function commitMessageOf(
   const below = inertWords(cut(belowTitle(turn.summary, redact), 2000));
   const summary = below === "" ? "" : `${below}\n\n`;
   const trailers = `${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ${turnKeyOf(turn)}\n`;
-  return `${titleOf(turn, redact)}\n\n${summary}${trailers}`;
+  return `${titleOf(turn, redact)}\n\n${summary}`.replace(SCISSORS, `>${BREAK}`) + trailers;
 }
 
 /** Paths for a result: redacted, and limited in number and length. */

@@ -133,6 +133,17 @@ function two(ms: number, large: number, largeName: string, small: number, smallN
   return rest === 0 ? `${whole} ${largeName}` : `${whole} ${largeName} ${rest} ${smallName}`;
 }
 
+/**
+ * A character that people can see. White space isn't one, and neither is, for example, an empty
+ * Braille cell.
+ */
+const VISIBLE = /[^\u2800\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+
+/** The text without white space around it. Empty if there is nothing to read in it. */
+export function wordsIn(text: string): string {
+  return VISIBLE.test(text) ? text.trim() : "";
+}
+
 /** The value of a JSON text, or undefined if it isn't JSON. */
 export function jsonOf(text: string): unknown {
   try {
