@@ -31,7 +31,7 @@ const MOVED = [
   "See <https://a.b/`> `@octocat <details>` end.",
 ];
 const PARTS = [
-  ..."`~<>*_[]()|\\!&;#-+: \n\t",
+  ..."`~<>*_[]()|\\!&;#-+: \n\t".split(""),
   "\n\n",
   "\n    ",
   "| a |\n|---|\n",
