@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SlackMessage } from "../../emulators/slack/index.ts";
-import { Ledger } from "./ledger.ts";
+import { Ledger, nextTryOf } from "./ledger.ts";
 
 const TURN = "command:1.2.3";
 const MARKER = "[round-1-1]";
@@ -58,6 +58,18 @@ it("counts apart what Redis forgot: a request taken then, and one more copy of a
   expect(ledger().judge([post("status")], [], undefined, noTurns)).toMatchObject({
     lost: [],
     byRedis: [{}].map(() => expect.any(String)),
+  });
+  const again = ledger();
+  again.add({
+    turnId: nextTryOf(TURN, 1),
+    marker: MARKER,
+    userId: "U1",
+    isAccepted: true,
+    sharesStatus: true,
+  });
+  expect(again.judge(once, [], undefined, noTurns)).toMatchObject({
+    lost: [],
+    byRedis: [expect.stringContaining("again:")],
   });
   const later = { ...tail, fromMs: 2_000, toMs: 3_000, turnIds: new Set<string>() };
   const verdict = ledger().judge([post("status"), post("status")], [], undefined, later);

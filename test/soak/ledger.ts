@@ -90,6 +90,11 @@ export class Ledger {
   ): Verdict {
     const counts = countByTurn(posts);
     const created = new Set(creates.map(({ idempotencyKey }) => turnOfKey(idempotencyKey ?? "")));
+    const forgotten = new Set(
+      posts
+        .filter((each) => isInTail(each, tail))
+        .flatMap((each) => [turnOf(each), nextTryOf(turnOf(each), watchOf(nameOf(each)))]),
+    );
     const lost: string[] = [];
     const doubled: string[] = [];
     const byRedis: string[] = [];
@@ -119,10 +124,8 @@ export class Ledger {
         ...(sharesStatus === true ? [] : ["status"]),
         ...Array.from({ length: watches.asked }, (_, index) => `outcome-${index + 1}`),
       ];
-      // A press below a post that Redis has forgotten may lead nowhere.
-      const isOfTail =
-        tail?.turnIds.has(turnId) === true ||
-        posts.some((each) => turnOf(each) === turnId && isInTail(each, tail));
+      // A press below a post that Redis has forgotten may lead nowhere, and so may **Try again**.
+      const isOfTail = tail?.turnIds.has(turnId) === true || forgotten.has(turnId);
       if (isKnown) {
         for (const post of wanted)
           if (!ofTurn.has(post)) {
@@ -132,13 +135,18 @@ export class Ledger {
           }
       }
       for (const post of ofTurn.keys()) {
-        const watch = Number(/^outcome-(\d+)$/.exec(post)?.[1] ?? 0);
+        const watch = watchOf(post);
         if (watch > watches.asked + watches.maybe) doubled.push(`nobody asked for ${post} of ${turnId}`);
       }
     }
     doubled.push(...doubledCreates(creates, [...this.entries.values()]));
     return { lost, doubled, byRedis, outcomes };
   }
+}
+
+/** Which watch an outcome ends. 0 for another post. */
+function watchOf(post: string): number {
+  return Number(/^outcome-(\d+)$/.exec(post)?.[1] ?? 0);
 }
 
 /** The posts of a turn: which, where, in which thread, when. */
