@@ -12,7 +12,7 @@ const MARKDOWN = /[\\`*_[\]()|~]/g;
 const ADDRESS = /(?<=:)(?=\/\/)|(?<=\bwww)(?=\.)/gi;
 /** Anywhere in a commit's message, code hosts take it as an order to run no checks. */
 const SKIPS_CHECKS = /\[(?=(?:(?:skip|no) ci|ci skip|skip actions|actions skip)\])/gi;
-const REFERENCE_URL = /\/(issues|pull|pulls|discussions|merge_requests|commit)\/(?=[0-9a-f])/gi;
+const REFERENCE_URL = /\/(?:issues|pull|pulls|discussions|merge_requests|commit)\\?\/(?=[0-9a-f])/gi;
 
 /**
  * Makes text that mentions nobody, refers to nothing, closes nothing and skips nothing on a code
@@ -26,10 +26,10 @@ export function inertWords(text: string): string {
 function withoutReferences(text: string): string {
   return text
     .replace(/#(?=\d)/g, `#${BREAK}`)
-    .replace(/\b(gh)-(?=\d)/gi, `$1-${BREAK}`)
+    .replace(/\bgh\\?-(?=\d)/gi, `$&${BREAK}`)
     .replace(/!(?=\d)/g, `!${BREAK}`)
     .replace(SKIPS_CHECKS, `[${BREAK}`)
-    .replace(REFERENCE_URL, `/$1/${BREAK}`);
+    .replace(REFERENCE_URL, `$&${BREAK}`);
 }
 
 /**

@@ -315,6 +315,13 @@ describe("what people and agents wrote", () => {
     expect(closedMarkdown(`${"-".repeat(60)}\n\`@team\``)).toContain("`@team`");
   });
 
+  it.each(["Fixes GH-1", String.raw`Fixes GH\-1`, "/o/r/issues/7", String.raw`/o/r/pull\/7`])(
+    "refers to nothing where a backslash is only Markdown's: %s",
+    (text) => {
+      expect(inertText(text)).toMatch(/[-/]\u200b\d$/);
+    },
+  );
+
   it("skips no checks of the repository's", () => {
     const orders = ["[skip ci]", "[CI skip]", "[no ci]", "[skip actions]", "[actions skip]"];
     const summary = `Explain ${orders[0]}\n\n${orders.join(" ")}`;
