@@ -69,7 +69,7 @@ it("a Redis whose answer is lost: the person is told that the request may have b
   expectOnce(slack, service, 1);
 }, 120_000);
 
-it.concurrent("a Redis that is killed and started again has everything, and work goes on by itself", async () => {
+it("a Redis that is killed and started again has everything, and work goes on by itself", async () => {
   await using dir = await openTempDir();
   const durable = { dir: dir.path, appendonly: "yes", appendfsync: "always" };
   const { resources, redis, slack, service, open } = await startSides(durable);

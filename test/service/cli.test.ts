@@ -46,7 +46,7 @@ async function until(server: ServiceProcess, project: string, key: string, id: s
   }
 }
 
-it.concurrent(
+it(
   "makes, lists and revokes keys while the server runs, which knows with the next request",
   async () => {
     await using folder = await ServiceFolder.open(AGENTS);
@@ -81,7 +81,7 @@ it.concurrent(
   TIMEOUT_MS,
 );
 
-it.concurrent(
+it(
   "lists and shows jobs while the server runs",
   async () => {
     await using folder = await ServiceFolder.open(AGENTS);
@@ -114,7 +114,7 @@ it.concurrent(
   TIMEOUT_MS,
 );
 
-it.concurrent(
+it(
   "archives a running job from another process: its agent is stopped, and a watcher sees the end",
   async () => {
     await using folder = await ServiceFolder.open(AGENTS);
@@ -154,7 +154,7 @@ it.concurrent(
   TIMEOUT_MS,
 );
 
-it.concurrent(
+it(
   "shows what an agent asks, and takes the answer to it while the server runs",
   async () => {
     await using folder = await ServiceFolder.open(AGENTS);
@@ -195,7 +195,7 @@ it.concurrent(
   TIMEOUT_MS,
 );
 
-it.concurrent(
+it(
   "loses no request and no command while many processes write at once",
   { tags: "nightly", timeout: TIMEOUT_MS },
   async () => {
@@ -217,7 +217,7 @@ it.concurrent(
   },
 );
 
-it.concurrent(
+it(
   "stops gracefully, and runs what it stopped again after the next start; also after a kill",
   async ({ expect }) => {
     await using folder = await ServiceFolder.open(AGENTS);
@@ -243,7 +243,7 @@ it.concurrent(
   TIMEOUT_MS,
 );
 
-it.concurrent(
+it(
   "ends at once on a second signal",
   async () => {
     await using folder = await ServiceFolder.open(AGENTS);
@@ -261,7 +261,7 @@ it.concurrent(
   TIMEOUT_MS,
 );
 
-it.concurrent("shows no key in its log", { tags: "nightly", timeout: TIMEOUT_MS }, async () => {
+it("shows no key in its log", { tags: "nightly", timeout: TIMEOUT_MS }, async () => {
   await using folder = await ServiceFolder.open(AGENTS, { LANG: "C" });
   const settings = readFileSync(folder.dir.file("service.yml"), "utf8");
   folder.configure({ ...(await import("yaml")).parse(settings), logLevel: "debug" });
@@ -276,7 +276,7 @@ it.concurrent("shows no key in its log", { tags: "nightly", timeout: TIMEOUT_MS 
   expect(server.stdout + server.stderr).not.toContain(key);
 });
 
-it.concurrent(
+it(
   "works without a state, helps, and says what is wrong",
   async () => {
     await using folder = await ServiceFolder.open(AGENTS);
@@ -321,7 +321,7 @@ it.concurrent(
   TIMEOUT_MS,
 );
 
-it.concurrent(
+it(
   "stops also while somebody holds its socket with half a command, or with nothing",
   async () => {
     await using folder = await ServiceFolder.open(AGENTS);

@@ -141,7 +141,7 @@ it.each(atNight([REQUESTS, UPDATES, LARGE_UPDATES], [REQUESTS, LARGE_UPDATES]))(
   120_000,
 );
 
-it.concurrent.each(atNight(["required", "none"], ["none"]))(
+it.each(atNight(["required", "none"], ["none"]))(
   "runs a turn again whose runner was killed, and leaves nothing of it behind: containment %s",
   async (containment) => {
     const seconds = `3582.${randomInt(1e9, 1e10)}`;
@@ -173,7 +173,7 @@ it.concurrent.each(atNight(["required", "none"], ["none"]))(
   180_000,
 );
 
-it.concurrent(
+it(
   "gives up a turn whose runner dies each of three times that it looks through what the agent left",
   { tags: "nightly", timeout: 120_000 },
   async () => {
@@ -206,7 +206,7 @@ PATH=${JSON.stringify(PATH)} exec git "$@"
   },
 );
 
-it.concurrent("ends its runner when it is killed, and when it stops", async () => {
+it("ends its runner when it is killed, and when it stops", async () => {
   await using subject = await openService({ docs: inlineAgent("setInterval(() => {}, 1000);") });
   const { service, folder } = subject;
   const runner = await runnerOf(service);
@@ -221,7 +221,7 @@ it.concurrent("ends its runner when it is killed, and when it stops", async () =
   await vi.waitUntil(() => isGone(nextRunner), PATIENT);
 }, 120_000);
 
-it.concurrent("puts another runner in the place of one that hangs", async () => {
+it("puts another runner in the place of one that hangs", async () => {
   await using dir = await openTempDir();
   const logger = new RecordingLogger();
   const settings = { dataDir: dir.path, containment: "none", logLevel: "error", projects: [] } as const;
