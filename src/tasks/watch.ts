@@ -87,7 +87,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     // Turns that now come into view may have ended with the others.
     const isDue = hasMore || goOn.length === 0;
     const dueAt = isDue ? now + retryAfterMs : Math.min(...goOn.map((turn) => nextPollAt(turn, state, at)));
-    return { ...plan, value: { kind: "again", dueAt, payload: { ...payload, state } } };
+    return { ...plan, value: { kind: "again", dueAt, payload: { ...payload, state, isFollowing: false } } };
   };
 }
 

@@ -16,6 +16,7 @@ import {
   fault,
   found,
   makeJob,
+  makeReported,
   makeOutcome,
   makeQuoted,
   makeRequest,
@@ -62,6 +63,13 @@ describe("a turn", () => {
     const { turn } = after(submitting, found(makeJob({ status: "completed", prLink })));
     expect(outcomeOf(turn)).toEqual(["pull-request", null]);
     expect(turn.stage).toMatchObject({ outcome: { job: { prLink } } });
+  });
+
+  it("is polled for its link when the answer to its repeated create knows its end but not where", () => {
+    const { turn } = after(repeated, found(makeJob(), makeReported({ pullRequest: null })));
+    expect(turn.stage.name).toBe("watching");
+    expect(turn.job).toEqual(makeJob());
+    expect(outcomeOf(after(repeated, found(makeJob(), makeReported())).turn)).toEqual(["pull-request", null]);
   });
 
   it("that is watched or has ended is not created again, and no late answer changes it", () => {

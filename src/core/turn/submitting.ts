@@ -20,6 +20,7 @@ import {
   leftAs,
   rejectionReason,
   turnAfterAnswer,
+  turnPrLink,
   watchingFrom,
 } from "./turn.ts";
 import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
@@ -140,7 +141,7 @@ export function afterSubmit(
     const taken = isFollowUp(turn)
       ? followUpTaken(watched, answer, now, at.before)
       : turnAfterAnswer(watched, answer, now);
-    return { turn: taken, afterMs: null };
+    return { turn: isLinkMissing(taken) ? { ...taken, stage: watchingFrom(now) } : taken, afterMs: null };
   }
   const { fault } = answer;
   const { stage } = turn;
@@ -203,6 +204,15 @@ function followUpTaken(turn: Turn, answer: JobServiceSuccess, now: number, befor
   const taken = turnAfterAnswer({ ...turn, stage: { ...watchingFrom(now), unseen } }, answer, now);
   // This isn't a poll. The next poll may still be older than the message.
   return taken.stage.name === "watching" ? { ...taken, stage: { ...taken.stage, unseen } } : taken;
+}
+
+/**
+ * True if the turn left a pull request and nobody says where. The answer to a repeated call has the
+ * job's record as it was at first, so a poll knows the address.
+ */
+function isLinkMissing(turn: Turn): boolean {
+  const { stage } = turn;
+  return stage.name === "ended" && stage.outcome.kind === "pull-request" && turnPrLink(turn) === null;
 }
 
 /** Turns a follow-up into a request for a new job, because its own job can't take it. */
