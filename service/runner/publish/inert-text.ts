@@ -1,5 +1,6 @@
 import remarkGfm from "remark-gfm";
 import remarkParse from "remark-parse";
+import remarkStringify from "remark-stringify";
 import { unified } from "unified";
 import { printableText } from "../../base/printable-text.ts";
 
@@ -44,60 +45,57 @@ export function inertText(text: string): string {
 
 /** A line with so many quotes, lists and footnotes in one another that it takes seconds to read. */
 const NESTED = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t]|\[\^[^\]\s]{1,99}\]:)){50}/m;
-/** The second look usually finds nothing more. */
-const MAX_LOOKS = 4;
-const BELOW = "\n\nend";
+/** Quotes, lists and emphasis in one another. Nobody writes so many. */
+const MAX_DEPTH = 60;
+/** A table of few characters can have thousands of empty cells. */
+const MAX_GROWTH = 3;
 
-const reader = unified().use(remarkParse).use(remarkGfm).freeze();
+const markdown = unified()
+  .use(remarkParse)
+  .use(remarkGfm, { tablePipeAlign: false })
+  .use(remarkStringify, { bullet: "-", rule: "-", emphasis: "_", listItemIndent: "one" })
+  .freeze();
 
 /**
- * Like {@link inertText}, except in code, where a code host recognizes no names and no HTML, and
- * with the fence that the text leaves open. Issue numbers lose their meaning in code, too, because
- * the text may become a commit message, which has no code.
+ * Like {@link inertText}, except in code, where a code host recognizes no names and no HTML. Issue
+ * numbers lose their meaning in code, too, because the text may become a commit message, which has
+ * no code.
  *
- * Breaking HTML can begin or end code elsewhere, so the result is looked at again until it stays as
- * it is. Null if it doesn't, or if it is nested deeper than anybody can follow.
+ * The text is written anew from what was read, so that all readers of Markdown agree where code
+ * begins and ends, and nothing is left open. HTML becomes words. Null if the text is nested deeper
+ * than anybody can follow.
  */
-function inertMarkdown(text: string): { inert: string; fence: string | null } | null {
-  let inert = printableText(text);
-  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-    if (NESTED.test(inert)) return null;
-    const before = inert;
-    const tree = reader.parse(before + BELOW);
-    inert = "";
-    let at = 0;
-    for (const [from, to] of codeIn(tree)) {
-      inert += inertText(before.slice(at, from)) + inertCode(before.slice(from, to));
-      at = to;
-    }
-    inert += inertText(before.slice(at));
-    if (inert === before) return { inert, fence: openFence(tree, before) };
+function inertMarkdown(text: string): string | null {
+  const printable = printableText(text);
+  if (NESTED.test(printable)) return null;
+  const tree = markdown.parse(printable);
+  if (!makeInert(tree, 0)) return null;
+  const inert = withoutReferences(markdown.stringify(tree)).replaceAll("<!--", `<${BREAK}!--`).trimEnd();
+  return inert.length > MAX_GROWTH * printable.length + 100 ? null : inert;
+}
+
+type Tree = ReturnType<typeof markdown.parse>;
+type Parent = Tree | Extract<Tree["children"][number], { children: unknown }>;
+
+/** Changes what is below a node. Returns false if it is nested too deep. */
+function makeInert(parent: Parent, depth: number): boolean {
+  if (depth > MAX_DEPTH) return false;
+  const children = parent.children as Tree["children"];
+  for (const [at, node] of children.entries()) {
+    if (node.type === "html") {
+      const value = inertText(node.value.replaceAll(/\s*\n\s*/g, "\n"));
+      const isBlock = BLOCKS.has(parent.type);
+      children[at] = isBlock
+        ? { type: "paragraph", children: [{ type: "text", value }] }
+        : { type: "text", value };
+    } else if (node.type === "text") node.value = inertText(node.value);
+    else if ("children" in node && !makeInert(node, depth + 1)) return false;
   }
-  return null;
+  return true;
 }
 
-/** A fence in a list or a quote ends with that. */
-function openFence({ children }: MarkdownTree, text: string): string | null {
-  const last = children.at(-1);
-  if (last?.type !== "code") return null;
-  return /^ *(`{3,}|~{3,})/.exec(text.slice(last.position?.start.offset))?.[1] ?? null;
-}
-
-/** It isn't taken for one of our marks, either. */
-function inertCode(code: string): string {
-  return withoutReferences(code).replaceAll("<!--", `<${BREAK}!--`);
-}
-
-type MarkdownTree = ReturnType<typeof reader.parse>;
-
-/** The positions of code, in order. */
-function codeIn(node: MarkdownTree | MarkdownTree["children"][number]): [from: number, to: number][] {
-  if (node.type === "code" || node.type === "inlineCode") {
-    const { start, end } = node.position ?? {};
-    return start?.offset === undefined || end?.offset === undefined ? [] : [[start.offset, end.offset]];
-  }
-  return "children" in node ? node.children.flatMap(codeIn) : [];
-}
+/** What has paragraphs in it. */
+const BLOCKS: ReadonlySet<string> = new Set(["root", "blockquote", "listItem", "footnoteDefinition"]);
 
 /** Each line of the text as a Markdown quote, inert. */
 export function quoted(text: string): string {
@@ -108,12 +106,11 @@ export function quoted(text: string): string {
 }
 
 /**
- * Makes somebody else's Markdown inert, and closes a fence that it leaves open, which would swallow
- * what follows. If nobody can tell what is code in it, it is shown as it was written.
+ * Makes somebody else's Markdown inert, with nothing left open that would swallow what follows. If
+ * nobody can tell what is code in it, it is shown as it was written.
  */
 export function closedMarkdown(text: string): string {
-  const { inert, fence } = inertMarkdown(text) ?? { inert: plainMarkdown(text), fence: null };
-  return fence === null ? inert : `${inert}\n${fence}`;
+  return inertMarkdown(text) ?? plainMarkdown(text);
 }
 
 /**
@@ -122,7 +119,7 @@ export function closedMarkdown(text: string): string {
  */
 export function markdownInLine(line: string): string {
   const before = "Words ";
-  return inertMarkdown(before + line)?.inert.slice(before.length) ?? plainMarkdown(line);
+  return inertMarkdown(before + line)?.slice(before.length) ?? plainMarkdown(line);
 }
 
 /**

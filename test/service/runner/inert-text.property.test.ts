@@ -52,6 +52,16 @@ it.each(MOVED)("leaves no HTML and no name in %j, and what follows stands", (tex
   });
 });
 
+/** Code to some readers of Markdown, and a table or a list to GitHub's. */
+it.each([
+  ["|a|\n|-|\n|\n\t<details>@octocat", "| a |\n| - |\n| |\n\n```\n<details>@octocat\n```"],
+  ["a\n    b | c\n-|-\n`x | <details>@octocat`", "a\nb | c\n\\-|-\n`x | <details>@octocat`"],
+  ["x\n\n    y\n-\n  ~~~\n  @octocat", "x\n\n```\ny\n```\n\n\\-\n\n```\n@octocat\n```"],
+  ["[^a `@octocat`]", "\\[^a `@octocat`]"],
+])("writes %j anew, so that it is the same to all readers", (text, written) => {
+  expect(closedMarkdown(text)).toBe(written);
+});
+
 it("leaves no HTML and no name in any Markdown, and what follows stands", () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...PARTS), { maxLength: 40 }), (parts) => {

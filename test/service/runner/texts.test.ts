@@ -165,9 +165,8 @@ describe("what people and agents wrote", () => {
   it("cannot swallow what follows with an open fence", () => {
     expect(closedMarkdown("```js\ncode")).toBe("```js\ncode\n```");
     expect(closedMarkdown("```js\ncode\n```")).toBe("```js\ncode\n```");
-    expect(closedMarkdown("````\n```\n")).toBe("````\n```\n\n````");
-    // It ends with the list.
-    expect(closedMarkdown("- one:\n  ```js\n  code")).toBe("- one:\n  ```js\n  code");
+    expect(closedMarkdown("````\n```\n")).toBe("````\n```\n````");
+    expect(closedMarkdown("- one:\n  ```js\n  code")).toBe("- one:\n  ```js\n  code\n  ```");
     expect(closedMarkdown("- one:\n\n```js\ncode")).toBe("- one:\n\n```js\ncode\n```");
   });
 
@@ -175,7 +174,9 @@ describe("what people and agents wrote", () => {
     const pages = [{ path: "README.md", status: "changed" as const, additions: 1, deletions: 1 }];
     const summary = `Fix it\n\n- README.md: ${fence} @team <img src=x> </details>`;
     const body = bodyOf({ ...turn, summary, change: { pages, turns: new Set([1]) } }, plain);
-    expect(body).toContain(`${fence} @\u200bteam <\u200bimg src=x> <\u200b/details>\n\n`);
+    expect(body.replaceAll("\\", "")).toContain(
+      `${fence} @\u200bteam <\u200bimg src=x> <\u200b/details>\n\n`,
+    );
   });
 
   it("pings nobody by another way to write a sign", () => {
