@@ -54,7 +54,7 @@ export default defineConfig({
     pool: "forks",
     maxConcurrency: 8,
     // Most of a test is waiting for another process, so more workers than cores.
-    maxWorkers: 4,
+    maxWorkers: 5,
     // A worker keeps what it has loaded and compiled for the next file: that halves what a World
     // suite takes. Tests share no state, so files may share modules.
     isolate: false,

@@ -107,6 +107,26 @@ describe("after the link, the thread", () => {
     expect(world.service.calls).toHaveLength(calls);
   });
 
+  it("is told the link and what follows where a create was sent again and its turn had ended", async () => {
+    await using world = await start({
+      jobService: { idempotencyKeys: true },
+      env: { DOCS_AGENT_IDEMPOTENCY_KEYS: "true" },
+    });
+    const { service } = world;
+    // It ends before the answer is lost, and the answer to the same create is about its beginning.
+    service.onCall((phase, { op }) => {
+      if (op === "create" && phase === "after") service.finish("job_1", { status: "completed", prLink: PR });
+    });
+    service.faults.add({ op: "create", times: 1, fault: { kind: "drop-after" } });
+    await world.slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+    await world.until(() => service.calls.filter(({ op }) => op === "create").length === 2);
+    await world.until(() => world.read(DOCS).length === 2);
+    expect(world.read(DOCS)[1]).toContain(LINK);
+    service.onCall(null);
+    await stands(world, "job_1", { state: "merged" });
+    expect(told(world)).toEqual([`🎉 @Ana ${LINK} is merged.`]);
+  });
+
   it("gets reviews within a minute as one post", async () => {
     await using world = await start();
     const jobId = await linked(world);
