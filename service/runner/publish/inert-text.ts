@@ -1,4 +1,5 @@
 import remarkGfm from "remark-gfm";
+import remarkInlineLinks from "remark-inline-links";
 import remarkParse from "remark-parse";
 import remarkStringify from "remark-stringify";
 import { unified } from "unified";
@@ -6,6 +7,7 @@ import { printableText } from "../../base/printable-text.ts";
 
 /** Invisible, and enough to keep a code host from recognizing a name or a number. */
 export const BREAK = "\u200b";
+const BROKEN = new RegExp(`${BREAK}(.)`, "g");
 /** A character written as its name or hexadecimal number. `inertWords` breaks decimal ones. */
 const ENTITY = /&(?=#x[0-9a-f]|(?:commat|num|excl|sol);)/gi;
 /** Includes what a code host takes for an address or the end of a link. */
@@ -13,7 +15,8 @@ const MARKDOWN = /[\\`*_[\]()|~]/g;
 const ADDRESS = /(?<=:)(?=\/\/)|(?<=\bwww)(?=\.)/gi;
 /** Anywhere in a commit's message, code hosts take it as an order to run no checks. */
 const SKIPS_CHECKS = /\[(?=(?:(?:skip|no) ci|ci skip|skip actions|actions skip)\])/gi;
-const REFERENCE_URL = /\/(?:issues|pull|pulls|discussions|merge_requests|commit)\\?\/(?=[0-9a-f])/gi;
+const REFERENCE_URL =
+  /\/(?:issues|pulls?|discussions|merge_requests|commit)\\?\/(?=(?:\d+|[0-9a-f]{7,})(?![a-z0-9]))/gi;
 
 /**
  * Makes text that mentions nobody, refers to nothing, closes nothing and skips nothing on a code
@@ -27,7 +30,7 @@ export function inertWords(text: string): string {
 function withoutReferences(text: string): string {
   return text
     .replace(/#(?=\d)/g, `#${BREAK}`)
-    .replace(/\bgh\\?-(?=\d)/gi, `$&${BREAK}`)
+    .replace(/(?<![a-z0-9])gh\\?-(?=\d)/gi, `$&${BREAK}`)
     .replace(/!(?=\d)/g, `!${BREAK}`)
     .replace(SKIPS_CHECKS, `[${BREAK}`)
     .replace(REFERENCE_URL, `$&${BREAK}`);
@@ -45,6 +48,8 @@ export function inertText(text: string): string {
 
 /** A line with so many quotes, lists and footnotes in one another that it takes seconds to read. */
 const NESTED = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t]|\[\^[^\]\s]{1,99}\]:)){50}/m;
+/** Images in one another, which take as long. */
+const NESTED_IMAGES = /(?:!\[(?:[^\]!]|!(?!\[))*){50}/;
 /** Quotes, lists and emphasis in one another. Nobody writes so many. */
 const MAX_DEPTH = 60;
 /** A table of few characters can have thousands of empty cells. */
@@ -53,6 +58,7 @@ const MAX_GROWTH = 3;
 const markdown = unified()
   .use(remarkParse)
   .use(remarkGfm, { tablePipeAlign: false })
+  .use(remarkInlineLinks)
   .use(remarkStringify, { bullet: "-", rule: "-", emphasis: "_", listItemIndent: "one" })
   .freeze();
 
@@ -62,36 +68,73 @@ const markdown = unified()
  * no code.
  *
  * The text is written anew from what was read, so that all readers of Markdown agree where code
- * begins and ends, and nothing is left open. HTML becomes words. Null if the text is nested deeper
- * than anybody can follow.
+ * begins and ends, and nothing is left open. HTML becomes words. Each link gets its own URL and
+ * footnotes become quotes, because a definition would hold for the text around this one, too. Null
+ * if the text is nested deeper or grows longer than anybody can follow.
  */
 function inertMarkdown(text: string): string | null {
   const printable = printableText(text);
-  if (NESTED.test(printable)) return null;
+  if (NESTED.test(printable) || NESTED_IMAGES.test(printable)) return null;
   const tree = markdown.parse(printable);
-  if (!makeInert(tree, 0)) return null;
+  markdown.runSync(tree);
+  const room = { urls: MAX_GROWTH * printable.length };
+  if (!makeInert(tree, 0, room)) return null;
   const inert = withoutReferences(markdown.stringify(tree)).replaceAll("<!--", `<${BREAK}!--`).trimEnd();
   return inert.length > MAX_GROWTH * printable.length + 100 ? null : inert;
 }
 
 type Tree = ReturnType<typeof markdown.parse>;
-type Parent = Tree | Extract<Tree["children"][number], { children: unknown }>;
+type Node = Tree["children"][number];
+type Parent = Tree | Extract<Node, { children: unknown }>;
 
-/** Changes what is below a node. Returns false if it is nested too deep. */
-function makeInert(parent: Parent, depth: number): boolean {
+/**
+ * Changes what is below a node. Returns false if it is nested too deep, or if its URLs are longer
+ * than `room.urls`: each of a thousand links may have been given the same long one.
+ */
+function makeInert(parent: Parent, depth: number, room: { urls: number }): boolean {
   if (depth > MAX_DEPTH) return false;
-  const children = parent.children as Tree["children"];
-  for (const [at, node] of children.entries()) {
-    if (node.type === "html") {
-      const value = inertText(node.value.replaceAll(/\s*\n\s*/g, "\n"));
-      const isBlock = BLOCKS.has(parent.type);
-      children[at] = isBlock
-        ? { type: "paragraph", children: [{ type: "text", value }] }
-        : { type: "text", value };
-    } else if (node.type === "text") node.value = inertText(node.value);
-    else if ("children" in node && !makeInert(node, depth + 1)) return false;
+  const children = parent.children as Node[];
+  for (const [at, read] of children.entries()) {
+    if ("url" in read) room.urls -= read.url.length + (read.title?.length ?? 0);
+    if (room.urls < 0) return false;
+    const node = inertNode(read, BLOCKS.has(parent.type));
+    children[at] = node;
+    if ("children" in node && !makeInert(node, depth + 1, room)) return false;
   }
   return true;
+}
+
+/** The node with its own text inert, not that of its children. */
+function inertNode(node: Node, isBlock: boolean): Node {
+  switch (node.type) {
+    case "html": {
+      const value = inertText(node.value.replaceAll(/\s*\n\s*/g, "\n"));
+      return isBlock ? { type: "paragraph", children: [{ type: "text", value }] } : { type: "text", value };
+    }
+    case "text":
+      return { ...node, value: inertText(node.value) };
+    case "link":
+      return { ...node, url: inertUrl(node.url), title: inLine(node.title) };
+    case "image":
+      return { ...node, url: inertUrl(node.url), title: inLine(node.title), alt: inLine(node.alt) };
+    case "footnoteReference":
+      return { type: "text", value: inLine(`[${node.label ?? node.identifier}]`) ?? "" };
+    case "footnoteDefinition":
+      return { type: "blockquote", children: node.children };
+    default:
+      return node;
+  }
+}
+
+function inLine(text: string | null | undefined): string | null {
+  return text ? inertText(text).replaceAll(/\s+/g, " ") : null;
+}
+
+/** What is broken elsewhere is percent-encoded in a URL, which leads to the same place. */
+function inertUrl(url: string): string {
+  return inertWords(url)
+    .replaceAll(/[<>\s\\]/g, encodeURIComponent)
+    .replaceAll(BROKEN, (_, next: string) => `%${next.charCodeAt(0).toString(16)}`);
 }
 
 /** What has paragraphs in it. */
@@ -119,7 +162,8 @@ export function closedMarkdown(text: string): string {
  */
 export function markdownInLine(line: string): string {
   const before = "Words ";
-  return inertMarkdown(before + line)?.slice(before.length) ?? plainMarkdown(line);
+  const inert = inertMarkdown(before + line.replaceAll(/\s+/g, " "));
+  return inert?.startsWith(before) ? inert.slice(before.length) : plainMarkdown(line);
 }
 
 /**

@@ -6,7 +6,7 @@ import { oneLine, printableText, redactedLine, terminalText } from "../../../ser
 import { failureOf } from "../../../service/runner/agents/agent-process.ts";
 import { earlierTurnsText } from "../../../service/runner/agents/brief.ts";
 import { remoteOf } from "../../../service/runner/git/git.ts";
-import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
+import { closedMarkdown, inertText, plainMarkdown } from "../../../service/runner/publish/inert-text.ts";
 import {
   bodyOf,
   changeTitle,
@@ -316,7 +316,12 @@ describe("what people and agents wrote", () => {
     expect(closedMarkdown(`${"-".repeat(60)}\n\`@team\``)).toContain("`@team`");
   });
 
-  it.each(["Fixes GH-1", String.raw`Fixes GH\-1`, "/o/r/issues/7", String.raw`/o/r/pull\/7`])(
+  it.each([
+    ["images in one another", `${"![".repeat(60)}a${"](b)".repeat(60)}`],
+    ["a thousand links to the same long URL", `${"[a]".repeat(1000)}\n\n[a]: /${"u".repeat(900)}`],
+  ])("shows %s as they were written", (_, text) => expect(closedMarkdown(text)).toBe(plainMarkdown(text)));
+
+  it.each(["Fixes GH-1", "Fixes _GH-1", String.raw`Fixes GH\-1`, "/o/r/issues/7", String.raw`/o/r/pull\/7`])(
     "refers to nothing where a backslash is only Markdown's: %s",
     (text) => {
       expect(inertText(text)).toMatch(/[-/]\u200b\d$/);
