@@ -7,7 +7,8 @@ import { printableText } from "../../base/printable-text.ts";
 
 /** Invisible, and enough to keep a code host from recognizing a name or a number. */
 export const BREAK = "\u200b";
-const BROKEN = new RegExp(`${BREAK}(.)`, "g");
+/** A letter or digit that a {@link BREAK} keeps from being recognized. */
+const BROKEN = new RegExp(`${BREAK}(\\w)`, "g");
 /** A character written as its name or hexadecimal number. `inertWords` breaks decimal ones. */
 const ENTITY = /&(?=#x[0-9a-f]|(?:commat|num|excl|sol);)/gi;
 /** Includes what a code host takes for an address or the end of a link. */
@@ -24,11 +25,8 @@ const REFERENCE_URL =
  * their meaning. For places that don't read HTML.
  */
 export function inertWords(text: string): string {
-  return withoutReferences(printableText(text)).replace(/@(?=[\w-])/g, `@${BREAK}`);
-}
-
-function withoutReferences(text: string): string {
-  return text
+  return printableText(text)
+    .replace(/@(?=[\w-])/g, `@${BREAK}`)
     .replace(/#(?=\d)/g, `#${BREAK}`)
     .replace(/(?<![a-z0-9])gh\\?-(?=\d)/gi, `$&${BREAK}`)
     .replace(/!(?=\d)/g, `!${BREAK}`)
@@ -50,6 +48,8 @@ export function inertText(text: string): string {
 const NESTED = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t]|\[\^[^\]\s]{1,99}\]:)){50}/m;
 /** Images in one another, which take as long. */
 const NESTED_IMAGES = /(?:!\[(?:[^\]!]|!(?!\[))*){50}/;
+/** So many marks of emphasis take seconds to pair. */
+const MAX_EMPHASIS = 1000;
 /** Quotes, lists and emphasis in one another. Nobody writes so many. */
 const MAX_DEPTH = 60;
 /** A table of few characters can have thousands of empty cells. */
@@ -59,27 +59,26 @@ const markdown = unified()
   .use(remarkParse)
   .use(remarkGfm, { tablePipeAlign: false })
   .use(remarkInlineLinks)
-  .use(remarkStringify, { bullet: "-", rule: "-", emphasis: "_", listItemIndent: "one" })
+  .use(remarkStringify, { bullet: "-", rule: "-", emphasis: "_", listItemIndent: "one", resourceLink: true })
   .freeze();
 
 /**
- * Like {@link inertText}, except in code, where a code host recognizes no names and no HTML. Issue
- * numbers lose their meaning in code, too, because the text may become a commit message, which has
- * no code.
+ * Like {@link inertText}, for whole Markdown, with nothing left open. Code is made inert as well:
+ * readers of Markdown disagree about where it begins and ends, and a commit message has none.
  *
- * The text is written anew from what was read, so that all readers of Markdown agree where code
- * begins and ends, and nothing is left open. HTML becomes words. Each link gets its own URL and
+ * The text is written anew from what was read. HTML becomes words. Each link gets its own URL and
  * footnotes become quotes, because a definition would hold for the text around this one, too. Null
- * if the text is nested deeper or grows longer than anybody can follow.
+ * if the text is nested deeper, has more emphasis or grows longer than anybody can follow.
  */
 function inertMarkdown(text: string): string | null {
   const printable = printableText(text);
   if (NESTED.test(printable) || NESTED_IMAGES.test(printable)) return null;
+  if (printable.replaceAll(/[^*_~]/g, "").length > MAX_EMPHASIS) return null;
   const tree = markdown.parse(printable);
   markdown.runSync(tree);
   const room = { urls: MAX_GROWTH * printable.length };
   if (!makeInert(tree, 0, room)) return null;
-  const inert = withoutReferences(markdown.stringify(tree)).replaceAll("<!--", `<${BREAK}!--`).trimEnd();
+  const inert = markdown.stringify(tree).trimEnd();
   return inert.length > MAX_GROWTH * printable.length + 100 ? null : inert;
 }
 
@@ -112,13 +111,27 @@ function inertNode(node: Node, isBlock: boolean): Node {
       return isBlock ? { type: "paragraph", children: [{ type: "text", value }] } : { type: "text", value };
     }
     case "text":
-      return { ...node, value: inertText(node.value) };
+      // Without it, the marks on both sides of an empty text would become one.
+      return { ...node, value: inertText(node.value) || BREAK };
+    case "inlineCode":
+      // At the start of a line, its second line could become a fence.
+      return { ...node, value: inLine(node.value) };
+    case "code":
+      return { ...node, lang: node.lang && inLine(node.lang), meta: null, value: inertText(node.value) };
+    case "list":
+      // A number of ten digits begins no list.
+      return node.start ? { ...node, start: Math.min(node.start, 100_000_000) } : node;
     case "link":
-      return { ...node, url: inertUrl(node.url), title: inLine(node.title) };
+      return { ...node, url: inertUrl(node.url), title: node.title && inLine(node.title) };
     case "image":
-      return { ...node, url: inertUrl(node.url), title: inLine(node.title), alt: inLine(node.alt) };
+      return {
+        ...node,
+        url: inertUrl(node.url),
+        title: node.title && inLine(node.title),
+        alt: node.alt && inLine(node.alt),
+      };
     case "footnoteReference":
-      return { type: "text", value: inLine(`[${node.label ?? node.identifier}]`) ?? "" };
+      return { type: "text", value: inLine(`[${node.label ?? node.identifier}]`) };
     case "footnoteDefinition":
       return { type: "blockquote", children: node.children };
     default:
@@ -126,15 +139,14 @@ function inertNode(node: Node, isBlock: boolean): Node {
   }
 }
 
-function inLine(text: string | null | undefined): string | null {
-  return text ? inertText(text).replaceAll(/\s+/g, " ") : null;
+function inLine(text: string): string {
+  return inertText(text).replaceAll(/\s+/g, " ");
 }
 
 /** What is broken elsewhere is percent-encoded in a URL, which leads to the same place. */
 function inertUrl(url: string): string {
-  return inertWords(url)
-    .replaceAll(/[<>\s\\]/g, encodeURIComponent)
-    .replaceAll(BROKEN, (_, next: string) => `%${next.charCodeAt(0).toString(16)}`);
+  const encoded = url.replaceAll(/[\0- \u007f\u200b@<>\\]|&(?=#?\w+;)/g, encodeURIComponent);
+  return inertWords(encoded).replaceAll(BROKEN, (_, next: string) => `%${next.charCodeAt(0).toString(16)}`);
 }
 
 /** What has paragraphs in it. */

@@ -260,7 +260,8 @@ describe("what people and agents wrote", () => {
     const title = "Correct `<Install>`";
     const below = "It was `<Instal>` before.";
     expect(titleOf(told, plain)).toBe(title);
-    expect(bodyOf(told, plain).split("\n").slice(0, 4)).toEqual(["<!-- docs-agent:start -->", "", below, ""]);
+    const lines = bodyOf(told, plain).split("\n", 4);
+    expect(lines).toEqual(["<!-- docs-agent:start -->", "", below.replace("<", "<\u200b"), ""]);
     expect(commitMessageOf(told, plain).startsWith(`${title}\n\n${below}\n\n`)).toBe(true);
   });
 
@@ -299,25 +300,23 @@ describe("what people and agents wrote", () => {
     expect(body).toMatch(/… and \d+ more files?/);
   });
 
-  it("keeps code as it is, but for what closes an issue or looks like our marks", () => {
-    expect(closedMarkdown("`<Tab>` and `@angular/core`")).toBe("`<Tab>` and `@angular/core`");
-    expect(closedMarkdown("```\nfixes #3\n```")).toContain("#\u200b3");
-    // A table's cell ends at the pipe, and so does what looks like code.
-    expect(closedMarkdown("| a |\n|---|\n| `x | @team` |")).toContain("@\u200bteam");
+  it("shows code, in which nothing means anything, either", () => {
+    expect(closedMarkdown("`<Tab>` and `@angular/core`")).toBe("`<\u200bTab>` and `@\u200bangular/core`");
+    expect(closedMarkdown("```\nfixes #3\n```")).toBe("```\nfixes #\u200b3\n```");
     const forged = "`<!-- docs-agent:end -->` `<!-- docs-agent:draft -->`";
     const body = bodyOf({ ...turn, summary: `Fix it\n\n${forged}` }, plain);
     expect(body.match(/<!-- docs-agent:/g)).toHaveLength(2);
   });
 
   it.each([">", "> - ", "1) "])("reads nothing as code that is nested too deep: %s", (marker) => {
-    expect(closedMarkdown(`${marker.repeat(60)}\`@team\``)).toContain("@\u200bteam");
     expect(closedMarkdown(`${marker.repeat(60)}\n\n\`\`\`\ncode`)).not.toContain("```");
-    expect(closedMarkdown(`${marker.repeat(9)}\`@team\``)).toContain("`@team`");
-    expect(closedMarkdown(`${"-".repeat(60)}\n\`@team\``)).toContain("`@team`");
+    expect(closedMarkdown(`${marker.repeat(9)}\`code\``)).toContain("`code`");
+    expect(closedMarkdown(`${"-".repeat(60)}\n\`code\``)).toContain("`code`");
   });
 
   it.each([
     ["images in one another", `${"![".repeat(60)}a${"](b)".repeat(60)}`],
+    ["emphasis that would take seconds to pair", "*[ ".repeat(2000)],
     ["a thousand links to the same long URL", `${"[a]".repeat(1000)}\n\n[a]: /${"u".repeat(900)}`],
   ])("shows %s as they were written", (_, text) => expect(closedMarkdown(text)).toBe(plainMarkdown(text)));
 
