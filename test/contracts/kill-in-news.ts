@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import type { AppProcess } from "../support/app-process.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 import { onRequests } from "../support/request-boundaries.ts";
 import { untilTaken } from "../support/taken.ts";
@@ -40,11 +39,9 @@ async function runWithDeath(
     service.follow(id, { url: PR, state: "merged", reviews });
   });
   const env = { ...environment(slack, service), POLL_MIN_MS: "200", POLL_MAX_MS: "500" };
-  let running: AppProcess | null = null;
-  onRequests({ slack, service }, boundary, onStep, () => running?.kill());
   const subject = resources.use(await open(env, boundary, onStep));
   const { first } = subject;
-  running = first;
+  onRequests({ slack, service }, boundary, onStep, () => first.kill());
   slack.setAppUrl(`${await first.ready()}/slack/events`);
   await untilTaken(slack, await slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" }));
   await subject.quiet(first);
@@ -52,7 +49,6 @@ async function runWithDeath(
     // What is written at the same time may share a commit, so that a run may have fewer writes: then it dies at its end.
     if (!first.hasExited) await first.kill();
     const second = resources.use(await subject.startSecond());
-    running = second;
     slack.setAppUrl(`${await second.ready()}/slack/events`);
     await subject.quiet(second);
   }

@@ -2,6 +2,7 @@ import { expect, it, vi } from "vitest";
 import type { SlackMessage } from "../../emulators/slack/index.ts";
 import { MINUTE_MS, PR, done, jobOf } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
+import { PATIENT } from "../support/patient.ts";
 
 const SHOW = "show_changes";
 const DIFF = {
@@ -188,7 +189,7 @@ it("says that it takes a moment, once, while the service reads", async () => {
   const reads = Promise.withResolvers<void>();
   world.service.onCall((phase, { op }) => (op === "diff" && phase === "before" ? reads.promise : undefined));
   await press(world, BEN, outcome);
-  await vi.waitUntil(() => world.service.calls.some(({ op }) => op === "diff"));
+  await vi.waitUntil(() => world.service.calls.some(({ op }) => op === "diff"), PATIENT);
   world.clock.advance(3000);
   await world.slack.until(() => world.slack.ephemerals(BEN).length === 1);
   reads.resolve();

@@ -11,6 +11,7 @@ import { RecordingLogger } from "../support/recording-logger.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import { openRedisClient, redisPrefix } from "../support/redis.ts";
 import { ScriptedHandler } from "../support/scripted-handler.ts";
+import { PATIENT } from "../support/patient.ts";
 
 const clock = createSystemClock();
 let server: RedisServer;
@@ -183,7 +184,7 @@ it("says so, and isn't well, where Redis lets it take tasks and not look for wha
   expect(await queue.add({ id: "a", type: "any", payload: null })).toBe(true);
   await expect(queue.check()).rejects.toThrow("can't run this command");
   const errors = () => logger.lines.filter(({ level }) => level === "error");
-  await vi.waitFor(() => expect(errors()).toHaveLength(1));
+  await vi.waitFor(() => expect(errors()).toHaveLength(1), PATIENT);
   expect(errors()[0]?.message).toContain("cannot look for what is due");
   await admin.sendCommand(["ACL", "SETUSER", "app", "+zrange"]);
   await vi.waitFor(() => queue.check(), { timeout: 10_000 });

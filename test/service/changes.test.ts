@@ -3,6 +3,7 @@ import { MAX_PLAN_STEPS } from "../../src/core/ports/job-report.ts";
 import type { WireChanges, WireJob } from "../../src/job-client/schema.ts";
 import { makeServiceProject, makeAskingAgent, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
+import { PATIENT } from "../support/patient.ts";
 
 const FEED = "/v2/agent/docs/changes";
 const READER = { "docs-agent-capabilities": "turns, questions" };
@@ -39,7 +40,7 @@ async function waiting(subject: ServiceUnderTest, after: string, status = 200) {
   const wakes = vi.spyOn(subject.clock, "wakeAt");
   const answer = read(subject, after, 3, status);
   const at = subject.clock.now() + 3_000;
-  await vi.waitUntil(() => wakes.mock.calls.some(([atMs]) => atMs === at));
+  await vi.waitUntil(() => wakes.mock.calls.some(([atMs]) => atMs === at), PATIENT);
   wakes.mockRestore();
   return { answer };
 }
@@ -189,12 +190,12 @@ it("answers those who wait when it stops, and lets a client that leaves make roo
   const wait = (signal: AbortSignal | null = null) =>
     fetch(`${subject.url}${FEED}?after=${next}&wait=60`, { headers, signal });
   const left = Array.from({ length: 32 }, () => wait(leave.signal).catch(() => null));
-  await vi.waitUntil(async () => (await read429(subject, next)) === "5");
+  await vi.waitUntil(async () => (await read429(subject, next)) === "5", PATIENT);
   leave.abort();
   await Promise.all(left);
-  await vi.waitUntil(async () => (await read429(subject, next)) === null);
+  await vi.waitUntil(async () => (await read429(subject, next)) === null, PATIENT);
   const stays = wait();
-  await vi.waitUntil(async () => (await read429(subject, next)) === null);
+  await vi.waitUntil(async () => (await read429(subject, next)) === null, PATIENT);
   subject.service.expectStop();
   expect(await (await stays).json()).toEqual({ jobs: [], next });
 });

@@ -10,6 +10,7 @@ import { RecordingLogger } from "../support/recording-logger.ts";
 import { inlineAgent } from "../support/runner-world.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 import { openTempDir } from "../support/temp-dir.ts";
+import { PATIENT } from "../support/patient.ts";
 
 const Created = z.object({ id: z.string() });
 const Job = z.object({
@@ -17,7 +18,6 @@ const Job = z.object({
   turns: z.array(z.object({ outcome: z.string().nullable(), reason: z.string().nullable() })),
 });
 const EDIT = inlineAgent(`fs.appendFileSync("docs/index.md", "more\\n");`);
-const PATIENT = { timeout: 60_000, interval: 50 };
 
 /** An ACP agent that opens a session and then does something. */
 function acpAgent(then: string): string[] {

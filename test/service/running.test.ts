@@ -3,6 +3,7 @@ import { RunnerLostError } from "../../service/runner/turn-runner.ts";
 import { TransientRunError } from "../../service/base/run-error.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, ScriptedRunner, SUMMARY } from "../support/scripted-runner.ts";
+import { PATIENT } from "../support/patient.ts";
 
 const JOBS = "/v2/agent/docs/job";
 const DAY_MS = 24 * 60 * 60_000;
@@ -231,7 +232,7 @@ it("runs a turn that was at work at two deaths of the runner alone, and then giv
   alone.fail(new RunnerLostError());
   await runner.runOf(later);
   clock.advance(1_000);
-  await vi.waitUntil(() => store.turns(id)[0]?.state === "ended");
+  await vi.waitUntil(() => store.turns(id)[0]?.state === "ended", PATIENT);
   expect(store.turns(id)).toMatchObject([{ outcome: "failed", deaths: 3 }]);
   expect(store.turns(later)).toMatchObject([{ state: "running" }]);
 });
@@ -277,7 +278,7 @@ it("gives up a turn at which the runner dies again and again, although no agent 
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
   await loseRunner(subject, id, 13);
-  await vi.waitUntil(() => subject.store.turns(id)[0]?.state === "ended");
+  await vi.waitUntil(() => subject.store.turns(id)[0]?.state === "ended", PATIENT);
   expect(subject.store.turns(id)).toMatchObject([{ outcome: "failed", deaths: 3 }]);
 });
 

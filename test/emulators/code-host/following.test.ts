@@ -14,6 +14,7 @@ import {
   type TestHost,
   TOKEN,
 } from "./setup.ts";
+import { PATIENT } from "../../support/patient.ts";
 
 const at = { owner: OWNER, repo: REPO };
 const TOKENS = [
@@ -323,8 +324,9 @@ it("tells a webhook what happened, signed, once", async () => {
     { event: "status", action: null },
     { event: "pull_request", action: "closed" },
   ];
-  await vi.waitFor(() =>
-    expect(test.host.deliveries.map(({ status }) => status)).toEqual([500, 500, 500, 500]),
+  await vi.waitFor(
+    () => expect(test.host.deliveries.map(({ status }) => status)).toEqual([500, 500, 500, 500]),
+    PATIENT,
   );
   expect(heard).toEqual(expect.arrayContaining(all));
   expect(heard).toHaveLength(all.length);

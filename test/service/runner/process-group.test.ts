@@ -16,6 +16,7 @@ import {
 } from "../../../service/runner/process-group.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
+import { PATIENT } from "../../support/patient.ts";
 
 /** Runs a shell script in a group of its own; `line` is the first line that it writes. */
 async function start(script: string) {
@@ -125,7 +126,7 @@ it("reads no more of a program than is taken", async () => {
   const takeLater = () => new Promise<void>((resolve) => taken.push(resolve));
   const { group, abort } = run("yes", takeLater, () => {});
   for (let chunks = 1; chunks <= 3; chunks += 1) {
-    await vi.waitFor(() => expect(taken).toHaveLength(chunks));
+    await vi.waitFor(() => expect(taken).toHaveLength(chunks), PATIENT);
     for (let turn = 0; turn < 200; turn += 1) await setImmediate();
     expect(taken).toHaveLength(chunks);
     taken.at(-1)?.();
