@@ -359,9 +359,10 @@ it.concurrent("npm start passes a signal on and exits as the program does", asyn
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
   });
+  resources.defer(() => void child.kill());
   let out = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
-  await expect.poll(() => out, { timeout: 15_000 }).toContain("docs-agent is ready");
+  await expect.poll(() => out, { timeout: 60_000 }).toContain("docs-agent is ready");
   child.kill("SIGTERM");
   await once(child, "close");
   expect(child.exitCode).toBe(0);
