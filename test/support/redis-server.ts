@@ -18,13 +18,20 @@ export type RedisServer = AsyncDisposable & {
 export async function startRedisServer(settings: Record<string, string> = {}): Promise<RedisServer> {
   need("redis-server");
   const dir = await openTempDir();
-  const port = settings["port"] ?? String(await freePort());
-  const all = { bind: "127.0.0.1", save: "", appendonly: "no", dir: dir.path, ...settings, port };
-  const args = Object.entries(all).flatMap(([name, value]) => [
-    `--${name}`,
-    ...(value === "" ? [""] : value.split(" ")),
-  ]);
-  let server = await startProcess(args);
+  const argsOf = (port: string) => {
+    const all = { bind: "127.0.0.1", save: "", appendonly: "no", dir: dir.path, ...settings, port };
+    return Object.entries(all).flatMap(([name, value]) => [
+      `--${name}`,
+      ...(value === "" ? [""] : value.split(" ")),
+    ]);
+  };
+  // Another test may have taken the port that was free a moment ago.
+  const { port, server: first } = await retried(settings["port"] === undefined ? 5 : 1, async () => {
+    const port = settings["port"] ?? String(await freePort());
+    return { port, server: await startProcess(argsOf(port)) };
+  });
+  const args = argsOf(port);
+  let server = first;
   return {
     url: `redis://127.0.0.1:${port}`,
     get pid() {
@@ -44,12 +51,14 @@ export async function startRedisServer(settings: Record<string, string> = {}): P
 async function startProcess(args: readonly string[]): Promise<{ pid: number; kill: () => Promise<void> }> {
   const child = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
+  let isReady = false;
   for await (const line of createInterface(child.stdout)) {
-    if (line.includes("Ready to accept connections")) break;
+    isReady = line.includes("Ready to accept connections");
+    if (isReady) break;
   }
   child.stdout.resume();
   // Signals to process 0 would go to the tests themselves.
-  if (child.pid === undefined) throw new Error("redis-server can't be started");
+  if (child.pid === undefined || !isReady) throw new Error("redis-server can't be started");
   return {
     pid: child.pid,
     kill: async () => {
@@ -57,6 +66,15 @@ async function startProcess(args: readonly string[]): Promise<{ pid: number; kil
       await exited;
     },
   };
+}
+
+async function retried<T>(attempts: number, start: () => Promise<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    if (attempts === 1) throw error;
+    return await retried(attempts - 1, start);
+  }
 }
 
 /** A port that is free at this moment. */
