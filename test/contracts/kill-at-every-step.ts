@@ -83,8 +83,7 @@ async function runWithDeath(
   let delivery: SlackDelivery | null = null;
   if (firstUrl !== null) {
     slack.setAppUrl(`${firstUrl}/slack/events`);
-    let sent = await command();
-    while (!isTaken(sent) && !first.hasExited) sent = await slack.redeliver(sent.delivery);
+    const sent = await untilTaken(slack, await command(), () => first.hasExited);
     if (isTaken(sent)) await subject.quiet(first);
     else delivery = sent.delivery;
   }

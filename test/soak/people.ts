@@ -12,6 +12,7 @@ import { nameOf, nextTryOf, turnIdOf, turnOf } from "./ledger.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import { messagesIn, patiently, somebodyIn } from "./places.ts";
 import type { Ask, Reply, Steer } from "./plan.ts";
+import { isTaken } from "../support/taken.ts";
 
 /** A form's trigger lasts three seconds. */
 const FORM_WITHIN_MS = 5000;
@@ -282,11 +283,6 @@ export class People {
 function optionOf({ blocks = [] }: SlackMessage): string | undefined {
   const elements = blocks.flatMap((block) => (block.type === "actions" ? block.elements : []));
   return elements.find((element) => element.type === "overflow")?.options[0]?.value;
-}
-
-/** An answer with words in it says that the request was not taken. */
-function isTaken({ status, body }: Pick<DeliveryOutcome, "status" | "body">): boolean {
-  return status === 200 && body === "";
 }
 
 /** Whether a person could not do what the plan said, because of what they see. */

@@ -2,15 +2,16 @@ import type { DeliveryOutcome, SlackSide } from "../../emulators/slack/index.ts"
 
 /**
  * Sends a command again until the app has taken it, with the same trigger id: on a busy machine it may need so long to store a request that
- * the person is told so. `url`: where to, if not where it went first.
+ * the person is told so. Gives up when `isOver`. Returns the last answer.
  */
 export async function untilTaken(
   slack: SlackSide,
-  sent: Pick<DeliveryOutcome, "delivery" | "status" | "body">,
-  url = sent.delivery.url,
-): Promise<void> {
+  sent: DeliveryOutcome,
+  isOver: () => boolean = () => false,
+): Promise<DeliveryOutcome> {
   let last = sent;
-  while (!isTaken(last)) last = await slack.redeliver({ ...last.delivery, url });
+  while (!isTaken(last) && !isOver()) last = await slack.redeliver(last.delivery);
+  return last;
 }
 
 /** Whether whoever sent a command was told nothing else than that it was taken. */

@@ -150,7 +150,7 @@ function inertUrl(url: string): string {
 }
 
 /** What has paragraphs in it. */
-const BLOCKS: ReadonlySet<string> = new Set(["root", "blockquote", "listItem", "footnoteDefinition"]);
+const BLOCKS: ReadonlySet<string> = new Set(["root", "blockquote", "listItem"]);
 
 /** Each line of the text as a Markdown quote, inert. */
 export function quoted(text: string): string {
