@@ -33,7 +33,7 @@ export function gitServiceOf(method: string, path: string, query: URLSearchParam
 }
 
 /**
- * Answers one smart HTTP request through `git http-backend`, streaming both ways. `finished` is
+ * Answers one smart HTTP request through git's own CGI program, streaming both ways. `finished` is
  * awaited before the answer ends, so that whoever pushed finds the push's consequences in place.
  */
 export async function serveGit(
@@ -46,7 +46,7 @@ export async function serveGit(
   if (encoding !== null && encoding !== "gzip" && encoding !== "x-gzip") {
     return new Response("Only gzip is understood\n", { status: 415 });
   }
-  const child = spawn("git", ["http-backend"], {
+  const child = spawn(await git.program("git-http-backend"), [], {
     env: cgiEnvironment(request, repository, git),
     stdio: ["pipe", "pipe", "ignore"],
   });

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { CodeHostError } from "./errors.ts";
 
 const TIMEOUT_MS = 30_000;
@@ -16,12 +17,17 @@ const CONFIG = {
 export type GitResult = { exitCode: number; stdout: string; stderr: string };
 export type GitOptions = { input?: string; env?: Record<string, string>; cwd?: string };
 
+/** Where the gits that were found new enough have their programs, by the `PATH` they were found in. */
+const execPaths = new Map<string | undefined, string>();
+
 /** Runs git, without a shell and without the machine's own configuration. */
 export class Git {
   readonly #env: Record<string, string>;
+  readonly #searchPath: string | undefined;
 
   /** `searchPath` is the `PATH` in which git is looked for; absent, the system's default one. */
   constructor(home: string, searchPath: string | undefined) {
+    this.#searchPath = searchPath;
     this.#env = {
       ...(searchPath === undefined ? {} : { PATH: searchPath }),
       HOME: home,
@@ -30,6 +36,23 @@ export class Git {
       GIT_CONFIG_GLOBAL: "/dev/null",
       GIT_TERMINAL_PROMPT: "0",
     };
+  }
+
+  /**
+   * The path of one of git's own programs. Throws `CodeHostError` unless git is there and new enough.
+   */
+  async program(name: string): Promise<string> {
+    const known = execPaths.get(this.#searchPath);
+    if (known !== undefined) return join(known, name);
+    const version = await this.run(["--version"]);
+    const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(version) ?? [];
+    // `git merge-tree --write-tree`, which merges without a working copy, came with 2.38.
+    if (Number(major) < 2 || (Number(major) === 2 && Number(minor) < 38)) {
+      throw new CodeHostError(`git 2.38 or newer is needed; this is ${version.trim()}. Install a newer one`);
+    }
+    const execPath = (await this.run(["--exec-path"])).trim();
+    execPaths.set(this.#searchPath, execPath);
+    return join(execPath, name);
   }
 
   /**
@@ -71,13 +94,15 @@ export class Git {
 
   /** Its standard output. Throws `CodeHostError` also when git fails. */
   async run(args: string[], options: GitOptions = {}): Promise<string> {
-    const { exitCode, stdout, stderr } = await this.try(args, options);
-    if (exitCode !== 0) {
-      const name = args.find((arg) => !arg.startsWith("-")) ?? "";
-      throw new CodeHostError(`git ${name} ended with ${exitCode}: ${stderr.trim().slice(0, 500)}`);
-    }
-    return stdout;
+    return outputOf(args, await this.try(args, options));
   }
+}
+
+/** A result's standard output. Throws `CodeHostError` when git failed. */
+export function outputOf(args: string[], { exitCode, stdout, stderr }: GitResult): string {
+  if (exitCode === 0) return stdout;
+  const name = args.find((arg) => !arg.startsWith("-")) ?? "";
+  throw new CodeHostError(`git ${name} ended with ${exitCode}: ${stderr.trim().slice(0, 500)}`);
 }
 
 function configByEnvironment(config: Record<string, string>): Record<string, string> {

@@ -102,7 +102,8 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
   const now = options.now ?? (() => new Date());
   await mkdir(dataDir, { recursive: true });
   const git = new Git(dataDir, options.searchPath);
-  await checkGit(git);
+  // Found out now rather than at the first request.
+  await git.program("git-http-backend");
   let url = "";
   const tokens = new Tokens(options.tokens);
   const host = new Host({
@@ -158,12 +159,4 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-async function checkGit(git: Git): Promise<void> {
-  const version = await git.run(["--version"]);
-  const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(version) ?? [];
-  // `git merge-tree --write-tree`, which merges without a working copy, came with 2.38.
-  if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 38)) return;
-  throw new CodeHostError(`git 2.38 or newer is needed; this is ${version.trim()}. Install a newer one`);
 }

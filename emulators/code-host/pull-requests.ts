@@ -385,8 +385,7 @@ export class PullRequests {
 
   /** Keeps the commits of a pull request, whatever happens to its branch. */
   async #pin(number: number, head: string): Promise<void> {
-    const ref = `refs/pull/${number}/head` as const;
-    await this.repository.moveRef(ref, head, await this.repository.refSha(ref));
+    await this.repository.setRef(`refs/pull/${number}/head`, head);
   }
 
   #mustFind(number: number): PullRequest {

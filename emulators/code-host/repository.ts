@@ -1,24 +1,27 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { Git } from "./git.ts";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Git, type GitResult, outputOf } from "./git.ts";
 import { isBranchName } from "./names.ts";
 
 export type Commit = { sha: string; author: string; date: string; subject: string };
 export type Branch = { name: string; sha: string };
 
 const PLAIN_DIFF = ["--no-color", "--no-ext-diff", "--no-textconv", "-M"];
+/** Enough for every pull request that somebody looks at. */
+const MAX_KNOWN = 500;
 const NO_PERSON = { name: "Code host", email: "code-host@playground.invalid" };
 
 /**
- * One bare repository on disk: what the API and the pages ask of git. Refs are read from the files
- * that git keeps them in, because they are read often, and git takes a process each time.
+ * One bare repository on disk: what the API and the pages ask of git. It starts git as rarely as it
+ * can, because that takes long: refs are read from the files that git keeps them in, and what git
+ * says about commits, which never change, is asked once.
  */
 export class Repository {
   readonly owner: string;
   readonly name: string;
   readonly path: string;
   readonly #git: Git;
-  readonly #mergeBases = new Map<string, string | null>();
+  readonly #known = new Map<string, Promise<GitResult>>();
 
   constructor(owner: string, name: string, path: string, git: Git) {
     this.owner = owner;
@@ -44,18 +47,19 @@ export class Repository {
 
   /** Where a branch and another commit parted, or `null` when they have no common past. */
   async mergeBase(one: string, other: string): Promise<string | null> {
-    const key = `${one} ${other}`;
-    const known = this.#mergeBases.get(key);
-    if (known !== undefined) return known;
-    const { exitCode, stdout } = await this.#try(["merge-base", one, other]);
-    const found = exitCode === 0 ? stdout.trim() : null;
-    this.#mergeBases.set(key, found);
-    return found;
+    const { exitCode, stdout } = await this.#about(["merge-base", one, other]);
+    return exitCode === 0 ? stdout.trim() : null;
   }
 
   /** The commits that `head` has and `base` has not, oldest first, at most 250. */
   async commitsBetween(base: string, head: string): Promise<Commit[]> {
-    return (await this.#log([`${base}..${head}`], 250)).toReversed();
+    const format = "--format=%H%x1f%an%x1f%aI%x1f%s";
+    const out = await this.#outAbout(["log", format, "--max-count=250", `${base}..${head}`, "--"]);
+    const commits = lines(out).map((line) => {
+      const [sha = "", author = "", date = "", subject = ""] = line.split("\u001f");
+      return { sha, author, date, subject };
+    });
+    return commits.toReversed();
   }
 
   /** The paths of a branch's files. */
@@ -66,24 +70,24 @@ export class Repository {
 
   /** The files of a commit whose paths match, as texts, by path. */
   async texts(sha: string, path: RegExp): Promise<Map<string, string>> {
-    const out = await this.#run(["ls-tree", "-r", "-z", "--name-only", sha]);
+    const out = await this.#outAbout(["ls-tree", "-r", "-z", "--name-only", sha]);
     const paths = out.split("\0").filter((name) => path.test(name));
     const texts = paths.map(async (name): Promise<[string, string]> => [
       name,
-      await this.#run(["cat-file", "blob", `${sha}:${name}`]),
+      await this.#outAbout(["cat-file", "blob", `${sha}:${name}`]),
     ]);
     return new Map(await Promise.all(texts));
   }
 
   /** A unified diff of two commits' trees. */
   async diff(from: string, to: string): Promise<string> {
-    return this.#run(["diff", ...PLAIN_DIFF, from, to, "--"]);
+    return this.#outAbout(["diff", ...PLAIN_DIFF, from, to, "--"]);
   }
 
   /** `git diff --raw --numstat -z` of two commits, as fields, and the unified diff. */
   async changes(from: string, to: string): Promise<{ fields: string[]; diff: string }> {
     const formats = ["--raw", "--numstat", "--patch", "--no-abbrev", "-z"];
-    const out = await this.#run(["diff", ...formats, ...PLAIN_DIFF, from, to, "--"]);
+    const out = await this.#outAbout(["diff", ...formats, ...PLAIN_DIFF, from, to, "--"]);
     const end = out.indexOf("\0\0");
     return end < 0
       ? { fields: [], diff: "" }
@@ -93,7 +97,7 @@ export class Repository {
   /** The tree of a merge, or the paths in conflict. */
   async mergeTree(base: string, head: string): Promise<{ tree: string } | { conflicts: string[] }> {
     const args = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", base, head];
-    const { exitCode, stdout } = await this.#try(args);
+    const { exitCode, stdout } = await this.#about(args);
     const [tree = "", ...paths] = stdout.split("\0").filter((field) => field !== "");
     if (exitCode === 0) return { tree };
     // Unrelated histories, too, end here: then there are no paths.
@@ -110,8 +114,17 @@ export class Repository {
    * was moved meanwhile.
    */
   async moveRef(ref: string, to: string, from: string | null): Promise<boolean> {
-    const { exitCode } = await this.#try(["update-ref", ref, to, from ?? "0".repeat(40)]);
+    const args = ["update-ref", ref, to, from ?? "0".repeat(40)];
+    const { exitCode } = await this.#git.try(this.#at(args), { env: PERSON_ENV });
     return exitCode === 0;
+  }
+
+  /** Points a ref of the code host's own, which nobody else moves, at a commit. */
+  async setRef(ref: `refs/pull/${number}/head`, sha: string): Promise<void> {
+    const path = join(this.path, ref);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(`${path}.lock`, `${sha}\n`);
+    await rename(`${path}.lock`, path);
   }
 
   /** Where a ref of the code host's own points, or `null`. */
@@ -131,21 +144,25 @@ export class Repository {
     return readFile(join(this.path, path), "utf8").catch(() => "");
   }
 
-  async #log(revisions: string[], limit: number): Promise<Commit[]> {
-    const format = "--format=%H%x1f%an%x1f%aI%x1f%s";
-    const out = await this.#run(["log", format, `--max-count=${limit}`, ...revisions, "--"]);
-    return lines(out).map((line) => {
-      const [sha = "", author = "", date = "", subject = ""] = line.split("\u001f");
-      return { sha, author, date, subject };
-    });
+  /** What git says about commits, whatever the exit code. */
+  async #about(args: string[]): Promise<GitResult> {
+    const key = args.join("\0");
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const asked = this.#git.try(this.#at(args), { env: PERSON_ENV });
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.set(key, asked);
+    // With a higher exit code, git lacks one of the commits, which may come yet.
+    const forget = () => this.#known.delete(key);
+    asked.then(({ exitCode }) => exitCode > 1 && forget(), forget);
+    return asked;
   }
 
+  async #outAbout(args: string[]): Promise<string> {
+    return outputOf(args, await this.#about(args));
+  }
   async #run(args: string[], input = ""): Promise<string> {
     return this.#git.run(this.#at(args), { input, env: PERSON_ENV });
-  }
-
-  async #try(args: string[]) {
-    return this.#git.try(this.#at(args), { env: PERSON_ENV });
   }
 
   #at(args: string[]): string[] {

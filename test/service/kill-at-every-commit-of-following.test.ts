@@ -46,7 +46,7 @@ it.each(["before", "after"])(
     for (; commit < 40; commit += 1) {
       if (!isSampled(commit)) continue;
       await using site = await openTestHost();
-      const number = await openPullRequest(site, await site.clone("work"), "docs-agent/a", { "a.md": "a\n" });
+      const number = await openPullRequest(site, "docs-agent/a", { "a.md": "a\n" });
       await using folder = await ServiceFolder.open({}, { TOKEN, SECRET });
       const codeHost = {
         kind: "github",

@@ -32,7 +32,6 @@ export async function openFollowingWorld({
   const tokens = [{ token: TOKEN, kind: tokenKind }, REVIEWER, CHECKS] as const;
   const site = resources.use(await openTestHost(undefined, { tokens, now: () => new Date(clock.now()) }));
   const { host } = site;
-  const work = await site.clone("work");
   const codeHost = {
     kind: "github" as const,
     apiUrl: host.apiUrl,
@@ -67,7 +66,6 @@ export async function openFollowingWorld({
     service,
     site,
     host,
-    work,
     at,
     mine: as(TOKEN).rest,
     hers: as(REVIEWER.token).rest,
@@ -77,8 +75,8 @@ export async function openFollowingWorld({
       const created = await service.ask("/v2/agent/docs/job", { body: { prompt: "Fix it" } });
       const { id } = (await created.json()) as { id: string };
       const run = await service.runner.runOf(id);
-      const number = await openPullRequest(site, work, `docs-agent/${id}`, files);
-      const sha = (await work.git("rev-parse", "HEAD")).trim();
+      const number = await openPullRequest(site, `docs-agent/${id}`, files);
+      const sha = await site.tip(`docs-agent/${id}`);
       const prLink = `${host.url}/${OWNER}/${REPO}/pull/${number}`;
       run.end({ kind: "pull-request", prLink, summary: "Fixed", leftOut: [] });
       const ended = async () => {

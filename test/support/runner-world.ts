@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -11,6 +11,7 @@ import type { ServiceProject } from "../../service/config/config.ts";
 import { createTurnRunner } from "../../service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult, TurnNews } from "../../service/runner/turn-runner.ts";
 import { createSystemClock } from "../../src/process/clock-and-log.ts";
+import { commitTo } from "./commit-to.ts";
 import { need } from "./need.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openKeptDir, openTempDir } from "./temp-dir.ts";
@@ -89,6 +90,9 @@ async function makeRepository(files: Record<string, string>): Promise<string> {
     searchPath: process.env["PATH"],
   });
   await codeHost.createRepository("acme", "docs", dir.file("start"));
+  const config = dir.file("repositories/acme/docs.git/config");
+  // Housekeeping after each push would find nothing to do.
+  await appendFile(config, "[receive]\n\tautogc = false\n");
   return dir.file("repositories/acme/docs.git");
 }
 
@@ -143,18 +147,6 @@ export async function openRunnerWorld({
     UNRELATED_SECRET: "nobody-should-see-this",
   };
 
-  /** Commits files on top of a branch, as somebody else would. */
-  async function commitTo(branch: string, contents: Record<string, string>, message: string): Promise<void> {
-    const work = dir.file(`work-${Math.random().toString(36).slice(2)}`);
-    await git("init", "--quiet", `--initial-branch=${branch}`, work);
-    const exists = (await inBare("branch", "--list", branch)) !== "";
-    if (exists) await git("-C", work, "pull", "--quiet", bare, branch);
-    await writeFiles(work, contents);
-    await git("-C", work, "add", "--all", "--force");
-    await git("-C", work, "commit", "--quiet", "--allow-empty", "-m", message);
-    await git("-C", work, "push", "--quiet", bare, `HEAD:refs/heads/${branch}`);
-  }
-
   function newRunner() {
     return createTurnRunner({
       dataDir: dir.file("data"),
@@ -183,7 +175,9 @@ export async function openRunnerWorld({
     told: <Kind extends keyof TurnNews>(kind: Kind): NonNullable<TurnNews[Kind]>[] =>
       news.flatMap(({ [kind]: value }) => (value === undefined ? [] : [value])),
     env,
-    commitTo,
+    /** Commits files on top of a branch, as somebody else would. */
+    commitTo: (branch: string, contents: Record<string, string>, message: string) =>
+      commitTo(bare, branch, contents, { message }),
     /** As after a crash of the process. */
     restart() {
       current = newRunner();

@@ -18,15 +18,16 @@ export async function readWholeChange(
   { base, commit, jobId }: { base: string; commit: string; jobId: string },
 ): Promise<WholeChange> {
   const from = await git.text(["merge-base", base, commit]);
-  const options = ["-r", "-z", "--no-renames", "--no-ext-diff", from, commit];
-  // Each entry is a letter, followed by its path.
-  const listed = await git.lines(["diff-tree", "--name-status", ...options]);
-  const statusOf = new Map(
-    listed.flatMap((letter, at): [string, ChangedPage["status"]][] =>
-      at % 2 === 0 ? [[listed[at + 1] ?? "", STATUSES[letter] ?? "changed"]] : [],
-    ),
-  );
-  const pages = (await git.lines(["diff-tree", "--numstat", ...options])).flatMap((line) => {
+  const options = ["-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff"];
+  const listed = await git.lines(["diff-tree", ...options, from, commit]);
+  // First each file's state, which begins with a colon and ends with a letter, followed by its
+  // path. Then its lines, with the path.
+  const statusOf = new Map<string, ChangedPage["status"]>();
+  let at = 0;
+  for (; listed[at]?.startsWith(":") === true; at += 2) {
+    statusOf.set(listed[at + 1] ?? "", STATUSES[listed[at]?.at(-1) ?? ""] ?? "changed");
+  }
+  const pages = listed.slice(at).flatMap((line) => {
     const [additions, deletions, path] = line.split("\t");
     if (path === undefined) return [];
     const status = statusOf.get(path) ?? ("changed" as const);

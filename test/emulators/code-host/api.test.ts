@@ -6,9 +6,7 @@ const at = { owner: OWNER, repo: REPO };
 
 it("tells of a repository, its branches and refs, also with slashes in the name", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
-  await work.push("docs-agent/7f3a", { "a.md": "a\n" });
-  const sha = (await work.git("rev-parse", "HEAD")).trim();
+  const sha = await test.push("docs-agent/7f3a", { "a.md": "a\n" });
   const { rest } = test.octokit;
   const repo = await rest.repos.get(at);
   expect(repo.data).toMatchObject({
@@ -26,10 +24,9 @@ it("tells of a repository, its branches and refs, also with slashes in the name"
 
 it("opens a pull request, finds it by its branch, and changes its title and body", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
   const { pulls } = test.octokit.rest;
   expect((await pulls.list({ ...at, head: "tidepool:fix", state: "all" })).data).toEqual([]);
-  const number = await openPullRequest(test, work, "fix", {
+  const number = await openPullRequest(test, "fix", {
     "docs/quickstart.md": "# Quickstart\n\nOne\n2\n",
   });
   const found = await pulls.list({ ...at, head: "tidepool:fix", state: "all" });
@@ -38,7 +35,7 @@ it("opens a pull request, finds it by its branch, and changes its title and body
     number,
     html_url: `${test.host.url}/tidepool/docs/pull/${number}`,
     state: "open",
-    head: { ref: "fix", label: "tidepool:fix", sha: (await work.git("rev-parse", "HEAD")).trim() },
+    head: { ref: "fix", label: "tidepool:fix", sha: await test.tip("fix") },
     base: { ref: "main" },
   });
   await pulls.update({ ...at, pull_number: number, title: "Better", body: "Why" });
@@ -59,8 +56,7 @@ it("has drafts that become ready, labels, assignees and reviewers, and refuses a
   await using test = await openTestHost();
   const { rest } = test.octokit;
   const { rules } = test.host;
-  const work = await test.clone("work");
-  await work.push("fix", { "a.md": "a\n" });
+  await test.push("fix", { "a.md": "a\n" });
   const wanted = { ...at, title: "Fix", head: "fix", base: "main", draft: true };
   rules.hasDrafts = false;
   expect(await refusal(rest.pulls.create(wanted))).toMatchObject({ status: 422 });
@@ -128,7 +124,7 @@ it("follows pushes to an open pull request, and keeps what a closed one was abou
   await using test = await openTestHost();
   const work = await test.clone("work");
   const { pulls } = test.octokit.rest;
-  const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" }, work);
   await work.push("fix", { "b.md": "b\n" }, "fix");
   expect((await pulls.get({ ...at, pull_number: number })).data.commits).toBe(2);
   await pulls.update({ ...at, pull_number: number, state: "closed" });
@@ -142,7 +138,7 @@ it("follows pushes to an open pull request, and keeps what a closed one was abou
 it("closes a pull request whose branch is deleted, and does not reopen it", async () => {
   await using test = await openTestHost();
   const work = await test.clone("work");
-  const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
   await work.git("push", "--quiet", "origin", ":fix");
   const { data } = await test.octokit.rest.pulls.get({ ...at, pull_number: number });
   expect(data).toMatchObject({ state: "closed", changed_files: 1 });
@@ -154,13 +150,12 @@ it("closes a pull request whose branch is deleted, and does not reopen it", asyn
 
 it.each(["merge", "squash"] as const)("merges by %s, in the repository itself", async (method) => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
   const { pulls } = test.octokit.rest;
-  const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
-  await work.push("main", { "elsewhere.md": "b\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
+  await test.push("main", { "elsewhere.md": "b\n" });
   const merged = await pulls.merge({ ...at, pull_number: number, merge_method: method });
   expect(merged.data).toMatchObject({ merged: true, message: "Pull Request successfully merged" });
-  await work.git("fetch", "--quiet", "origin");
+  const work = await test.clone("work");
   expect((await work.git("rev-parse", "origin/main")).trim()).toBe(merged.data.sha);
   expect(await work.git("ls-tree", "--name-only", "origin/main")).toContain("a.md\n");
   expect(await work.git("ls-tree", "--name-only", "origin/main")).toContain("elsewhere.md\n");
@@ -179,7 +174,7 @@ it.each(["merge", "squash"] as const)("merges by %s, in the repository itself", 
 it("sees a pull request as merged when its commits were pushed to the base", async () => {
   await using test = await openTestHost();
   const work = await test.clone("work");
-  const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" }, work);
   await work.git("push", "--quiet", "origin", "fix:main");
   const { data } = await test.octokit.rest.pulls.get({ ...at, pull_number: number });
   expect(data).toMatchObject({ state: "closed", merged: true, changed_files: 1, commits: 1 });
@@ -187,9 +182,8 @@ it("sees a pull request as merged when its commits were pushed to the base", asy
 
 it("refuses a merge that conflicts, one of another head, and one by rebase", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
   const { pulls } = test.octokit.rest;
-  const number = await openPullRequest(test, work, "fix", { "README.md": "mine\n" });
+  const number = await openPullRequest(test, "fix", { "README.md": "mine\n" });
   const stale = { ...at, pull_number: number, sha: "0".repeat(40) };
   expect(await refusal(pulls.merge(stale))).toMatchObject({
     status: 409,
@@ -197,8 +191,7 @@ it("refuses a merge that conflicts, one of another head, and one by rebase", asy
   });
   const rebase = { ...at, pull_number: number, merge_method: "rebase" } as const;
   expect(await refusal(pulls.merge(rebase))).toMatchObject({ status: 405 });
-  await work.push("main", { "README.md": "theirs\n" });
-  const before = (await work.git("rev-parse", "HEAD")).trim();
+  const before = await test.push("main", { "README.md": "theirs\n" });
   expect(await refusal(pulls.merge({ ...at, pull_number: number }))).toMatchObject({
     status: 405,
     message: "Pull Request is not mergeable",
@@ -214,11 +207,10 @@ it("refuses a merge that conflicts, one of another head, and one by rebase", asy
 
 it("refuses what GitHub refuses, in its words", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
   const { pulls } = test.octokit.rest;
   const create = (values: object) =>
     refusal(pulls.create({ ...at, title: "t", head: "fix", base: "main", ...values }));
-  await work.push("fix", { "a.md": "a\n" });
+  await test.push("fix", { "a.md": "a\n" });
   expect(await create({ head: "main" })).toMatchObject({
     status: 422,
     message: "Validation Failed",
@@ -250,8 +242,7 @@ it("refuses what GitHub refuses, in its words", async () => {
 
 it("opens one pull request for a branch, whoever asks at the same time", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
-  await work.push("fix", { "a.md": "a\n" });
+  await test.push("fix", { "a.md": "a\n" });
   const create = () => test.octokit.rest.pulls.create({ ...at, title: "t", head: "fix", base: "main" });
   const made = await Promise.allSettled(Array.from({ length: 8 }, create));
   expect(made.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
@@ -327,7 +318,7 @@ it("pages through a list as Octokit asks for it", async () => {
 it("keeps its pull requests over a restart, and takes in what was pushed to git behind its back", async () => {
   await using test = await openTestHost();
   const work = await test.clone("work");
-  const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" }, work);
   await test.host.close();
   const bare = `${test.dataDir}/repositories/${OWNER}/${REPO}.git`;
   await work.git("push", "--quiet", bare, "fix:main");

@@ -22,9 +22,8 @@ it("fits a phone in light and dark, and merges from the keyboard", async () => {
     "docs/quickstart.md": `# Quickstart\n\n${LONG}If you recieve it, keep it seperate.\n\nMore.\n\n1\n2\n3\n4\n5\n6\n7\n8\n\nThe end is immediatly near.\n`,
     "docs/old.md": "Old\n",
   });
-  const work = await test.clone("work");
   const fixed = `# Quickstart\n\n${LONG}If you receive it, keep it separate.\n\nMore.\n\n1\n2\n3\n4\n5\n6\n7\n8\n\nThe end is immediately near.\n`;
-  const number = await openPullRequest(test, work, "docs-agent/7f3a9c", { "docs/quickstart.md": fixed });
+  const number = await openPullRequest(test, "docs-agent/7f3a9c", { "docs/quickstart.md": fixed });
   await test.octokit.rest.pulls.update({
     owner: "tidepool",
     repo: "docs",
@@ -32,11 +31,11 @@ it("fits a phone in light and dark, and merges from the keyboard", async () => {
     title: "Correct 3 misspellings in docs/quickstart.md",
     body: "- docs/quickstart.md: recieve → receive; seperate → separate; immediatly → immediately\n\nI am a small rule-based program, not an AI. Please check what I did.\n\n> fix the typos in the quickstart",
   });
-  const conflicting = await openPullRequest(test, work, "docs-agent/other", {
+  const conflicting = await openPullRequest(test, "docs-agent/other", {
     "README.md": "# Tidepool\n\nMine.\n",
     "docs/new page.md": "New\n",
   });
-  await work.push("main", { "README.md": "# Tidepool\n\nTheirs.\n" });
+  await test.push("main", { "README.md": "# Tidepool\n\nTheirs.\n" });
   const repository = test.host.repository("tidepool", "docs");
   const { data: head } = await test.octokit.rest.pulls.get({
     owner: "tidepool",

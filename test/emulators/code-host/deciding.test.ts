@@ -6,7 +6,7 @@ const PULL = "/tidepool/docs/pull/1";
 
 async function open(): Promise<TestHost> {
   const test = await openTestHost(FILES, { visitor: "mira" });
-  await openPullRequest(test, await test.clone("work"), "fix", { "a.md": "a\n" });
+  await openPullRequest(test, "fix", { "a.md": "a\n" });
   return test;
 }
 

@@ -6,7 +6,6 @@ import { openPullRequest, openTestHost, OWNER, QUIET, REPO } from "./setup.ts";
 
 it("answers with fields of the same kind as an independent emulation of GitHub", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
   const emulator = await createEmulator({
     service: "github",
     port: 0,
@@ -41,7 +40,7 @@ it("answers with fields of the same kind as an independent emulation of GitHub",
       head: "fix",
       base: "main",
     });
-    const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
+    const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
     const ours = test.octokit;
     const pairs: [() => Promise<{ data: unknown }>, () => Promise<{ data: unknown }>][] = [
       [() => ours.rest.repos.get(here), () => theirs.rest.repos.get(there)],

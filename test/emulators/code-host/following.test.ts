@@ -26,10 +26,9 @@ const TOKENS = [
 
 async function open(now?: () => Date) {
   const test = await openTestHost(FILES, { tokens: TOKENS, ...(now === undefined ? {} : { now }) });
-  const work = await test.clone("work");
-  const number = await openPullRequest(test, work, "fix", { "README.md": "mine\n" });
-  const head = (await work.git("rev-parse", "HEAD")).trim();
-  return { test, work, number, head, pull: { ...at, pull_number: number } };
+  const number = await openPullRequest(test, "fix", { "README.md": "mine\n" });
+  const head = await test.tip("fix");
+  return { test, number, head, pull: { ...at, pull_number: number } };
 }
 
 function as(test: TestHost, token: string) {
@@ -102,12 +101,12 @@ it("merges nothing that the branch's rules are against, and says why in GitHub's
 });
 
 it("doesn't know at first whether a pull request can be merged", async () => {
-  const { test, pull, work } = await open();
+  const { test, pull } = await open();
   await using _test = test;
   const look = async () => (await test.octokit.rest.pulls.get(pull)).data.mergeable;
   expect([await look(), await look()]).toEqual([null, true]);
-  const base = (await work.git("rev-parse", "origin/main")).trim();
-  await work.push("main", { "README.md": "theirs\n" });
+  const base = await test.tip("main");
+  await test.push("main", { "README.md": "theirs\n" });
   expect([await look(), await look()]).toEqual([null, false]);
   const compared = await test.octokit.rest.repos.compareCommits({
     ...at,
@@ -119,7 +118,7 @@ it("doesn't know at first whether a pull request can be merged", async () => {
 
 it("moves updated_at with reviews, comments, labels, pushes and states, not with checks", async () => {
   let seconds = 0;
-  const { test, pull, work, head, number } = await open(() => new Date(seconds * 1000));
+  const { test, pull, head, number } = await open(() => new Date(seconds * 1000));
   await using _test = test;
   const { pulls, issues } = test.octokit.rest;
   const issue = { ...at, issue_number: number };
@@ -132,7 +131,7 @@ it("moves updated_at with reviews, comments, labels, pushes and states, not with
   expect(await moved(() => pulls.createReview({ ...pull, event: "COMMENT", body: "Hm" }))).toBe(true);
   expect(await moved(() => issues.createComment({ ...issue, body: "Hm" }))).toBe(true);
   expect(await moved(() => issues.addLabels({ ...issue, labels: ["docs"] }))).toBe(true);
-  expect(await moved(() => work.push("fix", { "b.md": "b\n" }, "fix"))).toBe(true);
+  expect(await moved(() => test.push("fix", { "b.md": "b\n" }, "fix"))).toBe(true);
   expect(await moved(() => pulls.update({ ...pull, state: "closed" }))).toBe(true);
   expect(await moved(() => pulls.update({ ...pull, state: "open" }))).toBe(true);
   const status = { ...at, sha: head, state: "failure", context: "build" } as const;

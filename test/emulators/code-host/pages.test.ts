@@ -32,8 +32,7 @@ async function press(
 
 it("shows a pull request: title, state, branches, text, commits and what changed", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
-  const number = await openPullRequest(test, work, "docs-agent/1", {
+  const number = await openPullRequest(test, "docs-agent/1", {
     "README.md": "# Tidepool\n\nThe dox.\n",
   });
   const { text, status } = await read(test, `/tidepool/docs/pull/${number}`);
@@ -55,7 +54,7 @@ it("links back to where people came from, if that is somewhere", async () => {
   await using test = await openTestHost(FILES, {
     home: () => ({ label: "Home & garden", href: "http://127.0.0.1:1/" }),
   });
-  const number = await openPullRequest(test, await test.clone("work"), "fix", { "a.md": "a\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
   for (const path of ["", `/pull/${number}`]) {
     const { text } = await read(test, `/tidepool/docs${path}`);
     expect(text).toContain('<a href="http://127.0.0.1:1/">← Home &amp; garden</a>');
@@ -66,10 +65,9 @@ it("links back to where people came from, if that is somewhere", async () => {
 
 it("merges by its button, really, and then shows no buttons", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
-  const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
   expect((await press(test, number, "merge")).status).toBe(303);
-  await work.git("fetch", "--quiet", "origin");
+  const work = await test.clone("work");
   expect(await work.git("ls-tree", "--name-only", "origin/main")).toContain("a.md");
   const { text } = await read(test, `/tidepool/docs/pull/${number}`);
   expect(text).toContain('<span class="badge merged">Merged</span>');
@@ -78,17 +76,15 @@ it("merges by its button, really, and then shows no buttons", async () => {
 
 it("closes by its button", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
-  const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
   expect((await press(test, number, "close")).status).toBe(303);
   expect((await test.octokit.rest.pulls.get({ ...at, pull_number: number })).data.state).toBe("closed");
 });
 
 it("says why it does not merge what conflicts", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
-  const number = await openPullRequest(test, work, "fix", { "README.md": "mine\n" });
-  await work.push("main", { "README.md": "theirs\n" });
+  const number = await openPullRequest(test, "fix", { "README.md": "mine\n" });
+  await test.push("main", { "README.md": "theirs\n" });
   const { text } = await read(test, `/tidepool/docs/pull/${number}`);
   expect(text).toMatch(/conflicts with[\s\S]*README\.md/);
   expect(text).toMatch(/<button class="primary" type="submit"[^>]* disabled/);
@@ -106,17 +102,15 @@ it.each([
   ["a browser that says it is from elsewhere", { headers: { "sec-fetch-site": "same-site" } }],
 ])("does nothing for a form with %s", async (_name, change) => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
-  const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
   expect((await press(test, number, "close", change)).status).toBe(403);
   expect((await test.octokit.rest.pulls.get({ ...at, pull_number: number })).data.state).toBe("open");
 });
 
 it("does not take one form's token for another form", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
-  const one = await openPullRequest(test, work, "one", { "a.md": "a\n" });
-  const two = await openPullRequest(test, work, "two", { "b.md": "b\n" });
+  const one = await openPullRequest(test, "one", { "a.md": "a\n" });
+  const two = await openPullRequest(test, "two", { "b.md": "b\n" });
   const { text } = await read(test, `/tidepool/docs/pull/${one}`);
   for (const [, token = ""] of text.matchAll(/name="token" value="([^"]+)"/g)) {
     expect((await press(test, two, "merge", { token })).status).toBe(403);
@@ -159,8 +153,7 @@ it("shows what people and agents wrote as text, wherever it stands", async () =>
 
 it("draws a description as GitHub does", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
-  const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
   const body = [
     "<!-- a mark -->",
     "One `<Tab>`",
@@ -185,9 +178,8 @@ it("draws a description as GitHub does", async () => {
 
 it("shows a repository's pull requests and its files", async () => {
   await using test = await openTestHost();
-  const work = await test.clone("work");
-  await work.push("main", { "docs/ñ #1?.md": "Text\n" });
-  const number = await openPullRequest(test, work, "fix", { "a.md": "a\n" });
+  await test.push("main", { "docs/ñ #1?.md": "Text\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
   const { text } = await read(test, "/tidepool/docs");
   expect(text).toContain("docs/ñ #1?.md");
   expect(text).not.toContain(">a.md<");

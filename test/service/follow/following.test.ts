@@ -82,7 +82,7 @@ it.each([true, false])("reads the same by GraphQL and without it (%s)", async (h
   await world.pass(2 * MINUTE);
   expect(await world.record(id)).toMatchObject({ checks: { state: "failed", failed: ["build", "links"] } });
 
-  await world.work.push("main", { "docs/quickstart.md": "# Another\n" });
+  await world.site.push("main", { "docs/quickstart.md": "# Another\n" });
   await world.mine.issues.createComment({ ...world.at, issue_number: pull.pull_number, body: "Hm" });
   await world.pass(2 * MINUTE);
   expect(await world.record(id)).toMatchObject({ mergeable: false, blockedBy: "conflicts" });
@@ -93,7 +93,7 @@ it.each([true, false])("reads the same by GraphQL and without it (%s)", async (h
 it("doesn't count what failed before the change, and only what is required where the host says so", async () => {
   await using world = await openFollowingWorld();
   const { owner, repo } = world.at;
-  const base = (await world.work.git("rev-parse", "origin/main")).trim();
+  const base = await world.site.tip("main");
   await world.host.setCheck(owner, repo, { sha: base, name: "old links", result: "failed" });
   const { id, sha } = await world.job();
   await world.host.setCheck(owner, repo, { sha, name: "old links", result: "failed" });
@@ -376,7 +376,7 @@ it("tells the rest of a pull request, and of others, while its base can't be rea
 it("looks at the base again if nothing was checked there yet", async () => {
   await using world = await openFollowingWorld();
   const { owner, repo } = world.at;
-  const base = (await world.work.git("rev-parse", "origin/main")).trim();
+  const base = await world.site.tip("main");
   const { id, sha } = await world.job();
   await world.host.setCheck(owner, repo, { sha, name: "old links", result: "failed" });
   await world.pass(MINUTE);
