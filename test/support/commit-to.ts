@@ -18,7 +18,8 @@ export async function commitTo(
   const git = (stdin: string, ...args: string[]) => {
     const env = { PATH: process.env["PATH"], HOME: bare, GIT_CONFIG_NOSYSTEM: "1" };
     const running = exec("git", ["-c", "safe.directory=*", "-C", bare, ...args], { env });
-    running.child.stdin?.end(stdin);
+    // A git that reads nothing may have ended already.
+    running.child.stdin?.on("error", () => {}).end(stdin);
     return running.then(({ stdout }) => stdout.trim());
   };
   const start = await git("", "for-each-ref", "--format=%(objectname)", `refs/heads/${from}`);

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { appendFile, cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { cp, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { JobDiff } from "../../src/core/ports/job-report.ts";
@@ -14,7 +14,8 @@ import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { commitTo } from "./commit-to.ts";
 import { need } from "./need.ts";
 import { RecordingLogger } from "./recording-logger.ts";
-import { openKeptDir, openTempDir } from "./temp-dir.ts";
+import { repositoryOf } from "./repository-of.ts";
+import { openTempDir } from "./temp-dir.ts";
 
 const exec = promisify(execFile);
 const AGENTS = fileURLToPath(new URL("../fixtures/agents/", import.meta.url));
@@ -35,13 +36,6 @@ export function fixtureAgent(name: string, ...args: string[]): string[] {
 /** A JavaScript program as agent. */
 export function inlineAgent(source: string): string[] {
   return [process.execPath, "--input-type=module", "-e", `import * as fs from "node:fs"; ${source}`];
-}
-
-async function writeFiles(root: string, files: Record<string, string>): Promise<void> {
-  for (const [path, content] of Object.entries(files)) {
-    await mkdir(dirname(join(root, path)), { recursive: true });
-    await writeFile(join(root, path), content);
-  }
 }
 
 type WorldOptions = {
@@ -67,34 +61,6 @@ type Side = {
   before: ((request: string) => Promise<void>) | undefined;
   fault: ((request: string) => CodeHostFault | undefined) | undefined;
 };
-
-/** Repositories of this process by the files in them, made once each: a copy is faster than git. */
-const repositories = new Map<string, Promise<string>>();
-
-function repositoryOf(files: Record<string, string>): Promise<string> {
-  const key = JSON.stringify(files);
-  const known = repositories.get(key);
-  if (known !== undefined) return known;
-  const made = makeRepository(files);
-  repositories.set(key, made);
-  made.catch(() => repositories.delete(key));
-  return made;
-}
-
-async function makeRepository(files: Record<string, string>): Promise<string> {
-  const dir = await openKeptDir();
-  await writeFiles(dir.file("start"), files);
-  await using codeHost = await createCodeHost({
-    dataDir: dir.path,
-    tokens: [],
-    searchPath: process.env["PATH"],
-  });
-  await codeHost.createRepository("acme", "docs", dir.file("start"));
-  const config = dir.file("repositories/acme/docs.git/config");
-  // Housekeeping after each push would find nothing to do.
-  await appendFile(config, "[receive]\n\tautogc = false\n");
-  return dir.file("repositories/acme/docs.git");
-}
 
 /** A code host with one repository, behind real git over HTTP and its API, and a runner. */
 export async function openRunnerWorld({

@@ -3,7 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { git, openTestHost, OWNER, REPO, TOKEN } from "./setup.ts";
+import { writeFiles } from "../../support/repository-of.ts";
+import { FILES, git, openTestHost, OWNER, REPO, TOKEN } from "./setup.ts";
 
 it("serves a clone to anyone", async () => {
   await using test = await openTestHost();
@@ -110,6 +111,7 @@ it("answers to no name but its own", async () => {
 
 it("makes a repository once, and only under a name that can be one", async () => {
   await using test = await openTestHost();
+  await writeFiles(test.folder("from"), FILES);
   expect(await test.host.createRepository(OWNER, REPO, test.folder("from"))).toBe(false);
   expect(await test.host.createRepository(OWNER, "other", test.folder("from"))).toBe(true);
   for (const name of ["../out", "a/b", ".git", "-x", "x.git", "", "a..b"]) {

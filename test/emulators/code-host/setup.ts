@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { cp } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Octokit } from "@octokit/rest";
 import { type CodeHost, type CodeHostOptions, createCodeHost } from "../../../emulators/code-host/index.ts";
 import { commitTo } from "../../support/commit-to.ts";
+import { repositoryOf, writeFiles } from "../../support/repository-of.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 const run = promisify(execFile);
@@ -39,13 +39,6 @@ export type Checkout = {
   git(...args: string[]): Promise<string>;
   push: Push<void>;
 };
-
-export async function writeFiles(root: string, files: Record<string, string>): Promise<void> {
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(root, name)), { recursive: true });
-    await writeFile(join(root, name), text);
-  }
-}
 
 /** git as a user would run it, with the token in a header that comes by environment. */
 export async function git(cwd: string, args: string[], token: string | null = TOKEN): Promise<string> {
@@ -83,10 +76,11 @@ export async function openTestHost(
 ): Promise<TestHost> {
   const dir = await openTempDir();
   const dataDir = dir.file("data");
-  await writeFiles(dir.file("from"), files);
+  await cp(await repositoryOf(files), dir.file(`data/repositories/${OWNER}/${REPO}.git`), {
+    recursive: true,
+  });
   const options = { dataDir, tokens: [TOKEN], searchPath: process.env["PATH"], ...more };
   let host = await createCodeHost(options);
-  await host.createRepository(OWNER, REPO, dir.file("from"));
   const client = () => new Octokit({ auth: TOKEN, baseUrl: host.apiUrl, log: QUIET });
   let octokit = client();
   return {

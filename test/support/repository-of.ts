@@ -1,0 +1,41 @@
+import { appendFile, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createCodeHost } from "../../emulators/code-host/index.ts";
+import { openKeptDir } from "./temp-dir.ts";
+
+/** Repositories of this process by the files in them, made once each: a copy is faster than git. */
+const repositories = new Map<string, Promise<string>>();
+
+/** The path of a bare repository whose only commit, on `main`, holds these files. Copy it. */
+export function repositoryOf(files: Record<string, string>): Promise<string> {
+  const key = JSON.stringify(files);
+  const known = repositories.get(key);
+  if (known !== undefined) return known;
+  const made = makeRepository(files);
+  repositories.set(key, made);
+  made.catch(() => repositories.delete(key));
+  return made;
+}
+
+async function makeRepository(files: Record<string, string>): Promise<string> {
+  const dir = await openKeptDir();
+  await writeFiles(dir.file("start"), files);
+  await using codeHost = await createCodeHost({
+    dataDir: dir.path,
+    tokens: [],
+    searchPath: process.env["PATH"],
+  });
+  await codeHost.createRepository("acme", "docs", dir.file("start"));
+  const config = dir.file("repositories/acme/docs.git/config");
+  // Housekeeping after each push would find nothing to do.
+  await appendFile(config, "[receive]\n\tautogc = false\n");
+  return dir.file("repositories/acme/docs.git");
+}
+
+/** Writes files, and the folders they are in, below a folder. */
+export async function writeFiles(root: string, files: Record<string, string>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), content);
+  }
+}
