@@ -148,7 +148,7 @@ it.each(atNight(["required", "none"], ["none"]))(
     const agent = inlineAgent(`
       const { spawn } = await import("node:child_process");
       if (fs.existsSync("docs/second.md")) process.exit();
-      spawn("setsid", ["sleep", "${seconds}"], { detached: true, stdio: "ignore" });
+      spawn("sleep", ["${seconds}"], { detached: true, stdio: "ignore" });
       setInterval(() => {}, 1000);
     `);
     await using subject = await openService({ docs: agent, good: EDIT }, { containment });
