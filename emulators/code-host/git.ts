@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { access, constants } from "node:fs/promises";
 import { join } from "node:path";
 import { CodeHostError } from "./errors.ts";
 
@@ -17,7 +18,7 @@ const CONFIG = {
 export type GitResult = { exitCode: number; stdout: string; stderr: string };
 export type GitOptions = { input?: string; env?: Record<string, string>; cwd?: string };
 
-/** Where the gits that were found new enough have their programs, by the `PATH` they were found in. */
+/** Git's folder of programs, for each `PATH` whose git is new enough. */
 const execPaths = new Map<string | undefined, string>();
 
 /** Runs git, without a shell and without the machine's own configuration. */
@@ -38,12 +39,10 @@ export class Git {
     };
   }
 
-  /**
-   * The path of one of git's own programs. Throws `CodeHostError` unless git is there and new enough.
-   */
+  /** The path of one of git's own programs. Throws `CodeHostError` if it is missing or too old. */
   async program(name: string): Promise<string> {
     const known = execPaths.get(this.#searchPath);
-    if (known !== undefined) return join(known, name);
+    if (known !== undefined) return presentAt(join(known, name));
     const version = await this.run(["--version"]);
     const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(version) ?? [];
     // `git merge-tree --write-tree`, which merges without a working copy, came with 2.38.
@@ -52,7 +51,7 @@ export class Git {
     }
     const execPath = (await this.run(["--exec-path"])).trim();
     execPaths.set(this.#searchPath, execPath);
-    return join(execPath, name);
+    return presentAt(join(execPath, name));
   }
 
   /**
@@ -96,6 +95,14 @@ export class Git {
   async run(args: string[], options: GitOptions = {}): Promise<string> {
     return outputOf(args, await this.try(args, options));
   }
+}
+
+/** Some distributions have a package of its own for what serves git over HTTP. */
+async function presentAt(path: string): Promise<string> {
+  await access(path, constants.X_OK).catch((cause: unknown) => {
+    throw new CodeHostError(`${path} is missing. Install the package of git that has it`, { cause });
+  });
+  return path;
 }
 
 /** A result's standard output. Throws `CodeHostError` when git failed. */

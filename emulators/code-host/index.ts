@@ -102,7 +102,7 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
   const now = options.now ?? (() => new Date());
   await mkdir(dataDir, { recursive: true });
   const git = new Git(dataDir, options.searchPath);
-  // Found out now rather than at the first request.
+  // A git that is missing or too old is reported now, not at the first push.
   await git.program("git-http-backend");
   let url = "";
   const tokens = new Tokens(options.tokens);

@@ -7,8 +7,9 @@ export type Commit = { sha: string; author: string; date: string; subject: strin
 export type Branch = { name: string; sha: string };
 
 const PLAIN_DIFF = ["--no-color", "--no-ext-diff", "--no-textconv", "-M"];
-/** Enough for every pull request that somebody looks at. */
+/** How many of git's answers are kept, and how long they may be. */
 const MAX_KNOWN = 500;
+const MAX_KNOWN_CHARS = 100_000;
 const NO_PERSON = { name: "Code host", email: "code-host@playground.invalid" };
 
 /**
@@ -74,7 +75,7 @@ export class Repository {
     const paths = out.split("\0").filter((name) => path.test(name));
     const texts = paths.map(async (name): Promise<[string, string]> => [
       name,
-      await this.#outAbout(["cat-file", "blob", `${sha}:${name}`]),
+      await this.#run(["cat-file", "blob", `${sha}:${name}`]),
     ]);
     return new Map(await Promise.all(texts));
   }
@@ -154,13 +155,17 @@ export class Repository {
     this.#known.set(key, asked);
     // With a higher exit code, git lacks one of the commits, which may come yet.
     const forget = () => this.#known.delete(key);
-    asked.then(({ exitCode }) => exitCode > 1 && forget(), forget);
+    asked.then(
+      ({ exitCode, stdout }) => (exitCode > 1 || stdout.length > MAX_KNOWN_CHARS) && forget(),
+      forget,
+    );
     return asked;
   }
 
   async #outAbout(args: string[]): Promise<string> {
     return outputOf(args, await this.#about(args));
   }
+
   async #run(args: string[], input = ""): Promise<string> {
     return this.#git.run(this.#at(args), { input, env: PERSON_ENV });
   }

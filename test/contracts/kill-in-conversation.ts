@@ -168,7 +168,8 @@ async function runWithDeath(
     }
   }
   const talk = new Talk({ slack, service, app: { alive, settled, url: () => url } });
-  await untilTaken(slack, await slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" }));
+  const asked = await slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" });
+  await untilTaken(slack, asked, () => subject.first.hasExited);
   await talk.until(() => (service.jobs.get("job_1")?.pollsOfTurn ?? 0) > 0);
   await settled();
 

@@ -43,7 +43,8 @@ async function runWithDeath(
   const { first } = subject;
   onRequests({ slack, service }, boundary, onStep, () => first.kill());
   slack.setAppUrl(`${await first.ready()}/slack/events`);
-  await untilTaken(slack, await slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" }));
+  const asked = await slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" });
+  await untilTaken(slack, asked, () => first.hasExited);
   await subject.quiet(first);
   if (boundary !== null) {
     // What is written at the same time may share a commit, so that a run may have fewer writes: then it dies at its end.

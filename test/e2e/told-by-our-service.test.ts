@@ -89,13 +89,17 @@ it("between Slack and our own job service, the thread says what the agent does a
   const linked = /^(?:✅ |👀 Waiting for review.*: )acme\/docs#1 \(http.*\/pull\/1\)/m;
   await slack.until(() => linked.test(status()), 20_000);
 
-  // On a slow machine it says first that it is reading the changes, or asks to try again.
   const privately = () => slack.ephemerals(BEN).map((message) => slack.visibleText(message).split("\n"));
-  const changes = await vi.waitFor(async () => {
-    await slack.person(BEN).click({ channel: DOCS, messageTs: reply.ts, actionId: "show_changes" });
-    return await vi.waitUntil(() => privately().find(([first = ""]) => first.startsWith("*")), {
-      timeout: 10_000,
-    });
+  const press = () =>
+    slack.person(BEN).click({ channel: DOCS, messageTs: reply.ts, actionId: "show_changes" });
+  await press();
+  // On a slow machine it says first that it is reading the changes, or asks to try again.
+  let refusals = 0;
+  const changes = await vi.waitUntil(async () => {
+    const asked = privately().filter(([first = ""]) => first.endsWith("Try again in a minute."));
+    if (asked.length > refusals) await press();
+    refusals = asked.length;
+    return privately().find(([first = ""]) => first.startsWith("*"));
   }, PATIENT);
   expect(changes[0]).toMatch(/^\*Changes in acme\/docs#1 .+:\* 2 files, \+3 −0$/);
   expect(changes).toContainEqual(expect.stringMatching(/^\+\S/));

@@ -52,13 +52,15 @@ async function startProcess(args: readonly string[]): Promise<{ pid: number; kil
   const child = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
   let isReady = false;
+  let said = "";
   for await (const line of createInterface(child.stdout)) {
+    said = line;
     isReady = line.includes("Ready to accept connections");
     if (isReady) break;
   }
   child.stdout.resume();
   // Signals to process 0 would go to the tests themselves.
-  if (child.pid === undefined || !isReady) throw new Error("redis-server can't be started");
+  if (child.pid === undefined || !isReady) throw new Error(`redis-server can't be started: ${said}`);
   return {
     pid: child.pid,
     kill: async () => {

@@ -14,8 +14,11 @@ const ENTITY = /&(?=#x[0-9a-f]|(?:commat|num|excl|sol);)/gi;
 /** Includes what a code host takes for an address or the end of a link. */
 const MARKDOWN = /[\\`*_[\]()|~]/g;
 const ADDRESS = /(?<=:)(?=\/\/)|(?<=\bwww)(?=\.)/gi;
-/** Anywhere in a commit's message, code hosts take it as an order to run no checks. */
-const SKIPS_CHECKS = /\[(?=(?:(?:skip|no) ci|ci skip|skip actions|actions skip)\])/gi;
+/**
+ * Anywhere in a commit's message, code hosts take it as an order to run no checks. Any white space
+ * counts, because it may become a single space later.
+ */
+const SKIPS_CHECKS = /\[(?=\s*(?:(?:skip|no)\s+ci|ci\s+skip|skip\s+actions|actions\s+skip)\s*\])/gi;
 const REFERENCE_URL =
   /\/(?:issues|pulls?|discussions|merge_requests|commit)\\?\/(?=(?:\d+|[0-9a-f]{7,})(?![a-z0-9]))/gi;
 
@@ -143,9 +146,12 @@ function inLine(text: string): string {
   return inertText(text).replaceAll(/\s+/g, " ");
 }
 
-/** What is broken elsewhere is percent-encoded in a URL, which leads to the same place. */
+/**
+ * What is broken elsewhere is percent-encoded in a URL, which leads to the same place, unless it
+ * names a user (`https://name@host`).
+ */
 function inertUrl(url: string): string {
-  const encoded = url.replaceAll(/[\0- \u007f\u200b@<>\\]|&(?=#?\w+;)/g, encodeURIComponent);
+  const encoded = url.replaceAll(/[\0- \u007f\u200b@<>\\]/g, encodeURIComponent);
   return inertWords(encoded).replaceAll(BROKEN, (_, next: string) => `%${next.charCodeAt(0).toString(16)}`);
 }
 
@@ -162,7 +168,7 @@ export function quoted(text: string): string {
 
 /**
  * Makes somebody else's Markdown inert, with nothing left open that would swallow what follows. If
- * nobody can tell what is code in it, it is shown as it was written.
+ * it is nested too deep, has too much emphasis or grows too long, it is shown as it was written.
  */
 export function closedMarkdown(text: string): string {
   return inertMarkdown(text) ?? plainMarkdown(text);

@@ -28,8 +28,9 @@ export async function readWholeChange(
     statusOf.set(listed[at + 1] ?? "", STATUSES[listed[at]?.at(-1) ?? ""] ?? "changed");
   }
   const pages = listed.slice(at).flatMap((line) => {
-    const [additions, deletions, path] = line.split("\t");
-    if (path === undefined) return [];
+    const [additions, deletions, ...rest] = line.split("\t");
+    if (rest.length === 0) return [];
+    const path = rest.join("\t");
     const status = statusOf.get(path) ?? ("changed" as const);
     return [{ path, status, additions: Count.parse(additions), deletions: Count.parse(deletions) }];
   });

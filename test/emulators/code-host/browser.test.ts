@@ -92,4 +92,4 @@ it("fits a phone in light and dark, and merges from the keyboard", async () => {
   } finally {
     await browser.close();
   }
-}, 60_000);
+});

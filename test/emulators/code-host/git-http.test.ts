@@ -109,6 +109,18 @@ it("answers to no name but its own", async () => {
   expect(status).toBe(403);
 });
 
+it("compares a commit that it didn't know when it was first asked", async () => {
+  await using test = await openTestHost();
+  const work = await test.clone("work");
+  await work.git("commit", "--quiet", "--allow-empty", "-m", "More");
+  const sha = (await work.git("rev-parse", "HEAD")).trim();
+  const compare = () =>
+    test.octokit.rest.repos.compareCommits({ owner: OWNER, repo: REPO, base: "main", head: sha });
+  await expect(compare()).rejects.toThrow(/Not Found/);
+  await work.git("push", "--quiet", "origin", "HEAD:refs/heads/more");
+  expect((await compare()).data).toMatchObject({ status: "ahead", ahead_by: 1 });
+});
+
 it("makes a repository once, and only under a name that can be one", async () => {
   await using test = await openTestHost();
   await writeFiles(test.folder("from"), FILES);

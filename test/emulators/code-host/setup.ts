@@ -23,8 +23,8 @@ export type TestHost = AsyncDisposable & {
   folder(name: string): string;
   clone(name: string): Promise<Checkout>;
   /**
-   * As {@link Checkout.push}, without a working copy and git over HTTP: much faster. Resolves to
-   * the commit.
+   * What {@link Checkout} does with a working copy and git over HTTP, done in the repository
+   * itself: much faster. Resolves to the commit.
    */
   push: Push<string>;
   /** A branch's newest commit. */
@@ -109,7 +109,9 @@ export async function openTestHost(
       return commit;
     },
     async tip(branch) {
-      return (await host.repository(OWNER, REPO).repository.branchSha(branch)) ?? "";
+      const sha = await host.repository(OWNER, REPO).repository.branchSha(branch);
+      if (sha === null) throw new Error(`There is no branch ${branch}`);
+      return sha;
     },
     async [Symbol.asyncDispose]() {
       await host.close();
@@ -140,7 +142,7 @@ export async function openPullRequest(
   test: TestHost,
   branch: string,
   files: Record<string, string>,
-  by: Pick<Checkout, "push"> | TestHost = test,
+  by: { push: Push<unknown> } = test,
 ): Promise<number> {
   await by.push(branch, files);
   const { data } = await test.octokit.rest.pulls.create({

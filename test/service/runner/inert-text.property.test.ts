@@ -8,7 +8,7 @@ import { closedMarkdown, markdownInLine } from "../../../service/runner/publish/
 const reader = unified().use(remarkParse).use(remarkGfm);
 
 /** Live wherever they stand, because a code host may see no code where our reader sees some. */
-const LIVE = /<[a-z!/?].{0,20}|@[\w-]+|#\d+|\bgh-\d|!\d|\[skip ci\]/gi;
+const LIVE = /<[a-z!/?].{0,20}|@[a-z\d][\w-]*|#\d+|\bgh-\d|!\d|\[skip ci\]/gi;
 
 const BELOW = { type: "paragraph", children: [{ type: "text", value: "Below" }] };
 
@@ -51,7 +51,8 @@ const PARTS = [
   "\n    ",
   "| a |\n|---|\n",
   "\n[x]: /y '",
-  ...`\`\`\` ~~~ <div> </div> <!-- --> <![CDATA[ <pre> <a\ttitle="\` "> <https://a.b/ <details> <? @octocat
+  "@",
+  ...`gh- [skip ci] 1 \`\`\` ~~~ <div> </div> <!-- --> <![CDATA[ <pre> <a\ttitle="\` "> <https://a.b/ <details> <? @octocat
     &commat;octocat - > 1. [^a]: word`.split(/ +|\n/),
 ];
 
@@ -74,6 +75,7 @@ it.each([
   ["[a](https://h/o/r/issues/7)", "[a](https://h/o/r/issues/%37)"],
   ["[a](/issues/debugging.md)", "[a](/issues/debugging.md)"],
   ["[a](@octocat)", "[a](%40octocat)"],
+  ["[a](/x?a=1&b;c&amp;copy;)", String.raw`[a](/x?a=1\&b;c\&copy;)`],
   ["[a](https://x/\u200b日本)", "[a](https://x/%E2%80%8B日本)"],
   // No fence begins here.
   ["~~&#x202e;~a~ x~~", "~~\u200b~a~ x~~"],
