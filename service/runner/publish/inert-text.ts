@@ -9,8 +9,11 @@ import { printableText } from "../../base/printable-text.ts";
 export const BREAK = "\u200b";
 /** A letter or digit that a {@link BREAK} keeps from being recognized. */
 const BROKEN = new RegExp(`${BREAK}(\\w)`, "g");
-/** A character written as its name or hexadecimal number. `inertWords` breaks decimal ones. */
-const ENTITY = /&(?=#x[0-9a-f]|(?:commat|num|excl|sol);)/gi;
+/**
+ * A character written as its name or hexadecimal number: those that mean something, and the only
+ * name for letters that a login may have. `inertWords` breaks decimal ones.
+ */
+const ENTITY = /&(?=#x[0-9a-f]|(?:commat|num|excl|sol|fjlig);)/gi;
 /** Includes what a code host takes for an address or the end of a link. */
 const MARKDOWN = /[\\`*_[\]()|~]/g;
 const ADDRESS = /(?<=:)(?=\/\/)|(?<=\bwww)(?=\.)/gi;
@@ -48,9 +51,9 @@ export function inertText(text: string): string {
 }
 
 /** A line with so many quotes, lists and footnotes in one another that it takes seconds to read. */
-const NESTED = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t]|\[\^[^\]\s]{1,99}\]:)){50}/m;
-/** Images in one another, which take as long. */
-const NESTED_IMAGES = /(?:!\[(?:[^\]!]|!(?!\[))*){50}/;
+const NESTED = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t]|\[\^(?:\\.|[^\]\\\s]){1,99}\]:)){50}/m;
+/** Images in one another take as long. */
+const MAX_IMAGES = 50;
 /** So many marks of emphasis take seconds to pair. */
 const MAX_EMPHASIS = 1000;
 /** Quotes, lists and emphasis in one another. Nobody writes so many. */
@@ -71,18 +74,25 @@ const markdown = unified()
  *
  * The text is written anew from what was read. HTML becomes words. Each link gets its own URL and
  * footnotes become quotes, because a definition would hold for the text around this one, too. Null
- * if the text is nested deeper, has more emphasis or grows longer than anybody can follow.
+ * if the text is nested deeper, has more emphasis or images or grows longer than anybody can follow.
  */
 function inertMarkdown(text: string): string | null {
   const printable = printableText(text);
-  if (NESTED.test(printable) || NESTED_IMAGES.test(printable)) return null;
+  if (NESTED.test(printable) || printable.split("![").length - 1 > MAX_IMAGES) return null;
   if (printable.replaceAll(/[^*_~]/g, "").length > MAX_EMPHASIS) return null;
-  const tree = markdown.parse(printable);
-  markdown.runSync(tree);
-  const room = { urls: MAX_GROWTH * printable.length };
-  if (!makeInert(tree, 0, room)) return null;
-  const inert = markdown.stringify(tree).trimEnd();
-  return inert.length > MAX_GROWTH * printable.length + 100 ? null : inert;
+  try {
+    const tree = markdown.parse(printable);
+    markdown.runSync(tree);
+    const room = { urls: MAX_GROWTH * printable.length };
+    if (!makeInert(tree, 0, room)) return null;
+    // A link's brackets make an order of its words.
+    const inert = markdown.stringify(tree).trimEnd().replace(SKIPS_CHECKS, `[${BREAK}`);
+    return inert.length > MAX_GROWTH * printable.length + 100 ? null : inert;
+  } catch (error) {
+    // Nested deeper than the stack is, in a way that was not foreseen above.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 type Tree = ReturnType<typeof markdown.parse>;
@@ -158,9 +168,10 @@ function inertUrl(url: string): string {
 /** What has paragraphs in it. */
 const BLOCKS: ReadonlySet<string> = new Set(["root", "blockquote", "listItem"]);
 
-/** Each line of the text as a Markdown quote, inert. */
+/** Each line of the text as a Markdown quote, inert, and without definitions of links. */
 export function quoted(text: string): string {
   return inertText(text)
+    .replaceAll("]:", `]${BREAK}:`)
     .split("\n")
     .map((line) => `> ${line}`.trimEnd())
     .join("\n");

@@ -52,7 +52,9 @@ const PARTS = [
   "| a |\n|---|\n",
   "\n[x]: /y '",
   "@",
-  ...`gh- [skip ci] 1 \`\`\` ~~~ <div> </div> <!-- --> <![CDATA[ <pre> <a\ttitle="\` "> <https://a.b/ <details> <? @octocat
+  "[skip ci]",
+  "skip ci",
+  ...`gh- 1 &fjlig; \`\`\` ~~~ <div> </div> <!-- --> <![CDATA[ <pre> <a\ttitle="\` "> <https://a.b/ <details> <? @octocat
     &commat;octocat - > 1. [^a]: word`.split(/ +|\n/),
 ];
 

@@ -317,6 +317,8 @@ describe("what people and agents wrote", () => {
 
   it.each([
     ["images in one another", `${"![".repeat(60)}a${"](b)".repeat(60)}`, String.raw`!\[!\[!\[`],
+    ["images between brackets", `${"![\\]".repeat(60)}a${"](b)".repeat(60)}`, String.raw`!\[\\\]!\[`],
+    ["what is nested deeper than the stack", `${">".repeat(49)}[^\\]]:`.repeat(145), `>>>`],
     ["emphasis that would take seconds to pair", "*[ ".repeat(2000), String.raw`\*\[ \*\[`],
     [
       "a thousand links to the same long URL",
@@ -334,10 +336,17 @@ describe("what people and agents wrote", () => {
     },
   );
 
+  it("has nothing in a person's words that holds for the text around them", () => {
+    const words = "Fix it\n\n[guide]: https://evil.example\n[^1]: Not ours\n\nfor @&fjlig;ord";
+    const body = bodyOf({ ...turn, words }, plain);
+    expect(body).toContain("> [guide]\u200b: https://evil.example\n> [^1]\u200b: Not ours");
+    expect(body).toContain("> for @&\u200bfjlig;ord");
+  });
+
   it("skips no checks of the repository's", () => {
     const orders = ["[skip ci]", "[CI skip]", "[no ci]", "[skip actions]", "[actions skip]"];
     // White space is collapsed in titles, in code and in links.
-    const spaced = "`[skip  ci]` `[skip\nci]` [a](b '[no\u00a0\nci]')";
+    const spaced = "[skip ci](x) ![no ci](x) `[skip  ci]` `[skip\nci]` [a](b '[no\u00a0\nci]')";
     const summary = `Explain ${orders[0]} and [skip \t ci]\n\n${orders.join(" ")}\n\n${spaced}`;
     const told = { ...turn, summary };
     const said = commitMessageOf(told, plain) + changeTitle(told, plain) + bodyOf(told, plain);
