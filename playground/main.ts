@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { DocsAgentError, messageOf } from "../src/core/errors.ts";
+import { onStopSignal } from "../src/process/stop-signals.ts";
 import { startPlayground } from "./playground.ts";
 import { openStateFolder } from "./state-folder.ts";
 
@@ -42,14 +43,12 @@ async function main(): Promise<void> {
   }
   const agent = process.env["PLAYGROUND_AGENT"]?.trim() ?? "";
   const stopped = new Promise<void>((stop) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      let isAsked = false;
-      process.on(signal, () => {
-        if (isAsked) process.exit(1);
-        isAsked = true;
-        stop();
-      });
-    }
+    let isAsked = false;
+    onStopSignal(() => {
+      if (isAsked) process.exit(1);
+      isAsked = true;
+      stop();
+    });
   });
   process.stdout.write("Starting the playground…\n");
   const state = openStateFolder(resolve(values.dir), values.fresh);
@@ -118,7 +117,12 @@ try {
 } catch (thrown) {
   const isOurs = thrown instanceof DocsAgentError || thrown instanceof TypeError;
   const taken = thrown instanceof Error && "code" in thrown && thrown.code === "EADDRINUSE";
-  const remedy = taken ? "\nAnother program listens there: choose other ports with --port." : "";
+  const isUnknown = thrown instanceof TypeError && "code" in thrown;
+  const remedy = taken
+    ? "\nAnother program listens there: choose other ports with --port."
+    : isUnknown
+      ? "\nSee npm run playground -- --help."
+      : "";
   process.stderr.write(
     `${isOurs || taken || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}${remedy}\n`,
   );

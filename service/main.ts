@@ -47,7 +47,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   }
   const { dataDir, containment, logLevel, projects } = config;
   const runner = new RunnerClient({ dataDir, containment, logLevel, projects }, logger);
-  await serveUntilSignal({ config, runner, clock, logger, env }, process, () => process.exit(1));
+  await serveUntilSignal({ config, runner, clock, logger, env }, () => process.exit(1));
 }
 
 async function* check(

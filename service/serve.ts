@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
+import { onStopSignal } from "../src/process/stop-signals.ts";
 import { limitPipelining, type Listening, listenWith } from "../src/process/listen.ts";
 import { serveCommands } from "./cli/command-socket.ts";
 import type { ServiceConfig } from "./config/config.ts";
@@ -70,26 +71,20 @@ const FORCED_AFTER_GRACE_MS = 30_000;
  * also called at once after a third signal, and when the stop takes too long. In any case,
  * unfinished turns run again after the next start.
  */
-export async function serveUntilSignal(
-  deps: ServeDeps,
-  signals: Pick<NodeJS.Process, "on">,
-  forceExit: () => void,
-): Promise<void> {
+export async function serveUntilSignal(deps: ServeDeps, forceExit: () => void): Promise<void> {
   const { config, logger, clock } = deps;
   await using service = await startJobService(deps);
   const graceMs = config.stopGraceMinutes * 60_000;
   const asked = Promise.withResolvers<string>();
   let count = 0;
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    signals.on(signal, () => {
-      count += 1;
-      if (count === 1) return asked.resolve(signal);
-      if (count > 2) return forceExit();
-      logger.warn({ signal }, "stopping at once: unfinished turns run again after the next start");
-      clock.wakeAt(clock.now() + ABORT_MS, forceExit);
-      void service.abort().then(forceExit, forceExit);
-    });
-  }
+  onStopSignal((signal) => {
+    count += 1;
+    if (count === 1) return asked.resolve(signal);
+    if (count > 2) return forceExit();
+    logger.warn({ signal }, "stopping at once: unfinished turns run again after the next start");
+    clock.wakeAt(clock.now() + ABORT_MS, forceExit);
+    void service.abort().then(forceExit, forceExit);
+  });
   logger.info(
     { address: service.url, projects: config.projects.map(({ id }) => id), data_dir: config.dataDir },
     "job service is ready",

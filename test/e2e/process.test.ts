@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { endedBy } from "../support/patient.ts";
 import { atNight } from "../support/nightly.ts";
 import { AppProcess, quiet, readiness } from "../support/app-process.ts";
 import type { SlackSide } from "../../emulators/slack/index.ts";
@@ -319,8 +320,7 @@ it.concurrent("a second signal ends a stop that waits", async ({ expect }) => {
   await expect.poll(() => service.calls.length, { timeout: 5000 }).toBe(1);
   app.signal("SIGTERM");
   await expect.poll(() => app.stdout).toContain('"msg":"stopping"');
-  app.signal("SIGTERM");
-  expect(await app.exit()).toBe(1);
+  expect(await endedBy(() => app.signal("SIGTERM"), app.exit())).toBe(1);
 });
 
 it.concurrent(

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
+import { endedBy } from "../support/patient.ts";
 import { agentFile } from "../support/service-world.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 
@@ -255,8 +256,7 @@ it(
     await server.wrote(/turn starts/);
     server.signal("SIGINT");
     await server.wrote(/"msg":"stopping"/);
-    server.signal("SIGINT");
-    expect(await server.exit()).toBe(1);
+    expect(await endedBy(() => server.signal("SIGINT"), server.exit())).toBe(1);
   },
   TIMEOUT_MS,
 );

@@ -80,8 +80,9 @@ export function createTour(app: PageApp) {
     const isRuleBased = weather?.agent !== null;
     about.textContent =
       `This page works like Slack, with the real ${surface.appName} behind it. ` +
-      (isRuleBased ? "The agent is a small rule-based program, not an AI. " : "The agent is yours. ") +
-      "Everything stays on this machine.";
+      (isRuleBased
+        ? "The agent is a small rule-based program, not an AI. Everything stays on this machine."
+        : "The agent is yours. Everything but what it sends elsewhere stays on this machine.");
     const [first] = all ?? [];
     const asks = all?.find(({ does }) => does.startsWith("asks"));
     steps.replaceChildren(

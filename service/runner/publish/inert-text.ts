@@ -74,7 +74,8 @@ const markdown = unified()
  *
  * The text is written anew from what was read. HTML becomes words. Each link gets its own URL and
  * footnotes become quotes, because a definition would hold for the text around this one, too. Null
- * if the text is nested deeper, has more emphasis or images or grows longer than anybody can follow.
+ * if the text is nested deeper, has more emphasis or images, or grows longer than anybody can
+ * follow.
  */
 function inertMarkdown(text: string): string | null {
   const printable = printableText(text);

@@ -6,7 +6,7 @@ import { oneLine, printableText, redactedLine, terminalText } from "../../../ser
 import { failureOf } from "../../../service/runner/agents/agent-process.ts";
 import { earlierTurnsText } from "../../../service/runner/agents/brief.ts";
 import { remoteOf } from "../../../service/runner/git/git.ts";
-import { closedMarkdown, inertText, plainMarkdown } from "../../../service/runner/publish/inert-text.ts";
+import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
 import {
   bodyOf,
   changeTitle,
