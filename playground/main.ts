@@ -28,6 +28,12 @@ PLAYGROUND_AGENT="opencode acp" puts a real agent in place of the rule-based one
 Client Protocol over stdio. It runs as you, without a sandbox, with this shell's environment: your keys, logins and proxy.
 `;
 
+/** What to do about an error of Node's, by the beginning of its code. */
+const REMEDIES = [
+  ["EADDRINUSE", "Another program listens there: choose other ports with --port."],
+  ["ERR_PARSE_ARGS", "See npm run playground -- --help."],
+] as const;
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -115,17 +121,11 @@ function only(names: string[]): Record<string, string> {
 try {
   await main();
 } catch (thrown) {
-  const isOurs = thrown instanceof DocsAgentError || thrown instanceof TypeError;
-  const taken = thrown instanceof Error && "code" in thrown && thrown.code === "EADDRINUSE";
-  const isUnknown = thrown instanceof TypeError && "code" in thrown;
-  const remedy = taken
-    ? "\nAnother program listens there: choose other ports with --port."
-    : isUnknown
-      ? "\nSee npm run playground -- --help."
-      : "";
-  process.stderr.write(
-    `${isOurs || taken || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}${remedy}\n`,
-  );
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+  const remedy = REMEDIES.find(([start]) => code.startsWith(start))?.[1] ?? null;
+  const isOurs = thrown instanceof DocsAgentError || thrown instanceof TypeError || remedy !== null;
+  const problem = isOurs || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack;
+  process.stderr.write(`${problem}${remedy === null ? "" : `\n${remedy}`}\n`);
   process.exitCode = 1;
 }
 process.exit();

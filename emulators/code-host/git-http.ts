@@ -46,7 +46,7 @@ export async function serveGit(
   if (encoding !== null && encoding !== "gzip" && encoding !== "x-gzip") {
     return new Response("Only gzip is understood\n", { status: 415 });
   }
-  const child = spawn(await git.program("git-http-backend"), [], {
+  const child = spawn(await git.httpBackend(), [], {
     env: cgiEnvironment(request, repository, git),
     stdio: ["pipe", "pipe", "ignore"],
   });

@@ -18,8 +18,8 @@ const CONFIG = {
 export type GitResult = { exitCode: number; stdout: string; stderr: string };
 export type GitOptions = { input?: string; env?: Record<string, string>; cwd?: string };
 
-/** Git's folder of programs, for each `PATH` whose git is new enough. */
-const execPaths = new Map<string | undefined, string>();
+/** What {@link Git.httpBackend} found, by the `PATH` that git was looked for in. */
+const httpBackends = new Map<string | undefined, string>();
 
 /** Runs git, without a shell and without the machine's own configuration. */
 export class Git {
@@ -39,19 +39,26 @@ export class Git {
     };
   }
 
-  /** The path of one of git's own programs. Throws `CodeHostError` if it is missing or too old. */
-  async program(name: string): Promise<string> {
-    const known = execPaths.get(this.#searchPath);
-    if (known !== undefined) return presentAt(join(known, name));
+  /**
+   * The path of git's program that serves repositories over HTTP. Throws `CodeHostError` if it is
+   * missing, or git is too old.
+   */
+  async httpBackend(): Promise<string> {
+    const known = httpBackends.get(this.#searchPath);
+    if (known !== undefined) return known;
     const version = await this.run(["--version"]);
     const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(version) ?? [];
     // `git merge-tree --write-tree`, which merges without a working copy, came with 2.38.
     if (Number(major) < 2 || (Number(major) === 2 && Number(minor) < 38)) {
       throw new CodeHostError(`git 2.38 or newer is needed; this is ${version.trim()}. Install a newer one`);
     }
-    const execPath = (await this.run(["--exec-path"])).trim();
-    execPaths.set(this.#searchPath, execPath);
-    return presentAt(join(execPath, name));
+    const path = join((await this.run(["--exec-path"])).trim(), "git-http-backend");
+    // Some distributions have it in a package of its own.
+    await access(path, constants.X_OK).catch((cause: unknown) => {
+      throw new CodeHostError(`${path} is missing. Install the package of git that has it`, { cause });
+    });
+    httpBackends.set(this.#searchPath, path);
+    return path;
   }
 
   /**
@@ -95,14 +102,6 @@ export class Git {
   async run(args: string[], options: GitOptions = {}): Promise<string> {
     return outputOf(args, await this.try(args, options));
   }
-}
-
-/** Some distributions have a package of its own for what serves git over HTTP. */
-async function presentAt(path: string): Promise<string> {
-  await access(path, constants.X_OK).catch((cause: unknown) => {
-    throw new CodeHostError(`${path} is missing. Install the package of git that has it`, { cause });
-  });
-  return path;
 }
 
 /** A result's standard output. Throws `CodeHostError` when git failed. */

@@ -103,7 +103,7 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
   await mkdir(dataDir, { recursive: true });
   const git = new Git(dataDir, options.searchPath);
   // A git that is missing or too old is reported now, not at the first push.
-  await git.program("git-http-backend");
+  await git.httpBackend();
   let url = "";
   const tokens = new Tokens(options.tokens);
   const host = new Host({

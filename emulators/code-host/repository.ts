@@ -71,7 +71,7 @@ export class Repository {
 
   /** The files of a commit whose paths match, as texts, by path. */
   async texts(sha: string, path: RegExp): Promise<Map<string, string>> {
-    const out = await this.#outAbout(["ls-tree", "-r", "-z", "--name-only", sha]);
+    const out = await this.#run(["ls-tree", "-r", "-z", "--name-only", sha]);
     const paths = out.split("\0").filter((name) => path.test(name));
     const texts = paths.map(async (name): Promise<[string, string]> => [
       name,

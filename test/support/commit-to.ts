@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
+import { Git } from "../../emulators/code-host/git.ts";
 
-const exec = promisify(execFile);
 const IDENTITY = "Ana <ana@example.com>";
 
 /**
@@ -16,14 +14,10 @@ export async function commitTo(
   files: Readonly<Record<string, string>>,
   { message = `Change ${Object.keys(files).join(", ")}`, from }: { message?: string; from?: string } = {},
 ): Promise<string> {
-  const git = (stdin: string, ...args: string[]) => {
-    const env = { PATH: process.env["PATH"], HOME: bare, GIT_CONFIG_NOSYSTEM: "1" };
-    const running = exec("git", ["-c", "safe.directory=*", "-C", bare, ...args], { env });
-    // A git that reads nothing may have ended already.
-    running.child.stdin?.on("error", () => {}).end(stdin);
-    return running.then(({ stdout }) => stdout.trim());
-  };
-  const start = await git("", "for-each-ref", "--format=%(objectname)", `refs/heads/${from ?? branch}`);
+  const git = new Git(bare, process.env["PATH"]);
+  const at = `--git-dir=${bare}`;
+  const listed = ["for-each-ref", "--format=%(objectname)", `refs/heads/${from ?? branch}`];
+  const start = (await git.run([at, ...listed])).trim();
   if (start === "" && from !== undefined) throw new Error(`There is no branch ${from} in ${bare}`);
   const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`;
   const commit = [
@@ -35,5 +29,5 @@ export async function commitTo(
     ...Object.entries(files).map(([path, text]) => `M 100644 inline ${JSON.stringify(path)}\n${data(text)}`),
     "get-mark :1\n",
   ];
-  return git(commit.join(""), "fast-import", "--quiet");
+  return (await git.run([at, "fast-import", "--quiet"], { input: commit.join("") })).trim();
 }

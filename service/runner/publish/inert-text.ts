@@ -180,7 +180,8 @@ export function quoted(text: string): string {
 
 /**
  * Makes somebody else's Markdown inert, with nothing left open that would swallow what follows. If
- * it is nested too deep, has too much emphasis or grows too long, it is shown as it was written.
+ * it is nested too deep, has too much emphasis or too many images, or grows too long, it is shown
+ * as it was written.
  */
 export function closedMarkdown(text: string): string {
   return inertMarkdown(text) ?? plainMarkdown(text);
