@@ -7,7 +7,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional && npm cache clean --force
 
-COPY LICENSE ./
+COPY LICENSE manifest.yml ./
 COPY src ./src
 COPY service ./service
 

@@ -5,7 +5,7 @@ export const TEAM_ID = "T0BENCH";
 export const BOT_USER_ID = "U0BENCHBOT";
 export const BOT_ID = "B0BENCH";
 export const APP_ID = "A0BENCH";
-export const SIGNING_SECRET = "8f742231b10e8888abcd99yyyzzz85a5";
+export const SIGNING_SECRET = "8f742231b10e8888abcd9912345685a5";
 export const PROJECT_ID = "docs";
 
 /** The id of the bench's n-th channel. */

@@ -17,6 +17,7 @@ import { createSlackMemberships } from "./replies/slack-memberships.ts";
 import { createSlackNotifier } from "./replies/slack-notifier.ts";
 import { createSlackWorkStatus } from "./replies/slack-work-status.ts";
 import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection.ts";
+import { followUpScopes } from "./slack/setup.ts";
 import { createFirstTries } from "./decisions/deps.ts";
 import { createTaskHandler } from "./tasks/index.ts";
 
@@ -38,8 +39,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
   const slack = createSlackConnection({
     slack: config.slack,
     proxy: config.proxy,
-    // Needed to read replies that don't mention the app.
-    wantedScopes: config.followUps === "mention" ? [] : ["channels:history", "groups:history"],
+    wantedScopes: followUpScopes(config.followUps),
     clock,
     random,
     logger,
@@ -116,6 +116,8 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
       queue.start(handler);
       await slack.connect();
     },
+    /** What keeps people from using the app, each with what to do, as far as it is known. */
+    missing: () => slack.missing(),
     /**
      * Makes `/readyz` return 503, so that a proxy sends its requests elsewhere. Requests are still
      * accepted.

@@ -1,50 +1,73 @@
 import type { Project } from "./config/config-projects.ts";
-import type { Config } from "./config/config.ts";
+import { type Config, contactWarning } from "./config/config.ts";
 import { codeOrNameOf } from "./core/errors.ts";
 import { offersFeed } from "./core/job/watching.ts";
-import type { Logger } from "./core/ports/process.ts";
+import type { JobServiceFault } from "./core/ports/job-service.ts";
+import type { Clock, StartFinding, Logger } from "./core/ports/process.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
-import { trySlack } from "./slack/identity.ts";
+import { followUpScopes } from "./slack/setup.ts";
+import { trySlack } from "./slack/try-slack.ts";
+import { tryStore } from "./store/try-store.ts";
 
 /** An id that no job has. */
 const NO_JOB = "docs-agent-check";
 
+type CheckDeps = { clock: Clock; logger: Logger; write: (line: string) => void };
+
 /**
- * Tries Slack and every project's job service without changing anything. Resolves to true if all
- * answer and accept the secrets.
+ * Tries Slack, the store and every project's job service without changing anything. Resolves to
+ * false if nobody could use the app like this.
  */
-export async function check(config: Config, write: (line: string) => void): Promise<boolean> {
-  let isFine = true;
-  const trying = [trySlack(config.slack), ...config.projects.map((project) => checkProject(config, project))];
-  for (const { name, found, isFault } of await Promise.all(trying)) {
-    write(`${isFault ? "FAULT" : "ok   "}  ${name}: ${found}\n`);
-    isFine &&= !isFault;
-  }
-  return isFine;
+export async function check(config: Config, { write, ...deps }: CheckDeps): Promise<boolean> {
+  const { isInUse, ...store } = await tryStore(config.storeUrl, deps);
+  const wantedScopes = followUpScopes(config.followUps);
+  const warning = contactWarning(config);
+  const trying = [
+    trySlack(config.slack, { wantedScopes, isRunning: isInUse }),
+    ...config.projects.map((project) => checkProject(config, project)),
+  ] as const;
+  const [ofSlack, ...ofProjects] = await Promise.all(trying);
+  const ofContact: StartFinding[] =
+    warning === null ? [] : [{ level: "warn", name: "Contact", found: warning }];
+  const findings = [...ofSlack, store, ...ofContact, ...ofProjects];
+  for (const { level, name, found } of findings) write(`${level.padEnd(5)}  ${name}: ${found}\n`);
+  return findings.every(({ level }) => level !== "FAULT");
 }
 
-async function checkProject({ proxy, jobServiceTimeoutMs: timeoutMs }: Config, project: Project) {
-  const { id: projectId, baseUrl } = project;
+async function checkProject(config: Config, project: Project): Promise<StartFinding> {
+  const { proxy, jobServiceTimeoutMs: timeoutMs } = config;
+  const { id: projectId } = project;
+  const baseUrl = project.baseUrl.replace(/\/+$/, "");
   const name = `Job service (project ${projectId})`;
   const service = createHttpJobService({ ...project, projectId, proxy, timeoutMs });
   await using _ = { [Symbol.asyncDispose]: () => service.close() };
   const answer = await service.getJob(NO_JOB);
+  const address = config.projects.length === 1 ? "DOCS_AGENT_BASE_URL" : "the project's baseUrl";
   if (!answer.ok && answer.fault.kind !== "missing") {
-    const remedy = answer.fault.status === undefined ? `. Correct the address ${baseUrl}, or start it` : "";
-    return { name, found: `${answer.fault.message}${remedy}`, isFault: true };
+    return { level: "FAULT", name, found: wordsFor(answer.fault, baseUrl, address) };
   }
   if (!offersFeed(answer)) {
     // By the contract, it says the same of a job and of a project that it doesn't have.
-    const open = "a request shows if it accepts the API key and has the project";
-    return { name, found: `something answers at ${baseUrl}; ${open}`, isFault: false };
+    const found = `${baseUrl} answers. Couldn't test the API key and the project: the first request will.`;
+    return { level: "warn", name, found };
   }
   const feed = await service.changes(null, 0, AbortSignal.timeout(timeoutMs));
-  if (feed.ok) return { name, found: "it answers, accepts the API key, and has the project", isFault: false };
+  if (feed.ok) return { level: "ok", name, found: "it answers, accepts the API key, and has the project" };
   const found =
     feed.fault.kind === "missing"
       ? `it has no such project. Correct the project's id, or the address ${baseUrl}`
-      : feed.fault.message;
-  return { name, found, isFault: true };
+      : wordsFor(feed.fault, baseUrl, address);
+  return { level: "FAULT", name, found };
+}
+
+/** What a fault of the check's own request means, and what to do. */
+function wordsFor(fault: JobServiceFault, baseUrl: string, address: string): string {
+  const { kind, status, reason, message } = fault;
+  if (reason !== undefined) {
+    return `Nothing answers at ${baseUrl} (${reason}). Start the job service, or correct ${address}.`;
+  }
+  const isOther = kind === "contract" || (kind === "unknown" && (status === 200 || status === 404));
+  return isOther ? `${baseUrl} answers, but isn't a job service. Check ${address}.` : message;
 }
 
 /**

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { openBackend } from "./backend.ts";
 import { check, warnOfSilence } from "./check.ts";
-import { type Config, loadConfig, secretsOf } from "./config/config.ts";
+import { type Config, contactWarning, loadConfig, secretsOf } from "./config/config.ts";
 import type { Logger } from "./core/ports/process.ts";
 import { listenWith } from "./process/listen.ts";
 import { isProxied } from "./process/proxy.ts";
@@ -17,7 +17,7 @@ import { createLogger, createSystemClock } from "./process/clock-and-log.ts";
 const HELP = `Docs Agent for Slack
 
 Usage: npm start
-       npm start -- --check   tries Slack and the job service with the settings, says what to fix, and ends
+       npm start -- --check   tries Slack, the store and the job service, says what to fix, and ends
 
 Turns "/docs-agent <what to change>" and the message shortcut "Fix these docs" into jobs at an agent job
 service, and reports how they end in the same Slack thread.
@@ -79,16 +79,19 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
   const config = loadConfig(env);
   // Slack's Web API and response URLs are fetched.
   if (isProxied(config.proxy)) (await import("./process/dispatcher.ts")).fetchThrough(config.proxy);
-  if (option === "--check") {
-    const isFine = await check(config, (line) => process.stdout.write(line));
-    process.exitCode = isFine ? 0 : 1;
-    return;
-  }
+  const isCheck = option === "--check";
   const logger = await createLogger({
-    level: config.logLevel,
+    // The check itself reports what matters, once.
+    level: isCheck ? "error" : config.logLevel,
     secrets: secretsOf(config),
     pretty: process.stdout.isTTY,
   });
+  if (isCheck) {
+    const write = (line: string) => process.stdout.write(line);
+    const isFine = await check(config, { clock: createSystemClock(), logger, write });
+    process.exitCode = isFine ? 0 : 1;
+    return;
+  }
   stop.logTo(logger);
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (thrown: unknown) => end(logger, thrown));
@@ -102,12 +105,15 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
     // The process is about to end, so later errors of the start don't matter.
     starting.catch(() => {});
   } else {
+    const warning = contactWarning(config);
+    if (warning !== null) logger.warn({}, warning);
     logger.info(
       {
         mode: config.slack.receive.kind,
         address: new URL(listening.url).host,
         projects: config.projects.map((project) => project.name),
         store: shownStoreUrl(config.storeUrl),
+        ...(listening.missing.length > 0 && { missing: listening.missing }),
       },
       "docs-agent is ready",
     );
@@ -159,6 +165,7 @@ async function start(config: Config, resources: AsyncDisposableStack, logger: Lo
   const isReplica = isRedisUrl(config.storeUrl) && config.slack.receive.kind === "http";
   return {
     url: listening.url,
+    missing: app.missing(),
     /** Resolves when no proxy sends requests here anymore. */
     async leave(): Promise<void> {
       if (!isReplica) return;

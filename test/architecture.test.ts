@@ -209,12 +209,20 @@ it("the Docker image gets what ships, and nothing else of the project", () => {
   const copied = [...dockerfile.matchAll(/^COPY (?:--\S+ )*(.+) \S+$/gm)].flatMap((match) =>
     (match[1] ?? "").split(" "),
   );
-  expect(copied.toSorted()).toEqual(["LICENSE", "package-lock.json", "package.json", "service", "src"]);
+  expect(copied.toSorted()).toEqual([
+    "LICENSE",
+    "manifest.yml",
+    "package-lock.json",
+    "package.json",
+    "service",
+    "src",
+  ]);
   const kept = readFileSync(join(ROOT, ".dockerignore"), "utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));
   expect(kept.toSorted()).toEqual([
     "!LICENSE",
+    "!manifest.yml",
     "!package-lock.json",
     "!package.json",
     "!service",

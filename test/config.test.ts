@@ -3,7 +3,7 @@ import { ConfigError, loadConfig, secretsOf, type Config } from "../src/config/c
 
 const ENV = {
   SLACK_BOT_TOKEN: "xoxb-1234567890-abcdefghijkl",
-  SLACK_SIGNING_SECRET: "8f742231b10e8888abcd99yyyzzz85a5",
+  SLACK_SIGNING_SECRET: "8f742231b10e8888abcd9912345685a5",
   DOCS_AGENT_BASE_URL: "https://jobs.example.com",
   DOCS_AGENT_PROJECT_ID: "docs",
   DOCS_AGENT_API_KEY: "docsagent_not-a-real-key",

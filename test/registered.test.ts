@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { BoltApp } from "../src/slack/bolt-app.ts";
 import { newTeam } from "../src/replies/slack-team.ts";
 import { registerIntake } from "../src/intake/index.ts";
-import { OPTIONAL_SCOPES } from "../src/slack/identity.ts";
+import { OPTIONAL_SCOPES } from "../src/slack/setup.ts";
 import { manifestScopes, readManifest } from "./support/manifest.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import { RecordingLogger } from "./support/recording-logger.ts";

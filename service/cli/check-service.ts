@@ -90,7 +90,14 @@ async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps)
       return [{ of, what, found: "", fault }];
     }
   });
-  for (const findings of running) yield* await findings;
+  const said = new Set<string>();
+  for (const findings of running) {
+    for (const finding of await findings) {
+      // Everything that needs the App's key fails in the same way without it.
+      if (finding.fault === null || !said.has(finding.fault)) yield finding;
+      if (finding.fault !== null) said.add(finding.fault);
+    }
+  }
 }
 
 /**
@@ -124,6 +131,7 @@ function projectChecks(
   const add = (what: string, run: Check["run"]) => checks.push({ of, what, run });
   add("agent", (signal) => checkAgent(project, { sandbox, env, signal }));
   add("model", (signal) => checkModel(project, { calls: callModel, env, signal }));
+  if (app !== undefined) add("app key", () => checkAppKey(app));
   add("repository", async (signal) => {
     await checkRepository(project, { env, redact, signal, gitCredentials });
     return `branch ${baseBranch}, and the service may push`;
@@ -135,7 +143,6 @@ function projectChecks(
       return context.ref;
     });
   }
-  if (app !== undefined) add("app key", () => checkAppKey(app));
   if (codeHost.kind === "github") {
     add("code host", async (signal) => {
       const host = { ...codeHost, tokens: tokens.of(codeHost), clock, redact };

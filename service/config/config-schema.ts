@@ -3,7 +3,13 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { CHECK_PRESETS } from "./check-presets.ts";
-import { isBaseBranch, isSafeHttpUrl, JOB_BRANCH_PREFIX, repositoryKind } from "./repository.ts";
+import {
+  isBaseBranch,
+  isSafeHttpUrl,
+  JOB_BRANCH_PREFIX,
+  repositoryKind,
+  repositoryOfPage,
+} from "./repository.ts";
 import { parseHostRule } from "../egress/find-route.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
 
@@ -44,7 +50,13 @@ const WANT_REPOSITORY =
   "an https URL (http only to this machine), an ssh URL, user@host:path, or a local path; " +
   "credentials come from gitCredentialsEnv";
 /** A `local` repository is a path, relative to the settings file until it is resolved. */
-const Repository = text(WANT_REPOSITORY, 2000, (value) => repositoryKind(value) !== null);
+const Repository = z
+  .string(WANT_REPOSITORY)
+  .refine((value) => value !== "" && value.length <= 2000 && repositoryKind(value) !== null, WANT_REPOSITORY)
+  .refine((value) => repositoryOfPage(value) === null, {
+    error: ({ input }) =>
+      `the repository's own address, ${repositoryOfPage(String(input))}, not a page in it`,
+  });
 
 const MAX_INSTRUCTIONS = 8000;
 /** A path inside a repository, as git writes it. */
@@ -164,7 +176,8 @@ const CodeHost = z.discriminatedUnion(
       }),
     z.strictObject({ kind: z.literal("none") }),
   ],
-  "github (with owner, repo, and app or tokenEnv) or none",
+  "github (with owner, repo, and app or tokenEnv), or none for GitLab and other hosts: the service " +
+    "then pushes a branch, and you open the merge request",
 );
 
 const Branch = text(
@@ -204,12 +217,18 @@ const Model = z.strictObject({
   allow: section({ fields: ExtraNames, tools: ExtraNames, betas: ExtraNames }, WANT_EXTRAS),
 });
 
-const WANT_HOST_RULES =
-  "a list of hosts: packages.example.com, *.docs.example.com for all names below it, or either " +
-  "with :port; an address or host:port for one that isn't on the internet";
+const WANT_HOST =
+  "a host: packages.example.com, *.docs.example.com for all names below it, or either with :port; " +
+  "an address or host:port for one that isn't on the internet";
 const HostRules = list(
-  text(WANT_HOST_RULES, 300, (rule) => parseHostRule(rule) !== null),
-  WANT_HOST_RULES,
+  z.string(WANT_HOST).refine((rule) => rule.length <= 300 && parseHostRule(rule) !== null, {
+    error: ({ input }) => {
+      const url = URL.parse(String(input));
+      const isPage = url !== null && /^https?:$/.test(url.protocol) && url.username === "";
+      return isPage ? `the host alone: ${url.host}, without ${url.protocol}// and a path` : WANT_HOST;
+    },
+  }),
+  "a list of hosts, for example [packages.example.com]",
 );
 
 const Context = z.strictObject({

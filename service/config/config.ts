@@ -1,17 +1,16 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { didYouMean } from "../../src/config/did-you-mean.ts";
 import { DocsAgentError, messageOf } from "../../src/core/errors.ts";
 import { readProxySettings } from "../../src/process/proxy.ts";
-import { isWithin } from "../base/paths.ts";
-import { CREDENTIAL_SHAPES } from "../base/redaction.ts";
 import { ServiceSettings, settingNames } from "./config-schema.ts";
 import { type Env, gitVariables, type NamedVariable, type ServiceModel, variableFaults } from "./env.ts";
 import { KIND_TRAITS } from "../gateway/model-kinds.ts";
-import { MAX_DATA_DIR_BYTES } from "../gateway/limits.ts";
-import { repositoryKind } from "./repository.ts";
+import { pathFaults } from "./path-faults.ts";
+import { at, looksSecret } from "./place.ts";
+import { ownerAndRepo, repositoryKind } from "./repository.ts";
 
 type ProjectSettings = ServiceSettings["projects"][number];
 
@@ -42,16 +41,6 @@ export class ServiceConfigError extends DocsAgentError {
     );
   }
 }
-
-/** The machine's processes, devices and sockets. */
-const MACHINE_FOLDERS = ["/proc", "/sys", "/run"];
-/** Tokens that a person might paste where only a name belongs. */
-const TOKEN_SHAPES = [
-  ...CREDENTIAL_SHAPES,
-  // In mixed case, so that this doesn't match a long name of a variable or a file.
-  /\b[A-Za-z][A-Za-z0-9]{0,19}_(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{40,}/,
-  /:\/\/[^/\s:@]+:[^/\s@]+@/,
-];
 
 /**
  * Reads the job service's settings file, YAML. Throws a {@link ServiceConfigError} that lists every
@@ -176,10 +165,6 @@ function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
   );
 }
 
-function looksSecret(text: string): boolean {
-  return TOKEN_SHAPES.some((shape) => text.search(shape) >= 0);
-}
-
 function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
   return issues.flatMap((issue) => {
     if (issue.code === "unrecognized_keys") {
@@ -189,10 +174,19 @@ function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
     // If the schema has no message of its own, a section is expected here.
     const rule = issue.message.startsWith("Invalid ") ? "a section with settings" : issue.message;
     return [
-      `${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.`,
+      `${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.${meantBy(issue, raw)}`,
       ...(issue.code === "invalid_union" ? misspelled(raw, issue.path.slice(0, -1)) : []),
     ];
   });
+}
+
+/** The known value that a misspelled one stands for, as a question. */
+function meantBy(issue: z.core.$ZodIssue, raw: unknown): string {
+  const given = valueAt(raw, issue.path);
+  if (issue.code !== "invalid_value" || typeof given !== "string") return "";
+  const known = issue.values.filter((value) => typeof value === "string");
+  const meant = didYouMean(given, known);
+  return meant === null ? "" : ` Did you mean ${meant}?`;
 }
 
 /**
@@ -215,7 +209,10 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
   const names = models.map(({ name }) => name);
   const ids = projects.map(({ id }) => id.toLowerCase());
   const twice = (all: string[], place: (index: number) => string) =>
-    all.flatMap((one, index) => (all.indexOf(one) === index ? [] : [`${place(index)} must be unique.`]));
+    all.flatMap((one, index) => {
+      const first = all.indexOf(one);
+      return first === index ? [] : [`${place(index)}: ${place(first)} is "${one}", too. Choose another.`];
+    });
   return [
     ...twice(ids, (index) => `projects[${index}].id`),
     ...twice(names, (index) => `models[${index}].name`),
@@ -231,6 +228,7 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
           .map((name) => `${place}.agentEnv must not have ${name}. Remove it: ${why}`);
       const contexts = project.context.map(({ name }) => name);
       return [
+        ...otherRepository(project, place),
         ...twice(checks, (at) => `${place}.verify[${at}].name`),
         ...twice(contexts, (each) => `${place}.context[${each}].name`),
         ...inAgentEnv(
@@ -247,7 +245,9 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
           "the agent gets a placeholder, and the service puts in the key.",
         ),
         ...unpriced.map(
-          ({ name }) => `${place}.budget.usd needs prices for the model ${name}. Add them, or remove usd.`,
+          ({ name }) =>
+            `${place}.budget.usd needs prices for the model ${name}. Add them under ` +
+            `models[${names.indexOf(name)}].prices, or remove usd.`,
         ),
         ...(used.length === 0 && !isEmpty(project.budget)
           ? [`${place}.budget needs a model. Add one under models: only those can be counted.`]
@@ -257,78 +257,17 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
   ];
 }
 
+/** Pull requests of one repository can't show the branches of another. */
+function otherRepository({ repository, codeHost }: ProjectSettings, place: string): string[] {
+  if (codeHost.kind === "none") return [];
+  const { owner, repo, apiUrl } = codeHost;
+  const named = ownerAndRepo(repository, apiUrl);
+  if (named === null || named.toLowerCase() === `${owner}/${repo}`.toLowerCase()) return [];
+  return [`${place}.repository is ${named}, but its codeHost is ${owner}/${repo}. Correct one of them.`];
+}
+
 function isEmpty(object: object): boolean {
   return Object.values(object).every((value) => value === undefined);
-}
-
-/**
- * Agents look for instructions in parent folders, and the folders that they may read must not
- * contain those that they may not.
- */
-function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
-  const workTree = workTreeOf(dataDir);
-  const hidden = new Map([[realPathOf(dataDir), "the dataDir"]]);
-  for (const { codeHost } of projects) {
-    const keyFile = codeHost.kind === "github" ? codeHost.app?.keyFile : undefined;
-    if (keyFile !== undefined) hidden.set(realPathOf(keyFile), "the App's private key");
-  }
-  return [
-    ...(Buffer.byteLength(dataDir) <= MAX_DATA_DIR_BYTES
-      ? []
-      : [
-          `dataDir must be a path of at most ${MAX_DATA_DIR_BYTES} bytes, because the agents' ` +
-            `sockets are in it. ${dataDir} is longer.`,
-        ]),
-    ...(workTree === null
-      ? []
-      : [
-          `dataDir must be outside of the git work tree ${workTree}, whose files an agent could ` +
-            "take for its own. Set it to another folder, for example " +
-            `${join(dirname(workTree), "docs-agent-data")}.`,
-        ]),
-    ...projects.flatMap(({ agent, verify }, index) => [
-      ...shownFaults(["projects", index, "agent", "readable"], agent.readable, hidden),
-      ...verify.flatMap(({ readable, mounts }, nth) => {
-        const shown = [...readable, ...mounts.map(({ from }) => from)];
-        return shownFaults(["projects", index, "verify", nth], shown, hidden);
-      }),
-    ]),
-  ];
-}
-
-/** Finds parts of the machine that a sandbox must not show. */
-function shownFaults(
-  place: PropertyKey[],
-  paths: readonly string[],
-  hidden: ReadonlyMap<string, string>,
-): string[] {
-  return paths.flatMap((path) => {
-    const real = realPathOf(path);
-    const shows =
-      [...hidden].find(([own]) => isWithin(real, own) || isWithin(own, real))?.[1] ??
-      MACHINE_FOLDERS.find((folder) => isWithin(folder, real));
-    if (shows === undefined) return [];
-    return [
-      `${at(place)} must not have ${path}, which would ` +
-        `show the agent ${shows}. Name what it needs, and nothing above.`,
-    ];
-  });
-}
-
-/** Resolves the links in a path, as far as it exists. */
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const above = dirname(path);
-    return above === path ? path : join(realPathOf(above), basename(path));
-  }
-}
-
-function workTreeOf(folder: string): string | null {
-  if (existsSync(join(folder, ".git"))) return folder;
-  const above = dirname(folder);
-  return above === folder ? null : workTreeOf(above);
 }
 
 /** The variables that hold the operator's secrets. */
@@ -338,21 +277,6 @@ function variablesOf({ projects, models }: ServiceSettings): NamedVariable[] {
   );
   const keys = models.map(({ keyEnv: name }, index) => ({ place: `models[${index}].keyEnv`, name }));
   return [...ofProjects.flat(), ...keys];
-}
-
-/** A place in the file, as people write it: `projects[0].agent.command`. */
-function at(path: readonly PropertyKey[]): string {
-  const written = path.map((key, index) => {
-    if (typeof key === "number") return `[${key}]`;
-    // A key from the file can be any text.
-    const name = looksSecret(String(key))
-      ? "?"
-      : String(key)
-          .replaceAll(/[^\w.-]/g, "?")
-          .slice(0, 60);
-    return index === 0 ? name : `.${name}`;
-  });
-  return written.join("") || "the file";
 }
 
 function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {

@@ -20,6 +20,33 @@ export function repositoryKind(value: string): "http" | "ssh" | "local" | null {
   return /^[A-Za-z][A-Za-z0-9+.-]*:/.test(value) || /^[^/\s]+@[^/\s]+:/.test(value) ? null : "local";
 }
 
+/** Where code hosts show files, commits and pull requests of a repository. */
+const PAGE =
+  /^(\/[^/]+\/[^/]+?)(?:\/-)?\/(?:tree|blob|raw|edit|commits?|pull|pulls|issues|merge_requests|src)\/./;
+
+/**
+ * The repository's address if `value` is the address of a page that a code host shows of it, and
+ * otherwise null.
+ */
+export function repositoryOfPage(value: string): string | null {
+  if (repositoryKind(value) !== "http") return null;
+  const { origin, pathname } = new URL(value);
+  const path = PAGE.exec(pathname)?.[1];
+  return path === undefined ? null : `${origin}${path}`;
+}
+
+/**
+ * A repository's owner and name, from its address at the code host whose API is at `apiUrl`. Null
+ * if it is somewhere else.
+ */
+export function ownerAndRepo(repository: string, apiUrl: string): string | null {
+  const [, sshHost, sshPath] = /^[^/\s]+@([^/:\s]+):(.+)$/.exec(repository) ?? [];
+  const url = sshHost === undefined ? URL.parse(repository) : URL.parse(`ssh://${sshHost}/${sshPath}`);
+  const hosts = [apiUrl, pagesOf(apiUrl)].map((address) => URL.parse(address)?.hostname);
+  if (url === null || !hosts.includes(url.hostname)) return null;
+  return /([^/]+\/[^/]+?)(?:\.git)?\/*$/.exec(url.pathname)?.[1] ?? null;
+}
+
 /**
  * True if git can use the URL. ssh would take a user or host that begins with "-" for an option.
  */

@@ -6,7 +6,7 @@ import { DocsAgentError } from "../core/errors.ts";
 import { LOG_LEVELS } from "../process/clock-and-log.ts";
 import { HttpUrl, proxySecretsOf, readProxySettings } from "../process/proxy.ts";
 import { isRedisUrl, readRedisUrl } from "../store/redis/redis-location.ts";
-import type { SlackSettings } from "../slack/identity.ts";
+import type { SlackSettings } from "../slack/setup.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -45,6 +45,18 @@ function whole(min: number, max: number): z.ZodType<number> {
     .regex(new RegExp(`^\\d{1,${String(max).length}}$`))
     .transform(Number)
     .refine((number) => number >= min && number <= max);
+}
+
+/** A name like `@anna`, which Slack shows as plain words. `<@U012ABCDEF>` doesn't match. */
+const PLAIN_NAME = /(?:^|[\s(,])[@#][^\s@#<>]/;
+
+/** What is unfortunate about a contact that messages name, with what to do, or null. */
+export function contactWarning({ helpContact }: Config): string | null {
+  if (!PLAIN_NAME.test(helpContact)) return null;
+  return (
+    `HELP_CONTACT notifies nobody: Slack shows ${helpContact} as plain words. Set it to <@U012ABCDEF>, ` +
+    "with the member ID from the person's profile, or <#C012ABCDEF> for a channel."
+  );
 }
 
 /** All secrets of a configuration, which must not appear in anything that leaves the process. */

@@ -64,7 +64,8 @@ function readOutcome<T extends object>(
     const [kind, effect] = exchange.sent
       ? (["unknown", "it may have arrived"] as const)
       : (["not-created", "it was not sent"] as const);
-    return { kind, message: `no answer from ${context.host} (${exchange.reason}); ${effect}` };
+    const { reason } = exchange;
+    return { kind, reason, message: `no answer from ${context.host} (${reason}); ${effect}` };
   }
   const isSuccess = exchange.status >= 200 && exchange.status < 300;
   return isSuccess ? readSuccess(exchange, context, read) : readRefusal(exchange, context);

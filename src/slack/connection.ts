@@ -4,9 +4,10 @@ import { BoltApp, IdentityUnknownError } from "./bolt-app.ts";
 import { createLineSampler, slackLogger } from "./log-lines.ts";
 import { isProxied, type ProxySettings } from "../process/proxy.ts";
 import { createSlackClock, newTeam } from "../replies/slack-team.ts";
-import { SlackIdentityCheck, type SlackIdentityOptions, type SlackSettings } from "./identity.ts";
+import { SlackIdentityCheck, type SlackIdentityOptions } from "./identity.ts";
 import { HttpReceiver } from "./http-receiver.ts";
 import { createSlackListener } from "./listener.ts";
+import { signingSecretFault, type SlackSettings } from "./setup.ts";
 import { SocketMode } from "./socket-mode.ts";
 
 /** Timeout of one call to Slack's Web API, milliseconds. */
@@ -103,6 +104,7 @@ export function createSlackConnection(options: SlackConnectionOptions) {
   });
 
   const socket = receiver instanceof SocketMode ? receiver : null;
+  const secretFault = signingSecretFault(slack);
   const requestListener: ReturnType<typeof createSlackListener> =
     receive.kind === "http" && receiver instanceof HttpReceiver
       ? createSlackListener({ ...receive, receiver, logger, sample })
@@ -124,7 +126,16 @@ export function createSlackConnection(options: SlackConnectionOptions) {
     /**
      * Asks Slack who the app is. Rejects only if Slack refuses the bot token, with a `StartError`.
      */
-    identify: () => identity.start(),
+    async identify(): Promise<void> {
+      if (secretFault !== null) logger.error({}, secretFault);
+      await identity.start();
+    },
+    /** What keeps people from using the app, each with what to do, as far as it is known. */
+    missing(): string[] {
+      const socketTrouble = socket?.report() ?? "ok";
+      const trouble = [identity.report(), socketTrouble].filter((state) => state !== "ok");
+      return [...new Set([...(secretFault === null ? [] : [secretFault]), ...trouble])];
+    },
     /**
      * Starts receiving requests over Socket Mode. Rejects only if Slack refuses the app token, with
      * a `StartError`.

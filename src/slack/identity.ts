@@ -1,10 +1,11 @@
-import { LogLevel, WebClient } from "@slack/web-api";
+import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import { StartError } from "../core/errors.ts";
 import { retryDelayMs } from "../core/job/retry.ts";
 import type { Clock, Logger } from "../core/ports/process.ts";
 import { slackFault } from "../replies/slack-faults.ts";
 import { isKnown, type SlackTeam } from "../replies/slack-team.ts";
+import { lackingScopes } from "./setup.ts";
 
 /** Health probes are frequent, and Slack limits the rate of calls. */
 const FRESH_MS = 30_000;
@@ -42,7 +43,10 @@ export class SlackIdentityCheck {
   #state = "";
   #cancelRetry = () => {};
   #isStopped = false;
-  #hasWarned = false;
+  /** The scopes that Slack listed last, or null if it hasn't listed any. */
+  #granted: string | null = null;
+  /** What keeps people from using the app although Slack knows it, or null. */
+  #fault: string | null = null;
 
   constructor(options: SlackIdentityOptions) {
     this.#options = options;
@@ -69,6 +73,7 @@ export class SlackIdentityCheck {
     const { team, clock } = this.#options;
     const isOld = clock.monotonicMs() - this.#askedAtMs >= FRESH_MS;
     if (isKnown(team.identity) && isOld && !this.#isStopped) void this.#ask();
+    if (this.#state === "ok" && this.#fault !== null) return this.#fault;
     return this.#state === "" ? "not asked yet" : this.#state;
   }
 
@@ -96,6 +101,7 @@ export class SlackIdentityCheck {
   async #authTest(): Promise<SlackTrouble | null> {
     const { client, team, clock } = this.#options;
     this.#askedAtMs = clock.monotonicMs();
+    let granted: readonly string[] | undefined;
     try {
       const answered = await client.auth.test();
       const answer = AuthTest.safeParse(answered);
@@ -114,9 +120,7 @@ export class SlackIdentityCheck {
         enterpriseId: enterprise_id ?? "",
         scopes: answered.response_metadata?.scopes ?? null,
       };
-      this.#say("ok");
-      this.#warnOfMissing(answered.response_metadata?.scopes);
-      return null;
+      granted = answered.response_metadata?.scopes;
     } catch (thrown) {
       const trouble = slackTrouble(thrown);
       this.#say(
@@ -126,21 +130,25 @@ export class SlackIdentityCheck {
       );
       return trouble;
     }
+    this.#say("ok");
+    await this.#noteScopes(granted);
+    return null;
   }
 
-  /** Warns once, as soon as Slack has listed the granted scopes. */
-  #warnOfMissing(granted: readonly string[] | undefined): void {
-    if (granted === undefined || this.#hasWarned) return;
-    this.#hasWarned = true;
+  /** Logs what the app lacks, once, as soon as Slack has listed the granted scopes. */
+  async #noteScopes(granted: readonly string[] | undefined): Promise<void> {
+    if (granted === undefined) return;
     const { wantedScopes, logger } = this.#options;
-    const missing = wantedScopes.filter((scope) => !granted.includes(scope));
-    if (missing.length > 0) {
-      logger.warn({ missing }, "FOLLOW_UPS needs scopes that the app doesn't have. Reinstall it.");
+    const listed = granted.toSorted().join(" ");
+    if (listed === this.#granted) return;
+    this.#granted = listed;
+    const { fault, wanted, optional } = await lackingScopes(granted, wantedScopes);
+    this.#fault = fault;
+    if (fault !== null) logger.error({}, fault);
+    if (wanted.length > 0) {
+      logger.warn({ missing: wanted }, "FOLLOW_UPS needs scopes that the app doesn't have. Reinstall it.");
     }
-    const leftOut = Object.entries(OPTIONAL_SCOPES).filter(([scope]) => !granted.includes(scope));
-    if (leftOut.length > 0) {
-      logger.warn({ without: Object.fromEntries(leftOut) }, "the app lacks optional scopes");
-    }
+    if (Object.keys(optional).length > 0) logger.warn({ without: optional }, "the app lacks optional scopes");
   }
 
   /** Logs changes, not every attempt. */
@@ -159,23 +167,6 @@ export class SlackIdentityCheck {
     );
   }
 }
-
-/**
- * The scopes that may be left out when the app is installed, and what is missing without each. They
- * match manifest.yml.
- */
-export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
-  "channels:history": "threads in public channels can't go along; after a crash, a post there may be doubled",
-  "groups:history": "threads in private channels can't go along; after a crash, a post there may be doubled",
-  "im:history":
-    "what people write to the app in direct messages isn't heard; after a crash, one of its own " +
-    "may be doubled",
-  "channels:read": "public channels have no names in prompts, and are left out of lists",
-  "groups:read": "private channels have no names in prompts, and are left out of lists",
-  "files:read": "images and files stay in Slack",
-  "files:write": "long changes aren't sent as files",
-  "reactions:write": "no reactions under the messages that ask",
-};
 
 /** Why a call to Slack failed. */
 export type SlackTrouble = {
@@ -205,44 +196,4 @@ export function reconnectDelayMs(
 export function slackTrouble(thrown: unknown): SlackTrouble {
   const { kind, error, retryAfterMs = 0 } = slackFault(thrown);
   return { error, isTokenRefused: kind === "credentials", retryAfterMs };
-}
-
-export type SlackSettings = {
-  botToken: string;
-  /** The root of the Web API. */
-  apiUrl: string;
-  /** How Slack's requests arrive. */
-  receive: { kind: "http"; signingSecret: string } | { kind: "socket"; appToken: string };
-};
-
-const TRY_TIMEOUT_MS = 10_000;
-
-/**
- * Asks Slack who the app is and, in Socket Mode, for a connection address. Returns what to tell an
- * operator.
- */
-export async function trySlack(slack: SlackSettings) {
-  const options = {
-    slackApiUrl: slack.apiUrl,
-    retryConfig: { retries: 0 },
-    timeout: TRY_TIMEOUT_MS,
-    // The check itself reports what matters, once.
-    logLevel: LogLevel.ERROR,
-  };
-  let secret = "SLACK_BOT_TOKEN";
-  try {
-    const { user, team } = await new WebClient(slack.botToken, options).auth.test();
-    if (slack.receive.kind === "socket") {
-      secret = "SLACK_APP_TOKEN";
-      await new WebClient(slack.receive.appToken, options).apps.connections.open({});
-    }
-    return { name: "Slack", found: `the app is ${user} in ${team}`, isFault: false };
-  } catch (thrown) {
-    const { error, isTokenRefused } = slackTrouble(thrown);
-    const found = isTokenRefused
-      ? `Slack refuses ${secret} (${error}). Copy it again from your app's settings.`
-      : `Slack can't be reached (${error}). Check HTTPS_PROXY and SLACK_API_URL if you set them, and ` +
-        "the network.";
-    return { name: "Slack", found, isFault: true };
-  }
 }

@@ -8,8 +8,7 @@ import { atNight } from "../support/nightly.ts";
 import { AppProcess, quiet, readiness } from "../support/app-process.ts";
 import type { SlackSide } from "../../emulators/slack/index.ts";
 import { freePort } from "../support/redis-server.ts";
-import { startJobServiceSide, type JobServiceSideOptions } from "../support/job-service-side.ts";
-import { TELLS_CHANGES } from "../support/service-kinds.ts";
+import { startJobServiceSide } from "../support/job-service-side.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import {
   ANA,
@@ -26,11 +25,11 @@ import {
 const NOWHERE = `http://127.0.0.1:${await freePort()}/`;
 const PR = "https://github.com/acme/docs/pull/7";
 
-async function startSides(offers: JobServiceSideOptions = {}) {
+async function startSides() {
   const resources = new AsyncDisposableStack();
   const storePath = resources.use(await openTempDir()).file("state.sqlite");
   const slack = resources.use(await startSlackSide());
-  const service = resources.use(await startJobServiceSide(offers));
+  const service = resources.use(await startJobServiceSide());
   const channels = Array.from({ length: 10 }, (_, n) =>
     slack.workspace.addChannel({ name: `docs-${n}`, members: [ANA], withBot: true }),
   ).map(({ id }) => id);
@@ -139,61 +138,6 @@ describe.concurrent("settings", () => {
     await once(child, "close");
     expect(child.exitCode).toBe(0);
     expect(out).toContain("Usage: npm start");
-  });
-});
-
-describe.concurrent("npm start -- --check", () => {
-  const program = { file: "src/main.ts", args: ["--check"], readyMessage: "never" };
-
-  it("says that Slack and the job service answer, and changes nothing", async () => {
-    const { resources, env, service, slack } = await startSides();
-    await using _resources = resources;
-    for (const socket of [{}, { SLACK_APP_TOKEN: APP_TOKEN }]) {
-      await using app = new AppProcess({ env: { ...env, ...socket }, program });
-      expect(await app.exit()).toBe(0);
-      expect(app.stderr).not.toContain("[WARN]");
-      expect(app.stdout).toMatch(
-        /^ok {5}Slack: the app is \S+ in .+\nok {5}Job service \(project docs\): something answers at http.+; a request shows if it .+\n$/,
-      );
-    }
-    expect(service.calls.map(({ op }) => op)).toEqual(["get", "get"]);
-    expect(slack.messages(DOCS)).toEqual([]);
-  });
-
-  it("says whether a job service with a feed has the project", async () => {
-    const { resources, env } = await startSides(TELLS_CHANGES);
-    await using _resources = resources;
-    await using right = new AppProcess({ env, program });
-    expect(await right.exit()).toBe(0);
-    expect(right.stdout).toMatch(/\(project docs\): it answers, accepts the API key, and has the project\n$/);
-    await using wrong = new AppProcess({ env: { ...env, DOCS_AGENT_PROJECT_ID: "nope" }, program });
-    expect(await wrong.exit()).toBe(1);
-    expect(wrong.stdout).toMatch(
-      /^FAULT {2}Job service \(project nope\): it has no such project\. Correct .+\n$/m,
-    );
-  });
-
-  it.each([
-    [
-      { SLACK_BOT_TOKEN: "xoxb-wrong", DOCS_AGENT_API_KEY: "wrong" },
-      /^FAULT {2}Slack: Slack refuses SLACK_BOT_TOKEN \(invalid_auth\)\. .+\nFAULT {2}Job service \(project docs\): .*the API key is not accepted, check it\n$/,
-    ],
-    [
-      { SLACK_APP_TOKEN: "xapp-wrong" },
-      /^FAULT {2}Slack: Slack refuses SLACK_APP_TOKEN \(invalid_auth\)\. .+\nok {5}Job service \(project docs\): /,
-    ],
-    [
-      { SLACK_API_URL: NOWHERE, DOCS_AGENT_BASE_URL: NOWHERE },
-      /^FAULT {2}Slack: Slack can't be reached \(ECONNREFUSED\)\. .+\nFAULT {2}Job service \(project docs\): .*no answer from 127\.0\.0\.1/,
-    ],
-  ])("says what to fix, and exits with 1: %j", async (wrong, said) => {
-    const { resources, env } = await startSides();
-    await using _resources = resources;
-    await using app = new AppProcess({ env: { ...env, ...wrong }, program });
-    expect(await app.exit()).toBe(1);
-    expect(app.stdout).toMatch(said);
-    expect(app.stderr).not.toContain("[WARN]");
-    for (const secret of SECRETS) expect(app.stderr + app.stdout).not.toContain(secret);
   });
 });
 

@@ -325,7 +325,7 @@ it("reads context repositories: each name once, local paths against the file's f
   expect(projects[0]?.context).toMatchObject([{ name: "cli", ref: "main", paths: [] }]);
   expect(projects[0]?.context[0]?.repository).toMatch(/^\/.*\/cli$/);
   const faults = await faultsOf(withProject({ context: [cli, cli] }));
-  expect(faults).toContain("projects[0].context[1].name must be unique");
+  expect(faults).toContain('projects[0].context[1].name: projects[0].context[0].name is "cli", too.');
   expect(await faultsOf(withProject({ context: [{ ...cli, name: "docs" }] }))).toContain("and not docs");
 });
 
@@ -341,6 +341,7 @@ it("takes a preset: its command, unless the settings give another, and its name 
 });
 
 it.each([
+  [{ preset: "claud" }, /agent\.preset must be one of .*copilot\. Did you mean claude\?/],
   [{ preset: "robot" }, /agent\.preset must be one of opencode, gemini, claude, codex, copilot/],
   [{ preset: "opencode", comand: ["x"] }, /agent\.comand isn't a setting\. Did you mean command\?/],
   [{ preset: "opencode", favorite: "x" }, /agent\.favorite isn't a setting\. Remove it\./],
@@ -360,7 +361,46 @@ it("says which misspelled name leaves an agent without its kind", async () => {
 
 it("refuses two projects of one id, whatever its case", async () => {
   const projects = [project, { ...project, id: "Docs" }];
-  expect(await faultsOf({ dataDir: "./data", projects })).toContain("projects[1].id must be unique");
+  expect(await faultsOf({ dataDir: "./data", projects })).toContain(
+    'projects[1].id: projects[0].id is "docs", too. Choose another.',
+  );
+});
+
+it("takes a repository's own address alone, and the one that the code host has", async () => {
+  const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
+  const page = "https://github.com/acme/docs";
+  for (const [settings, fault] of [
+    [
+      { repository: `${page}/tree/main` },
+      `projects[0].repository must be the repository's own address, ${page}, not a page in it.`,
+    ],
+    [
+      { repository: "https://git.example/acme/docs/-/blob/main/README.md" },
+      "must be the repository's own address, https://git.example/acme/docs, not",
+    ],
+    [
+      { repository: page, codeHost: { ...codeHost, repo: "handbook" } },
+      "projects[0].repository is acme/docs, but its codeHost is acme/handbook. Correct one of them.",
+    ],
+    [
+      { repository: "git@github.com:acme/docs.git", codeHost: { ...codeHost, owner: "other" } },
+      "projects[0].repository is acme/docs, but its codeHost is other/docs.",
+    ],
+    [{ repository: "acme/docs", codeHost }, `For the repository at the code host, write ${page}.`],
+    [{ codeHost: { kind: "gitlab" } }, "none for GitLab and other hosts: the service then pushes a branch"],
+  ] as const) {
+    expect(await faultsOf(withProject(settings))).toContain(fault);
+  }
+  for (const repository of [
+    page,
+    `${page}.git`,
+    "git@github.com:Acme/Docs.git",
+    "ssh://git@github.com/acme/docs",
+  ]) {
+    await load(withProject({ repository, codeHost }));
+  }
+  // A mirror elsewhere may have any name.
+  await load(withProject({ repository: "https://git.example/mirrors/docs-mirror.git", codeHost }));
 });
 
 it("lets only an ACP agent ask people", async () => {
@@ -480,7 +520,7 @@ it("says what is wrong with models, budgets and hosts", async () => {
       withModels({}, { ...model, keyEnv: "UNSET" }),
       "models[0].keyEnv names UNSET, which is not set. Set it in the environment or in .env",
     ],
-    [withModels({}, model, model), "models[1].name must be unique"],
+    [withModels({}, model, model), 'models[1].name: models[0].name is "claude", too.'],
     [
       withModels({ models: ["gpt"] }, model),
       "projects[0].models must have only names that are under models. Add gpt",
@@ -493,11 +533,15 @@ it("says what is wrong with models, budgets and hosts", async () => {
     [withModels({ budget: { usd: 0 } }, gpt), "projects[0].budget.usd must be more than 0"],
     [
       withModels({ budget: { usd: 2 } }, gpt, model),
-      "projects[0].budget.usd needs prices for the model claude",
+      "projects[0].budget.usd needs prices for the model claude. Add them under models[1].prices, or",
     ],
     [withModels({ budget: { tokens: 1000 } }), "projects[0].budget needs a model"],
-    [withModels({ network: { allow: ["*"] } }), "projects[0].network.allow[0] must be a list of hosts"],
-    [withModels({ network: { allow: ["https://example.org"] } }), "projects[0].network.allow[0] must be"],
+    [withModels({ network: { allow: ["*"] } }), "projects[0].network.allow[0] must be a host: packages"],
+    [
+      withModels({ network: { allow: ["https://registry.npmjs.org/x"] } }),
+      "projects[0].network.allow[0] must be the host alone: registry.npmjs.org, without https:// and a path.",
+    ],
+    [withModels({ network: { allow: ["https://me:pw1@example.org"] } }), "projects[0].network.allow[0] "],
     [withModels({ network: { allow: "example.org" } }), "projects[0].network.allow must be a list of hosts"],
     [withModels({ network: { maxBytes: 1 } }), "projects[0].network.maxBytes must be a whole number"],
   ] as const) {

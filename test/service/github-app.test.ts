@@ -201,7 +201,10 @@ it("names each permission that an App lacks, and whose the key is", async () => 
   expect(line).toMatch(/^FAULT.*App 12 lacks permissions: contents: write, checks: read, statuses: read\./);
   expect(line).toContain("The service's App isn't installed on the repository.");
   configure(place, { ...settings, app: { ...settings.app, keyFile: "./nope.pem" } });
-  expect(lineOf(await folder.run("config", "check"), "app key")).toMatch(/^FAULT.*There is no .*nope\.pem/);
+  const withoutKey = await folder.run("config", "check");
+  expect(lineOf(withoutKey, "app key")).toMatch(/^FAULT.*There is no .*nope\.pem/);
+  // Git and the code host need the key, too.
+  expect(withoutKey.stdout.match(/nope\.pem/g)).toHaveLength(1);
 });
 
 it("recommends an App beside a token, and says what a token lacks", { tags: "nightly" }, async () => {

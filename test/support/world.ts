@@ -29,7 +29,7 @@ import { openTempDir } from "./temp-dir.ts";
 
 export const BOT_TOKEN = "xoxb-1234567890-abcdefghijkl";
 export const APP_TOKEN = "xapp-1-A1234567890-abcdefghijkl";
-export const SIGNING_SECRET = "8f742231b10e8888abcd99yyyzzz85a5";
+export const SIGNING_SECRET = "8f742231b10e8888abcd9912345685a5";
 export const SECRETS = [BOT_TOKEN, APP_TOKEN, SIGNING_SECRET, DEFAULT_API_KEY];
 
 export type WorldOptions = {

@@ -74,6 +74,8 @@ export type JobServiceFault = {
   kind: "not-created" | "unknown" | "rejected" | "missing" | "contract";
   /** HTTP status, if there was an answer. */
   status?: number;
+  /** The network's reason, if there was no answer. */
+  reason?: string;
   /** The wait that `Retry-After` asked for, in milliseconds. */
   retryAfterMs?: number;
   /**

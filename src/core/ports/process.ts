@@ -40,3 +40,6 @@ export interface Logger {
   /** Returns a logger that adds `fields` to each line. */
   child(fields: object): Logger;
 }
+
+/** What was found out about one thing that the app needs. `found` says what, and what to do. */
+export type StartFinding = { level: "ok" | "warn" | "FAULT"; name: string; found: string };

@@ -14,7 +14,13 @@ import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Clock } from "../../core/ports/process.ts";
 import { appMigrations } from "./migrations.ts";
-import { StoreInUseError, StoreUnavailableError, sqliteCodeOf, toStoreError } from "../store-errors.ts";
+import {
+  StoreHalfLoadedError,
+  StoreInUseError,
+  StoreUnavailableError,
+  sqliteCodeOf,
+  toStoreError,
+} from "../store-errors.ts";
 
 export type SqliteDatabase = {
   db: DatabaseSync;
@@ -89,6 +95,27 @@ export async function openSqliteDatabase(
     return { db, path, assertOwned, close: () => kept.dispose() };
   } catch (thrown) {
     throw toStoreError(path, thrown);
+  }
+}
+
+/**
+ * Rejects as {@link openSqliteDatabase} would for an existing file, but changes nothing in it, and
+ * waits for no other process.
+ */
+export async function trySqliteDatabase(
+  path: string,
+  { clock, migrations = appMigrations }: Pick<OpenSqliteOptions, "clock" | "migrations">,
+): Promise<void> {
+  const file = resolveFile(path);
+  using _owner = await own(file, clock, 0);
+  try {
+    using db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    quickCheck(db, file);
+    assertSchema(db, file, migrations);
+    if (isHalfLoaded(db)) throw new StoreHalfLoadedError(file);
+    db.exec("BEGIN IMMEDIATE; CREATE TABLE docs_agent_check (x); ROLLBACK");
+  } catch (thrown) {
+    throw toStoreError(file, thrown);
   }
 }
 
@@ -219,21 +246,27 @@ function pragma(db: DatabaseSync, name: string): unknown {
 
 function migrate(db: DatabaseSync, path: string, migrations: readonly string[]): void {
   transaction(db, () => {
-    const version = schemaVersionOf(db, path);
-    if (version > migrations.length) {
-      throw new StoreUnavailableError(
-        path,
-        `the file has schema version ${version}, and this version of docs-agent knows ${migrations.length}`,
-        "A newer version wrote it, or an earlier build whose files aren't read any more. " +
-          "Run the version that wrote it, or move the file away to start empty.",
-      );
-    }
+    const version = assertSchema(db, path, migrations);
     for (const step of migrations.slice(version)) db.exec(step);
     db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId};`);
   });
 }
 
-/** Throws a {@link StoreUnavailableError} if the file is another program's. */
+/**
+ * Returns the file's schema version. Throws a {@link StoreUnavailableError} if it is newer than
+ * this program, or if the file is another program's.
+ */
+function assertSchema(db: DatabaseSync, path: string, migrations: readonly string[]): number {
+  const version = schemaVersionOf(db, path);
+  if (version <= migrations.length) return version;
+  throw new StoreUnavailableError(
+    path,
+    `the file has schema version ${version}, and this version of docs-agent knows ${migrations.length}`,
+    "A newer version wrote it, or an earlier build whose files aren't read any more. " +
+      "Run the version that wrote it, or move the file away to start empty.",
+  );
+}
+
 function schemaVersionOf(db: DatabaseSync, path: string): number {
   const version = Number(pragma(db, "user_version"));
   const owner = pragma(db, "application_id");
