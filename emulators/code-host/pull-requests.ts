@@ -33,13 +33,14 @@ export type Change = {
   title?: string | undefined;
   body?: string | null | undefined;
   state?: PullRequest["state"] | undefined;
+  base?: string | undefined;
   isDraft?: boolean;
   labels?: string[];
   assignees?: string[];
   reviewers?: string[];
 };
 export type MergeOrder = {
-  method: "merge" | "squash";
+  method: "merge" | "squash" | "rebase";
   title?: string | undefined;
   message?: string | undefined;
   /** The head that the caller has seen; another one is not merged. */
@@ -185,13 +186,18 @@ export class PullRequests {
   }
 
   async change(number: number, change: Change, by = AUTHOR): Promise<Result<PullRequest>> {
-    const { title, body, state, ...others } = change;
+    const { title, body, state, base, ...others } = change;
     return this.#alone(async () => {
       const pullRequest = this.#mustFind(number);
+      if (base !== undefined && base !== pullRequest.base) {
+        const refusal = await this.#whyNotInto(base, pullRequest);
+        if (refusal !== null) return refuse(refusal);
+      }
       const changed: PullRequest = {
         ...pullRequest,
         ...others,
         title: title ?? pullRequest.title,
+        base: base ?? pullRequest.base,
         body: body === undefined ? pullRequest.body : body,
         updatedAt: this.#time(),
       };
@@ -287,12 +293,15 @@ export class PullRequests {
       if (!("tree" in merged)) return refuse({ kind: "conflict", paths: await this.conflicts(commits) });
       const why = this.rulesAgainst(pullRequest, commits);
       if (why.length > 0) return refuse({ kind: "rules", why });
-      const parents = order.method === "merge" ? [base, head] : [base];
-      const sha = await repository.commitTree(
-        merged.tree,
-        parents,
-        messageOf(pullRequest, repository, order),
-      );
+      const sha =
+        order.method === "rebase"
+          ? await repository.rebase(commits)
+          : await repository.commitTree(
+              merged.tree,
+              order.method === "merge" ? [base, head] : [base],
+              messageOf(pullRequest, repository, order),
+            );
+      if (sha === null) return refuse({ kind: "conflict", paths: ["(one of the commits)"] });
       // Whoever pushed to the base branch meanwhile wins; the merge was tried on what it was
       // before.
       if (!(await repository.moveRef(`refs/heads/${pullRequest.base}`, sha, base))) {
@@ -366,6 +375,8 @@ export class PullRequests {
 
   async #closed(pullRequest: PullRequest, base?: string): Promise<Partial<PullRequest>> {
     const now = this.#time();
+    const head = await this.repository.branchSha(pullRequest.head);
+    if (head !== null) await this.#pin(pullRequest.number, head);
     const baseSha = base ?? (await this.repository.branchSha(pullRequest.base));
     return { state: "closed", closedAt: now, updatedAt: now, baseSha };
   }
@@ -377,6 +388,16 @@ export class PullRequests {
     }
     if (!this.#openOn(pullRequest)) return null;
     return `There is already an open pull request from ${pullRequest.head} to ${pullRequest.base}.`;
+  }
+
+  async #whyNotInto(base: string, { head }: PullRequest): Promise<PullRequestRefusal | null> {
+    const baseSha = await this.repository.branchSha(base);
+    const headSha = await this.repository.branchSha(head);
+    if (baseSha === null) return { kind: "invalid-field", field: "base" };
+    if (headSha === null) return { kind: "invalid-field", field: "head" };
+    if (this.#openOn({ head, base })) return { kind: "exists", head };
+    const hasCommits = (await this.repository.mergeBase(baseSha, headSha)) !== headSha;
+    return hasCommits ? null : { kind: "no-commits", base, head };
   }
 
   #openOn({ head, base }: Pick<PullRequest, "head" | "base">): boolean {

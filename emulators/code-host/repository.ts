@@ -111,6 +111,26 @@ export class Repository {
   }
 
   /**
+   * Makes each commit of the head anew on top of the base, with its message. Resolves to the last
+   * one, or to null where one of them doesn't apply.
+   */
+  async rebase({ base, head, mergeBase }: { base: string; head: string; mergeBase: string }) {
+    let onto = base;
+    let from = await this.commitTree(`${mergeBase}^{tree}`, [], "");
+    for (const { sha } of await this.commitsBetween(mergeBase, head)) {
+      // Both as children of one commit, which is what merges them as seen from there.
+      const ours = await this.commitTree(`${onto}^{tree}`, [from], "onto");
+      const theirs = await this.commitTree(`${sha}^{tree}`, [from], "commit");
+      const merged = await this.mergeTree(ours, theirs);
+      if (!("tree" in merged)) return null;
+      const message = await this.#outAbout(["log", "-1", "--format=%B", sha]);
+      onto = await this.commitTree(merged.tree, [onto], message);
+      from = await this.commitTree(`${sha}^{tree}`, [], "");
+    }
+    return onto;
+  }
+
+  /**
    * Moves a ref, only if it still is at `from`; `null` stands for "does not exist". False when it
    * was moved meanwhile.
    */

@@ -20,6 +20,7 @@ export const ChangePullRequest = z.object({
   title: title.min(1).optional(),
   body: text.nullish(),
   state: z.enum(["open", "closed"]).optional(),
+  base: z.string().max(500).optional(),
 });
 const Names = z.array(z.string().min(1).max(100)).max(100);
 export const AddLabels = z.object({ labels: Names });

@@ -80,7 +80,6 @@ export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
     const { pullRequests, pullRequest } = named(context, host);
     const order = await readBody(context, MergePullRequest);
     const method = order.merge_method;
-    if (method === "rebase") throw new ApiRefusal(405, "Rebase merges are not allowed on this repository.");
     const merged = await pullRequests.merge(pullRequest.number, {
       method,
       title: order.commit_title,

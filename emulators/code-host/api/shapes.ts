@@ -54,7 +54,7 @@ export function repositoryShape(
     visibility: "public",
     allow_merge_commit: true,
     allow_squash_merge: true,
-    allow_rebase_merge: false,
+    allow_rebase_merge: true,
     permissions: { admin: false, maintain: false, push: canPush, triage: canPush, pull: true },
   };
 }

@@ -148,7 +148,7 @@ it("closes a pull request whose branch is deleted, and does not reopen it", asyn
   expect(refused).toMatchObject({ status: 422, message: "Validation Failed" });
 });
 
-it.each(["merge", "squash"] as const)("merges by %s, in the repository itself", async (method) => {
+it.each(["merge", "squash", "rebase"] as const)("merges by %s, in the repository itself", async (method) => {
   await using test = await openTestHost();
   const { pulls } = test.octokit.rest;
   const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
@@ -180,7 +180,7 @@ it("sees a pull request as merged when its commits were pushed to the base", asy
   expect(data).toMatchObject({ state: "closed", merged: true, changed_files: 1, commits: 1 });
 });
 
-it("refuses a merge that conflicts, one of another head, and one by rebase", async () => {
+it("refuses a merge that conflicts, and one of another head", async () => {
   await using test = await openTestHost();
   const { pulls } = test.octokit.rest;
   const number = await openPullRequest(test, "fix", { "README.md": "mine\n" });
@@ -189,8 +189,6 @@ it("refuses a merge that conflicts, one of another head, and one by rebase", asy
     status: 409,
     message: "Head branch was modified. Review and try the merge again.",
   });
-  const rebase = { ...at, pull_number: number, merge_method: "rebase" } as const;
-  expect(await refusal(pulls.merge(rebase))).toMatchObject({ status: 405 });
   const before = await test.push("main", { "README.md": "theirs\n" });
   expect(await refusal(pulls.merge({ ...at, pull_number: number }))).toMatchObject({
     status: 405,
@@ -203,6 +201,18 @@ it("refuses a merge that conflicts, one of another head, and one by rebase", asy
   });
   const main = await test.octokit.rest.repos.getBranch({ ...at, branch: "main" });
   expect(main.data.commit.sha).toBe(before);
+});
+
+it("gives a pull request another base, if there is such a branch and it has none of this head", async () => {
+  await using test = await openTestHost();
+  const { pulls } = test.octokit.rest;
+  await test.push("v1", { "v1.md": "1\n" });
+  const number = await openPullRequest(test, "fix", { "a.md": "a\n" });
+  const change = (base: string) => pulls.update({ ...at, pull_number: number, base });
+  expect(await refusal(change("nowhere"))).toMatchObject({ status: 422 });
+  expect((await change("v1")).data).toMatchObject({ base: { ref: "v1" }, state: "open" });
+  expect((await pulls.create({ ...at, title: "Also", head: "fix", base: "main" })).status).toBe(201);
+  expect(await refusal(change("main"))).toMatchObject({ status: 422 });
 });
 
 it("refuses what GitHub refuses, in its words", async () => {
