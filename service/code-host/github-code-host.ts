@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
+import { HostTime } from "./github-pull-facts.ts";
 import { RunError, TransientRunError } from "../base/run-error.ts";
 
-/** Absent if the host doesn't say, and null if the repository is gone. */
+/** Absent if the host doesn't say, and null if the repository is gone, which only a fork can be. */
 const PullRepository = z.object({ full_name: z.string() }).nullish();
 
 const Pull = z.object({
@@ -12,10 +13,11 @@ const Pull = z.object({
   state: z.enum(["open", "closed"]),
   draft: z.boolean().optional(),
   merged_at: z.string().nullish(),
+  closed_at: HostTime.nullish().catch(null),
   html_url: z.url({ protocol: /^https?$/ }).max(2000),
   body: z.string().nullish(),
   head: z.object({ ref: z.string(), sha: z.string(), repo: PullRepository }),
-  base: z.object({ repo: PullRepository }).optional(),
+  base: z.object({ ref: z.string(), repo: PullRepository }),
   // Lists don't have these.
   changed_files: z.int().min(0).optional(),
   additions: z.int().min(0).optional(),
@@ -54,13 +56,16 @@ export function createGitHubCodeHost(options: GitHubOptions) {
   let ownVisibility: boolean | null | undefined;
 
   return {
-    /** The pull requests from this branch, newest first, whatever their state. */
+    /**
+     * The pull requests from this branch of the repository itself, newest first, whatever their
+     * state, their base, and whoever opened them.
+     */
     async find(branch: string, signal: AbortSignal): Promise<HostedPullRequest[]> {
       const asked = { doing: "Looking for the pull request", signal, schema: z.array(Pull) };
       const pulls = await api.ask(asked, `GET ${PULLS}`, { ...NEWEST, head: `${owner}:${branch}` });
       // Hosts that don't know the filter return all pull requests.
       return pulls
-        .filter((pull) => pull.head.ref === branch && !isFromFork(pull))
+        .filter((pull) => pull.head.ref === branch && isFromHere(pull))
         .toSorted((a, b) => b.number - a.number)
         .map(toPullRequest);
     },
@@ -150,16 +155,20 @@ function visibilityOf({ private: isPrivate, visibility }: z.infer<typeof Reposit
   return named === (isPrivate ? "private" : "public") ? !isPrivate : null;
 }
 
-/** Judges by the answer alone, because the settings may have the repository's old name. */
-function isFromFork({ head, base }: Pull): boolean {
-  return head.repo && base?.repo ? head.repo.full_name !== base.repo.full_name : false;
+/**
+ * False for a fork's, also for one of a fork that is gone. Judges by the answer alone, because the
+ * settings may have the repository's old name.
+ */
+function isFromHere({ head, base }: Pull): boolean {
+  if (head.repo === null) return false;
+  return head.repo === undefined || !base.repo || head.repo.full_name === base.repo.full_name;
 }
 
 /** The parts of a pull request that we need. */
 export type HostedPullRequest = ReturnType<typeof toPullRequest>;
 
 function toPullRequest(pull: Pull) {
-  const { number, title, state, merged_at: mergedAt, html_url: url, body, head } = pull;
+  const { number, title, state, merged_at: mergedAt, html_url: url, body, head, base } = pull;
   const { changed_files: files, additions, deletions } = pull;
   const hasSize = files !== undefined && additions !== undefined && deletions !== undefined;
   return {
@@ -172,6 +181,10 @@ function toPullRequest(pull: Pull) {
     headRef: head.ref,
     /** Its newest commit. */
     headSha: head.sha,
+    /** The branch that it is to be merged into, or was. */
+    baseRef: base.ref,
+    /** When it was closed or merged, in epoch milliseconds by the host's clock. Null if it is open. */
+    closedAt: pull.closed_at ?? null,
     url,
     body: body ?? null,
     /** The size of its change. Null if the answer didn't say. */

@@ -124,10 +124,12 @@ export class JobStore {
 
   /** The newest commit of the job's newest pull request when its turn ended, or null. */
   headOf(jobId: string): string | null {
-    const head = "json_extract(pull_request, '$.headSha')";
-    const sql = `SELECT ${head} FROM turns WHERE job_id = ? AND ${head} IS NOT NULL
-      ORDER BY number DESC LIMIT 1`;
-    return this.#tables.value(z.string(), sql, jobId);
+    return this.#ofPullRequest(z.string(), "headSha", jobId);
+  }
+
+  /** The number of the job's newest pull request, or null. */
+  pullRequestOf(jobId: string): number | null {
+    return this.#ofPullRequest(z.int(), "number", jobId);
   }
 
   /** The attachments of a turn's prompt, in order. Their files exist until the turn has ended. */
@@ -330,6 +332,14 @@ export class JobStore {
 
   #atOnce<T>(work: () => T): T {
     return transaction(this.#tables.db, work);
+  }
+
+  /** A field of the newest pull request that a turn of the job left. */
+  #ofPullRequest<Field>(schema: z.ZodType<Field>, field: "headSha" | "number", jobId: string): Field | null {
+    const value = `json_extract(pull_request, '$.${field}')`;
+    const sql = `SELECT ${value} FROM turns WHERE job_id = ? AND ${value} IS NOT NULL
+      ORDER BY number DESC LIMIT 1`;
+    return this.#tables.value(schema, sql, jobId);
   }
 
   #touch(jobId: string, nowMs: number): void {

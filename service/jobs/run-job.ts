@@ -138,6 +138,8 @@ async function runInSlot(
       prompt: turn.prompt,
       words: turn.words,
       requester: turn.requester,
+      acceptedAt: turn.acceptedAt,
+      pullRequest: store.pullRequestOf(key.jobId),
       earlierTurns: store.earlierTurns(key),
       attachments: store
         .attachments(key)

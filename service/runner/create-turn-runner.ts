@@ -145,10 +145,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const opened = await open();
     const { clock, logger } = deps;
     const projects = all.flatMap((settings) => {
+      const { baseBranch } = settings;
       const { mirror, contextRepositories, codeHost } = reach(settings, opened.folders, logger, signal);
       return [
-        { mirror, codeHost: settings.deleteMergedBranches ? codeHost : null },
-        ...contextRepositories.map((context) => ({ mirror: context.mirror, codeHost: null })),
+        { mirror, codeHost: settings.deleteMergedBranches ? codeHost : null, baseBranch },
+        ...contextRepositories.map((context) => ({ mirror: context.mirror, codeHost: null, baseBranch })),
       ];
     });
     const isUnfinished = (jobId: string) => unfinished.has(jobId) || running.has(jobId);

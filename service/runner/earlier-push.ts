@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { GitRunner } from "./git/git.ts";
+import type { Mirror } from "./git/mirror.ts";
 import type { HostedPullRequest } from "../code-host/github-code-host.ts";
 import type { TurnNote } from "./publish/turn-note.ts";
 
@@ -15,9 +16,10 @@ export function turnKeyOf({ prompt, number }: { prompt: string; number: number }
   return `${number}-${asked}`;
 }
 
-/** The turn's commit, as an earlier attempt pushed it. */
-export type EarlierPush = {
+/** The turn's commit, as this attempt or an earlier one pushed it. */
+export type Push = {
   commit: string;
+  turnKey: string;
   /** The branch's newest commit now. People may have added commits, or removed the branch. */
   tip: string | null;
   /** True if the base branch contains this commit itself. */
@@ -25,8 +27,9 @@ export type EarlierPush = {
   note: TurnNote | null;
 };
 
-export type EarlierPushInput = {
-  git: GitRunner;
+export type FindPushInput = {
+  /** In use by the caller. */
+  mirror: Mirror;
   jobId: string;
   turnKey: string;
   /** The newest commits of the base branch and of the job's branch. */
@@ -34,44 +37,63 @@ export type EarlierPushInput = {
   tip: string | null;
   /** The note of the job's last turn that was pushed. */
   note: TurnNote | null;
-  /** The pull requests of the job's branch, requested when they are needed. */
-  findPulls: () => Promise<readonly HostedPullRequest[]>;
+  /** The job's own pull requests, requested when they are needed. */
+  findOwn: () => Promise<readonly HostedPullRequest[]>;
 };
 
 /**
  * Finds out if an earlier attempt has pushed this turn, whatever people did with the branch since
- * then: merged it in any of the three ways, added to it, or removed it. Null if it hasn't, or
- * nothing of it is left.
+ * then: merged it in any of the three ways, rebased it, added to it, or removed it. Null if it
+ * hasn't, or nothing of it is left.
  */
-export async function findEarlierPush(input: EarlierPushInput): Promise<EarlierPush | null> {
-  const { git, jobId, turnKey, base, tip, findPulls } = input;
+export async function findEarlierPush(input: FindPushInput): Promise<Push | null> {
+  const { mirror, jobId, turnKey, base, tip, findOwn } = input;
+  const { git } = mirror;
   const note = input.note?.turnKey === turnKey ? input.note : null;
   // People may have added commits to the branch since, and may have merged it.
-  const commits = tip === null ? [] : await turnCommits(git, jobId, tip);
-  const onBranch = commits.find(({ key }) => key === turnKey)?.commit;
+  const onBranch = tip === null ? undefined : await turnCommit(git, { jobId, turnKey }, tip);
   const commit = onBranch ?? note?.commit;
   if (commit === undefined) return null;
   // Standard output is empty if they have nothing in common (1) or there is no such commit (128).
   const isInBase = (await git.text(["merge-base", commit, base], { okCodes: [0, 1, 128] })) === commit;
-  const push: EarlierPush = { commit, tip, isInBase, note: note?.commit === commit ? note : null };
+  const push: Push = { commit, turnKey, tip, isInBase, note };
   if (onBranch !== undefined || isInBase) return push;
   // Neither branch contains it. It was merged as a different commit and its branch removed, or it
   // was never pushed.
-  const pulls = await findPulls();
-  return pulls.some((pull) => holdsPush(pull, push)) ? push : null;
+  for (const pull of await findOwn()) if (await holdsPush(mirror, jobId, pull, push)) return push;
+  return null;
 }
 
 /**
- * True if a pull request, open or not, can only be the one that this push led to or was added to.
+ * True if a pull request, open or not, contains what was pushed. If its commits can't be had
+ * anymore, it may also be the only one that the push can have led to, or have been added to. The
+ * caller has the mirror in use.
  */
-export function holdsPush(
+export async function holdsPush(
+  mirror: Mirror,
+  jobId: string,
   { number, headSha, state }: HostedPullRequest,
-  { commit, tip, isInBase, note }: EarlierPush,
-): boolean {
+  { commit, turnKey, tip, isInBase, note }: Push,
+): Promise<boolean> {
   if (headSha === commit) return true;
+  const isNewer = note !== null && number > (note.newestPull ?? 0);
+  const wasOpen = note !== null && number === note.openPull;
+  // It had ended before the push.
+  if (note !== null && !isNewer && !wasOpen) return false;
+  if (await mirror.has(headSha)) {
+    return (await turnCommit(mirror.git, { jobId, turnKey }, headSha)) !== undefined;
+  }
   if (note === null) return isInBase && state === "merged";
-  if (number > (note.newestPull ?? 0)) return true;
-  return number === note.openPull && note.isPushed && (isInBase || tip === null);
+  return note.isPushed && (isNewer || isInBase || tip === null);
+}
+
+/** The turn's commit in this history. Whoever rebases it keeps its message. */
+export async function turnCommit(
+  git: GitRunner,
+  { jobId, turnKey }: { jobId: string; turnKey: string },
+  tip: string,
+): Promise<string | undefined> {
+  return (await turnCommits(git, jobId, tip)).find(({ key }) => key === turnKey)?.commit;
 }
 
 /**

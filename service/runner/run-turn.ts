@@ -1,14 +1,16 @@
 import { TurnFailedError } from "../base/run-error.ts";
-import type { HostedPullRequest } from "../code-host/github-code-host.ts";
-import { isBaseBranch, isJobId, jobBranch } from "../config/repository.ts";
+import { isBaseBranch, isJobId } from "../config/repository.ts";
+import { type BranchPulls, branchPulls, findPulls } from "./branch-pulls.ts";
 import { findEarlierPush, turnKeyOf } from "./earlier-push.ts";
 import { readTurnNote, TurnWork } from "./publish/turn-note.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
+import { lookAgain } from "./steps/look-again.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
-import { publishWork, reportNothing, reportWork, type TurnStart } from "./steps/report.ts";
+import { publishWork, reportNothing, reportWork } from "./steps/report.ts";
 import { workInRounds } from "./steps/work-in-rounds.ts";
 import type { RunContext, RunnerTurn, Success } from "./turn.ts";
+import type { TurnStart } from "./turn-start.ts";
 
 /**
  * Runs one turn: prepare, work, check, publish, report. Rejects with a `TurnFailedError`, a
@@ -27,16 +29,20 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   const { ran, ...work } = await workInRounds(tree, turn, context, { ...start, contexts });
   const { commit } = work;
   if (commit === null) {
-    const nothing = reportNothing(ran, work.leftOut);
+    const nothing = reportNothing(ran, work);
     if (work.leftOut.length === 0) await ran.keepSession();
     return { ...nothing, ...read };
   }
 
+  const unpublished = { kind: "no-changes" as const, summary: null, leftOut: work.leftOut, ...read };
   if (!(await allowPublishing(turn, context, { from: tree.commit, commit, contexts }))) {
     const reason = "Nothing was published. To change the docs without these words, ask again in your own.";
-    return { kind: "no-changes", summary: null, reason, leftOut: work.leftOut, ...read };
+    return { ...unpublished, reason };
   }
-  const pushed = await publishWork(turn, context, start, { ...work, ...read, commit, summary: ran.summary });
+  const done = { ...work, ...read, commit, summary: ran.summary };
+  const ready = await lookAgain(turn, context, start, done);
+  if (ready.kind === "unwanted") return { ...unpublished, reason: ready.reason };
+  const pushed = await publishWork(turn, context, ready.start, ready.work);
   // An agent should only remember work that the next turn will find done.
   await ran.keepSession();
   return await reportWork(turn, context, pushed);
@@ -60,34 +66,30 @@ function assertNames({ jobId, project }: RunnerTurn): void {
 
 /** Updates the mirror, and finds out where the turn starts. */
 async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnStart> {
-  const { mirror, folders, logger, signal, codeHost } = context;
+  const { mirror, folders, logger } = context;
   const { jobId, number, project } = turn;
   context.onProgress("fetching the repository");
   return mirror.fetch(project.baseBranch, async (git) => {
     const { base, job } = await mirror.tips(jobId);
-    let asked: Promise<HostedPullRequest[]> | undefined;
-    const findPulls = () =>
-      (asked ??= codeHost ? codeHost.find(jobBranch(jobId), signal) : Promise.resolve([]));
+    let asked: Promise<BranchPulls> | undefined;
+    const findOnce = () => (asked ??= findPulls(turn, context));
 
     const note = await readTurnNote(folders.notes, jobId);
     const turnKey = turnKeyOf(turn);
-    const earlier = await findEarlierPush({ git, jobId, turnKey, base, tip: job, note, findPulls });
+    const findOwn = async () => (await findOnce()).own;
+    const earlier = await findEarlierPush({ mirror, jobId, turnKey, base, tip: job, note, findOwn });
     // Without a code host, only git itself could have merged it.
-    const pulls = earlier === null && (job !== null || number > 1) ? await findPulls() : [];
+    const isAsked = earlier === null && (job !== null || number > 1);
+    const pulls = isAsked ? await findOnce() : branchPulls(turn, []);
     const mergeBase = job === null ? "" : await git.text(["merge-base", base, job], { okCodes: [0, 1] });
     const start = { commit: job ?? base, base: mergeBase || base, job, pulls, pushed: null };
     if (earlier !== null) {
       logger.info({}, "turn was pushed before, only the pull request is left");
       const work = earlier.note ?? TurnWork.parse({ commit: earlier.commit });
-      const openBefore = earlier.note?.openPull ?? null;
-      return { ...start, pushed: { ...work, commit: job ?? earlier.commit, openBefore, earlier } };
+      return { ...start, pushed: { ...work, commit: job ?? earlier.commit, push: earlier } };
     }
     // Merged work is in the base branch, perhaps as a different commit, so a new pull request
     // starts from there.
-    const isMerged =
-      job !== null &&
-      !pulls.some(({ state }) => state === "open") &&
-      pulls.some(({ state, headSha }) => state === "merged" && headSha === job);
-    return isMerged ? { ...start, commit: base, base } : start;
+    return job !== null && pulls.areDoneAt(job) ? { ...start, commit: base, base } : start;
   });
 }

@@ -79,6 +79,10 @@ export type RunTurnInput = {
   words: string | null;
   /** Who asked, or null if that isn't known. */
   requester: Requester | null;
+  /** When the turn was accepted, in epoch milliseconds. */
+  acceptedAt: number;
+  /** The number of the pull request that the job's record links to, or null if there is none. */
+  pullRequest: number | null;
   attachments: readonly TurnAttachment[];
   /**
    * The newest of the job's earlier turns, oldest first. The last one comes right before this turn.

@@ -8,7 +8,7 @@ import { operatorText } from "../base/run-error.ts";
 import type { RunContext } from "./turn.ts";
 
 /** A project whose mirror and branches are maintained. Without a code host, its branches stay. */
-type UpkeepProject = Pick<RunContext, "mirror" | "codeHost">;
+type UpkeepProject = Pick<RunContext, "mirror" | "codeHost"> & { baseBranch: string };
 
 /** By mirror: how far the last pass got with the branches, and when it was last packed. */
 export type UpkeepMemory = { places: Map<string, string>; packedAtMs: Map<string, number> };
@@ -90,9 +90,12 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
   }
 }
 
-/** Removes only branches that end with the merged commit. What somebody added later stays. */
+/**
+ * Removes only branches that end with the commit that was merged into the base branch. What
+ * somebody added later stays.
+ */
 async function removeMergedBranches(
-  { codeHost, mirror }: UpkeepProject,
+  { codeHost, mirror, baseBranch }: UpkeepProject,
   { memory: { places }, isUnfinished, logger, signal }: UpkeepContext,
 ): Promise<number> {
   if (codeHost === null) return 0;
@@ -105,7 +108,8 @@ async function removeMergedBranches(
     places.set(mirror.path, jobId);
     if (!isJobId(jobId) || isUnfinished(jobId)) continue;
     const pulls = await codeHost.find(jobBranch(jobId), signal);
-    const isMerged = pulls[0]?.state === "merged" && pulls[0].headSha === commit;
+    const [newest] = pulls;
+    const isMerged = newest?.state === "merged" && newest.baseRef === baseBranch && newest.headSha === commit;
     if (!isMerged || pulls.some(({ state }) => state === "open")) continue;
     await mirror.use(async () => {
       if (isUnfinished(jobId)) return;

@@ -72,6 +72,27 @@ it("tells a turn from its start to its pull request", async () => {
   ]);
 });
 
+it("tells each follow-up which pull request is the job's, and when it was asked for", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const first = await subject.runner.run(1);
+  expect(first.input).toMatchObject({ pullRequest: null, acceptedAt: subject.clock.now() });
+  const done = { kind: "pull-request", prLink: PULL_REQUEST.url, summary: SUMMARY, leftOut: [] } as const;
+  first.end({ ...done, pullRequest: PULL_REQUEST });
+  await subject.service.queue.idle();
+  await send(subject, `${JOBS}/${id}/message`, "And this");
+  const second = await subject.runner.run(2);
+  expect(second.input.pullRequest).toBe(7);
+  // A turn that leaves none changes nothing about that.
+  second.end({ kind: "no-changes", summary: null });
+  await subject.service.queue.idle();
+  subject.clock.advance(5000);
+  await send(subject, `${JOBS}/${id}/message`, "And that");
+  const third = await subject.runner.run(3);
+  expect(third.input).toMatchObject({ pullRequest: 7, acceptedAt: subject.clock.now() });
+  third.end({ kind: "no-changes", summary: null });
+});
+
 it("logs a turn's end with its pull request and how long it took", async () => {
   await using subject = await ServiceUnderTest.start();
   const { id } = await send(subject, JOBS, "Fix");

@@ -106,6 +106,8 @@ export async function openRunnerWorld({
   const logger = new RecordingLogger();
   const progress: string[] = [];
   const news: TurnNews[] = [];
+  /** The newest pull request of each job. */
+  const recorded = new Map<string, number>();
   const env: Record<string, string | undefined> = {
     PATH: process.env["PATH"],
     DOCS_TOKEN: token,
@@ -244,12 +246,15 @@ export async function openRunnerWorld({
       const { jobId = "job1", prompt = "Fix the typo" } = input;
       const runner = current;
       try {
-        return await runner.run({
+        const result = await runner.run({
           jobId,
           number: earlierTurns.length + 1,
           prompt,
           words: prompt,
           requester: null,
+          acceptedAt: Date.now(),
+          // As the job's record has it, if nothing went wrong.
+          pullRequest: recorded.get(jobId) ?? null,
           attachments: [],
           earlierTurns: earlierTurns.map((turn) => ({
             words: turn.prompt,
@@ -269,6 +274,10 @@ export async function openRunnerWorld({
           ask: async () => null,
           ...input,
         });
+        if (result.kind === "pull-request" && result.pullRequest) {
+          recorded.set(jobId, result.pullRequest.number);
+        }
+        return result;
       } finally {
         await runner.settled();
       }

@@ -40,6 +40,7 @@ const NOT_KEPT = [
 /** Where git keeps its locks. A killed process or a power cut leaves them behind. */
 const LOCKED = [".", "refs", "objects/info", "objects/pack"] as const;
 
+const COMMIT = /^[0-9a-f]{40,64}$/;
 const FETCH_OPTIONS = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
 const MAX_LOOSE = 500;
 const MAX_PACKS = 20;
@@ -159,8 +160,10 @@ export class Mirror {
 
   /**
    * True if the commit is here. If it isn't, the remote is asked for it, whichever branch it is on.
+   * False for what isn't the full name of a commit.
    */
   async has(commit: string): Promise<boolean> {
+    if (!COMMIT.test(commit)) return false;
     const isHere = async () =>
       (await this.git.text(["cat-file", "-t", commit], { okCodes: [0, 128] })) === "commit";
     if (await isHere()) return true;

@@ -5,6 +5,7 @@ import { TransientRunError } from "../../base/run-error.ts";
 import type { HostedPullRequest, PullRequestHost } from "../../code-host/github-code-host.ts";
 import { RefusedByCodeHostError } from "../../code-host/github-api.ts";
 import type { ServiceProject } from "../../config/config.ts";
+import type { BranchPulls } from "../branch-pulls.ts";
 import {
   bodyOf,
   changeTitle,
@@ -34,11 +35,15 @@ export type PublishInput = {
   baseBranch: string;
   /** The branch's newest commit. */
   commit: string;
+  /** The branch's pull requests. */
+  pulls: BranchPulls;
+  /** Asks for them again. */
+  findPulls: () => Promise<BranchPulls>;
   /**
    * True if a pull request that is no longer open contains the turn's commit, as far as is known
    * besides its newest commit.
    */
-  isTurns: (pull: HostedPullRequest) => boolean;
+  isTurns: (pull: HostedPullRequest) => Promise<boolean>;
   /** The branch's open pull request before the turn. Null if there was none, or it isn't known. */
   openBefore: number | null;
   settings: ServiceProject["pullRequests"];
@@ -58,20 +63,21 @@ export type Published = { pullRequest: ReportedPullRequest; notes: string[] };
  * Makes sure that the job's branch has one open pull request with the turn's text, and resolves to
  * it. Safe to repeat, because the pull request is found by its branch. One that was closed or
  * merged stays as it is, and another is opened, unless it already contains this turn's commit.
+ * Resolves to null if a person closed it at the last moment, before it contained that.
  */
-export async function publish(input: PublishInput): Promise<Published> {
-  const { codeHost, branch, commit, isTurns, openBefore, redact, signal } = input;
+export async function publish(input: PublishInput): Promise<Published | null> {
+  const { commit, isTurns, openBefore, redact } = input;
+  let { pulls } = input;
   // Tries twice, because somebody may open or close one between our look and our creation.
   for (let attempt = 0; attempt < 2; attempt++) {
-    const found = await codeHost.find(branch, signal);
-    const fitting =
-      found.find(({ state }) => state === "open") ??
-      found.find(({ headSha }) => headSha === commit) ??
-      found.find(isTurns);
-    if (fitting !== undefined && fitting.state !== "open") {
-      return { pullRequest: reported(fitting, redact), notes: [] };
-    }
-    const opened = fitting === undefined ? await create(input) : await update(fitting, input);
+    if (attempt > 0) pulls = await input.findPulls();
+    const { own, open } = pulls;
+    const ended =
+      open === null ? (own.find(({ headSha }) => headSha === commit) ?? (await firstOf(own, isTurns))) : null;
+    if (ended !== null) return { pullRequest: reported(ended, redact), notes: [] };
+    const isClosed = own.some(({ number, state }) => number === openBefore && state === "closed");
+    if (open === null && isClosed) return null;
+    const opened = open === null ? await create(input) : await update(open, input);
     if (opened === null) continue;
     const isNew = opened.pullRequest.number !== openBefore;
     const refused = isNew ? await decorate(opened.pullRequest, input) : [];
@@ -79,6 +85,15 @@ export async function publish(input: PublishInput): Promise<Published> {
     return { pullRequest, notes: [...opened.notes, ...refused] };
   }
   throw new TransientRunError("The code host says that the pull request exists, but does not list it.");
+}
+
+/** The first pull request for which this holds, or null. */
+export async function firstOf(
+  pulls: readonly HostedPullRequest[],
+  holds: (pull: HostedPullRequest) => Promise<boolean>,
+): Promise<HostedPullRequest | null> {
+  for (const pull of pulls) if (await holds(pull)) return pull;
+  return null;
 }
 
 type Found = { pullRequest: HostedPullRequest; notes: string[] };
@@ -119,8 +134,9 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
     main: bodyOf(turn, redact, hasPart(found.body, "checks")),
     checks: checksPart(turn, redact),
   };
-  const before = titleBefore(turn, redact);
-  const isOurTitle = before !== null && found.title === formattedTitle(settings.titleTemplate, before);
+  const isOurTitle = titlesBefore(turn, redact).some(
+    (before) => found.title === formattedTitle(settings.titleTemplate, before),
+  );
   const title = formattedTitle(settings.titleTemplate, changeTitle(turn, redact));
   const body = mergedBody(found.body, parts);
   const hasRoom = body.length <= MAX_BODY_LENGTH;
@@ -128,6 +144,19 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   const pullRequest = await codeHost.change(found.number, texts, signal);
   const notes = isOurDraft && !hasBlockingFindings ? [STILL_DRAFT] : [];
   return { pullRequest, notes: hasRoom ? notes : [...notes, NO_ROOM] };
+}
+
+/**
+ * The titles that we may have given it: for the earlier turns that are in the branch, and for all
+ * of them, because somebody may have taken some out.
+ */
+function titlesBefore(turn: TurnText, redact: Redact): string[] {
+  const { number, earlierTurns } = turn;
+  const published = earlierTurns.flatMap(({ outcome }, at) =>
+    outcome === "pull-request" ? [number - earlierTurns.length + at] : [],
+  );
+  const all = { ...turn, change: { pages: [], turns: new Set(published) } };
+  return [titleBefore(turn, redact), titleBefore(all, redact)].filter((title) => title !== null);
 }
 
 function falseIfRefused(error: unknown): false {

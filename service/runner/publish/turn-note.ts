@@ -33,8 +33,11 @@ const TurnNote = TurnWork.extend({
 });
 export type TurnNote = z.infer<typeof TurnNote>;
 
-/** Written before and after the push. A crash leaves either the old note or the new one. */
-export async function writeTurnNote(notesDir: string, jobId: string, note: TurnNote): Promise<void> {
+/**
+ * Written before and after the push. A crash leaves either the old note or the new one. Null means
+ * that there is none.
+ */
+export async function writeTurnNote(notesDir: string, jobId: string, note: TurnNote | null): Promise<void> {
   const file = join(notesDir, `${jobId}.json`);
   await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
   await rename(`${file}.new`, file);

@@ -18,11 +18,15 @@ export async function isPublicRepository(
   return (await codeHost.isPublic(signal)) ?? true;
 }
 
-/** The parts of a pull request's text beyond the turn's own result. */
+/**
+ * The parts of a pull request's text beyond the turn's own result. What was merged with the commit
+ * `mergedHead` isn't described again.
+ */
 export async function describe(
   turn: RunnerTurn,
   context: RunContext,
   { commit, summary, leftOut, claims }: TurnWork,
+  mergedHead: string | null,
 ) {
   const isPublic = await isPublicRepository(turn, context);
   const foreign = foreignWordsOf(turn);
@@ -37,14 +41,19 @@ export async function describe(
     summary: published(summary),
     leftOut: leftOut.map((path) => orElse(path, "a file")),
     earlierTurns: turn.earlierTurns.map((earlier) => ({ ...earlier, summary: published(earlier.summary) })),
-    ...(await readForText(turn, context, commit)),
+    ...(await readForText(turn, context, commit, mergedHead)),
     credit: creditOf(turn, isPublic),
     sources: sourcesSection(told ?? null, { isPublicPullRequest: isPublic }),
   };
 }
 
 /** Reads what the text needs from the repository. If git can't tell, only the text is affected. */
-async function readForText({ jobId }: RunnerTurn, { mirror, logger }: RunContext, commit: string) {
+async function readForText(
+  { jobId }: RunnerTurn,
+  { mirror, logger }: RunContext,
+  commit: string,
+  mergedHead: string | null,
+) {
   return mirror.use(async (git) => {
     const { base } = await mirror.tips(jobId);
     const orNull = (error: unknown) => {
@@ -53,7 +62,7 @@ async function readForText({ jobId }: RunnerTurn, { mirror, logger }: RunContext
       return null;
     };
     const template = await readTemplate(git, base).catch(orNull);
-    const change = await readWholeChange(git, { base, commit, jobId }).catch(orNull);
+    const change = await readWholeChange(git, { base, commit, jobId, mergedHead }).catch(orNull);
     return { template, change };
   });
 }

@@ -1,41 +1,20 @@
+import { RefusedByCodeHostError } from "../../code-host/github-api.ts";
 import { jobBranch } from "../../config/repository.ts";
 import { refusedText } from "../agents/acp-permissions.ts";
 import type { HostedPullRequest } from "../../code-host/github-code-host.ts";
-import { type EarlierPush, holdsPush, turnKeyOf } from "../earlier-push.ts";
-import { publish } from "../publish/publish.ts";
+import { findPulls } from "../branch-pulls.ts";
+import { holdsPush, type Push, turnCommit, turnKeyOf } from "../earlier-push.ts";
+import { RefConflictError } from "../git/git-fault.ts";
+import { firstOf, publish } from "../publish/publish.ts";
 import { countClaims } from "../publish/sources-text.ts";
-import { type TurnWork, writeTurnNote } from "../publish/turn-note.ts";
+import { readTurnNote, type TurnWork, writeTurnNote } from "../publish/turn-note.ts";
 import type { AgentRunResult } from "../run-agent.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import type { RunContext, RunnerTurn, Success } from "../turn.ts";
+import type { PushedWork, TurnStart } from "../turn-start.ts";
 import { describe } from "./describe.ts";
-
-/** What a turn has pushed, and how to find its pull request. */
-export type PushedWork = TurnWork & {
-  /** The branch's open pull request before the push. Null if there was none, or it isn't known. */
-  openBefore: number | null;
-  /** Null if this attempt pushed it. */
-  earlier: EarlierPush | null;
-};
-
-/** Where a turn starts. */
-export type TurnStart = {
-  /** The commit that it builds on. */
-  commit: string;
-  /**
-   * The commit that all of the job's changes are compared with, including those of its earlier
-   * turns.
-   */
-  base: string;
-  /** The job's branch at the remote, or null if there is none. */
-  job: string | null;
-  pulls: readonly HostedPullRequest[];
-  /**
-   * What an earlier attempt pushed, so that only its pull request is left to do. Null if there was
-   * none.
-   */
-  pushed: PushedWork | null;
-};
+import { alreadyIn } from "./look-again.ts";
+import type { Worked } from "./work-in-rounds.ts";
 
 /**
  * Pushes the turn's commit. Notes that before and after, so that this turn never runs a second
@@ -44,7 +23,7 @@ export type TurnStart = {
 export async function publishWork(
   turn: RunnerTurn,
   { mirror, redact, folders, onProgress }: RunContext,
-  { job, pulls }: TurnStart,
+  { job, pulls: { open, own } }: TurnStart,
   { files, ...work }: TurnWork & { files: number },
 ): Promise<PushedWork> {
   const { jobId } = turn;
@@ -53,58 +32,97 @@ export async function publishWork(
     ...work,
     summary: work.summary === null ? null : redact(work.summary),
     turnKey: turnKeyOf(turn),
-    openPull: pulls.find(({ state }) => state === "open")?.number ?? null,
-    newestPull: pulls.length === 0 ? null : Math.max(...pulls.map(({ number }) => number)),
+    openPull: open?.number ?? null,
+    newestPull: own[0]?.number ?? null,
   };
+  const before = await readTurnNote(folders.notes, jobId);
   await writeTurnNote(folders.notes, jobId, { ...note, isPushed: false });
   onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
-  await mirror.use(() => mirror.push(jobId, work.commit, job));
-  await writeTurnNote(folders.notes, jobId, { ...note, isPushed: true });
-  return { ...work, openBefore: note.openPull, earlier: null };
+  try {
+    await mirror.use(() => mirror.push(jobId, work.commit, job));
+  } catch (error) {
+    // Refused for certain, so the branch is as it was.
+    const isRefused = error instanceof RefConflictError || error instanceof TurnFailedError;
+    if (isRefused) await writeTurnNote(folders.notes, jobId, before);
+    throw error;
+  }
+  const pushed = { ...note, isPushed: true };
+  await writeTurnNote(folders.notes, jobId, pushed);
+  const { commit } = work;
+  return { ...work, push: { commit, turnKey: note.turnKey, tip: commit, isInBase: false, note: pushed } };
 }
 
 /**
  * The result of a turn whose work is pushed. Finds or opens its pull request, if there is a code
- * host.
+ * host. Rejects with a `RefConflictError` if somebody took the work out of the branch.
  */
 export async function reportWork(
   turn: RunnerTurn,
   context: RunContext,
   pushed: PushedWork,
 ): Promise<Success> {
-  const { codeHost, redact, signal } = context;
-  const { commit, summary, leftOut, checks, notes, earlier } = pushed;
+  const { codeHost, mirror, redact, signal } = context;
+  const { commit, summary, leftOut, checks, notes, push } = pushed;
   const { project, jobId } = turn;
   const claims = countClaims(pushed.claims);
   const told = { summary, leftOut, checks, claims, context: pushed.context, notes };
   const branch = jobBranch(jobId);
-  if (earlier?.isInBase !== true) context.report({ branch });
+  if (!push.isInBase) context.report({ branch });
   if (codeHost === null) return { kind: "branch", branch, ...told };
   const { baseBranch } = project;
-  const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
-  if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {
-    return { kind: "no-changes", reason: `The changes are in ${baseBranch} already.`, ...told };
+  const isTurns = (pull: HostedPullRequest) => mirror.use(() => holdsPush(mirror, jobId, pull, push));
+  const pulls = await findPulls(turn, context);
+  if (push.isInBase && (await firstOf(pulls.own, isTurns)) === null) {
+    return { kind: "no-changes", reason: alreadyIn(turn), ...told };
   }
+  if (pulls.open !== null && pulls.open.headSha !== commit) await assertOnBranch(turn, context, push);
   context.onProgress("opening the pull request");
-  const { template, ...described } = await describe(turn, context, pushed);
+  const { template, ...described } = await describe(turn, context, pushed, pulls.mergedHead);
+  const openBefore = push.note?.openPull ?? null;
   const published = await publish({
     codeHost,
     branch,
     baseBranch,
     commit,
+    pulls,
+    findPulls: () => findPulls(turn, context),
     isTurns,
-    openBefore: pushed.openBefore,
+    openBefore,
     settings: project.pullRequests,
     hasBlockingFindings: pushed.hasBlockingFindings,
     template,
     turn: { ...turn, checks, ...described },
     redact,
     signal,
+  }).catch(async (error: unknown) => {
+    if (error instanceof RefusedByCodeHostError) await assertOnBranch(turn, context, push);
+    throw error;
   });
+  if (published === null) {
+    const note = `#${openBefore} was closed without merging, so no new pull request was opened.`;
+    return { kind: "branch", branch, ...told, notes: [...notes, note] };
+  }
   const { pullRequest } = published;
+  const isNew = pulls.open === null && pullRequest.state === "open";
+  if (isNew && pullRequest.headSha !== commit) await assertOnBranch(turn, context, push);
   const all = [...notes, ...published.notes.map((note) => redact(note))];
   return { kind: "pull-request", prLink: pullRequest.url, pullRequest, ...told, notes: all };
 }
+
+/** The turn's text must not stand at what somebody put in the place of its work. */
+async function assertOnBranch(
+  { jobId, project }: RunnerTurn,
+  { mirror }: RunContext,
+  { turnKey }: Push,
+): Promise<void> {
+  const found = await mirror.fetch(project.baseBranch, async (git) => {
+    const { job } = await mirror.tips(jobId);
+    return job === null ? undefined : turnCommit(git, { jobId, turnKey }, job);
+  });
+  if (found === undefined) throw new RefConflictError("The branch changed meanwhile.");
+}
+
+const TAKEN_BACK = "The agent took its changes back when the checks found problems in them.";
 
 /**
  * The result of a run that left nothing to commit. Throws if a failed model call may be the reason,
@@ -112,13 +130,14 @@ export async function reportWork(
  */
 export function reportNothing(
   { summary, refused, modelTrouble }: Pick<AgentRunResult, "summary" | "refused" | "modelTrouble">,
-  leftOut: string[],
+  { leftOut, isTakenBack }: Pick<Worked, "leftOut" | "isTakenBack">,
 ): Success {
   if (modelTrouble !== null && leftOut.length === 0) {
     const said = summary === null ? "" : `The agent said: ${summary}`;
     throw new TurnFailedError(modelTrouble.reason, { details: [modelTrouble.advice, said] });
   }
-  return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
+  const reason = reasonOf(refused, leftOut) ?? (isTakenBack && summary === null ? TAKEN_BACK : null);
+  return { kind: "no-changes", summary, reason, leftOut };
 }
 
 /**

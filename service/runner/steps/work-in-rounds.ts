@@ -11,13 +11,17 @@ import { type Verified, verifyWork } from "./verify-work.ts";
 import { checkClaims } from "./check-claims.ts";
 import { type CheckedWork, checkWork } from "./check.ts";
 import type { TurnTree } from "./open-tree.ts";
-import type { TurnStart } from "./report.ts";
+import type { TurnStart } from "../turn-start.ts";
 
 /** The result of one run of the agent. */
 type Round = CheckedWork & { ran: AgentRunResult; claims: CheckedClaim[] | null };
 
 /** The result of a turn's agent, after one or two rounds. */
-export type Worked = Round & Omit<Verified, "blocking">;
+export type Worked = Round &
+  Omit<Verified, "blocking"> & {
+    /** True if the second round left nothing of what the first one changed. */
+    isTakenBack: boolean;
+  };
 
 /**
  * Runs the turn's agent, and the project's checks on its work. Blocking findings go back to the
@@ -36,9 +40,10 @@ export async function workInRounds(
   const first = await round(tree, turn, meter.context, contexts, null);
   const timeLimitMinutes = agent.timeLimitMinutes - meter.spentMs() / 60_000;
   const { commit } = first;
-  if (commit === null) return { ...first, checks: [], hasBlockingFindings: false };
+  const nothing = { checks: [], hasBlockingFindings: false };
+  if (commit === null) return { ...first, ...nothing, isTakenBack: false };
   const { blocking, ...verified } = await verifyWork(turn, context, { base, commit });
-  const worked = { ...first, ...verified };
+  const worked = { ...first, ...verified, isTakenBack: false };
   if (!verified.hasBlockingFindings || timeLimitMinutes <= 0) return worked;
 
   context.onProgress("the agent is working on what the checks found");
@@ -49,10 +54,10 @@ export async function workInRounds(
       project: { ...turn.project, agent: { ...agent, timeLimitMinutes } },
     };
     const second = await workAgain(tree, rest, meter.context, contexts, first, blocking);
-    if (second.commit === null) return { ...worked, ran: withoutSession(first.ran) };
+    if (second.commit === null) return { ...second, ...nothing, isTakenBack: true };
     const again = await verifyWork(turn, context, { base, commit: second.commit });
     const { checks, hasBlockingFindings } = again;
-    return { ...second, checks, hasBlockingFindings };
+    return { ...second, checks, hasBlockingFindings, isTakenBack: false };
   } catch (error) {
     context.signal.throwIfAborted();
     context.report({ agentRuns: false });
@@ -67,18 +72,18 @@ async function round(
   turn: RunnerTurn,
   context: RunContext,
   contexts: readonly OpenContext[],
-  again: (SecondRound & { first: Round }) | null,
+  again: SecondRound | null,
 ): Promise<Round> {
   context.report({ agentRuns: true });
   const ran = await runAgent(tree.folders, turn, context, contexts, again);
-  const summary = ran.summary ?? again?.first.ran.summary ?? null;
-  const checked = await checkWork(tree, summary, turn, context);
+  const checked = await checkWork(tree, ran.summary, turn, context);
   const claims = checked.commit === null ? null : await checkClaims(tree, contexts, turn, context);
   // Not earlier, because what an agent leaves may be what kills the runner.
   context.report({ agentRuns: false });
-  return { ...checked, ran: { ...ran, summary }, claims: claims ?? again?.first.claims ?? null };
+  return { ...checked, ran, claims };
 }
 
+/** What the first round said holds for its own files only, so it is kept only if these are. */
 async function workAgain(
   { folders, ...tree }: TurnTree,
   turn: RunnerTurn,
@@ -91,10 +96,21 @@ async function workAgain(
   await mkdir(folders.tmp, { mode: 0o700 });
   const scratch = join(folders.scratch, "second");
   await mkdir(scratch, { mode: 0o700 });
-  const again = { findings, session: first.ran.session, first };
+  const again = { findings, session: first.ran.session };
   const second = await round({ ...tree, folders: { ...folders, scratch } }, turn, context, contexts, again);
   const refused = [...new Set([...first.ran.refused, ...second.ran.refused])];
-  return { ...second, ran: { ...second.ran, refused } };
+  const ran = { ...second.ran, refused };
+  if (!(await haveSameFiles(first, second, context))) return { ...second, ran };
+  const claims = second.claims ?? first.claims;
+  if (ran.summary !== null) return { ...second, ran, claims };
+  return { ...second, commit: first.commit, ran: { ...ran, summary: first.ran.summary }, claims };
+}
+
+async function haveSameFiles(one: Round, other: Round, { mirror }: RunContext): Promise<boolean> {
+  if (one.commit === null || other.commit === null) return false;
+  const trees = [`${one.commit}^{tree}`, `${other.commit}^{tree}`];
+  const names = await mirror.use((git) => git.text(["rev-parse", ...trees]));
+  return new Set(names.split("\n")).size === 1;
 }
 
 /** A session that knows of a round whose work was dropped would mislead the job's next turn. */

@@ -3,6 +3,9 @@ import { expect, it } from "vitest";
 import { createSystemClock } from "../../../src/process/clock-and-log.ts";
 import { fixedToken } from "../../../service/code-host/token-provider.ts";
 import { createGitHubCodeHost } from "../../../service/code-host/github-code-host.ts";
+import type { ServiceProject } from "../../../service/config/config.ts";
+import { branchPulls } from "../../../service/runner/branch-pulls.ts";
+import type { RunnerTurn } from "../../../service/runner/turn.ts";
 import { publish } from "../../../service/runner/publish/publish.ts";
 
 const TOKEN = "ghp_0123456789abcdefghijklmnop";
@@ -38,13 +41,18 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
       redact: (text) => text,
     });
     const { signal } = new AbortController();
-    const publishAs = (summary: string) =>
+    const project = { baseBranch: "main" } as ServiceProject;
+    const turn = { project, pullRequest: null, acceptedAt: 0 } as RunnerTurn;
+    const find = async () => branchPulls(turn, await codeHost.find("docs-agent/job1", signal));
+    const publishAs = async (summary: string) =>
       publish({
+        pulls: await find(),
+        findPulls: find,
         codeHost,
         branch: "docs-agent/job1",
         baseBranch: "main",
         commit: main.object.sha,
-        isTurns: () => false,
+        isTurns: async () => false,
         turn: {
           jobId: "job1",
           number: 1,
@@ -78,7 +86,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
     expect(pulls).toHaveLength(1);
     expect(pulls[0]).toMatchObject({
       state: "open",
-      url: first.pullRequest.url,
+      url: first?.pullRequest.url,
       body: expect.stringContaining("More of it"),
     });
   } finally {

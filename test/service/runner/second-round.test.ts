@@ -62,16 +62,39 @@ it("publishes what stays wrong as a draft that says so", async () => {
   const project = world.project(agentThat(""), { verify: [NO_TEH] });
   expect(await world.run(project)).toMatchObject({
     kind: "pull-request",
-    summary: "First words",
     checks: [{ name: "words", result: "failed", findings: ["docs/new.md"] }],
   });
   expect(world.pulls()).toMatchObject([{ isDraft: true }]);
 });
 
 it.each([
+  ["other files", "", { summary: null, title: "Fix the typo" }],
+  ["the same files", `fs.rmSync("docs/told.md")`, { summary: "First words", title: "First words" }],
+])(
+  "says what the first round said if a silent second one leaves the same files: %s",
+  async (_, second, said) => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const result = await world.run(world.project(agentThat(second), { verify: [NO_TEH] }));
+    const [pull] = world.pulls();
+    expect({ summary: result.kind === "pull-request" && result.summary, title: pull?.title }).toEqual(said);
+  },
+);
+
+const TAKES_BACK = `fs.rmSync("docs/new.md"); fs.rmSync("docs/told.md")`;
+it.each([
+  ["and says why", `${TAKES_BACK}; console.log("The request was wrong.")`, "The request was wrong.", null],
+  ["silently", TAKES_BACK, null, "The agent took its changes back when the checks found problems in them."],
+])("publishes nothing if the second round takes all back, %s", async (_, second, summary, reason) => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const result = await world.run(world.project(agentThat(second), { verify: [NO_TEH] }));
+  expect(result).toMatchObject({ kind: "no-changes", summary, reason });
+  expect(world.pulls()).toEqual([]);
+  expect(await world.branches()).toEqual(["main"]);
+});
+
+it.each([
   ["crashes", "process.exit(3)"],
   ["is ended for its time", "setInterval(() => {}, 1000)"],
-  ["removes everything", `fs.rmSync("docs/new.md"); fs.rmSync("docs/told.md")`],
   ["puts a secret into a page", `fs.writeFileSync("docs/new.md", process.env.MODEL_KEY)`],
 ])("keeps the first round's work when the second one %s", async (_, second) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
