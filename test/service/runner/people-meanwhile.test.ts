@@ -44,8 +44,11 @@ it.each(atNight(ALL, FEW))("%s, %s: a person %s", async (turn, time, act) => {
     if (when === "right before the push") onceBefore(world, "push", acts);
     if (when === "between the push and the pull request") onceBefore(world, "pull request", acts);
     const begin = async () => {
-      if (when === "while the agent works") await acts();
-      await writeFile(start, "");
+      try {
+        if (when === "while the agent works") await acts();
+      } finally {
+        await writeFile(start, "");
+      }
     };
     let begun: Promise<void> | undefined;
     const input = {
@@ -56,7 +59,12 @@ it.each(atNight(ALL, FEW))("%s, %s: a person %s", async (turn, time, act) => {
       })),
       // The code host's times have whole seconds.
       acceptedAt: Date.now() + (when === null ? 2000 : -2000),
-      onLine: (line: string) => line === "the agent is working" && (begun ??= begin()),
+      onLine: (line: string) => {
+        if (line !== "the agent is working") return;
+        begun ??= begin();
+        // It is awaited below.
+        begun.catch(() => {});
+      },
     };
     result = await untilDone(world, ["sh", "-c", command], input);
     await begun;
