@@ -77,8 +77,8 @@ it("tells each follow-up which pull request is the job's, and when it was asked 
   const { id } = await send(subject, JOBS, "Fix");
   const first = await subject.runner.run(1);
   expect(first.input).toMatchObject({ pullRequest: null, acceptedAt: subject.clock.now() });
-  const done = { kind: "pull-request", prLink: PULL_REQUEST.url, summary: SUMMARY, leftOut: [] } as const;
-  first.end({ ...done, pullRequest: PULL_REQUEST });
+  const told = { summary: SUMMARY, leftOut: [], pullRequest: PULL_REQUEST };
+  first.end({ kind: "pull-request", prLink: PULL_REQUEST.url, ...told });
   await subject.service.queue.idle();
   await send(subject, `${JOBS}/${id}/message`, "And this");
   const second = await subject.runner.run(2);
