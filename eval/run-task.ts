@@ -62,7 +62,7 @@ export function promptOf({ request, quoted }: Pick<Task, "request" | "quoted">):
     ts: `${WRITTEN_AT_S + 60 * index}.000000`,
   }));
   const [picked, ...rest] = messages;
-  return composePrompt(
+  const { prompt } = composePrompt(
     {
       instructions: request,
       quoted: picked === undefined ? null : { ...picked, channelId: CHANNEL, threadTs: null },
@@ -71,6 +71,7 @@ export function promptOf({ request, quoted }: Pick<Task, "request" | "quoted">):
     },
     { people: new Map(), channels: new Map([[CHANNEL, "docs-feedback"]]), permalink: null },
   );
+  return prompt;
 }
 
 /**

@@ -70,9 +70,9 @@ export const HEADERS = {
       "`Idempotency-Key`. `turns`: jobs include their turns. `questions`: jobs include what their " +
       "agent asks, and it can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns " +
       "canceled, and they can be archived. `attachments`: creates and messages take files. " +
-      "`requester`: creates and messages take `words` and `requester`. `pull-request`: jobs include " +
-      "how their pull request stands at the code host. `diff`: what a job changes can be read. " +
-      "`changes`: which jobs have changed can be waited for.",
+      "`requester`: creates and messages take `words` and `requester`. `authors`: they take " +
+      "`authors`. `pull-request`: jobs include how their pull request stands at the code host. " +
+      "`diff`: what a job changes can be read. `changes`: which jobs have changed can be waited for.",
     required: true,
     schema: { type: "string", example: CAPABILITIES },
   },
@@ -151,6 +151,7 @@ export const MAX_PROMPT_BYTES = 64 * 1024;
 const MAX_WORDS_CHARS = 8000;
 const MAX_NAME_CHARS = 200;
 const MAX_LINK_CHARS = 2000;
+const MAX_QUOTED = 1000;
 
 const WANT_PROMPT = `a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8 with something to read in it`;
 /** These messages are rules: they follow "must be". */
@@ -216,6 +217,29 @@ const Requester = z
     WANT_REQUESTER,
   )
   .openapi("Requester");
+const WANT_AUTHORS = "an object with requester and quoted";
+const WANT_ID = `an id of 1 to ${MAX_NAME_CHARS} characters`;
+const WANT_QUOTED = `a list of at most ${MAX_QUOTED} ids, with null where there is none`;
+const Authors = z
+  .object(
+    {
+      requester: bounded(WANT_ID, MAX_NAME_CHARS).openapi({
+        description: "Who asked, by an id that is always theirs and nobody else's.",
+        example: "U0ANA",
+      }),
+      quoted: z
+        .array(bounded(WANT_ID, MAX_NAME_CHARS).nullable(), WANT_QUOTED)
+        .max(MAX_QUOTED, WANT_QUOTED)
+        .openapi({
+          description:
+            "The author's id for each message that the prompt quotes, in order. Null if no person wrote " +
+            "it, or more than one did.",
+          example: ["U0BEN", null],
+        }),
+    },
+    WANT_AUTHORS,
+  )
+  .openapi("Authors");
 const PromptBody = {
   prompt: Prompt,
   words: visible(WANT_WORDS, MAX_WORDS_CHARS)
@@ -226,6 +250,9 @@ const PromptBody = {
     ),
   requester: Requester.optional().describe(
     "Who asked. A pull request in a private repository names them and links to the thread.",
+  ),
+  authors: Authors.optional().describe(
+    "Who wrote what the prompt quotes. Without it, somebody else wrote all of it.",
   ),
   attachments: z
     .array(Attachment, WANT_LIST)

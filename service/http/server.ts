@@ -118,14 +118,14 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   async function accept(
     projectId: string,
     jobId: string | null,
-    { prompt, words, requester, attachments = [] }: CreateJobRequest,
+    { prompt, words, requester, authors, attachments = [] }: CreateJobRequest,
     headers: { "idempotency-key"?: string | undefined; [READS]?: string | undefined },
   ): Promise<WireJob> {
     const project = projects.get(projectId);
     if (project === undefined) throw new HttpFault(404, "There is no such project.");
     const idempotencyKey = headers["idempotency-key"] ?? null;
-    const asked = { prompt, words: words ?? null, requester: requester ?? null };
-    const request = { project, jobId, ...asked, idempotencyKey };
+    const who = { words: words ?? null, requester: requester ?? null, authors: authors ?? null };
+    const request = { project, jobId, prompt, ...who, idempotencyKey };
     const accepted = await deps.attachments.keep(await decodeAttachments(attachments), (written) =>
       deps.accept({ ...request, attachments: written }),
     );

@@ -10,7 +10,7 @@ import type { RunTurnInput } from "../runner/turn-runner.ts";
 import type { Tables } from "./tables.ts";
 
 /** A create (with a null `jobId`) or a message, as received. */
-export type TurnRequest = Pick<RunTurnInput, "project" | "prompt" | "words" | "requester"> & {
+export type TurnRequest = Pick<RunTurnInput, "project" | "prompt" | "words" | "requester" | "authors"> & {
   jobId: string | null;
   /** Their files are already on disk. */
   attachments: readonly WrittenAttachment[];
@@ -90,7 +90,7 @@ function limited(
 }
 
 function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
-  const { project, jobId, prompt, words, requester, attachments, idempotencyKey } = asked;
+  const { project, jobId, prompt, words, requester, authors, attachments, idempotencyKey } = asked;
   const id = jobId ?? `job-${randomBytes(10).toString("hex")}`;
   if (jobId === null) {
     const job = [id, project.id, sourceName(project), project.baseBranch, project.model, nowMs];
@@ -98,9 +98,9 @@ function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
     tables.run(`INSERT INTO jobs (${columns}) VALUES (?, ?, ?, ?, ?, ?6, ?6)`, ...job);
   } else tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, id);
   const addTurn = `INSERT INTO turns (job_id, project_id, prompt, accepted_at, words, requester,
-    number) VALUES (?1, ?, ?, ?, ?, ?,
+    authors, number) VALUES (?1, ?, ?, ?, ?, ?, ?,
     (SELECT coalesce(max(number), 0) + 1 FROM turns WHERE job_id = ?1)) RETURNING number`;
-  const turn = [id, project.id, prompt, nowMs, words, JSON.stringify(requester)];
+  const turn = [id, project.id, prompt, nowMs, words, JSON.stringify(requester), JSON.stringify(authors)];
   const number = tables.value(z.int(), addTurn, ...turn) ?? 0;
   for (const [index, { id: file, name, mediaType, bytes }] of attachments.entries()) {
     const columns = "job_id, turn, position, id, name, media_type, bytes";
@@ -128,6 +128,10 @@ function sourceName({ codeHost, repository }: ServiceProject): string {
   return repository.startsWith("/") ? basename(repository, ".git") : repository;
 }
 
+/**
+ * Without the authors: they are those of the prompt, and an older replica of the app may repeat a
+ * request without them.
+ */
 function fingerprint({ jobId, prompt, words, requester, attachments }: TurnRequest): string {
   const files = attachments.map(({ name, mediaType, sha256 }) => [name, mediaType, sha256]);
   const who = requester === null ? null : [requester.name, requester.link, requester.isPrivate];

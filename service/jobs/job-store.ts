@@ -36,7 +36,13 @@ const MAX_EARLIER_CHARS = 20_000;
 const LIST_SCANNED = 500;
 
 const PlaceRow = z.object({ createdAt: z.int(), id: z.string() });
-const EarlierTurnRow = TurnRow.pick({ prompt: true, words: true, summary: true, outcome: true });
+const EarlierTurnRow = TurnRow.pick({
+  prompt: true,
+  words: true,
+  authors: true,
+  summary: true,
+  outcome: true,
+});
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 
 /** What the runner has reported about a turn so far. */
@@ -111,8 +117,8 @@ export class JobStore {
 
   /** What the turns right before this one were asked and did, bounded, oldest first. */
   earlierTurns({ jobId, number }: TurnKey): EarlierTurn[] {
-    const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, substr(summary,
-      1, ?1) AS summary, outcome
+    const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, authors,
+      substr(summary, 1, ?1) AS summary, outcome
       FROM turns WHERE job_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4`;
     const values = [MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS];
     return this.#tables.all(EarlierTurnRow, sql, ...values).toReversed();

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FailureCause, ReportedOutcome } from "../../src/core/ports/job-report.ts";
-import { JobStatus, Requester } from "../../src/core/ports/job-service.ts";
+import { Authors, JobStatus, Requester } from "../../src/core/ports/job-service.ts";
 import { WireFollowedPullRequest, WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import type { WireJobRecord } from "../../src/job-client/schema.ts";
 import { json } from "../base/json.ts";
@@ -36,6 +36,7 @@ export const TurnRow = z.object({
   /** The part of the prompt that the person typed. Null if it is empty or unknown. */
   words: z.string().nullable(),
   requester: json(Requester.nullable()),
+  authors: json(Authors.nullable()),
   acceptedAt: z.int(),
   state: z.enum(["waiting", "running", "ended"]),
   attempts: z.int(),

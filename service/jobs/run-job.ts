@@ -140,6 +140,7 @@ async function runInSlot(
       requester: turn.requester,
       acceptedAt: turn.acceptedAt,
       pullRequest: store.pullRequestOf(key.jobId),
+      authors: turn.authors,
       earlierTurns: store.earlierTurns(key),
       attachments: store
         .attachments(key)

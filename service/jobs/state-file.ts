@@ -245,4 +245,8 @@ export const serviceSchema: readonly string[] = [
   ${numbered("questions_answered", "UPDATE ON questions", "NEW.job_id")}
   ${numbered("questions_removed", "DELETE ON questions", "OLD.job_id")}
   `,
+  `
+  -- JSON, or null: who wrote what the prompt quotes.
+  ALTER TABLE turns ADD COLUMN authors TEXT NOT NULL DEFAULT 'null';
+  `,
 ];

@@ -6,7 +6,7 @@ import {
   WireClaims,
 } from "../../src/core/ports/job-report.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
-import { type QuestionAnswer, type Requester } from "../../src/core/ports/job-service.ts";
+import type { Authors, QuestionAnswer, Requester } from "../../src/core/ports/job-service.ts";
 import {
   WireCheck,
   WireContext,
@@ -33,12 +33,13 @@ export type AgentQuestion = z.infer<typeof AgentQuestion>;
 export type TurnAttachment = { name: string; mediaType: string; bytes: number; path: string };
 
 /**
- * What an earlier turn of the same job was asked, and what its agent said about it. For `words`,
- * see {@link RunTurnInput}.
+ * What an earlier turn of the same job was asked, and what its agent said about it. For `words` and
+ * `authors`, see {@link RunTurnInput}.
  */
 export type EarlierTurn = {
   prompt: string;
   words: string | null;
+  authors: Authors | null;
   summary: string | null;
   /** Null if it was ended before it had a result. */
   outcome: ReportedOutcome | null;
@@ -83,6 +84,8 @@ export type RunTurnInput = {
   acceptedAt: number;
   /** The number of the pull request that the job's record links to, or null if there is none. */
   pullRequest: number | null;
+  /** Who wrote what the prompt quotes, or null if that isn't known. */
+  authors: Authors | null;
   attachments: readonly TurnAttachment[];
   /**
    * The newest of the job's earlier turns, oldest first. The last one comes right before this turn.

@@ -184,8 +184,8 @@ function longestWaitS(timeoutMs: number): number {
 /**
  * `attachments` come first, because a service may want to know early that a large body has some.
  */
-function bodyOf(prompt: string, { attachments = [], words, requester }: Besides = {}): CreateJobRequest {
-  return { attachments: attachments.length === 0 ? undefined : [...attachments], prompt, words, requester };
+function bodyOf(prompt: string, { attachments = [], ...who }: Besides = {}): CreateJobRequest {
+  return { attachments: attachments.length === 0 ? undefined : [...attachments], prompt, ...who };
 }
 
 /**

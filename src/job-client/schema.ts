@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Attachment } from "../core/job/attachment.ts";
-import { Capability, type Job, JobStatus, Requester } from "../core/ports/job-service.ts";
+import { Authors, Capability, type Job, JobStatus, Requester } from "../core/ports/job-service.ts";
 import { readableItems } from "../core/ports/reading.ts";
 import { WireFollowedPullRequest, WireQuestion, WireTurn } from "./report-schema.ts";
 
@@ -12,14 +12,15 @@ const CURSOR_MAX_CHARS = 1000;
 const MAX_READ_CHANGES = 10_000;
 
 /**
- * Body of a create or a follow-up message. `attachments`, `words` and `requester` are only for a
- * service that announces them.
+ * Body of a create or a follow-up message. All but `prompt` is only for a service that announces
+ * it.
  */
 export const CreateJobRequest = z.object({
   prompt: z.string().min(1),
   attachments: z.array(Attachment).optional(),
   words: z.string().min(1).optional(),
   requester: Requester.optional(),
+  authors: Authors.optional(),
 });
 export type CreateJobRequest = z.infer<typeof CreateJobRequest>;
 

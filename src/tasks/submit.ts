@@ -73,7 +73,11 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const isRepeatable = !isSentElsewhere && followed !== "none";
   const honoredKeys =
     isRepeatable && (jobService.honorsIdempotencyKeys === true || announced?.honorsIdempotencyKeys === true);
-  const prompt = knownPrompt(withContext) ?? composePrompt(request, await namesOfRequest(deps, request));
+  const kept = knownPrompt(withContext);
+  const { prompt, quoted } =
+    kept === null
+      ? composePrompt(request, await namesOfRequest(deps, request))
+      : { prompt: kept, quoted: [] };
 
   const waitMs = await closedForMs(deps, request.project);
   const nothing = { files: undefined, attachments: [] };
@@ -81,13 +85,15 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const isOver = waitMs > 0 || !isUnsent || deps.clock.now() >= deadlineOf(known, deps.polling);
   const { offered, silent } = isOver || !isFirst ? NO_OFFER : await offeredBy(jobService, announced);
   const requester = offered.includes("requester") ? await requesterOf(deps, known) : undefined;
+  const authors = offered.includes("authors") ? { requester: request.userId, quoted } : undefined;
   const went = isOver || silent !== undefined ? nothing : await filesOfRequest(deps, withContext, offered);
   if (went === null) {
     const dueAt = deps.clock.now() + FILES_AGAIN_AFTER_MS;
     return { kind: "retry", dueAt, reason: "a file that was sent can't be had again" };
   }
 
-  const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, prompt, requester };
+  const what = { prompt, requester, authors };
+  const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, ...what };
   const place = threadIdOf(request);
   let before: Turn | null;
   try {

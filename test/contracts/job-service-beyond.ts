@@ -118,6 +118,19 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
       }
     });
 
+    it("takes who wrote what a prompt quotes with a create and a message, and names what is wrong", async () => {
+      await using server = await start();
+      const path = jobsOf(server);
+      const sendAuthors = (to: string, authors: object) =>
+        send(server, { path: to, body: JSON.stringify({ prompt: "Fix", authors }) });
+      const authors = { requester: "U0ANA", quoted: ["U0BEN", null] };
+      const { id } = recordOf((await sendAuthors(path, authors)).json);
+      expect(recordOf((await sendAuthors(`${path}/${id}/message`, authors)).json).id).toBe(id);
+      expect(faultOf(await sendAuthors(path, { ...authors, quoted: "U0BEN" }), 400)).toContain(
+        "authors.quoted",
+      );
+    });
+
     it("cancels a turn, as often as it is asked to, and leaves what has ended", async () => {
       await using server = await start();
       const { id } = recordOf((await create(server, "Fix")).json);

@@ -44,7 +44,8 @@ describe("whatever a thread says", () => {
           const { messages, leftOut } = newestOf(thread, ROOT);
           const quoted = picked === null ? null : { ...picked, channelId: "C1", threadTs: null };
           const context = { messages, leftOut, upTo: "1" };
-          const prompt = composePrompt({ instructions: "Fix it", quoted, context, channelId: "C1" }, names);
+          const request = { instructions: "Fix it", quoted, context, channelId: "C1" };
+          const { prompt } = composePrompt(request, names);
           expect(prompt.length).toBeLessThan(QUOTED_MAX_CHARS + THREAD_MIN_CHARS + LABELS_MAX);
 
           const lines = prompt.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/);

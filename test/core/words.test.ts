@@ -78,11 +78,12 @@ describe("the prompt", () => {
   it("is exactly what was typed where nothing is quoted", () => {
     expect(
       composePrompt({ channelId: "C1", instructions: "fix <!channel> & more", quoted: null }, names),
-    ).toBe("fix <!channel> & more");
+    ).toEqual({ prompt: "fix <!channel> & more", quoted: [] });
   });
 
   it("labels every part of a quoted message and marks each of its lines", () => {
-    const lines = composePrompt({ channelId: "C1", instructions: "fix it", quoted }, names).split("\n");
+    const { prompt } = composePrompt({ channelId: "C1", instructions: "fix it", quoted }, names);
+    const lines = prompt.split("\n");
     expect(lines[0]).toBe("fix it");
     expect(lines).toContain("Quoted message written by: Ana Lima");
     expect(lines).toContain("Quoted message posted in: #docs");
@@ -92,7 +93,7 @@ describe("the prompt", () => {
 
   it("cuts a long quotation and says so", () => {
     const long = { ...quoted, segments: [{ kind: "text" as const, text: "x".repeat(QUOTED_MAX_CHARS + 5) }] };
-    expect(composePrompt({ channelId: "C1", instructions: "fix it", quoted: long }, names)).toMatch(
+    expect(composePrompt({ channelId: "C1", instructions: "fix it", quoted: long }, names).prompt).toMatch(
       /> \[cut here: 5 more characters in Slack\]$/,
     );
   });

@@ -7,7 +7,7 @@ const TAKES = { jobService: { requester: true, idempotencyKeys: true } };
 function sent({ service }: World) {
   return service.calls
     .filter(({ op }) => op === "create" || op === "message")
-    .map(({ words, requester }) => ({ words, requester }));
+    .map(({ words, requester, authors }) => ({ words, requester, ...(authors && { authors }) }));
 }
 
 /** The address that Slack's client copies for a message. */
@@ -59,8 +59,29 @@ it("where Slack says nothing of the place, it counts as private, and an id stand
   expect(sent(world)[0]).toMatchObject({ requester: { name: "Ana", isPrivate: true } });
 });
 
+it("the job service is told who wrote each quoted message, by ids, so that names may be the same", async () => {
+  await using world = await World.start({ jobService: { ...TAKES.jobService, authors: true } });
+  const { slack, service } = world;
+  slack.workspace.addUser({ id: BEN, name: "ben", displayName: "Ana" });
+  const root = slack.workspace.say({ channel: DOCS, user: BEN, text: "the install page is old" });
+  const own = slack.workspace.say({ channel: DOCS, user: ANA, text: "it is", threadTs: root.ts });
+  await reply(world, root, "fix that", ANA);
+  await world.until(() => sent(world).length === 1);
+  await slack.person(ANA).submit({ viewId: (await formOn(world, own.ts)).id });
+  await world.until(() => sent(world).length === 2);
+  await slack.person(BEN).command({ channel: DOCS, text: "fix the FAQ" });
+  await world.until(() => sent(world).length === 3);
+  const calls = service.calls.filter(({ op }) => op === "create" || op === "message");
+  expect(calls[0]?.prompt?.match(/^Ana, .*$/gm)).toHaveLength(2);
+  expect(calls.map(({ authors }) => authors)).toEqual([
+    { requester: ANA, quoted: [BEN, ANA] },
+    { requester: ANA, quoted: [ANA] },
+    { requester: BEN, quoted: [] },
+  ]);
+});
+
 it("a create that is sent again is the same, although the person has another name meanwhile", async () => {
-  await using world = await World.start(TAKES);
+  await using world = await World.start({ jobService: { ...TAKES.jobService, authors: true } });
   const { slack, service } = world;
   await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
   await world.until(() => sent(world).length === 1);

@@ -26,7 +26,8 @@ function quotedLines(text: string): string[] {
     ts: "1.1",
     threadTs: null,
   };
-  const lines = composePrompt({ channelId: "C1", instructions: "Fix it", quoted }, names).split("\n");
+  const { prompt } = composePrompt({ channelId: "C1", instructions: "Fix it", quoted }, names);
+  const lines = prompt.split("\n");
   return lines.slice(lines.indexOf("Quoted message text:") + 1);
 }
 

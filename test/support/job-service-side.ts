@@ -1,7 +1,7 @@
 import type { Attachment } from "../../src/core/job/attachment.ts";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Requester } from "../../src/core/ports/job-service.ts";
+import type { Authors, Requester } from "../../src/core/ports/job-service.ts";
 import {
   AnswerRequest,
   CreateJobRequest,
@@ -42,6 +42,8 @@ export type JobServiceSideOptions = {
   pullRequests?: boolean;
   /** It takes the person's own words and who asked, and announces it. @default false */
   requester?: boolean;
+  /** It takes who wrote what a prompt quotes, and announces it. @default false */
+  authors?: boolean;
   /** It tells what jobs change, and announces it; elsewhere there is no such route. @default false */
   diff?: boolean;
   /** Announces that it tells what changes: an answer waits for a change, or comes at once. @default no feed */
@@ -62,6 +64,7 @@ export type SideCall = {
   attachments: Attachment[];
   words: string | null;
   requester: Requester | null;
+  authors: Authors | null;
   idempotencyKey: string | null;
   authorized: boolean;
   /** The client reads what is told of turns, and the service tells it. */
@@ -122,6 +125,7 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #cancels: boolean;
   readonly #takesFiles: boolean;
   readonly #takesRequester: boolean;
+  readonly #takesAuthors: boolean;
   readonly #tellsDiffs: boolean;
   /** By project and key; null where keys are not honored. */
   readonly #answered: Map<string, Reply> | null;
@@ -141,6 +145,7 @@ export class JobServiceSide implements AsyncDisposable {
     attachments = false,
     pullRequests = false,
     requester = false,
+    authors = false,
     diff = false,
     changes,
     now = () => Date.now(),
@@ -155,6 +160,7 @@ export class JobServiceSide implements AsyncDisposable {
       ...(cancels ? ["cancel"] : []),
       ...(attachments ? ["attachments"] : []),
       ...(requester ? ["requester"] : []),
+      ...(authors ? ["authors"] : []),
       ...(pullRequests ? ["pull-request"] : []),
       ...(diff ? ["diff"] : []),
       ...(changes === undefined ? [] : ["changes"]),
@@ -163,6 +169,7 @@ export class JobServiceSide implements AsyncDisposable {
     this.#takesFiles = attachments;
     this.feed = changes === undefined ? null : new SideFeed(changes === "held");
     this.#takesRequester = requester;
+    this.#takesAuthors = authors;
     this.#tellsDiffs = diff;
     this.#cancels = cancels;
     this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
@@ -352,6 +359,7 @@ export class JobServiceSide implements AsyncDisposable {
       attachments: parsed?.data?.attachments ?? [],
       words: parsed?.data?.words ?? null,
       requester: parsed?.data?.requester ?? null,
+      authors: parsed?.data?.authors ?? null,
       idempotencyKey: header(request, "idempotency-key"),
       withTurns: this.#tellsTurns && /\bturns\b/.test(reads),
       withQuestions: this.#tellsQuestions && /\bquestions\b/.test(reads),
@@ -417,6 +425,9 @@ export class JobServiceSide implements AsyncDisposable {
     }
     if ((call.words !== null || call.requester !== null) && !this.#takesRequester) {
       return { status: 400, json: { error: "words, requester: there are no such fields" } };
+    }
+    if (call.authors !== null && !this.#takesAuthors) {
+      return { status: 400, json: { error: "authors: there is no such field" } };
     }
     return call.op === "create" ? this.#create(call, call.prompt) : this.#message(call, call.prompt);
   }

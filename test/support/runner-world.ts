@@ -255,9 +255,11 @@ export async function openRunnerWorld({
           acceptedAt: Date.now(),
           // As the job's record has it, if nothing went wrong.
           pullRequest: recorded.get(jobId) ?? null,
+          authors: null,
           attachments: [],
           earlierTurns: earlierTurns.map((turn) => ({
             words: turn.prompt,
+            authors: null,
             outcome: "pull-request" as const,
             ...turn,
           })),

@@ -2,9 +2,9 @@ import type { RunnerTurn } from "../turn.ts";
 
 /** The app writes this where a prompt's quoted part begins. */
 const QUOTED = "The rest of this prompt is quoted material from Slack.";
-/** Lines of the quoted part that name the author of the next message. */
+/** Lines of the quoted part that begin the next message. */
 const AUTHOR =
-  /^(?:Quoted message written by: (.*)|(.*), (?:\d{4}-\d\d-\d\d \d\d:\d\d UTC|at an unknown time):)$/;
+  /^(?:Quoted message written by: .*|.*, (?:\d{4}-\d\d-\d\d \d\d:\d\d UTC|at an unknown time):)$/;
 /** This many words in a row are somebody's sentence. Fewer could be anyone's. */
 const IN_A_ROW = 8;
 /** A word, including invisible characters in it and marks that make a part of it bold. */
@@ -20,37 +20,34 @@ const MARKUP = new RegExp(
 );
 
 /** What came from Slack with a turn. `words` is the part that the requester typed. */
-type Prompt = { prompt: string; words: string | null };
+type Prompt = Pick<RunnerTurn, "prompt" | "words" | "authors">;
 
 /**
  * The messages that others wrote in Slack, from everything that an agent was given. `requester` is
- * the requester's name, as quoted messages show it.
+ * the id of the person who asked. If it is null, others wrote all messages.
  */
 function othersWords(prompts: readonly Prompt[], requester: string | null): string[] {
-  return prompts.flatMap(({ prompt, words }) => {
-    const at = prompt.indexOf(QUOTED);
+  return prompts.flatMap(({ prompt, words, authors }) => {
+    // What the person typed may look like a quoted part, too.
+    const typed = words !== null && prompt.startsWith(words) ? words.length : 0;
+    const at = prompt.indexOf(QUOTED, typed);
     // This client doesn't mark what it quotes, so everything except what the person typed counts.
     if (at < 0) return words === null ? [] : prompt.split(words);
     const messages: string[] = [];
-    let isOwn = false;
     for (const line of prompt.slice(at).split("\n").slice(1)) {
-      const [, written, inThread] = AUTHOR.exec(line) ?? [];
-      const author = written ?? inThread;
-      if (author !== undefined) {
-        isOwn = author === requester;
-        messages.push("");
-      } else if (!isOwn && line.startsWith(">")) {
-        messages.push(`${messages.pop() ?? ""}\n${line.replace(/^>\s?/, "")}`);
-      }
+      if (line.startsWith(">")) messages.push(`${messages.pop() ?? ""}\n${line.replace(/^>\s?/, "")}`);
+      else if (AUTHOR.test(line)) messages.push("");
     }
-    return messages;
+    // Otherwise it isn't known which of them has which author.
+    const isToldOfAll = requester !== null && authors?.quoted.length === messages.length;
+    return messages.filter((_, index) => !isToldOfAll || authors.quoted[index] !== requester);
   });
 }
 
 /** What others wrote in Slack, from everything that a turn's agent was given. */
-export function foreignWordsOf(turn: Pick<RunnerTurn, "prompt" | "words" | "earlierTurns" | "requester">) {
+export function foreignWordsOf(turn: Pick<RunnerTurn, "prompt" | "words" | "earlierTurns" | "authors">) {
   const prompts = [...turn.earlierTurns, turn];
-  const foreign = new ForeignWords(othersWords(prompts, turn.requester?.name ?? null));
+  const foreign = new ForeignWords(othersWords(prompts, turn.authors?.requester ?? null));
   for (const { words } of prompts) foreign.forget(words ?? "");
   return foreign;
 }

@@ -17,6 +17,7 @@ export const Capability = z.enum([
   "questions",
   "attachments",
   "requester",
+  "authors",
   "pull-request",
   "diff",
   "changes",
@@ -171,10 +172,23 @@ export const Requester = storedObject({
 export type Requester = z.infer<typeof Requester>;
 
 /**
+ * Who is who in a turn's prompt, by ids that stay the same when people change their names, for a
+ * service that announces `authors`. `quoted` has the author of each quoted message, in order. It is
+ * null for a message that no person wrote, or more than one.
+ */
+export const Authors = storedObject({ requester: z.string(), quoted: z.array(z.string().nullable()) });
+export type Authors = z.infer<typeof Authors>;
+
+/**
  * What goes along with a prompt, each part only if the service offers it. `words` is the part of
  * the prompt that the person typed.
  */
-export type Besides = { attachments?: readonly Attachment[]; words?: string; requester?: Requester };
+export type Besides = {
+  attachments?: readonly Attachment[];
+  words?: string;
+  requester?: Requester;
+  authors?: Authors;
+};
 
 /**
  * A project's job service. No method throws for faults of the service or the network: faults are

@@ -1,4 +1,5 @@
 import type {
+  Authors,
   Job,
   Besides,
   JobServiceAnswer,
@@ -35,7 +36,7 @@ const KEY_LASTS_MS = 24 * 60 * 60_000;
 
 /**
  * Decides if a create or a message may be sent, and returns the turn to store before sending it,
- * with the prompt and requester to send. A turn that was already being sent is sent again only if
+ * with the prompt and the people to send. A turn that was already being sent is sent again only if
  * the service honors idempotency keys.
  */
 export function beforeSubmit(
@@ -47,6 +48,8 @@ export function beforeSubmit(
     prompt: string;
     /** Absent if the service doesn't accept one. */
     requester?: Requester | undefined;
+    /** Absent if the service doesn't accept them. */
+    authors?: Authors | undefined;
   },
 ): Turn {
   const { now, policy, honorsKeys } = at;
@@ -61,8 +64,8 @@ export function beforeSubmit(
   }
   if (turn.stop !== undefined) return withoutSending(turn, now);
   if (now >= deadlineOf(turn, policy)) return endTurn(turn, "expired", now, { reason: "never-started" });
-  const { requester } = at;
-  return { ...turn, stage: { ...stage, name: "submitting", isRepeat: false, prompt, requester } };
+  const { requester, authors } = at;
+  return { ...turn, stage: { ...stage, name: "submitting", isRepeat: false, prompt, requester, authors } };
 }
 
 /**
@@ -102,14 +105,16 @@ export function knownPrompt({ stage, request }: Turn): string | null {
 }
 
 /**
- * The person's words and name as they go along with a turn that is being sent. They are the same
- * for each attempt.
+ * The person's words and name, and the authors of what is quoted, as they go along with a turn that
+ * is being sent. They are the same for each attempt.
  */
-export function askedBy({ stage, request }: Turn): Pick<Besides, "words" | "requester"> {
-  if (stage.name !== "submitting" || stage.requester === undefined) return {};
-  const { requester } = stage;
+export function askedBy({ stage, request }: Turn): Pick<Besides, "words" | "requester" | "authors"> {
+  if (stage.name !== "submitting") return {};
+  const { requester, authors } = stage;
   const { instructions } = request;
-  return instructions === DEFAULT_INSTRUCTIONS ? { requester } : { words: instructions, requester };
+  const typed =
+    requester === undefined || instructions === DEFAULT_INSTRUCTIONS ? {} : { words: instructions };
+  return { ...typed, ...(requester && { requester }), ...(authors && { authors }) };
 }
 
 function keptPrompt(turn: Turn, composed: string): string | undefined {

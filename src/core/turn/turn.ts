@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
-import { Job, Requester, type JobServiceFault, type JobServiceSuccess } from "../ports/job-service.ts";
+import {
+  Authors,
+  Job,
+  Requester,
+  type JobServiceFault,
+  type JobServiceSuccess,
+} from "../ports/job-service.ts";
 import { Outcome, outcomeKindOf, prLinkOf, type OutcomeKind, type OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "../job/retry.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } from "../job/question.ts";
@@ -72,6 +78,8 @@ export const TurnStage = z.discriminatedUnion("name", [
      * the service hadn't announced that it accepts them.
      */
     requester: Requester.optional(),
+    /** As sent. Absent if they weren't. */
+    authors: Authors.optional(),
   }),
   /**
    * The job is running. `troubleSince` is since when polls fail. `progress` is absent if the

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { foreignWordsOf } from "../../../service/runner/publish/slack-words.ts";
-import { FIX, REQUESTER, said } from "../../support/pull-request-texts.ts";
+import { FIX, said } from "../../support/pull-request-texts.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 import { sessionProject } from "../../support/session-agent.ts";
 
@@ -17,16 +17,19 @@ const QUOTED = [
 ].join("\n");
 const COPY = `fs.appendFileSync("README.md", ${JSON.stringify(`${MESSAGE}\n`)});`;
 
+const [ANA, BEN] = ["U0ANA", "U0BEN"];
+
 type Concern = {
   isPrivate?: boolean;
   files?: Record<string, string>;
   copy?: string;
   words?: string;
-  requester?: typeof REQUESTER;
+  authors?: { requester: string; quoted: (string | null)[] };
 };
 
 describe("a colleague's sentence from Slack", () => {
-  const input = { prompt: QUOTED, words: "Fix this page", requester: REQUESTER };
+  const authors = { requester: ANA, quoted: [BEN] };
+  const input = { prompt: QUOTED, words: "Fix this page", authors };
 
   it.each([
     ["publish", "pull-request"],
@@ -114,6 +117,33 @@ describe("a colleague's sentence from Slack", () => {
     expect(foreign.foundIn("安装程序现在很快。")).toEqual([]);
   });
 
+  it.each([
+    // As a client that doesn't know them sends it.
+    ["nobody says who wrote it", null],
+    ["an app or several people wrote it", { requester: ANA, quoted: [null] }],
+    ["there is another number of authors", { requester: BEN, quoted: [BEN, BEN] }],
+  ])("is somebody else's where %s, also under the requester's own name", (_when, told) => {
+    const requester = { name: "Ben", link: null, isPrivate: false };
+    const turn = { ...input, requester, authors: told, earlierTurns: [] };
+    expect(foreignWordsOf(turn).foundIn(MESSAGE)).not.toEqual([]);
+  });
+
+  it("of an earlier turn belongs to whoever wrote it, whoever asks now", () => {
+    const earlier = { prompt: QUOTED, words: "Fix this page", summary: null, outcome: null };
+    const earlierTurns = [{ ...earlier, authors: { requester: BEN, quoted: [BEN] } }];
+    const now = (requester: string) =>
+      foreignWordsOf({ prompt: "More", words: "More", authors: { requester, quoted: [] }, earlierTurns });
+    expect(now(BEN).isEmpty).toBe(true);
+    expect(now(ANA).foundIn(MESSAGE)).not.toEqual([]);
+  });
+
+  it("stays somebody else's where what was typed before it looks like a quoted message", () => {
+    const typed = `${QUOTED.replace("Fix this page\n\n", "").replace(MESSAGE, "Mine")}\n`;
+    const prompt = `${typed}${QUOTED}\nAna, 2026-11-28 09:30 UTC:\n> Ours`;
+    const turn = { prompt, words: typed, authors: { requester: ANA, quoted: [BEN, ANA] }, earlierTurns: [] };
+    expect(foreignWordsOf(turn).foundIn(MESSAGE)).not.toEqual([]);
+  });
+
   it("doesn't get into a public pull request by sources, wrapped lines and names of files", async () => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const source = { repository: "docs", path: "src/index.js", line: 1, quote: "console.log(1);" };
@@ -166,7 +196,7 @@ describe("a colleague's sentence from Slack", () => {
   it.each([
     ["in a private repository", { isPrivate: true }],
     ["that the requester typed", { words: MESSAGE }],
-    ["that the requester wrote before", { requester: { ...REQUESTER, name: "Ben" } }],
+    ["that the requester wrote before", { authors: { requester: BEN, quoted: [BEN] } }],
     ["that stands in the repository", { files: { "docs/old.md": `As before: ${MESSAGE}\n` } }],
     ["that stands in the page", { files: { "README.md": `${MESSAGE}\n` } }],
     ["of which seven words in a row are taken", { copy: "The installer now needs at least four, say five." }],

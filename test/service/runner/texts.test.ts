@@ -40,9 +40,9 @@ it.each(["\u001b[0m", "\u202e", "\u0000"])("shows no secret that %j stands in", 
 
 it("tells a later turn what was asked before, and what came of it", () => {
   const turns = [
-    { prompt: "Fix the install page", words: null, summary: "I named the right port.", outcome: null },
-    { prompt: "And the FAQ", words: null, summary: null, outcome: null },
-  ];
+    { prompt: "Fix the install page", summary: "I named the right port." },
+    { prompt: "And the FAQ", summary: null },
+  ].map((turn) => ({ ...turn, words: null, authors: null, outcome: null }));
   expect(earlierTurnsText(turns, 3)).toBe(
     `Earlier in this job you were asked the following. The files show the result.
 
@@ -289,6 +289,7 @@ describe("what people and agents wrote", () => {
     const earlierTurns = Array.from({ length: 50 }, () => ({
       prompt: long,
       words: long,
+      authors: null,
       summary: long,
       outcome: "pull-request" as const,
     }));
