@@ -72,10 +72,11 @@ const markdown = unified()
  * Like {@link inertText}, for whole Markdown, with nothing left open. Code is made inert as well:
  * readers of Markdown disagree about where it begins and ends, and a commit message has none.
  *
- * The text is written anew from what was read. HTML becomes words. Each link gets its own URL and
- * footnotes become quotes, because a definition would hold for the text around this one, too. Null
- * if the text is nested deeper, has more emphasis or images, or grows longer than anybody can
- * follow.
+ * The text is written anew from what was read. HTML becomes words, and so does an image that isn't
+ * in the repository, because whoever serves it would learn who reads the text. Each link gets its
+ * own URL and footnotes become quotes, because a definition would hold for the text around this
+ * one, too. Null if the text is nested deeper, has more emphasis or images, or grows longer than
+ * anybody can follow.
  */
 function inertMarkdown(text: string): string | null {
   const printable = printableText(text);
@@ -131,19 +132,21 @@ function inertNode(node: Node, isBlock: boolean): Node {
       // At the start of a line, its second line could become a fence.
       return { ...node, value: inLine(node.value) };
     case "code":
-      return { ...node, lang: node.lang && inLine(node.lang), meta: null, value: inertText(node.value) };
+      return { ...node, lang: shownLanguage(node.lang), meta: null, value: inertText(node.value) };
     case "list":
       // A number of ten digits begins no list.
       return node.start ? { ...node, start: Math.min(node.start, 100_000_000) } : node;
     case "link":
       return { ...node, url: inertUrl(node.url), title: node.title && inLine(node.title) };
-    case "image":
-      return {
-        ...node,
-        url: inertUrl(node.url),
-        title: node.title && inLine(node.title),
-        alt: node.alt && inLine(node.alt),
-      };
+    case "image": {
+      const url = inertUrl(node.url);
+      if (!isInRepository(url)) return wordsOf(node);
+      const title = node.title && inLine(node.title);
+      return { ...node, url, title, alt: node.alt && inLine(node.alt) };
+    }
+    // The words of a link may have some left.
+    case "imageReference":
+      return wordsOf(node);
     case "footnoteReference":
       return { type: "text", value: inLine(`[${node.label ?? node.identifier}]`) };
     case "footnoteDefinition":
@@ -151,6 +154,25 @@ function inertNode(node: Node, isBlock: boolean): Node {
     default:
       return node;
   }
+}
+
+function wordsOf({ alt }: { alt?: string | null | undefined }): Node {
+  return { type: "text", value: inLine(alt ?? "") || BREAK };
+}
+
+/** A code host draws these instead of showing them, and a drawing can have images. */
+const DRAWN = /^(?:mermaid|math|geojson|topojson|stl)\b/i;
+
+function shownLanguage(language: string | null | undefined): string | null {
+  return language === null || language === undefined || DRAWN.test(language) ? null : inLine(language);
+}
+
+/** Any page of a code host. */
+const ANY_PAGE = new URL("https://code-host.invalid/acme/docs/pull/1");
+
+/** True if the URL is a path, wherever the text is shown. */
+function isInRepository(url: string): boolean {
+  return !/^[a-z][a-z\d+.-]*:/i.test(url) && URL.parse(url, ANY_PAGE)?.host === ANY_PAGE.host;
 }
 
 function inLine(text: string): string {
@@ -169,10 +191,11 @@ function inertUrl(url: string): string {
 /** What has paragraphs in it. */
 const BLOCKS: ReadonlySet<string> = new Set(["root", "blockquote", "listItem"]);
 
-/** Each line of the text as a Markdown quote, inert, and without definitions of links. */
+/** Each line of the text as a Markdown quote, inert, and without definitions of links and images. */
 export function quoted(text: string): string {
   return inertText(text)
     .replaceAll("]:", `]${BREAK}:`)
+    .replaceAll("![", `!${BREAK}[`)
     .split("\n")
     .map((line) => `> ${line}`.trimEnd())
     .join("\n");

@@ -3,7 +3,8 @@ import remarkGfm from "remark-gfm";
 import remarkParse from "remark-parse";
 import { unified } from "unified";
 import { expect, it } from "vitest";
-import { closedMarkdown, markdownInLine } from "../../../service/runner/publish/inert-text.ts";
+import { markdownHtml } from "../../../emulators/code-host/pages/markdown.ts";
+import { closedMarkdown, markdownInLine, quoted } from "../../../service/runner/publish/inert-text.ts";
 
 const reader = unified().use(remarkParse).use(remarkGfm);
 
@@ -70,6 +71,7 @@ it.each([
   ["x\n\n    y\n-\n  ~~~\n  code", "x\n\n```\ny\n```\n\n\\-\n\n```\ncode\n```"],
   ["[^a `code`]", "\\[^a `code`]"],
   // Links stand in their place.
+  // What is in the repository may be shown.
   ["[a][b] ![c][b]\n\n[b]: /d 'e'", '[a](/d "e") ![c](/d "e")'],
   ["See [^1].\n\n[^1]: The *page*.", "See \\[1].\n\n> The _page_."],
   // They lead where they led.
@@ -97,5 +99,75 @@ it("leaves no HTML, name or definition in any Markdown, and what follows stands"
       expect(`Words ${markdownInLine(text.replaceAll("\n", " "))}`).not.toMatch(LIVE);
     }),
     { numRuns: 1000 },
+  );
+});
+
+/** The addresses of other hosts that load where the code host draws this. */
+function loadedBy(markdown: string): string[] {
+  const page = "https://code.example/acme/docs/pull/1";
+  const html = markdownHtml(`${markdown}\n\n[x]: https://tracker.example/below.png`);
+  const tags = html.match(/<[a-z][^\s>]*(?:\s+[a-z-]+(?:="[^"]*")?)*/gi) ?? [];
+  const loading = tags.flatMap((tag) => [...tag.matchAll(/\s(?:src\w*|poster|background|data)="([^"]*)"/gi)]);
+  const addresses = loading.map(([, address = ""]) => new URL(address, page).href);
+  return addresses.filter((address) => !address.startsWith("https://code.example/"));
+}
+
+it.each([
+  ["![A chart](https://tracker.example/a.png 'T')", "A chart"],
+  ["![A chart][c]\n\n[c]: //tracker.example/a.png", "A chart"],
+  ["[![A chart][c]][c]\n\n[c]: https://tracker.example/a.png", "[A chart](https://tracker.example/a.png)"],
+  ["[![A chart][x]][c]\n\n[c]: /a", String.raw`[!\[A chart\]\[x\]](/a)`],
+  ["![A *chart*](/\t/tracker.example/a.png)", "!\\[A _chart_]\\(/\t/tracker.example/a.png)"],
+  ["![a](///tracker.example/a.png) b", "a b"],
+  ["![a](https:a.png) b", "a b"],
+  ["![a](data:image/png;base64,AAAA) b", "a b"],
+  ["![](https://tracker.example/a.png)", "\u200b"],
+  ["![A chart](images/chart.png)", "![A chart](images/chart.png)"],
+  ["![A chart](../blob/main/chart.png?raw=true)", "![A chart](../blob/main/chart.png?raw=true)"],
+  ["```mermaid\ngraph\n```", "```\ngraph\n```"],
+])("shows %j without loading anything from elsewhere", (text, written) => {
+  expect(closedMarkdown(text)).toBe(written);
+  expect(loadedBy(written)).toEqual([]);
+});
+
+const IMAGES = [
+  ..."![](<>)\\'\"&/:".split(""),
+  "\n\n",
+  "\t",
+  "![a](",
+  "![a][x]",
+  "![x]",
+  "![x][]",
+  "[x]: ",
+  "]: ",
+  "https://tracker.example/a.png",
+  "//tracker.example/a.png",
+  "/\\tracker.example/a.png",
+  "&#x2f;/tracker.example",
+  "https:",
+  "data:image/png,",
+  "images/a.png",
+  '<img src="https://tracker.example/a.png">',
+  '<picture><source srcset="https://tracker.example/a.png">',
+  '<video poster="//tracker.example/a.png">',
+  '<table background="https://tracker.example/a.png">',
+  "`",
+  "```\n",
+  "> ",
+  "- ",
+  "|",
+  "| a |\n|---|\n",
+  "[^a]",
+  "word ",
+];
+
+it("loads nothing from elsewhere, whatever the Markdown", () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...IMAGES), { maxLength: 30 }), (parts) => {
+      const text = parts.join("");
+      const shown = [closedMarkdown(text), `Words! ${markdownInLine(text)}`, quoted(text)];
+      expect(shown.map(loadedBy)).toEqual([[], [], []]);
+    }),
+    { numRuns: 300 },
   );
 });
