@@ -2,7 +2,7 @@ import { Octokit } from "@octokit/rest";
 import { z } from "zod";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { boundRetryAfterMs, parseRetryAfter } from "../../src/core/job/retry.ts";
-import { messageOf } from "../../src/core/errors.ts";
+import { DocsAgentError, messageOf } from "../../src/core/errors.ts";
 import { redactedLine } from "../base/printable-text.ts";
 import type { Redact } from "../base/redaction.ts";
 import { TransientRunError, TurnFailedError } from "../base/run-error.ts";
@@ -29,6 +29,8 @@ const GraphqlAnswer = z.object({ data: z.unknown().optional(), errors: z.array(G
 const SECONDARY_WAIT_MS = 60_000;
 const REQUEST_TIME_LIMIT_MS = 30_000;
 const MAX_BODY_BYTES = 20 * 1024 * 1024;
+/** GitHub redirects once, to a renamed repository. More is a loop. */
+const MAX_REDIRECTS = 5;
 
 /** What is needed to describe API faults in words. */
 export type FaultWords = {
@@ -79,7 +81,7 @@ export class GitHubApi {
 
   constructor(options: GitHubOptions) {
     this.#options = options;
-    async function told(...request: Parameters<typeof fetch>): Promise<Response> {
+    async function told(...request: Parameters<typeof boundedFetch>): Promise<Response> {
       const response = await boundedFetch(...request);
       options.onAnswer?.(response.status, response.headers);
       return response;
@@ -205,7 +207,7 @@ export async function answered<Data>(
 /**
  * This usually comes from a proxy or an error page, so it is more often temporary than permanent.
  */
-function brokenPromise(doing: string): TransientRunError {
+export function brokenPromise(doing: string): TransientRunError {
   return new TransientRunError("The code host's answer isn't what its API promises.", { details: [doing] });
 }
 
@@ -214,6 +216,16 @@ function faultOf(
   error: unknown,
   { redact, clock, refusalOf }: FaultWords,
 ): TransientRunError | RefusedByCodeHostError {
+  // Octokit wraps what `fetch` throws.
+  if (error instanceof Error && error.cause instanceof RedirectedElsewhereError) {
+    const { status, message } = error.cause;
+    const details = [`${message} Correct codeHost.apiUrl.`, doing];
+    return new RefusedByCodeHostError("The code host redirects to another host.", {
+      status,
+      said: "",
+      details,
+    });
+  }
   const failure = RequestFailure.safeParse(error);
   if (!failure.success) {
     const details = [`${doing}: ${redactedLine(redact, messageOf(error), 300)}`];
@@ -255,9 +267,40 @@ function permissionsOf(header: unknown): string | null {
   return either.join(" or ").replaceAll("=", ": ");
 }
 
-/** `fetch` that fails if the response body is larger than 20 MiB. */
-async function boundedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, init);
+/** A redirect that leads away from the API's own origin. */
+class RedirectedElsewhereError extends DocsAgentError {
+  readonly code = "redirected_elsewhere";
+  readonly status: number;
+
+  constructor(status: number, to: string) {
+    super(`It leads to ${to}.`);
+    this.status = status;
+  }
+}
+
+/**
+ * `fetch` that follows redirects only within the origin of the URL, so that nothing of a request
+ * gets to another host, and no other host's answer is believed. The same request is sent again,
+ * whatever the redirect's status, as GitHub asks of its clients.
+ */
+async function fetchWithinOrigin(url: string, init?: RequestInit): Promise<Response> {
+  let at = new URL(url);
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    const response = await fetch(at, { ...init, redirect: "manual" });
+    const { status, headers } = response;
+    if (status < 300 || status > 399 || status === 304) return response;
+    await response.body?.cancel();
+    const next = URL.parse(headers.get("location") ?? "", at.href);
+    if (next === null || ![301, 302, 307, 308].includes(status)) throw new Error(`A redirect (${status})`);
+    if (next.origin !== at.origin) throw new RedirectedElsewhereError(status, next.origin);
+    at = next;
+  }
+  throw new Error("Too many redirects");
+}
+
+/** {@link fetchWithinOrigin} that fails if the response body is larger than 20 MiB. */
+async function boundedFetch(url: string, init?: RequestInit): Promise<Response> {
+  const response = await fetchWithinOrigin(url, init);
   if (!response.body) return response;
   let bytes = 0;
   const bounded = response.body.pipeThrough(

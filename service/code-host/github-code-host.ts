@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
+import { brokenPromise, type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
 import { HostTime } from "./github-pull-facts.ts";
 import { RunError, TransientRunError } from "../base/run-error.ts";
 
@@ -27,6 +27,7 @@ type Pull = z.infer<typeof Pull>;
 
 /** `internal` means that everybody in the enterprise can read it. */
 const Repository = z.object({ private: z.boolean(), visibility: z.string().optional() });
+const Named = z.object({ full_name: z.string() });
 /** For labels, the answer is a list. */
 const Decorated = z
   .object({ assignees: z.array(z.object({ login: z.string() })).nullish() })
@@ -50,10 +51,22 @@ export type PullRequestHost = ReturnType<typeof createGitHubCodeHost>;
  * `TransientRunError` if asking again may help, and otherwise with a `TurnFailedError`.
  */
 export function createGitHubCodeHost(options: GitHubOptions) {
-  const { owner } = options;
+  const { owner, repo } = options;
   const api = new GitHubApi(options);
   /** The visibility of the project's own repository, once known. */
   let ownVisibility: boolean | null | undefined;
+
+  /** Rejects with a broken promise unless these are pull requests of our own repository. */
+  async function assertOurs(doing: string, pulls: readonly Pull[], signal: AbortSignal): Promise<void> {
+    if (!pulls.every(hasOwnAddress)) throw brokenPromise(doing);
+    const names = new Set(pulls.flatMap(({ base }) => base?.repo?.full_name.toLowerCase() ?? []));
+    names.delete(`${owner}/${repo}`.toLowerCase());
+    if (names.size === 0) return;
+    // The settings may have its old name, which the host still answers to.
+    const asked = { doing: "Reading the repository's name", signal, schema: Named };
+    names.delete((await api.ask(asked, `GET ${REPOSITORY}`)).full_name.toLowerCase());
+    if (names.size > 0) throw brokenPromise(doing);
+  }
 
   return {
     /**
@@ -64,10 +77,9 @@ export function createGitHubCodeHost(options: GitHubOptions) {
       const asked = { doing: "Looking for the pull request", signal, schema: z.array(Pull) };
       const pulls = await api.ask(asked, `GET ${PULLS}`, { ...NEWEST, head: `${owner}:${branch}` });
       // Hosts that don't know the filter return all pull requests.
-      return pulls
-        .filter((pull) => pull.head.ref === branch && isFromHere(pull))
-        .toSorted((a, b) => b.number - a.number)
-        .map(toPullRequest);
+      const ours = pulls.filter((pull) => pull.head.ref === branch && isFromHere(pull));
+      await assertOurs(asked.doing, ours, signal);
+      return ours.toSorted((a, b) => b.number - a.number).map(toPullRequest);
     },
 
     /**
@@ -82,7 +94,11 @@ export function createGitHubCodeHost(options: GitHubOptions) {
       try {
         const params = { head: branch, ...texts, ...(isDraft && { draft: true }) };
         const asked = { doing: "Opening the pull request", signal, schema: Pull };
-        return toPullRequest(await api.ask(asked, `POST ${PULLS}`, params));
+        const pull = await api.ask(asked, `POST ${PULLS}`, params);
+        const isAsked = pull.head.ref === branch && (pull.base?.ref ?? texts.base) === texts.base;
+        if (!isAsked || isFromFork(pull)) throw brokenPromise(asked.doing);
+        await assertOurs(asked.doing, [pull], signal);
+        return toPullRequest(pull);
       } catch (error) {
         if (!(error instanceof RefusedByCodeHostError)) throw error;
         if (/already exists/i.test(error.said)) return "exists";
@@ -95,7 +111,10 @@ export function createGitHubCodeHost(options: GitHubOptions) {
     /** Resolves to the pull request with its new texts. */
     async change(number: number, texts: { title?: string; body?: string }, signal: AbortSignal) {
       const asked = { doing: "Updating the pull request", signal, schema: Pull };
-      return toPullRequest(await api.ask(asked, `PATCH ${PULLS}/${number}`, texts));
+      const pull = await api.ask(asked, `PATCH ${PULLS}/${number}`, texts);
+      if (pull.number !== number) throw brokenPromise(asked.doing);
+      await assertOurs(asked.doing, [pull], signal);
+      return toPullRequest(pull);
     },
 
     /** Marks a draft as ready for review. */
@@ -162,6 +181,13 @@ function visibilityOf({ private: isPrivate, visibility }: z.infer<typeof Reposit
 function isFromHere({ head, base }: Pull): boolean {
   if (head.repo === null) return false;
   return head.repo === undefined || !base.repo || head.repo.full_name === base.repo.full_name;
+}
+
+/** True if its page is where such a page is in its own repository, as far as the answer says. */
+function hasOwnAddress({ number, html_url: url, base }: Pull): boolean {
+  const path = URL.parse(url)?.pathname.toLowerCase() ?? "";
+  const name = base?.repo?.full_name.toLowerCase();
+  return name === undefined || ["pull", "pulls"].some((kind) => path.endsWith(`/${name}/${kind}/${number}`));
 }
 
 /** The parts of a pull request that we need. */

@@ -3,7 +3,7 @@ import type { NotifierFault } from "../core/ports/notifier.ts";
 import type { ThreadMessage } from "../core/turn/request.ts";
 import { compareTs, newestOf, THREAD_MAX_MESSAGES } from "../core/turn/shared.ts";
 import type { ThreadRead, ThreadReader, ThreadLook } from "../core/turn/shared.ts";
-import { outcomeLineOf } from "../replies/find-post.ts";
+import { isOwnPost, outcomeLineOf } from "../replies/find-post.ts";
 import { slackFault } from "../replies/slack-faults.ts";
 import type { SlackDeps, SlackIdentity } from "../replies/slack-team.ts";
 import { parseMessageText } from "./message-text.ts";
@@ -62,7 +62,7 @@ export function createSlackThreadReader({ team, clock, logger }: SlackDeps & { c
 function messageOf(message: ReceivedMessage, identity: SlackIdentity): ThreadMessage | null {
   const { ts, subtype } = message;
   if (subtype !== undefined && subtype !== null && !SAID.has(subtype)) return null;
-  if (message.bot_id === identity.botId || message.user === identity.botUserId) {
+  if (isOwnPost(message, identity)) {
     const line = outcomeLineOf(message);
     if (line === null) return null;
     return {

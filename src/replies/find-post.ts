@@ -1,6 +1,7 @@
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import { slackFault } from "./slack-faults.ts";
+import type { SlackIdentity, SlackTeam } from "./slack-team.ts";
 import { isOutcomeSlot } from "../core/turn/delivery.ts";
 import type { PostLabel, Search } from "../core/ports/notifier.ts";
 import type { Place } from "../core/turn/request.ts";
@@ -24,6 +25,17 @@ const PostMetadata = z
   })
   .transform(({ event_payload: { turn_id: turnId, post } }): PostLabel => ({ turnId, post }));
 
+/** True if the app itself wrote a message. Everybody can post metadata like ours. */
+export function isOwnPost(
+  { user, bot_id: botId }: { user?: string | null | undefined; bot_id?: string | null | undefined },
+  identity: Pick<SlackIdentity, "botUserId" | "botId">,
+): boolean {
+  return (
+    (identity.botUserId !== "" && user === identity.botUserId) ||
+    (identity.botId !== "" && botId === identity.botId)
+  );
+}
+
 /** The first line of our message about how a request ended. Null for other messages. */
 export function outcomeLineOf(message: {
   text?: string | null | undefined;
@@ -39,12 +51,13 @@ export function metadataOf(label: PostLabel) {
 }
 
 /**
- * One search for the post that carries `label`, as in the port. In a channel, the newest messages
+ * One search for our post that carries `label`, as in the port. The app has to know who it is. In a
+ * channel, the newest messages
  * come first. In a thread, Slack always begins with the root and the oldest reply, so the search
  * begins just before the post can have been sent.
  */
 export async function findPost(
-  client: WebClient,
+  { client, identity }: SlackTeam,
   { channelId, threadTs }: Place,
   label: PostLabel,
   search: Search,
@@ -61,9 +74,10 @@ export async function findPost(
       threadTs === null
         ? await client.conversations.history(range)
         : await client.conversations.replies({ ...range, ts: threadTs });
-    const found = messages.find(({ ts, metadata }) => {
-      const known = labelIn(metadata);
-      return ts !== threadTs && known?.turnId === label.turnId && known.post === label.post;
+    const found = messages.find((message) => {
+      if (message.ts === threadTs || !isOwnPost(message, identity)) return false;
+      const known = labelIn(message.metadata);
+      return known?.turnId === label.turnId && known.post === label.post;
     });
     if (found?.ts !== undefined) return { ts: found.ts, next: null };
     return { ts: null, next: response_metadata?.next_cursor || null };

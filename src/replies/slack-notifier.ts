@@ -8,7 +8,7 @@ import { messageOf } from "../core/errors.ts";
 import type { Rendered, Presentation } from "./blocks.ts";
 import { findPost, isInThread, metadataOf } from "./find-post.ts";
 import { render } from "./render.ts";
-import { type SlackClock, grants, type SlackTeam } from "./slack-team.ts";
+import { type SlackClock, grants, isKnown, type SlackTeam } from "./slack-team.ts";
 import type { CallPurpose } from "./slack-error-codes.ts";
 import { isContentRefused, slackFault, httpFault, networkFault, rateLimited } from "./slack-faults.ts";
 
@@ -69,7 +69,8 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
     },
 
     async find(place, label, search) {
-      return answered("find", async () => done(await findPost(client, place, label, search)));
+      if (!isKnown(team.identity)) return { ok: false, fault: NOT_KNOWN };
+      return answered("find", async () => done(await findPost(team, place, label, search)));
     },
 
     async isEmpty(place) {
@@ -169,6 +170,8 @@ async function directChannel(client: WebClient, userId: string): Promise<string>
 }
 
 const NO_SCOPE: NotifierFault = { kind: "credentials", error: "missing_scope" };
+/** Until then, no post can be recognized as the app's own. */
+const NOT_KNOWN: NotifierFault = { kind: "unknown", error: "identity_unknown" };
 
 function done<T>(value: T): NotifierAnswer<T> {
   return { ok: true, value };

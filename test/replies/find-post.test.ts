@@ -56,6 +56,26 @@ describe("a post is looked for in a channel", () => {
     expect((await search(side, docs, { sentAtMs: side.clock.now(), cursor: null })).ts).toBe(null);
   });
 
+  it("by who wrote it, and what others posted with the same metadata is not taken for it", async () => {
+    await using side = await startSide();
+    const sentAtMs = side.notifier.slackTimeMs();
+    const { ts } = valueOf(await side.notifier.post(docs, status(), label));
+    const metadata = {
+      event_type: "docs_agent_turn",
+      event_payload: { turn_id: label.turnId, post: label.post },
+    };
+    side.clock.advance(1000);
+    side.slack.workspace.post({ channel: DOCS, user: ANA, text: "Mine", metadata });
+    expect(await search(side, docs, { sentAtMs, cursor: null })).toEqual({ ts, looks: 1 });
+  });
+
+  it("once Slack has said who the app is", async () => {
+    await using side = await startSide();
+    side.team.identity = { ...side.team.identity, botUserId: "", botId: "" };
+    const answer = await side.notifier.find(docs, label, { sentAtMs: 0, cursor: null });
+    expect(faultOf(answer)).toMatchObject({ kind: "unknown" });
+  });
+
   it("from the start again when Slack no longer takes the cursor", async () => {
     await using side = await startSide();
     const sentAtMs = side.notifier.slackTimeMs();

@@ -172,7 +172,7 @@ const ANY_PAGE = new URL("https://code-host.invalid/acme/docs/pull/1");
 
 /** True if the URL is a path, wherever the text is shown. */
 function isInRepository(url: string): boolean {
-  return !/^[a-z][a-z\d+.-]*:/i.test(url) && URL.parse(url, ANY_PAGE)?.host === ANY_PAGE.host;
+  return !/^[a-z][a-z\d+.-]*:/i.test(url) && URL.parse(url, ANY_PAGE.href)?.host === ANY_PAGE.host;
 }
 
 function inLine(text: string): string {
