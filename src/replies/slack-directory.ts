@@ -4,7 +4,7 @@ import type { Admission, Directory } from "../core/ports/directory.ts";
 import { keepNewest } from "../core/keep-newest.ts";
 import { builtPermalink } from "./links.ts";
 import { slackFault } from "./slack-faults.ts";
-import type { SlackDeps, SlackIdentity } from "./slack-team.ts";
+import { isKnown, type SlackDeps, type SlackIdentity } from "./slack-team.ts";
 
 /**
  * For this long a renamed person keeps the old name, a channel made private counts as public, and
@@ -81,6 +81,8 @@ export function createSlackDirectory(options: Options): Directory {
     threadUrl({ channelId, ts }) {
       return builtPermalink(team.identity.teamUrl, { channelId, ts, threadTs: null });
     },
+
+    appId: () => (isKnown(team.identity) ? `${team.identity.teamId}-${team.identity.botUserId}` : null),
 
     async permalink(message) {
       const { channelId, ts } = message;

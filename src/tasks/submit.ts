@@ -14,6 +14,7 @@ import {
   afterSubmit,
   askedBy,
   beforeSubmit,
+  keyOf,
   knownPrompt,
   notSubmitted,
   asNewJob,
@@ -92,7 +93,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
     return { kind: "retry", dueAt, reason: "a file that was sent can't be had again" };
   }
 
-  const what = { prompt, requester, authors };
+  const what = { prompt, requester, authors, appId: deps.directory.appId() };
   const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, ...what };
   const place = threadIdOf(request);
   let before: Turn | null;
@@ -124,8 +125,8 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const answer =
     unsent ??
     (job === null
-      ? await jobService.createJob(sent, turnId, besides)
-      : await message(jobService, job.id, sent, turnId, besides));
+      ? await jobService.createJob(sent, keyOf(before), besides)
+      : await message(jobService, job.id, sent, keyOf(before), besides));
   if (waitMs === 0) await heedRetryAfter(deps, request.project, answer);
   const call = job === null ? "create" : "message";
   if (answer.ok) deps.logger.info({ job_id: answer.job.id }, `${call} is taken`);
@@ -249,11 +250,11 @@ async function message(
   jobService: JobService,
   jobId: string,
   prompt: string,
-  turnId: string,
+  key: string,
   besides: Besides,
 ): Promise<JobServiceAnswer> {
-  // The bare id is for a create that the service may get later.
-  const answer = await jobService.sendMessage(jobId, prompt, `${turnId}:message`, besides);
+  // The bare key is for a create that the service may get later.
+  const answer = await jobService.sendMessage(jobId, prompt, `${key}:message`, besides);
   if (answer.ok || answer.fault.kind !== "rejected" || !MAY_BE_CLOSED.has(answer.fault.status)) return answer;
   const seen = await jobService.getJob(jobId);
   const isClosed = seen.ok ? seen.job.status === "archived" : seen.fault.kind === "missing";

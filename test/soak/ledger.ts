@@ -159,7 +159,7 @@ function placesOf(posts: readonly SlackMessage[], turnId: string): string {
 
 /** The turn that a create or a message with this key is of. */
 export function turnOfKey(idempotencyKey: string): string {
-  return idempotencyKey.replace(/:message$/, "");
+  return idempotencyKey.replace(/^[^/]*\//, "").replace(/:message$/, "");
 }
 
 /** Of which turn a post says that it is. */

@@ -186,6 +186,7 @@ export class TaskRig implements AsyncDisposable {
         channelName: async () => null,
         permalink: async () => null,
         threadUrl: () => null,
+        appId: () => null,
       },
       fileReader: { read: async () => null },
       threadReader: {

@@ -18,6 +18,8 @@ export interface Directory {
   channelName(channelId: string): Promise<string | null>;
   /** Like {@link permalink}, but without asking Slack. Null if the team's address isn't known. */
   threadUrl(thread: { channelId: string; ts: string }): string | null;
+  /** An id of the app itself, which no other app has. Null if it isn't known. */
+  appId(): string | null;
   permalink(message: { channelId: string; ts: string; threadTs: string | null }): Promise<string | null>;
 }
 

@@ -46,6 +46,8 @@ export function beforeSubmit(
     policy: PollingPolicy;
     honorsKeys: boolean;
     prompt: string;
+    /** The app's own id. Null if it isn't known. */
+    appId?: string | null;
     /** Absent if the service doesn't accept one. */
     requester?: Requester | undefined;
     /** Absent if the service doesn't accept them. */
@@ -64,8 +66,11 @@ export function beforeSubmit(
   }
   if (turn.stop !== undefined) return withoutSending(turn, now);
   if (now >= deadlineOf(turn, policy)) return endTurn(turn, "expired", now, { reason: "never-started" });
-  const { requester, authors } = at;
-  return { ...turn, stage: { ...stage, name: "submitting", isRepeat: false, prompt, requester, authors } };
+  const { requester, authors, appId = null } = at;
+  // Two apps may hear of the same message, and use the same service.
+  const key = appId === null ? undefined : `${appId}/${turn.id}`;
+  const sent = { prompt, key, requester, authors };
+  return { ...turn, stage: { ...stage, name: "submitting", isRepeat: false, ...sent } };
 }
 
 /**
@@ -115,6 +120,14 @@ export function askedBy({ stage, request }: Turn): Pick<Besides, "words" | "requ
   const typed =
     requester === undefined || instructions === DEFAULT_INSTRUCTIONS ? {} : { words: instructions };
   return { ...typed, ...(requester && { requester }), ...(authors && { authors }) };
+}
+
+/**
+ * The idempotency key of a turn that is being sent. It stays the same for each attempt, also by
+ * another version of the app.
+ */
+export function keyOf({ id, stage }: Turn): string {
+  return (stage.name === "submitting" ? stage.key : undefined) ?? id;
 }
 
 function keptPrompt(turn: Turn, composed: string): string | undefined {

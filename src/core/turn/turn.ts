@@ -74,6 +74,11 @@ export const TurnStage = z.discriminatedUnion("name", [
     limitedUntil: z.number().optional(),
     prompt: z.string().optional(),
     /**
+     * The idempotency key that it was first sent with, for as long as it is sent again. Absent if
+     * that is the turn's id.
+     */
+    key: z.string().optional(),
+    /**
      * The requester as sent, together with the person's words. Absent if neither was sent because
      * the service hadn't announced that it accepts them.
      */
