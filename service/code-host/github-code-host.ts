@@ -96,7 +96,7 @@ export function createGitHubCodeHost(options: GitHubOptions) {
         const asked = { doing: "Opening the pull request", signal, schema: Pull };
         const pull = await api.ask(asked, `POST ${PULLS}`, params);
         const isAsked = pull.head.ref === branch && (pull.base?.ref ?? texts.base) === texts.base;
-        if (!isAsked || isFromFork(pull)) throw brokenPromise(asked.doing);
+        if (!isAsked || !isFromHere(pull)) throw brokenPromise(asked.doing);
         await assertOurs(asked.doing, [pull], signal);
         return toPullRequest(pull);
       } catch (error) {
