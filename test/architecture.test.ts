@@ -88,13 +88,14 @@ const MAY_IMPORT: Record<string, string[]> = {
 const PROGRAMS: Record<string, RegExp> = { src: /^src\//, service: /^(src|service)\// };
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
+  apart: ["claims", "publish", "verify"],
   git: [],
   tree: ["git"],
   sandbox: [],
-  steps: ["agents", "claims", "git", "publish", "sandbox", "tree", "verify"],
-  process: [],
+  steps: ["agents", "apart", "claims", "git", "publish", "sandbox", "tree", "verify"],
+  process: ["apart"],
   agents: ["claims", "sandbox"],
-  claims: [],
+  claims: ["publish"],
   publish: ["git"],
   verify: ["sandbox"],
 };

@@ -78,11 +78,13 @@ export function learnedSecrets(): readonly string[] {
  */
 export function createRedact(secrets: readonly string[]): Redact {
   const forms = secretForms(secrets);
+  return (text) => redactForms([...learnedForms, ...forms])(text);
+}
+
+/** Like {@link createRedact}, for forms of secrets. What this process has learned isn't added. */
+export function redactForms(forms: readonly string[]): Redact {
   return (text) => {
-    const known = [...learnedForms, ...forms].reduce(
-      (clean, form) => clean.replaceAll(form, PLACEHOLDER),
-      text,
-    );
+    const known = forms.reduce((clean, form) => clean.replaceAll(form, PLACEHOLDER), text);
     return LOOKS_SECRET.reduce((clean, pattern) => clean.replace(pattern, PLACEHOLDER), known);
   };
 }

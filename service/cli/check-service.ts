@@ -8,6 +8,7 @@ import { redactedLine } from "../base/printable-text.ts";
 import { createRedact, type Redact } from "../base/redaction.ts";
 import { operatorText, TurnFailedError } from "../base/run-error.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
+import { createGitHubCodeHost, type PullRequestHost } from "../code-host/github-code-host.ts";
 import { presetOfCheck } from "../config/check-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
@@ -16,6 +17,7 @@ import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
 import { isInside } from "../base/paths.ts";
 import { GitRunner, remoteOf } from "../runner/git/git.ts";
 import { type GitCredentials, prepare } from "../runner/git/mirror.ts";
+import { arePublicDocs, isPublicContext } from "../runner/publish/visibility.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { findProgram } from "../runner/sandbox/program.ts";
 import { type AgentCheck, checkAgent, type CheckSandbox, hiddenInside } from "./check-agent.ts";
@@ -127,6 +129,9 @@ function projectChecks(
   const tokens = new CodeHostTokens({ env, clock });
   const gitCredentials = tokens.forGit(project);
   const redact = createRedact(projectSecrets(project, env));
+  const hosted =
+    codeHost.kind === "github" ? { ...codeHost, tokens: tokens.of(codeHost), clock, redact } : null;
+  const host = hosted && createGitHubCodeHost(hosted);
   const checks: Check[] = [];
   const add = (what: string, run: Check["run"]) => checks.push({ of, what, run });
   add("agent", (signal) => checkAgent(project, { sandbox, env, signal }));
@@ -140,14 +145,11 @@ function projectChecks(
     add(`context ${context.name}`, async (signal) => {
       const gitCredentials = tokens.in(context.gitCredentialsEnv);
       await checkContext(context, { env, redact, signal, gitCredentials });
-      return context.ref;
+      return { found: context.ref, warning: await contextWarning(project, context, host, signal) };
     });
   }
-  if (codeHost.kind === "github") {
-    add("code host", async (signal) => {
-      const host = { ...codeHost, tokens: tokens.of(codeHost), clock, redact };
-      return checkCodeHost(codeHost, host, signal);
-    });
+  if (codeHost.kind === "github" && hosted !== null) {
+    add("code host", async (signal) => checkCodeHost(codeHost, hosted, signal));
   }
   for (const check of project.verify) {
     add(`check ${check.name}`, (signal) => checkTool(check, project, { sandbox, env, signal }));
@@ -211,6 +213,24 @@ async function checkContext({ repository, ref }: { repository: string; ref: stri
     if ((await git.text(["ls-remote", "--", remote.url, ...refs], { remote })) !== "") return;
     throw new TurnFailedError(`The repository has no branch or tag ${ref}. Set ref to one it has.`);
   });
+}
+
+/** What to know of a private repository that agents read for public docs. Null if it isn't one. */
+async function contextWarning(
+  project: ServiceProject,
+  context: ServiceProject["context"][number],
+  codeHost: PullRequestHost | null,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const asking = { codeHost, signal };
+  if (!(await arePublicDocs(project, asking)) || (await isPublicContext(project, context, asking))) {
+    return null;
+  }
+  const isAsked =
+    context.publish === "ask"
+      ? "The requester is asked before words of it are published"
+      : "Nobody is asked before words of it are published";
+  return `${context.name} isn't known to be public, and the docs are. ${isAsked}. See docs/agents.md.`;
 }
 
 /**

@@ -238,6 +238,8 @@ const Context = z.strictObject({
   ref: Branch,
   paths: Globs.default([]),
   gitCredentialsEnv: EnvName.optional(),
+  // Whether a person is asked before words of it get into public docs, if it isn't public itself.
+  publish: z.enum(["ask", "allow"], "ask or allow").default("ask"),
 });
 
 const WANT_CHECK = `one of ${[...CHECK_PRESETS.keys()].join(", ")}, or a section with name and command`;

@@ -26,10 +26,10 @@ const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
 const MAX_UNCOUNTED_LOSSES = 10;
 const MAX_LEFT_OUT = 200;
-/** More wouldn't fit into the 40,000 characters that an agent is told. */
-const MAX_EARLIER_TURNS = 100;
-/** As much as the app sends, because words that it quotes from Slack could still be published. */
-const MAX_EARLIER_CHARS = 20_000;
+/** If a job has more, its changes can't get into a public repository anymore. */
+const MAX_EARLIER_TURNS = 1000;
+/** As much as a prompt may have: words that it quotes from Slack could still be published. */
+const MAX_EARLIER_CHARS = 64 * 1024;
 /**
  * The most jobs that a page of a list looks through, so that a rare status doesn't make it slow.
  */

@@ -1,39 +1,11 @@
-import { z } from "zod";
-import { startOf } from "../../src/core/text/text.ts";
-import { json } from "../base/json.ts";
 import { readInside } from "./confined-files.ts";
 
 /** The file in its folder for temporary files where an agent names the sources of what it wrote. */
 export const CLAIMS_FILE = "claims.json";
 
 const MAX_BYTES = 1024 * 1024;
-/** Further ones are ignored. */
-const MAX_CLAIMS = 200;
-const MAX_QUOTE_LENGTH = 500;
 
-const Source = z.object({
-  repository: z.string(),
-  path: z.string().max(1000),
-  line: z.int().min(1).nullish().catch(null),
-  /** Its words with single spaces between them. If it is long, only the beginning. */
-  quote: z.string().transform((text) => startOf(text.replace(/\s+/g, " ").trim(), MAX_QUOTE_LENGTH).trim()),
-});
-const Claim = z.object({
-  page: z.string(),
-  statement: z.string(),
-  // A statement without a source counts as one whose source isn't found.
-  source: Source.catch({ repository: "docs", path: "", line: null, quote: "" }),
-});
-/** A statement and its source, as an agent wrote them. The file's size limits their length. */
-export type Claim = z.infer<typeof Claim>;
-
-/**
- * Reads what the agent with this folder wrote to {@link CLAIMS_FILE}, without unreadable parts.
- * Null if the file doesn't exist, is too large, or isn't a JSON list.
- */
-export async function readClaims(tmp: string): Promise<Claim[] | null> {
-  const text = (await readInside(tmp, CLAIMS_FILE, MAX_BYTES))?.toString("utf8") ?? "";
-  const entries = json(z.array(z.unknown())).safeParse(text.replace(/^\ufeff/, ""));
-  if (!entries.success) return null;
-  return entries.data.slice(0, MAX_CLAIMS).flatMap((entry) => Claim.safeParse(entry).data ?? []);
+/** What the agent with this folder wrote to {@link CLAIMS_FILE}. Null if it didn't, or it is too large. */
+export function readClaimsFile(tmp: string): Promise<Buffer | null> {
+  return readInside(tmp, CLAIMS_FILE, MAX_BYTES);
 }

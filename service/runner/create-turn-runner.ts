@@ -6,12 +6,13 @@ import type { DiffReader, RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from
 import { type Env, envValue, gitVariables, networkOf, projectSecrets } from "../config/env.ts";
 import { sentenceCase, redactedLine } from "../base/printable-text.ts";
 import { noteAgent, openRunnerFolders, RUNNER, type RunnerFolders, sweep } from "./folders.ts";
+import type { ReaderProcesses } from "./apart/apart.ts";
 import { KeyedLock } from "./git/keyed-lock.ts";
 import { Mirror, type MirroredProject } from "./git/mirror.ts";
 import { KeptSessions } from "./kept-sessions.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
 import { createGitHubCodeHost } from "../code-host/github-code-host.ts";
-import { createRedact, type Redact, secretForms } from "../base/redaction.ts";
+import { createRedact, learnedSecrets, type Redact, secretForms } from "../base/redaction.ts";
 import {
   AgentCutOffError,
   detailsOf,
@@ -34,6 +35,8 @@ export type TurnRunnerDeps = {
   env: Env;
   logger: Logger;
   clock: Clock;
+  /** Whoever opened them closes them. */
+  readers: ReaderProcesses;
   containment: "required" | "none";
   /**
    * True if the process does nothing else. Then it is ended when another one takes its place.
@@ -79,7 +82,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   /** What is needed to access a project's repository. */
   function reach(project: ServiceProject, folders: RunnerFolders, logger: Logger, signal: AbortSignal) {
     const { env, clock } = deps;
-    const redact = createRedact(projectSecrets(project, env));
+    const secrets = projectSecrets(project, env);
+    const redact = createRedact(secrets);
+    const forms = secretForms(secrets);
+    const apart = deps.readers.forTurn(signal, () => [...learnedSecrets(), ...forms]);
     const mirrorOf = (mirrored: MirroredProject) =>
       new Mirror({ project: mirrored, folders, lock: mirrorLock, env, redact, logger, signal });
     const mirror = mirrorOf({ ...project, gitCredentials: tokens.forGit(project) });
@@ -95,7 +101,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       host.kind === "github"
         ? createGitHubCodeHost({ ...host, tokens: tokens.of(host), clock, redact })
         : null;
-    return { redact, mirror, contextRepositories, codeHost };
+    return { redact, apart, mirror, contextRepositories, codeHost };
   }
 
   const run: TurnRunner = async (input) => {
@@ -158,8 +164,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   const readDiff: DiffReader = async ({ project, jobId, head, signal }) => {
     const { folders } = await open();
-    const { mirror, redact } = reach(project, folders, deps.logger, signal);
-    return diffOf({ mirror, folders, redact }, { jobId, baseBranch: project.baseBranch, head });
+    const reached = reach(project, folders, deps.logger, signal);
+    return diffOf({ ...reached, folders }, { jobId, baseBranch: project.baseBranch, head });
   };
 
   return {

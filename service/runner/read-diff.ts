@@ -1,5 +1,4 @@
 import { DIFF_LIMITS, type JobDiff } from "../../src/core/ports/job-report.ts";
-import { cut } from "../../src/core/text/text.ts";
 import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
 import { redactedLine } from "../base/printable-text.ts";
 import { turnCommits } from "./earlier-push.ts";
@@ -24,7 +23,7 @@ const OPTIONS = ["-r", "-p", "--no-color", "--no-renames", "--no-ext-diff", "--n
  * with. Null if there is none, or it can't be found anymore.
  */
 export function readDiff(
-  { mirror, folders, redact }: Pick<RunContext, "mirror" | "folders" | "redact">,
+  { mirror, folders, redact, apart }: Pick<RunContext, "mirror" | "folders" | "redact" | "apart">,
   { jobId, baseBranch, head }: DiffOf,
 ): Promise<JobDiff | null> {
   return mirror.fetch(baseBranch, async (git) => {
@@ -41,8 +40,7 @@ export function readDiff(
     const { pages } = await readWholeChange(git, { base, commit, jobId });
     const config = ["-c", `core.bigFileThreshold=${MAX_FILE}`, "-c", "core.quotePath=false"];
     const written = await git.run([...config, "diff-tree", ...OPTIONS, base, commit, "--"]);
-    const start = redact(written.subarray(0, MAX_READ_BYTES).toString("utf8"));
-    const { diff, isCut } = bounded(start.split("\n"));
+    const { diff, isCut } = await apart.read("shownDiff", written.subarray(0, MAX_READ_BYTES));
     return {
       files: pages.slice(0, DIFF_LIMITS.files).map((page) => ({
         ...page,
@@ -70,18 +68,4 @@ async function baseOf(
   // If it was merged without a merge commit, the job's commits show where it began.
   const first = (await turnCommits(git, jobId, commit)).at(-1)?.commit ?? commit;
   return git.text(["rev-parse", "--quiet", "--verify", `${first}^1`], { okCodes: [0, 1] });
-}
-
-function bounded(lines: readonly string[]): { diff: string; isCut: boolean } {
-  const kept: string[] = [];
-  let bytes = 0;
-  let isCut = false;
-  for (const line of lines) {
-    const shown = cut(line, DIFF_LIMITS.lineChars);
-    isCut ||= shown !== line;
-    bytes += Buffer.byteLength(JSON.stringify(shown));
-    if (bytes > DIFF_LIMITS.bytes) return { diff: kept.join("\n"), isCut: true };
-    kept.push(shown);
-  }
-  return { diff: kept.join("\n"), isCut };
 }

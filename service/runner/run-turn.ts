@@ -2,14 +2,16 @@ import { TurnFailedError } from "../base/run-error.ts";
 import { isBaseBranch, isJobId } from "../config/repository.ts";
 import { type BranchPulls, branchPulls, findPulls } from "./branch-pulls.ts";
 import { findEarlierPush, turnKeyOf } from "./earlier-push.ts";
-import { readTurnNote, TurnWork } from "./publish/turn-note.ts";
+import { withMessage } from "./git/objects.ts";
+import { readTurnNote, TurnWork, type Withheld } from "./publish/turn-note.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
+import { withoutOthers } from "./steps/describe.ts";
 import { lookAgain } from "./steps/look-again.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
 import { publishWork, reportNothing, reportWork } from "./steps/report.ts";
 import { workInRounds } from "./steps/work-in-rounds.ts";
-import type { RunContext, RunnerTurn, Success } from "./turn.ts";
+import { type RunContext, type RunnerTurn, type Success, wordsOf } from "./turn.ts";
 import type { TurnStart } from "./turn-start.ts";
 
 /**
@@ -35,17 +37,52 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   }
 
   const unpublished = { kind: "no-changes" as const, summary: null, leftOut: work.leftOut, ...read };
-  if (!(await allowPublishing(turn, context, { from: tree.commit, commit, contexts }))) {
+  const summary = ran.summary === null ? null : context.redact(ran.summary);
+  const told = toldTexts(turn, { ...work, summary });
+  const { isAllowed, withheld } = await allowPublishing(turn, context, {
+    from: tree.commit,
+    commit,
+    contexts,
+    told,
+  });
+  if (!isAllowed) {
     const reason = "Nothing was published. To change the docs without these words, ask again in your own.";
     return { ...unpublished, reason };
   }
-  const done = { ...work, ...read, commit, summary: ran.summary };
-  const ready = await lookAgain(turn, context, start, done);
+  const toPush = await withOwnMessage(turn, context, { commit, summary, withheld });
+  const made = { ...work, ...read, commit: toPush, summary, withheld };
+  const ready = await lookAgain(turn, context, start, made);
   if (ready.kind === "unwanted") return { ...unpublished, reason: ready.reason };
   const pushed = await publishWork(turn, context, ready.start, ready.work);
   // An agent should only remember work that the next turn will find done.
   await ran.keepSession();
   return await reportWork(turn, context, pushed);
+}
+
+/** Everything of the agent's that is told about the change. */
+function toldTexts(
+  { earlierTurns }: RunnerTurn,
+  { summary, leftOut, claims }: Pick<TurnWork, "summary" | "leftOut" | "claims">,
+): string[] {
+  const texts = [
+    summary,
+    ...earlierTurns.map((turn) => turn.summary),
+    ...leftOut,
+    ...(claims ?? []).flatMap(({ page, statement }) => [page, statement]),
+  ];
+  return [...new Set(texts.flatMap((text) => text ?? []))].filter((text) => text !== "");
+}
+
+/** A commit's message is copied further than the pull request, and can't be taken back. */
+async function withOwnMessage(
+  turn: RunnerTurn,
+  { mirror, apart, clock }: RunContext,
+  { commit, summary, withheld }: { commit: string; summary: string | null; withheld: Withheld },
+): Promise<string> {
+  const own = withoutOthers(summary, withheld);
+  if (own === summary) return commit;
+  const message = await apart.read("commitMessageOf", { ...wordsOf(turn), summary: own });
+  return mirror.use((git) => withMessage(git, commit, { message, atMs: clock.now() }));
 }
 
 /**

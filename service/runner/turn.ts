@@ -3,6 +3,7 @@ import type { ServiceProject } from "../config/config.ts";
 import type { Env, networkOf } from "../config/env.ts";
 import type { LeftOut } from "../gateway/model-gateway.ts";
 import type { RunTurnInput, RunTurnResult } from "./turn-runner.ts";
+import type { Apart } from "./apart/apart.ts";
 import type { RunnerFolders } from "./folders.ts";
 import type { Mirror } from "./git/mirror.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
@@ -14,6 +15,11 @@ import type { KeptOutputs } from "./verify/kept-outputs.ts";
 
 /** A turn, as the runner's steps see it. */
 export type RunnerTurn = Omit<RunTurnInput, "signal" | "report" | "ask">;
+
+/** A turn's words, without its project. */
+export function wordsOf({ jobId, number, prompt, words, requester, earlierTurns }: RunnerTurn) {
+  return { jobId, number, prompt, words, requester, earlierTurns };
+}
 
 /** A repository that agents may read besides the docs. */
 export type ContextRepository = ServiceProject["context"][number] & { mirror: Mirror };
@@ -43,6 +49,8 @@ export type RunContext = {
   clock: Clock;
   logger: Logger;
   redact: Redact;
+  /** Reads what others wrote, with a limit of time and memory. */
+  apart: Apart;
   /** The secrets that must not get into a file, in all their forms. */
   secrets: readonly string[];
   /** Does something after the turn's result was reported. */

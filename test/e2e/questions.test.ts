@@ -97,6 +97,21 @@ describe("a question", () => {
     expect(slack.ephemerals()).toEqual([]);
   });
 
+  it("is shown whole if it is as long as our service makes them", async () => {
+    await using world = await start();
+    const lines = Array.from(
+      { length: 15 },
+      (_, at) => `docs/page-${at}.md: “${"shown whole & <all> ".repeat(2)}${at}”`,
+    );
+    const text = `May these words be published? ${"x".repeat(1000)}`.slice(0, 999 - lines.join("\n").length);
+    const { root, message } = await asked(world, { text: [text, ...lines].join("\n") });
+    expect([text, ...lines].join("\n")).toHaveLength(1000);
+    expect(said(world, root)[0]?.join("\n")).toContain([text, ...lines].join("\n"));
+    expect(JSON.stringify(message.blocks)).toContain(
+      JSON.stringify([text, ...lines].join("\n")).slice(1, -1),
+    );
+  });
+
   it("is asked once although Slack's answer to the post is lost", async () => {
     await using world = await start();
     const root = await ask(world);

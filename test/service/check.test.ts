@@ -96,6 +96,46 @@ it("finds everything that a turn needs", async () => {
   expect((await fetch(`${codeHost.apiUrl}/repos/acme/docs/branches/docs-agent%2Fcheck`)).status).toBe(404);
 });
 
+it("warns of a private repository that agents read for public docs, and of no other", async () => {
+  await using folder = await openFolder({});
+  await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
+  for (const repo of ["docs", "open", "inner", "outer"]) {
+    await codeHost.createRepository("acme", repo, folder.dir.file("docs-repository"));
+  }
+  for (const repo of ["inner", "outer"]) codeHost.rules.privateRepositories.add(`acme/${repo}`);
+  const context = ["open", "inner", "outer"].map((name) => ({
+    name,
+    repository: codeHost.gitUrl("acme", name),
+    gitCredentialsEnv: "DOCS_TOKEN",
+    ...(name === "outer" && { publish: "allow" }),
+  }));
+  const repository = codeHost.gitUrl("acme", "docs");
+  const codeHostSettings = {
+    kind: "github",
+    apiUrl: codeHost.apiUrl,
+    owner: "acme",
+    repo: "docs",
+    tokenEnv: "DOCS_TOKEN",
+  };
+  const agent = { kind: "command", command: ["true"] };
+  folder.configure({
+    ...WITHOUT_PROJECTS,
+    projects: [{ id: "docs", repository, agent, context, codeHost: codeHostSettings }],
+  });
+  const warnings = async () =>
+    (await folder.run("config", "check")).stdout.split("\n").filter((line) => /^warn .* context /.test(line));
+  expect(await warnings()).toEqual([
+    expect.stringMatching(
+      /context inner: inner isn't known to be public, and the docs are\. The requester is asked/,
+    ),
+    expect.stringMatching(
+      /context outer: outer isn't known to be public, and the docs are\. Nobody is asked/,
+    ),
+  ]);
+  codeHost.rules.privateRepositories.add("acme/docs");
+  expect(await warnings()).toEqual([]);
+});
+
 it("calls the models if it is told to, and says why one can't be used", async () => {
   await using side = await startHttpSide(({ headers, url }, _request, response) =>
     response.writeHead(headers["x-api-key"] !== KEY ? 401 : url.endsWith("/messages") ? 404 : 200).end("{}"),

@@ -147,6 +147,7 @@ it.each([
     "agent.styleGuide must be a list of paths of files in the repository, for example [docs/STYLE.md].",
   ],
   [{ context: [{ name: "cli", repository: "../cli", paths: "src/**" }] }, "paths must be a list of globs"],
+  [{ context: [{ name: "cli", repository: "../cli", publish: true }] }, "publish must be ask or allow"],
   [{ verify: "links" }, "verify must be a list of checks, for example [links, markdownlint]."],
   [
     { verify: [{ name: "site", command: "npm run build" }] },
@@ -322,7 +323,7 @@ it("keeps the service's own credentials from the agent", async () => {
 it("reads context repositories: each name once, local paths against the file's folder", async () => {
   const cli = { name: "cli", repository: "../cli" };
   const { projects } = await load(withProject({ context: [cli] }));
-  expect(projects[0]?.context).toMatchObject([{ name: "cli", ref: "main", paths: [] }]);
+  expect(projects[0]?.context).toMatchObject([{ name: "cli", ref: "main", paths: [], publish: "ask" }]);
   expect(projects[0]?.context[0]?.repository).toMatch(/^\/.*\/cli$/);
   const faults = await faultsOf(withProject({ context: [cli, cli] }));
   expect(faults).toContain('projects[0].context[1].name: projects[0].context[0].name is "cli", too.');

@@ -8,6 +8,7 @@ import type { JobDiff } from "../../src/core/ports/job-report.ts";
 import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/index.ts";
 import type { Clock } from "../../src/core/ports/process.ts";
 import type { ServiceProject } from "../../service/config/config.ts";
+import { ReaderProcesses } from "../../service/runner/apart/apart.ts";
 import { createTurnRunner } from "../../service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult, TurnNews } from "../../service/runner/turn-runner.ts";
 import { createSystemClock } from "../../src/process/clock-and-log.ts";
@@ -61,6 +62,9 @@ type Side = {
   before: ((request: string) => Promise<void>) | undefined;
   fault: ((request: string) => CodeHostFault | undefined) | undefined;
 };
+
+/** For all runners of this test process, because each process takes a while to start. */
+const readers = new ReaderProcesses();
 
 /** A code host with one repository, behind real git over HTTP and its API, and a runner. */
 export async function openRunnerWorld({
@@ -122,6 +126,7 @@ export async function openRunnerWorld({
       logger,
       clock: clock ?? createSystemClock(),
       containment,
+      readers,
     });
   }
 

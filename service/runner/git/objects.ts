@@ -10,6 +10,9 @@ const PLAIN_FILE = /^100\d{3} blob (?<oid>[0-9a-f]+) +(?<size>\d+)\t(?<path>.*)$
 /** Put before a path, so that git doesn't interpret one that begins with a colon. */
 const HERE = "./";
 
+/** A regular file of a commit. */
+export type ListedFile = { oid: string; path: string; bytes: number };
+
 /** One entry of a commit's tree. */
 export type SnapshotEntry = {
   /** Git's mode: `100644`, `100755`, `120000` (symbolic link), `160000` (submodule). */
@@ -104,6 +107,17 @@ export async function readFiles(
   return new Map(contents.map((content, at) => [files[at]?.path ?? "", content]));
 }
 
+/** All regular files of a commit, and their sizes in bytes. */
+export async function filesOfCommit(git: GitRunner, commit: string): Promise<ListedFile[]> {
+  const options = ["-r", "-z", "-l", "--full-tree", "--end-of-options"];
+  const listing = await git.lines(["ls-tree", ...options, commit]);
+  return listing.flatMap((line) => {
+    const { oid, size, path } = PLAIN_FILE.exec(line)?.groups ?? {};
+    if (oid === undefined || size === undefined || path === undefined) return [];
+    return [{ oid, path, bytes: Number(size) }];
+  });
+}
+
 /** Stores files unchanged. Resolves to their object ids, in the same order. */
 export async function storeFiles(git: GitRunner, files: readonly string[]): Promise<string[]> {
   if (files.length === 0) return [];
@@ -132,14 +146,27 @@ type CommitInput = {
 export async function makeCommit(git: GitRunner, input: CommitInput): Promise<string | null> {
   const { index, parent, allowed, message, atMs } = input;
   const tree = await git.text(["write-tree"], { env: { GIT_INDEX_FILE: index } });
-  const when = `@${Math.floor(atMs / 1000)} +0000`;
-  const env = { GIT_AUTHOR_DATE: when, GIT_COMMITTER_DATE: when };
-  const commit = await git.text(["commit-tree", tree, "-p", parent], { stdin: message, env });
+  const commit = await git.text(["commit-tree", tree, "-p", parent], { stdin: message, env: timesOf(atMs) });
   const options = ["-r", "-z", "--name-only", "--no-renames", "--no-ext-diff"];
   const differing = await git.lines(["diff-tree", ...options, parent, commit]);
   const foreign = differing.find((path) => !allowed.has(path));
   if (foreign !== undefined) throw new GitError(`The commit changes ${foreign}, which it must not.`);
   return differing.length === 0 ? null : commit;
+}
+
+/** Creates the same commit with another message. Resolves to its id. */
+export async function withMessage(
+  git: GitRunner,
+  commit: string,
+  { message, atMs }: Pick<CommitInput, "message" | "atMs">,
+): Promise<string> {
+  const args = ["commit-tree", `${commit}^{tree}`, "-p", `${commit}^`];
+  return git.text(args, { stdin: message, env: timesOf(atMs) });
+}
+
+function timesOf(atMs: number) {
+  const when = `@${Math.floor(atMs / 1000)} +0000`;
+  return { GIT_AUTHOR_DATE: when, GIT_COMMITTER_DATE: when };
 }
 
 /**

@@ -5,6 +5,7 @@ import { createLogger, createSystemClock } from "../../../src/process/clock-and-
 import { oneLine } from "../../base/printable-text.ts";
 import { learnedSecrets } from "../../base/redaction.ts";
 import { projectSecrets, serviceProxy } from "../../config/env.ts";
+import { ReaderProcesses } from "../apart/apart.ts";
 import { createTurnRunner } from "../create-turn-runner.ts";
 import { closeInheritedFiles } from "./inherited-files.ts";
 import type { FromRunner, RunnerSettings, ToRunner } from "./messages.ts";
@@ -63,7 +64,8 @@ async function open(settings: RunnerSettings): Promise<void> {
   // The runner fetches from the code host.
   fetchThrough(serviceProxy(env));
   const clock = createSystemClock();
-  const runner = createTurnRunner({ dataDir, containment, env, clock, logger, isOwnProcess: true });
+  const readers = new ReaderProcesses();
+  const runner = createTurnRunner({ dataDir, containment, env, clock, logger, readers, isOwnProcess: true });
   await runner.open();
   host = new RunnerHost(runner, tell);
 }

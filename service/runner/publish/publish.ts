@@ -6,22 +6,12 @@ import type { HostedPullRequest, PullRequestHost } from "../../code-host/github-
 import { RefusedByCodeHostError } from "../../code-host/github-api.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import type { BranchPulls } from "../branch-pulls.ts";
-import {
-  bodyOf,
-  changeTitle,
-  checksPart,
-  hasPart,
-  mergedBody,
-  saysOurDraft,
-  titleBefore,
-  type TurnText,
-} from "./pull-request-text.ts";
-import { hasChecksHeading, inTemplate } from "./template.ts";
-import { formattedTitle } from "./title.ts";
+import type { RunContext } from "../turn.ts";
+import { saysOurDraft } from "./our-parts.ts";
+import type { TurnText } from "./pull-request-text.ts";
 
-/** GitHub's own limits. */
+/** GitHub's own limit. */
 const MAX_TITLE_LENGTH = 256;
-const MAX_BODY_LENGTH = 65_536;
 const DRAFTED = "This is a draft because a check found something new.";
 const LOOK_FIRST = "A check found something new. Look at it before you merge.";
 const STILL_DRAFT = "The pull request is still a draft. Mark it as ready for review.";
@@ -53,6 +43,7 @@ export type PublishInput = {
   template: string | null;
   turn: Omit<TurnText, "caution" | "isOurDraft">;
   redact: Redact;
+  apart: RunContext["apart"];
   signal: AbortSignal;
 };
 
@@ -100,8 +91,7 @@ type Found = { pullRequest: HostedPullRequest; notes: string[] };
 
 /** Resolves to null if there is an open one already. */
 async function create(input: PublishInput): Promise<Found | null> {
-  const { codeHost, branch, baseBranch, settings, hasBlockingFindings, redact, signal } = input;
-  const title = formattedTitle(settings.titleTemplate, changeTitle(textOf(input), redact));
+  const { codeHost, branch, baseBranch, settings, hasBlockingFindings, template, apart, signal } = input;
   const wantsDraft = settings.draft || hasBlockingFindings;
   for (const isDraft of wantsDraft ? [true, false] : [false]) {
     const isRefused = wantsDraft && !isDraft;
@@ -110,7 +100,9 @@ async function create(input: PublishInput): Promise<Found | null> {
       caution: caution ?? (isRefused ? NO_DRAFTS : null),
       isOurDraft: isDraft && !settings.draft,
     });
-    const pull = { branch, base: baseBranch, title, body: newBody(turn, input), isDraft };
+    const text = { turn, titleTemplate: settings.titleTemplate, template };
+    const { title, body } = await apart.read("newPullRequestText", text);
+    const pull = { branch, base: baseBranch, title, body, isDraft };
     const created = await codeHost.create(pull, signal);
     if (created === "exists") return null;
     if (created !== "no-drafts") return { pullRequest: created, notes: isRefused ? [NOT_A_DRAFT] : [] };
@@ -120,7 +112,7 @@ async function create(input: PublishInput): Promise<Found | null> {
 
 /** Writes what this turn adds, and nothing over what people wrote. */
 async function update(found: HostedPullRequest, input: PublishInput): Promise<Found> {
-  const { codeHost, settings, hasBlockingFindings, redact, signal } = input;
+  const { codeHost, settings, hasBlockingFindings, apart, signal } = input;
   const wasOurDraft = found.isDraft && saysOurDraft(found.body);
   const { nodeId } = found;
   const marksReady = wasOurDraft && !hasBlockingFindings && nodeId !== null;
@@ -130,45 +122,20 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   const isOurDraft = wasOurDraft && !isReady;
   const caution = hasBlockingFindings ? (found.isDraft ? DRAFTED : LOOK_FIRST) : null;
   const turn = textOf(input, { caution, isOurDraft });
-  const parts = {
-    main: bodyOf(turn, redact, hasPart(found.body, "checks")),
-    checks: checksPart(turn, redact),
-  };
-  const isOurTitle = titlesBefore(turn, redact).some(
-    (before) => found.title === formattedTitle(settings.titleTemplate, before),
-  );
-  const title = formattedTitle(settings.titleTemplate, changeTitle(turn, redact));
-  const body = mergedBody(found.body, parts);
-  const hasRoom = body.length <= MAX_BODY_LENGTH;
-  const texts = { ...(hasRoom && { body }), ...(isOurTitle && { title }) };
+  const { title, body } = await apart.read("changedPullRequestText", {
+    turn,
+    titleTemplate: settings.titleTemplate,
+    found: { title: found.title, body: found.body },
+  });
+  const texts = { ...(body !== null && { body }), ...(title !== null && { title }) };
   const pullRequest = await codeHost.change(found.number, texts, signal);
   const notes = isOurDraft && !hasBlockingFindings ? [STILL_DRAFT] : [];
-  return { pullRequest, notes: hasRoom ? notes : [...notes, NO_ROOM] };
-}
-
-/**
- * The titles that we may have given it: for the earlier turns that are in the branch, and for all
- * of them, because somebody may have taken some out.
- */
-function titlesBefore(turn: TurnText, redact: Redact): string[] {
-  const { number, earlierTurns } = turn;
-  const published = earlierTurns.flatMap(({ outcome }, at) =>
-    outcome === "pull-request" ? [number - earlierTurns.length + at] : [],
-  );
-  const all = { ...turn, change: { pages: [], turns: new Set(published) } };
-  return [titleBefore(turn, redact), titleBefore(all, redact)].filter((title) => title !== null);
+  return { pullRequest, notes: body === null ? [...notes, NO_ROOM] : notes };
 }
 
 function falseIfRefused(error: unknown): false {
   if (error instanceof RefusedByCodeHostError) return false;
   throw error;
-}
-
-function newBody(turn: TurnText, { template, redact }: PublishInput): string {
-  if (template === null) return bodyOf(turn, redact);
-  const hasPlace = hasChecksHeading(template);
-  const body = inTemplate(template, bodyOf(turn, redact, hasPlace), checksPart(turn, redact));
-  return body.length <= MAX_BODY_LENGTH ? body : bodyOf(turn, redact);
 }
 
 function textOf({ turn }: PublishInput, draft: Partial<TurnText> = {}): TurnText {

@@ -16,6 +16,7 @@ import {
   plainMarkdown,
   quoted,
 } from "./inert-text.ts";
+import { DRAFT_MARK, marked } from "./our-parts.ts";
 import { belowTitle, titleOf, wholeTitle } from "./title.ts";
 import type { ChangedPage, WholeChange } from "./whole-change.ts";
 
@@ -37,23 +38,12 @@ export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words
   isOurDraft: boolean;
 };
 
-/** The parts of a text that we own. What people write around them stays. */
-export type TextPart = "main" | "checks";
-
-const MAX_LEFT_OUT = 50;
 const MAX_WORDS_LENGTH = 8000;
 const MAX_SUMMARY_LENGTH = 8000;
 const MAX_EARLIER_LENGTH = 12_000;
 const MAX_LISTED_LENGTH = 8000;
 /** The room of each part above the fold. */
 const ROOM = { said: 450, pages: 400, checks: 250, leftOut: 120, least: 100 };
-const MARKS = {
-  main: ["<!-- docs-agent:start -->", "<!-- docs-agent:end -->"],
-  checks: ["<!-- docs-agent:checks -->", "<!-- docs-agent:checks-end -->"],
-} as const satisfies Record<TextPart, readonly [string, string]>;
-
-const DRAFT_MARK = "<!-- docs-agent:draft -->";
-
 /** A pull request's title for all of its turns, before the settings' format is applied. */
 export function changeTitle(turn: TurnText, redact: Redact): string {
   return wholeTitle([...earlierTitles(turn, redact), titleOf(turn, redact)]);
@@ -111,38 +101,6 @@ export function checksPart(turn: TurnText, redact: Redact): string {
   return marked("checks", checksText(turn, redact));
 }
 
-/**
- * Replaces our parts of a pull request's text, and keeps what people wrote around them, or in their
- * place.
- */
-export function mergedBody(existing: string | null, parts: Readonly<Record<TextPart, string>>): string {
-  if (existing === null || existing.trim() === "") return parts.main;
-  if (!hasPart(existing, "main")) return `${existing.trimEnd()}\n\n${parts.main}`;
-  return replaced(replaced(existing, "main", parts.main), "checks", parts.checks);
-}
-
-/** True if a text says that we made its pull request a draft. */
-export function saysOurDraft(text: string | null): boolean {
-  return text?.includes(DRAFT_MARK) === true;
-}
-
-/** True if a text contains this part of ours. */
-export function hasPart(text: string | null, part: TextPart): boolean {
-  const from = text?.indexOf(MARKS[part][0]) ?? -1;
-  return from >= 0 && (text?.indexOf(MARKS[part][1], from) ?? -1) >= 0;
-}
-
-function replaced(text: string, part: TextPart, ours: string): string {
-  if (!hasPart(text, part)) return text;
-  const [start, end] = MARKS[part];
-  const from = text.indexOf(start);
-  return text.slice(0, from) + ours + text.slice(text.indexOf(end, from) + end.length);
-}
-
-function marked(part: TextPart, text: string): string {
-  return [MARKS[part][0], text, MARKS[part][1]].join("\n\n");
-}
-
 /** Git reads no trailers of a message that holds this line (`wt-status.c`: `cut_line`). */
 const SCISSORS = /(?<=-{24} )>(?=8 -{24})/g;
 
@@ -158,13 +116,6 @@ export function commitMessageOf(
   const summary = below === "" ? "" : `${below}\n\n`;
   const trailers = `${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ${turnKeyOf(turn)}\n`;
   return `${titleOf(turn, redact)}\n\n${summary}`.replace(SCISSORS, `>${BREAK}`) + trailers;
-}
-
-/** Paths for a result: redacted, and limited in number and length. */
-export function boundedPaths(paths: readonly string[], redact: Redact): string[] {
-  const shown = paths.slice(0, MAX_LEFT_OUT).map((path) => redactedLine(redact, path, 200));
-  const more = paths.length - shown.length;
-  return more > 0 ? [...shown, `… and ${more} more`] : shown;
 }
 
 function titled(title: string, lines: string): string {

@@ -3,7 +3,11 @@ import { join } from "node:path";
 import { z } from "zod";
 import { json } from "../../base/json.ts";
 import { TurnQuality } from "../turn-runner.ts";
-import { CheckedClaim } from "./sources-text.ts";
+import { CheckedClaim } from "./checked-claim.ts";
+
+/** Texts about a change, each with what is left of it without the words of others. */
+export const Withheld = z.array(z.object({ text: z.string(), rest: z.string() }));
+export type Withheld = z.infer<typeof Withheld>;
 
 /** The result of a turn before its pull request. Bounded and redacted. */
 export const TurnWork = TurnQuality.omit({ claims: true }).extend({
@@ -12,6 +16,11 @@ export const TurnWork = TurnQuality.omit({ claims: true }).extend({
   leftOut: z.array(z.string()).default([]),
   /** Null if the agent named no sources. */
   claims: z.array(CheckedClaim).nullable().default(null),
+  /**
+   * What must be left out of the texts that are told in public. Null if nobody has looked: then
+   * these texts aren't told.
+   */
+  withheld: Withheld.nullable().default(null),
   /** True if a blocking check has new findings. */
   hasBlockingFindings: z.boolean().default(false),
 });

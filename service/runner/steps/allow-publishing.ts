@@ -1,61 +1,63 @@
+import { counted, startOf } from "../../../src/core/text/text.ts";
+import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
 import { mayAsk } from "../../config/agent-presets.ts";
 import { redactedLine } from "../../base/printable-text.ts";
-import type { GitRunner } from "../git/git.ts";
-import { readFiles, readObjects } from "../git/objects.ts";
-import { type ForeignWords, foreignWordsOf } from "../publish/slack-words.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
+import type { Withheld } from "../publish/turn-note.ts";
+import { arePublicDocs } from "../publish/visibility.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
-import { isPublicRepository } from "./describe.ts";
+import { type Copy, findOthersWords, type Origin } from "./find-copies.ts";
 
-const PART_CHARS = 200;
-/** With the text before it, this is what a question in Slack has room for. */
-const SHOWN_CHARS = 800;
-/** The most files of a repository that are read to see if they already contain the words. */
-const MAX_FILES = 200;
-const MAX_PATTERNS = 100;
+/** A question in Slack shows no more of a text than this. */
+const MAX_LINES = 15;
+/** More would be tiring to read, and other questions of the turn count, too. */
+const MAX_QUESTIONS = 5;
+const PATH_CHARS = 100;
+/** Beginnings of what was found, where nobody can be asked. */
+const MAX_HINTS = 5;
 
 /**
- * Asks the requester before somebody else's sentence from Slack gets into a public repository.
- * Resolves to false if it must stay out. Rejects with a `TurnFailedError` if nobody can be asked,
- * or nobody answers. `from` is the commit that the turn started from.
+ * Asks the requester before somebody else's words get into a public repository: sentences from
+ * Slack, and what stands in a private context repository. Everything that a yes is about is shown
+ * whole. `withheld` is what must be left out of the texts that are told about the change. Rejects
+ * with a `TurnFailedError` if the words can't be shown, if nobody can be asked, or nobody answers.
  */
 export async function allowPublishing(
   turn: RunnerTurn,
   context: RunContext,
-  { from, commit, contexts }: { from: string; commit: string; contexts: readonly OpenContext[] },
-): Promise<boolean> {
-  const { mirror, redact, ask } = context;
-  const foreign = foreignWordsOf(turn);
-  if (foreign.isEmpty) return true;
-  const { before, texts } = await mirror.use((git) => changedTexts(git, from, commit));
-  for (const content of before) foreign.forget(content.toString("utf8"));
-  const found = () =>
-    texts.flatMap(({ path, text }) => foreign.foundIn(text).map((words) => ({ path, words })));
-  if (found().length === 0 || !(await isPublicRepository(turn, context))) return true;
-  for (const read of [{ mirror, commit: from }, ...contexts]) {
-    const parts = found().map(({ words }) => words);
-    await read.mirror.use((git) => forgetWhatStandsIn(git, read.commit, foreign, parts));
-  }
-  const parts = found().map(
-    ({ path, words }) =>
-      `${redactedLine(redact, path, PART_CHARS)}: “${redactedLine(redact, words, PART_CHARS)}”`,
-  );
-  if (parts.length === 0) return true;
-
-  const shown = asManyAsFit(parts);
-  if (!mayAsk(turn.project.agent)) {
+  work: { from: string; commit: string; contexts: readonly OpenContext[]; told: readonly string[] },
+): Promise<{ isAllowed: boolean; withheld: Withheld }> {
+  const isPublic = await arePublicDocs(turn.project, context);
+  if (isPublic && turn.earlierTurns.length < turn.number - 1) {
     throw new TurnFailedError(
-      "The change would publish words from a Slack message that you didn't write. Ask again and say it in " +
-        `your own words:\n${shown}`,
+      "This request has too many follow-ups to see whether the change repeats others' words. " +
+        "Start a new one.",
+    );
+  }
+  const { copies, withheld } = await findOthersWords(turn, context, { ...work, isPublic });
+  if (copies.length === 0) return { isAllowed: true, withheld };
+
+  if (!mayAsk(turn.project.agent)) throw new TurnFailedError(`${refusalOf(copies, context)} ${OWN_WORDS}`);
+  if (copies.some(({ isWhole }) => !isWhole)) {
+    throw new TurnFailedError(`There is a secret in words that the change repeats. ${OWN_WORDS}`);
+  }
+  const questions = questionsAbout(copies, context);
+  if (questions.length > MAX_QUESTIONS) {
+    throw new TurnFailedError(
+      `The change repeats more of others' words than can be shown in a thread. ${OWN_WORDS}`,
     );
   }
   context.onProgress("waiting for an answer: may these words be published");
-  const text =
-    "May these words be published? They come from a Slack message that you didn't write, and the " +
-    `repository is public:\n${shown}`;
-  const answer = await ask({ text, choices: CHOICES, allowsText: false });
-  if (answer !== null) return "choice" in answer && answer.choice === PUBLISH;
-  throw new TurnFailedError("Nobody said whether the words may be published, so there is no pull request.");
+  for (const text of questions) {
+    const answer = await context.ask({ text, choices: CHOICES, allowsText: false });
+    if (answer === null) {
+      throw new TurnFailedError(
+        "Nobody said whether the words may be published, so there is no pull request.",
+      );
+    }
+    if (!("choice" in answer) || answer.choice !== PUBLISH) return { isAllowed: false, withheld };
+  }
+  return { isAllowed: true, withheld };
 }
 
 const PUBLISH = "publish";
@@ -63,57 +65,66 @@ const CHOICES = [
   { id: PUBLISH, label: "Publish" },
   { id: "stop", label: "Stop" },
 ];
+const OWN_WORDS = "Ask again and say it in your own words.";
 
-function asManyAsFit(parts: readonly string[]): string {
-  let chars = 0;
-  const fit = parts.filter((part) => (chars += part.length + 1) <= SHOWN_CHARS);
-  const left = parts.length - fit.length;
-  return [...fit, ...(left === 0 ? [] : [`… and ${left} more`])].join("\n");
+function sourceOf(origin: Origin): string {
+  return origin.kind === "slack"
+    ? "a Slack message or an attached file that you didn't write"
+    : `the private repository ${origin.name}`;
 }
 
-/** A new or changed file, as git lists it. `was` is its earlier object, if it was a file. */
-const CHANGED = /^:(?:100\d{3} \d{6} (?<was>\w+)|\d{6} \d{6} \w+) (?<is>\w+) [^D]$/;
+function leadOf(origin: Origin): string {
+  return `May these words be published? They come from ${sourceOf(origin)}, and would be public:`;
+}
 
-/**
- * What changed files said before, and what they say now. The name of a new file is published, too.
- */
-async function changedTexts(git: GitRunner, from: string, to: string) {
-  const listed = await git.lines(["diff-tree", "-r", "-z", "--no-renames", from, to]);
-  const files = listed.flatMap((line, at) => {
-    const { was, is } = (at % 2 === 0 && CHANGED.exec(line)?.groups) || {};
-    return is === undefined ? [] : [{ path: listed[at + 1] ?? "", was, is }];
-  });
-  const known = files.flatMap(({ path, was }) => (was === undefined ? [] : [path]));
-  // Without the largest: at worst, a person is asked about words that stood there before.
-  const before = [...(await readFiles(git, from, known)).values()];
-  const after = await readObjects(
-    git,
-    files.map(({ is }) => is),
+/** What was found, without saying it: a reason is kept in more places than a question. */
+function refusalOf(copies: readonly Copy[], { redact }: RunContext): string {
+  const sources = new Set(copies.map(({ origin }) => `from ${sourceOf(origin)}`));
+  const hints = copies
+    .slice(0, MAX_HINTS)
+    .map(({ path, hint }) => `${redactedLine(redact, path, PATH_CHARS)}: “${hint} …”`);
+  const more = copies.length - hints.length;
+  const rest = more === 0 ? "" : `, and ${counted(more, "more place", "more places")}`;
+  return `The change would publish words ${[...sources].join(" and ")}: ${hints.join(", ")}${rest}.`;
+}
+
+/** Questions that show all words whole, each within what a thread shows of a question. */
+function questionsAbout(copies: readonly Copy[], { redact }: RunContext): string[] {
+  const questions: string[] = [];
+  for (const its of Map.groupBy(copies, ({ origin }) => sourceOf(origin)).values()) {
+    const [first] = its;
+    if (first === undefined) continue;
+    const lead = leadOf(first.origin);
+    const room = SHOWN_CHARS.reason - lead.length - 1;
+    const lines = its.flatMap(({ path, words }) => {
+      const where = redactedLine(redact, path, PATH_CHARS);
+      return pieces(words, room - `${where}: “…”…`.length).map((piece) => `${where}: ${piece}`);
+    });
+    let shown: string[] = [];
+    for (const line of lines) {
+      if (shown.length === MAX_LINES || [...shown, line].join("\n").length > room) {
+        questions.push([lead, ...shown].join("\n"));
+        shown = [];
+      }
+      shown.push(line);
+    }
+    questions.push([lead, ...shown].join("\n"));
+  }
+  return questions;
+}
+
+/** A text in quotation marks, in as many pieces as it takes. */
+function pieces(text: string, max: number): string[] {
+  const all: string[] = [];
+  let rest = text;
+  while (rest.length > max) {
+    const start = startOf(rest, max);
+    const end = start.lastIndexOf(" ");
+    const piece = end > max / 2 ? start.slice(0, end) : start;
+    all.push(piece);
+    rest = rest.slice(piece.length).trimStart();
+  }
+  return [...all, rest].map(
+    (piece, at, { length }) => `${at === 0 ? "" : "…"}“${piece}”${at === length - 1 ? "" : "…"}`,
   );
-  const texts = files.map(({ path, was }, at) => ({
-    path,
-    text: `${was === undefined ? `${path}\n` : ""}${after[at]?.toString("utf8")}`,
-  }));
-  return { before, texts };
-}
-
-/** Ignores what the repository already says, in files that contain one of the parts' long words. */
-async function forgetWhatStandsIn(
-  git: GitRunner,
-  commit: string,
-  foreign: ForeignWords,
-  parts: readonly string[],
-): Promise<void> {
-  const longest = parts.flatMap((part) => {
-    const inPart = part.match(/[\p{L}\p{N}]{4,}/gu) ?? [];
-    return inPart.toSorted((one, other) => other.length - one.length).slice(0, 3);
-  });
-  const patterns = [...new Set(longest)].slice(0, MAX_PATTERNS).flatMap((word) => ["-e", word]);
-  if (patterns.length === 0) return;
-  const options = ["grep", "-z", "-l", "-I", "-i", "-F", ...patterns, commit, "--"];
-  // 1 means that there are none.
-  const found = await git.lines(options, { okCodes: [0, 1] });
-  const files = found.slice(0, MAX_FILES).map((name) => name.slice(commit.length + 1));
-  const contents = await readFiles(git, commit, files);
-  for (const content of contents.values()) foreign.forget(content.toString("utf8"));
 }

@@ -1,15 +1,14 @@
-import { setImmediate } from "node:timers/promises";
 import { within } from "../../../src/core/ports/process.ts";
-import { redactedLine } from "../../base/printable-text.ts";
 import { faultText } from "../../base/run-error.ts";
-import { readClaims } from "../claims-file.ts";
+import { readClaimsFile } from "../claims-file.ts";
 import { readFiles } from "../git/objects.ts";
-import { type CheckedClaim, type HostedRepository, linesUrl, repositoryAt } from "../publish/sources-text.ts";
+import type { CheckedClaim } from "../publish/checked-claim.ts";
+import { type HostedRepository, repositoryAt } from "../publish/hosted-pages.ts";
 import { isSafePath } from "../tree/names.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import type { TurnTree } from "./open-tree.ts";
 
-/** For all claims together, because other turns wait for the mirrors, or run beside this one. */
+/** For what is read of all repositories together, because other turns wait for the mirrors. */
 const TIME_LIMIT_MS = 60_000;
 /** The name of the project's own repository in claims. */
 const DOCS = "docs";
@@ -22,7 +21,8 @@ type Repository = Pick<OpenContext, "commit" | "mirror"> & {
 
 /**
  * The agent's claims, and for each whether its source says what it quotes. Null if it made none.
- * Takes a limited time, and rejects only if aborted.
+ * Takes a limited time. Rejects with a `TurnFailedError` if the claims or files are too much to read,
+ * and if aborted.
  */
 export async function checkClaims(
   { folders, commit }: TurnTree,
@@ -30,7 +30,7 @@ export async function checkClaims(
   { project }: RunnerTurn,
   context: RunContext,
 ): Promise<CheckedClaim[] | null> {
-  const { signal, logger, redact, clock } = context;
+  const { signal, logger, redact, clock, apart } = context;
   const codeHost = project.codeHost.kind === "none" ? null : project.codeHost;
   let untilMs = clock.monotonicMs() + TIME_LIMIT_MS;
   async function inTime<T>(asked: Promise<T>): Promise<T | null> {
@@ -42,7 +42,8 @@ export async function checkClaims(
     return within(clock, untilMs - clock.monotonicMs(), known, null);
   }
 
-  const claims = await inTime(readClaims(folders.tmp));
+  const content = await inTime(readClaimsFile(folders.tmp));
+  const claims = content && (await apart.read("parseClaims", content));
   if (claims === null || claims.length === 0) return null;
   const repositories = new Map<string, Repository>([
     [DOCS, { commit, mirror: context.mirror, hosted: codeHost }],
@@ -64,67 +65,15 @@ export async function checkClaims(
     const asking =
       name === DOCS || (repository?.hosted && context.codeHost?.isPublic(signal, repository.hosted));
     const isPublic = (await inTime(Promise.resolve(asking))) === true;
-    for (const claim of its) {
-      const content = files?.get(claim.source.path);
-      const { quote, line = null, path } = claim.source;
-      const isText = content !== undefined && !content.includes(0) && clock.monotonicMs() < untilMs;
-      const lines = isText ? findQuote(content.toString("utf8"), quote, line) : null;
-      const url =
-        lines && repository?.hosted && codeHost
-          ? linesUrl(codeHost, repository.hosted, repository.commit, { path, ...lines })
-          : null;
-      // Redacted before it is cut, because half a secret is a secret, too.
-      const shown = (text: string, max: number) => redactedLine(redact, text, max);
-      checked.push({
-        page: shown(claim.page, 200),
-        statement: shown(claim.statement, 300),
-        source: { repository: shown(name, 100), path: shown(path, 200), line: lines?.from ?? line },
-        isFound: lines !== null,
-        url: url === null || redact(url) !== url ? null : url,
-        isPublic,
-      });
-      // A search in a large file takes a while.
-      await setImmediate();
-      signal.throwIfAborted();
-    }
+    const hosted = repository?.hosted ?? null;
+    const found = await apart.read("checkSources", {
+      claims: its,
+      files: files ?? new Map(),
+      commit: repository?.commit ?? "",
+      at: codeHost && hosted && { codeHost, hosted },
+      isPublic,
+    });
+    checked.push(...found);
   }
   return checked;
-}
-
-/** Shorter texts can be found in many files. */
-const MIN_QUOTE_LENGTH = 12;
-const MAX_MATCHES = 1000;
-
-/** The first and the last line of what was found, counted from 1. */
-type Lines = { from: number; to: number };
-
-/**
- * Finds a quote, whose words have single spaces between them, in a text with any white space. Of
- * several places, chooses the one nearest to the line `hint`. Null if it isn't there, or is too
- * short.
- */
-function findQuote(text: string, quote: string, hint: number | null): Lines | null {
-  if (quote.length < MIN_QUOTE_LENGTH) return null;
-  const pattern = new RegExp(
-    quote
-      .split(" ")
-      .map((word) => RegExp.escape(word))
-      .join(String.raw`\s+`),
-    "g",
-  );
-  let found: Lines | null = null;
-  let [line, at, matches] = [1, 0, 0];
-  for (const match of text.matchAll(pattern)) {
-    line += lineFeeds(text.slice(at, match.index));
-    at = match.index;
-    const place = { from: line, to: line + lineFeeds(match[0]) };
-    const distance = ({ from }: Lines) => Math.abs(from - (hint ?? 1));
-    if (found === null || distance(place) < distance(found)) found = place;
-    if ((matches += 1) === MAX_MATCHES) break;
-  }
-  return found;
-}
-
-function lineFeeds(text: string): number {
-  return text.split("\n").length - 1;
 }

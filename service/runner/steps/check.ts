@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { ignoredPaths, indexLine, makeCommit, storeFiles, writeIndex } from "../git/objects.ts";
-import { boundedPaths, commitMessageOf } from "../publish/pull-request-text.ts";
-import { foreignWordsOf } from "../publish/slack-words.ts";
+import { boundedPaths } from "../publish/bounded-paths.ts";
 import { isNoRoom, TurnFailedError } from "../../base/run-error.ts";
 import { copyChanges, createIsDoc, selectChanges } from "../tree/select-changes.ts";
 import { isPortable, isSafePath } from "../tree/names.ts";
 import { scanTree, type TreeChange } from "../tree/scan-tree.ts";
-import type { RunContext, RunnerTurn } from "../turn.ts";
+import { type RunContext, type RunnerTurn, wordsOf } from "../turn.ts";
 import type { TurnTree } from "./open-tree.ts";
 
 /**
@@ -56,7 +55,7 @@ async function commitDocs(
   changes: readonly TreeChange[],
   summary: string | null,
   turn: RunnerTurn,
-  { mirror, redact, clock, secrets }: RunContext,
+  { mirror, redact, apart, clock, secrets }: RunContext,
 ): Promise<CheckedWork> {
   const { docs, portableNames } = turn.project;
   const isDoc = createIsDoc(docs);
@@ -71,6 +70,7 @@ async function commitDocs(
   const { committed } = selection;
   if (committed.length === 0) return { commit: null, files: 0, leftOut };
 
+  const message = await apart.read("commitMessageOf", { ...wordsOf(turn), summary });
   const copies = await copyChanges(tree, committed, secrets, join(scratch, "copies"));
   const commit = await mirror.use(async (git) => {
     const oids = await storeFiles(git, [...copies.values()]);
@@ -83,9 +83,6 @@ async function commitDocs(
     }
     const index = join(scratch, "index");
     await writeIndex(git, index, lines.values());
-    // A commit message is copied further than the pull request, and can't be taken back.
-    const own = foreignWordsOf(turn).without(summary);
-    const message = commitMessageOf({ ...turn, summary: own }, redact);
     const allowed = new Set(committed.map(({ path }) => path));
     return makeCommit(git, { index, parent, allowed, message, atMs: clock.now() });
   });

@@ -1,22 +1,11 @@
-import { repositoryKind } from "../../config/repository.ts";
 import { GitError } from "../git/git-fault.ts";
 import type { TurnText } from "../publish/pull-request-text.ts";
-import { foreignWordsOf } from "../publish/slack-words.ts";
-import { sourcesSection } from "../publish/sources-text.ts";
-import { readTemplate } from "../publish/template.ts";
-import type { TurnWork } from "../publish/turn-note.ts";
+import { readTemplate } from "../publish/read-template.ts";
+import type { TurnWork, Withheld } from "../publish/turn-note.ts";
+import { arePublicDocs } from "../publish/visibility.ts";
 import { readWholeChange } from "../publish/whole-change.ts";
 import { operatorText } from "../../base/run-error.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
-
-/** True if everybody can read what is pushed. If that isn't known, it counts as public. */
-export async function isPublicRepository(
-  { project }: RunnerTurn,
-  { codeHost, signal }: Pick<RunContext, "codeHost" | "signal">,
-): Promise<boolean> {
-  if (codeHost === null) return repositoryKind(project.repository) !== "local";
-  return (await codeHost.isPublic(signal)) ?? true;
-}
 
 /**
  * The parts of a pull request's text beyond the turn's own result. What was merged with the commit
@@ -25,12 +14,11 @@ export async function isPublicRepository(
 export async function describe(
   turn: RunnerTurn,
   context: RunContext,
-  { commit, summary, leftOut, claims }: TurnWork,
+  { commit, summary, leftOut, claims, withheld }: TurnWork,
   mergedHead: string | null,
 ) {
-  const isPublic = await isPublicRepository(turn, context);
-  const foreign = foreignWordsOf(turn);
-  const published = (text: string | null) => (isPublic ? foreign.without(text) : text);
+  const isPublic = await arePublicDocs(turn.project, context);
+  const published = (text: string | null) => (isPublic ? withoutOthers(text, withheld) : text);
   const orElse = (text: string, instead: string) => published(text) || instead;
   const told = claims?.map((claim) => ({
     ...claim,
@@ -43,8 +31,13 @@ export async function describe(
     earlierTurns: turn.earlierTurns.map((earlier) => ({ ...earlier, summary: published(earlier.summary) })),
     ...(await readForText(turn, context, commit, mergedHead)),
     credit: creditOf(turn, isPublic),
-    sources: sourcesSection(told ?? null, { isPublicPullRequest: isPublic }),
+    sources: await context.apart.read("sourcesText", { claims: told ?? null, isPublicPullRequest: isPublic }),
   };
+}
+
+/** What may be told of a text. Null if it isn't known what may. */
+export function withoutOthers(text: string | null, withheld: Withheld | null): string | null {
+  return withheld === null ? null : (withheld.find((each) => each.text === text)?.rest ?? text);
 }
 
 /** Reads what the text needs from the repository. If git can't tell, only the text is affected. */

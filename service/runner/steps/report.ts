@@ -6,11 +6,11 @@ import { findPulls } from "../branch-pulls.ts";
 import { holdsPush, type Push, turnCommit, turnKeyOf } from "../earlier-push.ts";
 import { RefConflictError } from "../git/git-fault.ts";
 import { firstOf, publish } from "../publish/publish.ts";
-import { countClaims } from "../publish/sources-text.ts";
+import { countClaims } from "../publish/checked-claim.ts";
 import { readTurnNote, type TurnWork, writeTurnNote } from "../publish/turn-note.ts";
 import type { AgentRunResult } from "../run-agent.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
-import type { RunContext, RunnerTurn, Success } from "../turn.ts";
+import { type RunContext, type RunnerTurn, type Success, wordsOf } from "../turn.ts";
 import type { PushedWork, TurnStart } from "../turn-start.ts";
 import { describe } from "./describe.ts";
 import { alreadyIn } from "./look-again.ts";
@@ -91,8 +91,9 @@ export async function reportWork(
     settings: project.pullRequests,
     hasBlockingFindings: pushed.hasBlockingFindings,
     template,
-    turn: { ...turn, checks, ...described },
+    turn: { ...wordsOf(turn), checks, ...described },
     redact,
+    apart: context.apart,
     signal,
   }).catch(async (error: unknown) => {
     if (error instanceof RefusedByCodeHostError) await assertOnBranch(turn, context, push);

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { MAX_FINDINGS, type ReportedCheck } from "../../../src/core/ports/job-report.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
-import { endOf, sentenceCase, redactedLine } from "../../base/printable-text.ts";
+import { sentenceCase, redactedLine } from "../../base/printable-text.ts";
 import { faultText } from "../../base/run-error.ts";
 import { presetOfCheck } from "../../config/check-presets.ts";
 import { forgetAgent, noteAgent } from "../folders.ts";
@@ -11,7 +11,7 @@ import { watchDisk } from "../sandbox/disk-watch.ts";
 import { findProgram } from "../sandbox/program.ts";
 import { plainEnv } from "../sandbox/sandbox.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
-import { newFindings, type ToolOutput } from "../verify/findings.ts";
+import type { ToolOutput } from "../verify/findings.ts";
 import { type CheckSettings, type Obstacle, outputKey, preparePlaces } from "../verify/kept-outputs.ts";
 import { openTree, type TurnTree } from "./open-tree.ts";
 
@@ -36,7 +36,7 @@ export async function verifyWork(
     const place = `${turn.jobId}.check${index}`;
     const before = await outputOfBase(check, base, `${place}-base`, turn, context);
     const after = "why" in before ? before : await runCheck(check, commit, `${place}-result`, turn, context);
-    const { reported, lines } = compared(check, before, after, context);
+    const { reported, lines } = await compared(check, before, after, context);
     verified.checks.push(reported);
     if (!check.blocking || reported.result !== "failed") continue;
     verified.hasBlockingFindings = true;
@@ -63,16 +63,16 @@ async function outputOfBase(
   return output;
 }
 
-function compared(
+async function compared(
   { name }: CheckSettings,
   before: ToolOutput | Obstacle,
   after: ToolOutput | Obstacle,
-  { redact, logger }: RunContext,
-): { reported: ReportedCheck; lines: string[] } {
+  { redact, logger, apart }: RunContext,
+): Promise<{ reported: ReportedCheck; lines: string[] }> {
   // Redacted before it is cut, because half a secret is a secret, too.
   const shown = (text: string) => redactedLine(redact, text, SHOWN_CHARS.line);
-  const told = (result: ReportedCheck["result"], lines: string[]) => {
-    const rest = lines.length - MAX_FINDINGS + 1;
+  const told = (result: ReportedCheck["result"], lines: string[], count = lines.length) => {
+    const rest = count - MAX_FINDINGS + 1;
     const findings = rest > 1 ? [...lines.slice(0, MAX_FINDINGS - 1), `… and ${rest} more`] : lines;
     return { reported: { name, result, findings }, lines };
   };
@@ -81,8 +81,8 @@ function compared(
     logger.warn({ check: name, ...obstacle }, "a check couldn't run");
     return told("not-checked", "why" in obstacle ? [shown(sentenceCase(obstacle.why))] : []);
   }
-  const lines = newFindings(before, after).map(shown);
-  if (lines.length > 0) return told("failed", lines);
+  const { lines, count } = await apart.read("shownFindings", { base: before, result: after });
+  if (count > 0) return told("failed", lines, count);
   if (after.isClean) return told("passed", []);
   if (before.isClean) return told("failed", ["It failed and didn't say why."]);
   return after.text.trim() === ""
@@ -99,7 +99,6 @@ function startOfBytes(text: string, maxBytes: number): string {
 
 /** Further output isn't read. */
 const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
-const MAX_LAST_WORDS_LENGTH = 500;
 /**
  * Shells use this code for a program that can't be run, the next for one that doesn't exist, and
  * higher ones for signals.
@@ -185,7 +184,7 @@ async function runIn(
   if (await sandbox.ranOutOfMemory()) return { why: "it needed more memory than it may use." };
   const why = whyUseless(ending, check);
   if (why !== null) {
-    return { why, details: endOf(redactedLine(context.redact, text, Infinity), MAX_LAST_WORDS_LENGTH) };
+    return { why, details: await context.apart.read("lastWords", text) };
   }
   // Without a sandbox, the tree's path is different in each run.
   const relative = text.replaceAll(`${sandbox.inside.tree}/`, "");

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ReportedUsage } from "../../../src/core/ports/job-report.ts";
 import { removeFolder } from "../folders.ts";
-import type { CheckedClaim } from "../publish/sources-text.ts";
+import type { CheckedClaim } from "../publish/checked-claim.ts";
 import { type AgentRunResult, type SecondRound, runAgent } from "../run-agent.ts";
 import { operatorText } from "../../base/run-error.ts";
 import { sumOf } from "../turn-runner.ts";

@@ -1,4 +1,6 @@
-import { printableText } from "../../base/printable-text.ts";
+import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
+import { endOf, printableText, redactedLine } from "../../base/printable-text.ts";
+import type { Redact } from "../../base/redaction.ts";
 
 /** A tool's output, and whether it exited with 0. */
 export type ToolOutput = { text: string; isClean: boolean };
@@ -78,4 +80,22 @@ function isSummary(line: string): boolean {
 function problemCount(lines: readonly string[]): number {
   const counts = lines.filter(isSummary).flatMap((line) => [...line.matchAll(PROBLEM_COUNT)]);
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** The most lines that are kept of what {@link newFindings} finds. */
+const MAX_LINES = 1000;
+
+/** {@link newFindings}, bounded and redacted, and how many there are. */
+export function shownFindings({ base, result }: { base: ToolOutput; result: ToolOutput }, redact: Redact) {
+  const lines = newFindings(base, result);
+  // Redacted before it is cut, because half a secret is a secret, too.
+  const shown = lines.slice(0, MAX_LINES).map((line) => redactedLine(redact, line, SHOWN_CHARS.line));
+  return { lines: shown, count: lines.length };
+}
+
+const MAX_LAST_WORDS_LENGTH = 500;
+
+/** The end of an output that says nothing about a commit, for the operator. Redacted. */
+export function lastWords(text: string, redact: Redact): string {
+  return endOf(redactedLine(redact, text, Infinity), MAX_LAST_WORDS_LENGTH);
 }

@@ -56,7 +56,13 @@ it("answers permission requests by policy", async () => {
   ];
   const agent = acp(...cases.map(([, permission, ...paths]) => ({ permission, paths })));
   const context = [
-    { name: "cli", repository: world.codeHost.gitUrl("acme", "docs"), ref: "main", paths: [] },
+    {
+      name: "cli",
+      repository: world.codeHost.gitUrl("acme", "docs"),
+      ref: "main",
+      paths: [],
+      publish: "allow" as const,
+    },
   ];
   await world.run({ ...world.acpProject(agent), context });
   const answers = (await world.show("docs/answers.md"))

@@ -28,7 +28,16 @@ it("sources in context repositories are linked at the code host, and public only
     const mirror = new Mirror({ project, folders, lock, env: world.env, redact, logger, signal });
     const commit = await mirror.fetch("main", async () => (await mirror.tips("job1")).base);
     const address = id === "elsewhere" ? "https://git.example/acme/elsewhere" : codeHost.gitUrl("acme", id);
-    return { name: id, repository: address, ref: "main", paths: [], commit, folder: "", mirror };
+    return {
+      name: id,
+      repository: address,
+      ref: "main",
+      paths: [],
+      publish: "allow" as const,
+      commit,
+      folder: "",
+      mirror,
+    };
   };
   await mkdir(dir.file("sources"));
   await writeFile(dir.file("sources/cli.ts"), "const options = ['--json'];\n");

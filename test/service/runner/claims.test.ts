@@ -1,11 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import {
-  type CheckedClaim,
-  repositoryAt,
-  sourcesSection,
-} from "../../../service/runner/publish/sources-text.ts";
+import type { CheckedClaim } from "../../../service/runner/publish/checked-claim.ts";
+import { repositoryAt } from "../../../service/runner/publish/hosted-pages.ts";
+import { sourcesSection } from "../../../service/runner/publish/sources-text.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 
 const CLI = "// The options.\nexport const options = [\n  '--json',\n  '--quiet',\n];\n";

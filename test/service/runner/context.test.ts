@@ -28,7 +28,7 @@ async function addRepository(world: World): Promise<string> {
 }
 
 function contextOf(repository: string, changes: Partial<Context> = {}): Context {
-  return { name: "cli", repository, ref: "main", paths: [], ...changes };
+  return { name: "cli", repository, ref: "main", paths: [], publish: "allow", ...changes };
 }
 
 /** Writes down what it finds, and tries to change it. */

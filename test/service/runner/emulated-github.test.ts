@@ -6,6 +6,7 @@ import { createGitHubCodeHost } from "../../../service/code-host/github-code-hos
 import type { ServiceProject } from "../../../service/config/config.ts";
 import { branchPulls } from "../../../service/runner/branch-pulls.ts";
 import type { RunnerTurn } from "../../../service/runner/turn.ts";
+import { ReaderProcesses } from "../../../service/runner/apart/apart.ts";
 import { publish } from "../../../service/runner/publish/publish.ts";
 
 const TOKEN = "ghp_0123456789abcdefghijklmnop";
@@ -44,11 +45,13 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
     const project = { baseBranch: "main" } as ServiceProject;
     const turn = { project, pullRequest: null, acceptedAt: 0 } as RunnerTurn;
     const find = async () => branchPulls(turn, await codeHost.find("docs-agent/job1", signal));
+    using readers = new ReaderProcesses();
     const publishAs = async (summary: string) =>
       publish({
         pulls: await find(),
         findPulls: find,
         codeHost,
+        apart: readers.forTurn(signal, () => []),
         branch: "docs-agent/job1",
         baseBranch: "main",
         commit: main.object.sha,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { foreignWordsOf } from "../../../service/runner/publish/slack-words.ts";
-import { FIX, said } from "../../support/pull-request-texts.ts";
+import { messagesOfOthers } from "../../../service/runner/publish/slack-words.ts";
+import { FIX, REQUESTER, said } from "../../support/pull-request-texts.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 import { sessionProject } from "../../support/session-agent.ts";
 
@@ -64,7 +64,7 @@ describe("a colleague's sentence from Slack", () => {
     const result = await world.run(world.project(agent), { ...input, prompt: `${QUOTED}\n> ${other}.` });
     expect(result).toMatchObject({
       kind: "failed",
-      reason: expect.stringContaining(`README.md: “${MESSAGE.slice(0, -1)}. ${other}”`),
+      reason: expect.stringContaining("README.md: “The installer now needs at …”"),
     });
   });
 
@@ -96,28 +96,6 @@ describe("a colleague's sentence from Slack", () => {
   });
 
   it.each([
-    ["what doesn't show", "The inst\u200baller now needs at least fo\u00adur giga**bytes** of free memory"],
-    ["links", "The [installer](/install) now needs at least [four gigabytes][1] of free memory"],
-    [
-      "tags and entities",
-      "The installer now<br>needs at&nbsp;least <b>four</b> gigabytes <!-- x --> of free",
-    ],
-    ["an address", "The installer (https://acme.example/a) now needs at least four gigabytes"],
-    ["a tag around it", "<Note text='The installer now needs at least four gigabytes of free memory' />"],
-  ])("is found with %s in it", (_what, text) => {
-    const turn = { ...input, earlierTurns: [] };
-    expect(foreignWordsOf(turn).foundIn(text)).not.toEqual([]);
-  });
-
-  it("is found where words have no spaces between them", () => {
-    const sentence = "安装程序现在每个节点至少需要四千兆字节的可用内存";
-    const turn = { ...input, prompt: QUOTED.replace(MESSAGE, `${sentence}，否则会失败。`), earlierTurns: [] };
-    const foreign = foreignWordsOf(turn);
-    expect(foreign.foundIn(`# 安装\n\n注意：${sentence}！`)).toEqual([sentence]);
-    expect(foreign.foundIn("安装程序现在很快。")).toEqual([]);
-  });
-
-  it.each([
     // As a client that doesn't know them sends it.
     ["nobody says who wrote it", null],
     ["an app or several people wrote it", { requester: ANA, quoted: [null] }],
@@ -125,23 +103,23 @@ describe("a colleague's sentence from Slack", () => {
   ])("is somebody else's where %s, also under the requester's own name", (_when, told) => {
     const requester = { name: "Ben", link: null, isPrivate: false };
     const turn = { ...input, requester, authors: told, earlierTurns: [] };
-    expect(foreignWordsOf(turn).foundIn(MESSAGE)).not.toEqual([]);
+    expect(messagesOfOthers(turn).join("\n")).toContain(MESSAGE);
   });
 
   it("of an earlier turn belongs to whoever wrote it, whoever asks now", () => {
     const earlier = { prompt: QUOTED, words: "Fix this page", summary: null, outcome: null };
     const earlierTurns = [{ ...earlier, authors: { requester: BEN, quoted: [BEN] } }];
     const now = (requester: string) =>
-      foreignWordsOf({ prompt: "More", words: "More", authors: { requester, quoted: [] }, earlierTurns });
-    expect(now(BEN).isEmpty).toBe(true);
-    expect(now(ANA).foundIn(MESSAGE)).not.toEqual([]);
+      messagesOfOthers({ prompt: "More", words: "More", authors: { requester, quoted: [] }, earlierTurns });
+    expect(now(BEN)).toEqual([]);
+    expect(now(ANA).join("\n")).toContain(MESSAGE);
   });
 
   it("stays somebody else's where what was typed before it looks like a quoted message", () => {
     const typed = `${QUOTED.replace("Fix this page\n\n", "").replace(MESSAGE, "Mine")}\n`;
     const prompt = `${typed}${QUOTED}\nAna, 2026-11-28 09:30 UTC:\n> Ours`;
     const turn = { prompt, words: typed, authors: { requester: ANA, quoted: [BEN, ANA] }, earlierTurns: [] };
-    expect(foreignWordsOf(turn).foundIn(MESSAGE)).not.toEqual([]);
+    expect(messagesOfOthers(turn).join("\n")).toContain(MESSAGE);
   });
 
   it("doesn't get into a public pull request by sources, wrapped lines and names of files", async () => {
@@ -189,7 +167,8 @@ describe("a colleague's sentence from Slack", () => {
   it("keeps the turn from ending well where nobody can be asked", async () => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const result = await world.run(world.project(inlineAgent(COPY)), input);
-    expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(MESSAGE.slice(0, -1)) });
+    const reason = expect.stringContaining("README.md: “The installer now needs at …”. Ask again");
+    expect(result).toMatchObject({ kind: "failed", reason });
     expect(await world.branches()).toEqual(["main"]);
   });
 

@@ -7,12 +7,8 @@ import { failureOf } from "../../../service/runner/agents/agent-process.ts";
 import { earlierTurnsText } from "../../../service/runner/agents/brief.ts";
 import { remoteOf } from "../../../service/runner/git/git.ts";
 import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
-import {
-  bodyOf,
-  changeTitle,
-  commitMessageOf,
-  mergedBody,
-} from "../../../service/runner/publish/pull-request-text.ts";
+import { mergedBody } from "../../../service/runner/publish/our-parts.ts";
+import { bodyOf, changeTitle, commitMessageOf } from "../../../service/runner/publish/pull-request-text.ts";
 import { belowTitle, titleOf } from "../../../service/runner/publish/title.ts";
 import { createRedact } from "../../../service/base/redaction.ts";
 

@@ -1,0 +1,29 @@
+// Carries out readers, one call after the other; see apart.ts.
+import { deserialize, serialize } from "node:v8";
+import { messageOf } from "../../../src/core/errors.ts";
+import { type Redact, redactForms } from "../../base/redaction.ts";
+import type { Call, Reply } from "./apart.ts";
+import { type InputOf, type ReaderName, READERS, type ResultOf } from "./readers.ts";
+
+/** Of a result, because it gets into the memory of the process that asked. */
+const MAX_RESULT_BYTES = 16 * 1024 ** 2;
+
+const readers: { [Name in ReaderName]: (input: InputOf<Name>, redact: Redact) => ResultOf<Name> } = READERS;
+
+function replyTo({ name, input, secrets }: Call): Reply {
+  try {
+    const result = serialize(readers[name](deserialize(input), redactForms(secrets)));
+    if (result.length <= MAX_RESULT_BYTES) return { kind: "read", result };
+    return { kind: "too-much", why: `${result.length} bytes of result` };
+  } catch (error) {
+    // The text is longer than any can be, or nested deeper than the stack.
+    const kind = error instanceof RangeError ? "too-much" : "failed";
+    return { kind, why: messageOf(error) };
+  }
+}
+
+process.on("message", (call: Call) => process.send?.(replyTo(call)));
+// Whoever stops the service may signal all its processes, but the runner decides when this one ends.
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
+process.on("disconnect", () => process.exit());
+process.send?.({ kind: "ready" } satisfies Reply);

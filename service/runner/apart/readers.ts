@@ -1,0 +1,39 @@
+import type { Redact } from "../../base/redaction.ts";
+import { checkSources } from "../claims/check-sources.ts";
+import { findQuotes } from "../claims/find-quotes.ts";
+import { parseClaims } from "../claims/parse-claims.ts";
+import { findCopies, forgetKnown, showCopies } from "../publish/copied-words.ts";
+import { commitMessageOf } from "../publish/pull-request-text.ts";
+import { shownDiff } from "../publish/shown-diff.ts";
+import { messagesOfOthers } from "../publish/slack-words.ts";
+import { changedPullRequestText, newPullRequestText, sourcesText } from "../publish/text-readers.ts";
+import { lastWords, shownFindings } from "../verify/findings.ts";
+
+/**
+ * The functions that read what an agent, a repository or a code host wrote, and that take a time or
+ * memory that its author decides. They are called in another process, by `Apart`, so what they take
+ * and return must be plain data: no functions and no classes, but maps, sets and buffers may be in
+ * it. Nothing else imports the files that they are in, and `test/apart.test.ts` holds that.
+ */
+export const READERS = {
+  parseClaims,
+  findQuotes,
+  checkSources,
+  shownFindings,
+  lastWords,
+  messagesOfOthers,
+  findCopies,
+  forgetKnown,
+  showCopies,
+  commitMessageOf,
+  sourcesText,
+  newPullRequestText,
+  changedPullRequestText,
+  shownDiff,
+} satisfies Record<string, (input: never, redact: Redact) => unknown>;
+
+type Readers = typeof READERS;
+
+export type ReaderName = keyof Readers;
+export type InputOf<Name extends ReaderName> = Parameters<Readers[Name]>[0];
+export type ResultOf<Name extends ReaderName> = ReturnType<Readers[Name]>;

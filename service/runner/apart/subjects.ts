@@ -1,0 +1,28 @@
+import type { ReaderName } from "./readers.ts";
+
+/** What is read, at the beginning of a sentence for people, and what to do if it is too much. */
+type Subject = { what: string; advice: string };
+
+const SMALLER = "Ask for a smaller change.";
+const SOURCES = { what: "The sources that the agent named", advice: SMALLER };
+const FINDINGS = { what: "The lines that a check wrote", advice: SMALLER };
+const CHANGE = { what: "The words of the change", advice: SMALLER };
+const WORDS = { what: "The words for the pull request", advice: SMALLER };
+
+/** What each reader reads. */
+export const SUBJECTS: Record<ReaderName, Subject> = {
+  parseClaims: SOURCES,
+  findQuotes: SOURCES,
+  checkSources: SOURCES,
+  shownFindings: FINDINGS,
+  lastWords: FINDINGS,
+  messagesOfOthers: CHANGE,
+  findCopies: CHANGE,
+  forgetKnown: CHANGE,
+  showCopies: CHANGE,
+  commitMessageOf: WORDS,
+  sourcesText: SOURCES,
+  newPullRequestText: WORDS,
+  changedPullRequestText: WORDS,
+  shownDiff: { what: "The changed lines", advice: "Look at the branch itself." },
+};

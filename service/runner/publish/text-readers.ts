@@ -1,0 +1,72 @@
+import type { Redact } from "../../base/redaction.ts";
+import { hasPart, mergedBody } from "./our-parts.ts";
+import { bodyOf, changeTitle, checksPart, titleBefore, type TurnText } from "./pull-request-text.ts";
+import type { CheckedClaim } from "./checked-claim.ts";
+import { sourcesSection } from "./sources-text.ts";
+import { hasChecksHeading, inTemplate } from "./template.ts";
+import { formattedTitle } from "./title.ts";
+
+/** GitHub's own limit. */
+const MAX_BODY_LENGTH = 65_536;
+
+/** The lines about the sources, as in {@link sourcesSection}. */
+export function sourcesText({
+  claims,
+  isPublicPullRequest,
+}: {
+  claims: readonly CheckedClaim[] | null;
+  isPublicPullRequest: boolean;
+}): string[] {
+  return sourcesSection(claims, { isPublicPullRequest });
+}
+
+/** The title and text of a new pull request. */
+export function newPullRequestText(
+  { turn, titleTemplate, template }: { turn: TurnText; titleTemplate: string; template: string | null },
+  redact: Redact,
+): { title: string; body: string } {
+  const title = formattedTitle(titleTemplate, changeTitle(turn, redact));
+  if (template === null) return { title, body: bodyOf(turn, redact) };
+  const hasPlace = hasChecksHeading(template);
+  const body = inTemplate(template, bodyOf(turn, redact, hasPlace), checksPart(turn, redact));
+  return { title, body: body.length <= MAX_BODY_LENGTH ? body : bodyOf(turn, redact) };
+}
+
+/**
+ * What to change in the text of a pull request. `body` is null if there is no room for it, and
+ * `title` if people wrote it.
+ */
+export function changedPullRequestText(
+  {
+    turn,
+    titleTemplate,
+    found,
+  }: { turn: TurnText; titleTemplate: string; found: { title: string; body: string | null } },
+  redact: Redact,
+): { title: string | null; body: string | null } {
+  const parts = {
+    main: bodyOf(turn, redact, hasPart(found.body, "checks")),
+    checks: checksPart(turn, redact),
+  };
+  const isOurTitle = titlesBefore(turn, redact).some(
+    (before) => found.title === formattedTitle(titleTemplate, before),
+  );
+  const body = mergedBody(found.body, parts);
+  return {
+    title: isOurTitle ? formattedTitle(titleTemplate, changeTitle(turn, redact)) : null,
+    body: body.length <= MAX_BODY_LENGTH ? body : null,
+  };
+}
+
+/**
+ * The titles that we may have given it: for the earlier turns that are in the branch, and for all
+ * of them, because somebody may have taken some out.
+ */
+function titlesBefore(turn: TurnText, redact: Redact): string[] {
+  const { number, earlierTurns } = turn;
+  const published = earlierTurns.flatMap(({ outcome }, at) =>
+    outcome === "pull-request" ? [number - earlierTurns.length + at] : [],
+  );
+  const all = { ...turn, change: { pages: [], turns: new Set(published) } };
+  return [titleBefore(turn, redact), titleBefore(all, redact)].filter((title) => title !== null);
+}

@@ -1,0 +1,224 @@
+import { readFile } from "node:fs/promises";
+import { attachmentKindOf } from "../../../src/core/job/attachment.ts";
+import { codeOf } from "../../../src/core/errors.ts";
+import { TurnFailedError } from "../../base/run-error.ts";
+import type { GitRunner } from "../git/git.ts";
+import { filesOfCommit, readFiles, readObjects } from "../git/objects.ts";
+import type { CopiedPart, Runs, Source, Text } from "../publish/copied-words.ts";
+import type { Withheld } from "../publish/turn-note.ts";
+import { isPublicContext } from "../publish/visibility.ts";
+import { createIsDoc } from "../tree/select-changes.ts";
+import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
+
+/** Whose words were found: somebody's in Slack, or those of a private context repository. */
+export type Origin = { kind: "slack" } | { kind: "context"; name: string };
+
+/** Others' words in a change. */
+export type Copy = CopiedPart & { origin: Origin; path: string };
+
+/** This many words in a row are somebody's sentence. Fewer could be anyone's. */
+const SLACK_IN_A_ROW = 8;
+/** Code has more words that stand together by chance. */
+const CONTEXT_IN_A_ROW = 12;
+/** The most of a private context repository that a change is compared with. */
+const MAX_CONTEXT_BYTES = 512 * 1024 ** 2;
+/** One reading takes about a second. */
+const BATCH_BYTES = 8 * 1024 ** 2;
+/** Larger files are data. */
+const MAX_FILE_BYTES = 32 * 1024 ** 2;
+const NOT_TEXT = new RegExp(
+  String.raw`\.(?:png|jpe?g|gif|webp|ico|bmp|tiff?|avif|pdf|zip|gz|tgz|bz2|xz|zst|7z|jar|war|` +
+    String.raw`woff2?|ttf|otf|eot|mp[34]|mov|avi|webm|ogg|wav|so|dylib|dll|exe|o|a|lib|class|pyc|wasm)$`,
+  "i",
+);
+/** The most files of a repository that are read to see if they already contain the words. */
+const MAX_FILES = 200;
+const MAX_PATTERNS = 100;
+
+type Work = {
+  /** The commit that the turn started from, and the one with its change. */
+  from: string;
+  commit: string;
+  contexts: readonly OpenContext[];
+  /** Texts that would be told besides the change. */
+  told: readonly string[];
+  isPublic: boolean;
+};
+
+/**
+ * Finds the words of others in a change to a public repository, and in texts that would be told. In
+ * a private one, only their messages in these texts matter: a commit's message is copied further.
+ * Rejects with a `TurnFailedError` if there is too much to look through.
+ */
+export async function findOthersWords(
+  turn: RunnerTurn,
+  context: RunContext,
+  { from, commit, contexts, told, isPublic }: Work,
+): Promise<{ copies: Copy[]; withheld: Withheld }> {
+  const { mirror, apart } = context;
+  const { before, changed } = isPublic
+    ? await mirror.use((git) => changedTexts(git, from, commit))
+    : { before: [], changed: [] };
+  const texts: Text[] = [...changed.map(({ text }) => text), ...told];
+  const read = await Promise.all(
+    (isPublic ? contexts : []).map(async (each) => ({
+      ...each,
+      isOpen: await isPublicContext(turn.project, each, context),
+    })),
+  );
+  const readable = [...changed.filter((each) => !isPicture(each)).map(({ text }) => text), ...told];
+
+  const origins: Origin[] = [];
+  const first: Runs[] = [];
+  const messages = await othersTexts(turn, context);
+  if (messages.length > 0) {
+    const search = { inARow: SLACK_IN_A_ROW, texts, sources: messages.map((text) => ({ path: null, text })) };
+    const { copied: runs } = await apart.read("findCopies", search);
+    origins.push({ kind: "slack" });
+    first.push({ inARow: SLACK_IN_A_ROW, runs });
+  }
+  for (const each of read.filter(({ isOpen, publish }) => !isOpen && publish === "ask")) {
+    origins.push({ kind: "context", name: each.name });
+    first.push({ inARow: CONTEXT_IN_A_ROW, runs: await copiesOf(each, readable, context) });
+  }
+  const isNone = (found: readonly Runs[]) => found.every(({ runs }) => runs.length === 0);
+  if (isNone(first)) return { copies: [], withheld: [] };
+
+  // What people typed for the agent may be published.
+  const typed = [...turn.earlierTurns, turn].flatMap(({ words }) => words ?? []);
+  let found = await apart.read("forgetKnown", { found: first, known: [...before, ...typed] });
+  // Only what everybody can read is nobody's own.
+  const open = isPublic ? [{ mirror, commit: from }, ...read.filter(({ isOpen }) => isOpen)] : [];
+  for (const repository of open) {
+    if (isNone(found)) break;
+    const shown = await apart.read("showCopies", { texts, found });
+    const words = shown.flatMap(({ parts }) => parts.flat().map((part) => part.words));
+    const known = await repository.mirror.use((git) => filesWith(git, repository.commit, words));
+    found = await apart.read("forgetKnown", { found, known });
+  }
+  const shown = await apart.read("showCopies", { texts, found });
+  const copies = changed.flatMap(({ path }, at) =>
+    origins.flatMap((origin, which) =>
+      (shown[at]?.parts[which] ?? []).map((part) => ({ ...part, origin, path })),
+    ),
+  );
+  const withheld = told.flatMap((text, at) => {
+    const rest = shown[changed.length + at]?.rest ?? null;
+    return rest === null ? [] : [{ text, rest }];
+  });
+  return { copies, withheld };
+}
+
+/** A picture has more chance words than there is room for. */
+function isPicture({ path, text }: { path: string; text: Text }): boolean {
+  return NOT_TEXT.test(path) && typeof text !== "string" && text.subarray(0, 8000).includes(0);
+}
+
+/** The messages of others, and the texts that were attached, whoever wrote them. */
+async function othersTexts(turn: RunnerTurn, { apart }: RunContext): Promise<Text[]> {
+  const files = turn.attachments.filter(({ mediaType }) => attachmentKindOf(mediaType) === "text");
+  const attached = await Promise.all(
+    files.map(({ path }) =>
+      readFile(path).catch((error: unknown) => {
+        if (codeOf(error) === "ENOENT") return "";
+        throw error;
+      }),
+    ),
+  );
+  const { prompt, words, earlierTurns, authors } = turn;
+  const messages = await apart.read("messagesOfOthers", { prompt, words, earlierTurns, authors });
+  return [...messages, ...attached].filter(({ length }) => length > 0);
+}
+
+/** The runs that the texts share with a repository, except where it speaks to its users. */
+async function copiesOf(
+  { name, mirror, commit, paths }: OpenContext,
+  texts: readonly Text[],
+  { apart, onProgress }: RunContext,
+): Promise<Float64Array> {
+  onProgress(`comparing the change with the private repository ${name}`);
+  const isWanted = paths.length === 0 ? () => true : createIsDoc(paths);
+  const listed = await mirror.use((git) => filesOfCommit(git, commit));
+  const files = listed.filter(
+    ({ path, bytes }) => bytes <= MAX_FILE_BYTES && !NOT_TEXT.test(path) && isWanted(path),
+  );
+  if (files.reduce((sum, { bytes }) => sum + bytes, 0) > MAX_CONTEXT_BYTES) {
+    const advice =
+      `The files of the context repository ${name} have more than ${MAX_CONTEXT_BYTES / 1024 ** 2} MB. ` +
+      "Narrow them down by paths, or set publish to allow.";
+    throw new TurnFailedError(
+      "A private repository is too large to see whether the change repeats words of it.",
+      { details: [advice] },
+    );
+  }
+  const all = new Set<number>();
+  const meantForUsers = new Set<number>();
+  for (const batch of inBatches(files)) {
+    const contents = await mirror.use((git) =>
+      readObjects(
+        git,
+        batch.map(({ oid }) => oid),
+      ),
+    );
+    const sources: Source[] = batch.map(({ path }, at) => ({ path, text: contents[at] ?? "" }));
+    const found = await apart.read("findCopies", { inARow: CONTEXT_IN_A_ROW, texts, sources });
+    for (const run of found.copied) all.add(run);
+    for (const run of found.meant) meantForUsers.add(run);
+  }
+  return Float64Array.from(all).filter((run) => !meantForUsers.has(run));
+}
+
+function inBatches<File extends { bytes: number }>(files: readonly File[]): File[][] {
+  const batches: File[][] = [];
+  let room = 0;
+  for (const file of files) {
+    if (file.bytes > room || batches.length === 0) {
+      batches.push([]);
+      room = BATCH_BYTES;
+    }
+    batches.at(-1)?.push(file);
+    room -= file.bytes;
+  }
+  return batches;
+}
+
+/** A new or changed file, as git lists it. `was` is its earlier object, if it was a file. */
+const CHANGED = /^:(?:100\d{3} \d{6} (?<was>\w+)|\d{6} \d{6} \w+) (?<is>\w+) [^D]$/;
+
+/**
+ * What changed files said before, and what they say now. The name of a new file is published, too.
+ */
+async function changedTexts(git: GitRunner, from: string, to: string) {
+  const listed = await git.lines(["diff-tree", "-r", "-z", "--no-renames", from, to]);
+  const files = listed.flatMap((line, at) => {
+    const { was, is } = (at % 2 === 0 && CHANGED.exec(line)?.groups) || {};
+    return is === undefined ? [] : [{ path: listed[at + 1] ?? "", was, is }];
+  });
+  const known = files.flatMap(({ path, was }) => (was === undefined ? [] : [path]));
+  // Without the largest: at worst, a person is asked about words that stood there before.
+  const before = [...(await readFiles(git, from, known)).values()];
+  const after = await readObjects(
+    git,
+    files.map(({ is }) => is),
+  );
+  const changed = files.flatMap(({ path, was }, at) => [
+    ...(was === undefined ? [{ path, text: path }] : []),
+    { path, text: after[at] ?? "" },
+  ]);
+  return { before, changed };
+}
+
+/** The files of a commit that contain one of the long words of these texts. */
+async function filesWith(git: GitRunner, commit: string, texts: readonly string[]): Promise<Buffer[]> {
+  const longest = texts.flatMap((text) => {
+    const words = text.slice(0, 10_000).match(/[\p{L}\p{N}]{4,}/gu) ?? [];
+    return words.toSorted((one, other) => other.length - one.length).slice(0, 3);
+  });
+  const patterns = [...new Set(longest)].slice(0, MAX_PATTERNS).flatMap((word) => ["-e", word]);
+  if (patterns.length === 0) return [];
+  const options = ["grep", "-z", "-l", "-I", "-i", "-F", ...patterns, commit, "--"];
+  // 1 means that there are none.
+  const found = await git.lines(options, { okCodes: [0, 1] });
+  const files = found.slice(0, MAX_FILES).map((name) => name.slice(commit.length + 1));
+  return [...(await readFiles(git, commit, files)).values()];
+}
