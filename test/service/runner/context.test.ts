@@ -137,7 +137,7 @@ it("keeps its files for the job's next turn, and brings these up to date", async
   const first = await foundIn(world);
   await writeFile(join(folder, "src/cli.ts"), 'const FLAG = "--new";\n');
   await world.git("-C", folder, "commit", "--quiet", "--all", "-m", "Newer");
-  await world.run(project, { number: 2 });
+  await world.run(project, { earlierTurns: [{ prompt: "Look", summary: null }] });
   expect(await foundIn(world)).toEqual({ ino: first["ino"], text: 'const FLAG = "--new";\n' });
 });
 
