@@ -22,6 +22,11 @@ const SENTENCES = [
   "TODO(dana): the checksum is never compared here, so anyone who knows the salt can forge an invoice.",
 ];
 
+/** Its code points. */
+function charactersOf(text: string): string[] {
+  return Array.from(text);
+}
+
 /** Words, or characters where words have no spaces between them. */
 function parts(sentence: string, size: number): string[] {
   const words = sentence.split(" ");
@@ -86,10 +91,19 @@ const FORMS: readonly (readonly [name: string, written: (sentence: string) => st
         .map((part) => `<span class="x">${part}</span>`)
         .join("<br>"),
   ],
-  ["as decimal entities", (s) => [...s].map((c) => (isWord.test(c) ? `&#${c.codePointAt(0)};` : c)).join("")],
+  [
+    "as decimal entities",
+    (s) =>
+      charactersOf(s)
+        .map((c) => (isWord.test(c) ? `&#${c.codePointAt(0)};` : c))
+        .join(""),
+  ],
   [
     "as hexadecimal entities",
-    (s) => [...s].map((c, at) => (at % 3 ? c : `&#x${c.codePointAt(0)?.toString(16)};`)).join(""),
+    (s) =>
+      charactersOf(s)
+        .map((c, at) => (at % 3 ? c : `&#x${c.codePointAt(0)?.toString(16)};`))
+        .join(""),
   ],
   ["as named entities", byName],
   [
@@ -145,8 +159,14 @@ const FORMS: readonly (readonly [name: string, written: (sentence: string) => st
   ["around a long comment", (s) => parts(s, 4).join(` <!-- ${"filler ".repeat(100)}--> `)],
   ["in an attribute", (s) => `<Note title="${s.replaceAll('"', "'")}" />`],
   ["in an address", (s) => `[text](https://acme.example/#:~:text=${encodeURIComponent(s)})`],
-  ["with soft hyphens", (s) => [...s].join("\u00ad")],
-  ["with invisible spaces", (s) => [...s].map((c, at) => (at % 4 ? c : `${c}\u200b\u2060`)).join("")],
+  ["with soft hyphens", (s) => charactersOf(s).join("\u00ad")],
+  [
+    "with invisible spaces",
+    (s) =>
+      charactersOf(s)
+        .map((c, at) => (at % 4 ? c : `${c}\u200b\u2060`))
+        .join(""),
+  ],
   ["decomposed", (s) => s.normalize("NFD")],
   ["in wide letters", (s) => s.replaceAll(/[a-z]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0))],
   [
@@ -156,7 +176,13 @@ const FORMS: readonly (readonly [name: string, written: (sentence: string) => st
         .map((part, at) => `${part}[^${at + 1}]`)
         .join(" "),
   ],
-  ["with tags inside words", (s) => [...s].map((c, at) => (at % 5 ? c : `<b>${c}</b>`)).join("")],
+  [
+    "with tags inside words",
+    (s) =>
+      charactersOf(s)
+        .map((c, at) => (at % 5 ? c : `<b>${c}</b>`))
+        .join(""),
+  ],
   ["with shortcodes and anchors", (s) => `${parts(s, 3).join(" {{< ref page >}} ")} {#anchor}`],
   ["as front matter", (s) => `---\ntitle: "${parts(s, 4).join("\\\n  ")}"\n---`],
   [

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { ServiceProject } from "../../../service/config/config.ts";
 import { findCopies } from "../../../service/runner/publish/copied-words.ts";
 import type { AgentQuestion } from "../../../service/runner/turn-runner.ts";
-import { ORIGINS, PRIVATE_SENTENCES } from "../../support/private-sentences.ts";
+import { type ORIGINS, PRIVATE_SENTENCES } from "../../support/private-sentences.ts";
 import { FIX, said } from "../../support/pull-request-texts.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { sessionProject } from "../../support/session-agent.ts";
