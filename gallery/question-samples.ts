@@ -47,6 +47,11 @@ const questions: [string, Question, string | null][] = [
     { ...longestQuestion, answer: { ...answer, choiceId: null, words: UNBROKEN, result: "refused" } },
     "not_in_channel",
   ],
+  [
+    "too late, and sent as a follow-up",
+    { ...shortQuestion, answer: { ...answer, result: "late", isFollowUp: true } },
+    null,
+  ],
   ["nobody answered", { ...shortQuestion, closed: "unanswered" }, null],
   ["answered elsewhere", { ...shortQuestion, closed: "elsewhere" }, null],
 ];
@@ -58,3 +63,29 @@ export const questionSamples = questions.map(([name, question, away]): [string, 
   name,
   { kind: "question", turn, question, movedBecause: away },
 ]);
+
+const stop = { userId: BEN, at: NOON };
+
+/** What whoever answered is told if the agent didn't get it, or may not have. */
+export const unheardSamples: [string, MessageOf<"unheard">][] = [
+  ...AnswerResult.exclude(["taken"]).options.map((result): [string, MessageOf<"unheard">] => [
+    `unheard: ${result}`,
+    { kind: "unheard", turn, question: { ...shortQuestion, answer: { ...answer, result } } },
+  ]),
+  [
+    "unheard: stopped",
+    {
+      kind: "unheard",
+      turn: { ...turn, stop },
+      question: { ...shortQuestion, answer: { ...answer, result: "late" } },
+    },
+  ],
+  [
+    "unheard: longest",
+    {
+      kind: "unheard",
+      turn,
+      question: { ...longestQuestion, answer: { ...answer, words: UNBROKEN, result: "late" } },
+    },
+  ],
+];

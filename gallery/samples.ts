@@ -12,7 +12,7 @@ import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";
 import { newsSamples } from "./news-samples.ts";
 import { outcomeSamples } from "./outcome-samples.ts";
 import { overdueSamples } from "./overdue-samples.ts";
-import { questionSamples } from "./question-samples.ts";
+import { questionSamples, unheardSamples } from "./question-samples.ts";
 import { statusSamples } from "./status-samples.ts";
 
 /**
@@ -84,6 +84,7 @@ const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
       },
     ],
   ],
+  unheard: unheardSamples,
   "not-allowed": [["not allowed", { kind: "not-allowed", requesterId: ANA }]],
   "gave-up": ["open", "deliver", "question", "answer", "watch"].map((taskType) => [
     `gave up: ${taskType}`,
@@ -103,6 +104,7 @@ type ByKind =
   | "noWordsMessage"
   | "notAllowedMessage"
   | "refusalMessage"
+  | "unheardMessage"
   | "welcomeMessage";
 
 /** What is said to one person at once, before there is anything to keep. */

@@ -76,6 +76,21 @@ export function acceptance(
   const aimed = aimedAt(deps, read, request, aim);
   if (aimed === undefined) return { value: { kind: "known" } };
   if ("kind" in aimed) return { value: aimed };
+  const { writes, ...accepted } = accepting(deps, read, aimed);
+  return {
+    ...accepted,
+    writes: [...writes, ...askedWrites(request, asked)],
+    within,
+    value: { kind: "accepted" },
+  };
+}
+
+/** What to write and add for a new turn. */
+export function accepting(
+  deps: Pick<AcceptDeps, "clock" | "polling" | "retentionMs">,
+  read: Read,
+  aimed: Turn,
+): Required<Pick<Plan<unknown>, "writes" | "adds" | "appends">> {
   const { turn, before } = inLine(read, aimed);
   // The list keeps the entry as long as the turn may be kept.
   const appends = listAppends(turn.request, deps.polling.deadlineMs + deps.retentionMs);
@@ -85,11 +100,9 @@ export function acceptance(
   const showing =
     host === undefined ? [] : [alsoShowing(waitedFor.find(({ id }) => id === host.id) ?? host, own)];
   return {
-    writes: [...turnWrites(deps, read, ...waitedFor, ...showing, own), ...askedWrites(request, asked)],
+    writes: turnWrites(deps, read, ...waitedFor, ...showing, own),
     adds: [submitTask(own), host === undefined ? openTask(own) : refreshTask(own), ...reactTasks(own)],
     appends,
-    within,
-    value: { kind: "accepted" },
   };
 }
 

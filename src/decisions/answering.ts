@@ -2,11 +2,11 @@ import { isPosted, questionSlot } from "../core/turn/delivery.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import type { Read } from "../core/ports/records.ts";
 import { newestOfThread } from "../core/turn/follow-up.ts";
-import { answerInWords, answerQuestion, isOpen, type Answering, type Given } from "../core/job/question.ts";
+import { answerInWords, answerQuestion, type Answering, type Given } from "../core/job/question.ts";
 import { maySteer, notAllowed, type FollowUps } from "../core/turn/people.ts";
 import type { Request } from "../core/turn/request.ts";
 import type { Plan } from "../core/ports/task-queue.ts";
-import { isAsking, questionOf, withQuestion, type Turn } from "../core/turn/turn.ts";
+import { isAsking, questionOf, takesAnswers, withQuestion, type Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import { questionTasks, refreshTasks, answerTask } from "./new-tasks.ts";
 import { turnWrites } from "./turn-writes.ts";
@@ -17,8 +17,8 @@ export type GivenAnswer = {
   question: number;
   userId: string;
   given: Given;
-  /** The message that holds the answer. */
-  saidIn?: string;
+  /** The message that holds the answer. Absent for a button or a form. */
+  reply?: Request;
 };
 
 /** What happened to an answer. `gone` means that the turn is no longer kept. */
@@ -36,16 +36,17 @@ type TakeDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & { followUp
 export function answering(
   deps: TakeDeps,
   read: Read,
-  { turnId, question: number, userId, given, saidIn }: GivenAnswer,
+  { turnId, question: number, userId, given, reply }: GivenAnswer,
 ): Plan<AnswerTaken> {
   const turn = read("turn", turnId);
   const asked = turn === undefined ? undefined : questionOf(turn, number);
   if (turn === undefined || asked === undefined) return { value: { kind: "gone" } };
   if (!maySteer(deps.followUps, turn, userId)) return { value: notAllowed(turn) };
-  const answered = answerQuestion(asked, userId, given, saidIn);
+  const answered = answerQuestion(asked, userId, given, reply);
   if (answered.kind === "answered") return { value: answered };
+  const kind = answered.kind === "taken" && !takesAnswers(turn, asked) ? "closed" : answered.kind;
   // Its message may not be up to date yet.
-  if (answered.kind !== "taken") return { adds: questionTasks(turn), value: { kind: answered.kind } };
+  if (answered.kind !== "taken" || kind === "closed") return { adds: questionTasks(turn), value: { kind } };
   const next = withQuestion(turn, number, answered.question);
   return {
     writes: turnWrites(deps, read, next),
@@ -61,16 +62,17 @@ export function answering(
 export function replyAnswering(
   deps: TakeDeps,
   read: Read,
-  { id, userId, instructions, files, isAdmitted, ...place }: Request,
+  reply: Request,
 ): Plan<{ kind: "answered" | "known" }> | undefined {
-  const turns = [...newestOfThread(read, place)];
+  const { id, userId, instructions, files, isAdmitted } = reply;
+  const turns = [...newestOfThread(read, reply)];
   const wasTaken = ({ questions = [] }: Turn) => questions.some(({ answer }) => answer?.saidIn === id);
   if (turns.some(wasTaken)) return { value: { kind: "known" } };
   if (isAdmitted !== true || (files ?? []).length > 0) return undefined;
   const turn = turns.find((other) => isAsking(other) && maySteer(deps.followUps, other, userId));
   // A question that isn't posted yet can't be answered.
   const question = turn?.questions?.find(
-    (asked) => isOpen(asked) && isPosted(turn.delivery, questionSlot(asked.number)),
+    (asked) => takesAnswers(turn, asked) && isPosted(turn.delivery, questionSlot(asked.number)),
   );
   if (turn === undefined || question === undefined) return undefined;
   const given = answerInWords(question, instructions);
@@ -80,7 +82,7 @@ export function replyAnswering(
     question: question.number,
     userId,
     given,
-    saidIn: id,
+    reply,
   });
   return { ...plan, value: { kind: "answered" } };
 }

@@ -1,12 +1,12 @@
 import type { NewTask } from "../core/ports/task-queue.ts";
-import { isFollowUp, type Turn } from "../core/turn/turn.ts";
+import { isFollowUp, questionOf, takesAnswers, type Turn } from "../core/turn/turn.ts";
 import { turnPayload, TurnPayload, Slotted } from "./payload.ts";
 import { statusKey, isOnlyStepNew, askingMessage } from "../core/text/status-text.ts";
 import { z } from "zod";
 import { FRESH_POLL_STATE, offersFeed, PollState } from "../core/job/watching.ts";
 import type { JobServiceAnswer } from "../core/ports/job-service.ts";
 import { jobKey, projectKey, ProjectRef } from "../core/job/project.ts";
-import { isOpen, questionKey, type Question } from "../core/job/question.ts";
+import { questionKey, type Question } from "../core/job/question.ts";
 import {
   hasStatusMessage,
   questionSlot,
@@ -112,16 +112,29 @@ export function questionTasks(turn: Turn): NewTask[] {
  * True if a question's message has to be posted or updated. A question that closes before it is
  * posted isn't asked.
  */
-export function isToBeShown({ delivery }: Turn, question: Question | undefined): question is Question {
+export function isToBeShown(turn: Turn, question: Question | undefined): question is Question {
   if (question === undefined) return false;
-  const isSent = delivery.slots[questionSlot(question.number)] !== undefined;
-  return isSent ? question.shown !== questionKey(question) : isOpen(question);
+  const isSent = turn.delivery.slots[questionSlot(question.number)] !== undefined;
+  return isSent ? question.shown !== questionKey(question) : takesAnswers(turn, question);
 }
 
 export function answerTask(turn: Turn, number: number): NewTask {
   const { service } = turn.request.project;
-  const payload = { ...turnPayload(turn), question: number } satisfies QuestionPayload;
+  const payload = answerPayload(turn, number);
   return { id: `answer:${turn.id}:${number}`, type: "answer", share: service, payload };
+}
+
+/** The task that tells whoever answered, privately, that the agent may not have got it. */
+export function unheardTask(turn: Turn, number: number): NewTask {
+  const payload = answerPayload(turn, number);
+  return { id: `unheard:${turn.id}:${number}`, type: "unheard", payload };
+}
+
+/** A task about an answer is for whoever gave it. */
+function answerPayload(turn: Turn, question: number): QuestionPayload {
+  const { whose, ...payload } = turnPayload(turn);
+  const userId = questionOf(turn, question)?.answer?.userId ?? whose.userId;
+  return { ...payload, whose: { ...whose, userId, responseUrl: null }, question };
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
-import { ANSWER_MAX_CHARS, isOpen, type Question } from "../core/job/question.ts";
+import { ANSWER_MAX_CHARS, type Question } from "../core/job/question.ts";
 import { wordsIn } from "../core/text/text.ts";
 import { maySteer, notAllowed } from "../core/turn/people.ts";
-import { questionOf } from "../core/turn/turn.ts";
+import { questionOf, takesAnswers } from "../core/turn/turn.ts";
 import { ACTIONS, ANSWER_CHOICE, questionValue, type QuestionValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import * as shortAnswers from "../replies/short-answers.ts";
@@ -51,7 +51,7 @@ async function openForm(
     if (turn === undefined || question === undefined) return tooOld(deps);
     if (!maySteer(deps.followUps, turn, user.id)) return notAllowed(turn);
     if (question.answer !== undefined) return alreadyDone(question.answer.userId, user.id, "answered");
-    if (!isOpen(question)) return shortAnswers.QUESTION_CLOSED;
+    if (!takesAnswers(turn, question)) return shortAnswers.QUESTION_CLOSED;
     await client.views.open({ trigger_id, view: answerModal(question, value ?? "") });
     return null;
   } catch (thrown) {

@@ -1,9 +1,11 @@
 import type { Button } from "@slack/types";
 import { counted, cut, formatAgo, grouped, upToMinute, utcTimeOfDay } from "../core/text/text.ts";
 import type { MessageOf, Refusal } from "../core/ports/notifier.ts";
+import { questionSlot } from "../core/turn/delivery.ts";
+import { isUnheard, type AnswerResult } from "../core/job/question.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { ACTIONS, replyValue, suggestionId, suggestionValue } from "./actions.ts";
-import { canInvite, placeName } from "./links.ts";
+import { builtPermalink, canInvite, placeName } from "./links.ts";
 import {
   actions,
   context,
@@ -191,6 +193,37 @@ export function inviteMeMessage({ channelId, error }: MessageOf<"invite-me">, { 
       : "I can't post here, so I'll message you directly.",
   );
 }
+
+/** The agent didn't get a person's answer, or may not have. Quotes it, and says what to do. */
+export function unheardMessage(
+  { turn, question: { number, answer } }: MessageOf<"unheard">,
+  { botName, teamUrl }: View,
+): Rendered {
+  const { channelId, threadTs, slots } = turn.delivery;
+  const { result = "unsure", words = "" } = answer ?? {};
+  const isCertain = isUnheard(result);
+  const why = isCertain ? (turn.stop === undefined ? UNHEARD[result] : STOPPED) : UNHEARD.unsure;
+  const text = `⚠️ ${why(placeName(channelId))}`;
+  const purpose = isCertain ? "To send it as a follow-up" : "If nothing comes of it";
+  const next = `${purpose}, reply in the thread with \`@${cutEscaped(botName, NAME_MAX)}\`.`;
+  const ts = slots[questionSlot(number)]?.ts ?? null;
+  const url = ts === null ? null : builtPermalink(teamUrl, { channelId, ts, threadTs });
+  const view = url === null ? [] : [{ ...labelled(ACTIONS.viewMessage, "View message"), url }];
+  const said = quoteText(cut(words, TYPED_MAX) || "(no text)");
+  return paragraph(text, said, section(next), ...actions(view));
+}
+
+const STOPPED = (where: string) => `Your answer in ${where} came too late: the request was stopped.`;
+
+/** What became of an answer that the agent didn't get, or may not have. */
+const UNHEARD: Record<Exclude<AnswerResult, "taken">, (where: string) => string> = {
+  late: (where) => `Your answer in ${where} came too late: the agent had already moved on.`,
+  elsewhere: (where) =>
+    `Your answer in ${where} came too late: the agent already had one from outside Slack.`,
+  refused: (where) => `The agent didn't accept your answer in ${where}.`,
+  unsent: (where) => `I couldn't reach the agent, so it didn't get your answer in ${where}.`,
+  unsure: (where) => `I can't tell whether the agent got your answer in ${where}.`,
+};
 
 /** The app gave up on part of a request. */
 export function gaveUpMessage(

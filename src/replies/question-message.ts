@@ -1,8 +1,8 @@
 import type { Button, KnownBlock, RichTextBlock } from "@slack/types";
 import type { MessageOf } from "../core/ports/notifier.ts";
-import { type AnswerResult, isOpen, type PersonAnswer, type Question } from "../core/job/question.ts";
+import type { AnswerResult, PersonAnswer, Question } from "../core/job/question.ts";
 import { counted, cut, roughDuration } from "../core/text/text.ts";
-import type { Turn } from "../core/turn/turn.ts";
+import { takesAnswers, type Turn } from "../core/turn/turn.ts";
 import { ACTIONS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
 import { movedBlocks } from "./links.ts";
 import {
@@ -41,7 +41,8 @@ export function questionMessage(
 ): Rendered {
   const { request } = turn;
   const { answer, text } = question;
-  const lead = isOpen(question)
+  const isOpen = takesAnswers(turn, question);
+  const lead = isOpen
     ? `💬 ${muted.includes(request.userId) ? "" : `<@${request.userId}> `}The agent asks:`
     : "💬 The agent asked:";
   const end = endOf(question, turn, view.contact);
@@ -53,7 +54,7 @@ export function questionMessage(
       ...movedBlocks(request, movedBecause, view),
       section(lead),
       quoteText(text || "(no text)"),
-      ...(isOpen(question) ? waysToAnswer(turn, question, view.contact) : []),
+      ...(isOpen ? waysToAnswer(turn, question, view.contact) : []),
       ...(answer === undefined ? [] : [answerBlock(answer)]),
       ...(end === "" ? [] : [section(end)]),
     ],
@@ -96,10 +97,13 @@ function answerBlock(answer: PersonAnswer): RichTextBlock {
 
 /** A last remark on a closed question. May be empty. */
 function endOf({ answer, closed }: Question, { stop }: Turn, contact: string): string {
-  if (answer !== undefined) return RESULTS[answer.result ?? "taken"](contact);
+  if (answer !== undefined) {
+    const end = RESULTS[answer.result ?? "taken"](contact);
+    return answer.isFollowUp === true ? `${end} I sent it as a follow-up.` : end;
+  }
   if (closed === undefined) return "";
   if (closed === "elsewhere") return "Answered outside Slack.";
-  return stop === undefined ? "Not answered in time." : "Not answered.";
+  return stop === undefined ? "Not answered in time." : "The agent stopped waiting.";
 }
 
 /** What is said about how sending an answer ended. */

@@ -14,6 +14,7 @@ import {
   noWordsMessage,
   notAllowedMessage,
   refusalMessage,
+  unheardMessage,
   welcomeMessage,
 } from "./private-messages.ts";
 import { statusMessage } from "./status-message.ts";
@@ -36,6 +37,7 @@ const renderers: { [K in Message["kind"]]: (message: MessageOf<K>, view: View) =
   "not-allowed": notAllowedMessage,
   refused: ({ refusal }, view) => refusalMessage(refusal, view),
   "invite-me": inviteMeMessage,
+  unheard: unheardMessage,
   "gave-up": gaveUpMessage,
 };
 

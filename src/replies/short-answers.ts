@@ -1,6 +1,6 @@
 // Immediate answers, to one person alone, after a button or form.
 
-export const QUESTION_CLOSED = "The agent no longer waits for an answer.";
+export const QUESTION_CLOSED = "The agent stopped waiting.";
 export const ANSWER_FORM_NOT_OPENED = "I couldn't open the form. Press the button again.";
 export const FORM_EXPIRED = "This form has expired. Copy your text and open it again.";
 export const NOTHING_TYPED = "Say what should change.";

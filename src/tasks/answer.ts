@@ -1,11 +1,12 @@
 import { faultForLog } from "../core/ports/job-service.ts";
-import { resultOf, sentAnswer, type AnswerResult } from "../core/job/question.ts";
+import { resultOf, sentAnswer } from "../core/job/question.ts";
 import { isGivenUp } from "../core/job/retry.ts";
 import type { Decision, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
 import { questionOf, withQuestion, type Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { closedForMs, heedRetryAfter, retryLater } from "./project-gate.ts";
-import { QuestionPayload, questionTasks, watchTask } from "../decisions/new-tasks.ts";
+import { answerEnded } from "../decisions/answer-ended.ts";
+import { QuestionPayload } from "../decisions/new-tasks.ts";
 import { changeTurn, readTurnTask } from "../decisions/turn-writes.ts";
 
 /**
@@ -24,43 +25,38 @@ export async function answer(deps: TaskDeps, given: Task): Promise<Step> {
   const wasSentBefore = known.mayBeSent === true;
   if (jobService === undefined) {
     deps.logger.error({ project: request.project.name }, "the project of this job is no longer configured");
-    return noted(deps, task.payload, { result: wasSentBefore ? "unsure" : "unsent" });
+    return answerEnded(deps, task.payload, wasSentBefore ? "unsure" : "unsent");
   }
   const now = deps.clock.now();
   const waitMs = await closedForMs(deps, request.project);
   if (waitMs > 0) return { kind: "wait", dueAt: now + waitMs };
-  if (!wasSentBefore) await deps.commit(noted(deps, task.payload, { mayBeSent: true }));
+  if (!wasSentBefore) await deps.commit(noted(deps, task.payload, true));
   deps.assertHeld();
   const said = await jobService.answerQuestion(job.id, asked?.id ?? "", sentAnswer(known));
   await heedRetryAfter(deps, request.project, said);
   const result = resultOf(said, wasSentBefore);
   if (said.ok) deps.logger.info({ question: number }, "an answer is taken");
   else deps.logger.warn({ question: number, fault: faultForLog(said.fault) }, "an answer was not taken");
-  // The message says how it ended, and the next poll comes soon.
-  if (result !== null) return noted(deps, task.payload, { result });
+  if (result !== null) return answerEnded(deps, task.payload, result);
   const fault = said.ok ? undefined : said.fault;
   const mayBeSent = wasSentBefore || fault?.kind === "unknown";
   if (isGivenUp(task, deps.clock.now())) {
-    return noted(deps, task.payload, { result: mayBeSent ? "unsure" : "unsent" });
+    return answerEnded(deps, task.payload, mayBeSent ? "unsure" : "unsent");
   }
   const retry = retryLater(deps, task.attempt, "the job service did not take the answer", fault);
-  return noted(deps, task.payload, { mayBeSent }, retry);
+  return noted(deps, task.payload, mayBeSent, retry);
 }
 
-/** Notes how far sending an answer is. */
+/** Notes whether the agent may have got an answer. */
 function noted(
   deps: TaskDeps,
   { turnId, question: number }: QuestionPayload,
-  change: { mayBeSent?: boolean; result?: AnswerResult },
+  mayBeSent: boolean,
   end: TaskEnd = { kind: "done" },
 ): Decision<TaskEnd> {
   const withAnswer = (turn: Turn): Turn => {
     const known = questionOf(turn, number)?.answer;
-    return known === undefined ? turn : withQuestion(turn, number, { answer: { ...known, ...change } });
+    return known === undefined ? turn : withQuestion(turn, number, { answer: { ...known, mayBeSent } });
   };
-  return changeTurn(deps, turnId, withAnswer, (next) => {
-    const isWatched = change.result !== undefined && next.stage.name === "watching";
-    const watches = isWatched ? [watchTask(next, deps.clock.now() + deps.polling.minMs)] : [];
-    return { adds: [...questionTasks(next), ...watches], value: end };
-  });
+  return changeTurn(deps, turnId, withAnswer, () => ({ value: end }));
 }

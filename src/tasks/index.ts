@@ -20,7 +20,7 @@ import { overdue, question } from "./question.ts";
 import { react } from "./react.ts";
 import { refresh } from "./refresh.ts";
 import { submit } from "./submit.ts";
-import { tell, tellTask, welcome } from "./notices.ts";
+import { tell, tellTask, unheard, welcome } from "./notices.ts";
 import { watch } from "./watch.ts";
 
 /**
@@ -48,6 +48,7 @@ const handlers: Record<string, Handler> = {
   ask: { pool: "messages", handle: ask, isQuiet: true },
   welcome: { pool: "messages", handle: welcome, isQuiet: true },
   tell: { pool: "messages", handle: tell, isQuiet: true },
+  unheard: { pool: "messages", handle: unheard, isQuiet: true },
 };
 
 type Handler = {

@@ -1,13 +1,15 @@
 import { z } from "zod";
 import { newDelivery, type Delivery } from "../core/turn/delivery.ts";
-import type { Message } from "../core/ports/notifier.ts";
+import type { Message, Recipient } from "../core/ports/notifier.ts";
 import type { Read, Write } from "../core/ports/records.ts";
 import { requestListOf } from "../core/turn/request-list.ts";
 import type { NewTask, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { Slotted, TaskOwner, readTask, type SlottedTask } from "../decisions/payload.ts";
 import { afterFault, postOnce } from "./post.ts";
-import { WelcomePayload } from "../decisions/new-tasks.ts";
+import { QuestionPayload, WelcomePayload } from "../decisions/new-tasks.ts";
+import { readTurnTask } from "../decisions/turn-writes.ts";
+import { questionOf } from "../core/turn/turn.ts";
 
 const TellPayload = Slotted.extend({ taskId: z.string(), taskType: z.string(), whose: TaskOwner });
 
@@ -16,10 +18,7 @@ export function tellTask(dead: Task, whose: TaskOwner): NewTask {
   return { id: `tell:${dead.id}`, type: "tell", payload };
 }
 
-/**
- * Tells the requester in a direct message that one of their tasks was given up. If that fails,
- * tells them privately where they asked.
- */
+/** Tells the requester that one of their tasks was given up. */
 export async function tell(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(TellPayload, given);
   const { taskId, taskType, whose } = task.payload;
@@ -31,12 +30,36 @@ export async function tell(deps: TaskDeps, given: Task): Promise<Step> {
     taskType: taskType === "open" && (await hasBegun(deps, taskId)) ? "begun" : taskType,
     channelId,
   } as const;
-  const dm = await deps.notifier.openDirectMessage(userId);
+  const place = { teamId, channelId, threadTs: null };
+  return tellPerson(deps, task, { place, userId, responseUrl }, message);
+}
+
+/**
+ * Tells whoever answered the agent's question that it didn't get the answer, or may not have: an
+ * edit of the question's message notifies nobody.
+ */
+export async function unheard(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn } = await readTurnTask(deps, QuestionPayload, given);
+  const { whose, question: number } = task.payload;
+  const question = questionOf(turn, number);
+  if (question === undefined) return { kind: "done" };
+  const { channelId, threadTs } = turn.delivery;
+  const to = {
+    place: { teamId: whose.teamId, channelId, threadTs },
+    userId: whose.userId,
+    responseUrl: null,
+  };
+  return tellPerson(deps, task, to, { kind: "unheard", turn, question });
+}
+
+/** Tells a person something in a direct message, once. If that fails, tells them privately there. */
+async function tellPerson(deps: TaskDeps, task: SlottedTask, to: Recipient, message: Message): Promise<Step> {
+  const dm = await deps.notifier.openDirectMessage(to.userId);
   if (!dm.ok && dm.fault.kind !== "place") return afterFault(deps, task, dm.fault);
+  const { teamId } = to.place;
   const step = dm.ok ? await postNotice(deps, task, { teamId, ...dm.value }, message) : null;
   if (step !== null) return step;
-  const place = { teamId, channelId, threadTs: null };
-  const reply = await deps.notifier.replyPrivately({ place, userId, responseUrl }, message);
+  const reply = await deps.notifier.replyPrivately(to, message);
   if (reply.ok) return over(task, { kind: "done" });
   if (reply.fault.kind !== "place") return afterFault(deps, task, reply.fault);
   const reason = "neither a direct message nor a private answer reached the person";

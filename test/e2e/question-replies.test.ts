@@ -13,7 +13,7 @@ async function asked(
   question: Partial<WireQuestion> = {},
 ): Promise<{ world: World; root: SlackMessage } & AsyncDisposable> {
   const world = await World.start({
-    jobService: { turns: true, questions: true },
+    jobService: { turns: true, questions: true, cancels: true },
     env: { FOLLOW_UPS: policy },
   });
   const root = await ask(world);
@@ -55,6 +55,75 @@ it("a reply that names a choice chooses it", async () => {
   await world.until(() => world.service.answers.length === 1);
   expect(world.service.answers[0]?.answer).toBe("2");
   await world.until(() => said(world, root)[0]?.at(-1) === "@Ben answered: FAQ");
+});
+
+it("a reply after Stop is a follow-up, whatever the service still says of the question", async () => {
+  await using at = await asked("mention");
+  const { world, root } = at;
+  const { service, slack } = world;
+  // The stop can't get through, and the agent goes on waiting.
+  service.faults.add({ op: "cancel", times: 20, fault: { kind: "status", status: 503 } });
+  await slack.person(ANA).click({ channel: DOCS, messageTs: root.ts, actionId: "stop_turn" });
+  await reply(world, root, "the install page");
+  await world.until(() => service.messages.length === 1);
+  await world.pass(10 * MINUTE_MS);
+  await reply(world, root, "FAQ");
+  await world.until(() => service.messages.length === 2);
+  expect(service.messages.map(({ prompt }) => prompt.split("\n")[0])).toEqual(["the install page", "FAQ"]);
+  expect(service.answers).toEqual([]);
+  expect(said(world, root)[0]).toEqual([...ASKED, "The agent stopped waiting."]);
+});
+
+it.each([
+  ["moves on", "Too late: the agent has already moved on."],
+  ["is answered outside Slack", "Too late: the agent already got an answer outside Slack."],
+])(
+  "a reply that comes too late because the agent %s is the follow-up that it would have been",
+  async (how, end) => {
+    await using at = await asked("requester");
+    const { world, root } = at;
+    const { service, slack } = world;
+    const id = service.jobs.get(jobOf(world))?.questions[0]?.id ?? "";
+    if (how === "moves on") service.closeQuestion(jobOf(world), id);
+    else service.answerElsewhere(jobOf(world), id, "1");
+    const sent = await slack.person(ANA).say({ channel: DOCS, threadTs: root.ts, text: " faq " });
+    await world.until(() => service.messages.length === 1);
+    await world.stopApp();
+    await world.startApp();
+    if (sent.delivery !== undefined) await slack.redeliver(sent.delivery, { resign: true });
+    await world.until(() => said(world, root)[0]?.length === 4);
+    expect(said(world, root)[0]).toEqual([
+      ...ASKED,
+      "@Ana answered: FAQ",
+      `${end} I sent it as a follow-up.`,
+    ]);
+    // It's in what was said, not in the name of a choice.
+    expect(service.messages.map(({ prompt }) => prompt.trim())).toEqual(["faq"]);
+    for (const turn of service.jobs.get(jobOf(world))?.turns ?? [])
+      Object.assign(turn, { status: "ended", outcome: "no-changes" });
+    service.finish(jobOf(world), { status: "completed" });
+    await world.until(() => said(world, root).length === 3);
+    await world.pass(HOUR_MS);
+    expect(said(world, root)).toHaveLength(3);
+    expect(service.messages).toHaveLength(1);
+    expect([slack.ephemerals(), slack.dm(ANA)]).toEqual([[], []]);
+  },
+);
+
+it("a reply that was on its way when somebody pressed Stop starts nothing, and its author is told", async () => {
+  await using at = await asked("mention");
+  const { world, root } = at;
+  const { service, slack } = world;
+  service.faults.add({ op: "answer", times: 1, fault: { kind: "status", status: 503 } });
+  await reply(world, root, "the install page");
+  await slack.person(ANA).click({ channel: DOCS, messageTs: root.ts, actionId: "stop_turn" });
+  await world.until(() => slack.dm(BEN).length === 1);
+  await world.pass(HOUR_MS);
+  expect(slack.visibleText(slack.dm(BEN)[0]!).split("\n").slice(0, 2)).toEqual([
+    "⚠️ Your answer in #docs came too late: the request was stopped.",
+    "the install page",
+  ]);
+  expect([service.answers, service.messages]).toEqual([[], []]);
 });
 
 it("what can't be the answer is a follow-up, or a request of its own", async () => {

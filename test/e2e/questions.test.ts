@@ -10,6 +10,7 @@ const WAITING = "💬 Waiting for an answer";
 const WORKING = "🔧 The agent is working. I'll reply here when it's done.";
 const OPEN = ["💬 @Ana The agent asks:", "Which page?", "[Install] [FAQ] [Answer…]"];
 const ASKED = ["💬 The agent asked:", "Which page?"];
+const STOPPED = "The agent stopped waiting.";
 
 function start(options: WorldOptions = {}): Promise<World> {
   return World.start({ jobService: { turns: true, questions: true }, ...options });
@@ -222,28 +223,61 @@ describe("a question that ends without an answer from Slack", () => {
     expect(service.answers).toEqual([]);
   });
 
-  it("is over when somebody presses Stop, and nothing says that time ran out", async () => {
+  it("is over with the press of Stop, for buttons and forms, too, though the service can't be asked to stop yet", async () => {
     await using world = await start({ jobService: { turns: true, questions: true, cancels: true } });
-    const { root } = await asked(world);
+    const { service, slack } = world;
+    const { root, message } = await asked(world);
+    const form = await openForm(world, BEN, message);
+    await service.down();
+    // The buttons stay where they are for a while.
+    const fault = { kind: "error", error: "internal_error" } as const;
+    const over = slack.faults.add({ method: "chat.update", fault, times: Number.POSITIVE_INFINITY });
     await press(world, ANA, root, "stop_turn");
-    await world.until(() => said(world, root)[0]?.at(-1) === "Not answered.");
+    await press(world, BEN, message, "answer_choice_0");
+    await press(world, BEN, message, "answer_in_words");
+    await slack.until(() => privately(world, BEN).length === 2);
+    expect(privately(world, BEN)).toEqual([STOPPED, STOPPED]);
+    await submit(world, BEN, form.id, "Both");
+    expect(slack.openViews(BEN)[0]?.errors).toEqual({ answer: STOPPED });
+    over();
+    await world.until(() => said(world, root)[0]?.at(-1) === STOPPED);
+    await service.up();
     await world.pass(60 * MINUTE_MS);
-    expect(said(world, root)[0]).toEqual([...ASKED, "Not answered."]);
+    expect(said(world, root)[0]).toEqual([...ASKED, STOPPED]);
+    expect(said(world, root)[1]?.[0]).toBe("⏹️ @Ana stopped the agent.");
+    expect(service.answers).toEqual([]);
   });
 
-  it("tells whoever presses a button that the agent has gone on, and closes it", async () => {
+  it("tells whoever chose or typed an answer too late so, with their words, once, and closes it", async () => {
     await using world = await start();
-    const { service } = world;
+    const { service, slack } = world;
     const { root, message, id } = await asked(world);
     service.closeQuestion(jobOf(world), id);
-    await press(world, ANA, message, "answer_choice_0");
+    slack.faults.add({ method: "chat.postMessage", times: 1, fault: { kind: "drop-after" } });
+    await press(world, BEN, message, "answer_choice_0");
     await world.until(() => said(world, root)[0]?.at(-1) === "Too late: the agent has already moved on.");
     expect(said(world, root)[0]).toEqual([
       ...ASKED,
-      "@Ana answered: Install",
+      "@Ben answered: Install",
       "Too late: the agent has already moved on.",
     ]);
-    expect(service.answers).toEqual([]);
+    const second = asks(world);
+    const again = await world.until(() => world.replies(DOCS, root.ts)[1]);
+    const form = await openForm(world, ANA, again);
+    service.closeQuestion(jobOf(world), second);
+    await submit(world, ANA, form.id, "Both & <all>");
+    await world.until(() => slack.dm(ANA).length === 1);
+    await restart(world);
+    await world.pass(HOUR_MS);
+    const tells = (words: string) => [
+      "⚠️ Your answer in #docs came too late: the agent had already moved on.",
+      words,
+      "To send it as a follow-up, reply in the thread with `@docs-agent`.",
+      expect.stringMatching(/^\[View message\]/),
+    ];
+    const direct = (who: string) => slack.dm(who).map((dm) => slack.visibleText(dm).split("\n"));
+    expect([direct(BEN), direct(ANA)]).toEqual([[tells("Install")], [tells("Both & <all>")]]);
+    expect([service.answers, service.messages, slack.ephemerals()]).toEqual([[], [], []]);
   });
 
   it("is closed when watching ends, and open again when somebody keeps watching", async () => {
@@ -311,7 +345,7 @@ describe("an answer while the job service is away", () => {
     ["refused", "Too late: the agent has already moved on."],
   ])("was %s, and the question is gone: claims no more than is known", async (how, end) => {
     await using world = await start();
-    const { service } = world;
+    const { service, slack } = world;
     const { root, message, id } = await asked(world);
     const fault =
       how === "lost" ? ({ kind: "drop-before" } as const) : ({ kind: "status", status: 503 } as const);
@@ -320,6 +354,26 @@ describe("an answer while the job service is away", () => {
     service.closeQuestion(jobOf(world), id);
     await world.until(() => said(world, root)[0]?.length === 4);
     expect(said(world, root)[0]).toEqual([...ASKED, "@Ben answered: Install", end]);
+    await world.until(() => slack.dm(BEN).length === 1);
+    const [first, words] = slack.visibleText(slack.dm(BEN)[0]!).split("\n");
+    expect([first, words]).toEqual([
+      how === "lost"
+        ? "⚠️ I can't tell whether the agent got your answer in #docs."
+        : "⚠️ Your answer in #docs came too late: the agent had already moved on.",
+      "Install",
+    ]);
+  });
+
+  it("that stays away: tells whoever answered, after a day, that the agent doesn't have it", async () => {
+    await using world = await start({ env: { JOB_DEADLINE_MS: String(100 * HOUR_MS) } });
+    const { slack } = world;
+    const { root, message } = await asked(world);
+    await world.service.down();
+    await press(world, BEN, message, "answer_choice_0");
+    await world.until(() => slack.dm(BEN).length === 1, 30 * HOUR_MS);
+    const unsent = "I couldn't reach the agent, so it didn't get";
+    expect(slack.visibleText(slack.dm(BEN)[0]!)).toContain(`⚠️ ${unsent} your answer in #docs.\nInstall\n`);
+    await world.until(() => said(world, root)[0]?.at(-1) === `${unsent} this answer.`);
   });
 });
 

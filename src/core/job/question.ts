@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ReportedQuestion } from "../ports/job-report.ts";
 import type { JobServiceAnswer, QuestionAnswer } from "../ports/job-service.ts";
 import { storedObject } from "../ports/reading.ts";
+import { Request } from "../turn/request.ts";
 import { cut, excerpt, plainLine } from "../text/text.ts";
 
 /** How much of a question is kept, in UTF-16 units. A message shows no more. */
@@ -46,10 +47,14 @@ export const PersonAnswer = storedObject({
    * from a button or a form.
    */
   saidIn: z.string().optional(),
+  /** The request that this message would have been, had it not been an answer. */
+  reply: Request.optional(),
   /** True once sending has begun. */
   mayBeSent: z.boolean().optional(),
   /** Absent until sending has ended. */
   result: AnswerResult.optional(),
+  /** True if the agent didn't get it as an answer, and it went on as a follow-up. */
+  isFollowUp: z.boolean().optional(),
 });
 export type PersonAnswer = z.infer<typeof PersonAnswer>;
 
@@ -139,10 +144,13 @@ export type Answering =
 /** The choice at an index, or words. */
 export type Given = { choice: number } | { text: string };
 
-/** Answers a question with the choice at an index, or in words. The first answer counts. */
-export function answerQuestion(question: Question, userId: string, given: Given, saidIn?: string): Answering {
+/**
+ * Answers a question with the choice at an index, or in words. The first answer counts. `reply` is
+ * the message that holds the answer, if there is one.
+ */
+export function answerQuestion(question: Question, userId: string, given: Given, reply?: Request): Answering {
   const chosen = chosenAnswer(question, userId, given);
-  const answer = chosen === null || saidIn === undefined ? chosen : { ...chosen, saidIn };
+  const answer = chosen === null || reply === undefined ? chosen : { ...chosen, saidIn: reply.id, reply };
   const { answer: before } = question;
   if (before !== undefined) {
     const isSame =
@@ -180,6 +188,11 @@ function choiceNamed(choices: Question["choices"], words: string): number {
 
 export function sentAnswer({ choiceId, words }: PersonAnswer): QuestionAnswer {
   return choiceId === null ? { text: words } : { choice: choiceId };
+}
+
+/** True if the agent has certainly not got an answer that ended like this. */
+export function isUnheard(result: AnswerResult): result is Exclude<AnswerResult, "taken" | "unsure"> {
+  return result !== "taken" && result !== "unsure";
 }
 
 /** Interprets the service's response to an answer. Null means that it has to be sent again. */

@@ -84,6 +84,10 @@ type Messages = {
   "not-allowed": { requesterId: string };
   /** To one person alone: what was wrong with what they typed. */
   refused: { refusal: Refusal };
+  /**
+   * To whoever answered the agent's question alone: it didn't get the answer, or may not have.
+   */
+  unheard: { turn: Turn; question: Question };
   /** To the requester alone: the app gave up on part of the request. */
   "gave-up": { taskId: string; taskType: string; channelId: string };
 };

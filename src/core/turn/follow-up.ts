@@ -46,7 +46,8 @@ export function jobInThread(
   return { kind: "closed", project: configuredProject(projects, closed) ?? null };
 }
 
-function isJobClosed({ stage }: Turn): boolean {
+/** True if the turn's end shows that its job accepts no more messages. */
+export function isJobClosed({ stage }: Turn): boolean {
   if (stage.name !== "ended") return false;
   const { kind, job } = stage.outcome;
   return kind === "archived" || kind === "missing" || job?.status === "archived";

@@ -277,7 +277,8 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
       hasDiff: answer.capabilities?.includes("diff") || undefined,
     });
   }
-  const asked = isEarlierTurn ? null : reportedQuestions(answer, number);
+  // Nobody answers a turn that is being stopped.
+  const asked = isEarlierTurn || turn.stop !== undefined ? null : reportedQuestions(answer, number);
   const withAsked = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
   const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
   const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(withAsked), now);
@@ -292,9 +293,17 @@ function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
   return isSame ? turn : { ...turn, questions: [...questions] };
 }
 
-/** True if a watched turn's agent is waiting for a person's answer. */
-export function isAsking({ stage, questions = [] }: Turn): boolean {
-  return stage.name === "watching" && questions.some(isOpen);
+/**
+ * True if an answer to the turn's question still counts: the turn is watched, nobody has stopped
+ * it, and the question is open.
+ */
+export function takesAnswers({ stage, stop }: Turn, question: Question): boolean {
+  return stage.name === "watching" && stop === undefined && isOpen(question);
+}
+
+/** True if the turn's agent is waiting for a person's answer. */
+export function isAsking(turn: Turn): boolean {
+  return (turn.questions ?? []).some((question) => takesAnswers(turn, question));
 }
 
 export function questionOf({ questions = [] }: Turn, number: number): Question | undefined {
@@ -359,12 +368,13 @@ const REASONS: Readonly<Record<number, OutcomeReason>> = {
 };
 
 /**
- * Records that somebody pressed **Stop**. Returns the same object if the turn has ended or was
- * already being stopped.
+ * Records that somebody pressed **Stop**, which closes the turn's questions. Returns the same
+ * object if the turn has ended or was already being stopped.
  */
 export function stopTurn(turn: Turn, stop: { userId: string; at: number }): Turn {
   if (turn.stage.name === "ended" || turn.stop !== undefined) return turn;
-  return withoutSending({ ...turn, stop }, stop.at);
+  const closed = withQuestions(turn, closeQuestions(turn.questions ?? []));
+  return withoutSending({ ...closed, stop }, stop.at);
 }
 
 /** Ends a turn that is to stop if it has certainly not reached the job service. */
