@@ -73,6 +73,10 @@ export const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Ou
     short: { kind: "expired", reason: "deadline", ...withoutPr, stoppedBy: BEN },
     long: { kind: "expired", reason: "deadline", stoppedBy: BEN },
   },
+  passed: {
+    short: { kind: "unknown", isPassed: true, ...withoutPr },
+    long: { kind: "unknown", isPassed: true },
+  },
   archived: { short: { kind: "archived", ...withoutPr }, long: { kind: "archived" } },
   expired: {
     short: { kind: "expired", reason: "never-started", ...noJob },

@@ -107,6 +107,7 @@ function writesOf(deps: Deps, read: Read, turn: Turn): Write[] {
       project: turn.request.project,
       thread: thread ?? known?.thread ?? null,
       openTurnIds: openWith(read, known?.openTurnIds ?? [], turn, before),
+      ...(hasNewJob && { newestTurnId: turn.id }),
       ...(pullRequest === undefined ? {} : { pullRequest }),
       createdAt: known?.createdAt ?? now,
     };

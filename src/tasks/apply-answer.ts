@@ -91,8 +91,11 @@ export async function applyAnswer(
     if (turn.stage.name !== "watching") return turn;
     if (heard.isUnconfigured === true) return endTurn(turn, "rejected", askedAt, { reason: "project" });
     const isAsked = asked.get(turn.id) === turn.watch;
+    const isLast = (job.newestTurnId ?? turn.id) === turn.id;
     const polled =
-      answer === null || !isAsked ? turn : turnAfterPoll(turn, state, answer, deps.clock.now(), earlier);
+      answer === null || !isAsked
+        ? turn
+        : turnAfterPoll(turn, state, answer, deps.clock.now(), { earlier, isLast });
     if (polled.stage.name === "ended") return polled;
     const next = heard.isConfirmedLate === true ? expireTurn(polled, askedAt, deps.polling) : polled;
     return isAsked ? withOverdue(next, usual, askedAt) : next;

@@ -1,9 +1,16 @@
 import { faultForLog, type JobServiceAnswer } from "../core/ports/job-service.ts";
-import { turnNumber, turnAfterCancel, unwatchTurn, turnAfterAnswer, type Turn } from "../core/turn/turn.ts";
+import {
+  turnNumber,
+  turnAfterCancel,
+  turnAfterOwnAnswer,
+  unwatchTurn,
+  type Turn,
+} from "../core/turn/turn.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
 import { changesOf, readTurnTask, turnNow } from "../decisions/turn-writes.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { TurnPayload } from "../decisions/payload.ts";
+import { jobKey } from "../core/job/project.ts";
 import { askJobService, retryLater } from "./project-gate.ts";
 
 /**
@@ -26,12 +33,15 @@ export async function cancel(deps: TaskDeps, given: Task): Promise<Step> {
   if (configured === undefined || job === null) return { kind: "done" };
   if (stage.name !== "watching" || stop === undefined || stop.isTaken === true) return { kind: "done" };
   const { jobService, service } = configured;
+  const { newestTurnId = turnId } = (await deps.records.job.get(jobKey(turn.request.project, job.id))) ?? {};
+  const isLast = newestTurnId === turnId;
 
   const seen = await askJobService(deps, turn.request.project, () => jobService.getJob(job.id));
   const { capabilities = [] } = seen;
   const offered = seen.ok ? capabilities : (await deps.records.service.get(service))?.capabilities;
   const now = deps.clock.now();
-  const change = (current: Turn): Turn => (seen.ok ? turnAfterAnswer(current, seen, now) : current);
+  const change = (current: Turn): Turn =>
+    seen.ok ? turnAfterOwnAnswer(current, seen, now, isLast) : current;
   const number = turnNumber(turn);
   if (offered !== undefined && (number === null || !offered.includes("cancel"))) {
     return endCancel(deps, turnId, (current) => unwatchTurn(change(current), now));
@@ -42,7 +52,7 @@ export async function cancel(deps: TaskDeps, given: Task): Promise<Step> {
   const answeredAt = deps.clock.now();
   if (answer.ok) {
     deps.logger.info({ job_id: job.id }, "cancel is taken");
-    return endCancel(deps, turnId, (current) => turnAfterCancel(current, answer, answeredAt));
+    return endCancel(deps, turnId, (current) => turnAfterCancel(current, answer, answeredAt, isLast));
   }
   const { kind } = answer.fault;
   if (kind !== "rejected" && kind !== "missing") return after(deps, task, answer);

@@ -3,11 +3,12 @@ import { expect, it } from "vitest";
 import type { ReportedTurn } from "../../src/core/ports/job-report.ts";
 import { pullRequestAfter, withPrBefore } from "../../src/core/turn/follow-up.ts";
 import type { Job } from "../../src/core/ports/job-service.ts";
-import { updateOf } from "../../src/core/turn/outcome.ts";
+import { endingOf, updateOf } from "../../src/core/turn/outcome.ts";
 import { afterSubmit, beforeSubmit } from "../../src/core/turn/submitting.ts";
-import { endTurn, newTurn } from "../../src/core/turn/turn.ts";
+import { endTurn, newTurn, stopTurn, turnAfterCancel, watchingFrom } from "../../src/core/turn/turn.ts";
 import type { Turn } from "../../src/core/turn/turn.ts";
 import { FRESH_POLL_STATE, pollStateAfter, turnAfterPoll } from "../../src/core/job/watching.ts";
+import type { Polled } from "../../src/core/job/watching.ts";
 import { found, makeJob, makeReported, makeRequest } from "../support/builders.ts";
 
 const policy = { minMs: 1000, maxMs: 10_000, deadlineMs: 86_400_000 };
@@ -109,4 +110,76 @@ it("a follow-up ends with its own outcome, once, whatever polls still show of th
       expect(updateOf(outcome)).toBe(isSame ? (tellsTurns ? "updated" : "maybe-updated") : null);
     }),
   );
+});
+
+/** A job's two turns at work one after the other, at a service that only has the job's record. */
+const pairs = fc.record({
+  first: ends,
+  second: ends,
+  /** When the first ends, by itself or because it is stopped. */
+  firstEndsAt: fc.integer({ min: 1_000, max: 200_000 }),
+  /** For so long the record shows that end before the second begins. */
+  pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 100_000 })),
+  secondTakesMs: fc.integer({ min: 1, max: 200_000 }),
+  /** The cancel of the first ends it. Its answer is lost or comes only so much later. */
+  stop: fc.option(fc.record({ lateMs: fc.integer({ min: 0, max: 300_000 }) })),
+  gapsMs: fc.array(fc.integer({ min: 1, max: 50_000 }), { minLength: 60, maxLength: 60 }),
+});
+
+/** Both turns in the end, as polls of the job leave them. */
+function followBoth(pair: typeof pairs extends fc.Arbitrary<infer T> ? T : never): [Turn, Turn] {
+  const { first, second, firstEndsAt, pauseMs, secondTakesMs, stop, gapsMs } = pair;
+  const endsAt = firstEndsAt + pauseMs + secondTakesMs;
+  const answerAt = (now: number) => {
+    if (now < firstEndsAt) return found(makeJob({ status: "active" }));
+    if (now >= endsAt) return found(makeJob(second));
+    return found(now < firstEndsAt + pauseMs ? makeJob(first) : makeJob({ ...first, status: "active" }));
+  };
+  let one: Turn = { ...newTurn(makeRequest({ id: "1" })), job: makeJob(), stage: watchingFrom(0) };
+  const sent = beforeSubmit(newTurn(makeRequest({ id: "2", follows: { turnId: "1" } })), {
+    now: 0,
+    policy,
+    honorsKeys: false,
+    prompt: "",
+  });
+  const at = { now: 0, attempt: 1, random: 0.5, policy, honorsKeys: false, before: makeJob() };
+  let two = afterSubmit(sent, answerAt(0), at).turn;
+  let now = 0;
+  for (const gapMs of [...gapsMs, ...Array.from({ length: 20 }, () => 30_000)]) {
+    now += gapMs;
+    const answer = answerAt(now);
+    if (stop !== null && now >= firstEndsAt) one = stopTurn(one, { userId: "U9", at: firstEndsAt });
+    if (stop !== null && now >= firstEndsAt + stop.lateMs) one = turnAfterCancel(one, answer, now, false);
+    const earlier: Polled[] = [];
+    const poll = (turn: Turn, isLast: boolean) => {
+      const next = turnAfterPoll(turn, FRESH_POLL_STATE, answer, now, { earlier, isLast });
+      // Ended turns are no longer among the job's open ones.
+      if (turn.stage.name === "watching") earlier.push({ turn, next });
+      return next;
+    };
+    one = poll(one, false);
+    two = poll(two, true);
+  }
+  return [one, two];
+}
+
+it("of two turns at a service that doesn't tell them apart, neither is told how the other ended", () => {
+  const endings = new Set<string>();
+  fc.assert(
+    fc.property(pairs, (pair) => {
+      const [one, two] = followBoth(pair);
+      if (one.stage.name !== "ended" || two.stage.name !== "ended") throw new Error("it never ended");
+      const ending = endingOf(one.stage.outcome);
+      endings.add(ending);
+      const { kind, job } = one.stage.outcome;
+      if (ending === "canceled") expect([pair.stop, one.stage.outcome.stoppedBy]).toEqual([pair.stop, "U9"]);
+      else if (ending === "passed") expect(job?.prLink).toBeNull();
+      else expect([kind, job?.prLink]).toEqual([outcomeOf(pair.first), pair.first.prLink]);
+      // After the grace, nobody can know that the second has yet to begin.
+      if (pair.pauseMs < GRACE_MS) expect(two.stage.outcome.kind).toBe(outcomeOf(pair.second));
+      if (pair.stop?.lateMs === 0) expect(ending).toBe("canceled");
+    }),
+    { numRuns: 2000 },
+  );
+  expect([...endings].toSorted()).toEqual(["canceled", "failed", "no-changes", "passed", "pull-request"]);
 });

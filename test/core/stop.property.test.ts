@@ -7,6 +7,7 @@ import type { Turn } from "../../src/core/turn/turn.ts";
 import { FRESH_POLL_STATE, turnAfterPoll } from "../../src/core/job/watching.ts";
 import { fault, found, makeJob, makeReported, makeTurn } from "../support/builders.ts";
 
+const MINUTE_MS = 60_000;
 const policy = { minMs: 1000, maxMs: 10_000, deadlineMs: 86_400_000 };
 
 /** What can happen to a turn, in any order: the tasks see it as it is then, whatever it was when they began. */
@@ -22,6 +23,7 @@ const events = fc.oneof(
     kind: fc.constant("poll" as const),
     says: fc.constantFrom("active", "completed", "failed", "cancelled"),
     isTold: fc.boolean(),
+    isLast: fc.boolean(),
   }),
   fc.record({ kind: fc.constant("cancel" as const), isTold: fc.boolean() }),
   fc.record({ kind: fc.constant("cannot-cancel" as const) }),
@@ -48,7 +50,9 @@ function next(turn: Turn, event: Event, now: number): Turn {
       return afterSubmit(turn, answer, at).turn;
     }
     case "poll":
-      return turnAfterPoll(turn, FRESH_POLL_STATE, seen(event.says, event.isTold), now);
+      return turnAfterPoll(turn, FRESH_POLL_STATE, seen(event.says, event.isTold), now * MINUTE_MS, {
+        isLast: event.isLast,
+      });
     case "cancel":
       return turnAfterCancel(turn, seen(event.isTold ? "cancelled" : "active", event.isTold), now);
     case "cannot-cancel":
@@ -79,7 +83,13 @@ it("whatever else happens: the first to stop a turn is who stopped it, what was 
         endings.add(ending);
         if (outcome.stoppedBy !== undefined) expect(outcome.stoppedBy).toBe(first);
         // Its own end stands: only where the service says so, or took the cancel, was it stopped.
-        if (event.kind === "poll" && event.says === "completed") expect(ending).toBe("no-changes");
+        if (event.kind === "poll" && event.says === "completed" && event.isTold)
+          expect(ending).toBe("no-changes");
+        if (event.kind === "poll" && event.says === "completed" && !event.isTold && event.isLast)
+          expect(ending).toBe(before.stop?.isTaken === true ? "canceled" : "no-changes");
+        // The job's record alone says nothing of a turn that isn't its last, or that was stopped.
+        if (event.kind === "poll" && !event.isTold && before.stop?.isTaken === true)
+          expect(ending).toBe("canceled");
         if (event.kind === "poll" && event.says === "failed" && event.isTold) expect(ending).toBe("failed");
         if (ending === "withdrawn") {
           expect([outcome.job, first]).toEqual([null, outcome.stoppedBy]);
@@ -91,6 +101,15 @@ it("whatever else happens: the first to stop a turn is who stopped it, what was 
   );
   // Each of them was come to.
   expect([...endings].toSorted()).toEqual(
-    ["canceled", "failed", "no-changes", "rejected", "unknown", "unwatched", "withdrawn"].toSorted(),
+    [
+      "canceled",
+      "failed",
+      "no-changes",
+      "passed",
+      "rejected",
+      "unknown",
+      "unwatched",
+      "withdrawn",
+    ].toSorted(),
   );
 });

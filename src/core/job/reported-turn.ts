@@ -126,6 +126,12 @@ export function isBefore(answer: JobServiceAnswer, number: number | null): boole
   return last !== undefined && number !== null && last.number < number;
 }
 
+/** True if an answer reports a turn that is later than the one of that number. */
+export function isFollowedBy(answer: JobServiceAnswer, number: number | null): boolean {
+  const last = reportedTurns(answer)?.at(-1);
+  return last !== undefined && number !== null && last.number > number;
+}
+
 /** What is kept of the report on an ended turn. Undefined if the turn hasn't ended. */
 export function resultReport(reported: ReportedTurn | null): ResultReport | undefined {
   if (reported?.status !== "ended" || reported.outcome === null) return undefined;

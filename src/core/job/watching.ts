@@ -68,20 +68,21 @@ export function pollStateAfter(state: PollState, answer: JobServiceAnswer, now: 
 
 /**
  * Updates a watched turn after a poll. `state` is the poll state after it, and `earlier` are the
- * earlier turns of its job. Returns the same object if nothing changed.
+ * earlier turns of its job. For `isLast`, see {@link turnAfterAnswer}. Returns the same object if
+ * nothing changed.
  */
 export function turnAfterPoll(
   turn: Turn,
   state: PollState,
   answer: JobServiceAnswer,
   now: number,
-  earlier: readonly Polled[] = [],
+  { earlier = [], isLast = true }: { earlier?: readonly Polled[]; isLast?: boolean } = {},
 ): Turn {
   if (turn.stage.name !== "watching") return turn;
   if (answer.ok) {
     return showsEarlierTurn(turn, earlier)
       ? waitForOwnTurn(turn, answer, now)
-      : turnAfterAnswer(turn, answer, now);
+      : turnAfterAnswer(turn, answer, now, isLast);
   }
   const { strikes } = state;
   const isOut =
@@ -162,7 +163,9 @@ export function showsEarlierTurn(turn: Turn, earlier: readonly Polled[]): boolea
 /** True if the poll showed this turn running, or its end. */
 function isShown({ turn: { stage }, next }: Polled): boolean {
   if (stage.name !== "watching") return false;
-  const { unseen } = stage;
+  const { unseen, jobEnd } = stage;
+  // The job has gone on since this turn's end, or it has ended with a later turn.
+  if (jobEnd !== undefined && next.stage.name === "ended") return false;
   if (unseen === undefined) return true;
   if (next.stage.name === "watching") return next.stage.unseen === undefined;
   // A turn that ended because its minute ran out has shown nothing.
@@ -178,8 +181,9 @@ export function waitForOwnTurn(turn: Turn, answer: JobServiceSuccess, now: numbe
   const { job } = answer;
   if (stage.name !== "watching" || job.status === "archived") return turnAfterAnswer(turn, answer, now);
   const left = leftAs(job);
-  if (left === null && stage.troubleSince === null) return turn;
-  const unseen = left === null ? {} : { unseen: { until: now + UNSEEN_MS, leftAs: left } };
+  const isKnown = left === null || stage.unseen?.leftAs === left;
+  if (isKnown && stage.troubleSince === null) return turn;
+  const unseen = isKnown ? {} : { unseen: { until: now + UNSEEN_MS, leftAs: left } };
   return { ...turn, stage: { ...stage, troubleSince: null, ...unseen } };
 }
 

@@ -32,6 +32,8 @@ export const JobRecord = storedObject({
   thread: storedObject({ teamId: z.string(), channelId: z.string(), ts: z.string() }).nullable(),
   /** Its unfinished turns, oldest first. */
   openTurnIds: z.array(z.string()),
+  /** The turn that the job was sent last. Absent if an older version sent it. */
+  newestTurnId: z.string().optional(),
   /**
    * The newest pull request that a turn left, at the address the service gave, and the first turn
    * that left it.

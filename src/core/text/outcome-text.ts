@@ -146,6 +146,8 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
       const detail = "The agent can't be stopped and may still open a pull request.";
       return text("⏹️", headline, detail, "keep-watching");
     }
+    case "passed":
+      return text("❓", "I can't tell how this ended by itself.", "See the result of the follow-up.");
     case "archived": {
       const detail = pr === null ? "Ask again if you still need it." : `${pr} is still there.`;
       return text("🗄️", "Your request was archived.", detail);

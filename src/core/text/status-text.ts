@@ -138,6 +138,7 @@ const ENDED = {
   canceled: "⏹️ Stopped",
   withdrawn: "⏹️ Canceled before it started",
   unwatched: "⏹️ Updates stopped",
+  passed: "❓ See the follow-up's result",
   archived: "🗄️ Archived",
   missing: "❓ Result unknown",
   unknown: "❓ Result unknown",

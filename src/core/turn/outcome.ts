@@ -65,6 +65,11 @@ export const Outcome = storedObject({
    * one.
    */
   isUnsure: z.boolean().optional(),
+  /**
+   * True if the job had a later turn by then and the service doesn't tell turns apart, so nobody
+   * knows how this one ended by itself. The kind is then `unknown`.
+   */
+  isPassed: z.boolean().optional(),
   /** True if the service can show what the job changes. */
   hasDiff: z.boolean().optional(),
   /** Who stopped the turn. Absent if nobody did, or if it ended by itself first. */
@@ -91,10 +96,13 @@ export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeK
 /**
  * How a turn ended, including the endings that {@link OutcomeKind} can't name. Of the stopped
  * turns, `withdrawn` ones were never sent, and `unwatched` ones go on because the service can't
- * stop them.
+ * stop them. The job's later turns have passed a `passed` one.
  */
-export function endingOf(outcome: Outcome): OutcomeKind | "branch" | "canceled" | "withdrawn" | "unwatched" {
+export function endingOf(
+  outcome: Outcome,
+): OutcomeKind | "branch" | "canceled" | "withdrawn" | "unwatched" | "passed" {
   const { kind, told: report, job, stoppedBy } = outcome;
+  if (kind === "unknown" && outcome.isPassed === true) return "passed";
   if (kind === "no-changes" && report?.outcome === "branch") return "branch";
   if (kind === "failed" && report?.outcome === "cancelled") return "canceled";
   if (stoppedBy === undefined) return kind;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
+import type { ReportedTurn } from "../ports/job-report.ts";
 import {
   Authors,
   Job,
@@ -7,13 +8,14 @@ import {
   type JobServiceFault,
   type JobServiceSuccess,
 } from "../ports/job-service.ts";
-import { Outcome, outcomeKindOf, prLinkOf, type OutcomeKind, type OutcomeReason } from "./outcome.ts";
+import { endingOf, Outcome, outcomeKindOf, prLinkOf } from "./outcome.ts";
+import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "../job/retry.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } from "../job/question.ts";
 import { followedUntil, TurnPullRequest } from "./pull-request-news.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "../ports/reading.ts";
-import { isBefore, ownTurn, progressOf, resultReport } from "../job/reported-turn.ts";
+import { isBefore, isFollowedBy, ownTurn, progressOf, resultReport } from "../job/reported-turn.ts";
 import { type ResultReport, TurnProgress } from "../job/reported-turn.ts";
 
 /**
@@ -99,6 +101,11 @@ export const TurnStage = z.discriminatedUnion("name", [
     progress: TurnProgress.optional(),
     unseen: Unseen.optional(),
     pause: Pause.optional(),
+    /**
+     * How the job ended when that was first seen while it had a later turn, for services that don't
+     * tell turns apart. It was this turn's end if the job goes on after it.
+     */
+    jobEnd: storedObject({ job: Job, seenAt: z.number() }).optional(),
   }),
   storedObject({ name: z.literal("ended"), outcome: Outcome, at: z.number() }),
 ]);
@@ -236,7 +243,7 @@ export function deadlineOf(turn: Turn, policy: PollingPolicy): number {
 /** True if the turn has ended but its job can be watched again. */
 export function canKeepWatching(turn: Turn): boolean {
   if (turn.stage.name !== "ended" || turn.job === null) return false;
-  return ["expired", "unknown", "rejected"].includes(turn.stage.outcome.kind);
+  return ["expired", "unknown", "rejected", "unwatched"].includes(endingOf(turn.stage.outcome));
 }
 
 /** Starts a new watch. Call it only if {@link canKeepWatching}. */
@@ -253,10 +260,11 @@ export function watchingFrom(since: number): Watching {
 }
 
 /**
- * Updates a watched turn from an answer about its job, and ends it if the answer says so. Returns
- * the same object if nothing changed.
+ * Updates a watched turn from an answer about its job, and ends it if the answer says so. `isLast`
+ * is true if the job had been sent no later turn when it was asked. Returns the same object if
+ * nothing changed.
  */
-export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: number): Turn {
+export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: number, isLast = true): Turn {
   const { stage } = turn;
   if (stage.name !== "watching") return turn;
   const { job } = answer;
@@ -265,7 +273,12 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
   const isEarlierTurn =
     job.status !== "archived" &&
     (isBefore(answer, number) || (reported === null && mayBeEarlierTurn(stage, job, now)));
-  const kind = isEarlierTurn ? null : outcomeKindOf(job, reported);
+  const hasLater = !isLast || isFollowedBy(answer, number);
+  const isPassed = resultReport(reported) === undefined && hasLater;
+  const passed = isPassed && !isEarlierTurn ? endOfPassed(turn, stage, { job, reported }, now) : null;
+  if (passed !== null) return passed;
+  const isOwnEnd = !isEarlierTurn && (!isPassed || job.status === "archived");
+  const kind = isOwnEnd ? endOf(turn, job, reported) : null;
   if (kind !== null) {
     const report = resultReport(reported);
     const isUnsure = reported === null && stage.unseen !== undefined && stage.unseen.leftAs === leftAs(job);
@@ -283,9 +296,45 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
   const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
   const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(withAsked), now);
   const unseen = job.status === "active" ? undefined : stage.unseen;
-  const next: Watching = { ...stage, troubleSince: null, progress, unseen, pause };
+  const isOthersEnd = isPassed && !isEarlierTurn && reported === null && job.status !== "active";
+  const jobEnd = isOthersEnd ? (stage.jobEnd ?? { job, seenAt: now }) : undefined;
+  const next: Watching = { ...stage, troubleSince: null, progress, unseen, pause, jobEnd };
   const isSame = JSON.stringify(next) === JSON.stringify(stage) && withAsked === turn;
   return isSame && turn.job !== null ? turn : { ...withAsked, job: turn.job ?? job, stage: next };
+}
+
+/**
+ * How a turn ended that may be the one that the job's record shows. If the record alone says so, a
+ * turn whose cancel was taken was stopped, whatever the job has come to.
+ */
+function endOf({ stop }: Turn, job: Job, reported: ReportedTurn | null): OutcomeKind | null {
+  const kind = outcomeKindOf(job, reported);
+  const isByRecord = kind !== null && kind !== "archived" && resultReport(reported) === undefined;
+  return isByRecord && stop?.isTaken === true ? "failed" : kind;
+}
+
+/**
+ * Ends a turn whose job has been sent a later one, if nobody says how this one ended. The job's
+ * status is the later turn's, unless the job went on after it.
+ */
+function endOfPassed(
+  turn: Turn,
+  { jobEnd }: Watching,
+  { job, reported }: { job: Job; reported: ReportedTurn | null },
+  now: number,
+): Turn | null {
+  if (job.status === "archived") return null;
+  const isOver = reported === null ? job.status !== "active" : reported.status === "ended";
+  if (isOver && turn.stop?.isTaken === true) {
+    return endTurn(turn, "failed", now, { stoppedBy: turn.stop.userId });
+  }
+  if (reported === null && jobEnd === undefined) return null;
+  if (reported === null && jobEnd !== undefined && leftAs(job) !== leftAs(jobEnd.job)) {
+    const kind = outcomeKindOf(jobEnd.job, null);
+    return kind === null ? null : endTurn(turn, kind, now, { job: jobEnd.job });
+  }
+  const isKnown = jobEnd === undefined || now >= jobEnd.seenAt + UNSEEN_MS;
+  return isOver && isKnown ? endTurn(turn, "unknown", now, { isPassed: true }) : null;
 }
 
 function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
@@ -389,11 +438,25 @@ export function turnNumber(turn: Turn): number | null {
 }
 
 /**
+ * Like {@link turnAfterAnswer}, for an answer that isn't a poll's. If only polls can tell the turn
+ * from the job's later ones, which wait for its end, it is left to them.
+ */
+export function turnAfterOwnAnswer(
+  turn: Turn,
+  answer: JobServiceSuccess,
+  now: number,
+  isLast: boolean,
+): Turn {
+  const isTold = isLast || ownTurn(answer, turnNumber(turn)) !== null;
+  return isTold ? turnAfterAnswer(turn, answer, now) : turn;
+}
+
+/**
  * Updates the turn once the service has accepted the cancel. It may end now or with a later poll.
  */
-export function turnAfterCancel(turn: Turn, answer: JobServiceSuccess, now: number): Turn {
+export function turnAfterCancel(turn: Turn, answer: JobServiceSuccess, now: number, isLast = true): Turn {
   if (turn.stage.name !== "watching" || turn.stop === undefined) return turn;
-  return turnAfterAnswer({ ...turn, stop: { ...turn.stop, isTaken: true } }, answer, now);
+  return turnAfterOwnAnswer({ ...turn, stop: { ...turn.stop, isTaken: true } }, answer, now, isLast);
 }
 
 /** Ends the watch of a turn that is to stop but whose service can't stop it. */
