@@ -99,7 +99,7 @@ function answerBlock(answer: PersonAnswer): RichTextBlock {
 function endOf({ answer, closed }: Question, { stop }: Turn, contact: string): string {
   if (answer !== undefined) {
     const end = RESULTS[answer.result ?? "taken"](contact);
-    return answer.isFollowUp === true ? `${end} I sent it as a follow-up.` : end;
+    return answer.isFollowUp === true ? `${end} It's a follow-up now.` : end;
   }
   if (closed === undefined) return "";
   if (closed === "elsewhere") return "Answered outside Slack.";

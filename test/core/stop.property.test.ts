@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { endingOf } from "../../src/core/turn/outcome.ts";
-import { stopTurn, turnAfterCancel, unwatchTurn } from "../../src/core/turn/turn.ts";
+import { isOpen } from "../../src/core/job/question.ts";
+import { isAsking, stopTurn, turnAfterCancel, unwatchTurn } from "../../src/core/turn/turn.ts";
 import { afterSubmit, beforeSubmit } from "../../src/core/turn/submitting.ts";
 import type { Turn } from "../../src/core/turn/turn.ts";
 import { FRESH_POLL_STATE, turnAfterPoll } from "../../src/core/job/watching.ts";
@@ -33,7 +34,11 @@ type Event = typeof events extends fc.Arbitrary<infer T> ? T : never;
 function seen(says: "active" | "completed" | "failed" | "cancelled", isTold: boolean) {
   const job = makeJob({ status: says === "cancelled" ? "failed" : says });
   if (!isTold) return found(job);
-  if (says === "active") return found(job, makeReported({ status: "running", outcome: null }));
+  if (says === "active") {
+    const turns = [makeReported({ status: "running", outcome: null })];
+    const questions = [{ id: "q", turn: 1, text: "?", choices: [], allowsText: true, answeredAt: null }];
+    return { ...found(job), capabilities: ["turns", "questions"] as const, report: { turns, questions } };
+  }
   const outcome = says === "completed" ? "no-changes" : says;
   return found(job, makeReported({ outcome, pullRequest: null }));
 }
@@ -72,6 +77,10 @@ it("whatever else happens: the first to stop a turn is who stopped it, what was 
         if (event.kind === "stop" && before.stage.name !== "ended") first ??= event.userId;
         if (before.stage.name === "ended") expect(turn).toBe(before);
         if (turn.stop !== undefined) expect(turn.stop.userId).toBe(first);
+        // Whatever the service goes on to say of its question.
+        if (turn.stop !== undefined)
+          expect([isAsking(turn), turn.questions?.some(isOpen)]).not.toContain(true);
+        if (isAsking(turn)) endings.add("asking");
         if (turn.stage.name === "accepted") expect(turn.stop).toBeUndefined();
         // A new create only goes out for a turn that nobody had stopped.
         if (event.kind === "send" && before.stage.name === "accepted" && turn.stage.name === "submitting") {
@@ -102,6 +111,7 @@ it("whatever else happens: the first to stop a turn is who stopped it, what was 
   // Each of them was come to.
   expect([...endings].toSorted()).toEqual(
     [
+      "asking",
       "canceled",
       "failed",
       "no-changes",

@@ -92,11 +92,7 @@ it.each([
     await world.startApp();
     if (sent.delivery !== undefined) await slack.redeliver(sent.delivery, { resign: true });
     await world.until(() => said(world, root)[0]?.length === 4);
-    expect(said(world, root)[0]).toEqual([
-      ...ASKED,
-      "@Ana answered: FAQ",
-      `${end} I sent it as a follow-up.`,
-    ]);
+    expect(said(world, root)[0]).toEqual([...ASKED, "@Ana answered: FAQ", `${end} It's a follow-up now.`]);
     // It's in what was said, not in the name of a choice.
     expect(service.messages.map(({ prompt }) => prompt.trim())).toEqual(["faq"]);
     for (const turn of service.jobs.get(jobOf(world))?.turns ?? [])

@@ -14,6 +14,8 @@ export type Judged = {
   guest: string;
 };
 
+/** Of an answer that came too late. */
+const SENT_ON = "It's a follow-up now.";
 const REFUSED = "Sorry, only members of this workspace can use Docs Agent. Your message stays in Slack.";
 
 /** When everything has come to its end: what is wrong with what is to be seen then, and with what left Slack. */
@@ -27,6 +29,7 @@ export function faultsIn(judged: Judged): string[] {
     ...consentFaults(judged),
     ...guestFaults(judged),
     ...followFaults(judged, posts),
+    ...lostAnswerFaults(judged, posts),
   ];
 }
 
@@ -163,6 +166,20 @@ function followFaults({ world: { slack }, ledger }: Judged, posts: SlackMessage[
     .map(({ userId, turnId }) => `${userId} is not mentioned in the result of ${turnId}`);
 }
 
+/** An answer that the agent didn't get is a follow-up, or whoever gave it was told, with their words. */
+function lostAnswerFaults({ world: { slack }, people }: Judged, posts: SlackMessage[]): string[] {
+  return posts.flatMap((post) => {
+    const text = slack.visibleText(post);
+    const [, name, words = ""] = /^@(\w+) answered: (.*)$/mu.exec(text) ?? [];
+    const isLost = /^(Too late|I couldn't reach|I can't tell|The agent didn't accept)/mu.test(text);
+    if (name === undefined || !isLost || text.includes(SENT_ON)) return [];
+    const who = people.find((userId) => slack.workspace.nameOf(userId) === name) ?? "";
+    const told = slack.dm(who).map((message) => slack.visibleText(message));
+    const isTold = told.some((line) => line.startsWith("⚠️") && line.includes(words));
+    return isTold ? [] : [`an answer is lost, and nobody told ${name}: ${text}`];
+  });
+}
+
 /** What people see now, of direct messages and of what is shown to them alone, that they may not. `known`: what was looked at before. */
 export function privateFaults(
   { world: { slack }, ledger, people }: Judged,
@@ -191,7 +208,10 @@ function postsOf({ slack }: World): SlackMessage[] {
 
 /** What was said as a reply, and answered what an agent asked. */
 function answersIn({ slack, service }: World, posts: SlackMessage[]): Set<string> {
-  const shown = posts.flatMap((post) => /answered: (.*)$/m.exec(slack.visibleText(post))?.[1] ?? []);
+  const shown = posts
+    .map((post) => slack.visibleText(post))
+    .filter((text) => !text.includes(SENT_ON))
+    .flatMap((text) => /answered: (.*)$/m.exec(text)?.[1] ?? []);
   return new Set([...shown, ...service.answers.map(({ answer }) => answer)]);
 }
 
