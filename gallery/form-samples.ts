@@ -65,7 +65,7 @@ function form(draft: Draft, state?: Parameters<typeof requestForm>[4]): ModalVie
 }
 
 const running = makeUpTurn({ name: "watching", since: NOON, troubleSince: null });
-const clock = { now: () => NOON + 4 * 60_000, monotonicMs: () => 0, wakeAt: () => () => {} };
+const clock = { now: () => NOON + 4 * 60_000, monotonicMs: () => 0, wallMs: () => 0, wakeAt: () => () => {} };
 
 /** The forms, as the app opens them. */
 export const formSamples: [string, ModalView][] = [

@@ -76,7 +76,7 @@ function installationToken({ apiUrl, repo }: GitHubSettings, app: InstalledApp, 
       { installation_id: app.installationId, repositories: [repo] },
     );
     learnSecret(token);
-    const livesMs = Date.parse(expiresAt) - clock.now() || 0;
+    const livesMs = Date.parse(expiresAt) - clock.wallMs() || 0;
     const keptMs = Math.min(Math.max(livesMs - RENEW_BEFORE_MS, MIN_KEPT_MS), MAX_KEPT_MS);
     kept = { token, untilMs: startedMs + keptMs };
     return token;

@@ -252,10 +252,10 @@ function faultOf(
 
 /** The wait that the host asks for, in milliseconds, or null if it doesn't say. */
 function waitOf(headers: Readonly<Record<string, unknown>>, clock: Clock): number | null {
-  const asked = parseRetryAfter(headers["retry-after"], clock.now());
+  const asked = parseRetryAfter(headers["retry-after"], clock.wallMs());
   if (asked !== null || headers["x-ratelimit-remaining"] !== "0") return asked;
   const resetAt = Number(headers["x-ratelimit-reset"]) * 1000;
-  return Number.isNaN(resetAt) ? null : boundRetryAfterMs(resetAt - clock.now());
+  return Number.isNaN(resetAt) ? null : boundRetryAfterMs(resetAt - clock.wallMs());
 }
 
 /**

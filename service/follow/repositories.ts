@@ -82,7 +82,7 @@ class CallBudget {
 
   /** Counts a call, given its answer. */
   note(status: number, headers: Headers): void {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.wallMs();
     if (status !== 304) this.#usedUntil = Math.max(this.#usedUntil, this.#clock.monotonicMs()) + CALL_MS;
     const told = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const resetMs = told("reset") * 1000;

@@ -1,5 +1,7 @@
+import { uptime } from "node:os";
 import { pino } from "pino";
 import type { Clock, Logger } from "../core/ports/process.ts";
+import { createSteadyClock } from "./steady-clock.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
@@ -49,19 +51,37 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
 /** The longest delay of `setTimeout`. A longer one fires at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** The machine's clock. */
+/** The clock of a program on this machine. */
 export function createSystemClock(): Clock {
-  return {
-    now: () => Date.now(),
-    monotonicMs: () => performance.now(),
-    wakeAt(atMs, wake) {
-      let timer: NodeJS.Timeout;
-      function arm(): void {
-        const left = atMs - Date.now();
-        timer = left > MAX_TIMEOUT_MS ? setTimeout(arm, MAX_TIMEOUT_MS) : setTimeout(wake, Math.max(0, left));
-      }
-      arm();
+  return createSteadyClock({
+    wallMs: () => Date.now(),
+    monotonicMs: createStopwatch(),
+    wakeIn(ms, wake) {
+      const timer = setTimeout(wake, Math.min(ms, MAX_TIMEOUT_MS));
       return () => clearTimeout(timer);
     },
+  });
+}
+
+/** How often to look whether the machine was asleep. A look takes some microseconds. */
+const LOOK_EVERY_MS = 1_000;
+/** The two are read one after the other, and the time since the start is exact to 10 ms. */
+const ASLEEP_MS = 2_000;
+
+/** Milliseconds, including those in which the machine was asleep, which Node leaves out. */
+function createStopwatch(): () => number {
+  let lookedAtMs = performance.now();
+  let upMs = uptime() * 1000;
+  let asleepMs = 0;
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs - lookedAtMs >= LOOK_EVERY_MS) {
+      const nowUpMs = uptime() * 1000;
+      const missedMs = nowUpMs - upMs - (nowMs - lookedAtMs);
+      if (missedMs >= ASLEEP_MS) asleepMs += missedMs;
+      lookedAtMs = nowMs;
+      upMs = nowUpMs;
+    }
+    return nowMs + asleepMs;
   };
 }

@@ -24,62 +24,46 @@ const toleranceMs = 2_000;
 
 /**
  * Maintains the task table while tasks run: limits its size, and corrects its times if the
- * machine's clock is set back.
+ * machine's clock was set back while no process had them.
  */
 export class QueueHousekeeping {
   readonly #options: QueueHousekeepingOptions;
   readonly #clock: Clock;
   /** When the next sweep is due, epoch milliseconds. */
   sweepDueAt = 0;
-  /**
-   * The machine's time when it was last noted, perhaps by an earlier process, epoch milliseconds.
-   */
+  /** The time that was last noted, perhaps by an earlier process, epoch milliseconds. */
   #seenAt: number;
-  /**
-   * How far the machine's clock was at most ahead of the monotonic one, milliseconds, since it was
-   * last set back.
-   */
-  #aheadMs: number;
-  /**
-   * Settles when waiting tasks were brought forward, or couldn't be. Null if the clock wasn't set
-   * back.
-   */
+  /** By how much waiting tasks still have to be brought forward, milliseconds. */
+  #behindMs: number;
+  /** Settles when waiting tasks were brought forward, or couldn't be. */
   #following: Promise<void> | null = null;
 
   constructor(options: QueueHousekeepingOptions) {
     this.#options = options;
     this.#clock = options.clock;
     this.#seenAt = options.table.lastSeenAt() ?? 0;
-    this.#aheadMs = Math.max(this.#clock.now(), this.#seenAt) - this.#clock.monotonicMs();
+    this.#behindMs = Math.round(this.#seenAt - this.#clock.now());
+    if (this.#behindMs <= toleranceMs) return;
+    // They are saved with the next commit, which is the one that brings the tasks forward.
+    options.store.slots.pullIn(this.#behindMs);
+    // Each pass tries again.
+    this.followClock()?.catch(noop);
   }
 
-  /**
-   * Notes the clock's time. If the clock is set back soon after, we know that times were computed
-   * by it.
-   */
-  lookAtClock(): void {
-    this.#aheadMs = Math.max(this.#aheadMs, this.#nowAheadMs());
-  }
-
-  /** Inside a transaction: notes the machine's time now and then. */
+  /** Inside a transaction: notes the time now and then. */
   see(): void {
     const nowMs = this.#clock.now();
-    // Never notes an earlier time. A clock that was set back is noted together with its
-    // consequences.
+    // Never notes an earlier time: that goes together with its consequences.
     if (nowMs - this.#seenAt >= seenEveryMs) this.#see(nowMs);
   }
 
   /**
-   * Brings waiting tasks forward if the machine's clock was set back. Rejects if that has to be
-   * tried again. Null if it wasn't set back.
+   * Brings waiting tasks forward if an earlier process noted a later time. Rejects if that has to
+   * be tried again. Null if there is nothing to do.
    */
   followClock(): Promise<void> | null {
-    if (this.#following !== null) return this.#following;
-    const aheadMs = this.#nowAheadMs();
-    const byMs = Math.round(this.#aheadMs - aheadMs);
-    this.#aheadMs = aheadMs;
-    if (byMs <= toleranceMs) return null;
-    this.#following = this.#pullIn(byMs).finally(() => (this.#following = null));
+    if (this.#behindMs <= toleranceMs) return null;
+    this.#following ??= this.#pullIn(this.#behindMs).finally(() => (this.#following = null));
     return this.#following;
   }
 
@@ -106,18 +90,11 @@ export class QueueHousekeeping {
     const { table, store, logger } = this.#options;
     const nowMs = this.#clock.now();
     logger.warn({ by_ms: byMs }, "the machine's clock was set back; waiting tasks are brought forward");
-    this.sweepDueAt = 0;
-    try {
-      await store.commits.run(() => {
-        table.pullIn(byMs);
-        // Uses the earlier time, because the clock may have been set back again by this commit.
-        this.#see(nowMs);
-      });
-    } catch (thrown) {
-      this.#aheadMs += byMs;
-      throw thrown;
-    }
-    store.slots.pullIn(byMs);
+    await store.commits.run(() => {
+      table.pullIn(byMs);
+      this.#see(nowMs);
+      store.commits.afterCommit(() => (this.#behindMs = 0));
+    });
   }
 
   /** Inside a transaction. */
@@ -125,8 +102,6 @@ export class QueueHousekeeping {
     this.#options.table.see(nowMs);
     this.#options.store.commits.afterCommit(() => (this.#seenAt = nowMs));
   }
-
-  #nowAheadMs(): number {
-    return this.#clock.now() - this.#clock.monotonicMs();
-  }
 }
+
+function noop(): void {}

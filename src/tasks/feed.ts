@@ -1,4 +1,4 @@
-import { FRESH_POLL_STATE, gapMs, offersFeed, sentJobsOf } from "../core/job/watching.ts";
+import { FRESH_POLL_STATE, gapMs, offersFeed, QUICK_THAT_END, sentJobsOf } from "../core/job/watching.ts";
 import { jobKey, projectKey, type ProjectRef } from "../core/job/project.ts";
 import { retryDelayMs } from "../core/job/retry.ts";
 import {
@@ -29,8 +29,8 @@ const KEEP_MS = 7 * 24 * 60 * 60_000;
 /**
  * Waits for the jobs of a project to change, applies what it is told like the answers of polls, and
  * then moves the cursor. One that runs twice is told the same again, which changes nothing. If the
- * feed breaks off or begins anew, jobs with open turns are polled at once, and those whose pull
- * request is followed soon.
+ * feed breaks off, begins anew or doesn't wait for changes, jobs with open turns are polled at once,
+ * and those whose pull request is followed soon.
  */
 export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(FeedPayload, given);
@@ -55,10 +55,15 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   // What changed before it began wasn't told.
   const adds = hasBegun ? await watchesOf(deps, project, deps.polling.maxMs) : [];
   const now = deps.clock.now();
-  const isQuick = waitS > 0 && answer.changed.length === 0 && now - askedAt < QUICK_MS;
+  const isNew = news.includes(true);
+  const isSilent = answer.changed.length === 0 || (!isNew && answer.next === cursor);
+  const isQuick = waitS > 0 && isSilent && now - askedAt < QUICK_MS;
   const next = { project, quick: isQuick ? quick + 1 : 0 };
-  const dueAt = Math.max(now, askedAt + gapMs({ isNew: news.includes(true), quick: next.quick }));
-  const heard = { cursor: answer.next, heardAt: now, faults: hasBegun ? (known?.faults ?? 0) : 0 };
+  // From now on it counts for nothing, and jobs are polled.
+  if (next.quick === QUICK_THAT_END) adds.push(...(await watchesOf(deps, project, FOLLOW_EVERY_MS)));
+  const dueAt = Math.max(now, askedAt + gapMs({ isNew, quick: next.quick }));
+  const faults = hasBegun ? (known?.faults ?? 0) : 0;
+  const heard = { cursor: answer.next, heardAt: now, faults, quick: next.quick };
   return () => ({
     writes: [feedWrite(project, heard)],
     adds,
@@ -88,7 +93,7 @@ async function breakOff(
   const delayMs = retryDelayMs({ attempt: faults, retryAfterMs, random: deps.random() });
   const cursor = fault.status === 410 ? null : (known?.cursor ?? null);
   return () => ({
-    writes: [feedWrite(project, { cursor, heardAt: known?.heardAt ?? 0, faults })],
+    writes: [feedWrite(project, { cursor, heardAt: known?.heardAt ?? 0, faults, quick: 0 })],
     adds,
     value: isOver ? { kind: "done" } : { kind: "again", dueAt: now + delayMs },
   });

@@ -1,4 +1,5 @@
-import { isFresh, isLate, nextPollAt, type PollState, pollStateAfter } from "../core/job/watching.ts";
+import { isFresh, isLate, isOut, nextPollAt, type PollState, pollStateAfter } from "../core/job/watching.ts";
+import { retryDelayMs } from "../core/job/retry.ts";
 import { faultForLog } from "../core/ports/job-service.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
@@ -10,17 +11,14 @@ import { readTask } from "../decisions/payload.ts";
 import { RecordLostError } from "../decisions/turn-writes.ts";
 import { feedTasks, WatchPayload } from "../decisions/new-tasks.ts";
 
-/** True if the service has said often enough that there is no such job. */
-function isGone({ strikes }: PollState): boolean {
-  return strikes?.kind === "missing" && strikes.count >= 3;
-}
-
 /**
  * The time between looks at a job whose pull request alone is followed, milliseconds: where its
  * service tells what changes, and elsewhere.
  */
 export const FOLLOW_TOLD_EVERY_MS = 60 * 60_000;
 export const FOLLOW_EVERY_MS = 10 * 60_000;
+/** Over how long such looks are spread once the service, which told us to wait, may be called. */
+const SPREAD_MS = 30_000;
 
 /**
  * Polls the job once, ends the turns that have ended, and comes again while one hasn't, or while
@@ -73,15 +71,21 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   const feeds = answer?.ok === true ? feedTasks(job.project, service, answer) : [];
   const mayBeTold = feeds.length > 0 || (answer === null && service === job.project.service);
   const told = mayBeTold ? await toldBy(deps, job.project) : {};
+  // Everybody who is told when to come back does so then, and not all at once.
+  const againAfterMs =
+    retryAfterMs > 0
+      ? retryAfterMs + Math.ceil(deps.random() * SPREAD_MS)
+      : retryDelayMs({ attempt: state.faults, retryAfterMs, random: deps.random() });
   const at = { now, retryAfterMs, random: deps.random(), policy: deps.polling, ...told };
   return (read) => {
     const { watched: goOn, hasMore, followed, ...applied } = apply(read);
     const plan = { ...applied, adds: [...applied.adds, ...feeds] };
     if (goOn.length === 0 && job.openTurnIds.length <= POLLED_TURNS_MAX) {
-      const isUnsure = isFollowing && answer?.ok !== true && !isGone(state);
+      const isGone = state.strikes?.kind === "missing" && isOut(state, now);
+      const isUnsure = isFollowing && answer?.ok !== true && !isGone;
       if (followed === undefined && !isUnsure) return { ...plan, value: { kind: "done" } };
       const everyMs = at.told === undefined ? FOLLOW_EVERY_MS : FOLLOW_TOLD_EVERY_MS;
-      const dueAt = now + Math.max(everyMs, retryAfterMs);
+      const dueAt = now + (answer === null || answer.ok || isGone ? everyMs : againAfterMs);
       return { ...plan, value: { kind: "again", dueAt, payload: { ...payload, state, isFollowing: true } } };
     }
     // Turns that now come into view may have ended with the others.

@@ -15,7 +15,7 @@ export type TaskQueueSubject = AsyncDisposable & {
   readonly queue: TaskQueue;
   /** What it appends to. */
   readonly series: Series;
-  /** The queue's time, in epoch milliseconds. */
+  /** The time of the process that has the queue, in epoch milliseconds. */
   now(): number;
   /** Lets time pass, in milliseconds. */
   advance(ms: number): void;
@@ -30,8 +30,6 @@ export type TaskQueueSubject = AsyncDisposable & {
    * one's handlers return comes late.
    */
   reopen(): Promise<void>;
-  /** The time by which tasks wait is that of another machine, whose clock nobody sets. */
-  readonly hasOwnTime: boolean;
   /** Nothing can be written until what it resolves to is called. */
   failWrites(): Promise<() => Promise<void>>;
   /** How many tasks run at once, of any type but `slow.type`. */

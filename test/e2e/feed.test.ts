@@ -8,8 +8,8 @@ const PR = "https://github.com/acme/docs/pull/7";
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-function start(env: Record<string, string> = {}): Promise<World> {
-  const jobService = { ...OFFERS_EVERYTHING, pullRequests: true, changes: "at-once" as const };
+function start(env: Record<string, string> = {}, changes: "held" | "at-once" = "held"): Promise<World> {
+  const jobService = { ...OFFERS_EVERYTHING, pullRequests: true, changes };
   return World.start({ jobService, env });
 }
 
@@ -96,6 +96,21 @@ describe("a job service that tells what changes", () => {
     expect(await toldAfter(world, other)).toBeLessThanOrEqual(31 * SECOND_MS);
   });
 
+  it("is polled as others are while its feed answers at once that nothing has changed", async () => {
+    await using world = await start({}, "at-once");
+    const jobId = await ask(world);
+    // In a minute, it has answered five times.
+    await world.pass(5 * MINUTE_MS);
+    const before = countOf(world, "get");
+    await world.pass(5 * MINUTE_MS);
+    expect(countOf(world, "get") - before).toBeGreaterThan(8);
+    // It does tell what changes, and counts again.
+    world.service.tell(jobId, { step: "Reading the install page" });
+    await world.until(() => world.read(DOCS).some((text) => text.includes("Reading the install page")));
+    expect(await toldAfter(world, jobId)).toBeLessThanOrEqual(31 * SECOND_MS);
+    expect(outcomes(world)).toHaveLength(1);
+  });
+
   it("begins anew if it has forgotten where it was, and reads its open jobs once", async () => {
     await using world = await start();
     const jobId = await ask(world);
@@ -161,7 +176,7 @@ const LIES: [name: string, withinMs: number, lie: () => FeedLie][] = [
   ],
   [
     "skips everything",
-    12 * MINUTE_MS,
+    2 * MINUTE_MS,
     () => (_, honest) => void Object.assign(honest.json as object, { jobs: [] }),
   ],
   [
@@ -220,7 +235,7 @@ describe("a feed that lies", () => {
   it.each(LIES)(
     "%s: nothing is lost or said twice, and it isn't asked in haste",
     async (_, withinMs, lie) => {
-      await using world = await start({ JOB_SERVICE_TIMEOUT_MS: "300" });
+      await using world = await start({ JOB_SERVICE_TIMEOUT_MS: "300" }, "at-once");
       const { feed } = world.service;
       if (feed === null) throw new Error("there is no feed");
       feed.lie = lie();

@@ -48,6 +48,8 @@ export type JobServiceSideOptions = {
   diff?: boolean;
   /** Announces that it tells what changes: an answer waits for a change, or comes at once. @default no feed */
   changes?: "held" | "at-once";
+  /** By which an answer of the feed waits. @default the machine's */
+  monotonicMs?: () => number;
   /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
   now?: () => number;
 };
@@ -149,6 +151,7 @@ export class JobServiceSide implements AsyncDisposable {
     diff = false,
     changes,
     now = () => Date.now(),
+    monotonicMs = () => performance.now(),
   }: JobServiceSideOptions) {
     this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
     this.#port = port;
@@ -167,7 +170,7 @@ export class JobServiceSide implements AsyncDisposable {
     ];
     this.#followsPullRequests = pullRequests;
     this.#takesFiles = attachments;
-    this.feed = changes === undefined ? null : new SideFeed(changes === "held");
+    this.feed = changes === undefined ? null : new SideFeed(changes === "held", monotonicMs);
     this.#takesRequester = requester;
     this.#takesAuthors = authors;
     this.#tellsDiffs = diff;

@@ -10,6 +10,10 @@ export class LaterClock implements Clock {
     return this.#clock.now() + this.laterMs;
   }
 
+  wallMs(): number {
+    return this.#clock.wallMs() + this.laterMs;
+  }
+
   monotonicMs(): number {
     return this.#clock.monotonicMs() + this.laterMs;
   }

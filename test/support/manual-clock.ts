@@ -1,10 +1,14 @@
 import type { Clock } from "../../src/core/ports/process.ts";
+import type { Machine } from "../../src/process/steady-clock.ts";
 
 /** `atMs`: by the monotonic clock, as a timer of the system has it. */
 type Wake = { atMs: number; wake: () => void };
 
-/** A clock that stands still until the test moves it. */
-export class ManualClock implements Clock {
+/**
+ * A clock that stands still until the test moves it. It is also the machine below a steady clock, for tests in which somebody sets
+ * the machine's clock.
+ */
+export class ManualClock implements Clock, Machine {
   #wallMs: number;
   /** Far from the wall clock, so that a test notices where the two are mixed up. */
   #monotonicMs = 1_000;
@@ -15,6 +19,10 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
+    return this.#wallMs;
+  }
+
+  wallMs(): number {
     return this.#wallMs;
   }
 
@@ -30,6 +38,10 @@ export class ManualClock implements Clock {
     return () => {
       this.#wakes.delete(entry);
     };
+  }
+
+  wakeIn(ms: number, wake: () => void): () => void {
+    return this.wakeAt(this.#wallMs + ms, wake);
   }
 
   /** Lets time pass, stopping at each wake on the way, also at those that wakes add. Never goes back. */

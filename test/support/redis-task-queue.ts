@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisClientType } from "@redis/client";
+import type { Clock } from "../../src/core/ports/process.ts";
+import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { type RedisStore, openRedisStore } from "../../src/store/redis/open-redis-store.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { leasesAreOver, redisPrefix } from "./redis.ts";
-import { isIdle, serverTimeOf, untilIdle } from "./redis-time.ts";
+import { isIdle, serverTimeOf, untilIdle, type untilIdleInTime } from "./redis-time.ts";
 import type { ModelSubject } from "./task-queue-model.ts";
 
 const concurrency = 4;
@@ -21,13 +23,14 @@ export const LEASE_MS = 60_000;
 export async function openRedisSubject(
   url: string,
   admin: RedisClientType,
-  idle = untilIdle,
+  idle: typeof untilIdleInTime = untilIdle,
 ): Promise<ModelSubject> {
   const redis = redisPrefix(url);
-  const clock = new ManualClock();
+  const machine = new ManualClock();
   const logger = new RecordingLogger();
-  const serverNow = serverTimeOf(clock);
-  async function open(): Promise<{ store: RedisStore; queue: RedisTaskQueue }> {
+  const serverNow = serverTimeOf(machine);
+  async function open(): Promise<{ clock: Clock; store: RedisStore; queue: RedisTaskQueue }> {
+    const clock = createSteadyClock(machine);
     const store = await openRedisStore({ url: redis.url, clock, logger, keepSetAsideMs: 60_000, serverNow });
     const queue = new RedisTaskQueue({
       store,
@@ -37,7 +40,7 @@ export async function openRedisSubject(
       keepDeadMs: 90 * 24 * 60 * 60_000,
       leaseMs: LEASE_MS,
     });
-    return { store, queue };
+    return { clock, store, queue };
   }
   let process = await open();
 
@@ -52,17 +55,16 @@ export async function openRedisSubject(
     get series() {
       return process.store.series;
     },
-    now: () => clock.now(),
+    now: () => process.clock.now(),
     nextDueAt: () => process.queue.nextDueAt(),
     // A task that is due begins in about as long.
     turn: () => sleep(4),
-    advance: (ms) => clock.advance(ms),
-    setClock: (byMs) => clock.setTo(clock.now() + byMs),
-    hasOwnTime: true,
-    idle: () => idle(() => process.queue, clock),
+    advance: (ms) => machine.advance(ms),
+    setClock: (byMs) => machine.setTo(machine.now() + byMs),
+    idle: () => idle(() => process.queue, process.clock, machine),
     settled: async () => {
       // Long enough for what is due to begin; what is held, or not noticed yet, is not waited for.
-      for (let n = 0; n < 5 && !(await isIdle(process.queue, clock)); n += 1) await sleep(5);
+      for (let n = 0; n < 5 && !(await isIdle(process.queue, process.clock)); n += 1) await sleep(5);
     },
     concurrency,
     slow,
@@ -76,7 +78,7 @@ export async function openRedisSubject(
       await admin.configSet("min-replicas-to-write", "1");
       return async () => {
         // What is on its way fails, too.
-        for (let n = 0; n < 5 && !(await isIdle(process.queue, clock)); n += 1) await sleep(5);
+        for (let n = 0; n < 5 && !(await isIdle(process.queue, process.clock)); n += 1) await sleep(5);
         await healWrites();
       };
     },

@@ -10,9 +10,13 @@ export type FeedLie = (asked: FeedRequest, honest: Reply, response: ServerRespon
 
 const LOOK_EVERY_MS = 10;
 
+type Held = { after: number; untilMs: number; jobs: () => readonly WireJob[] };
+
 /** The feed of a stand-in: looks itself what has changed, so that nothing has to tell it. */
 export class SideFeed {
   readonly #isHeld: boolean;
+  readonly #monotonicMs: () => number;
+  readonly #held = new Set<Held>();
   readonly #seen = new Map<string, { text: string; number: number }>();
   #last = 0;
   #forgotten = 0;
@@ -20,9 +24,15 @@ export class SideFeed {
   readonly requests: FeedRequest[] = [];
   lie: FeedLie | null = null;
 
-  /** `isHeld`: an answer waits for a change, as it should. Else it comes at once. */
-  constructor(isHeld: boolean) {
+  /** `isHeld`: an answer waits for a change, as it should, by that clock. Else it comes at once. */
+  constructor(isHeld: boolean, monotonicMs: () => number) {
     this.#isHeld = isHeld;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** For each request that goes on waiting for a change, when it is answered without one, by the clock of the feed. */
+  get heldUntilMs(): number[] {
+    return [...this.#held].filter((held) => this.#waits(held)).map(({ untilMs }) => untilMs);
   }
 
   /** Knows no cursor any more, and what has changed since is never told. */
@@ -43,14 +53,18 @@ export class SideFeed {
     const after = Number(asked.after.replace(/^c/, ""));
     if (!(after <= this.#last && after >= this.#forgotten))
       return { status: 410, json: { error: "No such cursor" } };
-    const until = performance.now() + (this.#isHeld ? asked.wait * 1000 : 0);
-    while (this.#last <= after && performance.now() < until && !response.destroyed) {
-      await sleep(LOOK_EVERY_MS);
-      this.#look(jobs());
-    }
+    const held = { after, untilMs: this.#monotonicMs() + (this.#isHeld ? asked.wait * 1000 : 0), jobs };
+    this.#held.add(held);
+    while (this.#waits(held) && !response.destroyed) await sleep(LOOK_EVERY_MS);
+    this.#held.delete(held);
     const numberOf = ({ id }: WireJob) => this.#seen.get(id)?.number ?? 0;
     const changed = jobs().filter((job) => numberOf(job) > after);
     return this.#reply(changed, Math.max(after, ...changed.map(numberOf)));
+  }
+
+  #waits({ after, untilMs, jobs }: Held): boolean {
+    this.#look(jobs());
+    return this.#last <= after && this.#monotonicMs() < untilMs;
   }
 
   #look(jobs: readonly WireJob[]): void {

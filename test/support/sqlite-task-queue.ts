@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../src/core/ports/process.ts";
+import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import { GroupCommit } from "../../src/store/sqlite/group-commit.ts";
 import { openStore, type SqliteStore } from "../../src/store/open-store.ts";
@@ -16,6 +17,7 @@ function mortal(clock: Clock): Clock & { die(): void } {
   let isDead = false;
   return {
     now: () => clock.now(),
+    wallMs: () => clock.wallMs(),
     monotonicMs: () => clock.monotonicMs(),
     wakeAt: (atMs, wake) => clock.wakeAt(atMs, () => (isDead ? undefined : wake())),
     die: () => {
@@ -43,16 +45,23 @@ export type SqliteTaskQueueSubject = ModelSubject & {
 };
 
 /** A process as far as the queue sees it: its own commits, its own timers. */
-type Process = { store: SqliteStore; commits: GroupCommit; queue: SqliteTaskQueue; die(): void };
+type Process = {
+  clock: Clock;
+  store: SqliteStore;
+  commits: GroupCommit;
+  queue: SqliteTaskQueue;
+  die(): void;
+};
 
 /** `whenDead`: what the process's commits meet after its death. */
 function startProcess(
   subject: Subject,
+  steady: Clock,
   store: SqliteStore,
   commits: GroupCommit,
   whenDead: () => void,
 ): Process {
-  const clock = mortal(subject.clock);
+  const clock = mortal(steady);
   const slots = new SqliteSlots({ db: store.db, commits, clock });
   const queue = new SqliteTaskQueue({
     store: {
@@ -68,6 +77,7 @@ function startProcess(
     pools,
   });
   return {
+    clock,
     store,
     commits,
     queue,
@@ -104,12 +114,11 @@ function subjectOf(
     clock,
     logger,
     setBacks,
-    now: () => clock.now(),
+    now: () => current().clock.now(),
     nextDueAt: async () => current().queue.nextDueAt(),
     turn,
     advance: (ms) => clock.advance(ms),
     setClock: (byMs) => clock.setTo(clock.now() + byMs),
-    hasOwnTime: false,
     idle: () => current().queue.idle(),
     settled: () => current().commits.settled(),
     concurrency,
@@ -128,8 +137,9 @@ export async function openFileSubject(): Promise<SqliteTaskQueueSubject> {
   const subject = newSubject();
   const path = dir.file("store.sqlite");
   async function open(): Promise<Process> {
-    const store = await openStore({ url: `sqlite://${path}`, ...subject, ownerWaitMs: 0 });
-    return startProcess(subject, store, store.commits, () => store.db.close());
+    const clock = createSteadyClock(subject.clock);
+    const store = await openStore({ url: `sqlite://${path}`, ...subject, clock, ownerWaitMs: 0 });
+    return startProcess(subject, clock, store, store.commits, () => store.db.close());
   }
   let process = await open();
   return subjectOf(subject, () => process, {
@@ -163,7 +173,7 @@ export async function openMemorySubject(): Promise<SqliteTaskQueueSubject> {
         if (isDead) throw new StoreInUseError("memory://");
       },
     });
-    return startProcess(subject, store, commits, () => {
+    return startProcess(subject, createSteadyClock(subject.clock), store, commits, () => {
       isDead = true;
     });
   }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseSync } from "node:sqlite";
 import type { RedisClientType } from "@redis/client";
 import { inject } from "vitest";
@@ -7,6 +8,9 @@ import { createApp } from "../../src/app.ts";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { openBackend } from "../../src/backend.ts";
 import type { Backend } from "../../src/backend.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
+import type { TaskQueue } from "../../src/core/ports/task-queue.ts";
+import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { createSlackSide } from "../../emulators/slack/index.ts";
 import type {
@@ -51,9 +55,10 @@ export type WorldOptions = {
   prepare?: (world: World) => void;
 };
 
-type RunningApp = { queue: Queue; url: string; stop: () => Promise<void> };
+/** `clock` is the app's own, which stays where it is if somebody sets the machine's. */
+type RunningApp = { queue: Queue; clock: Clock; url: string; stop: () => Promise<void> };
 /** What is asked of a queue of any backend. */
-type Queue = { idle(): Promise<void>; nextDueAt(): Promise<number | null> };
+type Queue = Pick<TaskQueue, "counts"> & { idle(): Promise<void>; nextDueAt(): Promise<number | null> };
 
 /** Whole suites run on Redis too: `npx vitest run --project redis`. */
 const IS_ON_REDIS = process.env["TEST_STORE"] === "redis";
@@ -108,11 +113,12 @@ export async function startSlackSide(
   return slack;
 }
 
-function queueOf({ queue }: Backend, clock: ManualClock): Queue {
+function queueOf({ queue }: Backend, clock: Clock): Queue {
+  const counts = () => queue.counts();
   if (queue instanceof RedisTaskQueue) {
-    return { idle: () => untilIdle(() => queue, clock), nextDueAt: () => queue.nextDueAt() };
+    return { counts, idle: () => untilIdle(() => queue, clock), nextDueAt: () => queue.nextDueAt() };
   }
-  return { idle: () => queue.idle(), nextDueAt: async () => queue.nextDueAt() };
+  return { counts, idle: () => queue.idle(), nextDueAt: async () => queue.nextDueAt() };
 }
 
 /** The environment of an app between these two sides. */
@@ -150,6 +156,7 @@ export class World implements AsyncDisposable {
   readonly #options: WorldOptions;
   readonly #storePath: string;
   readonly #storeUrl: string;
+  readonly #serverNow: () => number;
   readonly #resources: AsyncDisposableStack;
   #app: RunningApp | null = null;
 
@@ -167,7 +174,8 @@ export class World implements AsyncDisposable {
         moreEvents: options.env?.["FOLLOW_UPS"] === undefined ? [] : ["message.channels", "message.groups"],
       }),
     );
-    const service = resources.use(await startJobServiceSide(options.jobService));
+    const monotonicMs = () => clock.monotonicMs();
+    const service = resources.use(await startJobServiceSide({ ...options.jobService, monotonicMs }));
     let storeUrl = `sqlite://${dir.file("state.sqlite")}`;
     if (IS_ON_REDIS) {
       need("redis-server");
@@ -199,6 +207,7 @@ export class World implements AsyncDisposable {
     resources: AsyncDisposableStack;
   }) {
     this.clock = parts.clock;
+    this.#serverNow = serverTimeOf(parts.clock);
     this.slack = parts.slack;
     this.service = parts.service;
     this.logger = new RecordingLogger();
@@ -228,7 +237,8 @@ export class World implements AsyncDisposable {
 
   /** Starts the app on what is stored: after {@link stopApp}, a restart. */
   async startApp(): Promise<void> {
-    const { clock, logger, slack, service } = this;
+    const { logger, slack, service } = this;
+    const clock = createSteadyClock(this.clock);
     const config = loadConfig({
       ...environment(slack, service, this.#options),
       STORE_URL: this.#storeUrl,
@@ -239,7 +249,7 @@ export class World implements AsyncDisposable {
       clock,
       logger,
       ownerWaitMs: 0,
-      serverNow: serverTimeOf(clock),
+      serverNow: this.#serverNow,
     });
     const { store } = backend;
     const queue = queueOf(backend, clock);
@@ -253,6 +263,7 @@ export class World implements AsyncDisposable {
     await app.start();
     this.#app = {
       queue,
+      clock,
       url,
       stop: async () => {
         server.close();
@@ -270,35 +281,33 @@ export class World implements AsyncDisposable {
 
   /** Lets everything happen that is due now. */
   async settle(): Promise<void> {
-    await this.#running().queue.idle();
+    await this.#idle();
   }
 
   /** Lets `ms` pass, and everything happen that falls due in that time, in order. */
   async pass(ms: number): Promise<void> {
-    const { queue } = this.#running();
-    const end = this.clock.now() + ms;
+    const endMs = this.clock.monotonicMs() + ms;
     for (;;) {
-      await queue.idle();
-      const next = await queue.nextDueAt();
-      if (next === null || next > end) break;
-      this.clock.advanceTo(Math.max(next, this.clock.now() + 1));
+      await this.#idle();
+      const nextInMs = await this.#nextInMs();
+      if (nextInMs > endMs - this.clock.monotonicMs()) break;
+      this.clock.advance(Math.max(nextInMs, 1));
     }
-    this.clock.advanceTo(end);
-    await queue.idle();
+    this.clock.advance(endMs - this.clock.monotonicMs());
+    await this.#idle();
   }
 
   /** Lets time pass, task by task, until `probe` gives something. Fails after `withinMs` of the app's time. */
   async until<T>(probe: () => T | undefined | false, withinMs = 600_000): Promise<T> {
-    const { queue } = this.#running();
-    const end = this.clock.now() + withinMs;
+    const endMs = this.clock.monotonicMs() + withinMs;
     for (;;) {
-      await queue.idle();
+      await this.#idle();
       const value = probe();
       if (value !== undefined && value !== false) return value;
-      const next = await queue.nextDueAt();
-      if (next === null || next > end)
+      const nextInMs = await this.#nextInMs();
+      if (nextInMs > endMs - this.clock.monotonicMs())
         throw new Error(`nothing more is due, and it has not come true: ${String(probe)}`);
-      this.clock.advanceTo(Math.max(next, this.clock.now() + 1));
+      this.clock.advance(Math.max(nextInMs, 1));
     }
   }
 
@@ -322,6 +331,26 @@ export class World implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#resources.disposeAsync();
+  }
+
+  /** Resolves when nothing is due, and nothing runs but what waits for a change that the job service would tell. */
+  async #idle(): Promise<void> {
+    const { queue } = this.#running();
+    const { feed } = this.service;
+    if (feed === null) return await queue.idle();
+    for (let quiet = 0; quiet < 2; quiet += 1) {
+      const { running } = await queue.counts();
+      if (running > feed.heldUntilMs.length || (await this.#nextInMs()) <= 0) quiet = -1;
+      await sleep(2);
+    }
+  }
+
+  /** In how many milliseconds something happens by itself: something is due, or the job service gives up waiting for a change. */
+  async #nextInMs(): Promise<number> {
+    const { queue, clock } = this.#running();
+    const dueAt = (await queue.nextDueAt()) ?? Infinity;
+    const heldForMs = (this.service.feed?.heldUntilMs ?? []).map((ms) => ms - this.clock.monotonicMs());
+    return Math.min(dueAt - clock.now(), ...heldForMs);
   }
 
   #running(): RunningApp {

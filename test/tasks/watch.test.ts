@@ -79,7 +79,12 @@ it("a job service that says when to come back is asked by nobody about that proj
 
 it("a gate that is open holds nothing up, however the clock ticks", async () => {
   let ticks = 0;
-  const clock = { now: () => (ticks += 1), monotonicMs: () => 0, wakeAt: () => () => {} };
+  const clock = {
+    now: () => (ticks += 1),
+    wallMs: () => ticks,
+    monotonicMs: () => 0,
+    wakeAt: () => () => {},
+  };
   await using store = await openStore({ url: "memory://", clock, logger: new RecordingLogger() });
   const deps = { clock, slots: store.slots, logger: new RecordingLogger() };
   expect(await closedForMs(deps, makeRequest().project)).toBe(0);

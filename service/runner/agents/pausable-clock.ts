@@ -25,6 +25,10 @@ export class PausableClock implements Clock {
     return this.#clock.now() - this.#lost();
   }
 
+  wallMs(): number {
+    return this.#clock.wallMs();
+  }
+
   monotonicMs(): number {
     return this.#clock.monotonicMs() - this.#lost();
   }

@@ -84,7 +84,7 @@ async function commitDocs(
     const index = join(scratch, "index");
     await writeIndex(git, index, lines.values());
     const allowed = new Set(committed.map(({ path }) => path));
-    return makeCommit(git, { index, parent, allowed, message, atMs: clock.now() });
+    return makeCommit(git, { index, parent, allowed, message, atMs: clock.wallMs() });
   });
   return { commit, files: committed.length, leftOut };
 }

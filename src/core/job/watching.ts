@@ -61,6 +61,11 @@ export function expireTurn(turn: Turn, now: number, policy: PollingPolicy): Turn
   return endTurn(turn, "expired", now, { reason: "deadline" });
 }
 
+/** True if answers of one kind have kept coming for so long that they are believed. */
+export function isOut({ strikes }: PollState, now: number): boolean {
+  return strikes !== null && strikes.count >= STRIKES_THAT_END && now - strikes.since >= STRIKES_LAST_MS;
+}
+
 export function pollStateAfter(state: PollState, answer: JobServiceAnswer, now: number): PollState {
   if (answer.ok) return FRESH_POLL_STATE;
   return { faults: state.faults + 1, strikes: strike(state, answer.fault, now) };
@@ -85,9 +90,8 @@ export function turnAfterPoll(
       : turnAfterAnswer(turn, answer, now, isLast);
   }
   const { strikes } = state;
-  const isOut =
-    strikes !== null && strikes.count >= STRIKES_THAT_END && now - strikes.since >= STRIKES_LAST_MS;
-  if (!isOut) return state.faults >= FAULTS_THAT_SHOW ? withTrouble(turn, now) : turn;
+  if (strikes === null || !isOut(state, now))
+    return state.faults >= FAULTS_THAT_SHOW ? withTrouble(turn, now) : turn;
   switch (strikes.kind) {
     case "missing":
       return endTurn(turn, "missing", now);
@@ -189,6 +193,8 @@ export function waitForOwnTurn(turn: Turn, answer: JobServiceSuccess, now: numbe
 
 /** A feed that was silent for longer tells nothing, milliseconds. A request ends sooner. */
 const FRESH_MS = 2 * 60_000;
+/** A feed that answered so often in a row at once, with nothing, doesn't wait for changes. */
+export const QUICK_THAT_END = 5;
 /** How many of a project's jobs are read when its feed breaks off. */
 const KNOWN_JOBS_MAX = 1000;
 const GAP_MS = 500;
@@ -205,8 +211,9 @@ export function offersFeed({ capabilities = [] }: Pick<JobServiceAnswer, "capabi
 
 /** True if the project's feed tells what changes. */
 export function isFresh(feed: FeedRecord | undefined, now: number): boolean {
+  if (feed === undefined || feed.faults > 0 || feed.quick >= QUICK_THAT_END) return false;
   // The clock may have been set back since.
-  return feed !== undefined && feed.faults === 0 && Math.abs(now - feed.heardAt) < FRESH_MS;
+  return Math.abs(now - feed.heardAt) < FRESH_MS;
 }
 
 /**
@@ -224,7 +231,7 @@ export function sentJobAppend(project: ProjectRef, jobId: string, { deadlineMs }
 
 /**
  * The shortest time between two requests, milliseconds, whatever the service answers. `quick` is
- * how often in a row it answered at once that nothing has changed.
+ * how often in a row it answered at once and told nothing.
  */
 export function gapMs({ isNew, quick }: { isNew: boolean; quick: number }): number {
   return isNew ? GAP_MS : Math.min(IDLE_GAP_MAX_MS, IDLE_GAP_MS * 2 ** Math.min(quick, 10));

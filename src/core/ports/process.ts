@@ -1,11 +1,19 @@
-/** Source of time: the system's clock in production, one that tests move by hand in tests. */
+/** Source of time: the machine's in production, one that tests move by hand in tests. */
 export interface Clock {
-  /** Epoch milliseconds by the machine's clock, which may be set back or forward. */
+  /**
+   * Epoch milliseconds for everything that this program notes and waits for. Never jumps while the
+   * program runs, even if somebody sets the machine's clock.
+   */
   now(): number;
+  /**
+   * Epoch milliseconds as the machine's clock shows them, which may jump. For times that others
+   * name, and that they are told.
+   */
+  wallMs(): number;
   /** Milliseconds that never go back, for durations. */
   monotonicMs(): number;
   /**
-   * Calls `wake` once, at `atMs` (epoch milliseconds) or later. The returned function cancels it.
+   * Calls `wake` once, when `now()` is `atMs` or later. The returned function cancels it.
    */
   wakeAt(atMs: number, wake: () => void): () => void;
 }

@@ -153,6 +153,8 @@ export const FeedRecord = storedObject({
   heardAt: z.number(),
   /** Faults since it was last asked with a cursor and answered. */
   faults: z.number().int(),
+  /** How often in a row it answered at once and told nothing. */
+  quick: z.number().int().default(0),
 });
 export type FeedRecord = z.infer<typeof FeedRecord>;
 

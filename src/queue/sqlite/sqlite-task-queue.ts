@@ -33,7 +33,7 @@ const TASKS_ONLY: Omit<QueueStore, "db" | "commits"> = {
   sweep: () => false,
 };
 
-/** The longest time between passes, to notice a clock that was set back. */
+/** The longest time between passes: timers leave out the time in which the machine was asleep. */
 const passAtLeastEveryMs = 10_000;
 
 /**
@@ -93,14 +93,7 @@ export class SqliteTaskQueue implements TaskQueue {
 
   async commit<T>(decide: Decision<T>): Promise<T> {
     if (this.#runs.isReleased) throw new QueueStoppedError();
-    return this.#writing(async () => {
-      const done = await this.#commits.run(() => this.#carryOut(decide));
-      // If the clock was set back, the limit seems to be reached for longer than it is.
-      const following = "refused" in done ? this.#housekeeping.followClock() : null;
-      if (following === null) return valueOf(done);
-      await following;
-      return valueOf(await this.#commits.run(() => this.#carryOut(decide)));
-    });
+    return this.#writing(async () => valueOf(await this.#commits.run(() => this.#carryOut(decide))));
   }
 
   async read<T>(ask: (read: Read) => T): Promise<T> {
@@ -152,9 +145,8 @@ export class SqliteTaskQueue implements TaskQueue {
     return dueAt === Infinity ? null : dueAt;
   }
 
-  /** Looks at the clock before something is written, and wakes the queue for what it may add. */
+  /** Writes something, and wakes the queue for what it may add. */
   async #writing<T>(write: () => Promise<T>): Promise<T> {
-    this.#housekeeping.lookAtClock();
     try {
       return await write();
     } finally {

@@ -121,7 +121,7 @@ export class SqliteSlots implements Slots {
     return null;
   }
 
-  /** Brings all times forward by `byMs` milliseconds after the machine's clock was set back. */
+  /** Brings all times forward by `byMs` milliseconds, because the machine's clock was set back. */
   pullIn(byMs: number): void {
     for (const [name, gate] of this.#gates) {
       gate.nextAt -= byMs;
