@@ -7,7 +7,7 @@ useMemoryForFiles();
 keepForOneRun();
 
 /** World suites that run on Redis, too: what a person sees is the same there. */
-const ON_REDIS = ["main-job", "questions"];
+const ON_REDIS = ["clock-jumps", "main-job", "questions"];
 /** More of them, which `npm test` leaves to `npm run test:nightly`. */
 const ON_REDIS_NIGHTLY = [
   "already-asked",

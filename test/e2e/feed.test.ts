@@ -139,6 +139,34 @@ describe("a job service that tells what changes", () => {
     expect(ends()).toHaveLength(1);
   });
 
+  it.each([
+    ["asks one of those who look to wait", 1, { status: 429, headers: { "retry-after": "3" } }],
+    ["fails five looks", 5, { status: 500 }],
+  ] as const)(
+    "is asked soon about pull requests again, if it has forgotten where it was and %s",
+    async (_, times, fault) => {
+      await using world = await start();
+      const jobIds: string[] = [];
+      for (let n = 1; n <= 5; n += 1) {
+        const jobId = await ask(world, `fix page ${n}`);
+        world.service.finish(jobId, {
+          status: "completed",
+          prLink: `https://github.com/acme/docs/pull/${n}`,
+        });
+        world.service.follow(jobId);
+        jobIds.push(jobId);
+      }
+      await world.until(() => outcomes(world).length === 5, 2 * MINUTE_MS);
+      await world.pass(5 * MINUTE_MS);
+      for (const jobId of jobIds) world.service.follow(jobId, { state: "merged" });
+      world.service.feed?.forget();
+      world.service.faults.add({ op: "get", times, fault: { kind: "status", ...fault } });
+      // It takes POLL_MAX_MS, a minute, until all have been looked at once.
+      const merged = () => world.read(DOCS).filter((text) => text.includes("is merged"));
+      await world.until(() => merged().length === 5, 2 * MINUTE_MS);
+    },
+  );
+
   it("is told the same after a restart, and nobody hears it twice", async () => {
     await using world = await start();
     const jobId = await ask(world);

@@ -51,12 +51,14 @@ export class SideFeed {
     this.#look(jobs());
     if (asked.after === null) return this.#reply([], this.#last);
     const after = Number(asked.after.replace(/^c/, ""));
-    if (!(after <= this.#last && after >= this.#forgotten))
-      return { status: 410, json: { error: "No such cursor" } };
+    const isKnown = () => after <= this.#last && after >= this.#forgotten;
+    const unknown = { status: 410, json: { error: "No such cursor" } };
+    if (!isKnown()) return unknown;
     const held = { after, untilMs: this.#monotonicMs() + (this.#isHeld ? asked.wait * 1000 : 0), jobs };
     this.#held.add(held);
     while (this.#waits(held) && !response.destroyed) await sleep(LOOK_EVERY_MS);
     this.#held.delete(held);
+    if (!isKnown()) return unknown;
     const numberOf = ({ id }: WireJob) => this.#seen.get(id)?.number ?? 0;
     const changed = jobs().filter((job) => numberOf(job) > after);
     return this.#reply(changed, Math.max(after, ...changed.map(numberOf)));
