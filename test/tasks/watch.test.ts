@@ -225,7 +225,13 @@ it("jobs are polled at once when a feed breaks off, whatever the clock of the re
   await using rig = await TaskRig.open();
   const turn = await watchedTurn(rig);
   const { project } = turn.request;
-  const record = { version: 1 as const, cursor: "c1", heardAt: rig.clock.now() - 10 * 60_000, faults: 0 };
+  const record = {
+    version: 1 as const,
+    cursor: "c1",
+    heardAt: rig.clock.now() - 10 * 60_000,
+    faults: 0,
+    quick: 0,
+  };
   await rig.queue.commit(() => ({
     writes: [{ kind: "feed", id: projectKey(project), record, ttlMs: DAY_MS }],
     appends: [sentJobAppend(project, "job-1", rig.deps.polling)],
