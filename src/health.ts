@@ -19,8 +19,8 @@ type HealthDeps = {
 
 /**
  * Answers `GET /healthz` (the process is alive) and `GET /readyz` (200 while the app itself can
- * accept and keep requests). Trouble with Slack is only in the body: with a 503, a load balancer
- * would drop requests that the app could have kept. Returns true if the request was one of these.
+ * accept and keep requests). Trouble with Slack, or a loss that is over, is only in the body: with a
+ * 503, a load balancer would drop requests that the app could have kept. Returns true if the request was one of these.
  */
 export function createHealth(deps: HealthDeps) {
   let last: { atMs: number; readiness: ReturnType<typeof check> } | null = null;
@@ -53,21 +53,31 @@ async function check(deps: HealthDeps) {
   // Checked at the same time, so that a probe waits for only one timeout if the store doesn't
   // answer.
   const [store, queue, tasks] = await Promise.all([
-    deps.store.check().then(() => "ok", messageOf),
-    deps.queue.check().then(() => "ok", messageOf),
+    deps.store.check().then(said, failed),
+    deps.queue.check().then(() => said(null), failed),
     deps.queue.counts().catch(() => null),
   ]);
-  const ready = store === "ok" && queue === "ok";
+  const ready = store.isReady && queue.isReady;
+  const checks = { store: store.is, queue: queue.is, slack };
+  const isWell = Object.values(checks).every((is) => is === "ok");
   return {
     ready,
     body: {
-      status: ready ? (slack === "ok" ? "ok" : "degraded") : "unavailable",
-      checks: { store, queue, slack },
+      status: ready ? (isWell ? "ok" : "degraded") : "unavailable",
+      checks,
       tasks,
       records_set_aside: deps.store.setAsideCount(),
       ...(deps.store.risk === null ? {} : { risk: deps.store.risk }),
     },
   };
+}
+
+function said(trouble: string | null) {
+  return { isReady: true, is: trouble ?? "ok" };
+}
+
+function failed(thrown: unknown) {
+  return { isReady: false, is: messageOf(thrown) };
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

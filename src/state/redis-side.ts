@@ -13,7 +13,7 @@ const SCAN_COUNT = 250;
 const NUMBERS = new Set(["dueAt", "attempt", "surprises", "deaths", "addedAt", "endedAt", "nextDueAt"]);
 const NOTHING_NEXT = { endedAt: null, reason: null, nextPayload: null };
 
-/** Opens a Redis. As a target, it is rejected if it may evict its data. */
+/** Opens a Redis. Rejects if it isn't ours to use; as a target, also if it may evict its data. */
 export async function openRedisSide(
   options: Omit<OpenRedisStoreOptions, "keepSetAsideMs">,
   isTarget: boolean,
@@ -22,8 +22,8 @@ export async function openRedisSide(
   const redis = await RedisConnection.open(options.url, logger, {
     remedy: "Check that Redis runs and that the URL is right, and run this again.",
   });
-  if (isTarget) await checkRedis(redis, logger, true);
-  const { prefix, shown, halfLoadedKey } = redis;
+  await checkRedis(redis, logger, isTarget ? "load" : "dump");
+  const { prefix, shown, halfLoadedKey, schemaKey } = redis;
 
   async function serverTime(): Promise<number> {
     if (serverNow !== undefined) return serverNow();
@@ -167,7 +167,7 @@ export async function openRedisSide(
     },
     async clear() {
       for await (const page of pages()) {
-        const keys = page.filter((key) => key !== halfLoadedKey);
+        const keys = page.filter((key) => key !== halfLoadedKey && key !== schemaKey);
         if (keys.length > 0) await redis.ask((client) => client.unlink(keys));
       }
     },

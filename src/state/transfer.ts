@@ -135,8 +135,7 @@ export async function dump({ source, clock, progress, writeLine }: DumpOptions):
   await source.assertUnused();
   if (await source.isHalfLoaded()) {
     throw new StateError(
-      `${source.name} holds only part of another dump, because its load broke off. ` +
-        "Load a whole dump into it first.",
+      `The load of another dump into ${source.name} hasn't finished. Load a whole dump into it first.`,
     );
   }
   await writeLine(JSON.stringify({ docsAgentState: DUMP_VERSION }));
@@ -156,23 +155,20 @@ export async function dump({ source, clock, progress, writeLine }: DumpOptions):
 type LoadOptions = { target: Side; clock: Clock; progress: Progress; lines: AsyncIterable<string> };
 
 /**
- * Loads a dump into an empty store and reads it back. Until that has finished, no app starts on the
- * store. A load that broke off may be repeated, and starts over. Rejects if the store isn't empty
- * or is in use, or if the dump is incomplete.
+ * Loads a dump into an empty store and reads it back. From its beginning until that has finished, no
+ * app starts on the store, whatever ends it. A load that broke off may be repeated, and starts over.
+ * Rejects if the store isn't empty or is in use, or if the dump is incomplete.
  */
 export async function load({ target, clock, progress, lines }: LoadOptions): Promise<Totals> {
   await target.assertUnused();
   if (await target.isHalfLoaded()) await target.clear();
-  else await assertEmpty(target);
+  else await claimEmpty(target);
   const lastsAfter = clock.now() + LASTS_MS;
   const read = new Tally();
   const written = new Tally();
   const shortLived = new Set<string>();
   let page: Entry[] = [];
-  let isMarked = false;
   async function put(): Promise<void> {
-    if (!isMarked) await target.markHalfLoaded(true);
-    isMarked = true;
     await target.put(page);
     page = [];
   }
@@ -250,6 +246,22 @@ function comparable(entry: Entry): Entry {
   return entry.kind === "series" ? { ...entry, expiresAt: 0 } : entry;
 }
 
+/**
+ * Marks a store that nothing is in as half loaded. From then on no app starts on it, also while the
+ * dump's first line is still on its way.
+ */
+async function claimEmpty(target: Side): Promise<void> {
+  await assertEmpty(target);
+  await target.markHalfLoaded(true);
+  try {
+    // An app either sees the mark, or is seen here.
+    await target.assertUnused();
+  } catch (thrown) {
+    await target.markHalfLoaded(false);
+    throw thrown;
+  }
+}
+
 async function assertEmpty(target: Side): Promise<void> {
   for await (const _ of target.entries()) {
     const remedy = target.name.startsWith("sqlite:")
@@ -274,21 +286,24 @@ async function* dumped(lines: AsyncIterable<string>): AsyncGenerator<unknown> {
     }
     const first = First.safeParse(value);
     if (!first.success)
-      throw new StateError("This isn't a Docs Agent dump. Make one with npm run state -- dump.");
+      throw new StateError(`This isn't a Docs Agent dump. Make one with npm run state -- dump. ${NO_APP}`);
     if (first.data.docsAgentState !== DUMP_VERSION) {
       throw new StateError(
         `The dump has format ${first.data.docsAgentState}, ` +
-          `and this version of docs-agent reads ${DUMP_VERSION}.`,
+          `and this version of docs-agent reads ${DUMP_VERSION}. ${NO_APP}`,
       );
     }
     hasBegun = true;
   }
-  if (!hasBegun)
-    throw new StateError("There is no dump on the standard input: npm run state -- load < state.jsonl");
+  if (!hasBegun) {
+    throw new StateError(
+      `There is no dump on the standard input: npm run state -- load < state.jsonl. ${NO_APP}`,
+    );
+  }
 }
 
+const NO_APP = "No app starts on this store until a whole dump is loaded.";
+
 function damaged(how: string): StateError {
-  return new StateError(
-    `The dump is incomplete or damaged: ${how}. Make a new one. No app starts on the part that was loaded.`,
-  );
+  return new StateError(`The dump is incomplete or damaged: ${how}. Make a new one. ${NO_APP}`);
 }

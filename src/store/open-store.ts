@@ -124,7 +124,10 @@ export async function openStore(options: OpenStoreOptions) {
       if (!mayBeMore) setImmediate(emptyLog);
       return mayBeMore;
     },
-    check: () => commits.run(() => writeProbe(db, clock.now())),
+    async check() {
+      await commits.run(() => writeProbe(db, clock.now()));
+      return null;
+    },
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -25,8 +25,11 @@ export interface Store extends AsyncDisposable {
    * can be lost.
    */
   readonly risk: string | null;
-  /** Rejects with a `StoreUnavailableError` unless a value can be written now. */
-  check(): Promise<void>;
+  /**
+   * Rejects with a `StoreUnavailableError` unless a value can be written now, and stays. Resolves to
+   * what the operator has to know all the same, or to null.
+   */
+  check(): Promise<string | null>;
   /** Closes the store. Idempotent. Stop everything that uses the store first. */
   close(): Promise<void>;
 }

@@ -28,14 +28,14 @@ export class StoreAnswerLostError extends StoreUnavailableError {
   override readonly code = STORE_ANSWER_LOST;
 }
 
-/** The store holds part of a dump, because its load hasn't finished. */
+/** A dump is being loaded into the store, or its load broke off. */
 export class StoreHalfLoadedError extends DocsAgentError {
   readonly code = "store_half_loaded";
 
   constructor(path: string) {
     super(
-      `The store ${path} holds only part of a dump, because its load broke off. ` +
-        "Load the dump again: npm run state -- load < state.jsonl",
+      `The load of a dump into the store ${path} hasn't finished. ` +
+        "If it broke off or was refused, load the dump again: npm run state -- load < state.jsonl",
     );
   }
 }

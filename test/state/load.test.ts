@@ -75,10 +75,10 @@ async function startPlaces(drafts = 600) {
 }
 
 /** The same target, one method of which is another. */
-function withPut(target: Side, put: Side["put"]): Side {
+function withMethod<K extends keyof Side>(target: Side, replaced: K, method: Side[K]): Side {
   return new Proxy(target, {
     get(of, name) {
-      if (name === "put") return put;
+      if (name === replaced) return method;
       const value: unknown = Reflect.get(of, name);
       return typeof value === "function" ? value.bind(of) : value;
     },
@@ -114,15 +114,15 @@ describe.each(["sqlite", "redis"] as const)("a load into %s", (kind) => {
     const store = places.stores[kind];
     let puts = 0;
     const breaking = loadInto({ store, clock }, places.lines, (target) =>
-      withPut(target, async (entries) => {
+      withMethod(target, "put", async (entries) => {
         puts += 1;
         if (puts === 2) throw new Error("killed");
         await target.put(entries);
       }),
     );
     await expect(breaking).rejects.toThrow("killed");
-    await expect(openApp(store)).rejects.toThrow(/holds only part of a dump.* Load the dump again/);
-    await expect(dumpOf({ store, clock })).rejects.toThrow("holds only part of another dump");
+    await expect(openApp(store)).rejects.toThrow(/hasn't finished.* load the dump again/);
+    await expect(dumpOf({ store, clock })).rejects.toThrow(/load of another dump .*hasn't finished/);
     // Another dump, in which something that the first one had is missing.
     await using other = await startPlaces(2);
     expect(await loadInto({ store, clock }, other.lines)).toMatchObject({ records: 2 });
@@ -132,14 +132,32 @@ describe.each(["sqlite", "redis"] as const)("a load into %s", (kind) => {
     expect(await app.store.series.of("s")).toEqual(["a", "b"]);
   });
 
+  it("lets no app start from its beginning on, before its first line is there", async () => {
+    await using places = await startPlaces(3);
+    const store = places.stores[kind];
+    const begun = Promise.withResolvers<void>();
+    const mayGoOn = Promise.withResolvers<void>();
+    async function* lines() {
+      begun.resolve();
+      await mayGoOn.promise;
+      yield* places.lines;
+    }
+    const loading = loadInto({ store, clock }, lines());
+    await begun.promise;
+    await expect(openApp(store)).rejects.toThrow(/hasn't finished|in use by another process/);
+    mayGoOn.resolve();
+    expect(await loading).toMatchObject({ records: 3 });
+    await using _ = await openApp(store);
+  });
+
   it("that lost something is noticed, and no app starts on it", async () => {
     await using places = await startPlaces(3);
     const store = places.stores[kind];
     const losing = loadInto({ store, clock }, places.lines, (target) =>
-      withPut(target, (entries) => target.put(entries.filter(({ id }) => id !== "draft:draft 1"))),
+      withMethod(target, "put", (entries) => target.put(entries.filter(({ id }) => id !== "draft:draft 1"))),
     );
     await expect(losing).rejects.toThrow("doesn't hold what was put there");
-    await expect(openApp(store)).rejects.toThrow("holds only part of a dump");
+    await expect(openApp(store)).rejects.toThrow("hasn't finished");
   });
 });
 
@@ -198,13 +216,34 @@ describe("a dump is refused", () => {
     ["that is something else", () => ['{"a":1}'], "isn't a Docs Agent dump"],
     ["that is empty", () => [], "no dump on the standard input"],
   ];
-  it.each(cut)("%s", async (_, damage, message) => {
-    await using places = await startPlaces(9);
-    const store = places.stores.sqlite;
-    await expect(loadInto({ store, clock }, damage(places.lines))).rejects.toThrow(message);
-    // Whatever it was, the whole one can be loaded now.
-    const npms = ["", "> docs-agent-slack@0.1.0 state", "> exec node src/state/main.ts dump", ""];
-    expect(await loadInto({ store, clock }, [...npms, ...places.lines])).toMatchObject({ records: 9 });
+  const places = ["sqlite", "redis"] as const;
+  it.each(places.flatMap((kind) => cut.map((row) => [kind, ...row] as const)))(
+    "into %s: one %s; and no app starts there until a whole one is loaded",
+    async (kind, _, damage, message) => {
+      await using places = await startPlaces(9);
+      const store = places.stores[kind];
+      await expect(loadInto({ store, clock }, damage(places.lines))).rejects.toThrow(message);
+      await expect(openApp(store)).rejects.toThrow("hasn't finished");
+      // Whatever it was, the whole one can be loaded now.
+      const npms = ["", "> docs-agent-slack@0.1.0 state", "> exec node src/state/main.ts dump", ""];
+      expect(await loadInto({ store, clock }, [...npms, ...places.lines])).toMatchObject({ records: 9 });
+      await using _app = await openApp(store);
+    },
+  );
+
+  it("into Redis that an app opened meanwhile, and then it may start again", async () => {
+    await using places = await startPlaces(1);
+    const store = places.stores.redis;
+    let app: AsyncDisposable | undefined;
+    const loading = loadInto({ store, clock }, places.lines, (target) =>
+      withMethod(target, "markHalfLoaded", async (isHalf) => {
+        app ??= await openApp(store);
+        await target.markHalfLoaded(isHalf);
+      }),
+    );
+    await expect(loading).rejects.toThrow("Stop all replicas");
+    await app?.[Symbol.asyncDispose]();
+    await using _ = await openApp(store);
   });
 
   it("of a file that isn't there; and none is made", async () => {

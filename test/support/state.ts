@@ -26,10 +26,13 @@ export async function dumpOf(place: Place): Promise<string[]> {
 /** `through`: what stands between the load and the store. */
 export async function loadInto(
   place: Place,
-  lines: readonly string[],
+  lines: Iterable<string> | AsyncIterable<string>,
   through: (target: Side) => Side = (target) => target,
 ): Promise<Totals> {
   await using target = await open(place, true);
-  const read = linesOf(Readable.from(lines.map((line) => `${line}\n`)));
+  async function* written() {
+    for await (const line of lines) yield `${line}\n`;
+  }
+  const read = linesOf(Readable.from(written()));
   return await load({ target: through(target), clock: place.clock, progress: () => {}, lines: read });
 }

@@ -1,8 +1,10 @@
 import type { Logger } from "../../core/ports/process.ts";
 import { messageOf } from "../../core/errors.ts";
 import { type RecordsOptions, openRecords } from "../record-store.ts";
-import { StoreHalfLoadedError, StoreUnavailableError } from "../store-errors.ts";
+import { StoreUnavailableError } from "../store-errors.ts";
 import { RedisConnection } from "./redis-connection.ts";
+import { RedisMemory, readInfo } from "./redis-memory.ts";
+import { type Purpose, admit } from "./redis-schema.ts";
 import { openRedisSlots } from "./redis-slots.ts";
 import { RedisStorage, openRedisSeries } from "./redis-storage.ts";
 
@@ -11,6 +13,8 @@ export type OpenRedisStoreOptions = RecordsOptions & {
   url: string;
   /** For tests: Redis's time, epoch milliseconds. */
   serverNow?: (() => number) | undefined;
+  /** Called when another program or a newer version has taken over, or a dump is being loaded. */
+  onBroken?: ((error: Error) => void) | undefined;
 };
 
 /** A store on Redis, which any number of replicas share. */
@@ -18,14 +22,19 @@ export type RedisStore = Awaited<ReturnType<typeof openRedisStore>>;
 
 /**
  * Opens the store at `url`. Rejects with a `StoreUnavailableError`, also if Redis may evict its
- * data.
+ * data, or if another program or a newer version uses it.
  */
 export async function openRedisStore(options: OpenRedisStoreOptions) {
   const { url, clock, logger, keepSetAsideMs, serverNow } = options;
   const redis = await RedisConnection.open(url, logger, { serverNow });
-  const risk = await checkRedis(redis, logger);
+  const memory = new RedisMemory(redis, logger);
+  const risk = await checkRedis(redis, logger, "app", memory);
+  const stopWatching = watch(redis, memory, options);
   const storageOf = (namespace: string) => new RedisStorage({ redis, namespace, clock });
-  const close = () => redis.close();
+  async function close(): Promise<void> {
+    stopWatching();
+    await redis.close();
+  }
   return {
     ...openRecords(storageOf, { clock, logger, keepSetAsideMs }),
     redis,
@@ -35,29 +44,66 @@ export async function openRedisStore(options: OpenRedisStoreOptions) {
     risk,
     async check() {
       await redis.ask((client) => client.set(`${redis.prefix}:probe`, String(clock.now())));
+      return memory.look();
     },
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
+/**
+ * Looks at each new connection and every minute if the store is still this version's and if Redis
+ * keeps its keys. Returns a function that ends it.
+ */
+function watch(
+  redis: RedisConnection,
+  memory: RedisMemory,
+  { clock, onBroken }: OpenRedisStoreOptions,
+): () => void {
+  let cancel = noop;
+  async function look(): Promise<void> {
+    const refused = await admit(redis, "app");
+    if (refused !== null) return onBroken?.(refused);
+    await memory.look();
+  }
+  // If Redis is away, the next look will do. What is wrong with its memory has its own log line.
+  const lookNow = () => void look().catch(noop);
+  function lookLater(): void {
+    cancel = clock.wakeAt(clock.now() + LOOK_EVERY_MS, () => {
+      lookLater();
+      lookNow();
+    });
+  }
+  redis.client.on("ready", lookNow);
+  lookLater();
+  return () => {
+    redis.client.off("ready", lookNow);
+    cancel();
+  };
+}
+
 /** The first with `ZADD … LT`, which the queue's script uses. */
 const LEAST_VERSION = [6, 2] as const;
+const LOOK_EVERY_MS = 60_000;
 
 /**
  * Returns what a crash of Redis may cost, and logs it; null if nothing acknowledged can be lost.
- * Rejects with a `StoreUnavailableError`, and closes the connection, if Redis may evict data, and
- * unless `isLoad` also if a dump was loaded only in part.
+ * Rejects with an error that says what to do, and closes the connection, if the store can't be used
+ * for this purpose.
  */
 export async function checkRedis(
   redis: RedisConnection,
   logger: Logger,
-  isLoad = false,
+  purpose: Purpose,
+  memory = new RedisMemory(redis, logger),
 ): Promise<string | null> {
   try {
+    await assertVersion(redis);
+    const refused = await admit(redis, purpose);
+    if (refused !== null) throw refused;
+    if (purpose === "dump") return null;
+    await memory.look();
     const risk = await findRisk(redis);
-    const isHalf = !isLoad && (await redis.ask((client) => client.exists(redis.halfLoadedKey))) > 0;
-    if (isHalf) throw new StoreHalfLoadedError(redis.shown);
     if (risk !== null) logger.warn({ store: redis.shown }, `store: ${risk}`);
     return risk;
   } catch (thrown) {
@@ -66,31 +112,23 @@ export async function checkRedis(
   }
 }
 
+async function assertVersion(redis: RedisConnection): Promise<void> {
+  const version = (await readInfo(redis)).get("redis_version") ?? "0";
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major > LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor >= LEAST_VERSION[1])) return;
+  throw new StoreUnavailableError(
+    redis.shown,
+    `its version is ${major}.${minor}`,
+    `Use Redis ${LEAST_VERSION.join(".")} or later.`,
+  );
+}
+
 async function findRisk(redis: RedisConnection): Promise<string | null> {
-  const info = await redis.ask((client) => client.info("server"));
-  const version = /^redis_version:(\d+)\.(\d+)/m.exec(info);
-  const [major = 0, minor = 0] = version?.slice(1).map(Number) ?? [];
-  if (major < LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor < LEAST_VERSION[1])) {
-    throw new StoreUnavailableError(
-      redis.shown,
-      `its version is ${major}.${minor}`,
-      `Use Redis ${LEAST_VERSION.join(".")} or later.`,
-    );
-  }
   const settings = await readSettings(redis);
   if (settings === null) {
     return (
       "Redis doesn't let this app read its settings, so whether it survives a crash couldn't be checked. " +
-      "It needs maxmemory-policy noeviction, appendonly yes and appendfsync always."
-    );
-  }
-  const policy = settings["maxmemory-policy"];
-  if (policy !== undefined && policy !== "noeviction") {
-    throw new StoreUnavailableError(
-      redis.shown,
-      `its maxmemory-policy is ${policy}: ` +
-        "when its memory is full, it would remove requests and their outcomes",
-      "Set maxmemory-policy to noeviction.",
+      "It needs appendonly yes and appendfsync always."
     );
   }
   if (settings["appendonly"] !== "yes") {
@@ -109,7 +147,7 @@ async function findRisk(redis: RedisConnection): Promise<string | null> {
 
 /** Null if Redis forbids the command, as managed ones do. */
 async function readSettings(redis: RedisConnection): Promise<Record<string, string> | null> {
-  const names = ["maxmemory-policy", "appendonly", "appendfsync"];
+  const names = ["appendonly", "appendfsync"];
   try {
     // One at a time, because several in one command need Redis 7.
     const settings = await redis.ask((client) => Promise.all(names.map((name) => client.configGet(name))));
@@ -119,3 +157,5 @@ async function readSettings(redis: RedisConnection): Promise<Record<string, stri
     throw thrown;
   }
 }
+
+function noop(): void {}

@@ -144,6 +144,11 @@ export class RedisConnection implements AsyncDisposable {
     return `${this.prefix}:half-loaded`;
   }
 
+  /** The key that says which version's schema the store has. */
+  get schemaKey(): string {
+    return `${this.prefix}:schema`;
+  }
+
   /**
    * Sends a command. Rejects with a `StoreAnswerLostError` if no answer comes in time. As the
    * connection may then be dead, it is replaced. Rejects with a `StoreUnavailableError` until the
