@@ -49,6 +49,94 @@ describe("does not open a Redis that", () => {
   });
 });
 
+describe("a Redis that is told to evict keys while the app runs", () => {
+  async function start(settings: Record<string, string> = {}) {
+    const resources = new AsyncDisposableStack();
+    const server = resources.use(await startRedisServer(settings));
+    const clock = new ManualClock();
+    const logger = new RecordingLogger();
+    const open = () => openRedisStore({ url: server.url, clock, logger, keepSetAsideMs: 1000 });
+    const admin = await openRedisClient(server.url);
+    resources.defer(() => admin.destroy());
+    const errors = () => logger.lines.filter(({ level }) => level === "error");
+    return { resources, server, clock, logger, open, admin, errors, store: resources.use(await open()) };
+  }
+
+  /** Fills Redis until it removes keys. */
+  async function evict(admin: Awaited<ReturnType<typeof openRedisClient>>): Promise<void> {
+    await admin.configSet("maxmemory-policy", "allkeys-random");
+    for (let n = 0; n < 50; n += 1) await admin.set(`filler ${n}`, "x".repeat(10_000));
+    const used = Number(/used_memory:(\d+)/.exec(await admin.info("memory"))?.[1]);
+    await admin.configSet("maxmemory", String(used - 200_000));
+    await vi.waitFor(async () => {
+      expect(await admin.info("stats")).toMatch(/evicted_keys:[1-9]/);
+    });
+    await admin.configSet("maxmemory", "0");
+  }
+
+  it("isn't well, and says so in one line, not in one each minute", async () => {
+    const { resources, clock, logger, admin, errors, store } = await start();
+    await using _ = resources;
+    await admin.configSet("maxmemory-policy", "volatile-lru");
+    clock.advance(60_000);
+    await vi.waitFor(() => expect(errors()).toHaveLength(1));
+    expect(logger.text("error")).toContain("Set maxmemory-policy to noeviction.");
+    clock.advance(300_000);
+    await expect(store.check()).rejects.toThrow("Set maxmemory-policy to noeviction.");
+    expect(errors()).toHaveLength(1);
+
+    await admin.configSet("maxmemory-policy", "noeviction");
+    expect(await store.check()).toBeNull();
+    expect(logger.text("info")).toContain("Redis keeps its keys again");
+    await admin.configSet("maxmemory-policy", "allkeys-lru");
+    await expect(store.check()).rejects.toThrow("allkeys-lru");
+    expect(errors()).toHaveLength(2);
+  });
+
+  it("is noticed at the next connection", async () => {
+    const { resources, admin, errors } = await start();
+    await using _ = resources;
+    await admin.configSet("maxmemory-policy", "allkeys-lfu");
+    await admin.sendCommand(["CLIENT", "KILL", "SKIPME", "yes"]);
+    const own = async () => (await admin.clientList()).find(({ name }) => name !== "");
+    await vi.waitFor(async () => expect(await own()).toBeDefined(), { timeout: 10_000 });
+    await vi.waitFor(() =>
+      expect(
+        errors()
+          .map(({ fields }) => JSON.stringify(fields))
+          .join(),
+      ).toContain("allkeys-lfu"),
+    );
+  });
+
+  it("and has removed some: that stays known when it is over, also to the next start, until it is reset", async () => {
+    const { resources, clock, logger, open, admin, errors, store } = await start();
+    await using _ = resources;
+    await evict(admin);
+    await admin.configSet("maxmemory-policy", "noeviction");
+    clock.advance(60_000);
+    await vi.waitFor(() => expect(errors()).toHaveLength(1));
+    expect(logger.text("error")).toMatch(/Redis has removed \d+ keys .* may be missing/);
+    expect(await store.check()).toMatch(/Redis has removed \d+ keys .* CONFIG RESETSTAT/);
+    expect(errors()).toHaveLength(1);
+    {
+      await using again = await open();
+      expect(await again.check()).toContain("Redis has removed");
+      expect(errors()).toHaveLength(2);
+    }
+    await admin.sendCommand(["CONFIG", "RESETSTAT"]);
+    expect(await store.check()).toBeNull();
+  });
+
+  it("is found out without CONFIG, which managed servers forbid", async () => {
+    await using server = await startRedisServer({
+      "maxmemory-policy": "allkeys-lru",
+      "rename-command": 'CONFIG ""',
+    });
+    await expect(open(server.url)).rejects.toThrow("Set maxmemory-policy to noeviction.");
+  });
+});
+
 it("says that Redis refuses the password after it was changed, and goes on once it is taken again", async () => {
   await using server = await startRedisServer({ requirepass: "first" });
   const logger = new RecordingLogger();
