@@ -1,6 +1,7 @@
 import type { Receiver, ReceiverEvent } from "@slack/bolt";
 import type { WebClientOptions } from "@slack/web-api";
-import { App, canBoltRead, isSlackBody } from "./bolt.ts";
+import { App } from "./bolt.ts";
+import { canBoltRead, isSlackBody } from "./slack-body.ts";
 import type { Logger } from "../core/ports/process.ts";
 import { DocsAgentError } from "../core/errors.ts";
 import { isKnown, type SlackTeam } from "../replies/slack-team.ts";

@@ -107,7 +107,7 @@ export function createSlackConnection(options: SlackConnectionOptions) {
   const secretFault = signingSecretFault(slack);
   const requestListener: ReturnType<typeof createSlackListener> =
     receive.kind === "http" && receiver instanceof HttpReceiver
-      ? createSlackListener({ ...receive, receiver, logger, sample })
+      ? createSlackListener({ ...receive, receiver, clock, logger, sample })
       : (_, response) => void response.writeHead(404).end();
 
   return {

@@ -7,7 +7,7 @@ const UNHANDLED_AFTER_MS = 3001;
 type HttpReceiverOptions = {
   /** Logs what a listener threw. Returns the status if nothing was answered yet. */
   onFailure: (thrown: unknown, isAcknowledged: boolean) => number;
-  /** Called when nothing acknowledged a request in time. Slack gets 404. */
+  /** Called when nothing acknowledged a request, or not in time. Slack gets 404. */
   onUnhandled: () => void;
 };
 
@@ -50,6 +50,11 @@ export class HttpReceiver implements Receiver {
           answer(response, said);
         },
       });
+      // Nothing that is registered here is for it.
+      if (isAcknowledged) return;
+      clearTimeout(late);
+      onUnhandled();
+      end(response, 404);
     } catch (thrown) {
       clearTimeout(late);
       end(response, onFailure(thrown, response.headersSent));

@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { parse } from "node:querystring";
-import type { Logger } from "../core/ports/process.ts";
+import type { Clock, Logger } from "../core/ports/process.ts";
 import { jsonOf } from "../core/text/text.ts";
-import { isObject, isSlackBody } from "./bolt.ts";
+import { isObject, isSlackBody } from "./slack-body.ts";
 import type { HttpReceiver } from "./http-receiver.ts";
 import type { SampleLine } from "./log-lines.ts";
 
@@ -15,6 +15,7 @@ type SlackListenerOptions = {
   signingSecret: string;
   /** Gets every request that is signed by Slack and has the form of Slack's requests. */
   receiver: Pick<HttpReceiver, "receive">;
+  clock: Pick<Clock, "monotonicMs">;
   logger: Logger;
   sample: SampleLine;
 };
@@ -23,9 +24,10 @@ type SlackListenerOptions = {
  * Listens to Slack. It reads bodies in bounded memory, checks signatures, and passes on only what
  * has the form of Slack's requests.
  */
-export function createSlackListener({ signingSecret, receiver, logger, sample }: SlackListenerOptions) {
-  const bodies = new RequestBodies();
-  const whyNotSlacks = createSignatureCheck(signingSecret);
+export function createSlackListener(options: SlackListenerOptions) {
+  const { signingSecret, receiver, clock, logger, sample } = options;
+  const bodies = new RequestBodies(clock);
+  const stampOf = createSignatureCheck(signingSecret);
 
   function refuse(response: ServerResponse, status: number, reason: string): void {
     sample(`${status} ${reason}`, (repeated) =>
@@ -35,15 +37,18 @@ export function createSlackListener({ signingSecret, receiver, logger, sample }:
   }
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const read = await bodies.read(request);
+    const { headers } = request;
+    const stamp = stampOf(headers);
+    const isStamped = typeof stamp !== "string";
+    const read = await bodies.read(request, isStamped ? MAX_BYTES : SSL_CHECK_MAX_BYTES);
     if (read === "gone") return;
     if (read === "busy") return refuse(response, 503, "too many large bodies at once");
     if (typeof read === "string") {
       if (read === "far-too-large") response.setHeader("connection", "close");
+      else if (!isStamped) return refuse(response, 401, stamp);
       return refuse(response, 413, "the body is too large");
     }
-    const { headers } = request;
-    const refused = whyNotSlacks(headers, read);
+    const refused = isStamped ? stamp(read) : stamp;
     const isRead = refused === null || read.length <= SSL_CHECK_MAX_BYTES;
     const body = isRead ? parsed(read.toString(), headers["content-type"]) : undefined;
     // Slack's check of the certificate has no signature and asks for nothing.
@@ -81,13 +86,14 @@ const DIGITS = /^\d{1,12}$/;
 const SIGNATURE = /^v0=([0-9a-f]{64})$/;
 
 /**
- * Creates a check that a request is Slack's. It returns the reason why it isn't, or null. The rules
- * are those of Bolt's own check, which makes three keys and three digests per request, about a
- * fifth of a request's cost.
+ * Creates a check that a request is Slack's. From the headers, it returns the reason why it can't
+ * be, or what checks the body: that returns the reason why it isn't, or null. The rules are those of
+ * Bolt's own check, which makes three keys and three digests per request, about a fifth of a
+ * request's cost.
  */
 function createSignatureCheck(signingSecret: string) {
   const key = createSecretKey(signingSecret, "utf8");
-  return (headers: IncomingHttpHeaders, body: Buffer): string | null => {
+  return (headers: IncomingHttpHeaders): string | ((body: Buffer) => string | null) => {
     const sentAt = headers["x-slack-request-timestamp"];
     const signature = headers["x-slack-signature"];
     if (typeof sentAt !== "string" || !DIGITS.test(sentAt)) return "no readable x-slack-request-timestamp";
@@ -96,8 +102,10 @@ function createSignatureCheck(signingSecret: string) {
     if (apartS > MAX_APART_S) return "the request's time is more than five minutes from this machine's";
     const sent = SIGNATURE.exec(signature)?.[1];
     if (sent === undefined) return "an x-slack-signature of another form";
-    const right = createHmac("sha256", key).update(`v0:${sentAt}:`).update(body).digest();
-    return timingSafeEqual(right, Buffer.from(sent, "hex")) ? null : "signature mismatch";
+    return (body) => {
+      const right = createHmac("sha256", key).update(`v0:${sentAt}:`).update(body).digest();
+      return timingSafeEqual(right, Buffer.from(sent, "hex")) ? null : "signature mismatch";
+    };
   };
 }
 
@@ -110,6 +118,9 @@ const SMALL_BYTES = 64 * 1024;
  * bodies take, no matter who sends them.
  */
 const MAX_LARGE = 32;
+/** How far back a large body's bytes count for its place, and in what steps they are counted. */
+const COUNTED_FOR_MS = 5_000;
+const COUNTED_STEP_MS = 250;
 /**
  * Pieces of a body are joined at this number, because each piece takes more memory than its bytes.
  */
@@ -121,32 +132,40 @@ const MAX_PIECES = 64;
  */
 type RequestBody = Buffer | "too-large" | "far-too-large" | "busy" | "gone";
 
+/** A large body in progress. */
+type LargeBody = { arrived: Arrived; giveWay: () => void };
+
 /** Reads bodies of unverified requests in bounded memory. */
 class RequestBodies {
-  #large = 0;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  /** In the order in which they became large. */
+  readonly #large = new Set<LargeBody>();
+
+  constructor(clock: Pick<Clock, "monotonicMs">) {
+    this.#clock = clock;
+  }
 
   /**
-   * Never rejects. Reads on a little after refusing a body, so that the answer reaches the client.
+   * Never rejects. `maxBytes` is at most {@link MAX_BYTES}. Reads on a little after refusing a body,
+   * so that the answer reaches the client.
    */
-  async read(request: IncomingMessage): Promise<RequestBody> {
+  async read(request: IncomingMessage, maxBytes: number): Promise<RequestBody> {
     const announcedBytes = Number(request.headers["content-length"] ?? 0);
     if (announcedBytes > 2 * MAX_BYTES) return "far-too-large";
-    if (announcedBytes > MAX_BYTES) {
+    if (announcedBytes > maxBytes) {
       drop(request);
       return "too-large";
     }
     const { promise, resolve } = Promise.withResolvers<RequestBody>();
     let pieces: Buffer[] = [];
     let bytes = 0;
-    let isLarge = false;
+    const arrived = new Arrived();
+    let place: LargeBody | null = null;
     const take = (piece: Buffer): void => {
       bytes += piece.length;
-      if (bytes > MAX_BYTES) return resolve("too-large");
-      if (bytes > SMALL_BYTES && !isLarge) {
-        if (this.#large >= MAX_LARGE) return resolve("busy");
-        isLarge = true;
-        this.#large += 1;
-      }
+      if (bytes > maxBytes) return resolve("too-large");
+      arrived.add(this.#clock.monotonicMs(), piece.length);
+      if (bytes > SMALL_BYTES) place ??= this.#takePlace({ arrived, giveWay: () => resolve("busy") });
       pieces.push(piece);
       if (pieces.length > MAX_PIECES) pieces = [Buffer.concat(pieces)];
     };
@@ -158,9 +177,44 @@ class RequestBodies {
       return await promise;
     } finally {
       request.off("data", take);
+      pieces = [];
       if (!request.readableEnded) drop(request);
-      if (isLarge) this.#large -= 1;
+      if (place !== null) this.#large.delete(place);
     }
+  }
+
+  /** If all places are taken, the body with the fewest bytes of late gives way, the oldest first. */
+  #takePlace(body: LargeBody): LargeBody {
+    if (this.#large.size >= MAX_LARGE) {
+      const sinceMs = this.#clock.monotonicMs() - COUNTED_FOR_MS;
+      const [slowest] = [...this.#large].toSorted(
+        (one, other) => one.arrived.since(sinceMs) - other.arrived.since(sinceMs),
+      );
+      if (slowest !== undefined) {
+        this.#large.delete(slowest);
+        slowest.giveWay();
+      }
+    }
+    this.#large.add(body);
+    return body;
+  }
+}
+
+/** Counts the bytes that arrived of late, in bounded memory. */
+class Arrived {
+  #steps: { atMs: number; bytes: number }[] = [];
+
+  add(nowMs: number, bytes: number): void {
+    const last = this.#steps.at(-1);
+    if (last !== undefined && nowMs - last.atMs < COUNTED_STEP_MS) last.bytes += bytes;
+    else {
+      this.#steps = this.#steps.filter(({ atMs }) => atMs > nowMs - COUNTED_FOR_MS);
+      this.#steps.push({ atMs: nowMs, bytes });
+    }
+  }
+
+  since(sinceMs: number): number {
+    return this.#steps.reduce((sum, { atMs, bytes }) => (atMs > sinceMs ? sum + bytes : sum), 0);
   }
 }
 

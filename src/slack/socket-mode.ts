@@ -8,7 +8,8 @@ import type {
 import { within } from "../core/ports/process.ts";
 import { StartError } from "../core/errors.ts";
 import { jsonOf } from "../core/text/text.ts";
-import { isObject, newSocketModeReceiver } from "./bolt.ts";
+import { newSocketModeReceiver } from "./bolt.ts";
+import { isObject } from "./slack-body.ts";
 import { reconnectDelayMs, type SlackIdentityOptions, slackTrouble, type SlackTrouble } from "./identity.ts";
 
 /** Time from asking for a connection to Slack's `hello`. */

@@ -1,4 +1,6 @@
 import { expect, it, vi } from "vitest";
+import { readiness } from "../support/app-process.ts";
+import { evictSomething, openRedisClient } from "../support/redis.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { PR, expectOnce, isReady, outcomesIn, startSides } from "../support/replicas.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -33,6 +35,36 @@ it("a Redis that is away: a command is told that it was not stored, and work goe
   );
   expect(app.hasExited).toBe(false);
 }, 120_000);
+
+it("a Redis that may evict keys makes the app unready, and one that has is told of; a newer version's data end the app", async () => {
+  const { resources, redis, open } = await startSides();
+  await using _ = resources;
+  const admin = await openRedisClient(redis.url);
+  resources.defer(() => admin.destroy());
+  const app = open();
+  const url = (await app.ready()) ?? "";
+  const probe = async () => {
+    const response = await fetch(`${url}/readyz`);
+    return { code: response.status, ...(await readiness(url)) };
+  };
+  const store = (text: string) => ({ store: expect.stringContaining(text) });
+  await admin.configSet("maxmemory-policy", "allkeys-lru");
+  await expect
+    .poll(probe, { timeout: 10_000 })
+    .toMatchObject({ code: 503, status: "unavailable", checks: store("Set maxmemory-policy to noeviction") });
+  await evictSomething(admin);
+  await expect
+    .poll(probe, { timeout: 10_000 })
+    .toMatchObject({ code: 200, status: "degraded", checks: store("Redis has removed") });
+  await admin.sendCommand(["CONFIG", "RESETSTAT"]);
+  await expect.poll(probe, { timeout: 10_000 }).toMatchObject({ code: 200, status: "ok" });
+
+  const [key = ""] = await admin.keys("*:schema");
+  await admin.set(key, "99");
+  await admin.sendCommand(["CLIENT", "KILL", "SKIPME", "yes"]);
+  expect(await app.exit()).toBe(1);
+  expect(app.stdout).toContain("A newer version wrote it.");
+}, 60_000);
 
 it("a Redis whose answer is lost: the person is told that the request may have been stored, and it is done once", async () => {
   const { resources, redis, slack, service, open } = await startSides();

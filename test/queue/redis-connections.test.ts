@@ -118,8 +118,8 @@ it("goes on at the new primary after a failover that leaves its connections at t
   await Promise.all([old?.close(), next?.close()]);
 });
 
-// The first connection is for all that is asked, and has opened the store by its sixth message. The second hears what is due.
-const cuts = [7, 8, 9, 10]
+// The first connection is for all that is asked, and has opened the store by its eleventh message. The second hears what is due.
+const cuts = [12, 13, 14, 15]
   .map((chunk) => ({ connection: 1, chunk }))
   .concat([1, 2].map((chunk) => ({ connection: 2, chunk })));
 

@@ -157,7 +157,9 @@ it.skipIf(process.platform !== "linux").each(atNight(HELD_BACK, HELD_BACK.slice(
     const { resources, app, url, slack } = await startProcess();
     await using _resources = resources;
     const before = rssMb(app.pid);
-    const sockets = await Promise.all(Array.from({ length: 300 }, () => holdBack(url, bytes)));
+    const sockets = await Promise.all(
+      Array.from({ length: 300 }, (_, n) => holdBack(url, bytes, n % 2 === 0 ? guessed() : undefined)),
+    );
     expect(rssMb(app.pid) - before).toBeLessThan(150);
     // Meanwhile everybody else is served.
     expect(await readiness(url)).toMatchObject({ status: "ok" });
@@ -167,6 +169,68 @@ it.skipIf(process.platform !== "linux").each(atNight(HELD_BACK, HELD_BACK.slice(
   },
   30_000,
 );
+
+describe("while as many large bodies as may be are held back, all with a signature of the right form", () => {
+  const bytes = 100 * 1024;
+  const large = JSON.stringify({ type: "url_verification", challenge: "c", text: "a".repeat(bytes) });
+
+  async function start() {
+    const world = await World.start();
+    const sockets: Socket[] = [];
+    const answers: string[] = [];
+    for (let n = 0; n < 32; n += 1) {
+      const socket = await holdBack(world.appUrl, bytes, guessed());
+      socket.setEncoding("utf8").on("data", (text: string) => (answers[n] = (answers[n] ?? "") + text));
+      sockets.push(socket);
+    }
+    // What was sent has arrived once a later request was answered.
+    await readiness(world.appUrl);
+    const close = async () => {
+      for (const socket of sockets) socket.destroy();
+      await world[Symbol.asyncDispose]();
+    };
+    return { world, sockets, answers, [Symbol.asyncDispose]: close };
+  }
+
+  it("one more is read, and the oldest gives way", async () => {
+    await using held = await start();
+    for (let n = 0; n < 3; n += 1) {
+      expect(await post(held.world.appUrl, large, signed(large, JSON_TYPE))).toBe(200);
+      // The place is free again, and nobody else gives way.
+      expect(Object.keys(held.answers)).toEqual(["0"]);
+      expect(held.answers[0]).toContain("503 Service Unavailable");
+    }
+  });
+
+  it("one more is read, and the one that has sent least in the last five seconds gives way", async () => {
+    await using held = await start();
+    held.world.clock.advance(6_000);
+    for (const [n, socket] of held.sockets.entries()) if (n !== 20) socket.write("a");
+    await readiness(held.world.appUrl);
+    expect(await post(held.world.appUrl, large, signed(large, JSON_TYPE))).toBe(200);
+    await expect.poll(() => Object.keys(held.answers)).toEqual(["20"]);
+  });
+});
+
+it.each([
+  ["no signature", {}],
+  ["one of another form", { "x-slack-signature": "v0=1" }],
+  ["an old time", { "x-slack-request-timestamp": "1700000000" }],
+])("a body of more than a kilobyte with %s gets 401 before its end", async (_, others) => {
+  await using world = await World.start();
+  const { "x-slack-signature": signature = "", ...unsigned } = guessed();
+  const isTimeOld = "x-slack-request-timestamp" in others;
+  const headers = { ...unsigned, ...(isTimeOld && { "x-slack-signature": signature }), ...others };
+  const socket = await holdBack(world.appUrl, 2_000, headers);
+  const [answer] = await once(socket.setEncoding("utf8"), "data");
+  expect(answer).toContain("401 Unauthorized");
+  socket.destroy();
+});
+
+/** The headers of a request with a signature that has the right form, at this time. */
+function guessed(): Record<string, string> {
+  return { ...signed("", JSON_TYPE), "x-slack-signature": `v0=${"0".repeat(64)}` };
+}
 
 it.concurrent("a request whose end does not come gets 408, and its connection is closed", async ({
   expect,
@@ -181,13 +245,18 @@ it.concurrent("a request whose end does not come gets 408, and its connection is
 }, 30_000);
 
 /** Sends all of a body but its end. Resolves when the app has taken what it takes, or has answered. */
-async function holdBack(url: string, bytes: number): Promise<Socket> {
+async function holdBack(
+  url: string,
+  bytes: number,
+  headers: Record<string, string> = { "content-type": JSON_TYPE },
+): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   // Closed by the other side at some time, as it may be.
   socket.on("error", () => {});
+  const lines = Object.entries({ host: "app", ...headers, "content-length": bytes });
   socket.write(
-    `POST /slack/events HTTP/1.1\r\nhost: app\r\ncontent-type: ${JSON_TYPE}\r\ncontent-length: ${bytes}\r\n\r\n`,
+    `POST /slack/events HTTP/1.1\r\n${lines.map((line) => `${line.join(": ")}\r\n`).join("")}\r\n`,
   );
   await new Promise<void>((resolve) => {
     socket.once("close", () => resolve());

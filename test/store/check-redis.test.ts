@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
-import { openRedisClient } from "../support/redis.ts";
+import { evictSomething, openRedisClient } from "../support/redis.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 
 const REMEDY = "Check that Redis runs and that STORE_URL is right.";
@@ -62,18 +62,6 @@ describe("a Redis that is told to evict keys while the app runs", () => {
     return { resources, server, clock, logger, open, admin, errors, store: resources.use(await open()) };
   }
 
-  /** Fills Redis until it removes keys. */
-  async function evict(admin: Awaited<ReturnType<typeof openRedisClient>>): Promise<void> {
-    await admin.configSet("maxmemory-policy", "allkeys-random");
-    for (let n = 0; n < 50; n += 1) await admin.set(`filler ${n}`, "x".repeat(10_000));
-    const used = Number(/used_memory:(\d+)/.exec(await admin.info("memory"))?.[1]);
-    await admin.configSet("maxmemory", String(used - 200_000));
-    await vi.waitFor(async () => {
-      expect(await admin.info("stats")).toMatch(/evicted_keys:[1-9]/);
-    });
-    await admin.configSet("maxmemory", "0");
-  }
-
   it("isn't well, and says so in one line, not in one each minute", async () => {
     const { resources, clock, logger, admin, errors, store } = await start();
     await using _ = resources;
@@ -112,8 +100,7 @@ describe("a Redis that is told to evict keys while the app runs", () => {
   it("and has removed some: that stays known when it is over, also to the next start, until it is reset", async () => {
     const { resources, clock, logger, open, admin, errors, store } = await start();
     await using _ = resources;
-    await evict(admin);
-    await admin.configSet("maxmemory-policy", "noeviction");
+    await evictSomething(admin);
     clock.advance(60_000);
     await vi.waitFor(() => expect(errors()).toHaveLength(1));
     expect(logger.text("error")).toMatch(/Redis has removed \d+ keys .* may be missing/);

@@ -48,6 +48,17 @@ async function valueOf(client: RedisClientType, key: string): Promise<unknown> {
   }
 }
 
+/** Fills Redis until it removes a key of the test's own, which ends first; then it has room again, and removes nothing more. */
+export async function evictSomething(admin: RedisClientType): Promise<void> {
+  await admin.configSet("maxmemory-policy", "volatile-ttl");
+  for (let n = 0; n < 50; n += 1) await admin.set(`filler ${n}`, "x".repeat(10_000), { EX: 20 });
+  const used = Number(/used_memory:(\d+)/.exec(await admin.info("memory"))?.[1]);
+  await admin.configSet("maxmemory", String(used - 100_000));
+  while (!/evicted_keys:[1-9]/.test(await admin.info("stats"))) await admin.ping();
+  await admin.configSet("maxmemory", "0");
+  await admin.configSet("maxmemory-policy", "noeviction");
+}
+
 /** What a process that is dead held is due, as it is after its lease. prefix */
 const END_LEASES = `
   redis.call('DEL', KEYS[1] .. ':alone')

@@ -13,13 +13,25 @@ import type { RedisConnection } from "./redis-connection.ts";
 const READS = 1;
 const WRITES = 1;
 
-/** What is under our prefix, by the next part of a key, and its type in Redis. */
-const TYPES: Readonly<Record<string, string>> = {
-  ...Object.fromEntries([...Object.keys(recordSchemas), "set-aside"].map((kind) => [kind, "string"])),
-  ...{ schema: "string", "half-loaded": "string", probe: "string", slot: "string", done: "string" },
-  ...{ task: "hash", alone: "string", due: "zset", pools: "zset", dead: "zset", doubtful: "zset" },
-  series: "list",
+/** What stands under our prefix, by its type in Redis: the next part of each key. */
+const NAMES = {
+  string: [
+    ...Object.keys(recordSchemas),
+    "set-aside",
+    "done",
+    "slot",
+    "alone",
+    "probe",
+    "schema",
+    "half-loaded",
+  ],
+  hash: ["task"],
+  list: ["series"],
+  zset: ["due", "pools", "dead", "doubtful"],
 };
+const TYPES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(NAMES).flatMap(([type, names]) => names.map((name) => [name, type])),
+);
 
 /** What a store is opened for. Only an app needs one that is wholly loaded. */
 export type Purpose = "app" | "load" | "dump";
@@ -33,15 +45,9 @@ const ELSEWHERE = "Set STORE_URL to another prefix with ?prefix=name at its end,
  */
 const LOOK = `
   local P = KEYS[1]
-  local function isOurs(name, kind)
-    local found = redis.call('TYPE', P .. ':' .. name).ok
-    return found == 'none' or found == kind
-  end
   for name, kind in pairs(cjson.decode(ARGV[1])) do
-    if not isOurs(name, kind) then return {P .. ':' .. name, '', 0} end
-  end
-  for _, pool in ipairs(redis.call('ZRANGE', P .. ':pools', 0, -1)) do
-    if not isOurs('due:' .. pool, 'zset') then return {P .. ':due:' .. pool, '', 0} end
+    local found = redis.call('TYPE', P .. ':' .. name).ok
+    if found ~= 'none' and found ~= kind then return {P .. ':' .. name, '', 0} end
   end
   local schema = redis.call('GET', P .. ':schema') or ''
   if not string.match(schema, '^%d*$') then return {P .. ':schema', '', 0} end
