@@ -19,8 +19,9 @@ type HealthDeps = {
 
 /**
  * Answers `GET /healthz` (the process is alive) and `GET /readyz` (200 while the app itself can
- * accept and keep requests). Trouble with Slack, or a loss that is over, is only in the body: with a
- * 503, a load balancer would drop requests that the app could have kept. Returns true if the request was one of these.
+ * accept and keep requests). Trouble with Slack, or a loss that is over, is only in the body: with
+ * a 503, a load balancer would drop requests that the app could have kept. Returns true if the
+ * request was one of these.
  */
 export function createHealth(deps: HealthDeps) {
   let last: { atMs: number; readiness: ReturnType<typeof check> } | null = null;

@@ -87,8 +87,8 @@ const SIGNATURE = /^v0=([0-9a-f]{64})$/;
 
 /**
  * Creates a check that a request is Slack's. From the headers, it returns the reason why it can't
- * be, or what checks the body: that returns the reason why it isn't, or null. The rules are those of
- * Bolt's own check, which makes three keys and three digests per request, about a fifth of a
+ * be, or what checks the body: that returns the reason why it isn't, or null. The rules are those
+ * of Bolt's own check, which makes three keys and three digests per request, about a fifth of a
  * request's cost.
  */
 function createSignatureCheck(signingSecret: string) {
@@ -146,8 +146,8 @@ class RequestBodies {
   }
 
   /**
-   * Never rejects. `maxBytes` is at most {@link MAX_BYTES}. Reads on a little after refusing a body,
-   * so that the answer reaches the client.
+   * Never rejects. `maxBytes` is at most {@link MAX_BYTES}. Reads on a little after refusing a
+   * body, so that the answer reaches the client.
    */
   async read(request: IncomingMessage, maxBytes: number): Promise<RequestBody> {
     const announcedBytes = Number(request.headers["content-length"] ?? 0);
@@ -183,7 +183,7 @@ class RequestBodies {
     }
   }
 
-  /** If all places are taken, the body with the fewest bytes of late gives way, the oldest first. */
+  /** If all places are taken, the body that sent least of late gives way, the oldest first. */
   #takePlace(body: LargeBody): LargeBody {
     if (this.#large.size >= MAX_LARGE) {
       const sinceMs = this.#clock.monotonicMs() - COUNTED_FOR_MS;

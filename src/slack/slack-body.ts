@@ -45,7 +45,9 @@ const Interaction = z.object({
   view: View.optional(),
 });
 const WithView = Interaction.extend({ view: View });
-const WithActions = Interaction.extend({ actions: z.array(Pressed).min(1) });
+const WithActions = Interaction.extend({ actions: z.array(Pressed).min(1) })
+  // Where a message is, its presses are answered.
+  .refine(({ view, response_url: url }) => view !== undefined || typeof url === "string");
 
 const Event = z.object({
   event: z.object({ type: z.string() }),

@@ -155,9 +155,9 @@ export async function dump({ source, clock, progress, writeLine }: DumpOptions):
 type LoadOptions = { target: Side; clock: Clock; progress: Progress; lines: AsyncIterable<string> };
 
 /**
- * Loads a dump into an empty store and reads it back. From its beginning until that has finished, no
- * app starts on the store, whatever ends it. A load that broke off may be repeated, and starts over.
- * Rejects if the store isn't empty or is in use, or if the dump is incomplete.
+ * Loads a dump into an empty store and reads it back. From its beginning until that has finished,
+ * no app starts on the store, whatever ends it. A load that broke off may be repeated, and starts
+ * over. Rejects if the store isn't empty or is in use, or if the dump is incomplete.
  */
 export async function load({ target, clock, progress, lines }: LoadOptions): Promise<Totals> {
   await target.assertUnused();

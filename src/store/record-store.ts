@@ -26,8 +26,8 @@ export interface Store extends AsyncDisposable {
    */
   readonly risk: string | null;
   /**
-   * Rejects with a `StoreUnavailableError` unless a value can be written now, and stays. Resolves to
-   * what the operator has to know all the same, or to null.
+   * Rejects with a `StoreUnavailableError` unless a value can be written now, and stays. Resolves
+   * to what the operator has to know all the same, or to null.
    */
   check(): Promise<string | null>;
   /** Closes the store. Idempotent. Stop everything that uses the store first. */

@@ -71,7 +71,8 @@ describe("another program's keys where ours would be", () => {
   it("under another prefix concerns nobody", async () => {
     const { url, prefix } = redisPrefix(server.url);
     await admin.set(`${prefix}-2:session:7`, "x");
-    await using _ = await open(url);
+    await using store = await open(url);
+    expect(await store.check()).toBeNull();
   });
 });
 

@@ -4,7 +4,7 @@ import { type RecordsOptions, openRecords } from "../record-store.ts";
 import { StoreUnavailableError } from "../store-errors.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { RedisMemory, readInfo } from "./redis-memory.ts";
-import { type Purpose, admit } from "./redis-schema.ts";
+import { type Purpose, admitStore } from "./redis-schema.ts";
 import { openRedisSlots } from "./redis-slots.ts";
 import { RedisStorage, openRedisSeries } from "./redis-storage.ts";
 
@@ -62,7 +62,7 @@ function watch(
 ): () => void {
   let cancel = noop;
   async function look(): Promise<void> {
-    const refused = await admit(redis, "app");
+    const refused = await admitStore(redis, "app");
     if (refused !== null) return onBroken?.(refused);
     await memory.look();
   }
@@ -99,7 +99,7 @@ export async function checkRedis(
 ): Promise<string | null> {
   try {
     await assertVersion(redis);
-    const refused = await admit(redis, purpose);
+    const refused = await admitStore(redis, purpose);
     if (refused !== null) throw refused;
     if (purpose === "dump") return null;
     await memory.look();

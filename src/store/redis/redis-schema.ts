@@ -40,8 +40,8 @@ const SCAN_COUNT = 1_000;
 const ELSEWHERE = "Set STORE_URL to another prefix with ?prefix=name at its end, or to another database";
 
 /**
- * Returns a key of another type than ours, or nothing; the schema, or nothing; and 1 while a dump is
- * being loaded.
+ * Returns a key of another type than ours, or nothing; the schema, or nothing; and 1 while a dump
+ * is being loaded.
  */
 const LOOK = `
   local P = KEYS[1]
@@ -62,11 +62,11 @@ const CLAIM = `
 `;
 
 /**
- * Marks what is under our prefix as ours, unless it is only to be dumped. Resolves to the reason why
- * it can't be used, or to null: it is another program's, a newer version's, or, for an app, a dump
- * is being loaded.
+ * Marks what is under our prefix as ours, unless it is only to be dumped. Resolves to the reason
+ * why it can't be used, or to null: it is another program's, a newer version's, or, for an app, a
+ * dump is being loaded.
  */
-export async function admit(redis: RedisConnection, purpose: Purpose): Promise<DocsAgentError | null> {
+export async function admitStore(redis: RedisConnection, purpose: Purpose): Promise<DocsAgentError | null> {
   const [foreign, schema, isHalfLoaded] = Looked.parse(await redis.run(LOOK, [JSON.stringify(TYPES)]));
   const other = foreign || (schema === "" ? await findOther(redis) : "");
   if (other !== "") {
@@ -89,8 +89,8 @@ export async function admit(redis: RedisConnection, purpose: Purpose): Promise<D
 }
 
 /**
- * Looks at each key of a store that no version with schemas has opened. Returns one that isn't ours,
- * or an empty text.
+ * Looks at each key of a store that no version with schemas has opened. Returns one that isn't
+ * ours, or an empty text.
  */
 async function findOther(redis: RedisConnection): Promise<string> {
   const { prefix } = redis;
