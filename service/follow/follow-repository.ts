@@ -12,7 +12,7 @@ import type { FollowedRepository } from "./repositories.ts";
 /** The shortest time between two runs, however many webhooks arrive. */
 const SOONEST_MS = 1000;
 /** One run of the task does a limited amount of work. */
-const MAX_BATCHES = 10;
+const MAX_LOOKS = 200;
 const FAULT_MS = { first: 10_000, max: 10 * 60_000 };
 const REFUSALS = [401, 403, 404];
 const NONE: ReadonlySet<string> = new Set();
@@ -50,7 +50,7 @@ export class RepositoryFollower {
   /** Safe to run twice. The second run finds little to look at. */
   async run(stopped: AbortSignal): Promise<TaskEnd> {
     const { store, clock } = this.#deps;
-    const { projectIds, budget } = this.repository;
+    const { projectIds, budget, pace, pollMs } = this.repository;
     if (store.followed.nextLookAt(projectIds) === null) return { kind: "done" };
     // The clock was set back, so what was planned would wait for as long as it was ahead.
     if (clock.now() < this.#ranAt) {
@@ -60,7 +60,6 @@ export class RepositoryFollower {
     this.#ranAt = clock.now();
     const freeAt = () => Math.max(this.#notBefore, budget.freeAt());
     if (freeAt() > clock.now()) return { kind: "again", dueAt: freeAt() };
-    this.#notBefore = clock.now() + SOONEST_MS;
     try {
       if (clock.now() >= this.#listAt) await this.#list(stopped).catch((thrown) => this.#listLater(thrown));
       await this.#lookAtDue(stopped);
@@ -71,6 +70,8 @@ export class RepositoryFollower {
       if (!stopped.aborted && thrown instanceof RunError) await this.#failed(thrown);
       else if (!stopped.aborted) throw thrown;
     }
+    const pacedAt = Math.min(pace.freeAt(), this.#ranAt + pollMs);
+    this.#notBefore = Math.max(this.#notBefore, this.#ranAt + SOONEST_MS, pacedAt);
     const lookAt = store.followed.nextLookAt(projectIds);
     if (lookAt === null) return { kind: "done" };
     return { kind: "again", dueAt: Math.max(Math.min(this.#listAt, lookAt), freeAt()) };
@@ -122,9 +123,10 @@ export class RepositoryFollower {
   async #lookAtDue(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#deps;
     const { host, budget, projectIds } = this.repository;
-    for (let batches = 0; batches < MAX_BATCHES && budget.freeAt() <= clock.now(); batches += 1) {
-      const due = store.followed.due(projectIds, clock.now(), host.batch);
-      if (due.length === 0) return;
+    // Read once, so that what is requested meanwhile, again and again, waits for the next run.
+    const all = store.followed.due(projectIds, clock.now(), MAX_LOOKS);
+    while (all.length > 0 && budget.freeAt() <= clock.now()) {
+      const due = all.splice(0, host.batch);
       const numbers = new Set(due.flatMap(({ link }) => numberOf(link) ?? []));
       const looks = numbers.size === 0 ? new Map() : await host.look([...numbers], signal);
       const looked: [FollowedJob, AfterLook][] = [];

@@ -15,7 +15,10 @@ export type FollowedRepository = {
   projectIds: string[];
   pollMs: number;
   host: FollowedHost;
+  /** Shared by all repositories with this token. */
   budget: CallBudget;
+  /** How often this repository may be looked at before its turn, because webhooks ask for it. */
+  pace: CallBudget;
 };
 
 /** The repositories of all projects that have a code host. */
@@ -43,15 +46,18 @@ export function repositoriesOf(
     const token = JSON.stringify([apiUrl, app === undefined ? envValue(env, tokenEnv) : named]);
     const budget = budgets.get(token) ?? new CallBudget(clock);
     budgets.set(token, budget);
+    const pace = new CallBudget(clock, WEBHOOKS_PART);
     const host = createGitHubFollowedHost({
       ...codeHost,
       tokens: tokens.of(codeHost),
       clock,
       redact: createRedact(projectSecrets(project, env)),
-      onAnswer: (status, headers) => budget.note(status, headers),
+      onAnswer: (status, headers) => {
+        for (const counted of [budget, pace]) counted.note(status, headers);
+      },
     });
     const fullName = `${owner}/${repo}`.toLowerCase();
-    found.set(key, { key, fullName, projectIds: [id], pollMs, host, budget });
+    found.set(key, { key, fullName, projectIds: [id], pollMs, host, budget, pace });
   }
   return [...found.values()];
 }
@@ -61,6 +67,8 @@ const CALLS_PER_HOUR = 4000;
 const CALL_MS = 3_600_000 / CALLS_PER_HOUR;
 /** The calls that may be made at once after a quiet time. */
 const BURST_MS = 300 * CALL_MS;
+/** A build that reports hundreds of statuses leaves the rest of the calls to other repositories. */
+const WEBHOOKS_PART = 1 / 4;
 /**
  * Following pauses when less than this part of the host's limit remains, because others use the
  * token, too.
@@ -72,18 +80,23 @@ const RESERVE = 0.1;
  */
 class CallBudget {
   readonly #clock: Clock;
+  readonly #part: number;
   /** When all calls so far would be done at an even pace. Both are by the monotonic clock. */
   #usedUntil = 0;
   #pausedUntil = 0;
 
-  constructor(clock: Clock) {
+  /** `part` is the part of all calls that it allows. */
+  constructor(clock: Clock, part = 1) {
     this.#clock = clock;
+    this.#part = part;
   }
 
   /** Counts a call, given its answer. */
   note(status: number, headers: Headers): void {
     const nowMs = this.#clock.wallMs();
-    if (status !== 304) this.#usedUntil = Math.max(this.#usedUntil, this.#clock.monotonicMs()) + CALL_MS;
+    if (status !== 304) {
+      this.#usedUntil = Math.max(this.#usedUntil, this.#clock.monotonicMs()) + CALL_MS / this.#part;
+    }
     const told = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const resetMs = told("reset") * 1000;
     if (resetMs > nowMs && told("remaining") < told("limit") * RESERVE) {

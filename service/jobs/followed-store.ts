@@ -44,7 +44,7 @@ const OF_PROJECTS = `followed.project_id IN (SELECT value FROM json_each(?1))`;
  * Now, or a moment later, so that a look in progress notices that another was requested, because
  * what the look in progress brings may be older than the request.
  */
-const NOW = `iif(look_at = ?1, ?1 + 1, ?1)`;
+const NOW = `iif(look_at IN (?1, ?1 + 1), ?1 + 1, ?1)`;
 
 /** The jobs whose pull requests are followed, and what is known about them. */
 export class FollowedStore {

@@ -2,6 +2,7 @@ import { Octokit } from "@octokit/rest";
 import type { WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
 import { makeServiceProject, ServiceUnderTest } from "./job-service.ts";
 import { openPullRequest, openTestHost, OWNER, QUIET, REPO, TOKEN } from "../emulators/code-host/setup.ts";
+import { type ProxyHook, startHookedProxy } from "./hooked-proxy.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 export const SECRET = "webhook-secret-0123456789";
@@ -15,6 +16,8 @@ type Settings = {
   tokenKind?: "classic" | "fine-grained";
   /** Instead of the token. */
   app?: { id: number; keyFile: string; installationId: number };
+  /** Acts at each request of the service to the host. */
+  hook?: ProxyHook;
 };
 
 /**
@@ -26,15 +29,17 @@ export async function openFollowingWorld({
   hasWebhook = false,
   tokenKind = "classic",
   app,
+  hook,
 }: Settings = {}) {
   const resources = new AsyncDisposableStack();
   let clock: ManualClock = new ManualClock();
   const tokens = [{ token: TOKEN, kind: tokenKind }, REVIEWER, CHECKS] as const;
   const site = resources.use(await openTestHost(undefined, { tokens, now: () => new Date(clock.now()) }));
   const { host } = site;
+  const proxy = hook === undefined ? null : resources.use(await startHookedProxy(host.url, hook));
   const codeHost = {
     kind: "github" as const,
-    apiUrl: host.apiUrl,
+    apiUrl: proxy === null ? host.apiUrl : host.apiUrl.replace(host.url, proxy.url),
     owner: OWNER,
     repo: REPO,
     ...(app === undefined ? { tokenEnv: "TOKEN" } : { app }),
