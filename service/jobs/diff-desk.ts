@@ -4,8 +4,11 @@ import type { DiffReader } from "../runner/turn-runner.ts";
 import type { StoredJob } from "./job.ts";
 import type { ServiceTaskDeps } from "./run-job.ts";
 
-/** Each reading fetches and runs git, beside the turns. */
-const MAX_AT_ONCE = 4;
+/**
+ * Each reading fetches and runs git, beside the turns. One project's git server that hangs leaves
+ * room for the others.
+ */
+const MAX_AT_ONCE = { project: 4, all: 16 };
 /** Our app waits 15 s for an answer. */
 const WITHIN_MS = 10_000;
 
@@ -17,14 +20,16 @@ type DiffDeps = Pick<ServiceTaskDeps, "projects" | "store" | "logger"> & { runne
  */
 export type DiffDesk = (job: StoredJob) => Promise<JobDiff | null | "busy">;
 
-/** Limits how many changes are read at once, and for how long. */
+/** Limits how many changes are read at once, per project and in total, and for how long. */
 export function createDiffDesk({ projects, store, runner, logger }: DiffDeps): DiffDesk {
-  let running = 0;
+  const running = new Set<{ projectId: string }>();
   return async ({ id: jobId, projectId, pullRequest }) => {
     const project = projects.get(projectId);
     if (project === undefined) return null;
-    if (running >= MAX_AT_ONCE) return "busy";
-    running += 1;
+    const sameProject = [...running].filter((reading) => reading.projectId === projectId);
+    if (running.size >= MAX_AT_ONCE.all || sameProject.length >= MAX_AT_ONCE.project) return "busy";
+    const reading = { projectId };
+    running.add(reading);
     try {
       const signal = AbortSignal.timeout(WITHIN_MS);
       const head = pullRequest?.headSha ?? store.headOf(jobId);
@@ -34,7 +39,7 @@ export function createDiffDesk({ projects, store, runner, logger }: DiffDeps): D
       logger.warn({ project: projectId, job_id: jobId, problem }, "a job's change can't be read");
       return "busy";
     } finally {
-      running -= 1;
+      running.delete(reading);
     }
   };
 }

@@ -5,7 +5,13 @@ import { cut } from "../../src/core/text/text.ts";
 import { MAX_SHOWN_TURNS } from "../../src/core/ports/job-report.ts";
 import { transaction } from "../../src/store/sqlite/sqlite-database.ts";
 import type { KeptAttachment } from "./attachment-files.ts";
-import { type EarlierTurn, type RunTurnResult, type TurnNews, TurnQuality } from "../runner/turn-runner.ts";
+import {
+  type EarlierTurn,
+  type RunnerLostError,
+  type RunTurnResult,
+  type TurnNews,
+  TurnQuality,
+} from "../runner/turn-runner.ts";
 import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptance.ts";
 import { FollowedStore } from "./followed-store.ts";
 import {
@@ -24,7 +30,6 @@ import { columnsOf, Tables } from "./tables.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
-const MAX_UNCOUNTED_LOSSES = 10;
 const MAX_LEFT_OUT = 200;
 /** If a job has more, its changes can't get into a public repository anymore. */
 const MAX_EARLIER_TURNS = 1000;
@@ -61,8 +66,6 @@ export class JobStore {
   readonly questions: QuestionStore;
   readonly followed: FollowedStore;
   readonly changes: ChangeFeed;
-  /** How often this process has lost each unfinished turn. */
-  readonly #losses = new Map<string, number>();
 
   constructor(db: DatabaseSync) {
     this.#tables = new Tables(db, () => this.changes.look());
@@ -176,10 +179,10 @@ export class JobStore {
       // Nobody waits for the answers to an earlier attempt's questions anymore.
       this.questions.forget(jobId, number);
       // A turn that is still running wasn't stopped: the service died during it. That counts if its
-      // agent was running.
+      // agent was started.
       const sql = `UPDATE turns SET attempts = attempts + 1 - (state = 'running' AND NOT agent_runs),
-        deaths = deaths + (state = 'running' AND agent_runs), agent_runs = 0, state = 'running',
-        started_at = coalesce(started_at, ?) WHERE job_id = ? AND number = ? AND state <> 'ended'`;
+        agent_runs = 0, state = 'running', started_at = coalesce(started_at, ?)
+        WHERE job_id = ? AND number = ? AND state <> 'ended'`;
       return this.#tables.run(sql, nowMs, jobId, number) === 1;
     });
   }
@@ -190,15 +193,13 @@ export class JobStore {
   }
 
   /**
-   * Makes the turn wait to run again at once, because what ran it has died. That counts if its
-   * agent was running, or after many times, because the turn itself may be what kills it then.
+   * Makes the turn wait to run again at once, because what ran it has died. That isn't an attempt
+   * if another turn is to blame, and the agent wasn't started yet.
    */
-  lose(key: TurnKey): void {
-    const losses = (this.#losses.get(nameOf(key)) ?? 0) + 1;
-    this.#losses.set(nameOf(key), losses);
-    const counts = losses > MAX_UNCOUNTED_LOSSES ? 1 : 0;
-    const change = "attempts = attempts - (NOT agent_runs), deaths = deaths + (agent_runs OR ?), due_at = 0";
-    this.#suspend(key, change, counts);
+  lose(key: TurnKey, by: RunnerLostError["by"], reason: string): void {
+    const change =
+      "reason = ?, attempts = attempts - (? AND NOT agent_runs), deaths = deaths + ?, due_at = 0";
+    this.#suspend(key, change, reason, by === "another-turn" ? 1 : 0, by === "this-turn" ? 1 : 0);
   }
 
   /** Makes the turn wait to run again after a failed attempt, at `dueAtMs` at the earliest. */
@@ -212,11 +213,11 @@ export class JobStore {
   }
 
   /**
-   * Notes whether the turn's agent is running (if the service dies then, the agent may have caused
-   * it), what it was told, and the branch with its work, as far as they are news.
+   * Notes that the turn's agent is about to start, what it was told, and the branch with its work,
+   * as far as they are news.
    */
   note(key: TurnKey, { agentRuns, brief, branch }: Pick<TurnNews, "agentRuns" | "brief" | "branch">): void {
-    if (agentRuns !== undefined) this.#note(key, "agent_runs = ?", agentRuns ? 1 : 0);
+    if (agentRuns === true) this.#note(key, "agent_runs = 1");
     if (brief !== undefined) this.#note(key, "brief = ?", brief);
     if (branch !== undefined) this.#note(key, "branch = ?", branch);
   }
@@ -236,7 +237,6 @@ export class JobStore {
    * stays as it was.
    */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
-    this.#losses.delete(nameOf({ jobId, number }));
     return this.#atOnce(() => {
       const { kind, summary, reason, cause, leftOut, quality } = storable(result);
       const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason =
@@ -380,10 +380,6 @@ export class JobStore {
       this.questions.forget(jobId, number);
     });
   }
-}
-
-function nameOf({ jobId, number }: TurnKey): string {
-  return `${jobId} ${number}`;
 }
 
 /** A result, cut to the limits of what is stored. */

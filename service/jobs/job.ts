@@ -39,6 +39,7 @@ export const TurnRow = z.object({
   authors: json(Authors.nullable()),
   acceptedAt: z.int(),
   state: z.enum(["waiting", "running", "ended"]),
+  /** How often it was started, without the runs that didn't count. */
   attempts: z.int(),
   /** When a waiting turn may run. 0 means at once. */
   dueAt: z.int(),
@@ -57,11 +58,9 @@ export const TurnRow = z.object({
   pullRequest: json(WireTurn.shape.pullRequest),
   /** The branch with the work, from its push until there is a pull request. */
   branch: z.string().nullable(),
+  /** True once the agent was started in the current run. */
   agentRuns: Flag,
-  /**
-   * How often the service or its runner died while the agent was running, or while its work was
-   * being checked.
-   */
+  /** How often the turn's own code hung or crashed the runner. */
   deaths: z.int(),
 });
 export type StoredTurn = z.infer<typeof TurnRow>;

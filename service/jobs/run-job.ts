@@ -31,21 +31,17 @@ export type ServiceTaskDeps = {
 
 const Payload = z.object({ jobId: z.string() });
 
-/** How often a turn is started, including the first time, before it is given up. */
+/** How often a turn's agent is started, including the first time, before the turn is given up. */
 const MAX_ATTEMPTS = 5;
-/**
- * How often the service or its runner may die while a turn's agent is running. The last time, no
- * other turn runs beside it.
- */
-const MAX_DEATHS = 3;
-const DEATHS_IN_COMPANY = 2;
+/** How often a turn's own code may hang or crash the runner, which costs other turns a run, too. */
+const MAX_DEATHS = 2;
+const BROKE_DOWN = "The service broke down while it worked on this.";
 const BREAKS_SERVICE =
-  "The service broke down each of the three times that the agent was working on this, so the agent " +
-  "isn't started again.";
-/** All other turns wait for one that runs alone, so its questions mustn't wait long. */
-const ANSWER_ALONE_MINUTES = 5;
+  "The service broke down each of the two times that it worked on this, so the agent isn't started again.";
 const FIRST_DELAY_MS = 15_000;
 const MAX_DELAY_MS = 15 * 60_000;
+/** How soon, and how seldom at most, it is tried again to write how a turn ended. */
+const WRITE_AGAIN_MS = { first: 1000, max: 60_000 };
 /**
  * If the service and its agents are stopped together, the service's signal may arrive this long
  * after an agent's end.
@@ -87,12 +83,13 @@ export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSi
       details: [`There is no project ${job.projectId} in the settings. Add it again.`],
     });
   }
-  if (deathsOf(turn) >= MAX_DEATHS) return end(deps, turn, { kind: "failed", reason: BREAKS_SERVICE });
-  const isAlone = deathsOf(turn) >= DEATHS_IN_COMPANY;
+  if (turn.deaths >= MAX_DEATHS) return end(deps, turn, { kind: "failed", reason: BREAKS_SERVICE });
+  const attempts = attemptsOf(turn);
+  if (attempts >= MAX_ATTEMPTS) return end(deps, turn, givenUp(attempts, turn.reason ?? BROKE_DOWN));
   using watched = deps.watch.watch(turn);
   const { signal } = watched;
   const limit = project.limits.jobsAtOnce;
-  const release = await slots.take({ projectId: project.id, limit, isAlone, signal });
+  const release = await slots.take({ projectId: project.id, limit, signal });
   if (release === null) return signal.aborted ? next(deps, jobId) : again(deps);
   try {
     return await runInSlot(deps, turn, project, { stopped, ended: signal });
@@ -117,16 +114,31 @@ async function runInSlot(
   const runsAgain = turn.startedAt !== null;
   logger.info({ attempt }, runsAgain ? "turn starts again" : "turn starts");
   const { agent } = project;
-  const allowed = agent.kind === "acp" ? agent.answerTimeLimitMinutes : 0;
-  const isAlone = deathsOf(turn) >= DEATHS_IN_COMPANY;
-  const answerMinutes = isAlone ? Math.min(allowed, ANSWER_ALONE_MINUTES) : allowed;
+  const answerMinutes = agent.kind === "acp" ? agent.answerTimeLimitMinutes : 0;
   const signal = AbortSignal.any([stopped, ended]);
   const over = new AbortController();
   const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
   // An attempt that was ended by a stop of the service doesn't count.
   if (runsAgain) report.line(attempt > 1 ? `attempt ${attempt}` : "starts again");
-  function takeBack(): TaskEnd {
-    store.takeBack(key);
+  /**
+   * Writes how the run went. If the disk is full, it has room again once the runner has removed the
+   * turn's folders, which it does after the run. So this tries again, and the agent doesn't run
+   * again because of it. Rejects only if the service stops.
+   */
+  async function write<T>(act: () => T): Promise<T> {
+    const stop: Promise<unknown> = stopped.aborted ? Promise.resolve() : once(stopped, "abort");
+    for (let waitMs = WRITE_AGAIN_MS.first; ; waitMs = Math.min(waitMs * 2, WRITE_AGAIN_MS.max)) {
+      try {
+        return act();
+      } catch (thrown) {
+        stopped.throwIfAborted();
+        logger.error({ error: messageOf(thrown) }, "how a turn went can't be written down; trying again");
+        await within(clock, waitMs, stop, null);
+      }
+    }
+  }
+  async function takeBack(): Promise<TaskEnd> {
+    await write(() => store.takeBack(key));
     logger.info({}, "turn stopped: it runs again after the next start");
     return again(deps);
   }
@@ -166,20 +178,22 @@ async function runInSlot(
     if (result.kind === "failed") for (const line of result.details ?? []) report.line(line);
   } catch (thrown) {
     if (ended.aborted) return next(deps, key.jobId);
-    if (stopped.aborted) return takeBack();
+    if (stopped.aborted) return await takeBack();
     if (thrown instanceof RunnerLostError) {
-      store.lose(key);
-      logger.warn({}, "turn lost its runner: it runs again");
+      const { by } = thrown;
+      await write(() => store.lose(key, by, BROKE_DOWN));
+      logger.warn({ by }, "turn lost its runner: it runs again");
       return again(deps);
     }
     for (const line of detailsOf(thrown)) report.line(line);
-    return failedAttempt(deps, key, attempt, thrown);
+    return await write(() => failedAttempt(deps, key, attempt, thrown));
   } finally {
     over.abort();
     report.close();
   }
   const isCutOff = result.kind === "failed" && result.isCutOff === true;
-  return isCutOff && (await stopComes(deps)) ? takeBack() : end(deps, key, result);
+  if (isCutOff && (await stopComes(deps))) return takeBack();
+  return write(() => end(deps, key, result));
 }
 
 /** The service is stopping. The turn waits for the next start. */
@@ -201,8 +215,7 @@ function failedAttempt(deps: ServiceTaskDeps, key: TurnKey, attempts: number, th
   const reason = messageOf(thrown);
   const details = [...detailsOf(thrown)];
   if (attempts >= MAX_ATTEMPTS) {
-    const givenUp = `${reason} Gave up after ${attempts} attempts.`;
-    return end(deps, key, { kind: "failed", reason: givenUp, details });
+    return end(deps, key, givenUp(attempts, reason, details));
   }
   const backoffMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 4 ** (attempts - 1));
   const askedMs = (thrown instanceof TransientRunError && thrown.retryAfterMs) || 0;
@@ -232,9 +245,16 @@ function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEn
   return next(deps, key.jobId);
 }
 
-/** If the turn is still marked as running, the service has just died. */
-function deathsOf({ deaths, state, agentRuns }: StoredTurn): number {
-  return deaths + (state === "running" && agentRuns ? 1 : 0);
+/**
+ * How often the turn was started. If it is still marked as running, the service has died, which
+ * counts if its agent was started.
+ */
+function attemptsOf({ attempts, state, agentRuns }: StoredTurn): number {
+  return attempts - (state === "running" && !agentRuns ? 1 : 0);
+}
+
+function givenUp(attempts: number, reason: string, details: string[] = []): RunTurnResult {
+  return { kind: "failed", reason: `${reason} Gave up after ${attempts} attempts.`, details };
 }
 
 /**

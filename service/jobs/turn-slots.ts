@@ -3,12 +3,12 @@ import type { Logger } from "../../src/core/ports/process.ts";
 import type { JobStore } from "./job-store.ts";
 import type { TurnKey } from "./job.ts";
 
-type Slot = { projectId: string; isAlone: boolean };
+type Slot = { projectId: string };
 type Waiter = Slot & { limit: number; signal: AbortSignal; give: (release: (() => void) | null) => void };
 
 /**
  * Limits how many turns run at once, per project and in total. Whoever has waited longest and fits
- * goes first. Nobody overtakes a turn that must run alone, or runs beside it.
+ * goes first.
  */
 export class TurnSlots {
   readonly #total: number;
@@ -61,15 +61,13 @@ export class TurnSlots {
       if (isOver || this.#hasRoom(waiter)) {
         this.#waiters.delete(waiter);
         waiter.give(isOver ? null : this.#occupy(waiter));
-      } else if (waiter.isAlone) return;
+      }
     }
   }
 
-  #hasRoom({ projectId, limit, isAlone }: Waiter): boolean {
-    if (isAlone) return this.taken === 0;
-    const taken = [...this.#taken];
-    if (taken.length >= this.#total || taken.some((slot) => slot.isAlone)) return false;
-    return taken.filter((slot) => slot.projectId === projectId).length < limit;
+  #hasRoom({ projectId, limit }: Waiter): boolean {
+    if (this.taken >= this.#total) return false;
+    return [...this.#taken].filter((slot) => slot.projectId === projectId).length < limit;
   }
 }
 

@@ -58,8 +58,8 @@ export const TurnNews = z.object({
    * an agent states itself.
    */
   usage: WireUsage.optional(),
-  /** True when the turn's agent is about to start, and false once its work was checked. */
-  agentRuns: z.boolean().optional(),
+  /** True when the turn's agent is about to start. */
+  agentRuns: z.literal(true).optional(),
   /** Everything that the agent is told. */
   brief: z.string().optional(),
   /** The branch of the remote that the turn's work is on now. */
@@ -153,12 +153,17 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
 ]);
 export type RunTurnResult = z.infer<typeof RunTurnResult>;
 
-/** The process that runs turns has died, and with it this turn. The turn may run again. */
+/**
+ * The process that runs turns has died, and with it this turn. `by` is whose code was on its thread
+ * when it hung or crashed. Null if that is unknown, or it was killed from outside.
+ */
 export class RunnerLostError extends DocsAgentError {
   readonly code = "runner_lost";
+  readonly by: "this-turn" | "another-turn" | null;
 
-  constructor() {
+  constructor(by: "this-turn" | "another-turn" | null) {
     super("The runner ended in the middle of the turn.");
+    this.by = by;
   }
 }
 

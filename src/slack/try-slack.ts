@@ -1,7 +1,7 @@
 import { LogLevel, WebClient } from "@slack/web-api";
 import { jsonOf } from "../core/text/text.ts";
 import type { StartFinding } from "../core/ports/process.ts";
-import { isObject } from "./bolt.ts";
+import { isObject } from "./slack-body.ts";
 import { slackTrouble } from "./identity.ts";
 import { lackingScopes, signingSecretFault, type SlackSettings } from "./setup.ts";
 

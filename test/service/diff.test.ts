@@ -1,8 +1,9 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { TransientRunError } from "../../service/base/run-error.ts";
 import type { DiffReader } from "../../service/runner/turn-runner.ts";
 import type { WireJob } from "../../src/job-client/schema.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
+import { PATIENT } from "../support/patient.ts";
 
 const JOBS = "/v2/agent/docs/job";
 const DIFF = {
@@ -59,7 +60,7 @@ it("answers 404 where there is nothing to show, and 503 where it can't be read n
   expect(JSON.stringify(answer)).not.toContain("secret");
 });
 
-it("reads four changes at once, and no more", async () => {
+it("reads four changes of a project at once, and no more, which leave room for other projects", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
   const waiting: (() => void)[] = [];
@@ -68,7 +69,13 @@ it("reads four changes at once, and no more", async () => {
   const answers = Array.from({ length: 5 }, () => subject.ask(`${JOBS}/${id}/diff`));
   expect((await Promise.race(answers)).status).toBe(503);
   expect(waiting).toHaveLength(4);
+  const key = subject.keys["api"] ?? "";
+  const created = await subject.ask("/v2/agent/api/job", { key, body: { prompt: "Fix" } });
+  const { id: other } = (await created.json()) as WireJob;
+  const answer = subject.ask(`/v2/agent/api/job/${other}/diff`, { key });
+  await vi.waitUntil(() => waiting.length === 5, PATIENT);
   for (const end of waiting) end();
+  expect((await answer).status).toBe(200);
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
   expect(statuses.toSorted()).toEqual([200, 200, 200, 200, 503]);
 });

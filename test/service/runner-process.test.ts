@@ -1,9 +1,15 @@
+import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { RunnerClient } from "../../service/runner/process/runner-client.ts";
+import { lastRunOnThread } from "../../service/runner/process/thread-note.ts";
 import { processStat } from "../../service/runner/process-group.ts";
+import { makeServiceProject } from "../support/job-service.ts";
 import { atNight } from "../support/nightly.ts";
 import { processesOf } from "../support/processes-of.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -47,17 +53,25 @@ function flood(message: string): string[] {
   `);
 }
 
-type ServiceOptions = { kinds?: Record<string, string>; containment?: string; programs?: string };
+type ServiceOptions = {
+  kinds?: Record<string, string>;
+  containment?: string;
+  programs?: string;
+  preloaded?: string;
+};
 
-/** The service with a project for each agent. `programs`: a folder whose programs it finds before all others. */
+/**
+ * The service with a project for each agent. `programs`: a folder whose programs it finds before all others. `preloaded`: a module
+ * that its processes load first.
+ */
 async function openService(
   agents: Record<string, string[]>,
-  { kinds = {}, containment = "required", programs }: ServiceOptions = {},
+  { kinds = {}, containment = "required", programs, preloaded }: ServiceOptions = {},
 ) {
   const stack = new AsyncDisposableStack();
   const { PATH = "" } = process.env;
   const env = {
-    NODE_OPTIONS: "--max-old-space-size=512",
+    NODE_OPTIONS: `--max-old-space-size=512${preloaded === undefined ? "" : ` --import=${preloaded}`}`,
     PATH: programs === undefined ? PATH : `${programs}:${PATH}`,
   };
   const folder = stack.use(await ServiceFolder.open(agents, env));
@@ -73,8 +87,8 @@ async function openService(
     keys[id] = (await folder.run("keys", "create", "--project", id)).stdout.trim();
   }
   const service = await folder.serve();
-  const ask = async (project: string, path = "", body: object | null = null) => {
-    const answer = await fetch(`${service.url}/v2/agent/${project}/job${path}`, {
+  const request = (project: string, path = "", body: object | null = null) =>
+    fetch(`${service.url}/v2/agent/${project}/job${path}`, {
       method: body === null ? "GET" : "POST",
       headers: {
         authorization: `Bearer ${keys[project]}`,
@@ -82,13 +96,13 @@ async function openService(
         "docs-agent-capabilities": "turns",
       },
       ...(body !== null && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(5_000),
+      signal: AbortSignal.timeout(30_000),
     });
-    return await answer.json();
-  };
+  const ask = async (...asked: Parameters<typeof request>) => (await request(...asked)).json();
   return {
     folder,
     service,
+    request,
     create: async (project: string) => Created.parse(await ask(project, "", { prompt: "Fix it" })).id,
     job: async (project: string, id: string) => Job.parse(await ask(project, `/${id}`)),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -155,7 +169,7 @@ it.each(atNight(["required", "none"], ["none"]))(
     const { service } = subject;
     const id = await subject.create("docs");
     const left = () => processesOf(`sleep ${seconds}`);
-    for (let death = 1; death <= 3; death += 1) {
+    for (let death = 1; death <= 5; death += 1) {
       await vi.waitUntil(async () => (await left()).length === 1, PATIENT);
       const [pid = ""] = await left();
       process.kill(await runnerOf(service), "SIGKILL");
@@ -165,7 +179,7 @@ it.each(atNight(["required", "none"], ["none"]))(
     await vi.waitUntil(async () => (await subject.job("docs", id)).status !== "active", PATIENT);
     expect((await subject.job("docs", id)).turns[0]).toMatchObject({
       outcome: "failed",
-      reason: expect.stringContaining("broke down each of the three times") as string,
+      reason: expect.stringContaining("broke down while it worked on this. Gave up after 5") as string,
     });
     const other = await subject.create("good");
     await vi.waitUntil(async () => (await subject.job("good", other)).status === "completed", PATIENT);
@@ -174,7 +188,7 @@ it.each(atNight(["required", "none"], ["none"]))(
 );
 
 it(
-  "gives up a turn whose runner dies each of three times that it looks through what the agent left",
+  "gives up a turn whose runner dies each of five times that it looks through what the agent left",
   { tags: "nightly", timeout: 120_000 },
   async () => {
     await using programs = await openTempDir();
@@ -199,10 +213,59 @@ PATH=${JSON.stringify(PATH)} exec git "$@"
     await vi.waitUntil(async () => (await subject.job("docs", id)).status !== "active", PATIENT);
     expect((await subject.job("docs", id)).turns[0]).toMatchObject({
       outcome: "failed",
-      reason: expect.stringContaining("broke down each of the three times") as string,
+      reason: expect.stringContaining("broke down while it worked on this. Gave up after 5") as string,
     });
-    expect(await readFile(counted, "utf8")).toBe("xxx");
-    expect(service.stdout.split("the runner ended").length - 1).toBe(3);
+    expect(await readFile(counted, "utf8")).toBe("xxxxx");
+    expect(service.stdout.split("the runner ended").length - 1).toBe(5);
+  },
+);
+
+it("gives up the turn whose code brings the runner down twice, and no turn beside it", async () => {
+  await using dir = await openTempDir();
+  const bad = acpAgent(`send(${update('"bring the runner down"')});`);
+  const good = inlineAgent(`
+    while (!fs.existsSync(${JSON.stringify(dir.file("go"))})) await new Promise((go) => setTimeout(go, 50));
+    fs.appendFileSync("docs/index.md", "more\\n");
+  `);
+  await using subject = await openService(
+    { bad, good },
+    {
+      kinds: { bad: "acp" },
+      containment: "none",
+      preloaded: new URL("../fixtures/crash-the-runner.mjs", import.meta.url).href,
+    },
+  );
+  const { service } = subject;
+  const other = await subject.create("good");
+  await service.wrote(/turn starts/);
+  const id = await subject.create("bad");
+  await vi.waitUntil(async () => (await subject.job("bad", id)).status !== "active", PATIENT);
+  expect((await subject.job("bad", id)).turns[0]).toMatchObject({
+    outcome: "failed",
+    reason: expect.stringContaining("broke down each of the two times") as string,
+  });
+  expect(service.stdout.split("the runner ended").length - 1).toBe(2);
+  await writeFile(dir.file("go"), "");
+  await vi.waitUntil(async () => (await subject.job("good", other)).status === "completed", PATIENT);
+  expect((await subject.job("good", other)).turns[0]).toMatchObject({ outcome: "branch" });
+}, 120_000);
+
+it.each([
+  { holds: "1", run: 1 },
+  { holds: "3", run: 3 },
+])(
+  "knows whose code holds the thread of a process that can't tell anymore ($run)",
+  async ({ holds, run }) => {
+    await using dir = await openTempDir();
+    const program = fileURLToPath(new URL("../fixtures/on-the-thread.ts", import.meta.url));
+    const child = spawn(process.execPath, [program, holds, dir.path], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [said] = (await once(child.stdout, "data")) as [Buffer];
+    expect(String(said)).toBe("holds\n");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(lastRunOnThread(dir.path)).toBe(run);
   },
 );
 
@@ -221,12 +284,14 @@ it("ends its runner when it is killed, and when it stops", async () => {
   await vi.waitUntil(() => isGone(nextRunner), PATIENT);
 }, 120_000);
 
-it("puts another runner in the place of one that hangs", async () => {
-  await using dir = await openTempDir();
+/** A client whose runner stands still as long as the test wants. */
+async function openStoppedRunner(options: { pingEveryMs?: number; stopWithinMs?: number }) {
+  const stack = new AsyncDisposableStack();
+  const dir = stack.use(await openTempDir());
   const logger = new RecordingLogger();
-  const settings = { dataDir: dir.path, containment: "none", logLevel: "error", projects: [] } as const;
-  const client = new RunnerClient({ ...settings, projects: [] }, logger, { pingEveryMs: 3_000 });
-  await using _ = { [Symbol.asyncDispose]: () => client.close() };
+  const settings = { dataDir: dir.path, containment: "none", logLevel: "error" } as const;
+  const client = new RunnerClient({ ...settings, projects: [] }, logger, options);
+  stack.defer(() => client.close());
   await client.open();
   // Other tests' programs are children of this process, too, but only one of them is a runner.
   const runners = async () => {
@@ -236,11 +301,80 @@ it("puts another runner in the place of one that hangs", async () => {
     ]);
     return children.filter((pid) => all.includes(String(pid)));
   };
-  const hanging = await vi.waitUntil(async () => (await runners())[0], PATIENT);
-  process.kill(hanging, "SIGSTOP");
-  const other = async () => (await runners()).find((pid) => pid !== hanging);
+  const stopped = await vi.waitUntil(async () => (await runners())[0], PATIENT);
+  process.kill(stopped, "SIGSTOP");
+  return { client, logger, runners, stopped, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+it("puts another runner in the place of one that hangs", async () => {
+  await using subject = await openStoppedRunner({ pingEveryMs: 3_000 });
+  const { client, logger, runners, stopped } = subject;
+  const other = async () => (await runners()).find((pid) => pid !== stopped);
   await vi.waitUntil(other, PATIENT);
   await client.open();
-  expect(await isGone(hanging)).toBe(true);
+  expect(await isGone(stopped)).toBe(true);
   expect(logger.text("error")).toContain("the runner ended: its turns run again");
 }, 60_000);
+
+it("leaves a diff and upkeep as soon as their signal ends, although the runner hangs", async () => {
+  await using subject = await openStoppedRunner({});
+  const { client } = subject;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const project = makeServiceProject();
+  const asked = [
+    client.readDiff({ project, jobId: "job-1", head: null, signal }),
+    client.upkeep({ projects: [project], unfinished: new Set(), signal }),
+  ];
+  // The runner was told by now.
+  await setImmediate();
+  ending.abort(new Error("the time is up"));
+  const ends = await Promise.allSettled(asked);
+  expect(ends).toMatchObject(asked.map(() => ({ reason: { message: "the time is up" } })));
+  await expect(client.readDiff({ project, jobId: "job-1", head: null, signal })).rejects.toThrow("is up");
+}, 60_000);
+
+it("waits for a turn's agent to be gone, and kills a runner that doesn't stop it", async () => {
+  await using subject = await openStoppedRunner({ stopWithinMs: 1_000 });
+  const { client, stopped } = subject;
+  const ending = new AbortController();
+  const turn = client.run({
+    jobId: "job-1",
+    number: 1,
+    prompt: "Fix",
+    words: null,
+    requester: null,
+    acceptedAt: 0,
+    pullRequest: null,
+    authors: null,
+    attachments: [],
+    earlierTurns: [],
+    project: makeServiceProject(),
+    usedBefore: null,
+    signal: ending.signal,
+    report: () => {},
+    ask: async () => null,
+  });
+  await setImmediate();
+  ending.abort(new Error("canceled"));
+  await expect(turn).rejects.toThrow("canceled");
+  expect(await isGone(stopped)).toBe(true);
+}, 60_000);
+
+it("answers and stops while its runner stands still", { tags: "nightly", timeout: 120_000 }, async () => {
+  await using subject = await openService({ docs: inlineAgent("setInterval(() => {}, 1000);") });
+  const { service } = subject;
+  const id = await subject.create("docs");
+  const runner = await runnerOf(service);
+  await vi.waitUntil(async () => (await childrenOf(runner)).length > 0, PATIENT);
+  process.kill(runner, "SIGSTOP");
+  const begun = performance.now();
+  expect((await subject.request("docs", `/${id}/diff`)).status).toBe(503);
+  expect(performance.now() - begun).toBeLessThan(20_000);
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+  expect((await subject.request("docs", `/${id}/turn/1/cancel`, {})).status).toBe(200);
+  expect((await subject.job("docs", id)).turns[0]).toMatchObject({ outcome: "cancelled" });
+  service.signal("SIGTERM");
+  expect(await service.exit()).toBe(0);
+  await vi.waitUntil(() => isGone(runner), PATIENT);
+});

@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { RunnerLostError } from "../../service/runner/turn-runner.ts";
 import { TransientRunError } from "../../service/base/run-error.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
-import { resultNamed, ScriptedRunner, SUMMARY } from "../support/scripted-runner.ts";
+import { resultNamed, type ScriptedRun, ScriptedRunner, SUMMARY } from "../support/scripted-runner.ts";
 import { PATIENT } from "../support/patient.ts";
 
 const JOBS = "/v2/agent/docs/job";
@@ -201,10 +201,12 @@ it("runs a turn whose task was lost between the accept and the queue", async () 
   expect(subject.runner.runs.map(({ input }) => input.prompt)).toEqual(["one", "two"]);
 });
 
-it("gives up a turn whose agent was at work each of the three times that the process went down", async () => {
+const GIVEN_UP = "The service broke down while it worked on this. Gave up after 5 attempts.";
+
+it("starts an agent five times at most, although the process went down each time", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
-  for (let death = 1; death <= 3; death += 1) {
+  for (let death = 1; death <= 5; death += 1) {
     (await subject.runner.runOf(id)).input.report({ agentRuns: true });
     await subject.crash();
     subject.runner = new ScriptedRunner();
@@ -213,93 +215,123 @@ it("gives up a turn whose agent was at work each of the three times that the pro
   await subject.service.queue.idle();
   expect(subject.runner.runs).toHaveLength(0);
   expect(await statusOf(subject, id)).toBe("failed");
-  expect(subject.store.turns(id)[0]?.reason).toBe(
-    "The service broke down each of the three times that the agent was working on this, so the agent isn't started again.",
-  );
+  expect(subject.store.turns(id)).toMatchObject([{ attempts: 5, reason: GIVEN_UP }]);
 });
 
-it("runs a turn that was at work at two deaths of the runner alone, and then gives it up", async () => {
-  await using subject = await ServiceUnderTest.start({ jobsAtOnce: 3 });
-  const id = await create(subject, "bad");
-  const { runner, store, clock, service } = subject;
-  for (let death = 1; death <= 2; death += 1) {
-    const run = await runner.runOf(id, death);
-    run.input.report({ agentRuns: true });
-    run.fail(new RunnerLostError());
-    await service.queue.idle();
-    expect(store.turns(id)).toMatchObject([{ state: "waiting", deaths: death, attempts: death }]);
-    if (death === 2) break;
-    clock.advance(1_000);
-  }
-  const beside = await create(subject, "beside");
-  const other = await runner.runOf(beside);
-  clock.advance(1_000);
-  const later = await create(subject, "later");
-  other.end(resultNamed(beside, "no-changes"));
-  const alone = await runner.runOf(id, 3);
-  expect(runner.runs.map(({ input }) => input.prompt)).toEqual(["bad", "bad", "beside", "bad"]);
-  alone.input.report({ agentRuns: true });
-  alone.fail(new RunnerLostError());
-  await runner.runOf(later);
-  clock.advance(1_000);
-  await vi.waitUntil(() => store.turns(id)[0]?.state === "ended", PATIENT);
-  expect(store.turns(id)).toMatchObject([{ outcome: "failed", deaths: 3 }]);
-  expect(store.turns(later)).toMatchObject([{ state: "running" }]);
-});
-
-it("lets others start as soon as a turn that waits to run alone is canceled", async () => {
-  await using subject = await ServiceUnderTest.start({ jobsAtOnce: 3 });
-  const id = await create(subject, "bad");
-  const { runner, clock, service } = subject;
-  for (let death = 1; death <= 2; death += 1) {
-    const run = await runner.runOf(id, death);
-    run.input.report({ agentRuns: true });
-    run.fail(new RunnerLostError());
-    await service.queue.idle();
-    if (death === 1) clock.advance(1_000);
-  }
-  await runner.runOf(await create(subject, "long"));
-  clock.advance(1_000);
-  const later = await create(subject, "later");
-  expect(runner.runs.map(({ input }) => input.prompt)).toEqual(["bad", "bad", "long"]);
-  await subject.ask(`${JOBS}/${id}/turn/1/cancel`, { method: "POST" });
-  await runner.runOf(later);
-});
-
-/** The runner dies so often during the job's turn, each time before its agent is at work. */
-async function loseRunner(subject: ServiceUnderTest, id: string, times: number): Promise<void> {
-  for (let death = 1; death <= times; death += 1) {
-    (await subject.runner.runOf(id, death)).fail(new RunnerLostError());
-    await subject.service.queue.idle();
-    subject.clock.advance(1_000);
-  }
+/** The runner dies during these runs. `by`: whose code was on its thread, as seen from the first one. */
+async function loseRunner(
+  subject: ServiceUnderTest,
+  [run, ...others]: readonly ScriptedRun[],
+  by: RunnerLostError["by"],
+): Promise<void> {
+  run?.fail(new RunnerLostError(by));
+  for (const other of others) other.fail(new RunnerLostError("another-turn"));
+  await subject.service.queue.idle();
+  subject.clock.advance(1_000);
 }
 
-it("counts no death of the runner at which a turn's agent wasn't at work", async () => {
+it("counts a loss of the runner for the turn whose code was on its thread, and for no other", async () => {
+  const limits = { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 3, queued: 100 };
+  await using subject = await ServiceUnderTest.start({ projects: [makeServiceProject({ limits })] });
+  const bad = await create(subject, "bad");
+  const others = [await create(subject, "beside"), await create(subject, "at work")];
+  const { runner, store, service } = subject;
+  for (let death = 1; death <= 2; death += 1) {
+    const runs = [];
+    for (const id of [bad, ...others]) runs.push(await runner.runOf(id, death));
+    runs[0]?.input.report({ agentRuns: true });
+    runs[2]?.input.report({ agentRuns: true });
+    await loseRunner(subject, runs, "this-turn");
+  }
+  await vi.waitUntil(() => store.turns(bad)[0]?.state === "ended", PATIENT);
+  expect(store.turns(bad)).toMatchObject([
+    { outcome: "failed", reason: expect.stringContaining("each of the two times") as string },
+  ]);
+  for (const id of others) (await runner.runOf(id, 3)).end(resultNamed(id, "no-changes"));
+  await service.queue.idle();
+  // What an agent was started for is an attempt, whoever is to blame.
+  for (const [index, attempts] of [1, 3].entries()) {
+    const turns = store.turns(others[index] ?? "");
+    expect(turns).toMatchObject([{ outcome: "no-changes", deaths: 0, attempts }]);
+  }
+});
+
+it.each([{ agentRuns: true as const }, {}])(
+  "gives up a turn after five losses of the runner that nobody is to blame for (%j)",
+  async (news) => {
+    await using subject = await ServiceUnderTest.start();
+    const id = await create(subject);
+    for (let loss = 1; loss <= 5; loss += 1) {
+      const run = await subject.runner.runOf(id, loss);
+      run.input.report(news);
+      await loseRunner(subject, [run], null);
+    }
+    await vi.waitUntil(() => subject.store.turns(id)[0]?.state === "ended", PATIENT);
+    expect(subject.runner.runs).toHaveLength(5);
+    expect(subject.store.turns(id)).toMatchObject([{ outcome: "failed", deaths: 0, reason: GIVEN_UP }]);
+  },
+);
+
+it("starts no agent a sixth time, although others brought the runner down each time", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
-  await loseRunner(subject, id, 8);
-  (await subject.runner.runOf(id, 9)).end(resultNamed(id, "no-changes"));
+  for (let loss = 1; loss <= 5; loss += 1) {
+    const run = await subject.runner.runOf(id, loss);
+    run.input.report({ agentRuns: true });
+    await loseRunner(subject, [run], "another-turn");
+  }
+  await vi.waitUntil(() => subject.store.turns(id)[0]?.state === "ended", PATIENT);
+  expect(subject.runner.runs).toHaveLength(5);
+});
+
+it("goes on with a turn however often others bring the runner down before its agent is started", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  for (let loss = 1; loss <= 12; loss += 1) {
+    await loseRunner(subject, [await subject.runner.runOf(id, loss)], "another-turn");
+  }
+  (await subject.runner.runOf(id, 13)).end(resultNamed(id, "no-changes"));
   await subject.service.queue.idle();
   expect(subject.store.turns(id)).toMatchObject([{ outcome: "no-changes", deaths: 0, attempts: 1 }]);
 });
 
-it("gives up a turn at which the runner dies again and again, although no agent was at work", async () => {
-  await using subject = await ServiceUnderTest.start();
-  const id = await create(subject);
-  await loseRunner(subject, id, 13);
-  await vi.waitUntil(() => subject.store.turns(id)[0]?.state === "ended", PATIENT);
-  expect(subject.store.turns(id)).toMatchObject([{ outcome: "failed", deaths: 3 }]);
-});
+it.each(["no-changes", "failed", "broke off"] as const)(
+  "writes how a turn ended once the disk has room again, and runs no agent for it (%s)",
+  async (how) => {
+    await using subject = await ServiceUnderTest.start();
+    const { service, store, db, clock } = subject;
+    const id = await create(subject);
+    const run = await subject.runner.run(1);
+    run.input.report({ agentRuns: true });
+    const { page_count: pages } = db.prepare("PRAGMA page_count").get() as { page_count: number };
+    db.exec(`PRAGMA max_page_count = ${pages}`);
+    // Too long for the rest of a page.
+    const words = "word ".repeat(20_000);
+    if (how === "broke off") run.fail(new Error(words));
+    else if (how === "failed") run.end({ kind: "failed", reason: words });
+    else run.end({ kind: "no-changes", summary: words });
+    const faults = () => subject.logger.text("error").split("can't be written down").length - 1;
+    await vi.waitUntil(() => faults() === 1, PATIENT);
+    clock.advance(1000);
+    await vi.waitUntil(() => faults() === 2, PATIENT);
+    expect(store.turns(id)).toMatchObject([{ state: "running" }]);
+    db.exec(`PRAGMA max_page_count = ${pages + 100}`);
+    clock.advance(2000);
+    await service.queue.idle();
+    expect(store.turns(id)).toMatchObject([
+      { state: how === "broke off" ? "waiting" : "ended", attempts: 1 },
+    ]);
+    expect(subject.runner.runs).toHaveLength(1);
+  },
+);
 
-it("goes on with a turn however often the process goes down while no agent is at work", async () => {
+it("goes on with a turn however often the process goes down before its agent is started", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
   for (let death = 1; death <= 8; death += 1) {
     const { input } = await subject.runner.runOf(id);
     if (death === 1) {
       input.report({ agentRuns: true });
-      input.report({ agentRuns: false });
       input.report({ branch: "docs-agent/some-job" });
     }
     await subject.crash();

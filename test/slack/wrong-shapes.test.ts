@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { DeliveryOutcome } from "../../emulators/slack/index.ts";
+import type { MentionOutcome } from "../../emulators/slack/index.ts";
 import { atNight } from "../support/nightly.ts";
 import { ask } from "../support/threads.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
@@ -12,7 +12,7 @@ const [DEPTH = 0] = atNight([Infinity], [3]);
 const SHORTCUT = { callbackId: "fix_these_docs", channel: DOCS };
 
 /** What Slack sends, as it is sent. */
-const SENT: [string, (world: World) => Promise<DeliveryOutcome>][] = [
+const SENT: [string, (world: World) => Promise<Pick<MentionOutcome, "delivery">>][] = [
   [
     "a press",
     async (world) => {

@@ -10,6 +10,7 @@ import { createTurnRunner } from "../create-turn-runner.ts";
 import { closeInheritedFiles } from "./inherited-files.ts";
 import type { FromRunner, RunnerSettings, ToRunner } from "./messages.ts";
 import { RunnerHost } from "./runner-host.ts";
+import { ThreadNote } from "./thread-note.ts";
 
 /** The time that agents have to end after the service has ended. */
 const END_WITHIN_MS = 8_000;
@@ -67,7 +68,7 @@ async function open(settings: RunnerSettings): Promise<void> {
   const readers = new ReaderProcesses();
   const runner = createTurnRunner({ dataDir, containment, env, clock, logger, readers, isOwnProcess: true });
   await runner.open();
-  host = new RunnerHost(runner, tell);
+  host = new RunnerHost(runner, tell, new ThreadNote(dataDir));
 }
 
 // Both sides have the same version, because one starts the other.

@@ -8,10 +8,16 @@ import { messageOf, StartError } from "../../../src/core/errors.ts";
 import { type DiffReader, RunnerLostError, type TurnRunner, type Upkeep } from "../turn-runner.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import { FromRunner, type RunnerSettings, type ToRunner } from "./messages.ts";
+import { lastRunOnThread } from "./thread-note.ts";
 
 type Answer = Extract<FromRunner, { run: number }>;
 type Run = { take: (message: Answer) => void; fail: (error: Error) => void };
-type Child = { process: ChildProcess; opened: Promise<void> };
+type Child = {
+  process: ChildProcess;
+  opened: Promise<void>;
+  /** Kills it because of a run, if that is known. */
+  killFor: (cause: number | null) => void;
+};
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 /**
@@ -20,26 +26,40 @@ const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
  */
 const PING_EVERY_MS = 15_000;
 const MAX_UNANSWERED = 4;
+/** As long as a runner that gives no sign of life. */
+const STOP_WITHIN_MS = PING_EVERY_MS * MAX_UNANSWERED;
 const CLOSE_WITHIN_MS = 10_000;
+/** Signals by which a process ends because of its own code. */
+const CRASHES = ["SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGTRAP"];
 
 /**
  * Runs turns in a separate process, the runner. It reads what agents write, and ends with this
  * process. If the runner dies, its runs reject with a {@link RunnerLostError}, and another one
  * replaces it.
+ *
+ * If a signal aborts, `upkeep` and `readDiff` reject at once. A turn rejects when the runner has
+ * stopped its agent, because nothing else may use its folders before. A runner that doesn't stop it
+ * within a minute is killed.
  */
 export class RunnerClient {
   readonly #settings: RunnerSettings;
   readonly #logger: Logger;
   readonly #pingEveryMs: number;
+  readonly #stopWithinMs: number;
   readonly #runs = new Map<number, Run>();
   #child: Child | null = null;
   #lastRun = 0;
   #isClosing = false;
 
-  constructor(settings: RunnerSettings, logger: Logger, { pingEveryMs = PING_EVERY_MS } = {}) {
+  constructor(
+    settings: RunnerSettings,
+    logger: Logger,
+    { pingEveryMs = PING_EVERY_MS, stopWithinMs = STOP_WITHIN_MS } = {},
+  ) {
     this.#settings = settings;
     this.#logger = logger;
     this.#pingEveryMs = pingEveryMs;
+    this.#stopWithinMs = stopWithinMs;
   }
 
   /** Starts the runner. Rejects with a {@link StartError} if it can't run turns. */
@@ -92,10 +112,10 @@ export class RunnerClient {
     take: (message: Answer, end: (result: Result) => void) => void,
   ): Promise<Result> {
     signal.throwIfAborted();
-    await this.open().catch((error: unknown) => {
+    await unlessAborted(signal, this.open()).catch((error: unknown) => {
+      signal.throwIfAborted();
       throw new TransientRunError("The turn broke off.", { details: [messageOf(error)] });
     });
-    signal.throwIfAborted();
     const run = (this.#lastRun += 1);
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     this.#runs.set(run, {
@@ -106,14 +126,22 @@ export class RunnerClient {
       },
       fail: reject,
     });
-    using _ = addAbortListener(signal, () => this.#tell({ kind: "abort", run }));
-    this.#tell(orderOf(run));
+    const order = orderOf(run);
+    const child = this.#child;
+    let killing: NodeJS.Timeout | undefined;
+    using _ = addAbortListener(signal, () => {
+      this.#tell({ kind: "abort", run });
+      if (order.kind !== "start") return reject(signal.reason);
+      killing = setTimeout(() => child?.killFor(run), this.#stopWithinMs).unref();
+    });
+    this.#tell(order);
     try {
       return await promise;
     } catch (error) {
       signal.throwIfAborted();
       throw error;
     } finally {
+      clearTimeout(killing);
       this.#runs.delete(run);
     }
   }
@@ -143,10 +171,15 @@ export class RunnerClient {
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     let unanswered = 0;
+    let cause: number | null = null;
+    const killFor = (run: number | null) => {
+      cause = run;
+      child.kill("SIGKILL");
+    };
     // While the runner hangs, no agent could be ended, so it is better to end it.
     const watch = setInterval(() => {
       unanswered += 1;
-      if (unanswered > MAX_UNANSWERED) child.kill("SIGKILL");
+      if (unanswered > MAX_UNANSWERED) killFor(lastRunOnThread(this.#settings.dataDir));
       else this.#tell({ kind: "ping" });
     }, this.#pingEveryMs).unref();
     let isOpen = false;
@@ -171,15 +204,29 @@ export class RunnerClient {
       if (this.#isClosing) return;
       this.#logger.error({ problem, runs: this.#runs.size }, "the runner ended: its turns run again");
       // Fails the runs before another runner takes over, because they don't belong to that one.
-      for (const { fail } of this.#runs.values()) fail(new RunnerLostError());
+      for (const [run, { fail }] of this.#runs) {
+        fail(new RunnerLostError(cause === null ? null : cause === run ? "this-turn" : "another-turn"));
+      }
       // Starts another at once, because it ends what this one left.
       if (isOpen) this.open().catch((error: unknown) => this.#logger.error({ err: error }, "no runner"));
     };
     child.on("error", (error) => end(messageOf(error)));
     // Waits until everything that it sent was read.
-    child.on("close", (code, signal) => end(signal ?? `exit code ${code}`));
+    child.on("close", (code, signal) => {
+      // Whoever killed it from outside did so whatever was on its thread.
+      const isCrash = signal === null || CRASHES.includes(signal);
+      if (isCrash) cause ??= lastRunOnThread(this.#settings.dataDir);
+      end(signal ?? `exit code ${code}`);
+    });
     opened.catch(() => {});
     child.send({ kind: "open", settings: this.#settings }, () => {});
-    return { process: child, opened };
+    return { process: child, opened, killFor };
   }
+}
+
+/** Settles as `work` does, or rejects with the signal's reason as soon as that aborts. */
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  using _ = addAbortListener(signal, () => reject(signal.reason));
+  return await Promise.race([work, promise]);
 }

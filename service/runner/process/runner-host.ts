@@ -3,6 +3,7 @@ import type { AgentQuestion, TurnNews } from "../turn-runner.ts";
 import type { LocalTurnRunner } from "../create-turn-runner.ts";
 import { detailsOf, faultText, TransientRunError } from "../../base/run-error.ts";
 import type { FromRunner, ToRunner } from "./messages.ts";
+import type { ThreadNote } from "./thread-note.ts";
 
 type Tell = (message: FromRunner) => Promise<void>;
 type Run = { abort: AbortController; answers: Map<number, (answer: QuestionAnswer | null) => void> };
@@ -17,12 +18,14 @@ const MAX_LINE_CHARS = 500;
 export class RunnerHost {
   readonly #runner: LocalTurnRunner;
   readonly #tell: Tell;
+  readonly #thread: ThreadNote;
   readonly #runs = new Map<number, Run>();
   readonly #underWay = new Set<Promise<void>>();
 
-  constructor(runner: LocalTurnRunner, tell: Tell) {
+  constructor(runner: LocalTurnRunner, tell: Tell, thread: ThreadNote) {
     this.#runner = runner;
     this.#tell = tell;
+    this.#thread = thread;
   }
 
   take(order: Order): void {
@@ -57,7 +60,8 @@ export class RunnerHost {
   #begin(id: number, act: (run: Run) => Promise<FromRunner>): void {
     const run: Run = { abort: new AbortController(), answers: new Map() };
     this.#runs.set(id, run);
-    const over = act(run)
+    const over = this.#thread
+      .during(id, () => act(run))
       .catch((error: unknown): FromRunner => failed(id, error))
       .then(async (last) => {
         this.#runs.delete(id);

@@ -60,7 +60,6 @@ export async function workInRounds(
     return { ...second, checks, hasBlockingFindings, isTakenBack: false };
   } catch (error) {
     context.signal.throwIfAborted();
-    context.report({ agentRuns: false });
     context.logger.warn({ problem: context.redact(operatorText(error)) }, "the second round failed");
     return { ...worked, ran: withoutSession(first.ran) };
   }
@@ -78,8 +77,6 @@ async function round(
   const ran = await runAgent(tree.folders, turn, context, contexts, again);
   const checked = await checkWork(tree, ran.summary, turn, context);
   const claims = checked.commit === null ? null : await checkClaims(tree, contexts, turn, context);
-  // Not earlier, because what an agent leaves may be what kills the runner.
-  context.report({ agentRuns: false });
   return { ...checked, ran, claims };
 }
 
