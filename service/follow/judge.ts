@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
-import { cut } from "../../src/core/text/text.ts";
+import { cut, startOf } from "../../src/core/text/text.ts";
 import { MAX_NAMES, MAX_REVIEWS, type WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
 import { oneLine, printableText } from "../base/printable-text.ts";
 import type { HostedCheck, PullFacts } from "../code-host/github-pull-facts.ts";
@@ -40,7 +40,8 @@ export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>):
       .map(({ id, words, at, headSha, ...each }) => ({
         id: cut(id, SHOWN_CHARS.line),
         author: toName(each.author),
-        words: cut(printableText(words).trim(), SHOWN_CHARS.reason),
+        // Bounded first, because this thread serves everybody.
+        words: cut(printableText(startOf(words, MAX_WORDS_CHARS)).trim(), SHOWN_CHARS.reason),
         state: each.state,
         at: toTimestamp(at),
         headSha: headSha && oneLine(headSha, SHOWN_CHARS.line),
@@ -53,6 +54,9 @@ export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>):
     openedAt: toTimestamp(facts.openedAt),
   };
 }
+
+/** GitHub takes no longer review. */
+const MAX_WORDS_CHARS = 65_536;
 
 function toName(name: string): string {
   return oneLine(name, SHOWN_CHARS.path);

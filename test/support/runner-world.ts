@@ -45,6 +45,7 @@ type WorldOptions = {
   containment?: "required" | "none";
   /** How projects reach their repository: a folder is faster, where git over HTTP isn't under test. */
   remote?: "http" | "folder";
+  readers?: ReaderProcesses;
 };
 
 /** For what a turn decides, whoever its agent is and wherever its repository: no sandbox, and a folder as remote. */
@@ -64,7 +65,7 @@ type Side = {
 };
 
 /** For all runners of this test process, because each process takes a while to start. */
-const readers = new ReaderProcesses();
+const sharedReaders = new ReaderProcesses();
 
 /** A code host with one repository, behind real git over HTTP and its API, and a runner. */
 export async function openRunnerWorld({
@@ -72,6 +73,7 @@ export async function openRunnerWorld({
   clock,
   containment = "required",
   remote = "http",
+  readers = sharedReaders,
 }: WorldOptions = {}) {
   if (containment === "required") need("bubblewrap");
   const stack = new AsyncDisposableStack();
