@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { READERS } from "../service/runner/apart/readers.ts";
+import { APART_READERS } from "../service/runner/apart/readers.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const READERS_FILE = "service/runner/apart/readers.ts";
@@ -55,6 +55,7 @@ const BOUNDED: Record<string, string> = {
   "service/runner/steps/check.ts": "names of changed files, each once; agents' files are only copied",
   "service/runner/steps/describe.ts": "what the readers made of it",
   "service/runner/steps/find-copies.ts": "what the readers found; git reads the files",
+  "service/runner/steps/look-again.ts": "numbers and states of pull requests",
   "service/runner/steps/open-contexts.ts": "settings",
   "service/runner/steps/open-tree.ts": "what git lists: each path once",
   "service/runner/steps/report.ts": "bounded texts that were read before",
@@ -119,6 +120,6 @@ it("each file that handles others' text is apart, or says what bounds it", () =>
 
 it("a reader is a function of such a file", () => {
   const source = readFileSync(join(ROOT, READERS_FILE), "utf8");
-  for (const name of Object.keys(READERS))
+  for (const name of Object.keys(APART_READERS))
     expect(source).toMatch(new RegExp(`import [^;]*\\b${name}\\b[^;]*from`));
 });

@@ -209,7 +209,7 @@ function toPullRequest(pull: Pull) {
     headSha: head.sha,
     /** The branch that it is to be merged into, or was. */
     baseRef: base.ref,
-    /** When it was closed or merged, in epoch milliseconds by the host's clock. Null if it is open. */
+    /** When it was closed or merged, epoch milliseconds by the host's clock. Null if it is open. */
     closedAt: pull.closed_at ?? null,
     url,
     body: body ?? null,

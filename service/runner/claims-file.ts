@@ -5,7 +5,7 @@ export const CLAIMS_FILE = "claims.json";
 
 const MAX_BYTES = 1024 * 1024;
 
-/** What the agent with this folder wrote to {@link CLAIMS_FILE}. Null if it didn't, or it is too large. */
+/** What the agent wrote to {@link CLAIMS_FILE} in this folder. Null if nothing, or too much. */
 export function readClaimsFile(tmp: string): Promise<Buffer | null> {
   return readInside(tmp, CLAIMS_FILE, MAX_BYTES);
 }

@@ -6,7 +6,7 @@ export type Machine = Pick<Clock, "wallMs" | "monotonicMs"> & {
   wakeIn(ms: number, wake: () => void): () => void;
 };
 
-/** How much faster or slower the clock runs while it follows the machine's, as a part of the time. */
+/** How much faster or slower the clock runs while it follows the machine's: a part of the time. */
 const FOLLOWS_BY = 1 / 1000;
 
 /**

@@ -29,8 +29,8 @@ const KEEP_MS = 7 * 24 * 60 * 60_000;
 /**
  * Waits for the jobs of a project to change, applies what it is told like the answers of polls, and
  * then moves the cursor. One that runs twice is told the same again, which changes nothing. If the
- * feed breaks off, begins anew or doesn't wait for changes, jobs with open turns are polled at once,
- * and those whose pull request is followed soon.
+ * feed breaks off, begins anew or doesn't wait for changes, jobs with open turns are polled at
+ * once, and those whose pull request is followed soon.
  */
 export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(FeedPayload, given);

@@ -52,7 +52,7 @@ export async function unheard(deps: TaskDeps, given: Task): Promise<Step> {
   return tellPerson(deps, task, to, { kind: "unheard", turn, question });
 }
 
-/** Tells a person something in a direct message, once. If that fails, tells them privately there. */
+/** Tells a person something in a direct message, once, or privately there if that fails. */
 async function tellPerson(deps: TaskDeps, task: SlottedTask, to: Recipient, message: Message): Promise<Step> {
   const dm = await deps.notifier.openDirectMessage(to.userId);
   if (!dm.ok && dm.fault.kind !== "place") return afterFault(deps, task, dm.fault);

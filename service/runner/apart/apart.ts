@@ -7,7 +7,7 @@ import type { InputOf, ReaderName, ResultOf } from "./readers.ts";
 import { SUBJECTS } from "./subjects.ts";
 
 /** A call of a reader, with its serialized input. `secrets` are the forms that it redacts. */
-export type Call = { name: ReaderName; input: Uint8Array; secrets: readonly string[] };
+export type ReaderCall = { name: ReaderName; input: Uint8Array; secrets: readonly string[] };
 
 /** What a reader's process says: once that it is ready, and then the end of each call. */
 export type Reply =
@@ -157,7 +157,7 @@ export class ReaderProcesses {
   }
 
   /** Rejects with a `TransientRunError` if no process can be started. */
-  async #carryOut(call: Call, signal: AbortSignal): Promise<Ending> {
+  async #carryOut(call: ReaderCall, signal: AbortSignal): Promise<Ending> {
     const reader = this.#take();
     const { child } = reader;
     const { promise, resolve } = Promise.withResolvers<Ending>();

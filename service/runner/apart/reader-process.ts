@@ -2,15 +2,16 @@
 import { deserialize, serialize } from "node:v8";
 import { messageOf } from "../../../src/core/errors.ts";
 import { type Redact, redactForms } from "../../base/redaction.ts";
-import type { Call, Reply } from "./apart.ts";
-import { type InputOf, type ReaderName, READERS, type ResultOf } from "./readers.ts";
+import type { ReaderCall, Reply } from "./apart.ts";
+import { type InputOf, type ReaderName, APART_READERS, type ResultOf } from "./readers.ts";
 
 /** Of a result, because it gets into the memory of the process that asked. */
 const MAX_RESULT_BYTES = 16 * 1024 ** 2;
 
-const readers: { [Name in ReaderName]: (input: InputOf<Name>, redact: Redact) => ResultOf<Name> } = READERS;
+const readers: { [Name in ReaderName]: (input: InputOf<Name>, redact: Redact) => ResultOf<Name> } =
+  APART_READERS;
 
-function replyTo({ name, input, secrets }: Call): Reply {
+function replyTo({ name, input, secrets }: ReaderCall): Reply {
   try {
     const result = serialize(readers[name](deserialize(input), redactForms(secrets)));
     if (result.length <= MAX_RESULT_BYTES) return { kind: "read", result };
@@ -22,8 +23,8 @@ function replyTo({ name, input, secrets }: Call): Reply {
   }
 }
 
-process.on("message", (call: Call) => process.send?.(replyTo(call)));
-// Whoever stops the service may signal all its processes, but the runner decides when this one ends.
+process.on("message", (call: ReaderCall) => process.send?.(replyTo(call)));
+// Whoever stops the service may signal all its processes. The runner decides when this one ends.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
 process.on("disconnect", () => process.exit());
 process.send?.({ kind: "ready" } satisfies Reply);

@@ -15,7 +15,7 @@ import { lastWords, shownFindings } from "../verify/findings.ts";
  * and return must be plain data: no functions and no classes, but maps, sets and buffers may be in
  * it. Nothing else imports the files that they are in, and `test/apart.test.ts` holds that.
  */
-export const READERS = {
+export const APART_READERS = {
   parseClaims,
   findQuotes,
   checkSources,
@@ -32,7 +32,7 @@ export const READERS = {
   shownDiff,
 } satisfies Record<string, (input: never, redact: Redact) => unknown>;
 
-type Readers = typeof READERS;
+type Readers = typeof APART_READERS;
 
 export type ReaderName = keyof Readers;
 export type InputOf<Name extends ReaderName> = Parameters<Readers[Name]>[0];

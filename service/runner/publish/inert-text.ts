@@ -191,7 +191,7 @@ function inertUrl(url: string): string {
 /** What has paragraphs in it. */
 const BLOCKS: ReadonlySet<string> = new Set(["root", "blockquote", "listItem"]);
 
-/** Each line of the text as a Markdown quote, inert, and without definitions of links and images. */
+/** Each line as a Markdown quote, inert, and without definitions of links and images. */
 export function quoted(text: string): string {
   return inertText(text)
     .replaceAll("]:", `]${BREAK}:`)

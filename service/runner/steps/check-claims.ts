@@ -21,8 +21,8 @@ type Repository = Pick<OpenContext, "commit" | "mirror"> & {
 
 /**
  * The agent's claims, and for each whether its source says what it quotes. Null if it made none.
- * Takes a limited time. Rejects with a `TurnFailedError` if the claims or files are too much to read,
- * and if aborted.
+ * Takes a limited time. Rejects with a `TurnFailedError` if the claims or files are too much to
+ * read, and if aborted.
  */
 export async function checkClaims(
   { folders, commit }: TurnTree,
