@@ -1,8 +1,8 @@
 import type { Button, KnownBlock, RichTextBlock } from "@slack/types";
 import type { MessageOf } from "../core/ports/notifier.ts";
-import type { AnswerResult, PersonAnswer, Question } from "../core/job/question.ts";
+import { type AnswerResult, isOpen, type PersonAnswer, type Question } from "../core/job/question.ts";
 import { counted, cut, roughDuration } from "../core/text/text.ts";
-import { takesAnswers, type Turn } from "../core/turn/turn.ts";
+import type { Turn } from "../core/turn/turn.ts";
 import { ACTIONS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
 import { movedBlocks } from "./links.ts";
 import {
@@ -41,8 +41,7 @@ export function questionMessage(
 ): Rendered {
   const { request } = turn;
   const { answer, text } = question;
-  const isOpen = takesAnswers(turn, question);
-  const lead = isOpen
+  const lead = isOpen(question)
     ? `💬 ${muted.includes(request.userId) ? "" : `<@${request.userId}> `}The agent asks:`
     : "💬 The agent asked:";
   const end = endOf(question, turn, view.contact);
@@ -54,7 +53,7 @@ export function questionMessage(
       ...movedBlocks(request, movedBecause, view),
       section(lead),
       quoteText(text || "(no text)"),
-      ...(isOpen ? waysToAnswer(turn, question, view.contact) : []),
+      ...(isOpen(question) ? waysToAnswer(turn, question, view.contact) : []),
       ...(answer === undefined ? [] : [answerBlock(answer)]),
       ...(end === "" ? [] : [section(end)]),
     ],

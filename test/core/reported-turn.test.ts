@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
 import { Outcome, outcomeKindOf } from "../../src/core/turn/outcome.ts";
 import { isOnlyStepNew, statusKey } from "../../src/core/text/status-text.ts";
-import { type Turn, turnAfterAnswer } from "../../src/core/turn/turn.ts";
+import { type Turn, turnAfterAnswer, turnPrLink } from "../../src/core/turn/turn.ts";
 import { ownTurn, resultReport } from "../../src/core/job/reported-turn.ts";
 import { found, makeJob, makeOutcome, makeReported, makeTurn } from "../support/builders.ts";
 
@@ -55,6 +55,23 @@ describe("how a turn ended", () => {
     expect(stage).toMatchObject({ name: "ended", outcome: { kind: "failed" } });
     expect(stage.name === "ended" && "told" in stage.outcome).toBe(false);
   });
+
+  it.each([
+    ["has ended somehow", "ended", [0, 0]],
+    ["runs, though the job is over for a minute", "running", [0, 60_000]],
+  ] as const)(
+    "is not told by the job if the turn %s and there is a later one",
+    (_, status, [first, last]) => {
+      const told = found(makeJob({ status: "completed", prLink: "https://github.com/acme/docs/pull/7" }), {
+        ...makeReported({ number: 1, status, outcome: null, pullRequest: null }),
+      });
+      const turns = [...(told.report?.turns ?? []), makeReported({ number: 2 })];
+      const answer = { ...told, report: { turns, questions: null } };
+      const { stage } = turnAfterAnswer(turnAfterAnswer(watched, answer, first), answer, last);
+      expect(stage).toMatchObject({ name: "ended", outcome: { kind: "unknown", isPassed: true } });
+      expect(turnPrLink({ ...watched, stage })).toBeNull();
+    },
+  );
 });
 
 describe("what is kept", () => {

@@ -119,6 +119,8 @@ describe("a follow-up while the agent is at work", () => {
     await world.startApp();
     await world.until(() => service.messages.length === 1);
     await world.stopApp();
+    const [first] = service.jobs.get(jobOf(world))?.turns ?? [];
+    Object.assign(first ?? {}, { status: "ended", outcome: "pull-request", ...told("The first.") });
     service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
     await world.startApp();
     await world.until(() => said(world, root).length === 2);

@@ -175,6 +175,28 @@ describe("Stop", () => {
     expect(service.cancels).toEqual(["job_1/1"]);
   });
 
+  it("is told as a stop although a follow-up has ended the job since, at a service that tells nothing of turns", async () => {
+    await using world = await World.start({ jobService: { turns: false, cancels: true } });
+    const { service } = world;
+    const message = await ask(world);
+    service.faults.add({ op: "cancel", times: 1, fault: { kind: "drop-after" } });
+    await press(world, BEN, message, STOP);
+    await reply(world, message, "and the FAQ");
+    await world.until(() => service.messages.length === 1);
+    service.finish(jobOf(world), { status: "completed", prLink: PR });
+    await world.until(() => said(world, message).length >= 2);
+    await world.pass(60 * MINUTE_MS);
+    const lines = said(world, message).flat();
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        "⏹️ @Ben stopped the agent, @Ana.",
+        "No pull request was opened.",
+        `✅ @Ben Your pull request is ready: ${LINK}`,
+      ]),
+    );
+    expect(lines.filter((line) => line.startsWith("✅"))).toHaveLength(1);
+  });
+
   it("stops every request that the message shows", async () => {
     await using world = await World.start({ jobService: OFFERS });
     const { service } = world;

@@ -86,8 +86,9 @@ function postFaults({ world: { slack }, ledger, guest }: Judged, post: SlackMess
   const elsewhere = ledger
     .in(text)
     .filter(({ said: { place } }) => kind !== "im" && place !== null && place !== post.channel);
+  const isToldOnce = nameOf(post) === "unheard";
   return [
-    ...(/^(⏳|🔧|⚠️|💬 Waiting)/mu.test(text) ? [`still at work: ${text}`] : []),
+    ...(!isToldOnce && /^(⏳|🔧|⚠️|💬 Waiting)/mu.test(text) ? [`still at work: ${text}`] : []),
     ...(/\[Stop\]|\[Answer…\]/.test(text) ? [`a button that means nothing: ${text}`] : []),
     ...(text.includes(`@${slack.workspace.nameOf(guest)}`) ? [`done by a guest: ${text}`] : []),
     ...(elsewhere.length > 0 ? [`told in ${post.channel}: ${text}`] : []),

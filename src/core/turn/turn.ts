@@ -296,7 +296,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
   const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
   const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(withAsked), now);
   const unseen = job.status === "active" ? undefined : stage.unseen;
-  const isOthersEnd = isPassed && !isEarlierTurn && reported === null && job.status !== "active";
+  const isOthersEnd = isPassed && !isEarlierTurn && job.status !== "active";
   const jobEnd = isOthersEnd ? (stage.jobEnd ?? { job, seenAt: now }) : undefined;
   const next: Watching = { ...stage, troubleSince: null, progress, unseen, pause, jobEnd };
   const isSame = JSON.stringify(next) === JSON.stringify(stage) && withAsked === turn;
@@ -324,17 +324,16 @@ function endOfPassed(
   now: number,
 ): Turn | null {
   if (job.status === "archived") return null;
-  const isOver = reported === null ? job.status !== "active" : reported.status === "ended";
-  if (isOver && turn.stop?.isTaken === true) {
+  const isToldToEnd = reported?.status === "ended";
+  if ((isToldToEnd || job.status !== "active") && turn.stop?.isTaken === true) {
     return endTurn(turn, "failed", now, { stoppedBy: turn.stop.userId });
   }
-  if (reported === null && jobEnd === undefined) return null;
-  if (reported === null && jobEnd !== undefined && leftAs(job) !== leftAs(jobEnd.job)) {
+  if (jobEnd !== undefined && reported === null && leftAs(job) !== leftAs(jobEnd.job)) {
     const kind = outcomeKindOf(jobEnd.job, null);
     return kind === null ? null : endTurn(turn, kind, now, { job: jobEnd.job });
   }
-  const isKnown = jobEnd === undefined || now >= jobEnd.seenAt + UNSEEN_MS;
-  return isOver && isKnown ? endTurn(turn, "unknown", now, { isPassed: true }) : null;
+  const isLongOver = job.status !== "active" && jobEnd !== undefined && now >= jobEnd.seenAt + UNSEEN_MS;
+  return isToldToEnd || isLongOver ? endTurn(turn, "unknown", now, { isPassed: true }) : null;
 }
 
 function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
