@@ -57,7 +57,14 @@ export function createSystemClock(): Clock {
     wallMs: () => Date.now(),
     monotonicMs: createStopwatch(),
     wakeIn(ms, wake) {
-      const timer = setTimeout(wake, Math.min(ms, MAX_TIMEOUT_MS));
+      let timer: NodeJS.Timeout;
+      function arm(leftMs: number): void {
+        const isLong = leftMs > MAX_TIMEOUT_MS;
+        timer = isLong
+          ? setTimeout(() => arm(leftMs - MAX_TIMEOUT_MS), MAX_TIMEOUT_MS)
+          : setTimeout(wake, leftMs);
+      }
+      arm(ms);
       return () => clearTimeout(timer);
     },
   });

@@ -33,13 +33,6 @@ export function createSteadyClock(machine: Machine): Clock {
     now,
     wallMs: () => machine.wallMs(),
     monotonicMs: () => machine.monotonicMs(),
-    wakeAt(untilMs, wake) {
-      let cancel = () => {};
-      function arm(): void {
-        cancel = machine.wakeIn(Math.max(0, untilMs - now()), () => (now() < untilMs ? arm() : wake()));
-      }
-      arm();
-      return () => cancel();
-    },
+    wakeAt: (atMs, wake) => machine.wakeIn(Math.max(0, atMs - now()), wake),
   };
 }

@@ -13,7 +13,8 @@ export interface Clock {
   /** Milliseconds that never go back, for durations. */
   monotonicMs(): number;
   /**
-   * Calls `wake` once, when `now()` is `atMs` or later. The returned function cancels it.
+   * Calls `wake` once, as much later as `atMs` (by `now()`) is ahead, or at once. The returned
+   * function cancels it.
    */
   wakeAt(atMs: number, wake: () => void): () => void;
 }

@@ -47,6 +47,11 @@ export const TurnPullRequest = storedObject({
   waitingSince: z.number().nullable(),
   /** The commit that changes were requested on. Absent if none are, or it isn't known. */
   reviewedSha: z.string().optional(),
+  /**
+   * The reviews that were there at first and are older than the link. Absent in records of earlier
+   * versions.
+   */
+  earlier: z.array(z.string()).optional(),
   /** Oldest first. */
   news: z.array(PullRequestNews),
   /** How many news there were, also about a pull request that the turn left before this one. */
@@ -71,6 +76,8 @@ const WAITING_MS = 3 * DAY_MS;
 const LATE_MS = 3 * DAY_MS;
 /** Clocks differ: a review that is this much older than the link may have come after it. */
 const HISTORY_MS = 10 * 60_000;
+/** So many earlier reviews are remembered, the newest. */
+const EARLIER_MAX = 100;
 
 /** After so many news, only the pull request's end is told. */
 const NEWS_MAX = 50;
@@ -97,7 +104,19 @@ export function withPullRequest(
   const latest = bounded(reported);
   const isSame = before !== undefined && JSON.stringify(before.latest) === JSON.stringify(latest);
   const { reviewedSha: earlierSha, ...kept } = before ?? {};
-  const added = newReviews(before?.news ?? [], reported.reviews, linkedAt);
+  const isOlder = ({ at }: Review) => at !== null && at <= linkedAt - HISTORY_MS;
+  // Once it is known what was there, times don't count: somebody may have set a clock.
+  const earlier =
+    before === undefined
+      ? reported.reviews
+          .filter(isOlder)
+          .map(({ id }) => lineOf(id))
+          .slice(-EARLIER_MAX)
+      : before.earlier;
+  const isEarlier = (review: Review) =>
+    earlier === undefined ? isOlder(review) : earlier.includes(lineOf(review.id));
+  const later = reported.reviews.filter((review) => !isEarlier(review));
+  const added = newReviews(before?.news ?? [], later);
   const isRequested = latest.review === "changes-requested";
   const requests = reported.reviews.filter((review) => review.state === "changes-requested");
   const newest = requests.findLast((review) => review.headSha === latest.headSha) ?? requests.at(-1);
@@ -112,6 +131,7 @@ export function withPullRequest(
     changedAt: now,
     waitingSince: null,
     ...(isRequested && typeof reviewedSha === "string" && { reviewedSha }),
+    ...(earlier !== undefined && { earlier }),
     news: before?.news ?? [],
     count: before?.count ?? known?.count ?? 0,
   };
@@ -139,12 +159,12 @@ export function openStateOf({ latest, reviewedSha }: TurnPullRequest): OpenState
 type OpenState = "checks-failed" | "changes-requested" | "draft" | "approved" | "waiting";
 
 /** The reviews that request changes and are new, bounded. */
-function newReviews(news: readonly PullRequestNews[], reviews: readonly Review[], linkedAt: number) {
+function newReviews(news: readonly PullRequestNews[], reviews: readonly Review[]) {
   const known = new Set(
     news.flatMap((each) => (each.kind === "changes-requested" ? each.reviews : [])).map(({ id }) => id),
   );
   return reviews
-    .filter(({ state, at }) => state === "changes-requested" && (at === null || at > linkedAt - HISTORY_MS))
+    .filter(({ state }) => state === "changes-requested")
     .map(({ id, author, words }) => ({
       id: lineOf(id),
       author: nameOf(author, "someone"),
