@@ -72,7 +72,9 @@ export function createSlackListener(options: SlackListenerOptions) {
 
 /** A command is a form. Everything else is JSON, in a form's field or alone. */
 function parsed(body: string, contentType: string | undefined): unknown {
-  if (contentType !== "application/x-www-form-urlencoded") return jsonOf(body);
+  // A proxy may add a charset, or write it in capitals.
+  const [type = ""] = contentType?.split(";") ?? [];
+  if (type.trim().toLowerCase() !== "application/x-www-form-urlencoded") return jsonOf(body);
   const form = parse(body);
   return typeof form["payload"] === "string" ? jsonOf(form["payload"]) : form;
 }

@@ -126,7 +126,7 @@ describe("a follow-up while the agent is at work", () => {
     await world.until(() => said(world, root).length === 2);
     await world.pass(10 * MINUTE_MS);
     expect(said(world, root).map(([line]) => line)).toEqual([
-      `✅ @Ana Your pull request is ready: ${LINK}`,
+      "✅ @Ana Your pull request is ready:",
       `✅ @Ben The agent updated ${LINK}.`,
     ]);
     expect([service.creates.length, service.messages.length]).toEqual([1, 1]);

@@ -390,6 +390,18 @@ describe("after the link, the thread", () => {
     },
   );
 
+  it("is told of reviews also if this machine's clock was ahead as the link came", async () => {
+    await using world = await start({ startMs: MONDAY + 2 * DAY });
+    const before = { ...review("1", "Long ago."), at: new Date(MONDAY - DAY).toISOString() };
+    const jobId = await linked(world, PR, { review: "changes-requested", reviews: [before] });
+    await stands(world, jobId, {
+      review: "changes-requested",
+      reviews: [before, review("2", "The FAQ, too.")],
+    });
+    expect(told(world).join()).toContain("The FAQ, too.");
+    expect(told(world).join()).not.toContain("Long ago.");
+  });
+
   it("that is in a direct message is told there", async () => {
     await using world = await start();
     const { slack, service } = world;

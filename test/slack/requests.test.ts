@@ -119,6 +119,16 @@ describe("a signed body that isn't like Slack's", () => {
   });
 });
 
+it.each([`${FORM_TYPE}; charset=utf-8`, "Application/X-WWW-Form-URLencoded"])(
+  "a command whose type a proxy has written as %s is taken",
+  async (type) => {
+    await using world = await World.start();
+    const { delivery } = await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+    const body = delivery?.body.replace("fix+it", "fix+that") ?? "";
+    expect(await post(world.appUrl, body, signed(body, type))).toBe(200);
+  },
+);
+
 it("Slack's check of the address needs no signature; what comes along with it is ignored", async () => {
   await using world = await World.start();
   const body = "ssl_check=1&command=%2Fdocs-agent&text=fix+it&trigger_id=1.2.3";

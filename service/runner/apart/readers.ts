@@ -1,6 +1,5 @@
 import type { Redact } from "../../base/redaction.ts";
 import { checkSources } from "../claims/check-sources.ts";
-import { findQuotes } from "../claims/find-quotes.ts";
 import { parseClaims } from "../claims/parse-claims.ts";
 import { findCopies, forgetKnown, showCopies } from "../publish/copied-words.ts";
 import { commitMessageOf } from "../publish/pull-request-text.ts";
@@ -17,7 +16,6 @@ import { lastWords, shownFindings } from "../verify/findings.ts";
  */
 export const APART_READERS = {
   parseClaims,
-  findQuotes,
   checkSources,
   shownFindings,
   lastWords,

@@ -12,7 +12,6 @@ const WORDS = { what: "The words for the pull request", advice: SMALLER };
 /** What each reader reads. */
 export const SUBJECTS: Record<ReaderName, Subject> = {
   parseClaims: SOURCES,
-  findQuotes: SOURCES,
   checkSources: SOURCES,
   shownFindings: FINDINGS,
   lastWords: FINDINGS,

@@ -4,23 +4,34 @@ import { processStat } from "../../../service/runner/process-group.ts";
 
 const NO_SECRETS = () => [];
 const never = () => new AbortController().signal;
-const page = (text: string) => new Map([["page.md", Buffer.from(text)]]);
-const quote = (text: string) => ({ path: "page.md", quote: text, line: null });
-const EASY = { files: page("one\ntwo and\n three four five\n"), quotes: [quote("two and three four")] };
+/** Quotes to be found in a page. */
+const sources = (text: string, ...quotes: string[]) => ({
+  claims: quotes.map((quote) => ({
+    page: "page.md",
+    statement: "It is so.",
+    source: { repository: "docs", path: "page.md", line: null, quote },
+  })),
+  files: new Map([["page.md", Buffer.from(text)]]),
+  commit: "",
+  at: null,
+  isPublic: true,
+});
+const EASY = sources("one\ntwo and\n three four five\n", "two and three four");
+const FOUND = [{ isFound: true, source: { line: 2 } }];
 /** A search that compares most letters of the page with many letters of each quote. */
-const SLOW = {
-  files: page("a".repeat(2_000_000)),
-  quotes: Array.from({ length: 20_000 }, () => quote(`${"a".repeat(200)}b${"a".repeat(250)}`)),
-};
-const LARGE = { files: page("a\n".repeat(16 * 1024 ** 2)), quotes: [quote("twelve letters")] };
+const SLOW = sources(
+  "a".repeat(2_000_000),
+  ...Array.from({ length: 20_000 }, () => `${"a".repeat(200)}b${"a".repeat(250)}`),
+);
+const LARGE = sources("a\n".repeat(16 * 1024 ** 2), "twelve letters");
 
 it("reads in a process that it keeps for the next call", async () => {
   using readers = new ReaderProcesses();
   const turn = readers.forTurn(never(), NO_SECRETS);
   expect(readers.pids).toEqual([]);
-  expect(await turn.read("findQuotes", EASY)).toEqual([{ from: 2, to: 3 }]);
+  expect(await turn.read("checkSources", EASY)).toMatchObject(FOUND);
   const { pids } = readers;
-  expect(await readers.forTurn(never(), NO_SECRETS).read("findQuotes", EASY)).toEqual([{ from: 2, to: 3 }]);
+  expect(await readers.forTurn(never(), NO_SECRETS).read("checkSources", EASY)).toMatchObject(FOUND);
   expect(readers.pids).toEqual(pids);
   expect(pids).toHaveLength(1);
 });
@@ -28,33 +39,33 @@ it("reads in a process that it keeps for the next call", async () => {
 it("ends a call that is too slow, and no other", async () => {
   using readers = new ReaderProcesses({ timeLimitMs: 5000 });
   const hostile = readers.forTurn(never(), NO_SECRETS);
-  const slow = hostile.read("findQuotes", SLOW);
-  const queued = hostile.read("findQuotes", SLOW);
+  const slow = hostile.read("checkSources", SLOW);
+  const queued = hostile.read("checkSources", SLOW);
   const other = readers.forTurn(never(), NO_SECRETS);
-  expect(await other.read("findQuotes", EASY)).toEqual([{ from: 2, to: 3 }]);
-  expect(await other.read("findQuotes", EASY)).toEqual([{ from: 2, to: 3 }]);
+  expect(await other.read("checkSources", EASY)).toMatchObject(FOUND);
+  expect(await other.read("checkSources", EASY)).toMatchObject(FOUND);
   // The second call of the slow turn hasn't begun, although there are processes left.
   expect(readers.pids).toHaveLength(2);
-  const words = "The agent's sources took too long to check. Ask for a smaller change.";
+  const words = "The sources that the agent named took too long to check. Ask for a smaller change.";
   await expect(slow).rejects.toMatchObject({ code: "turn_failed", message: words });
   await expect(queued).rejects.toMatchObject({ code: "turn_failed", message: words });
-  expect(await hostile.read("findQuotes", EASY)).toEqual([{ from: 2, to: 3 }]);
+  expect(await hostile.read("checkSources", EASY)).toMatchObject(FOUND);
 });
 
 it("ends a call that takes too much memory, and no other", async () => {
   using readers = new ReaderProcesses({ heapMegabytes: 64 });
-  const large = readers.forTurn(never(), NO_SECRETS).read("findQuotes", LARGE);
+  const large = readers.forTurn(never(), NO_SECRETS).read("checkSources", LARGE);
   const other = readers.forTurn(never(), NO_SECRETS);
-  expect(await other.read("findQuotes", EASY)).toEqual([{ from: 2, to: 3 }]);
-  const words = "The agent's sources can't be checked: too large. Ask for a smaller change.";
+  expect(await other.read("checkSources", EASY)).toMatchObject(FOUND);
+  const words = "The sources that the agent named can't be checked: too large. Ask for a smaller change.";
   await expect(large).rejects.toMatchObject({ code: "turn_failed", message: words });
-  expect(await other.read("findQuotes", EASY)).toEqual([{ from: 2, to: 3 }]);
+  expect(await other.read("checkSources", EASY)).toMatchObject(FOUND);
 });
 
 it("doesn't begin with an input that is larger than all files of a change", async () => {
   using readers = new ReaderProcesses();
-  const files = page("a".repeat(100 * 1024 ** 2));
-  const read = readers.forTurn(never(), NO_SECRETS).read("findQuotes", { files, quotes: [] });
+  const input = sources("a".repeat(100 * 1024 ** 2));
+  const read = readers.forTurn(never(), NO_SECRETS).read("checkSources", input);
   await expect(read).rejects.toMatchObject({ code: "turn_failed" });
   expect(readers.pids).toEqual([]);
 });
@@ -63,12 +74,12 @@ it("lets turns take turns if there are fewer processes", async () => {
   using readers = new ReaderProcesses({ processes: 2 });
   const abort = new AbortController();
   const slow = readers.forTurn(abort.signal, NO_SECRETS);
-  const reads = [slow.read("findQuotes", SLOW), slow.read("findQuotes", SLOW)];
+  const reads = [slow.read("checkSources", SLOW), slow.read("checkSources", SLOW)];
   const ended: string[] = [];
   const readBy = async (name: string) => {
     const turn = readers.forTurn(never(), NO_SECRETS);
     for (let call = 0; call < 3; call++) {
-      await turn.read("findQuotes", EASY);
+      await turn.read("checkSources", EASY);
       ended.push(name);
     }
   };
@@ -83,30 +94,30 @@ it("ends a call when its turn is aborted, also one that waits", async () => {
   using readers = new ReaderProcesses();
   const abort = new AbortController();
   const turn = readers.forTurn(abort.signal, NO_SECRETS);
-  const reads = [turn.read("findQuotes", SLOW), turn.read("findQuotes", EASY)];
+  const reads = [turn.read("checkSources", SLOW), turn.read("checkSources", EASY)];
   abort.abort(new Error("Somebody stopped it."));
   for (const read of reads) await expect(read).rejects.toThrow("Somebody stopped it.");
-  await expect(turn.read("findQuotes", EASY)).rejects.toThrow("Somebody stopped it.");
+  await expect(turn.read("checkSources", EASY)).rejects.toThrow("Somebody stopped it.");
   expect(readers.pids).toEqual([]);
 });
 
 it("does without a process that somebody ended", async () => {
   using readers = new ReaderProcesses();
   const turn = readers.forTurn(never(), NO_SECRETS);
-  await turn.read("findQuotes", EASY);
+  await turn.read("checkSources", EASY);
   const [pid = 0] = readers.pids;
   process.kill(pid, "SIGKILL");
   await expect.poll(() => processStat(pid)).toBeNull();
-  expect(await turn.read("findQuotes", EASY)).toEqual([{ from: 2, to: 3 }]);
+  expect(await turn.read("checkSources", EASY)).toMatchObject(FOUND);
 });
 
 it("leaves no process behind", async () => {
   const readers = new ReaderProcesses();
-  const busy = readers.forTurn(never(), NO_SECRETS).read("findQuotes", SLOW);
-  await readers.forTurn(never(), NO_SECRETS).read("findQuotes", EASY);
+  const busy = readers.forTurn(never(), NO_SECRETS).read("checkSources", SLOW);
+  await readers.forTurn(never(), NO_SECRETS).read("checkSources", EASY);
   const { pids } = readers;
   expect(pids).toHaveLength(2);
   readers.close();
-  await expect(busy).rejects.toThrow();
+  await expect(busy).rejects.toThrow("can't be checked");
   for (const pid of pids) await expect.poll(() => processStat(pid)).toBeNull();
 });

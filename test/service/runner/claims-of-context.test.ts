@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { createSystemClock } from "../../../src/process/clock-and-log.ts";
+import { ReaderProcesses } from "../../../service/runner/apart/apart.ts";
 import { KeyedLock } from "../../../service/runner/git/keyed-lock.ts";
 import { Mirror } from "../../../service/runner/git/mirror.ts";
 import { fixedToken } from "../../../service/code-host/token-provider.ts";
@@ -17,6 +18,7 @@ it("sources in context repositories are linked at the code host, and public only
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const { codeHost, dir, logger, token } = world;
   const { signal } = new AbortController();
+  using readers = new ReaderProcesses();
   const clock = createSystemClock();
   const redact = (text: string) => text;
   const lock = new KeyedLock();
@@ -66,6 +68,7 @@ it("sources in context repositories are linked at the code host, and public only
         signal,
         logger,
         redact,
+        apart: readers.forTurn(signal, () => []),
       } as unknown as RunContext,
     );
     return checked?.map(({ isFound, isPublic, url }) => [isFound, isPublic, url]);

@@ -74,7 +74,7 @@ it.each(
     NAMES,
     [NAMES[0], NAMES[4], NAMES[11]].flatMap((name) => name ?? []),
   ),
-)("%s hold up no other turn", async (name) => {
+)("no other turn waits for %s", async (name) => {
   const { agent, files = {}, check = null } = SLOW[name] ?? { agent: "" };
   using readers = new ReaderProcesses({ timeLimitMs: 10_000 });
   await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: { ...START_FILES, ...files }, readers });
