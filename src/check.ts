@@ -12,14 +12,17 @@ import { tryStore } from "./store/try-store.ts";
 /** An id that no job has. */
 const NO_JOB = "docs-agent-check";
 
-type CheckDeps = { clock: Clock; logger: Logger; write: (line: string) => void };
+type CheckDeps = { clock: Clock; write: (line: string) => void };
+
+/** The check itself reports what matters, once. */
+const QUIET: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => QUIET };
 
 /**
  * Tries Slack, the store and every project's job service without changing anything. Resolves to
  * false if nobody could use the app like this.
  */
-export async function check(config: Config, { write, ...deps }: CheckDeps): Promise<boolean> {
-  const { isInUse, ...store } = await tryStore(config.storeUrl, deps);
+export async function check(config: Config, { write, clock }: CheckDeps): Promise<boolean> {
+  const { isInUse, ...store } = await tryStore(config.storeUrl, { clock, logger: QUIET });
   const wantedScopes = followUpScopes(config.followUps);
   const warning = contactWarning(config);
   const trying = [

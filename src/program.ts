@@ -79,19 +79,17 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
   const config = loadConfig(env);
   // Slack's Web API and response URLs are fetched.
   if (isProxied(config.proxy)) (await import("./process/dispatcher.ts")).fetchThrough(config.proxy);
-  const isCheck = option === "--check";
-  const logger = await createLogger({
-    // The check itself reports what matters, once.
-    level: isCheck ? "error" : config.logLevel,
-    secrets: secretsOf(config),
-    pretty: process.stdout.isTTY,
-  });
-  if (isCheck) {
+  if (option === "--check") {
     const write = (line: string) => process.stdout.write(line);
-    const isFine = await check(config, { clock: createSystemClock(), logger, write });
+    const isFine = await check(config, { clock: createSystemClock(), write });
     process.exitCode = isFine ? 0 : 1;
     return;
   }
+  const logger = await createLogger({
+    level: config.logLevel,
+    secrets: secretsOf(config),
+    pretty: process.stdout.isTTY,
+  });
   stop.logTo(logger);
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (thrown: unknown) => end(logger, thrown));

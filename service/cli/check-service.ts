@@ -43,6 +43,7 @@ export type CheckDeps = {
 };
 
 const TIME_LIMIT_MS = 30_000;
+const APP_KEY = "app key";
 const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
 
 /**
@@ -92,12 +93,12 @@ async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps)
       return [{ of, what, found: "", fault }];
     }
   });
-  const said = new Set<string>();
+  let ofAppKey: string | null = null;
   for (const findings of running) {
     for (const finding of await findings) {
       // Everything that needs the App's key fails in the same way without it.
-      if (finding.fault === null || !said.has(finding.fault)) yield finding;
-      if (finding.fault !== null) said.add(finding.fault);
+      if (finding.fault === null || finding.fault !== ofAppKey) yield finding;
+      if (finding.what === APP_KEY) ofAppKey = finding.fault;
     }
   }
 }
@@ -136,7 +137,7 @@ function projectChecks(
   const add = (what: string, run: Check["run"]) => checks.push({ of, what, run });
   add("agent", (signal) => checkAgent(project, { sandbox, env, signal }));
   add("model", (signal) => checkModel(project, { calls: callModel, env, signal }));
-  if (app !== undefined) add("app key", () => checkAppKey(app));
+  if (app !== undefined) add(APP_KEY, () => checkAppKey(app));
   add("repository", async (signal) => {
     await checkRepository(project, { env, redact, signal, gitCredentials });
     return `branch ${baseBranch}, and the service may push`;

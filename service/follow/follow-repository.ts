@@ -52,11 +52,6 @@ export class RepositoryFollower {
     const { store, clock } = this.#deps;
     const { projectIds, budget, pace, pollMs } = this.repository;
     if (store.followed.nextLookAt(projectIds) === null) return { kind: "done" };
-    // The clock was set back, so what was planned would wait for as long as it was ahead.
-    if (clock.now() < this.#ranAt) {
-      this.#looksAtAll = true;
-      this.#listAt = this.#notBefore = 0;
-    }
     this.#ranAt = clock.now();
     const freeAt = () => Math.max(this.#notBefore, budget.freeAt());
     if (freeAt() > clock.now()) return { kind: "again", dueAt: freeAt() };

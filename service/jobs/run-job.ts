@@ -31,13 +31,13 @@ export type ServiceTaskDeps = {
 
 const Payload = z.object({ jobId: z.string() });
 
-/** How often a turn's agent is started, including the first time, before the turn is given up. */
+/** How many runs of a turn count, including the first, before it is given up. */
 const MAX_ATTEMPTS = 5;
 /** How often a turn's own code may hang or crash the runner, which costs other turns a run, too. */
 const MAX_DEATHS = 2;
 const BROKE_DOWN = "The service broke down while it worked on this.";
 const BREAKS_SERVICE =
-  "The service broke down each of the two times that it worked on this, so the agent isn't started again.";
+  "The service broke down twice while it worked on this, so the agent isn't started again.";
 const FIRST_DELAY_MS = 15_000;
 const MAX_DELAY_MS = 15 * 60_000;
 /** How soon, and how seldom at most, it is tried again to write how a turn ended. */

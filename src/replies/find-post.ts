@@ -52,9 +52,8 @@ export function metadataOf(label: PostLabel) {
 
 /**
  * One search for our post that carries `label`, as in the port. The app has to know who it is. In a
- * channel, the newest messages
- * come first. In a thread, Slack always begins with the root and the oldest reply, so the search
- * begins just before the post can have been sent.
+ * channel, the newest messages come first. In a thread, Slack always begins with the root and the
+ * oldest reply, so the search begins just before the post can have been sent.
  */
 export async function findPost(
   { client, identity }: SlackTeam,

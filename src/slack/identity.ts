@@ -142,7 +142,12 @@ export class SlackIdentityCheck {
     const listed = granted.toSorted().join(" ");
     if (listed === this.#granted) return;
     this.#granted = listed;
-    const { fault, wanted, optional } = await lackingScopes(granted, wantedScopes);
+    const lacking = await lackingScopes(granted, wantedScopes).catch((error: unknown) => {
+      logger.error({ err: error }, "the app's scopes can't be compared with manifest.yml");
+      return null;
+    });
+    if (lacking === null) return;
+    const { fault, wanted, optional } = lacking;
     this.#fault = fault;
     if (fault !== null) logger.error({}, fault);
     if (wanted.length > 0) {

@@ -12,8 +12,8 @@ type Trying = {
   /** The scopes that FOLLOW_UPS needs. */
   wantedScopes: readonly string[];
   /**
-   * True if Docs Agent is running now. Then Socket Mode isn't tried, because Slack would send some
-   * requests over the connection that tries it.
+   * True if Docs Agent is running now, or may be. Then Socket Mode isn't tried, because Slack would
+   * send some requests over the connection that tries it.
    */
   isRunning: boolean;
 };
@@ -36,7 +36,7 @@ export async function trySlack(
     if (isRunning) {
       return [
         ...known,
-        { level: "ok", name: "Socket Mode", found: "not tried, because Docs Agent is running" },
+        { level: "ok", name: "Socket Mode", found: "not tried while Docs Agent uses the store" },
       ];
     }
     secret = "SLACK_APP_TOKEN";

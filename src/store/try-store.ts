@@ -12,7 +12,7 @@ const NAME = "Store";
 const PROBE_BYTES = 256 * 1024;
 
 type Tried = StartFinding & {
-  /** True if another process, which can only be Docs Agent, has the store open. */
+  /** True if another process, which can only be Docs Agent, has the store open, or may have. */
   isInUse: boolean;
 };
 
@@ -25,10 +25,9 @@ export async function tryStore(url: string, deps: { clock: Clock; logger: Logger
   }
   try {
     if (isRedisUrl(url)) {
-      const { openRedisStore } = await import("./redis/open-redis-store.ts");
-      await using store = await openRedisStore({ ...deps, url, keepSetAsideMs: 0 });
-      await store.check();
-      return { ...fine, found: `${shownStoreUrl(url)} can be written` };
+      const { tryRedis } = await import("./redis/try-redis.ts");
+      const isInUse = await tryRedis(url, deps.logger);
+      return { ...fine, isInUse, found: `${shownStoreUrl(url)} can be written` };
     }
     const path = resolve(url.slice("sqlite://".length));
     await tryFolder(path);

@@ -1,4 +1,3 @@
-import { isOpen } from "../core/job/question.ts";
 import {
   expireTurn,
   type Polled,
@@ -14,7 +13,7 @@ import { shownWith } from "../core/turn/follow-up.ts";
 import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/turn/overdue.ts";
 import { withPullRequest } from "../core/turn/pull-request-news.ts";
 import { linkedAppends } from "../core/turn/request-list.ts";
-import { awaitsFirstLook, endTurn, isFollowing, type Turn } from "../core/turn/turn.ts";
+import { awaitsFirstLook, endTurn, isAsking, isFollowing, type Turn } from "../core/turn/turn.ts";
 import { changesOf, RecordLostError, turnWrites } from "../decisions/turn-writes.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { newsTasks, refreshTasks } from "../decisions/new-tasks.ts";
@@ -142,10 +141,11 @@ export async function applyAnswer(
 }
 
 /** True if the agent is working on the turn and isn't waiting for an answer. */
-function isSeenAtWork({ stage, stop, questions = [] }: Turn, answer: JobServiceAnswer | null): boolean {
+function isSeenAtWork(turn: Turn, answer: JobServiceAnswer | null): boolean {
+  const { stage, stop } = turn;
   if (answer === null || !answer.ok || answer.job.status !== "active") return false;
   if (stage.name !== "watching" || stop !== undefined) return false;
-  return stage.progress?.isWaiting !== true && !questions.some(isOpen);
+  return stage.progress?.isWaiting !== true && !isAsking(turn);
 }
 
 function showWork({ workStatus }: TaskDeps, { request: { teamId }, delivery }: Turn): void {

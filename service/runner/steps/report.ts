@@ -22,7 +22,7 @@ import type { Worked } from "./work-in-rounds.ts";
  */
 export async function publishWork(
   turn: RunnerTurn,
-  { mirror, redact, folders, onProgress }: RunContext,
+  { mirror, folders, onProgress }: RunContext,
   { job, pulls: { open, own } }: TurnStart,
   { files, ...work }: TurnWork & { files: number },
 ): Promise<PushedWork> {
@@ -30,7 +30,6 @@ export async function publishWork(
   const note = {
     version: 1 as const,
     ...work,
-    summary: work.summary === null ? null : redact(work.summary),
     turnKey: turnKeyOf(turn),
     openPull: open?.number ?? null,
     newestPull: own[0]?.number ?? null,

@@ -33,8 +33,8 @@ const TYPES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(NAMES).flatMap(([type, names]) => names.map((name) => [name, type])),
 );
 
-/** What a store is opened for. Only an app needs one that is wholly loaded. */
-export type Purpose = "app" | "load" | "dump";
+/** What a store is opened for. A check and a dump claim nothing. */
+export type Purpose = "app" | "check" | "load" | "dump";
 
 const SCAN_COUNT = 1_000;
 const ELSEWHERE = "Set STORE_URL to another prefix with ?prefix=name at its end, or to another database";
@@ -62,7 +62,7 @@ const CLAIM = `
 `;
 
 /**
- * Marks what is under our prefix as ours, unless it is only to be dumped. Resolves to the reason
+ * Marks what is under our prefix as ours, if the purpose is to write there. Resolves to the reason
  * why it can't be used, or to null: it is another program's, a newer version's, or, for an app, a
  * dump is being loaded.
  */
@@ -83,8 +83,9 @@ export async function admitStore(redis: RedisConnection, purpose: Purpose): Prom
       `A newer version wrote it. Run that version. To start empty: ${ELSEWHERE}.`,
     );
   }
-  if (purpose === "app" && isHalfLoaded === 1) return new StoreHalfLoadedError(redis.shown);
-  if (purpose !== "dump") await redis.run(CLAIM, [String(WRITES)]);
+  const isForApp = purpose === "app" || purpose === "check";
+  if (isForApp && isHalfLoaded === 1) return new StoreHalfLoadedError(redis.shown);
+  if (purpose === "app" || purpose === "load") await redis.run(CLAIM, [String(WRITES)]);
   return null;
 }
 

@@ -97,7 +97,8 @@ it.each([
 it("believes a host that tells less, and one with pages of another kind", async () => {
   const { number, title, state } = OPENED;
   const head = { ref: BRANCH, sha: OPENED.head.sha };
-  const least = { number, title, state, head, html_url: "https://git.example.com/changes/7" };
+  const base = { ref: "main" };
+  const least = { number, title, state, head, base, html_url: "https://git.example.com/changes/7" };
   const others = { ...OPENED, html_url: "https://git.example.com/git/Acme/Docs/pulls/7" };
   for (const pull of [OPENED, least, others]) {
     await using host = await startAnswering({ POST: pull, PATCH: pull });
