@@ -245,7 +245,7 @@ it("counts a loss of the runner for the turn whose code was on its thread, and f
   }
   await vi.waitUntil(() => store.turns(bad)[0]?.state === "ended", PATIENT);
   expect(store.turns(bad)).toMatchObject([
-    { outcome: "failed", reason: expect.stringContaining("each of the two times") as string },
+    { outcome: "failed", reason: expect.stringContaining("broke down twice") as string },
   ]);
   for (const id of others) (await runner.runOf(id, 3)).end(resultNamed(id, "no-changes"));
   await service.queue.idle();
