@@ -242,7 +242,7 @@ it("gives up the turn whose code brings the runner down twice, and no turn besid
   await vi.waitUntil(async () => (await subject.job("bad", id)).status !== "active", PATIENT);
   expect((await subject.job("bad", id)).turns[0]).toMatchObject({
     outcome: "failed",
-    reason: expect.stringContaining("broke down each of the two times") as string,
+    reason: expect.stringContaining("broke down twice") as string,
   });
   expect(service.stdout.split("the runner ended").length - 1).toBe(2);
   await writeFile(dir.file("go"), "");
