@@ -35,9 +35,13 @@ export async function lookAgain<Work extends Committed>(
   if (codeHost === null || (before.job === null && before.pulls.own.length === 0)) return ready;
   for (let isAllowed = false; ; isAllowed = true) {
     const pulls = await findPulls(turn, context);
+    const areDone = pulls.areDoneAt(before.job);
+    // The work isn't on top of the branch, so the push would take away what somebody needs by now.
+    if (before.job !== null && before.commit !== before.job && !areDone) {
+      throw new RefConflictError("The merged branch is in use again.");
+    }
     if (pulls.open !== null) return { ...ready, start: { ...before, pulls } };
     const { base, job } = await mirror.fetch(project.baseBranch, () => mirror.tips(jobId));
-    const areDone = pulls.areDoneAt(before.job);
     if (job !== before.job && !(areDone && job === null)) {
       throw new RefConflictError("The branch changed meanwhile.");
     }

@@ -154,6 +154,20 @@ it.each([
   expect(await world.changed()).toEqual(["docs/one.md", "docs/theirs.md", "docs/two.md"]);
 });
 
+it("keeps a merged branch as it is for whoever opens a backport of it meanwhile", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  await world.inBare("update-ref", "refs/heads/v1", "refs/heads/main");
+  await world.run(world.project(writes("one")));
+  await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
+  const merged = await world.inBare("rev-parse", BRANCH);
+  const { onLine, wait } = whileWorking(world, () => open(world, "v1"));
+  const agent = ["sh", "-c", `${wait}echo two > docs/two.md; echo Add two`];
+  await expect(world.run(world.project(agent), { ...FOLLOW_UP, onLine })).rejects.toThrow(TransientRunError);
+  expect(await world.inBare("rev-parse", BRANCH)).toBe(merged);
+  expect(await world.run(world.project(agent), FOLLOW_UP)).toMatchObject({ pullRequest: { number: 3 } });
+  expect(await world.inBare("rev-parse", `${BRANCH}^`)).toBe(merged);
+});
+
 it("counts a turn as pushed only if its commit is somewhere, whatever pull request is newer", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   world.api.fault = (request) => (request.startsWith("GET") ? { kind: "http", status: 503 } : undefined);
