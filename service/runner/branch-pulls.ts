@@ -40,10 +40,18 @@ export function branchPulls(
     areDoneAt: (tip: string | null) =>
       !all.some(({ state }) => state === "open") && merged.some(({ headSha }) => headSha === tip),
     /**
-     * The one that a person closed without merging it, after the turn was asked for. Null if the
-     * turn may open another.
+     * The one that a person closed without merging it, after the turn was asked for. One that was
+     * open when the turn started is such a one whatever the clocks say, because ours and the code
+     * host's can differ. Null if the turn may open another.
      */
-    closedSince:
-      open === null && newest?.state === "closed" && (newest.closedAt ?? 0) >= acceptedAt ? newest : null,
+    closedSince: (atStart: readonly HostedPullRequest[]) =>
+      open === null && newest?.state === "closed"
+        ? (own.find(
+            ({ state, closedAt, number }) =>
+              state === "closed" &&
+              ((closedAt ?? 0) >= acceptedAt ||
+                atStart.some((each) => each.number === number && each.state === "open")),
+          ) ?? null)
+        : null,
   };
 }

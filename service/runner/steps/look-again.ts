@@ -45,9 +45,10 @@ export async function lookAgain<Work extends Committed>(
     if (job !== before.job && !(areDone && job === null)) {
       throw new RefConflictError("The branch changed meanwhile.");
     }
-    if (pulls.closedSince !== null && !isAllowed) {
-      if (!(await mayOpenAnother(turn, context, pulls.closedSince))) {
-        return { kind: "unwanted", reason: `Nothing was published, because ${closed(pulls.closedSince)}.` };
+    const closedSince = pulls.closedSince(before.pulls.own);
+    if (closedSince !== null && !isAllowed) {
+      if (!(await mayOpenAnother(turn, context, closedSince))) {
+        return { kind: "unwanted", reason: `Nothing was published, because ${closed(closedSince)}.` };
       }
       // People may have done more until there was an answer.
       continue;

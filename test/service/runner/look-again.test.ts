@@ -42,6 +42,16 @@ it("says what to do if nobody can be asked about a closed pull request, and open
   expect(await world.changed()).toEqual(["docs/one.md", "docs/two.md"]);
 });
 
+it("sees that a pull request was closed while the agent worked, though our clock is ahead", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  await world.run(world.project(writes("one")));
+  const { onLine, wait } = whileWorking(world, () => close(world));
+  const agent = ["sh", "-c", `${wait}echo two > docs/two.md; echo Add two`];
+  const input = { ...FOLLOW_UP, acceptedAt: Date.now() + 3_600_000, onLine };
+  expect(await world.run(world.project(agent), input)).toMatchObject({ kind: "failed" });
+  expect(await world.changed()).toEqual(["docs/one.md"]);
+});
+
 it("answers a follow-up that changes nothing, whatever became of the pull request", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   await world.run(world.project(writes("one")));
