@@ -116,8 +116,8 @@ async function assertOnBranch(
   { turnKey }: Push,
 ): Promise<void> {
   const found = await mirror.fetch(project.baseBranch, async (git) => {
-    const { job } = await mirror.tips(jobId);
-    return job === null ? undefined : turnCommit(git, { jobId, turnKey }, job);
+    const { base, job } = await mirror.tips(jobId);
+    return job === null ? undefined : turnCommit(git, { jobId, turnKey }, { base, tip: job });
   });
   if (found === undefined) throw new RefConflictError("The branch changed meanwhile.");
 }

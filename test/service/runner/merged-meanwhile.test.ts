@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../../service/base/run-error.ts";
@@ -82,6 +83,28 @@ it("runs no second agent for a follow-up that was pushed and merged, and names i
     prLink: `${world.codeHost.url}/acme/docs/pull/2`,
   });
   expect(world.pulls()).toHaveLength(2);
+});
+
+it("runs no second agent after the branch was updated with many commits of the base", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  await loseAnswer(world, "no answer to the create");
+  const commit = (ref: string, more: string) =>
+    `commit ${ref}\ncommitter Ana <ana@example.com> ${Math.ceil(Date.now() / 1000) + 60} +0000\n` +
+    `data 5\nLater\n${more}\n`;
+  const [main, branch] = ["refs/heads/main", "refs/heads/docs-agent/job1"];
+  const input = [
+    commit(main, `from ${main}^0\n`),
+    ...Array.from({ length: 210 }, () => commit(main, "")),
+    commit(branch, `from ${branch}^0\nmerge ${main}\n`),
+  ].join("");
+  execFileSync("git", ["-C", world.bare, "fast-import", "--quiet"], { input });
+  await world.codeHost.repository("acme", "docs").followBranches();
+  world.restart();
+  expect(await world.run(world.project(SECOND_AGENT))).toMatchObject({
+    prLink: `${world.codeHost.url}/acme/docs/pull/1`,
+    summary: "Add more",
+  });
+  expect(await world.changed()).toEqual(["README.md"]);
 });
 
 it("opens no pull request for what somebody merged before there was one", async () => {
