@@ -33,6 +33,8 @@ const MAX_REASON_CHARS = 2_000;
 const MAX_LEFT_OUT = 200;
 /** If a job has more, its changes can't get into a public repository anymore. */
 const MAX_EARLIER_TURNS = 1000;
+/** Of all earlier turns together, because they are handed from process to process. */
+const MAX_EARLIER_BYTES = 16 * 1024 ** 2;
 /** As much as a prompt may have: words that it quotes from Slack could still be published. */
 const MAX_EARLIER_CHARS = 64 * 1024;
 /**
@@ -124,7 +126,14 @@ export class JobStore {
       substr(summary, 1, ?1) AS summary, outcome
       FROM turns WHERE job_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4`;
     const values = [MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS];
-    return this.#tables.all(EarlierTurnRow, sql, ...values).toReversed();
+    const turns: EarlierTurn[] = [];
+    let bytes = 0;
+    for (const turn of this.#tables.each(EarlierTurnRow, sql, ...values)) {
+      bytes += Buffer.byteLength(JSON.stringify(turn));
+      if (bytes > MAX_EARLIER_BYTES) break;
+      turns.push(turn);
+    }
+    return turns.toReversed();
   }
 
   turn({ jobId, number }: TurnKey): StoredTurn | null {

@@ -32,6 +32,11 @@ export class Tables {
     return z.array(row).parse(this.#prepared(sql).all(...values));
   }
 
+  /** The rows one by one, so that whoever needs no more of them reads no more. */
+  *each<T>(row: z.ZodType<T>, sql: string, ...values: SQLInputValue[]): Generator<T, void> {
+    for (const found of this.#prepared(sql).iterate(...values)) yield row.parse(found);
+  }
+
   /** The first row's only column, or null if that is null or there is no row. */
   value<T>(type: z.ZodType<T>, sql: string, ...values: SQLInputValue[]): T | null {
     const [value = null] = Object.values(this.#prepared(sql).get(...values) ?? {});

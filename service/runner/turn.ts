@@ -16,9 +16,9 @@ import type { KeptOutputs } from "./verify/kept-outputs.ts";
 /** A turn, as the runner's steps see it. */
 export type RunnerTurn = Omit<RunTurnInput, "signal" | "report" | "ask">;
 
-/** A turn's words, without its project. */
-export function wordsOf({ jobId, number, prompt, words, requester, earlierTurns }: RunnerTurn) {
-  return { jobId, number, prompt, words, requester, earlierTurns };
+/** A turn's own words, without its project and the turns before it. */
+export function wordsOf({ jobId, number, prompt, words, requester }: RunnerTurn) {
+  return { jobId, number, prompt, words, requester };
 }
 
 /** A repository that agents may read besides the docs. */
