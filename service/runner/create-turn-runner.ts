@@ -85,7 +85,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const secrets = projectSecrets(project, env);
     const redact = createRedact(secrets);
     const forms = secretForms(secrets);
-    const apart = deps.readers.forTurn(signal, () => [...learnedSecrets(), ...forms]);
+    const apart = deps.readers.forTurn(project.id, signal, () => [...learnedSecrets(), ...forms]);
     const mirrorOf = (mirrored: MirroredProject) =>
       new Mirror({ project: mirrored, folders, lock: mirrorLock, env, redact, logger, signal });
     const mirror = mirrorOf({ ...project, gitCredentials: tokens.forGit(project) });

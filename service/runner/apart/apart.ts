@@ -47,11 +47,14 @@ const PROGRAM = fileURLToPath(new URL("./reader-process.ts", import.meta.url));
 const MAX_INPUT_BYTES = 96 * 1024 ** 2;
 /** On a machine that has much else to do. */
 const START_WITHIN_MS = 60_000;
+/** How many processes one project leaves to others. */
+const LEFT_TO_OTHERS = 2;
 /** A process that isn't needed for so long ends. */
 const IDLE_MS = 60_000;
 
 type Reader = { child: ChildProcess; isReady: boolean; idle: NodeJS.Timeout | undefined };
-type Waiting = { turn: object; go: () => void };
+type Turn = { project: string };
+type Waiting = { turn: Turn; go: () => void };
 
 /**
  * Carries out readers in processes of their own. Text can be made so that it takes minutes or
@@ -59,29 +62,35 @@ type Waiting = { turn: object; go: () => void };
  * function, and it ends the whole process if one thread's heap has no room for a large array.
  *
  * A process carries out one call at a time. It is started when it is needed, is kept a while for
- * the next call, and ends with this process. A turn has one call under way at most, so one whose
- * calls are slow takes only one of the processes from others.
+ * the next call, and ends with this process. A turn has one call under way at most, and the turns
+ * and diffs of one project leave two of the processes to others, however slow their calls are.
  */
 export class ReaderProcesses {
   readonly #timeLimitMs: number;
   readonly #heapMegabytes: number;
   readonly #atOnce: number;
-  readonly #busyTurns = new Set<object>();
+  readonly #ofProject: number;
+  readonly #busyTurns = new Set<Turn>();
   readonly #all = new Set<Reader>();
   #waiting: Waiting[] = [];
-  /** A process that is busy wouldn't notice that this one is gone. */
+  #isClosed = false;
+  /** A process that is busy would notice only after a while that this one is gone. */
   readonly #onExit = () => this.close();
 
   constructor({ timeLimitMs = 30_000, heapMegabytes = 512, processes = 4 }: ApartOptions = {}) {
     this.#timeLimitMs = timeLimitMs;
     this.#heapMegabytes = heapMegabytes;
     this.#atOnce = processes;
+    this.#ofProject = Math.max(1, processes - LEFT_TO_OTHERS);
     process.on("exit", this.#onExit);
   }
 
-  /** Reads for a turn. `secrets` are the forms of what is redacted, as they are at each call. */
-  forTurn(signal: AbortSignal, secrets: () => readonly string[]): Apart {
-    const turn = {};
+  /**
+   * Reads for a turn or a diff of a project. `secrets` are the forms of what is redacted, as they
+   * are at each call.
+   */
+  forTurn(project: string, signal: AbortSignal, secrets: () => readonly string[]): Apart {
+    const turn = { project };
     return { read: (name, input) => this.#read(turn, signal, name, input, secrets()) };
   }
 
@@ -92,6 +101,7 @@ export class ReaderProcesses {
 
   /** Ends all processes. What they were asked is lost. */
   close(): void {
+    this.#isClosed = true;
     process.off("exit", this.#onExit);
     for (const reader of this.#all) this.#end(reader);
   }
@@ -101,7 +111,7 @@ export class ReaderProcesses {
   }
 
   async #read<Name extends ReaderName>(
-    turn: object,
+    turn: Turn,
     signal: AbortSignal,
     name: Name,
     input: InputOf<Name>,
@@ -111,7 +121,10 @@ export class ReaderProcesses {
     try {
       const bytes = serialize(input);
       if (bytes.length > MAX_INPUT_BYTES) throw tooMuch(name, "too large", `${bytes.length} bytes of input`);
-      const ending = await this.#carryOut({ name, input: bytes, secrets }, signal);
+      const call = { name, input: bytes, secrets };
+      let ending = await this.#carryOut(call, signal);
+      // Somebody may have ended the process. Only what ends a second one is too large.
+      if (ending.kind === "gone") ending = await this.#carryOut(call, signal);
       switch (ending.kind) {
         case "read":
           return deserialize(ending.result);
@@ -132,7 +145,7 @@ export class ReaderProcesses {
   }
 
   /** Resolves when it is this call's turn. */
-  async #turnIn(turn: object, signal: AbortSignal): Promise<void> {
+  async #turnIn(turn: Turn, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting: Waiting = { turn, go: resolve };
@@ -148,7 +161,7 @@ export class ReaderProcesses {
 
   #letIn(): void {
     while (this.#busyTurns.size < this.#atOnce) {
-      const next = this.#waiting.find(({ turn }) => !this.#busyTurns.has(turn));
+      const next = this.#waiting.find(({ turn }) => this.#hasRoomFor(turn));
       if (next === undefined) return;
       this.#waiting = this.#waiting.filter((each) => each !== next);
       this.#busyTurns.add(next.turn);
@@ -156,8 +169,16 @@ export class ReaderProcesses {
     }
   }
 
-  /** Rejects with a `TransientRunError` if no process can be started. */
+  #hasRoomFor(turn: Turn): boolean {
+    if (this.#busyTurns.has(turn)) return false;
+    const ofProject = [...this.#busyTurns].filter(({ project }) => project === turn.project);
+    return ofProject.length < this.#ofProject;
+  }
+
+  /** Rejects with a `TransientRunError` if no process can be started, or none may be anymore. */
   async #carryOut(call: ReaderCall, signal: AbortSignal): Promise<Ending> {
+    signal.throwIfAborted();
+    if (this.#isClosed) throw brokeOff("The readers were closed");
     const reader = this.#take();
     const { child } = reader;
     const { promise, resolve } = Promise.withResolvers<Ending>();
@@ -188,7 +209,7 @@ export class ReaderProcesses {
       else this.#end(reader);
       if (!reader.isReady && (ending.kind === "gone" || ending.kind === "late")) {
         const why = ending.kind === "gone" ? ending.why : `not within ${START_WITHIN_MS} ms`;
-        throw new TransientRunError("The turn broke off.", { details: [`No reader started: ${why}`] });
+        throw brokeOff(`No reader started: ${why}`);
       }
       return ending;
     } finally {
@@ -207,7 +228,7 @@ export class ReaderProcesses {
       free.child.channel?.ref();
       return free;
     }
-    const child = fork(PROGRAM, [], {
+    const child = fork(PROGRAM, [String(process.pid)], {
       serialization: "advanced",
       execArgv: [`--max-old-space-size=${this.#heapMegabytes}`],
       // Node.js writes there that it has no memory left.
@@ -232,6 +253,10 @@ export class ReaderProcesses {
     this.#all.delete(reader);
     reader.child.kill("SIGKILL");
   }
+}
+
+function brokeOff(detail: string): TransientRunError {
+  return new TransientRunError("The turn broke off.", { details: [detail] });
 }
 
 function tooMuch(name: ReaderName, why: "too slow" | "too large", detail: string): TurnFailedError {

@@ -1,5 +1,8 @@
-// Carries out readers, one call after the other; see apart.ts.
+// Carries out readers, one call after the other; see apart.ts. Its argument is the id of the process
+// that started it.
+import { once } from "node:events";
 import { deserialize, serialize } from "node:v8";
+import { Worker } from "node:worker_threads";
 import { messageOf } from "../../../src/core/errors.ts";
 import { type Redact, redactForms } from "../../base/redaction.ts";
 import type { ReaderCall, Reply } from "./apart.ts";
@@ -23,8 +26,14 @@ function replyTo({ name, input, secrets }: ReaderCall): Reply {
   }
 }
 
-process.on("message", (call: ReaderCall) => process.send?.(replyTo(call)));
 // Whoever stops the service may signal all its processes. The runner decides when this one ends.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
 process.on("disconnect", () => process.exit());
+// While this thread is busy, it doesn't hear that.
+const watch = new Worker(new URL("./watch-parent.ts", import.meta.url), {
+  workerData: Number(process.argv[2]),
+});
+await once(watch, "online");
+watch.unref();
+process.on("message", (call: ReaderCall) => process.send?.(replyTo(call)));
 process.send?.({ kind: "ready" } satisfies Reply);

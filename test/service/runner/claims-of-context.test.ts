@@ -68,7 +68,7 @@ it("sources in context repositories are linked at the code host, and public only
         signal,
         logger,
         redact,
-        apart: readers.forTurn(signal, () => []),
+        apart: readers.forTurn("docs", signal, () => []),
       } as unknown as RunContext,
     );
     return checked?.map(({ isFound, isPublic, url }) => [isFound, isPublic, url]);

@@ -51,7 +51,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
         pulls: await find(),
         findPulls: find,
         codeHost,
-        apart: readers.forTurn(signal, () => []),
+        apart: readers.forTurn("docs", signal, () => []),
         branch: "docs-agent/job1",
         baseBranch: "main",
         commit: main.object.sha,
