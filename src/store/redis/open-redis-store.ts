@@ -60,6 +60,7 @@ function watch(
   memory: RedisMemory,
   { clock, onBroken }: OpenRedisStoreOptions,
 ): () => void {
+  let isOver = false;
   let cancel = noop;
   async function look(): Promise<void> {
     const refused = await admitStore(redis, "app");
@@ -67,16 +68,15 @@ function watch(
     await memory.look();
   }
   // If Redis is away, the next look will do. What is wrong with its memory has its own log line.
-  const lookNow = () => void look().catch(noop);
+  const lookNow = () => look().catch(noop);
   function lookLater(): void {
-    cancel = clock.wakeAt(clock.now() + LOOK_EVERY_MS, () => {
-      lookLater();
-      lookNow();
-    });
+    if (isOver) return;
+    cancel = clock.wakeAt(clock.now() + LOOK_EVERY_MS, () => void lookNow().then(lookLater));
   }
   redis.client.on("ready", lookNow);
   lookLater();
   return () => {
+    isOver = true;
     redis.client.off("ready", lookNow);
     cancel();
   };
