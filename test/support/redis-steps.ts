@@ -119,8 +119,8 @@ async function changesOf(admin: RedisClientType): Promise<number> {
   return Number(/rdb_changes_since_last_save:(\d+)/.exec(await admin.info("persistence"))?.[1]);
 }
 
-/** These write nothing. */
-const READS = /^(?:M?GET|SUBSCRIBE|INFO|CONFIG|PING|CLIENT)$/;
+/** These write nothing, or only at a start, which fails as a whole. */
+const READS = /^(?:M?GET|SUBSCRIBE|INFO|CONFIG|PING|CLIENT|SCAN|TYPE|schema)$/;
 
 /** The names of scripts, by their SHA-1. */
 type Scripts = Map<string, string>;
@@ -149,6 +149,7 @@ function nameOf(script: string): string {
   const own = Object.entries(queueScripts).find(([, text]) => text === script)?.[0];
   if (own !== undefined) return own;
   if (script.includes("':slot:'")) return "slot";
+  if (script.includes("':schema'")) return "schema";
   return "another script";
 }
 

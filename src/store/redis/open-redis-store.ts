@@ -68,10 +68,11 @@ function watch(
     await memory.look();
   }
   // If Redis is away, the next look will do. What is wrong with its memory has its own log line.
-  const lookNow = () => look().catch(noop);
+  const lookNow = () => void look().catch(noop);
   function lookLater(): void {
     if (isOver) return;
-    cancel = clock.wakeAt(clock.now() + LOOK_EVERY_MS, () => void lookNow().then(lookLater));
+    const again = () => void look().catch(noop).then(lookLater);
+    cancel = clock.wakeAt(clock.now() + LOOK_EVERY_MS, again);
   }
   redis.client.on("ready", lookNow);
   lookLater();
