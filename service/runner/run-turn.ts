@@ -4,8 +4,11 @@ import { type BranchPulls, branchPulls, findPulls } from "./branch-pulls.ts";
 import { findEarlierPush, turnKeyOf } from "./earlier-push.ts";
 import { withMessage } from "./git/objects.ts";
 import { readTurnNote, TurnWork, type Withheld } from "./publish/turn-note.ts";
+import { arePublicDocs } from "./publish/visibility.ts";
+import type { AgentRunResult } from "./run-agent.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
 import { withoutOthers } from "./steps/describe.ts";
+import { attachedTextFiles } from "./steps/find-copies.ts";
 import { lookAgain } from "./steps/look-again.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
@@ -32,7 +35,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   const { commit } = work;
   if (commit === null) {
     const nothing = reportNothing(ran, work);
-    if (work.leftOut.length === 0) await ran.keepSession();
+    if (work.leftOut.length === 0) await keepSession(turn, context, ran);
     return { ...nothing, ...read };
   }
 
@@ -55,8 +58,18 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   if (ready.kind === "unwanted") return { ...unpublished, reason: ready.reason };
   const pushed = await publishWork(turn, context, ready.start, ready.work);
   // An agent should only remember work that the next turn will find done.
-  await ran.keepSession();
+  await keepSession(turn, context, ran);
   return await reportWork(turn, context, pushed);
+}
+
+/**
+ * Keeps the agent's session for the next turn. Where docs are public, none that knows an attached
+ * text: the file is deleted with its turn, so later changes can't be compared with it.
+ */
+async function keepSession(turn: RunnerTurn, context: RunContext, ran: AgentRunResult): Promise<void> {
+  const knowsText = attachedTextFiles(turn).length > 0;
+  if (knowsText && (await arePublicDocs(turn.project, context))) return;
+  await ran.keepSession();
 }
 
 /** Everything of the agent's that is told about the change. */

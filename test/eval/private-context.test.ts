@@ -48,6 +48,22 @@ it.each([
     "a function body",
     "if (plan === LEGACY && seats > 250) { discount(account, 0.35); audit(account, hidden); return retry(account); }",
   ],
+  [
+    "a comment about usage",
+    "* Usage of the master key is limited to Dana and the vault in Lyon until the audit of the spring is over.",
+  ],
+  [
+    "a comment about counters",
+    "// usage counters of all tenants are written every night to a bucket that nobody but Globex can read.",
+  ],
+  [
+    "a comment of SQL",
+    "--Key rotation is skipped for tenants of the old plan until the contract with Globex has ended.",
+  ],
+  [
+    "a comment with a flag",
+    "# -n is never given in production because it deletes the customers whose invoices are not paid yet.",
+  ],
 ])("%s of a private repository is found in a reference, alone and in code", async (_what, planted) => {
   for (const task of tasks.slice(0, 3)) {
     const reference = await told(task);

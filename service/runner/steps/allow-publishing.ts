@@ -27,14 +27,14 @@ export async function allowPublishing(
   context: RunContext,
   work: { from: string; commit: string; contexts: readonly OpenContext[]; told: readonly string[] },
 ): Promise<{ isAllowed: boolean; withheld: Withheld }> {
-  const isPublic = await arePublicDocs(turn.project, context);
-  if (isPublic && turn.earlierTurns.length < turn.number - 1) {
+  const docsArePublic = await arePublicDocs(turn.project, context);
+  if (docsArePublic && turn.earlierTurns.length < turn.number - 1) {
     throw new TurnFailedError(
       "This request has too many follow-ups to see whether the change repeats others' words. " +
         "Start a new one.",
     );
   }
-  const { copies, withheld } = await findOthersWords(turn, context, { ...work, isPublic });
+  const { copies, withheld } = await findOthersWords(turn, context, { ...work, docsArePublic });
   if (copies.length === 0) return { isAllowed: true, withheld };
 
   if (!mayAsk(turn.project.agent)) throw new TurnFailedError(`${refusalOf(copies, context)} ${OWN_WORDS}`);
@@ -68,9 +68,9 @@ const CHOICES = [
 const OWN_WORDS = "Ask again and say it in your own words.";
 
 function sourceOf(origin: Origin): string {
-  return origin.kind === "slack"
-    ? "a Slack message or an attached file that you didn't write"
-    : `the private repository ${origin.name}`;
+  if (origin.kind === "slack") return "a Slack message that somebody else wrote";
+  if (origin.kind === "attachment") return "an attached file";
+  return `the private repository ${origin.name}`;
 }
 
 function leadOf(origin: Origin): string {

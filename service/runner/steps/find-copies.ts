@@ -10,8 +10,8 @@ import { isPublicContext } from "../publish/visibility.ts";
 import { createIsDoc } from "../tree/select-changes.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 
-/** Whose words were found: somebody's in Slack, or those of a private context repository. */
-export type Origin = { kind: "slack" } | { kind: "context"; name: string };
+/** Where found words come from: another person in Slack, a file of the turn, or a private repository. */
+export type Origin = { kind: "slack" } | { kind: "attachment" } | { kind: "context"; name: string };
 
 /** Others' words in a change. */
 export type Copy = CopiedPart & { origin: Origin; path: string };
@@ -42,7 +42,7 @@ type Work = {
   contexts: readonly OpenContext[];
   /** Texts that would be told besides the change. */
   told: readonly string[];
-  isPublic: boolean;
+  docsArePublic: boolean;
 };
 
 /**
@@ -53,31 +53,34 @@ type Work = {
 export async function findOthersWords(
   turn: RunnerTurn,
   context: RunContext,
-  { from, commit, contexts, told, isPublic }: Work,
+  { from, commit, contexts, told, docsArePublic }: Work,
 ): Promise<{ copies: Copy[]; withheld: Withheld }> {
   const { mirror, apart } = context;
-  const { before, changed } = isPublic
+  const { before, changed } = docsArePublic
     ? await mirror.use((git) => changedTexts(git, from, commit))
     : { before: [], changed: [] };
   const texts: Text[] = [...changed.map(({ text }) => text), ...told];
   const read = await Promise.all(
-    (isPublic ? contexts : []).map(async (each) => ({
+    (docsArePublic ? contexts : []).map(async (each) => ({
       ...each,
-      isOpen: await isPublicContext(turn.project, each, context),
+      isPublic: await isPublicContext(turn.project, each, context),
     })),
   );
   const readable = [...changed.filter((each) => !isPicture(each)).map(({ text }) => text), ...told];
 
   const origins: Origin[] = [];
   const first: Runs[] = [];
-  const messages = await othersTexts(turn, context);
-  if (messages.length > 0) {
-    const search = { inARow: SLACK_IN_A_ROW, texts, sources: messages.map((text) => ({ path: null, text })) };
-    const { copied: runs } = await apart.read("findCopies", search);
-    origins.push({ kind: "slack" });
+  const given = [
+    { kind: "slack" as const, others: await messagesOfOthers(turn, context) },
+    { kind: "attachment" as const, others: await attachedTexts(turn) },
+  ];
+  for (const { kind, others } of given.filter((each) => each.others.some(({ length }) => length > 0))) {
+    const sources = others.map((text) => ({ path: null, text }));
+    const { copied: runs } = await apart.read("findCopies", { inARow: SLACK_IN_A_ROW, texts, sources });
+    origins.push({ kind });
     first.push({ inARow: SLACK_IN_A_ROW, runs });
   }
-  for (const each of read.filter(({ isOpen, publish }) => !isOpen && publish === "ask")) {
+  for (const each of read.filter(({ isPublic, publish }) => !isPublic && publish === "ask")) {
     origins.push({ kind: "context", name: each.name });
     first.push({ inARow: CONTEXT_IN_A_ROW, runs: await copiesOf(each, readable, context) });
   }
@@ -88,8 +91,10 @@ export async function findOthersWords(
   const typed = [...turn.earlierTurns, turn].flatMap(({ words }) => words ?? []);
   let found = await apart.read("forgetKnown", { found: first, known: [...before, ...typed] });
   // Only what everybody can read is nobody's own.
-  const open = isPublic ? [{ mirror, commit: from }, ...read.filter(({ isOpen }) => isOpen)] : [];
-  for (const repository of open) {
+  const readByAll = docsArePublic
+    ? [{ mirror, commit: from }, ...read.filter(({ isPublic }) => isPublic)]
+    : [];
+  for (const repository of readByAll) {
     if (isNone(found)) break;
     const shown = await apart.read("showCopies", { texts, found });
     const words = shown.flatMap(({ parts }) => parts.flat().map((part) => part.words));
@@ -114,20 +119,26 @@ function isPicture({ path, text }: { path: string; text: Text }): boolean {
   return NOT_TEXT.test(path) && typeof text !== "string" && text.subarray(0, 8000).includes(0);
 }
 
-/** The messages of others, and the texts that were attached, whoever wrote them. */
-async function othersTexts(turn: RunnerTurn, { apart }: RunContext): Promise<Text[]> {
-  const files = turn.attachments.filter(({ mediaType }) => attachmentKindOf(mediaType) === "text");
-  const attached = await Promise.all(
-    files.map(({ path }) =>
+async function messagesOfOthers(turn: RunnerTurn, { apart }: RunContext): Promise<Text[]> {
+  const { prompt, words, earlierTurns, authors } = turn;
+  return apart.read("messagesOfOthers", { prompt, words, earlierTurns, authors });
+}
+
+/** The turn's files that are texts. */
+export function attachedTextFiles({ attachments }: Pick<RunnerTurn, "attachments">) {
+  return attachments.filter(({ mediaType }) => attachmentKindOf(mediaType) === "text");
+}
+
+/** The texts that were attached, whoever wrote them. */
+async function attachedTexts(turn: RunnerTurn): Promise<Text[]> {
+  return Promise.all(
+    attachedTextFiles(turn).map(({ path }) =>
       readFile(path).catch((error: unknown) => {
         if (codeOf(error) === "ENOENT") return "";
         throw error;
       }),
     ),
   );
-  const { prompt, words, earlierTurns, authors } = turn;
-  const messages = await apart.read("messagesOfOthers", { prompt, words, earlierTurns, authors });
-  return [...messages, ...attached].filter(({ length }) => length > 0);
 }
 
 /** The runs that the texts share with a repository, except where it speaks to its users. */

@@ -56,10 +56,12 @@ describe("words that are shared", () => {
     ["a readme's command", "README", `$ ${PLAN}\n`],
     ["a folder of examples", "examples/basic/main.ts", `// ${PLAN}\n`],
     ["the lines of a help text", "src/cli.ts", `.option("--drop <name>", "${PLAN}")\n`],
+    ["an option with a value", "src/cli.ts", `  --drop NAME  ${PLAN}\n`],
+    ["a line of usage", "src/cli.ts", `console.log("Usage: tool ${PLAN}");\n`],
     [
       "a help text over lines",
       "src/cli.ts",
-      `  -d, --drop  We will quietly drop support for the Globex\n  --appliance before the next summer release goes out.\n`,
+      `  -d, --drop  We will quietly drop support for the Globex\n  --appliance  before the next summer release goes out.\n`,
     ],
   ])("don't count from %s", (_where, path, text) => {
     const page = path === "src/cli.ts" ? text : PLAN;

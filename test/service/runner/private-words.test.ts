@@ -7,7 +7,7 @@ import type { AgentQuestion } from "../../../service/runner/turn-runner.ts";
 import { type ORIGINS, PRIVATE_SENTENCES } from "../../support/private-sentences.ts";
 import { FIX, said } from "../../support/pull-request-texts.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
-import { sessionProject } from "../../support/session-agent.ts";
+import { ask, sessionProject, toldOf } from "../../support/session-agent.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 type Context = ServiceProject["context"][number];
@@ -114,7 +114,7 @@ it("publishes none of sixty in a change if nobody can be asked, and doesn't repe
   expect(result).toMatchObject({
     kind: "failed",
     reason: expect.stringMatching(
-      /from a Slack message or .* and from the private repository inner: docs\/new\.md: “/,
+      /from a Slack message that .* and from an attached file and from the private repository inner: docs\/new\.md: “/,
     ),
   });
   expect(await world.branches()).toEqual(["main"]);
@@ -279,7 +279,27 @@ it("asks about an attached text", async () => {
   await writeFile(path, sentence);
   const agent = inlineAgent(`fs.appendFileSync("README.md", ${JSON.stringify(sentence)});`);
   const attachments = [{ name: "snippet.txt", mediaType: "text/plain", bytes: sentence.length, path }];
-  expect(await world.run(world.project(agent), { attachments })).toMatchObject({ kind: "failed" });
+  expect(await world.run(world.project(agent), { attachments })).toMatchObject({
+    kind: "failed",
+    reason: expect.stringMatching(/publish words from an attached file: README\.md: “/),
+  });
+});
+
+it.each([
+  ["text/plain", false, "new"],
+  ["text/plain", true, "session/resume"],
+  ["image/png", false, "session/resume"],
+])("after a turn with a file of %s in docs that are private: %s, the session is: %s", async (...row) => {
+  const [mediaType, isPrivate, how] = row;
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  if (isPrivate) world.codeHost.rules.privateRepositories.add("acme/docs");
+  const project = sessionProject(world, { resume: true });
+  const path = world.dir.file("file");
+  await writeFile(path, "A");
+  const attachments = [{ name: "file", mediaType, bytes: 1, path }];
+  expect(await world.run(project, { prompt: "First", attachments })).toMatchObject({ kind: "pull-request" });
+  await ask(world, project, "Second", "First");
+  expect(await toldOf(world)).toMatchObject({ how });
 });
 
 it("fails where the earlier turns of the job aren't all known", async () => {
