@@ -1,5 +1,5 @@
-// Carries out readers, one call after the other; see apart.ts. Its argument is the id of the process
-// that started it.
+// Carries out readers, one call after the other; see apart.ts. Its argument is the id of the
+// process that started it.
 import { once } from "node:events";
 import { deserialize, serialize } from "node:v8";
 import { Worker } from "node:worker_threads";

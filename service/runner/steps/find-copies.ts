@@ -10,7 +10,7 @@ import { isPublicContext } from "../publish/visibility.ts";
 import { createIsDoc } from "../tree/select-changes.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 
-/** Where found words come from: another person in Slack, a file of the turn, or a private repository. */
+/** Where found words come from: another person in Slack, an attached file, a private repository. */
 export type Origin = { kind: "slack" } | { kind: "attachment" } | { kind: "context"; name: string };
 
 /** Others' words in a change. */

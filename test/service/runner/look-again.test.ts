@@ -20,7 +20,7 @@ function whileWorking(world: World, act: () => Promise<unknown>) {
   let acted: Promise<unknown> | undefined;
   const onLine = (line: string) => {
     if (line !== "the agent is working") return;
-    acted ??= act().finally(() => world.git("init", "--quiet", "--bare", done));
+    acted ??= act().finally(() => void world.git("init", "--quiet", "--bare", done));
   };
   return { onLine, wait: `while [ ! -e '${done}/HEAD' ]; do sleep 0.02; done; ` };
 }
