@@ -56,8 +56,7 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   const adds = hasBegun ? await watchesOf(deps, project, deps.polling.maxMs) : [];
   const now = deps.clock.now();
   const isNew = news.includes(true);
-  const isSilent = answer.changed.length === 0 || (!isNew && answer.next === cursor);
-  const isQuick = waitS > 0 && isSilent && now - askedAt < QUICK_MS;
+  const isQuick = waitS > 0 && !isNew && now - askedAt < QUICK_MS;
   const next = { project, quick: isQuick ? quick + 1 : 0 };
   // From now on it counts for nothing, and jobs are polled.
   if (next.quick === QUICK_THAT_END) adds.push(...(await watchesOf(deps, project, FOLLOW_EVERY_MS)));

@@ -240,6 +240,20 @@ const LIES: [name: string, withinMs: number, lie: () => FeedLie][] = [
         void changed(json).jobs.unshift(null as never, 7 as never, { id: "job_1" } as never),
   ],
   [
+    "tells only of jobs that nobody has asked for",
+    2 * MINUTE_MS,
+    () => {
+      let told = 0;
+      let job: WireChanges["jobs"][number] | undefined;
+      return (_, honest) => {
+        const { jobs, next } = changed(honest.json);
+        job ??= jobs[0];
+        told += 1;
+        honest.json = { jobs: job === undefined ? [] : [{ ...job, id: `job_of_others_${told}` }], next };
+      };
+    },
+  ],
+  [
     "tells of jobs that nobody has asked for",
     MINUTE_MS,
     () => {

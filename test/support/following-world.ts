@@ -34,7 +34,10 @@ export async function openFollowingWorld({
   const resources = new AsyncDisposableStack();
   let clock: ManualClock = new ManualClock();
   const tokens = [{ token: TOKEN, kind: tokenKind }, REVIEWER, CHECKS] as const;
-  const site = resources.use(await openTestHost(undefined, { tokens, now: () => new Date(clock.now()) }));
+  // Nobody sets the clock of the machine that the code host is on.
+  const startMs = clock.now() - clock.monotonicMs();
+  const now = () => new Date(startMs + clock.monotonicMs());
+  const site = resources.use(await openTestHost(undefined, { tokens, now }));
   const { host } = site;
   const proxy = hook === undefined ? null : resources.use(await startHookedProxy(host.url, hook));
   const codeHost = {
@@ -94,14 +97,15 @@ export async function openFollowingWorld({
     record,
     /** Lets time pass, and everything that is due meanwhile be done. */
     async pass(ms: number): Promise<void> {
-      const endMs = clock.now() + ms;
+      const endMs = clock.monotonicMs() + ms;
       for (;;) {
         await service.service.queue.idle();
         const next = service.service.queue.nextDueAt();
-        if (next === null || next > endMs) break;
-        clock.advanceTo(next);
+        const nextInMs = (next ?? Infinity) - service.ownClock.now();
+        if (nextInMs > endMs - clock.monotonicMs()) break;
+        clock.advance(Math.max(nextInMs, 1));
       }
-      clock.advanceTo(endMs);
+      clock.advance(endMs - clock.monotonicMs());
       await service.service.queue.idle();
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

@@ -6,6 +6,8 @@ import { createKey } from "../../service/jobs/keys.ts";
 import { serveHttp } from "../../service/serve.ts";
 import { openServiceDatabase } from "../../service/jobs/state-file.ts";
 import { createHttpJobService, type HttpJobService } from "../../src/job-client/http-job-service.ts";
+import type { Clock } from "../../src/core/ports/process.ts";
+import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { ScriptedRunner } from "./scripted-runner.ts";
@@ -96,7 +98,10 @@ export type Ask = {
 
 /** The service on a state file of its own, over real HTTP, with a runner and a clock that the test moves. */
 export class ServiceUnderTest implements AsyncDisposable {
+  /** The machine's. */
   readonly clock = new ManualClock();
+  /** The program's own, which stays where it is if somebody sets the machine's. */
+  ownClock: Clock = this.clock;
   readonly logger = new RecordingLogger();
   readonly dir: TempDir;
   readonly keys: Record<string, string> = {};
@@ -152,7 +157,9 @@ export class ServiceUnderTest implements AsyncDisposable {
   }
 
   async start(): Promise<void> {
-    const { clock, logger } = this;
+    const { logger } = this;
+    const clock = createSteadyClock(this.clock);
+    this.ownClock = clock;
     const database = await openServiceDatabase({ dataDir: this.dir.path }, { clock, ownerWaitMs: 0 });
     const service = createJobService({
       config: {

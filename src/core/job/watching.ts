@@ -193,7 +193,7 @@ export function waitForOwnTurn(turn: Turn, answer: JobServiceSuccess, now: numbe
 
 /** A feed that was silent for longer tells nothing, milliseconds. A request ends sooner. */
 const FRESH_MS = 2 * 60_000;
-/** A feed that answered so often in a row at once, with nothing, doesn't wait for changes. */
+/** A feed that answered so often in a row at once, with nothing new, doesn't wait for changes. */
 export const QUICK_THAT_END = 5;
 /** How many of a project's jobs are read when its feed breaks off. */
 const KNOWN_JOBS_MAX = 1000;
@@ -231,8 +231,9 @@ export function sentJobAppend(project: ProjectRef, jobId: string, { deadlineMs }
 
 /**
  * The shortest time between two requests, milliseconds, whatever the service answers. `quick` is
- * how often in a row it answered at once and told nothing.
+ * how often in a row it answered at once and told nothing new.
  */
 export function gapMs({ isNew, quick }: { isNew: boolean; quick: number }): number {
-  return isNew ? GAP_MS : Math.min(IDLE_GAP_MAX_MS, IDLE_GAP_MS * 2 ** Math.min(quick, 10));
+  const doublings = Math.min(Math.max(0, quick - QUICK_THAT_END + 1), 10);
+  return isNew ? GAP_MS : Math.min(IDLE_GAP_MAX_MS, IDLE_GAP_MS * 2 ** doublings);
 }

@@ -153,7 +153,7 @@ export const FeedRecord = storedObject({
   heardAt: z.number(),
   /** Faults since it was last asked with a cursor and answered. */
   faults: z.number().int(),
-  /** How often in a row it answered at once and told nothing. */
+  /** How often in a row it answered at once and told nothing new. */
   quick: z.number().int().default(0),
 });
 export type FeedRecord = z.infer<typeof FeedRecord>;
