@@ -24,6 +24,13 @@ const done: JobServiceAnswer = {
   job: makeJob({ status: "completed" }),
 };
 
+/** Ends all of a job's turns, whichever it is asked about. */
+const archived: JobServiceAnswer = {
+  ok: true,
+  honorsIdempotencyKeys: false,
+  job: makeJob({ status: "archived" }),
+};
+
 const gone: JobServiceAnswer = {
   ok: false,
   honorsIdempotencyKeys: false,
@@ -94,12 +101,12 @@ it("one poll ends every turn of the job that is open", async () => {
   await using rig = await TaskRig.open();
   const first = await watchedTurn(rig, "command:1");
   const second = await watchedTurn(rig, "mention:2");
-  rig.answers[0] = done;
+  rig.answers[0] = archived;
   const step = await watch(rig.deps, rig.task(watchTask(first, 0)));
   expect(await rig.carryOut(step)).toEqual({ kind: "done" });
   expect(rig.gets).toBe(1);
-  expect(outcomeOf(await rig.saved(first))).toEqual(["no-changes", null]);
-  expect(outcomeOf(await rig.saved(second))).toEqual(["no-changes", null]);
+  expect(outcomeOf(await rig.saved(first))).toEqual(["archived", null]);
+  expect(outcomeOf(await rig.saved(second))).toEqual(["archived", null]);
 });
 
 it("a turn that has reached its deadline ends, while another of the same job is watched further", async () => {
@@ -130,11 +137,11 @@ it("a turn that somebody keeps watching while the poll is under way is watched f
 it("an answer says nothing of a turn that began while the poll was under way", async () => {
   await using rig = await TaskRig.open();
   const first = await watchedTurn(rig, "command:1");
-  rig.answers[0] = done;
+  rig.answers[0] = archived;
   const step = await watch(rig.deps, rig.task(watchTask(first, 0)));
   const second = await watchedTurn(rig, "mention:2");
   await rig.carryOut(step);
-  expect(outcomeOf(await rig.saved(first))).toEqual(["no-changes", null]);
+  expect(outcomeOf(await rig.saved(first))).toEqual(["archived", null]);
   expect(outcomeOf(await rig.saved(second))).toBe("watching");
   // Not even where the job's record was read before that.
   const third = await watchedTurn(rig, "mention:3");
@@ -142,7 +149,7 @@ it("an answer says nothing of a turn that began while the poll was under way", a
   const resumed = resumeTurn(endTurn(third, "expired", 1), rig.clock.now());
   await rig.save(resumed);
   expect(await rig.carryOut(late)).toMatchObject({ kind: "again" });
-  expect(outcomeOf(await rig.saved(second))).toEqual(["no-changes", null]);
+  expect(outcomeOf(await rig.saved(second))).toEqual(["archived", null]);
   expect(await rig.saved(third)).toMatchObject({ watch: 2, stage: { name: "watching" } });
 });
 
@@ -183,7 +190,7 @@ it("a poll looks at a job's 100 oldest open turns, and the next ones at once whe
   const ended: number[] = [];
   for (const task = rig.task(watchTask(first, 0)); ;) {
     const step = await watch(rig.deps, task);
-    rig.answers.splice(0, rig.answers.length, done);
+    rig.answers.splice(0, rig.answers.length, archived);
     const end = await rig.carryOut(step);
     const now = await Promise.all(turns.map((turn) => rig.saved(turn)));
     ended.push(now.filter(({ stage }) => stage.name === "ended").length);
