@@ -59,7 +59,7 @@ export function createGitHubCodeHost(options: GitHubOptions) {
   /** Rejects with a broken promise unless these are pull requests of our own repository. */
   async function assertOurs(doing: string, pulls: readonly Pull[], signal: AbortSignal): Promise<void> {
     if (!pulls.every(hasOwnAddress)) throw brokenPromise(doing);
-    const names = new Set(pulls.flatMap(({ base }) => base?.repo?.full_name.toLowerCase() ?? []));
+    const names = new Set(pulls.flatMap(({ base }) => base.repo?.full_name.toLowerCase() ?? []));
     names.delete(`${owner}/${repo}`.toLowerCase());
     if (names.size === 0) return;
     // The settings may have its old name, which the host still answers to.
@@ -95,7 +95,7 @@ export function createGitHubCodeHost(options: GitHubOptions) {
         const params = { head: branch, ...texts, ...(isDraft && { draft: true }) };
         const asked = { doing: "Opening the pull request", signal, schema: Pull };
         const pull = await api.ask(asked, `POST ${PULLS}`, params);
-        const isAsked = pull.head.ref === branch && (pull.base?.ref ?? texts.base) === texts.base;
+        const isAsked = pull.head.ref === branch && pull.base.ref === texts.base;
         if (!isAsked || !isFromHere(pull)) throw brokenPromise(asked.doing);
         await assertOurs(asked.doing, [pull], signal);
         return toPullRequest(pull);
@@ -186,7 +186,7 @@ function isFromHere({ head, base }: Pull): boolean {
 /** True if its page is where such a page is in its own repository, as far as the answer says. */
 function hasOwnAddress({ number, html_url: url, base }: Pull): boolean {
   const path = URL.parse(url)?.pathname.toLowerCase() ?? "";
-  const name = base?.repo?.full_name.toLowerCase();
+  const name = base.repo?.full_name.toLowerCase();
   return name === undefined || ["pull", "pulls"].some((kind) => path.endsWith(`/${name}/${kind}/${number}`));
 }
 

@@ -164,7 +164,8 @@ export async function withMessage(
   return git.text(args, { stdin: message, env: timesOf(atMs) });
 }
 
-function timesOf(atMs: number) {
+/** The variables that give a commit this time, epoch milliseconds, to the second. */
+export function timesOf(atMs: number) {
   const when = `@${Math.floor(atMs / 1000)} +0000`;
   return { GIT_AUTHOR_DATE: when, GIT_COMMITTER_DATE: when };
 }

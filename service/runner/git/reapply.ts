@@ -1,4 +1,5 @@
 import type { GitRunner } from "./git.ts";
+import { timesOf } from "./objects.ts";
 
 type Reapplied = { kind: "applied"; commit: string } | { kind: "contained" } | { kind: "conflict" };
 
@@ -10,8 +11,7 @@ export async function reapply(
   git: GitRunner,
   { commit, from, onto, atMs }: { commit: string; from: string; onto: string; atMs: number },
 ): Promise<Reapplied> {
-  const when = `@${Math.floor(atMs / 1000)} +0000`;
-  const env = { GIT_AUTHOR_DATE: when, GIT_COMMITTER_DATE: when };
+  const env = timesOf(atMs);
   const commitOf = (tree: string, parents: readonly string[], stdin: Uint8Array | string) =>
     git.text(["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent])], { stdin, env });
   // Git merges two commits as seen from where their histories part, so these get such a history.
