@@ -7,7 +7,7 @@ import { createSlackClock, newTeam } from "../replies/slack-team.ts";
 import { SlackIdentityCheck, type SlackIdentityOptions } from "./identity.ts";
 import { HttpReceiver } from "./http-receiver.ts";
 import { createSlackListener } from "./listener.ts";
-import { signingSecretFault, type SlackSettings } from "./setup.ts";
+import { isSlackItself, signingSecretFault, type SlackSettings } from "./setup.ts";
 import { SocketMode } from "./socket-mode.ts";
 
 /** Timeout of one call to Slack's Web API, milliseconds. */
@@ -127,7 +127,7 @@ export function createSlackConnection(options: SlackConnectionOptions) {
      * Asks Slack who the app is. Rejects only if Slack refuses the bot token, with a `StartError`.
      */
     async identify(): Promise<void> {
-      if (secretFault !== null) logger.error({}, secretFault);
+      if (secretFault !== null) logger[isSlackItself(slack) ? "error" : "warn"]({}, secretFault);
       await identity.start();
     },
     /** What keeps people from using the app, each with what to do, as far as it is known. */

@@ -73,6 +73,14 @@ async function manifestScopes(): Promise<z.infer<typeof Scopes>> {
 /** https://docs.slack.dev/authentication/verifying-requests-from-slack */
 const SIGNING_SECRET = /^[0-9a-f]{32}$/;
 
+/**
+ * True if Slack itself answers at this root, or GovSlack. Secrets of anything that stands in for it
+ * may have another form.
+ */
+export function isSlackItself({ apiUrl }: Pick<SlackSettings, "apiUrl">): boolean {
+  return /^https:\/\/slack(-gov)?\.com\//.test(apiUrl);
+}
+
 /** What is wrong with the form of the signing secret, with what to do, or null. */
 export function signingSecretFault({ receive }: SlackSettings): string | null {
   if (receive.kind === "socket" || SIGNING_SECRET.test(receive.signingSecret)) return null;

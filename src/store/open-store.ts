@@ -4,7 +4,7 @@ import type { Append } from "../core/ports/task-queue.ts";
 import { messageOf } from "../core/errors.ts";
 import { GroupCommit, syncWal } from "./sqlite/group-commit.ts";
 import { openRecords } from "./record-store.ts";
-import { isHalfLoaded, openSqliteDatabase, writeProbe } from "./sqlite/sqlite-database.ts";
+import { assertRoom, isHalfLoaded, openSqliteDatabase, writeProbe } from "./sqlite/sqlite-database.ts";
 import { SqliteSlots } from "./sqlite/sqlite-slots.ts";
 import { SqliteStorage, openSqliteSeries, removeExpired } from "./sqlite/sqlite-storage.ts";
 import { StoreHalfLoadedError } from "./store-errors.ts";
@@ -126,6 +126,7 @@ export async function openStore(options: OpenStoreOptions) {
     },
     async check() {
       await commits.run(() => writeProbe(db, clock.now()));
+      if (database.path !== null) await assertRoom(database.path);
       return null;
     },
     close,

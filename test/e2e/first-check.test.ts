@@ -208,7 +208,7 @@ describe.concurrent("npm start -- --check", () => {
 });
 
 describe.concurrent("npm start where nobody could use the app", () => {
-  it("goes on, logs one error for each reason, and names them when it is ready", async () => {
+  it("goes on, logs one line for each reason, and names them when it is ready", async () => {
     const { resources, env } = await startSides({ withoutScopes: ["users:read", "commands"] });
     await using _resources = resources;
     const settings = { SLACK_SIGNING_SECRET: "short", HELP_CONTACT: "@anna" };
@@ -218,12 +218,15 @@ describe.concurrent("npm start where nobody could use the app", () => {
       .split("\n")
       .filter((line) => line.startsWith("{"))
       .map((line): Record<string, unknown> => JSON.parse(line));
-    const errors = logged.filter(({ level }) => level === "error").map(({ msg }) => msg);
+    const messages = (level: string) =>
+      logged.filter((line) => line["level"] === level).map(({ msg }) => msg);
     const reasons = [
       expect.stringContaining("SLACK_SIGNING_SECRET isn't a signing secret"),
       expect.stringContaining("The app lacks the scopes commands, users:read."),
     ];
-    expect(errors).toEqual(reasons);
+    // Only Slack's own secrets are known to have that form, and this isn't Slack.
+    expect(messages("warn")).toContainEqual(reasons[0]);
+    expect(messages("error")).toEqual([reasons[1]]);
     const ready = logged.find(({ msg }) => msg === "docs-agent is ready");
     expect(ready?.["missing"]).toEqual(reasons);
     expect(

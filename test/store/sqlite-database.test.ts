@@ -1,10 +1,13 @@
-import { existsSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { chmod, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { appMigrations as ownMigrations } from "../../src/store/sqlite/migrations.ts";
-import { openSqliteDatabase, transaction } from "../../src/store/sqlite/sqlite-database.ts";
+import { assertRoom, openSqliteDatabase, transaction } from "../../src/store/sqlite/sqlite-database.ts";
 import { spawnNode } from "../support/child-process.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -53,6 +56,42 @@ describe("SQLite database", () => {
     expect(db.prepare("SELECT key FROM kv").all()).toEqual([{ key: "b" }]);
   });
 });
+
+describe("SQLite database, on a small disk", () => {
+  it.skipIf(!mountsFolders())("has no room, which is told before a request is refused", async () => {
+    await using dir = await openTempDir();
+    const disk = dir.file("disk");
+    await mkdir(disk);
+    mount("size=1m", disk);
+    try {
+      await expect(assertRoom(disk)).resolves.toBeUndefined();
+      await writeFile(`${disk}/filled`, Buffer.alloc(700 * 1024));
+      await expect(assertRoom(disk)).rejects.toMatchObject({
+        code: "store_unavailable",
+        message: expect.stringContaining("the disk is full. Free some space."),
+      });
+    } finally {
+      execFileSync("umount", [disk]);
+    }
+  });
+});
+
+function mount(options: string, folder: string): void {
+  execFileSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", folder], { stdio: "pipe" });
+}
+
+function mountsFolders(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), "mount-"));
+  try {
+    mount("size=1m", folder);
+    execFileSync("umount", [folder]);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 describe("SQLite database, owned by one process", () => {
   it("is refused to a second owner in the same process, by whatever path, until the first closes", async () => {

@@ -10,6 +10,7 @@ import {
   realpathSync,
   statSync,
 } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Clock } from "../../core/ports/process.ts";
@@ -192,6 +193,21 @@ export function writeProbe(db: DatabaseSync, nowMs: number): void {
     `INSERT INTO probe (id, written_at) VALUES (1, ?)
       ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at`,
   ).run(nowMs);
+}
+
+/** What a few requests take, bytes. */
+const ROOM_BYTES = 512 * 1024;
+
+/**
+ * Rejects if the disk of the file at `path` has no room for requests. The probe's one page may
+ * still fit where a request no longer does.
+ */
+export async function assertRoom(path: string): Promise<void> {
+  const { bavail, bsize, blocks } = await statfs(path);
+  // A file system that doesn't say how large it is has no blocks.
+  if (blocks > 0 && bavail * bsize < ROOM_BYTES) {
+    throw new StoreUnavailableError(path, "the disk is full", "Free some space.");
+  }
 }
 
 /** The real path with links followed, so that all names of the file lead to the same owner lock. */
