@@ -150,12 +150,17 @@ function splitSummaries(turn: TurnText, redact: Redact) {
   return { rest: [...rest].join("\n\n"), wordsOf };
 }
 
-const STATUS_WORDS = { added: "new", changed: "", removed: "removed" } as const;
+/** What happened to a page. A later turn shows in the size of a page that is new, too. */
+function sizeOf({ status, additions, deletions }: ChangedPage): string {
+  if (status === "removed") return "removed";
+  const isCounted = additions !== null && deletions !== null;
+  if (status === "added") return isCounted ? `new, +${additions}` : "new";
+  return isCounted ? `+${additions} −${deletions}` : "";
+}
 
 function pageLine(page: ChangedPage, wordsOf: Map<string, string>, redact: Redact): string {
-  const { path, status, additions, deletions } = page;
-  const isCounted = status === "changed" && additions !== null && deletions !== null;
-  const counts = isCounted ? `+${additions} −${deletions}` : STATUS_WORDS[status];
+  const { path } = page;
+  const counts = sizeOf(page);
   const words = wordsOf.get(path);
   const said = words === undefined ? "" : `: ${markdownInLine(oneLine(words, 200))}`;
   return `- ${fileName(redactedLine(redact, path, 200))}${counts === "" ? "" : ` (${counts})`}${said}`;

@@ -197,7 +197,7 @@ const FRESH_MS = 2 * 60_000;
 export const QUICK_THAT_END = 5;
 /** How many of a project's jobs are read when its feed breaks off. */
 const KNOWN_JOBS_MAX = 1000;
-const GAP_MS = 500;
+const GAP_MS = 250;
 const IDLE_GAP_MS = 1_000;
 const IDLE_GAP_MAX_MS = 30_000;
 

@@ -24,7 +24,7 @@ describe("the text", () => {
     const text = above(pull?.body);
     expect(text).toContain("The readme said Teh.\n\n- It closes #\u200b3");
     expect(text).toContain(
-      "- `README.md` (+1 −1): the name @\u200bteam\n- `docs/new.md` (new): a page of its own\n" +
+      "- `README.md` (+1 −1): the name @\u200bteam\n- `docs/new.md` (new, +1): a page of its own\n" +
         "- `docs/quickstart.md` (removed)",
     );
     expect(text).not.toMatch(/job1|Correct the product's name|Fix the typo/);
@@ -52,7 +52,7 @@ describe("the text", () => {
     await world.run(page("a", "Added page A."), { prompt: "Now A", earlierTurns: [first, failed] });
     const [pull] = world.pulls();
     expect(pull?.title).toBe("Correct the name; add page A");
-    expect(above(pull?.body)).toContain("- `README.md` (+1 −1): the name\n- `docs/a.md` (new)");
+    expect(above(pull?.body)).toContain("- `README.md` (+1 −1): the name\n- `docs/a.md` (new, +1)");
     expect(above(pull?.body).split("Please check it.")).toHaveLength(2);
     expect(pull?.body).not.toContain("Broke everything");
     expect(pull?.body).toContain("Asked before, and failed:\n\n> Break it");
@@ -126,7 +126,7 @@ describe("the text", () => {
       earlierTurns: [{ prompt: "Fix the typo", summary: "Fix it" }],
     });
     expect(world.pulls()[0]?.body).toContain("- [x] I read it");
-    expect(world.pulls()[0]?.body).toContain("`docs/b.md` (new)");
+    expect(world.pulls()[0]?.body).toContain("`docs/b.md` (new, +1)");
   });
 
   it("leaves a text alone that has no room for more, and says so", async () => {
