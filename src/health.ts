@@ -5,7 +5,7 @@ import { messageOf } from "./core/errors.ts";
 import type { Store } from "./store/record-store.ts";
 
 /** Probes come from several sides at once. The disk is checked at most this often. */
-const FRESH_MS = 2000;
+const FRESH_MS = 250;
 
 type HealthDeps = {
   store: Pick<Store, "check" | "setAsideCount" | "risk">;
