@@ -95,7 +95,7 @@ async function withOwnMessage(
   const own = withoutOthers(summary, withheld);
   if (own === summary) return commit;
   const message = await apart.read("commitMessageOf", { ...wordsOf(turn), summary: own });
-  return mirror.use((git) => withMessage(git, commit, { message, atMs: clock.now() }));
+  return mirror.use((git) => withMessage(git, commit, { message, atMs: clock.wallMs() }));
 }
 
 /**

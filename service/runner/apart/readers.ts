@@ -5,7 +5,8 @@ import { findCopies, forgetKnown, showCopies } from "../publish/copied-words.ts"
 import { commitMessageOf } from "../publish/pull-request-text.ts";
 import { shownDiff } from "../publish/shown-diff.ts";
 import { messagesOfOthers } from "../publish/slack-words.ts";
-import { changedPullRequestText, newPullRequestText, sourcesText } from "../publish/text-readers.ts";
+import { sourcesText } from "../publish/sources-text.ts";
+import { changedPullRequestText, newPullRequestText } from "../publish/text-readers.ts";
 import { lastWords, shownFindings } from "../verify/findings.ts";
 
 /**

@@ -7,10 +7,13 @@ const MAX_SHOWN = 10;
  * The lines of Markdown about the sources: a short first one and, after an empty line, a list that
  * begins with what to look at first. A public pull request names nothing that isn't public.
  */
-export function sourcesSection(
-  claims: readonly CheckedClaim[] | null,
-  { isPublicPullRequest }: { isPublicPullRequest: boolean },
-): string[] {
+export function sourcesText({
+  claims,
+  isPublicPullRequest,
+}: {
+  claims: readonly CheckedClaim[] | null;
+  isPublicPullRequest: boolean;
+}): string[] {
   if (claims === null || claims.length === 0) return ["The agent named no sources."];
   const named = claims.filter(({ isPublic }) => isPublic || !isPublicPullRequest);
   const hidden = claims.filter((claim) => !named.includes(claim));

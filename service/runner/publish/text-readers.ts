@@ -1,24 +1,11 @@
 import type { Redact } from "../../base/redaction.ts";
 import { hasPart, mergedBody } from "./our-parts.ts";
 import { bodyOf, changeTitle, checksPart, titleBefore, type TurnText } from "./pull-request-text.ts";
-import type { CheckedClaim } from "./checked-claim.ts";
-import { sourcesSection } from "./sources-text.ts";
 import { hasChecksHeading, inTemplate } from "./template.ts";
 import { formattedTitle } from "./title.ts";
 
 /** GitHub's own limit. */
 const MAX_BODY_LENGTH = 65_536;
-
-/** The lines about the sources, as in {@link sourcesSection}. */
-export function sourcesText({
-  claims,
-  isPublicPullRequest,
-}: {
-  claims: readonly CheckedClaim[] | null;
-  isPublicPullRequest: boolean;
-}): string[] {
-  return sourcesSection(claims, { isPublicPullRequest });
-}
 
 /** The title and text of a new pull request. */
 export function newPullRequestText(

@@ -69,7 +69,7 @@ async function goOnFromBase<Work extends Committed>(
   const { mirror, clock, onProgress } = context;
   const { base } = start;
   onProgress("going on from the base branch, because the pull request was merged");
-  const change = { commit: work.commit, from: start.commit, onto: base, atMs: clock.now() };
+  const change = { commit: work.commit, from: start.commit, onto: base, atMs: clock.wallMs() };
   const made = await mirror.use((git) => reapply(git, change));
   switch (made.kind) {
     case "conflict":

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { CheckedClaim } from "../../../service/runner/publish/checked-claim.ts";
 import { repositoryAt } from "../../../service/runner/publish/hosted-pages.ts";
-import { sourcesSection } from "../../../service/runner/publish/sources-text.ts";
+import { sourcesText } from "../../../service/runner/publish/sources-text.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 
 const CLI = "// The options.\nexport const options = [\n  '--json',\n  '--quiet',\n];\n";
@@ -130,7 +130,7 @@ describe("the sources that an agent names", () => {
     ]);
     expect(JSON.stringify(found)).not.toContain(world.token);
     expect(await world.stored()).not.toContain(world.token);
-    const text = sourcesSection(found, { isPublicPullRequest: false }).join("\n");
+    const text = sourcesText({ claims: found, isPublicPullRequest: false }).join("\n");
     expect(text).toContain("Key \\[secret\\] @\u200bana \\[here\\]\\(https:\u200b//evil.example\\)");
     expect(text).toContain("<\u200bimg src=x> www\u200b.evil.example #\u200b1");
     expect(text.match(/\]\((.*?)\)/g)).toEqual([
@@ -207,7 +207,7 @@ describe("the text of the sources", () => {
 
   it("says what was found where, and what wasn't first", () => {
     const lost = one({ source: secret, isFound: false, url: null });
-    expect(sourcesSection([one(), lost, hidden], { isPublicPullRequest: false })).toEqual([
+    expect(sourcesText({ claims: [one(), lost, hidden], isPublicPullRequest: false })).toEqual([
       "3 statements, 2 with a source.",
       "",
       "- `docs/cli.md`: The CLI has \\`--json\\`. – source not found (core: plans/secret.ts, line 1)",
@@ -219,7 +219,8 @@ describe("the text of the sources", () => {
 
   it("only counts in a public pull request what isn't public", () => {
     const lost = one({ source: { ...secret, repository: "docs" }, isFound: false, url: null });
-    const lines = sourcesSection([one(), lost, hidden, { ...hidden, isFound: false }], {
+    const lines = sourcesText({
+      claims: [one(), lost, hidden, { ...hidden, isFound: false }],
       isPublicPullRequest: true,
     });
     expect(lines.slice(2)).toEqual([
@@ -232,11 +233,13 @@ describe("the text of the sources", () => {
 
   it("stays short", () => {
     const many = Array.from({ length: 200 }, (_, n) => one({ isFound: n % 2 === 0 }));
-    const lines = sourcesSection(many, { isPublicPullRequest: false });
+    const lines = sourcesText({ claims: many, isPublicPullRequest: false });
     expect(lines).toHaveLength(13);
     expect(lines.at(-1)).toBe("- … and 190 more, 100 found");
-    expect(sourcesSection([], { isPublicPullRequest: true })).toEqual(["The agent named no sources."]);
-    expect(sourcesSection([one()], { isPublicPullRequest: true })[0]).toBe("1 statement, 1 with a source.");
+    expect(sourcesText({ claims: [], isPublicPullRequest: true })).toEqual(["The agent named no sources."]);
+    expect(sourcesText({ claims: [one()], isPublicPullRequest: true })[0]).toBe(
+      "1 statement, 1 with a source.",
+    );
   });
 });
 
