@@ -42,6 +42,14 @@ it("counts as doubled what was posted twice, or what nobody asked for", () => {
   expect(ledger().judge([...once, post("status", "command:other")], []).doubled).toHaveLength(1);
 });
 
+it("knows what tells a person that their answer didn't arrive, if they could answer", () => {
+  const once = [post("status"), post("outcome-1")];
+  const unheard = (turnId: string) => post("unheard", `unheard:${turnId}:1`);
+  expect(ledger().judge([...once, unheard(TURN)], []).doubled).toEqual([]);
+  expect(ledger().judge([...once, unheard(TURN), unheard(TURN)], []).doubled).toHaveLength(1);
+  expect(ledger().judge([...once, unheard("command:other")], []).doubled).toHaveLength(1);
+});
+
 it("counts apart what Redis forgot: a request taken then, and one more copy of a post made then", () => {
   const tail = { fromMs: 900, toMs: 1_100, turnIds: new Set([TURN]) };
   const judge = (posts: SlackMessage[]) => ledger().judge(posts, [], undefined, tail);

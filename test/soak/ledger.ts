@@ -110,7 +110,9 @@ export class Ledger {
             `${post} of ${turnId} was posted ${count} times: ${placesOf(posts, turnId)}`,
           );
       }
-      if (!this.entries.has(turnId) && !ofTurn.has("notice")) {
+      const isNotice =
+        ofTurn.has("notice") || (ofTurn.has("unheard") && this.entries.has(answeredTurn(turnId)));
+      if (!this.entries.has(turnId) && !isNotice) {
         doubled.push(`nobody asked for turn ${turnId}, and it has posts: ${[...ofTurn.keys()].join(", ")}`);
       }
     }
@@ -142,6 +144,11 @@ export class Ledger {
     doubled.push(...doubledCreates(creates, [...this.entries.values()]));
     return { lost, doubled, byRedis, outcomes };
   }
+}
+
+/** The turn whose question an answer didn't reach, from what tells its author. */
+function answeredTurn(id: string): string {
+  return id.replace(/^unheard:(.*):\d+$/, "$1");
 }
 
 /** Which watch an outcome ends. 0 for another post. */
