@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { createGiveWay } from "../../base/give-way.ts";
 import type { GitRunner } from "./git.ts";
 import { GitError } from "./git-fault.ts";
 
@@ -32,7 +33,9 @@ export type Snapshot = ReadonlyMap<string, SnapshotEntry>;
 export async function readSnapshot(git: GitRunner, commit: string): Promise<Snapshot> {
   const listing = await git.run(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit]);
   const entries = new Map<string, SnapshotEntry>();
+  const giveWay = createGiveWay();
   for (const raw of listing.toString("latin1").split("\0")) {
+    await giveWay();
     const tab = raw.indexOf("\t");
     if (tab < 0) continue;
     const [mode = "", , oid = ""] = raw.slice(0, tab).split(" ");

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { ignoredPaths, indexLine, makeCommit, storeFiles, writeIndex } from "../git/objects.ts";
+import { createGiveWay } from "../../base/give-way.ts";
 import { boundedPaths } from "../publish/bounded-paths.ts";
 import { isNoRoom, TurnFailedError } from "../../base/run-error.ts";
 import { copyChanges, createIsDoc, selectChanges } from "../tree/select-changes.ts";
@@ -59,13 +60,18 @@ async function commitDocs(
 ): Promise<CheckedWork> {
   const { docs, portableNames } = turn.project;
   const isDoc = createIsDoc(docs);
-  const added = changes.filter(({ path, kind }) => kind === "added" && isDoc(path)).map(({ path }) => path);
+  const giveWay = createGiveWay();
+  const added: string[] = [];
+  for (const { path, kind } of changes) {
+    await giveWay();
+    if (kind === "added" && isDoc(path)) added.push(path);
+  }
   const ignoreRules = [...snapshot.values()].filter(
     ({ path, mode }) => /(?:^|\/)\.gitignore$/.test(path) && mode.startsWith("100") && isSafePath(path),
   );
   const ignored = await mirror.use((git) => ignoredPaths(git, ignoreRules, added, join(scratch, "ignore")));
   const isRefused = (path: string) => ignored.has(path) || (portableNames && !isPortable(path));
-  const selection = selectChanges(changes, snapshot.keys(), isDoc, isRefused);
+  const selection = await selectChanges(changes, snapshot.keys(), isDoc, isRefused);
   const leftOut = boundedPaths(selection.leftOut, redact);
   const { committed } = selection;
   if (committed.length === 0) return { commit: null, files: 0, leftOut };

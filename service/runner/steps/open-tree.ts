@@ -1,5 +1,5 @@
 import { chmodSync, renameSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { openTurnFolders, removeFolder, type TurnFolders } from "../folders.ts";
 import { faultText } from "../../base/run-error.ts";
 import { fillTree, type TreeStart } from "../tree/fill-tree.ts";
@@ -28,16 +28,19 @@ export async function openTree(
   let start: TreeStart | null = null;
   const close = () =>
     afterwards(async () => {
-      try {
-        if (start?.hasFineTimes === true) trees.keep(key, folders.tree, start.written);
-      } catch (error) {
-        logger.warn({ problem: faultText(error) }, "worktree could not be kept");
-      }
+      const left = join(folders.scratch, "job");
       try {
         // Done at once, because the job's next turn needs the place. Its agent may have taken away
         // the permissions.
         chmodSync(folders.job, 0o700);
-        renameSync(folders.job, join(folders.scratch, "job"));
+        renameSync(folders.job, left);
+        if (start?.hasFineTimes === true) {
+          await trees
+            .keep(key, join(left, relative(folders.job, folders.tree)), start.written)
+            .catch((error: unknown) =>
+              logger.warn({ problem: faultText(error) }, "worktree could not be kept"),
+            );
+        }
         await removeFolder(folders.scratch);
       } catch (error) {
         logger.warn({ problem: faultText(error) }, "worktree could not be removed");

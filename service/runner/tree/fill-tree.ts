@@ -1,9 +1,10 @@
 import { lstatSync, mkdirSync, rmdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { createGiveWay } from "../../base/give-way.ts";
 import type { TurnFolders } from "../folders.ts";
 import type { GitRunner } from "../git/git.ts";
 import { GitError } from "../git/git-fault.ts";
-import { readObjects, readSnapshot, type Snapshot, writeIndex } from "../git/objects.ts";
+import { readObjects, readSnapshot, type Snapshot, type SnapshotEntry, writeIndex } from "../git/objects.ts";
 import { isSafePath } from "./names.ts";
 import { foldersOf, identityOf, type WrittenFiles } from "./written-files.ts";
 
@@ -38,8 +39,10 @@ export async function fillTree(
   isWanted: (path: string) => boolean = () => true,
 ): Promise<TreeStart> {
   const snapshot = await readSnapshot(git, commit);
+  const giveWay = createGiveWay();
   const written = new Map(there);
   for (const [path, { oid, mode }] of there) {
+    await giveWay();
     const entry = snapshot.get(path);
     if (entry?.oid === oid && entry.mode === mode && isWanted(path)) continue;
     written.delete(path);
@@ -48,10 +51,15 @@ export async function fillTree(
   // Git knows no empty folders.
   const needed = new Set(foldersOf(written.keys()));
   const unneeded = foldersOf(there.keys()).filter((folder) => !needed.has(folder));
-  for (const folder of unneeded.toReversed()) rmdirSync(join(tree, folder));
-  const missing = [...snapshot.values()].filter(
-    ({ path }) => isSafePath(path) && !written.has(path) && isWanted(path),
-  );
+  for (const folder of unneeded.toReversed()) {
+    await giveWay();
+    rmdirSync(join(tree, folder));
+  }
+  const missing: SnapshotEntry[] = [];
+  for (const entry of snapshot.values()) {
+    await giveWay();
+    if (isSafePath(entry.path) && !written.has(entry.path) && isWanted(entry.path)) missing.push(entry);
+  }
   const files = missing.filter(({ mode }) => mode === "100644" || mode === "100755");
   if (files.length > 0) {
     const lines = files.map(({ raw }) => raw);
@@ -62,8 +70,13 @@ export async function fillTree(
   const links = missing.filter(({ mode }) => mode === "120000");
   const oids = links.map(({ oid }) => oid);
   const targets = await readObjects(git, oids);
-  const made = links.filter(({ path }, index) => makeLink(tree, path, targets[index] ?? Buffer.alloc(0)));
+  const made: SnapshotEntry[] = [];
+  for (const [index, link] of links.entries()) {
+    await giveWay();
+    if (makeLink(tree, link.path, targets[index] ?? Buffer.alloc(0))) made.push(link);
+  }
   for (const { path, oid, mode } of [...files, ...made]) {
+    await giveWay();
     const stats = lstatSync(join(tree, path), { bigint: true, throwIfNoEntry: false });
     if (stats === undefined) throw new GitError(`git did not write ${path}`);
     written.set(path, { identity: identityOf(stats), oid, mode, size: Number(stats.size) });

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../src/core/ports/process.ts";
+import { createGiveWay } from "../../base/give-way.ts";
 import {
   foldersOf,
   identityAt,
@@ -27,6 +28,8 @@ export class KeptTrees {
   readonly #dir: string;
   readonly #clock: Clock;
   #kept: Kept[] = [];
+  /** Those that are being moved here. */
+  readonly #coming = new Set<{ key: string; over: Promise<void> }>();
   #made = 0;
 
   /** `dir` is for this instance alone. */
@@ -41,16 +44,21 @@ export class KeptTrees {
    */
   async take(key: string, root: string): Promise<WrittenFiles> {
     const nothing: WrittenFiles = new Map();
-    const kept = this.#kept.findLast((each) => each.key === key);
+    const newest = () => this.#kept.findLast((each) => each.key === key);
+    if (newest() === undefined) await [...this.#coming].find((each) => each.key === key)?.over;
+    const kept = newest();
     if (kept === undefined) return nothing;
     this.#kept = this.#kept.filter((each) => each !== kept);
     try {
       const { files, folders }: Note = JSON.parse(readFileSync(join(kept.path, "note.json"), "utf8"));
       const tree = join(kept.path, "tree");
-      const isAsLeft = (path: string, identity: string) => identityAt(join(tree, path)) === identity;
-      // Without a sandbox, a process of the agent's may have outlived its turn.
-      if (!folders.every(([path, identity]) => isAsLeft(path, identity))) return nothing;
-      if (!files.every(([path, { identity }]) => isAsLeft(path, identity))) return nothing;
+      const giveWay = createGiveWay();
+      const all = [...folders, ...files.map(([path, { identity }]) => [path, identity] as const)];
+      for (const [path, identity] of all) {
+        await giveWay();
+        // Without a sandbox, a process of the agent's may have outlived its turn.
+        if (identityAt(join(tree, path)) !== identity) return nothing;
+      }
       renameSync(tree, root);
       return new Map(files);
     } finally {
@@ -61,13 +69,26 @@ export class KeptTrees {
   /**
    * Takes the files at `root` that are still as they were written, unless enough trees are kept.
    */
-  keep(key: string, root: string, written: WrittenFiles): void {
-    if (this.#kept.filter((kept) => kept.key === key).length >= MAX_PER_KEY) return;
+  async keep(key: string, root: string, written: WrittenFiles): Promise<void> {
+    const there = [...this.#kept, ...this.#coming].filter((each) => each.key === key);
+    if (there.length >= MAX_PER_KEY) return;
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    const coming = { key, over };
+    this.#coming.add(coming);
+    try {
+      await this.#moveHere(key, root, written);
+    } finally {
+      this.#coming.delete(coming);
+      resolve();
+    }
+  }
+
+  async #moveHere(key: string, root: string, written: WrittenFiles): Promise<void> {
     const path = join(this.#dir, String((this.#made += 1)));
     try {
       mkdirSync(path, { mode: 0o700 });
       const tree = join(path, "tree");
-      const files = moveUntouched(root, tree, written);
+      const files = await moveUntouched(root, tree, written);
       const folders = foldersOf(files.keys());
       const note: Note = {
         files: [...files],
@@ -76,7 +97,7 @@ export class KeptTrees {
       writeFileSync(join(path, "note.json"), JSON.stringify(note), { mode: 0o600 });
       this.#kept.push({ key, path, sinceMs: this.#clock.now() });
     } catch (error) {
-      rmSync(path, { recursive: true, force: true });
+      await rm(path, { recursive: true, force: true });
       throw error;
     }
   }

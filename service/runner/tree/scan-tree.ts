@@ -2,11 +2,12 @@ import { createHash } from "node:crypto";
 import { chmod, opendir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../../src/core/errors.ts";
+import { createGiveWay } from "../../base/give-way.ts";
 import { openInside } from "../confined-files.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import type { TreeStart } from "./fill-tree.ts";
 import { parentsOf } from "./names.ts";
-import { identityAt } from "./written-files.ts";
+import { foldersOf, identityAt } from "./written-files.ts";
 
 /**
  * A difference from the start. `other` is something that can't be committed, such as links, sockets
@@ -15,6 +16,8 @@ import { identityAt } from "./written-files.ts";
 export type TreeChange = { path: string; kind: "added" | "modified" | "deleted" | "other" };
 
 const MAX_ENTRIES = 200_000;
+/** Of all paths together that weren't there. Each is looked at several times. */
+const MAX_PATHS_CHARS = 16 * 1024 ** 2;
 const MAX_DEPTH = 60;
 /** Only files that were touched and still have their old size are read at all. */
 const MAX_READ_BYTES = 2 * 1024 ** 3;
@@ -39,16 +42,18 @@ export async function scanTree(
   const present = new Set<string>();
   /** Names that are no longer folders. Nobody meant to delete the files that were below them. */
   const blocked = new Set<string>();
+  const giveWay = createGiveWay();
+  const foldersBefore = new Set(foldersOf(written.keys()));
   let entries = 0;
+  let pathsChars = 0;
   let readBytes = 0;
 
   async function walk(folder: string, depth: number): Promise<void> {
     for await (const entry of await opendir(join(root, folder), { bufferSize: 1024 })) {
       signal.throwIfAborted();
+      await giveWay();
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-      if (!written.has(path) && ++entries > MAX_ENTRIES) {
-        throw new TurnFailedError(`The agent left more than ${MAX_ENTRIES} files behind.`);
-      }
+      if (!written.has(path)) countNew(path);
       if (entry.isDirectory()) {
         await enter(path, entry.name, depth);
       } else {
@@ -62,8 +67,22 @@ export async function scanTree(
     }
   }
 
+  function countNew(path: string): void {
+    entries += 1;
+    pathsChars += path.length;
+    if (entries > MAX_ENTRIES) {
+      throw new TurnFailedError(`The agent left more than ${MAX_ENTRIES} files behind.`);
+    }
+    if (pathsChars > MAX_PATHS_CHARS) {
+      const megabytes = MAX_PATHS_CHARS / 1024 ** 2;
+      throw new TurnFailedError(
+        `The agent left files behind whose paths have more than ${megabytes} million characters together.`,
+      );
+    }
+  }
+
   async function enter(path: string, name: string, depth: number): Promise<void> {
-    if (SKIPPED_FOLDERS.has(name) && ![...written.keys()].some((each) => each.startsWith(`${path}/`))) {
+    if (SKIPPED_FOLDERS.has(name) && !foldersBefore.has(path)) {
       changes.push({ path: `${path}/`, kind: "other" });
     } else if (depth >= MAX_DEPTH) {
       throw new TurnFailedError(`The agent left folders more than ${MAX_DEPTH} deep behind.`);
@@ -116,6 +135,7 @@ export async function scanTree(
   await chmod(root, 0o700);
   await walk("", 0);
   for (const path of written.keys()) {
+    await giveWay();
     if (present.has(path)) continue;
     const isBlocked = parentsOf(path).some((folder) => blocked.has(folder));
     changes.push({ path, kind: isBlocked ? "other" : "deleted" });

@@ -1,6 +1,7 @@
 import picomatch from "picomatch";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createGiveWay } from "../../base/give-way.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { openInside } from "../confined-files.ts";
 import { foldedName, isSafePath, nameAnywhere, parentsOf } from "./names.ts";
@@ -32,24 +33,51 @@ export function createIsDoc(globs: readonly string[]): (path: string) => boolean
  * something that stays, and one whose name, or the name of a folder in its path, differs from
  * another only in case: many machines can't check out both. `startPaths` are the paths in the
  * commit that the tree was made from. `isRefused` tells which new files are left out in any case.
+ * Rejects with a `TurnFailedError` if there are more files than a pull request may have.
  */
-export function selectChanges(
+export async function selectChanges(
   changes: readonly TreeChange[],
   startPaths: Iterable<string>,
   isDoc: (path: string) => boolean,
   isRefused: (path: string) => boolean,
-): Selection {
+): Promise<Selection> {
+  const giveWay = createGiveWay();
   const wanted: DocsChange[] = [];
   const leftOut: string[] = [];
   for (const { path, kind } of changes) {
+    await giveWay();
     if (kind === "other" || !isDoc(path) || (kind === "added" && isRefused(path))) leftOut.push(path);
     else wanted.push({ path, kind });
   }
+  // Before anything is done with all folders of each.
+  assertFew(wanted);
 
+  const added = new Set(wanted.filter(({ kind }) => kind === "added").map(({ path }) => path));
+  if (added.size === 0) return { committed: wanted, leftOut: leftOut.toSorted() };
   const deleted = new Set(wanted.filter(({ kind }) => kind === "deleted").map(({ path }) => path));
+  const isInTheWay = await findPlaces(startPaths, deleted, giveWay);
+  const committed: DocsChange[] = [];
+  for (const change of wanted) {
+    await giveWay();
+    if (added.has(change.path) && isInTheWay(change.path)) leftOut.push(change.path);
+    else committed.push(change);
+  }
+  return { committed, leftOut: leftOut.toSorted() };
+}
+
+/**
+ * Resolves to a function that tells whether a new file can't be at its path, because of what stays
+ * or of a file that it was asked about before.
+ */
+async function findPlaces(
+  startPaths: Iterable<string>,
+  deleted: ReadonlySet<string>,
+  giveWay: () => Promise<void>,
+): Promise<(path: string) => boolean> {
   const staying = new Set<string>();
   const stayingFolders = new Set<string>();
   for (const path of startPaths) {
+    await giveWay();
     if (deleted.has(path)) continue;
     staying.add(path);
     for (const folder of parentsOf(path)) stayingFolders.add(folder);
@@ -58,23 +86,32 @@ export function selectChanges(
    * How each file or folder in the result is spelled, by the form in which a file system may
    * compare it.
    */
-  const spellings = new Map([...staying, ...stayingFolders].map((name) => [foldedName(name), name]));
-  const committed = wanted.filter(({ path, kind }) => {
-    if (kind !== "added") return true;
+  const spellings = new Map<string, string>();
+  for (const names of [staying, stayingFolders]) {
+    for (const name of names) {
+      await giveWay();
+      spellings.set(foldedName(name), name);
+    }
+  }
+  return (path) => {
     const folders = parentsOf(path);
     const names = [path, ...folders].map((name) => [foldedName(name), name] as const);
-    const isInTheWay =
+    const isTaken =
       stayingFolders.has(path) ||
       folders.some((folder) => staying.has(folder)) ||
       names.some(([key, name]) => (spellings.get(key) ?? name) !== name);
-    if (isInTheWay) leftOut.push(path);
-    else for (const [key, name] of names) spellings.set(key, name);
-    return !isInTheWay;
-  });
-  return { committed, leftOut: leftOut.toSorted() };
+    if (!isTaken) for (const [key, name] of names) spellings.set(key, name);
+    return isTaken;
+  };
 }
 
 const MAX_FILES = 1000;
+
+function assertFew({ length }: readonly DocsChange[]): void {
+  if (length <= MAX_FILES) return;
+  throw new TurnFailedError(`The agent changed ${length} files; a pull request may have ${MAX_FILES}.`);
+}
+
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 50 * 1024 * 1024;
 
@@ -90,11 +127,6 @@ export async function copyChanges(
   secrets: readonly string[],
   copies: string,
 ): Promise<Map<string, string>> {
-  if (changes.length > MAX_FILES) {
-    throw new TurnFailedError(
-      `The agent changed ${changes.length} files; a pull request may have ${MAX_FILES}.`,
-    );
-  }
   let totalBytes = 0;
   const copied = new Map<string, string>();
   await mkdir(copies, { mode: 0o700 });

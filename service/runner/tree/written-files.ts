@@ -1,5 +1,6 @@
 import { type BigIntStats, lstatSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { createGiveWay } from "../../base/give-way.ts";
 import { parentsOf } from "./names.ts";
 
 /**
@@ -37,19 +38,28 @@ export function foldersOf(files: Iterable<string>): string[] {
  * Moves the files that are still as they were written to the new folder `to`, on the same disk.
  * Their folders are created anew, so that nothing that was done to the old ones (unreadable names,
  * permissions, attributes) comes along. Even behind a link in a folder's place, only a file that we
- * wrote has its identity. Returns what is there then. Throws if that isn't possible, for example if
- * a folder may not be changed. Then nothing of the tree can be used.
+ * wrote has its identity. Resolves to what is there then. Rejects if that isn't possible, for
+ * example if a folder may not be changed. Then nothing of the tree can be used.
  */
-export function moveUntouched(from: string, to: string, written: WrittenFiles): WrittenFiles {
-  const intact = [...written].filter(([path, { identity }]) => identityAt(join(from, path)) === identity);
-  for (const folder of foldersOf(intact.map(([path]) => path))) mkdirSync(join(to, folder), { mode: 0o755 });
-  return new Map(
-    intact.map(([path, file]) => {
-      // Without a sandbox, a process of the agent's may still be writing.
-      if (identityAt(join(from, path)) !== file.identity) throw new Error(`${path} has just changed`);
-      renameSync(join(from, path), join(to, path));
-      // Moving a file changes its `ctime`.
-      return [path, { ...file, identity: identityAt(join(to, path)) ?? "" }];
-    }),
-  );
+export async function moveUntouched(from: string, to: string, written: WrittenFiles): Promise<WrittenFiles> {
+  const giveWay = createGiveWay();
+  const intact: [path: string, file: WrittenFile][] = [];
+  for (const [path, file] of written) {
+    await giveWay();
+    if (identityAt(join(from, path)) === file.identity) intact.push([path, file]);
+  }
+  for (const folder of foldersOf(intact.map(([path]) => path))) {
+    await giveWay();
+    mkdirSync(join(to, folder), { mode: 0o755 });
+  }
+  const moved: WrittenFiles = new Map();
+  for (const [path, file] of intact) {
+    await giveWay();
+    // Without a sandbox, a process of the agent's may still be writing.
+    if (identityAt(join(from, path)) !== file.identity) throw new Error(`${path} has just changed`);
+    renameSync(join(from, path), join(to, path));
+    // Moving a file changes its `ctime`.
+    moved.set(path, { ...file, identity: identityAt(join(to, path)) ?? "" });
+  }
+  return moved;
 }

@@ -180,6 +180,14 @@ it.each([
     "The agent changed 1001 files; a pull request may have 1000.",
   ],
   [
+    "many files with long paths",
+    `const folder = "docs" + ("/" + "d".repeat(250)).repeat(14);
+    fs.mkdirSync(folder, { recursive: true });
+    process.chdir(folder);
+    for (let i = 0; i < 5000; i++) fs.writeFileSync(i + ".md", "")`,
+    "The agent left files behind whose paths have more than 16 million characters together.",
+  ],
+  [
     "folders nested too deep",
     `for (let i = 0; i < 500; i++) { fs.mkdirSync("dddddddddd"); process.chdir("dddddddddd"); }`,
     "The agent left folders more than 60 deep behind.",

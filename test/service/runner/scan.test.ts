@@ -6,7 +6,7 @@ import { TurnFailedError } from "../../../service/base/run-error.ts";
 import { copyChanges } from "../../../service/runner/tree/select-changes.ts";
 import { scanTree } from "../../../service/runner/tree/scan-tree.ts";
 import { identityAt, type WrittenFile } from "../../../service/runner/tree/written-files.ts";
-import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 const execFile = promisify(execFileWithCallback);
@@ -193,6 +193,15 @@ it("commits nothing that some system takes for git's own, nor names that some sy
   expect(result).toMatchObject({ kind: "pull-request" });
   expect(await world.changed()).toEqual(["docs/STRASSE.md", "docs/plain.md"]);
   expect("leftOut" in result && result.leftOut).toHaveLength(GITS_OWN.length + NOT_EVERYWHERE.length + 1);
+});
+
+it("leaves names alone that no disk can hold", async () => {
+  const names = [`docs/${"n".repeat(300)}.md`, `docs/${"folder/".repeat(700)}page.md`];
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  await world.commitTo("main", Object.fromEntries(names.map((name) => [name, "text"])), "Long names");
+  const agent = inlineAgent(`fs.appendFileSync("README.md", "more")`);
+  expect(await world.run(world.project(agent))).toMatchObject({ kind: "pull-request", leftOut: [] });
+  expect(await world.changed()).toEqual(["README.md"]);
 });
 
 it("commits names that some system can't hold where the settings say so", async () => {
