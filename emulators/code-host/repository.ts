@@ -7,6 +7,8 @@ export type Commit = { sha: string; author: string; date: string; subject: strin
 export type Branch = { name: string; sha: string };
 
 const PLAIN_DIFF = ["--no-color", "--no-ext-diff", "--no-textconv", "-M"];
+/** Like GitHub, which shows no lines of a large file. */
+const NO_LARGE_FILES = ["-c", "core.bigFileThreshold=1m"];
 /** How many of git's answers are kept, and how long they may be. */
 const MAX_KNOWN = 500;
 const MAX_KNOWN_CHARS = 100_000;
@@ -88,7 +90,7 @@ export class Repository {
   /** `git diff --raw --numstat -z` of two commits, as fields, and the unified diff. */
   async changes(from: string, to: string): Promise<{ fields: string[]; diff: string }> {
     const formats = ["--raw", "--numstat", "--patch", "--no-abbrev", "-z"];
-    const out = await this.#outAbout(["diff", ...formats, ...PLAIN_DIFF, from, to, "--"]);
+    const out = await this.#outAbout([...NO_LARGE_FILES, "diff", ...formats, ...PLAIN_DIFF, from, to, "--"]);
     const end = out.indexOf("\0\0");
     return end < 0
       ? { fields: [], diff: "" }
