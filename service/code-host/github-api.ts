@@ -2,11 +2,12 @@ import { Octokit } from "@octokit/rest";
 import { z } from "zod";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { boundRetryAfterMs, parseRetryAfter } from "../../src/core/job/retry.ts";
-import { DocsAgentError, messageOf } from "../../src/core/errors.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import { redactedLine } from "../base/printable-text.ts";
 import type { Redact } from "../base/redaction.ts";
 import { TransientRunError, TurnFailedError } from "../base/run-error.ts";
 import type { GitHubSettings } from "../config/config.ts";
+import { boundedFetch, RedirectedElsewhereError } from "./bounded-fetch.ts";
 import type { TokenProvider } from "./token-provider.ts";
 
 /** The error that Octokit throws. */
@@ -28,9 +29,6 @@ const GraphqlAnswer = z.object({ data: z.unknown().optional(), errors: z.array(G
 /** The wait that GitHub asks for if a secondary limit names no time. */
 const SECONDARY_WAIT_MS = 60_000;
 const REQUEST_TIME_LIMIT_MS = 30_000;
-const MAX_BODY_BYTES = 20 * 1024 * 1024;
-/** GitHub redirects once, to a renamed repository. More is a loop. */
-const MAX_REDIRECTS = 5;
 
 /** What is needed to describe API faults in words. */
 export type FaultWords = {
@@ -265,52 +263,4 @@ function permissionsOf(header: unknown): string | null {
   if (typeof header !== "string" || !/^[a-z_=,; ]{1,300}$/.test(header)) return null;
   const either = header.split(";").map((all) => all.trim().split(/ *, */).join(" and "));
   return either.join(" or ").replaceAll("=", ": ");
-}
-
-/** A redirect that leads away from the API's own origin. */
-class RedirectedElsewhereError extends DocsAgentError {
-  readonly code = "redirected_elsewhere";
-  readonly status: number;
-
-  constructor(status: number, to: string) {
-    super(`It leads to ${to}.`);
-    this.status = status;
-  }
-}
-
-/**
- * `fetch` that follows redirects only within the origin of the URL, so that nothing of a request
- * gets to another host, and no other host's answer is believed. The same request is sent again,
- * whatever the redirect's status, as GitHub asks of its clients.
- */
-async function fetchWithinOrigin(url: string, init?: RequestInit): Promise<Response> {
-  let at = new URL(url);
-  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    const response = await fetch(at, { ...init, redirect: "manual" });
-    const { status, headers } = response;
-    if (status < 300 || status > 399 || status === 304) return response;
-    await response.body?.cancel();
-    const next = URL.parse(headers.get("location") ?? "", at.href);
-    if (next === null || ![301, 302, 307, 308].includes(status)) throw new Error(`A redirect (${status})`);
-    if (next.origin !== at.origin) throw new RedirectedElsewhereError(status, next.origin);
-    at = next;
-  }
-  throw new Error("Too many redirects");
-}
-
-/** {@link fetchWithinOrigin} that fails if the response body is larger than 20 MiB. */
-async function boundedFetch(url: string, init?: RequestInit): Promise<Response> {
-  const response = await fetchWithinOrigin(url, init);
-  if (!response.body) return response;
-  let bytes = 0;
-  const bounded = response.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        bytes += chunk.length;
-        if (bytes > MAX_BODY_BYTES) controller.error(new Error("The answer is too large"));
-        else controller.enqueue(chunk);
-      },
-    }),
-  );
-  return new Response(bounded, response);
 }

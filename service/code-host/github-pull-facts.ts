@@ -30,13 +30,16 @@ export const HostTime = z.iso.datetime({ offset: true }).transform((text) => Dat
 /** REST writes states in lower case, GraphQL in upper case. */
 const Word = z.string().transform((word) => word.toLowerCase());
 
-/** A list from either API, without null and unreadable items. */
+/** Reviews are read in ten pages of a hundred, and everything else in fewer. */
+const MAX_ITEMS = 1000;
+
+/** A list from either API, without null and unreadable items: the last thousand. */
 export function listOf<T extends z.ZodType>(item: T) {
   const Items = z.array(z.unknown());
   return Items.or(z.object({ nodes: Items }).transform(({ nodes }) => nodes))
     .nullish()
-    .transform((items) => items ?? [])
-    .pipe(readableItems(item, Infinity));
+    .transform((items) => items?.slice(-MAX_ITEMS) ?? [])
+    .pipe(readableItems(item, MAX_ITEMS));
 }
 
 const PASSED = ["success", "neutral", "skipped"];

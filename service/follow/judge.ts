@@ -29,37 +29,40 @@ export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>):
   return {
     url: facts.url,
     number: facts.number,
-    title: oneLine(facts.title, SHOWN_CHARS.line),
+    title: toLine(facts.title),
     state,
     isDraft,
     review,
-    checks: { state: checks.state, failed: checks.failed.map(toName).slice(0, MAX_NAMES) },
+    checks: { state: checks.state, failed: checks.failed.slice(0, MAX_NAMES).map(toName) },
     reviews: facts.reviews
       .filter((each) => each.author !== author && (each.state !== "commented" || each.words.trim() !== ""))
       .slice(-MAX_REVIEWS)
       .map(({ id, words, at, headSha, ...each }) => ({
         id: cut(id, SHOWN_CHARS.line),
         author: toName(each.author),
-        // Bounded first, because this thread serves everybody.
         words: cut(printableText(startOf(words, MAX_WORDS_CHARS)).trim(), SHOWN_CHARS.reason),
         state: each.state,
         at: toTimestamp(at),
-        headSha: headSha && oneLine(headSha, SHOWN_CHARS.line),
+        headSha: headSha && toLine(headSha),
       })),
-    waitingFor: state === "open" ? facts.requested.map(toName).slice(0, MAX_NAMES) : [],
+    waitingFor: state === "open" ? facts.requested.slice(0, MAX_NAMES).map(toName) : [],
     mergeable: state === "open" ? canMerge : null,
     blockedBy,
-    headSha: oneLine(facts.headSha, SHOWN_CHARS.line),
+    headSha: toLine(facts.headSha),
     isVisible: true,
     openedAt: toTimestamp(facts.openedAt),
   };
 }
 
-/** GitHub takes no longer review. */
+/** GitHub takes no longer text. More isn't read, because this thread serves everybody. */
 const MAX_WORDS_CHARS = 65_536;
 
+function toLine(text: string, maxLength: number = SHOWN_CHARS.line): string {
+  return oneLine(startOf(text, MAX_WORDS_CHARS), maxLength);
+}
+
 function toName(name: string): string {
-  return oneLine(name, SHOWN_CHARS.path);
+  return toLine(name, SHOWN_CHARS.path);
 }
 
 function judgeChecks(

@@ -9,6 +9,8 @@ export const JOB_TRAILER = "Docs-Agent-Job";
 export const TURN_TRAILER = "Docs-Agent-Turn";
 /** How far back on a branch we look for turns' commits. */
 const MAX_COMMITS = 200;
+/** Whoever writes a commit's message decides how long its trailers are. Ours are shorter. */
+const MAX_LINE_CHARS = 1000;
 
 /** Identifies a turn of a job by its number and what was asked. */
 export function turnKeyOf({ prompt, number }: { prompt: string; number: number }): string {
@@ -117,7 +119,7 @@ export async function turnCommits(git: GitRunner, jobId: string, range: string) 
   const format = `--format=%H %x20${trailer(JOB_TRAILER)} ${trailer(TURN_TRAILER)}`;
   const log = await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, format, range, "--"]);
   return log.flatMap((line) => {
-    const [commit = "", job, key = ""] = line.split(/\s+/);
+    const [commit = "", job, key = ""] = line.slice(0, MAX_LINE_CHARS).split(/\s+/);
     return job === jobId ? [{ commit, key }] : [];
   });
 }

@@ -32,6 +32,8 @@ type GitOptions = {
 const LOCAL_TIME_LIMIT_MS = 5 * 60_000;
 const REMOTE_TIME_LIMIT_MS = 15 * 60_000;
 const MAX_STDOUT_BYTES = 64 * 1024 * 1024;
+/** Of it, what is read of a failure: the lines of a push. */
+const MAX_SAID_BYTES = 8000;
 
 /**
  * Runs git commands in one repository: without a shell, foreign configuration or prompts, and with
@@ -76,7 +78,7 @@ export class GitRunner {
       case "exited":
         if (ending.code !== null && okCodes.includes(ending.code)) return stdout;
         throw remote
-          ? remoteFault(doing, redact(`${stderr}\n${stdout.toString("utf8")}`))
+          ? remoteFault(doing, redact(`${stderr}\n${stdout.toString("utf8", 0, MAX_SAID_BYTES)}`))
           : localFault(doing, redact(stderr));
       case "time-limit":
         throw broken("took too long and was stopped.");
