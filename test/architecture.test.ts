@@ -88,7 +88,7 @@ const MAY_IMPORT: Record<string, string[]> = {
 const PROGRAMS: Record<string, RegExp> = { src: /^src\//, service: /^(src|service)\// };
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
-  apart: ["claims", "publish", "verify"],
+  apart: ["agents", "claims", "publish", "verify"],
   git: [],
   tree: ["git"],
   sandbox: [],

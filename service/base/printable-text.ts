@@ -37,10 +37,19 @@ const SECRET_CHARS = 16_000;
  * half of one is a secret, too.
  */
 export function redactedLine(redact: (text: string) => string, text: string, maxLength: number): string {
-  const isWhole = text.length <= READ_CHARS || maxLength === Infinity;
-  // The last secret of a part may be cut in half, so the part ends before it.
-  const start = isWhole ? redact(text) : redact(text.slice(0, READ_CHARS)).slice(0, -SECRET_CHARS);
+  const start = maxLength === Infinity ? redact(text) : redactedStart(redact, text);
   return cut(redact(oneLine(start, Infinity)), maxLength);
+}
+
+/** Like {@link redactedLine}, with its line breaks. */
+export function redactedText(redact: (text: string) => string, text: string, maxLength: number): string {
+  return cut(redact(printableText(redactedStart(redact, text))).trim(), maxLength);
+}
+
+function redactedStart(redact: (text: string) => string, text: string): string {
+  if (text.length <= READ_CHARS) return redact(text);
+  // The last secret of a part may be cut in half, so the part ends before it.
+  return redact(text.slice(0, READ_CHARS)).slice(0, -SECRET_CHARS);
 }
 
 /** The text with its first letter in upper case. */

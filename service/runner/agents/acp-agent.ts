@@ -52,7 +52,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   });
   const updates = new AcpUpdates(progress, permissions, run);
   const app = createClient(run, permissions, updates);
-  const stream = acpStream(group.stdin, fromAgent);
+  const stream = acpStream(group.stdin, fromAgent, run);
   const opened: { session: OpenSession | null } = { session: null };
   const turn = app
     .connectWith(stream, async (agent) => {
@@ -70,7 +70,9 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
     .catch((error: unknown) => ({ error }));
   // Reads what the agent said before its end, and then the connection closes. If it doesn't, we
   // close it.
-  const gone = group.ended.then(() => sleep(LAST_WORDS_MS, { error: new Error("The agent ended") }));
+  const gone = group.ended
+    .then(() => stream.isRead)
+    .then(() => sleep(LAST_WORDS_MS, { error: new Error("The agent ended") }));
   const first = await Promise.race([turn, gone]);
   // Nobody waits for an answer anymore, so the clock runs again.
   over.abort();

@@ -8,6 +8,7 @@ import type {
 import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
 import { sentenceCase, redactedLine } from "../../base/printable-text.ts";
 import { isWithin } from "../../base/paths.ts";
+import { MAX_KNOWN_PATHS, MAX_PATH_CHARS } from "./acp-message.ts";
 import type { AgentRun } from "./agent.ts";
 
 /**
@@ -23,13 +24,8 @@ const MAX_TITLE_CHARS = 200;
 const MAX_LABEL_CHARS = 100;
 /** The most paths that a question names. */
 const MAX_PATHS = 5;
-const MAX_KNOWN_PATHS = 1000;
-/** Linux takes no longer ones. */
-const MAX_PATH_CHARS = 4096;
 const EDITS = new Set(["edit", "delete", "move"]);
 const LOOKS = new Set(["read", "search", "think"]);
-/** Where agents put the file's name if they give no location. */
-const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"] as const;
 
 /**
  * Answers permission requests by policy. Allowed are edits of named files inside the tree and the
@@ -153,14 +149,9 @@ function select(option: PermissionOption | undefined): RequestPermissionResponse
   return { outcome: { outcome: "selected", optionId: option.optionId } };
 }
 
-function pathsOf({ locations, content, rawInput }: ToolCall | ToolCallUpdate): string[] {
-  const located = (locations ?? []).map(({ path }) => path);
-  const diffed = (content ?? []).flatMap((part) => (part.type === "diff" ? [part.path] : []));
-  const raw = typeof rawInput === "object" && rawInput !== null ? Object.entries(rawInput) : [];
-  const given = raw.flatMap(([key, value]) =>
-    typeof value === "string" && PATH_KEYS.some((name) => name === key) ? [value] : [],
-  );
-  const paths = [...new Set([...located, ...diffed, ...given])];
+/** See `readMessage`: locations are all that a call names. */
+function pathsOf({ locations }: ToolCall | ToolCallUpdate): string[] {
+  const paths = (locations ?? []).map(({ path }) => path);
   // Nobody could look at so many, or at so long ones: that is about everything.
   const isSane = paths.length <= MAX_KNOWN_PATHS && paths.every((path) => path.length <= MAX_PATH_CHARS);
   return isSane ? paths : ["/"];

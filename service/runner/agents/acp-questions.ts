@@ -5,10 +5,9 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
-import { cut } from "../../../src/core/text/text.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
 import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
-import { printableText, redactedLine } from "../../base/printable-text.ts";
+import { redactedLine, redactedText } from "../../base/printable-text.ts";
 import type { AgentRun } from "./agent.ts";
 
 /** A form with more fields is declined, because nobody would fill it in within a thread. */
@@ -50,7 +49,7 @@ export async function answerForm(
     if (options !== null && options.length > MAX_CHOICES) return { action: "decline" };
     const about = entries.length === 1 ? "" : ` (${field.title ?? name})`;
     const answer = await asker.ask({
-      text: cut(asker.redact(printableText(asker.redact(`${message}${about}`))).trim(), SHOWN_CHARS.reason),
+      text: redactedText(asker.redact, `${message}${about}`, SHOWN_CHARS.reason),
       choices: (options ?? []).map(({ label }, index) => ({
         id: String(index + 1),
         label: redactedLine(asker.redact, label, 100) || String(index + 1),

@@ -1,11 +1,18 @@
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { jsonOf } from "../../../src/core/text/text.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
+import { readMessage } from "./acp-message.ts";
+import type { AgentRun } from "./agent.ts";
 
 /** An agent that sometimes waits for an answer has a handful of these. */
 const MAX_UNANSWERED = 1000;
-/** A line becomes up to thirty times its size in memory when it is parsed. */
+/**
+ * What is longer is parsed in another process, because a message can be made so that a megabyte
+ * takes a tenth of a second, and thirty times its size in memory.
+ */
+const MAX_BYTES_HERE = 64 * 1024;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 /** White space in JSON is this character or lower ones. */
@@ -14,9 +21,14 @@ const SPACE = 0x20;
 /**
  * The messages between an agent and us: JSON, one per line. We only read as much from an agent as
  * we can handle. If it keeps sending without reading our answers, or sends a message that is too
- * long, its turn ends: the stream fails with a `TurnFailedError`.
+ * long or takes too long to read, its turn ends: the stream fails with a `TurnFailedError`.
+ * `isRead` resolves once nothing more is read.
  */
-export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
+export function acpStream(
+  toAgent: Writable,
+  fromAgent: Readable,
+  { apart }: Pick<AgentRun, "apart">,
+): Stream & { isRead: Promise<void> } {
   /**
    * The number of messages that the agent sent without reading our answer, including answers that
    * nobody asked for.
@@ -24,10 +36,20 @@ export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
   let unanswered = 0;
   /** The number of answers that we wait for. */
   let expected = 0;
+  const { promise: isRead, resolve: setRead } = Promise.withResolvers<void>();
 
   async function* messages(): AsyncGenerator<AnyMessage> {
+    try {
+      yield* handled();
+    } finally {
+      setRead();
+    }
+  }
+
+  async function* handled(): AsyncGenerator<AnyMessage> {
     for await (const line of linesOf(fromAgent)) {
-      const message = messageOf(line);
+      const isLong = line.length > MAX_BYTES_HERE;
+      const message = isLong ? await apart.read("readLongMessage", line) : messageOf(line);
       if (message === null) continue;
       const [hasMethod, hasId] = ["method" in message, "id" in message];
       if (!hasMethod && hasId && expected > 0) expected -= 1;
@@ -49,7 +71,11 @@ export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
     if (!("method" in message)) unanswered -= 1;
   }
 
-  return { readable: ReadableStream.from(messages()), writable: new WritableStream({ write: send }) };
+  return {
+    readable: ReadableStream.from(messages()),
+    writable: new WritableStream({ write: send }),
+    isRead,
+  };
 }
 
 /** White space before a line is skipped here, because an agent can send millions of empty lines. */
@@ -91,15 +117,7 @@ function afterBlanks(bytes: Buffer, start: number): number {
  */
 function messageOf(line: Buffer): AnyMessage | null {
   const text = line.toString("utf8").trim();
-  if (text === "") return null;
-  let message: AnyMessage = JSON.parse("{}");
-  try {
-    const said: AnyMessage = JSON.parse(text);
-    if (typeof said === "object" && said !== null && !Array.isArray(said)) message = said;
-  } catch {
-    // Then the message stays empty.
-  }
-  return message;
+  return text === "" ? null : readMessage(jsonOf(text));
 }
 
 /** Resolves when a stream accepts more, or is closed. */

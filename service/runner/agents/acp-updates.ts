@@ -158,7 +158,9 @@ export class AcpUpdates {
     }
     this.#isOpen = true;
     this.#messageId = messageId;
-    this.#message = startOf(this.#message + text, MAX_MESSAGE_LENGTH);
+    if (this.#message.length < MAX_MESSAGE_LENGTH) {
+      this.#message = startOf(this.#message + text, MAX_MESSAGE_LENGTH);
+    }
     this.#progress.write(text);
   }
 

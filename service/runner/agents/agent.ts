@@ -28,7 +28,7 @@ export type AgentRun = {
   /** Called with the process group, so that it can be found after a crash. */
   onStarted: (pid: number) => Promise<void>;
 } & Pick<RunnerTurn, "number" | "prompt" | "earlierTurns"> &
-  Pick<RunContext, "clock" | "logger" | "signal" | "redact" | "report" | "ask">;
+  Pick<RunContext, "clock" | "logger" | "signal" | "redact" | "apart" | "report" | "ask">;
 
 /**
  * The folders besides the tree where an agent may read or write: the one with attachments and

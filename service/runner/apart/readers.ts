@@ -1,4 +1,5 @@
 import type { Redact } from "../../base/redaction.ts";
+import { readLongMessage } from "../agents/long-message.ts";
 import { checkSources } from "../claims/check-sources.ts";
 import { parseClaims } from "../claims/parse-claims.ts";
 import { findCopies, forgetKnown, showCopies } from "../publish/copied-words.ts";
@@ -29,6 +30,7 @@ export const APART_READERS = {
   newPullRequestText,
   changedPullRequestText,
   shownDiff,
+  readLongMessage,
 } satisfies Record<string, (input: never, redact: Redact) => unknown>;
 
 type Readers = typeof APART_READERS;

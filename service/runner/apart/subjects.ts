@@ -23,5 +23,6 @@ export const SUBJECTS: Record<ReaderName, Subject> = {
   sourcesText: SOURCES,
   newPullRequestText: WORDS,
   changedPullRequestText: WORDS,
+  readLongMessage: { what: "A message that the agent sent", advice: SMALLER },
   shownDiff: { what: "The changed lines", advice: "Look at the branch itself." },
 };

@@ -47,6 +47,46 @@ it("ends the turn of an agent whose message is huge, whatever it may write in al
   });
 });
 
+it("reads long messages as it reads short ones", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const agent = inlineAgent(`
+    import { createInterface } from "node:readline";
+    const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+    const long = "long ".repeat(20_000);
+    const options = [{ optionId: "yes", name: "Yes", kind: "allow_once" }, { optionId: "no", name: "No", kind: "reject_once" }];
+    const edit = (path) => ({
+      toolCallId: path,
+      title: "Edit",
+      kind: "edit",
+      locations: [{ path: process.cwd() + "/README.md" }],
+      content: [{ type: "diff", path, oldText: long, newText: long }],
+      rawInput: { long },
+    });
+    const paths = [process.cwd() + "/docs/a.md", "/etc/passwd"];
+    const ask = () => send({ id: "ask", method: "session/request_permission", params: { sessionId: "s", toolCall: edit(paths[0]), options } });
+    let prompt;
+    createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method, result } = JSON.parse(line);
+      if (method === "initialize") send({ id, result: { protocolVersion: 1, agentCapabilities: {}, _meta: { long } } });
+      if (method === "session/new") send({ id, result: { models: { availableModels: [{ modelId: "m", name: long }] }, sessionId: "s" } });
+      if (method === "session/prompt") { prompt = id; ask(); }
+      if (id !== "ask") return;
+      fs.appendFileSync("README.md", paths.shift() + " " + result.outcome.optionId + "\\n");
+      if (paths.length > 0) return ask();
+      const content = { type: "text", text: "Fixed the page. " + long };
+      send({ method: "session/update", params: { sessionId: "s", update: { sessionUpdate: "agent_message_chunk", content } } });
+      send({ id: prompt, result: { stopReason: "end_turn" } });
+    });
+  `);
+  const project = world.acpProject(agent, { maxOutputBytes: 16 * 1024 ** 2 });
+  const result = await world.run(project);
+  expect(result).toMatchObject({
+    kind: "pull-request",
+    summary: expect.stringMatching(/^Fixed the page\. long long/),
+  });
+  expect(await world.show("README.md")).toMatch(/docs\/a\.md yes\n\/etc\/passwd no$/);
+});
+
 it("is not held up by many updates of a call that names very many files", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const agent = inlineAgent(`
