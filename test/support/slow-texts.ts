@@ -1,0 +1,117 @@
+/**
+ * A text that is made to be slow to read, and how it gets into a turn. `agent` is a JavaScript
+ * program that runs as the project's agent, in which `mib` repeats a text up to so many MiB.
+ */
+export type SlowText = {
+  agent: string;
+  /** How the agent is spoken to. By ACP, `agent` runs when it is prompted. @default "command" */
+  kind?: "command" | "acp";
+  /** What the repository has besides. */
+  files?: Record<string, string>;
+  /** A line for `sh`, as the project's check. */
+  check?: string;
+  /**
+   * What a reviewer makes of the pull request before a follow-up: its text, and the message of a
+   * commit.
+   */
+  review?: { text: string; message: string };
+};
+
+function mib(text: string, megabytes: number): string {
+  return text.repeat((megabytes * 1024 ** 2) / Buffer.byteLength(text));
+}
+
+const TOOLS = `
+  const mib = (text, megabytes) => text.repeat(megabytes * 1024 ** 2 / Buffer.byteLength(text) | 0);
+  const claims = (all) => fs.writeFileSync(process.env.TMPDIR + "/claims.json", JSON.stringify(all));
+  const claim = (quote) => ({ page: "docs/a.md", statement: "It says so", source: { repository: "docs", path: "docs/a.md", quote } });
+  const fill = (folder, files) => {
+    const home = process.cwd();
+    fs.mkdirSync(folder, { recursive: true });
+    process.chdir(folder);
+    for (let n = 0; n < files; n += 1) fs.writeFileSync(n + ".md", "");
+    process.chdir(home);
+  };
+  fs.appendFileSync("README.md", "More\\n");
+`;
+/** In it, \`say\` sends the text of a message. */
+const ACP = `
+  const { createInterface } = await import("node:readline");
+  const say = (text) => fs.writeSync(1, text + "\\n");
+  const answer = (id, result) => say(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  const update = (fields) => say('{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{' + fields + "}}}");
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { id, method } = JSON.parse(line);
+    if (method === "initialize") answer(id, { protocolVersion: 1, agentCapabilities: {} });
+    if (method === "session/new") answer(id, { sessionId: "s" });
+    if (method !== "session/prompt") continue;
+`;
+
+/** The whole program of a slow text's agent. */
+export function slowAgent({ agent, kind = "command" }: SlowText): string {
+  if (kind === "command") return `${TOOLS} ${agent}`;
+  return `${TOOLS} ${ACP} ${agent}; answer(id, { stopReason: "end_turn" }); break; }`;
+}
+
+const LONG_PAGE = { "docs/a.md": mib("a ", 1.9) };
+
+/** By what is slow about them. */
+export const SLOW_TEXTS: Readonly<Record<string, SlowText>> = {
+  "pages in a script without spaces, with markup": {
+    agent: `for (const at of "abcde") fs.writeFileSync("docs/" + at + ".md", mib("ก x ", 9.3) + "<b>x</b>");`,
+  },
+  "pages of ligatures that become eighteen letters": {
+    agent: `for (const at of "abc") fs.writeFileSync("docs/" + at + ".md", mib("\\ufdfa ", 9));`,
+  },
+  "pages of invisible characters, marks and letters from right to left": {
+    agent: `fs.writeFileSync("docs/a.md", mib("a\\u0301\\u0302\\u200b\\u202e\\u05d0 ", 9));`,
+  },
+  "a page of one line of half tags": {
+    agent: `fs.writeFileSync("docs/a.md", mib("<!-- <a &#x ](", 9));`,
+  },
+  "quotes of many short words from a page of them": {
+    files: LONG_PAGE,
+    agent: `claims(Array.from({ length: 200 }, () => claim("a ".repeat(248) + "b")));`,
+  },
+  "claims that are nested 200,000 deep": {
+    agent: `fs.writeFileSync(process.env.TMPDIR + "/claims.json", "[".repeat(5e5) + "]".repeat(5e5));`,
+  },
+  "claims of long words with half secrets": {
+    agent: `claims(Array.from({ length: 200 }, () => ({ ...claim("x"), statement: "eyJ" + "A".repeat(4900) })));`,
+  },
+  "a summary of nested Markdown": {
+    agent: `console.log("Fix\\n" + "> ".repeat(2000) + "[".repeat(1500) + "*a **b ".repeat(300));`,
+  },
+  "a summary of images in one another": {
+    agent: `console.log("Fix\\n" + "![".repeat(900) + "a" + "](b)".repeat(900));`,
+  },
+  "a template of comments that never end": {
+    files: { ".github/pull_request_template.md": "<!-- docs-agent: ".repeat(1100) },
+    agent: "",
+  },
+  "a template of fences and headings": {
+    files: { ".github/pull_request_template.md": "````\n~~~\n# Summary\n```\n".repeat(800) },
+    agent: "",
+  },
+  "output of a check, of lines that all differ": {
+    agent: "",
+    check: `[ -z "$(tail -n 1 README.md | grep More)" ] && exit 0; seq 1 400000 | sed 's/$/: 1:2 (3,4) error/'; exit 1`,
+  },
+  "a review of half tags and marks, with a commit of long trailers": {
+    agent: "",
+    review: {
+      text: "<!-- docs-agent:start <!-- <a &#x ]( ![".repeat(1600),
+      message: `Suggested\n\nDocs-Agent-Job: ${mib("a ", 9)}\nDocs-Agent-Turn: ${mib("1-", 9)}\n`,
+    },
+  },
+  "long paths, of more files than anybody counts": {
+    agent: `fill("docs" + ("/" + "d".repeat(250)).repeat(3), 15000); fill("docs/" + ". ".repeat(100) + "x", 10000);`,
+  },
+  "messages of an agent, of millions of empty parts": {
+    kind: "acp",
+    agent: `for (const parts of [mib("{},", 15), mib("0,", 15)]) {
+      update('"sessionUpdate":"tool_call_update","toolCallId":"t","content":[' + parts + "{}]");
+      update('"sessionUpdate":"plan","entries":[' + parts + "0]");
+    }`,
+  },
+};
