@@ -1,13 +1,12 @@
 import type { Refusal } from "../core/ports/notifier.ts";
 import type { ProjectRef } from "../core/job/project.ts";
-import type { MessageRef, Request } from "../core/turn/request.ts";
+import type { MessageRef, Request, Segment } from "../core/turn/request.ts";
 import { replyTask, type ReplyPayload } from "../decisions/new-tasks.ts";
 import { acceptOrAsk } from "./accept-request.ts";
 import { parseCommandText, parseReplyText } from "./command-text.ts";
 import { findProject, teamOf, tooLong, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { readableText } from "../core/text/prompt.ts";
-import { parseMessageText } from "./message-text.ts";
 import { withFiles, WrittenMessage, toPersonMessage, type PersonMessage } from "./slack-message.ts";
 import type { App } from "@slack/bolt";
 import { z } from "zod";
@@ -24,7 +23,7 @@ export async function takeMessage(
   const { teamId, channelId, threadTs, userId } = message;
   const refuse = (why: Refusal) => answerMessage(deps, message, { kind: "refused", refusal: why });
 
-  const typed = withoutMention(message.text, botUserId);
+  const typed = withoutMention(message.typed, botUserId);
   const parsed = threadTs === null ? { ...parseCommandText(typed), isNew: true } : parseReplyText(typed);
   if (parsed.kind === "list") {
     const asked = { teamId, channelId, threadTs, userId, responseUrl: null };
@@ -52,7 +51,7 @@ export function requestOf(
   project: ProjectRef,
   instructions: string,
 ): Request {
-  const { teamId, channelId, ts, threadTs, userId, files } = message;
+  const { teamId, channelId, ts, threadTs, userId, files, beside, mayHaveFiles } = message;
   return {
     id: causeOf(message),
     from: "mention",
@@ -65,6 +64,8 @@ export function requestOf(
     quoted: null,
     messageTs: ts,
     ...withFiles(files),
+    ...(beside === null ? {} : { beside }),
+    ...(mayHaveFiles ? { mayHaveFiles } : {}),
     responseUrl: null,
     receivedAt: clock.now(),
   };
@@ -86,8 +87,7 @@ export function causeOf({ teamId, channelId, ts }: MessageRef): string {
 }
 
 /** The person's words without the mention of the app. */
-function withoutMention(text: string, botUserId: string | undefined): string {
-  const segments = parseMessageText(text);
+function withoutMention(segments: readonly Segment[], botUserId: string | undefined): string {
   const mention = segments.findIndex((segment) => segment.kind === "person" && segment.id === botUserId);
   return readableText(segments.filter((_, index) => index !== mention));
 }

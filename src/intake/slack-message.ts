@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Segment, SharedFile, ShownMessage, ThreadMessage } from "../core/turn/request.ts";
+import type { MessageRef, Segment, SharedFile, ShownMessage, ThreadMessage } from "../core/turn/request.ts";
 import { wordsOfBlocks, parseMessageText } from "./message-text.ts";
 
 export const OptionalText = z.string().nullish();
@@ -63,16 +63,34 @@ export const WrittenMessage = z.object({
   thread_ts: z.string().optional(),
 });
 
-/**
- * A person's message. `text` is in Slack's markup. `threadTs` is null if the message may itself be
- * a thread's root.
- */
-export type PersonMessage = ReturnType<typeof toPersonMessage>;
+/** A person's message that may be a request. */
+export type PersonMessage = MessageRef & {
+  /** Null if the message may itself be a thread's root. */
+  threadTs: string | null;
+  userId: string;
+  /** What the person typed, with any mention of the app still in it. */
+  typed: Segment[];
+  files: SharedFile[];
+  /** What Slack shows of the message besides that. Null if there is nothing else. */
+  beside: ThreadMessage | null;
+  /** True if the event doesn't say whether the message has files. */
+  mayHaveFiles: boolean;
+};
 
 /** Converts a message from an event. */
-export function toPersonMessage(teamId: string, message: z.infer<typeof WrittenMessage>) {
+export function toPersonMessage(teamId: string, message: z.infer<typeof WrittenMessage>): PersonMessage {
   const { channel: channelId, user: userId, text, ts, thread_ts: threadTs = null } = message;
-  return { teamId, channelId, ts, threadTs, userId, text, files: filesOfMessage(message) };
+  return {
+    teamId,
+    channelId,
+    ts,
+    threadTs,
+    userId,
+    typed: parseMessageText(text),
+    files: filesOfMessage(message),
+    beside: null,
+    mayHaveFiles: false,
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { z } from "zod";
 import { threadId } from "../core/ports/records.ts";
+import type { Segment } from "../core/turn/request.ts";
 import { wordsIn } from "../core/text/text.ts";
 import { ACTIONS, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
@@ -70,11 +71,11 @@ const OWN = "own-open-request";
 
 /** Handles a reply in a channel's thread that doesn't mention the app. */
 async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void> {
-  const { teamId, channelId, ts, threadTs, userId, text, files } = message;
+  const { teamId, channelId, ts, threadTs, userId, typed, files } = message;
   if (deps.followUps === "mention" || threadTs === null || threadTs === ts) return;
   const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
   if (thread === undefined) return;
-  const instructions = wordsForApp(text);
+  const instructions = wordsForApp(typed);
   if (instructions === null) return;
   // Files alone go along with the next follow-up. Something is missing only if every reply is a
   // follow-up.
@@ -101,8 +102,7 @@ async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void
 }
 
 /** The words of a reply, or null if it mentions somebody and so is for them. */
-function wordsForApp(text: string): string | null {
-  const segments = parseMessageText(text);
+function wordsForApp(segments: readonly Segment[]): string | null {
   const isForOthers = segments.some(({ kind }) => kind === "person" || kind === "group");
   return isForOthers ? null : wordsIn(readableText(segments));
 }
@@ -158,7 +158,7 @@ async function noteChange(deps: IntakeDeps, teamId: string, event: object): Prom
   const kept = await deps.records.reply.get(id);
   // **Start another** sends what a mention said when it arrived.
   if (kept === undefined || kept.sameAs !== undefined) return;
-  const instructions = wordsForApp(change.text) ?? "";
+  const instructions = wordsForApp(parseMessageText(change.text)) ?? "";
   await deps.queue.commit((read) => {
     const reply = read("reply", id);
     if (reply === undefined || reply.request.instructions === instructions) return { value: undefined };

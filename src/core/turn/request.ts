@@ -19,7 +19,7 @@ export const Segment = z.discriminatedUnion("kind", [
   storedObject({ kind: z.literal("person"), id: z.string(), label: z.string().nullable() }),
   storedObject({ kind: z.literal("channel"), id: z.string(), label: z.string().nullable() }),
   storedObject({ kind: z.literal("link"), url: z.string(), label: z.string().nullable() }),
-  storedObject({ kind: z.literal("group"), label: z.string() }),
+  storedObject({ kind: z.literal("group"), id: z.string().optional(), label: z.string() }),
 ]);
 export type Segment = z.infer<typeof Segment>;
 
@@ -35,11 +35,22 @@ export const SharedFile = storedObject({
 });
 export type SharedFile = z.infer<typeof SharedFile>;
 
+/**
+ * Parts of a message that couldn't be put into words. `what` is a noun in the singular, such as
+ * "image" or "table row".
+ */
+export const LeftOut = storedObject({ what: z.string(), count: z.number().int() });
+export type LeftOut = z.infer<typeof LeftOut>;
+
 /** A message that another one shows because somebody forwarded it or pasted its link. */
 const ShownMessage = storedObject({
   ts: z.string(),
   authorId: z.string().nullable(),
+  /** The author's name as Slack gives it, for messages without a user id. */
+  authorName: z.string().nullable().optional(),
   segments: z.array(Segment),
+  files: z.array(SharedFile).optional(),
+  leftOut: z.array(LeftOut).optional(),
 });
 export type ShownMessage = z.infer<typeof ShownMessage>;
 
@@ -58,6 +69,8 @@ export const ThreadMessage = storedObject({
   isOwn: z.boolean().optional(),
   files: z.array(SharedFile).optional(),
   shows: z.array(ShownMessage).optional(),
+  /** Of the message itself. Each message it shows has its own. */
+  leftOut: z.array(LeftOut).optional(),
 });
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
 
@@ -115,6 +128,13 @@ export const Request = storedObject({
   messageTs: z.string().optional(),
   /** The files of that message. */
   files: z.array(SharedFile).optional(),
+  /**
+   * What Slack shows of that message besides what its author typed: forwarded messages, link
+   * previews, tables. It is quoted material. Absent if there is none.
+   */
+  beside: ThreadMessage.optional(),
+  /** True if Slack didn't say whether that message has files. */
+  mayHaveFiles: z.literal(true).optional(),
   /** Absent if nothing of a thread goes along, or it hasn't been read yet. */
   context: ThreadContext.optional(),
   /** The earlier turn whose job this follow-up is for. Absent if it gets a job of its own. */
