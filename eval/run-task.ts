@@ -69,7 +69,7 @@ export function promptOf({ request, quoted }: Pick<Task, "request" | "quoted">):
       context: { messages: rest, leftOut: 0 },
       channelId: CHANNEL,
     },
-    { people: new Map(), channels: new Map([[CHANNEL, "docs-feedback"]]), permalink: null },
+    { people: new Map(), channels: new Map([[CHANNEL, "docs-feedback"]]), groups: new Map(), permalink: null },
   );
   return prompt;
 }

@@ -47,7 +47,7 @@ function registered(): Registered {
     firstTries: { isRefused: never },
     notifier: { replyPrivately: never },
     threadReader: { read: never },
-    directory: { admission: never, personName: never, channelName: never },
+    directory: { admission: never, personName: never, channelName: never, groupName: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
     followUps: "mention",
@@ -89,6 +89,7 @@ const USES: Record<string, { methods?: string[]; events?: string[]; other?: stri
   "im:history": { methods: READS_THREADS, events: ["message.im"] },
   "channels:read": { methods: READS_CHANNELS },
   "groups:read": { methods: READS_CHANNELS },
+  "usergroups:read": { methods: ["usergroups.list"] },
   // Downloads are plain requests: https://docs.slack.dev/reference/objects/file-object
   "files:read": { other: ["downloads of files"] },
   "files:write": { methods: ["files.completeUploadExternal", "files.getUploadURLExternal"] },

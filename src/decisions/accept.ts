@@ -170,9 +170,11 @@ function askedWrites(request: Request, id: string | null): Write[] {
 }
 
 function askedId(request: Request): string | null {
-  const { from, teamId, channelId, threadTs, messageTs, project, instructions, files } = request;
+  const { from, teamId, channelId, threadTs, messageTs, project, instructions } = request;
+  const { files, beside } = request;
   const isInThread = threadTs !== null && threadTs !== messageTs;
-  if ((from !== "command" && from !== "mention") || isInThread || files !== undefined) return null;
+  if ((from !== "command" && from !== "mention") || isInThread) return null;
+  if (files !== undefined || beside !== undefined) return null;
   const words = instructions.trim().toLowerCase().split(/\s+/).join(" ");
   const parts = JSON.stringify([teamId, channelId, projectKey(project), words]);
   // A channel's ids are neighbors, so writing them changes fewer pages of a file.

@@ -15,7 +15,9 @@ import {
   needsThread,
   seenUpTo,
   withheldAmong,
+  withLeftOut,
   without,
+  withoutShown,
 } from "../core/turn/shared.ts";
 import { jobKey } from "../core/job/project.ts";
 import { threadIdOf } from "../core/ports/records.ts";
@@ -28,6 +30,8 @@ const MAX_NAMES = 20;
 const NAMES_WITHIN_MS = 2_000;
 const NAME_MAX_CHARS = 200;
 
+const NO_NAMES = { people: new Map(), channels: new Map(), groups: new Map() };
+
 /**
  * Readable names for the ids in what a request quotes, and its permalink, if Slack gives them in
  * time.
@@ -37,7 +41,7 @@ export async function namesOfRequest(
   request: Request,
 ): Promise<Names> {
   const ids = idsToName(request);
-  if (ids === null) return { people: new Map(), channels: new Map(), permalink: null };
+  if (ids === null) return { ...NO_NAMES, permalink: null };
   const [names, permalink] = await Promise.all([
     lookUpNames(deps, ids),
     within(deps.clock, NAMES_WITHIN_MS, deps.directory.permalink(ids.message), null),
@@ -62,24 +66,29 @@ export async function requesterOf(
   return { name: shown === "" ? userId : shown, link, isPrivate: !isPublic };
 }
 
-/** Looks up names of people and channels, as far as Slack gives them in time. */
+/**
+ * Looks up names of people, channels and groups, as far as Slack gives them within `withinMs`
+ * milliseconds.
+ */
 export async function lookUpNames(
-  deps: Pick<TaskDeps, "clock"> & { directory: Pick<Directory, "personName" | "channelName"> },
-  ids: { people: readonly string[]; channels: readonly string[] },
-): Promise<Pick<Names, "people" | "channels">> {
+  deps: Pick<TaskDeps, "clock"> & { directory: Pick<Directory, "personName" | "channelName" | "groupName"> },
+  ids: Record<"people" | "channels" | "groups", readonly string[]>,
+  withinMs = NAMES_WITHIN_MS,
+): Promise<Omit<Names, "permalink">> {
   const { clock, directory } = deps;
   async function look(wanted: readonly string[], nameOf: (id: string) => Promise<string | null>) {
     const looks = wanted.slice(0, MAX_NAMES).map(async (id) => {
-      const name = await within(clock, NAMES_WITHIN_MS, nameOf(id), null);
+      const name = await within(clock, withinMs, nameOf(id), null);
       return name === null ? [] : [[id, name] as const];
     });
     return new Map((await Promise.all(looks)).flat());
   }
-  const [people, channels] = await Promise.all([
+  const [people, channels, groups] = await Promise.all([
     look(ids.people, (id) => directory.personName(id)),
     look(ids.channels, (id) => directory.channelName(id)),
+    look(ids.groups, (id) => directory.groupName(id)),
   ]);
-  return { people, channels };
+  return { people, channels, groups };
 }
 
 /**
@@ -185,6 +194,35 @@ export async function withoutGuests(
 }
 
 /**
+ * What the message that asked shows, without messages of people who may not use the app. They are
+ * counted as left out.
+ */
+export async function besideOfRequest(
+  deps: { directory: Pick<Directory, "admission"> },
+  { beside }: Pick<Request, "beside">,
+): Promise<ThreadMessage | undefined> {
+  if (beside === undefined) return undefined;
+  const { message, ofGuests } = await withoutGuestsShown(deps, beside);
+  if (ofGuests === 0) return message;
+  return { ...message, leftOut: withLeftOut(message.leftOut, "guest message", ofGuests) };
+}
+
+/**
+ * Removes messages that a message shows by people who may not use the app, or about whom Slack
+ * can't say now. `ofGuests` is their number.
+ */
+export async function withoutGuestsShown<T extends Pick<ThreadMessage, "shows">>(
+  { directory }: { directory: Pick<Directory, "admission"> },
+  message: T,
+): Promise<{ message: T; ofGuests: number }> {
+  const { shows } = message;
+  if (shows === undefined) return { message, ofGuests: 0 };
+  const isRefused = await refusedOf(directory, [{ authorId: null, shows }]);
+  const kept = withoutShown(message, isRefused);
+  return { message: kept, ofGuests: shows.length - (kept.shows?.length ?? 0) };
+}
+
+/**
  * Returns a test for messages by people who may not use the app. It also covers the messages that
  * these show.
  */
@@ -192,7 +230,10 @@ export async function refusedOf(
   directory: Pick<Directory, "admission">,
   messages: readonly Pick<ThreadMessage, "authorId" | "shows">[],
 ): Promise<(message: Pick<ThreadMessage, "authorId">) => boolean> {
-  const all = messages.flatMap((message) => [message, ...(message.shows ?? [])]);
+  const all = messages.flatMap(({ authorId, shows = [] }) => [
+    { authorId },
+    ...shows.flatMap((shown) => [shown, ...(shown.within ?? [])]),
+  ]);
   const authors = new Set(all.flatMap(({ authorId }) => authorId ?? []));
   const admissions = await Promise.all(
     [...authors].map(async (id) => [id, await directory.admission(id)] as const),

@@ -17,7 +17,7 @@ export type IntakeDeps = Pick<TaskDeps, "clock" | "logger" | "polling" | "retent
   records: Pick<TaskDeps["records"], "turn" | "thread" | "reply" | "draft" | "service" | "withheld">;
   notifier: Pick<Notifier, "replyPrivately">;
   firstTries: Pick<FirstTries, "isRefused">;
-  directory: Pick<Directory, "admission" | "personName" | "channelName">;
+  directory: Pick<Directory, "admission" | "personName" | "channelName" | "groupName">;
   /** Never empty. The first is the default. */
   projects: readonly [ProjectRef, ...ProjectRef[]];
   /** Requests an hour. 0 means no limit. */

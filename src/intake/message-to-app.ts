@@ -1,12 +1,15 @@
 import type { Refusal } from "../core/ports/notifier.ts";
 import type { ProjectRef } from "../core/job/project.ts";
-import type { MessageRef, Request, Segment } from "../core/turn/request.ts";
+import { DEFAULT_INSTRUCTIONS } from "../core/turn/request.ts";
+import type { MessageRef, Request, Segment, ThreadMessage } from "../core/turn/request.ts";
 import { replyTask, type ReplyPayload } from "../decisions/new-tasks.ts";
 import { acceptOrAsk } from "./accept-request.ts";
 import { parseCommandText, parseReplyText } from "./command-text.ts";
 import { findProject, teamOf, tooLong, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
-import { readableText } from "../core/text/prompt.ts";
+import { saysAnything } from "../core/text/prompt.ts";
+import { withoutGuestsShown } from "../decisions/goes-along.ts";
+import { typedWords } from "./typed-words.ts";
 import { withFiles, WrittenMessage, toPersonMessage, type PersonMessage } from "./slack-message.ts";
 import type { App } from "@slack/bolt";
 import { z } from "zod";
@@ -23,8 +26,10 @@ export async function takeMessage(
   const { teamId, channelId, threadTs, userId } = message;
   const refuse = (why: Refusal) => answerMessage(deps, message, { kind: "refused", refusal: why });
 
-  const typed = withoutMention(message.typed, botUserId);
-  const parsed = threadTs === null ? { ...parseCommandText(typed), isNew: true } : parseReplyText(typed);
+  const typed = await typedWords(deps, withoutMention(message.typed, botUserId));
+  const read = threadTs === null ? { ...parseCommandText(typed), isNew: true } : parseReplyText(typed);
+  const isAboutBeside = read.kind === "empty" && (await saysOfMembers(deps, message.beside));
+  const parsed = isAboutBeside ? { ...read, kind: "prompt" as const, prompt: DEFAULT_INSTRUCTIONS } : read;
   if (parsed.kind === "list") {
     const asked = { teamId, channelId, threadTs, userId, responseUrl: null };
     return askForList(deps, causeOf(message), parsed, asked);
@@ -86,10 +91,14 @@ export function causeOf({ teamId, channelId, ts }: MessageRef): string {
   return `mention:${teamId}:${channelId}:${ts}`;
 }
 
-/** The person's words without the mention of the app. */
-function withoutMention(segments: readonly Segment[], botUserId: string | undefined): string {
-  const mention = segments.findIndex((segment) => segment.kind === "person" && segment.id === botUserId);
-  return readableText(segments.filter((_, index) => index !== mention));
+/** The person's words without mentions of the app. */
+function withoutMention(segments: readonly Segment[], botUserId: string | undefined): Segment[] {
+  return segments.filter((segment) => segment.kind !== "person" || segment.id !== botUserId);
+}
+
+/** True if what a message shows says something that may go along. */
+async function saysOfMembers(deps: IntakeDeps, beside: ThreadMessage | null): Promise<boolean> {
+  return beside !== null && saysAnything((await withoutGuestsShown(deps, beside)).message);
 }
 
 /**

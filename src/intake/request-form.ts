@@ -1,17 +1,24 @@
 import type { KnownBlock, ModalView, RichTextElement } from "@slack/types";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
-import { idsIn, withNames } from "../core/text/prompt.ts";
+import { idsIn, readableText, withNames } from "../core/text/prompt.ts";
 import { DEFAULT_INSTRUCTIONS } from "../core/turn/request.ts";
 import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import { cut } from "../core/text/text.ts";
-import { allSegments, contextOf, withSegments, withheldAmong, without } from "../core/turn/shared.ts";
+import {
+  allSegments,
+  contextOf,
+  withSegments,
+  withheldAmong,
+  without,
+  withoutShown,
+} from "../core/turn/shared.ts";
 import { messageOf } from "../core/errors.ts";
 import { context, entry, unstyled, quotePart, type Rendered, richText, words } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft, Write } from "../core/ports/records.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
-import { lookUpNames, withheldIn, withoutGuests } from "../decisions/goes-along.ts";
+import { lookUpNames, withheldIn, withoutGuests, withoutGuestsShown } from "../decisions/goes-along.ts";
 import { shareList } from "./share-list.ts";
 
 export const REQUEST_FORM = "request_form";
@@ -51,7 +58,7 @@ export async function openRequestForm(
   let asked = form.draft;
   let open: { id?: string; hash?: string } | undefined;
   try {
-    if (asked.quoted !== null) asked = { ...asked, ...(await offeredAt(deps)) };
+    if (asked.quoted !== null) asked = await shareable(deps, asked, asked.quoted);
     await keepDraft(deps, draftId, asked);
     ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(asked) }));
   } catch (thrown) {
@@ -80,6 +87,24 @@ function keepDraft({ queue }: Pick<IntakeDeps, "queue">, id: string, record: Dra
   return queue.commit(() => ({ writes: [draft], value: undefined }));
 }
 
+/** Without what the message shows of guests and of messages that nobody may share. */
+async function shareable(deps: IntakeDeps, draft: Draft, quoted: QuotedMessage): Promise<Draft> {
+  const [offered, withheld, ofMembers] = await Promise.all([
+    offeredAt(deps),
+    quoted.shows === undefined ? [] : withheldIn(deps, draft),
+    withoutGuestsShown(deps, quoted),
+  ]);
+  const isWithheld = withheldAmong(withheld.filter((ts) => ts !== quoted.ts));
+  const { message, ofGuests } = ofMembers;
+  const context: ThreadContext = { messages: [], leftOut: 0, upTo: quoted.ts, ofGuests };
+  return {
+    ...draft,
+    ...offered,
+    quoted: withoutShown(message, isWithheld),
+    ...(ofGuests === 0 ? {} : { context }),
+  };
+}
+
 async function offeredAt({
   records,
   projects,
@@ -106,18 +131,23 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
   const withheld = (await withheldIn(deps, { teamId, channelId, threadTs })).filter((ts) => ts !== quoted.ts);
   const context = contextOf({ ...read.value, messages }, read.value.upTo ?? quoted.ts, withheld);
   const shared = without(context, withheldAmong(withheld));
-  return named(deps, { ...draft, quoted, context: await withoutGuests(deps, shared) });
+  const ofMembers = await withoutGuests(deps, shared);
+  const ofGuests = (ofMembers.ofGuests ?? 0) + (draft.context?.ofGuests ?? 0);
+  return named(deps, {
+    ...draft,
+    quoted,
+    context: { ...ofMembers, ...(ofGuests === 0 ? {} : { ofGuests }) },
+  });
 }
 
-/** Adds the names of the people and channels mentioned, so that the form can show them. */
+/** Adds the names of the people, channels and groups mentioned, so that the form can show them. */
 async function named(
   deps: IntakeDeps,
   draft: Draft & { quoted: QuotedMessage; context: ThreadContext },
 ): Promise<Draft> {
   const { quoted, context } = draft;
   const segments = [...context.messages.toReversed(), quoted].flatMap(allSegments);
-  const [people, channels] = [new Set(idsIn(segments, "person")), new Set(idsIn(segments, "channel"))];
-  const names = await lookUpNames(deps, { people: [...people], channels: [...channels] });
+  const names = await lookUpNames(deps, idsIn(segments));
   const withTheirs = <T extends ThreadMessage>(message: T): T =>
     withSegments(message, (words) => withNames(words, names));
   return {
@@ -220,7 +250,7 @@ function elementsOf(segment: Segment, max: number): RichTextElement[] {
     case "channel":
       return [{ type: "channel", channel_id: segment.id }];
     case "group":
-      return [words(cut(`@${segment.label}`, max))];
+      return [words(cut(readableText([segment]), max))];
     case "link":
       return [words(cut(segment.label ?? segment.url, max))];
   }

@@ -7,6 +7,7 @@ import {
   sortFiles,
   allSegments,
   compareTs,
+  leftOutText,
   withheldAmong,
   without,
   withoutShown,
@@ -55,6 +56,7 @@ export function shareList(draft: Draft): KnownBlock[] {
     // Files go along with their messages. Until the service has answered, we don't know if it
     // accepts any.
     ...filesNotes(sortFiles(filesOf({ quoted, context: thread }), takesFiles ?? true), "With files", "won't"),
+    ...[leftOutText({ quoted, context: thread })].filter((text) => text !== ""),
   ];
   return [
     ...groups.map((options, n): KnownBlock => ({
@@ -77,7 +79,7 @@ export function sharedOf(draft: Draft, values: TickedValues): Pick<Draft, "quote
   if (quoted === null) return { quoted };
   const ticked = isAlone(draft) ? new Set<string | undefined>([quoted.ts]) : tickedIn(values);
   // Only the message was shown, never the list.
-  if (ticked === null) return { quoted };
+  if (ticked === null) return { quoted, ...(thread === undefined ? {} : { context: thread }) };
   const listed = listedOf(quoted, thread);
   const unticked = listed.filter(({ ts }) => !ticked.has(ts)).map(({ ts }) => ts);
   const withheld = [...(thread?.withheld ?? []), ...unticked];

@@ -1,30 +1,12 @@
 import { z } from "zod";
-import type { MessageRef, Segment, SharedFile, ShownMessage, ThreadMessage } from "../core/turn/request.ts";
-import { wordsOfBlocks, parseMessageText } from "./message-text.ts";
+import type { MessageRef, Segment, SharedFile, ThreadMessage } from "../core/turn/request.ts";
+import { messagesIn, readAttachments } from "./message/attachments.ts";
+import { filesIn, readFileWords } from "./message/message-files.ts";
+import { givenText, readTextOrBlocks, readTyped } from "./message/said.ts";
+import { roomOfMessage, ShownWords } from "./message/shown-words.ts";
 
 export const OptionalText = z.string().nullish();
-const Flag = z.boolean().nullish();
-
-/** Attachments by apps, and those in which Slack shows another message. */
-const Attachment = z.object({
-  fallback: OptionalText,
-  pretext: OptionalText,
-  title: OptionalText,
-  text: OptionalText,
-  fields: z
-    .array(z.object({ title: OptionalText, value: OptionalText }).nullish())
-    .nullish()
-    .catch(null),
-  blocks: z.array(z.unknown()).nullish(),
-  is_msg_unfurl: Flag,
-  is_share: Flag,
-  ts: z.unknown().optional(),
-  author_id: OptionalText,
-  from_url: OptionalText,
-  original_url: OptionalText,
-  title_link: OptionalText,
-});
-type Attachment = z.infer<typeof Attachment>;
+const Parts = z.array(z.unknown()).nullish();
 
 /**
  * The fields of a message that we use. Messages by apps may have words only in attachments, and
@@ -39,9 +21,9 @@ export const ReceivedMessage = z.object({
   username: OptionalText,
   bot_id: OptionalText,
   bot_profile: z.object({ name: OptionalText }).nullish(),
-  attachments: z.array(Attachment.nullish()).nullish(),
-  blocks: z.array(z.unknown()).nullish(),
-  files: z.array(z.unknown()).nullish(),
+  attachments: Parts,
+  blocks: Parts,
+  files: Parts,
   /** Only on our own messages. */
   metadata: z.unknown().optional(),
 });
@@ -52,13 +34,16 @@ export type ReceivedMessage = z.infer<typeof ReceivedMessage>;
  * use adds its own subtypes.
  */
 export const WrittenMessage = z.object({
+  type: z.string().optional(),
   bot_id: z.never().optional(),
   app_id: z.never().optional(),
   edited: z.never().optional(),
   channel: z.string(),
   user: z.string(),
   text: z.string().default(""),
-  files: z.array(z.unknown()).nullish(),
+  attachments: Parts.catch(null),
+  blocks: Parts.catch(null),
+  files: Parts,
   ts: z.string(),
   thread_ts: z.string().optional(),
 });
@@ -79,50 +64,21 @@ export type PersonMessage = MessageRef & {
 
 /** Converts a message from an event. */
 export function toPersonMessage(teamId: string, message: z.infer<typeof WrittenMessage>): PersonMessage {
-  const { channel: channelId, user: userId, text, ts, thread_ts: threadTs = null } = message;
+  const { channel: channelId, user: userId, ts, thread_ts: threadTs = null } = message;
+  const { typed, beside, files } = readMessage(message);
+  const { segments, shows, leftOut } = beside;
+  const hasBeside = segments.length > 0 || shows !== undefined || leftOut !== undefined;
   return {
     teamId,
     channelId,
     ts,
     threadTs,
     userId,
-    typed: parseMessageText(text),
-    files: filesOfMessage(message),
-    beside: null,
-    mayHaveFiles: false,
+    typed,
+    files,
+    beside: hasBeside ? { ts, authorId: userId, authorName: null, ...beside } : null,
+    mayHaveFiles: message.type === "app_mention" && (message.files ?? null) === null,
   };
-}
-
-/**
- * A file in a message. A file that Slack keeps elsewhere, hides or has deleted has fewer fields.
- */
-const MessageFile = z.object({
-  id: z.string(),
-  name: OptionalText,
-  title: OptionalText,
-  mimetype: OptionalText,
-  size: z.number().nullish(),
-  mode: OptionalText,
-  is_external: z.boolean().nullish(),
-  url_private_download: OptionalText,
-});
-
-function filesOfMessage({ files }: { files?: unknown[] | null | undefined }): SharedFile[] {
-  return (files ?? []).flatMap((file) => {
-    const { data } = MessageFile.safeParse(file);
-    if (data === undefined || data.mode === "tombstone") return [];
-    const { id, name, title, mimetype, size, is_external, url_private_download } = data;
-    const mediaType = (mimetype ?? "").toLowerCase().split(";", 1)[0]?.trim() ?? "";
-    return [
-      {
-        id,
-        name: name || title || "a file",
-        mediaType: mediaType === "application/x-yaml" ? "application/yaml" : mediaType,
-        size: size ?? 0,
-        url: is_external === true ? null : (url_private_download ?? null),
-      },
-    ];
-  });
 }
 
 /** The `files` of a message, left out if there are none. */
@@ -136,76 +92,51 @@ export function withFiles(files: SharedFile[]): { files?: SharedFile[] } {
  */
 export function threadMessage(message: ReceivedMessage): ThreadMessage {
   const { ts, user, username, bot_profile } = message;
-  const shows = shownIn(message);
+  const { typed, beside, files } = readMessage(message);
+  const gap: Segment[] =
+    typed.length === 0 || beside.segments.length === 0 ? [] : [{ kind: "text", text: "\n" }];
   return {
     ts,
-    segments: wordsOf(message),
+    ...beside,
+    segments: [...typed, ...gap, ...beside.segments],
     authorId: user ?? null,
     authorName: username ?? bot_profile?.name ?? null,
-    ...withFiles(filesOfMessage(message)),
-    ...(shows.length > 0 && { shows }),
+    ...withFiles(files),
   };
 }
 
-/** What Slack writes if a message or an attachment has words only in its blocks. */
-const NO_WORDS: ReadonlySet<string> = new Set(["This content can't be displayed.", "[no preview available]"]);
+/** The fields that hold what Slack shows of a message. */
+type ShownFields = Partial<
+  Pick<ReceivedMessage, "text" | "user" | "bot_id" | "attachments" | "blocks" | "files">
+>;
 
-/** The message's own words, without those of the messages it shows. */
-function wordsOf({ text, blocks, attachments }: ReceivedMessage): Segment[] {
-  const own = text === null || text === undefined || NO_WORDS.has(text) ? "" : text;
-  const attached = (attachments ?? []).filter((part) => !isMessage(part)).map(attachedWords);
-  const words = own === "" ? wordsOfBlocks(blocks ?? []) : own;
-  return parseMessageText([words, ...attached].filter((part) => part !== "").join("\n"));
-}
-
-function attachedWords(part: Attachment | null | undefined): string {
-  const { fallback, pretext, title, text, fields, blocks } = part ?? {};
-  const named = (fields ?? []).map((field) => [field?.title, field?.value].filter(Boolean).join(": "));
-  const words = [pretext, title, text || wordsOfBlocks(blocks ?? []), ...named].filter(Boolean).join("\n");
-  return words === "" && !NO_WORDS.has(fallback ?? "") ? (fallback ?? "") : words;
-}
+/** What Slack shows of a message besides its words and files. */
+type Beside = Pick<ThreadMessage, "segments" | "shows" | "leftOut" | "quotesOthers">;
 
 /**
- * True for an attachment that shows a message, even if it has only the message's address and none
- * of Slack's flags.
+ * Reads everything that Slack shows of a message, within bounds. `typed` is its own text; an app's
+ * is what its blocks show.
  */
-function isMessage(part: Attachment | null | undefined): boolean {
-  return part?.is_msg_unfurl === true || part?.is_share === true || addressedBy(part).length > 0;
-}
-
-/**
- * Addresses of messages: permalinks, those of Slack's own client, and links that open the app. They
- * have the message's time in any of Slack's spellings, and anything may follow it.
- */
-const MESSAGE_ADDRESS = new RegExp(
-  String.raw`(?:\/(?:archives|messages|client\/\w+)\/\w+\/p?|\/thread\/\w+-|` +
-    String.raw`^slack:\S*[?&]message=)(\d+)\.?(\d{6})(?!\w)`,
-);
-
-/** The times of the messages whose addresses an attachment has. */
-function addressedBy(part: Attachment | null | undefined): string[] {
-  return [part?.from_url, part?.original_url, part?.title_link].flatMap((url) => {
-    const found = MESSAGE_ADDRESS.exec(url ?? "");
-    return found === null ? [] : [found.slice(1).join(".")];
-  });
-}
-
-/**
- * The `ts` of the message that an attachment shows. Empty if that is uncertain, so that it may be
- * any message.
- */
-function shownTs(part: Attachment | null | undefined): string {
-  const own = typeof part?.ts === "string" && /^\d+\.\d{6}$/.test(part.ts) ? [part.ts] : [];
-  const [ts = "", ...others] = new Set([...own, ...addressedBy(part)]);
-  return others.length === 0 ? ts : "";
-}
-
-function shownIn({ attachments }: ReceivedMessage): ShownMessage[] {
-  return (attachments ?? []).flatMap((part): ShownMessage[] => {
-    if (!isMessage(part)) return [];
-    const segments = parseMessageText(attachedWords(part));
-    return segments.length === 0 ? [] : [{ ts: shownTs(part), authorId: part?.author_id || null, segments }];
-  });
+function readMessage(message: ShownFields): { typed: Segment[]; beside: Beside; files: SharedFile[] } {
+  const room = roomOfMessage();
+  const [blocks, attachments, files] = [message.blocks ?? [], message.attachments ?? [], message.files ?? []];
+  const text = givenText(message.text ?? "");
+  const words = new ShownWords(room);
+  const isOfApp = (message.bot_id ?? "") !== "";
+  if (isOfApp) readTextOrBlocks(words, text, blocks);
+  const typed = isOfApp ? [] : readTyped(words, text, blocks);
+  const hasAttached = readAttachments(words, attachments);
+  words.lineEnd();
+  const hasEmail = readFileWords(words, files);
+  const shows = messagesIn(attachments, room);
+  const leftOut = words.leftOut();
+  const beside: Beside = {
+    segments: words.segments,
+    ...(shows.length > 0 && { shows }),
+    ...(leftOut.length > 0 && { leftOut }),
+    ...((hasAttached || hasEmail) && { quotesOthers: true }),
+  };
+  return { typed, beside, files: filesIn(files) };
 }
 
 /** The user that Slack's own notices come from. */

@@ -18,7 +18,7 @@ import {
 } from "./slack-message.ts";
 import { answerPress, type PressAnswer } from "./press.ts";
 import { answerMessage, requestOf, takeMessage, causeOf } from "./message-to-app.ts";
-import { readableText } from "../core/text/prompt.ts";
+import { typedWords } from "./typed-words.ts";
 import { parseMessageText } from "./message-text.ts";
 
 /**
@@ -75,7 +75,7 @@ async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void
   if (deps.followUps === "mention" || threadTs === null || threadTs === ts) return;
   const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
   if (thread === undefined) return;
-  const instructions = wordsForApp(typed);
+  const instructions = await wordsForApp(deps, typed);
   if (instructions === null) return;
   // Files alone go along with the next follow-up. Something is missing only if every reply is a
   // follow-up.
@@ -102,9 +102,9 @@ async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void
 }
 
 /** The words of a reply, or null if it mentions somebody and so is for them. */
-function wordsForApp(segments: readonly Segment[]): string | null {
+async function wordsForApp(deps: IntakeDeps, segments: readonly Segment[]): Promise<string | null> {
   const isForOthers = segments.some(({ kind }) => kind === "person" || kind === "group");
-  return isForOthers ? null : wordsIn(readableText(segments));
+  return isForOthers ? null : wordsIn(await typedWords(deps, segments));
 }
 
 /**
@@ -158,7 +158,7 @@ async function noteChange(deps: IntakeDeps, teamId: string, event: object): Prom
   const kept = await deps.records.reply.get(id);
   // **Start another** sends what a mention said when it arrived.
   if (kept === undefined || kept.sameAs !== undefined) return;
-  const instructions = wordsForApp(parseMessageText(change.text)) ?? "";
+  const instructions = (await wordsForApp(deps, parseMessageText(change.text))) ?? "";
   await deps.queue.commit((read) => {
     const reply = read("reply", id);
     if (reply === undefined || reply.request.instructions === instructions) return { value: undefined };

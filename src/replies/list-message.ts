@@ -3,7 +3,13 @@ import type { Contact } from "../core/ports/job-service.ts";
 import { LIST_PAGE_SIZE, isDirect, openedAt } from "../core/turn/request-list.ts";
 import type { ListPage, ListedTurn, RequestCounts, Standing } from "../core/turn/request-list.ts";
 import { unnamedText } from "../core/text/prompt.ts";
-import { DEFAULT_INSTRUCTIONS, type Request } from "../core/turn/request.ts";
+import {
+  DEFAULT_INSTRUCTIONS,
+  type Request,
+  type Segment,
+  type ThreadMessage,
+} from "../core/turn/request.ts";
+import { allSegments } from "../core/turn/shared.ts";
 import { statusText } from "../core/text/status-text.ts";
 import { waitsFor } from "../core/text/pull-request-text.ts";
 import { cut, formatAgo, plainLine } from "../core/text/text.ts";
@@ -102,10 +108,14 @@ function openRow({ turn, url }: ListedTurn, view: View, now: number): KnownBlock
  * The beginning of the person's words or, if they kept the form's suggestion, of the message they
  * picked.
  */
-function wordsOf({ instructions, quoted }: Request): string {
+function wordsOf({ instructions, quoted, beside }: Request): string {
   const isSuggested = instructions === DEFAULT_INSTRUCTIONS;
-  const message = plainLine(isSuggested ? unnamedText(quoted?.segments ?? []) : "", WORDS_MAX);
+  const message = plainLine(isSuggested ? unnamedText(aboutOf(quoted ?? beside)) : "", WORDS_MAX);
   return message === "" ? plainLine(instructions, WORDS_MAX) || "…" : `“${message}”`;
+}
+
+function aboutOf(message: ThreadMessage | undefined): Segment[] {
+  return message === undefined ? [] : allSegments(message);
 }
 
 function smallPrint({ turn }: ListedTurn, of: ListPage["of"]): KnownBlock {

@@ -63,10 +63,30 @@ export function createSlackDirectory(options: Options): Directory {
     }),
   );
 
+  let lacksGroups = false;
+  const groupNames = remembered((teamId) =>
+    orNull("user groups", teamId, async () => {
+      if (lacksGroups) return undefined;
+      try {
+        const { usergroups = [] } = await team.client.usergroups.list({ include_disabled: true });
+        return new Map(usergroups.map(({ id = "", handle, name }) => [id, handle || name || ""]));
+      } catch (thrown) {
+        // It stays so until the app is installed anew.
+        lacksGroups = slackFault(thrown).error === "missing_scope";
+        if (lacksGroups) return undefined;
+        throw thrown;
+      }
+    }),
+  );
+
   return {
     admission: createSlackAdmission(options),
 
     personName,
+
+    async groupName(groupId) {
+      return (await groupNames(team.identity.teamId))?.get(groupId) || null;
+    },
 
     async isPublic(channelId) {
       // Direct messages, whose ids begin with D, are never public.

@@ -138,13 +138,18 @@ function isReply(turn: Turn): boolean {
  * thread.
  */
 function isOfItsMessage({ request }: Turn): boolean {
-  return request.from === "shortcut" && request.instructions === DEFAULT_INSTRUCTIONS;
+  return isOfMessage(request) && request.instructions === DEFAULT_INSTRUCTIONS;
+}
+
+/** True if the request is about a message that its thread shows or that was forwarded. */
+function isOfMessage({ from, beside }: Turn["request"]): boolean {
+  return from === "shortcut" || (from === "mention" && beside !== undefined);
 }
 
 function leadOf(turn: Turn): string {
   const { request } = turn;
   const who = `<@${request.userId}>`;
-  if (request.from === "shortcut") return `${who} asked the agent to fix this.`;
+  if (request.from === "shortcut" || isOfItsMessage(turn)) return `${who} asked the agent to fix this.`;
   if (request.from === "try-again") return `${who} tried again:`;
   const isNext = isFollowUp(turn) || turn.isStartedAnew === true;
   return isNext ? `${who} followed up:` : `${who} requested a docs change:`;

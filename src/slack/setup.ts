@@ -27,6 +27,7 @@ export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
     "may be doubled",
   "channels:read": "public channels have no names in prompts, and are left out of lists",
   "groups:read": "private channels have no names in prompts, and are left out of lists",
+  "usergroups:read": "user groups have no names in prompts",
   "files:read": "images and files stay in Slack",
   "files:write": "long changes aren't sent as files",
   "reactions:write": "no reactions under the messages that ask",

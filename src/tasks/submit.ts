@@ -28,6 +28,7 @@ import { changesOf, readTurnTask, turnNow, turnWrites } from "../decisions/turn-
 import { cancelTask, feedTasks, submitTask, watchTask } from "../decisions/new-tasks.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import {
+  besideOfRequest,
   namesOfRequest,
   requesterOf,
   filesOfRequest,
@@ -62,7 +63,8 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const withheld = isFirst ? await withheldIn(deps, known.request) : [];
   const thread = isFirst ? await threadOfRequest(deps, known, { job, withheld }, task.payload) : undefined;
   if (thread !== undefined && "wait" in thread) return thread.wait;
-  const along = { context: thread, withheld };
+  const beside = isFirst ? await besideOfRequest(deps, known.request) : undefined;
+  const along = { context: thread, beside, withheld };
   const withContext = withThread(known, along);
   const { request } = withContext;
   const configured = deps.jobServices.of(request.project);

@@ -30,7 +30,12 @@ const message: fc.Arbitrary<ThreadMessage> = fc.record({
   ts: fc.nat(9_999).map((n) => `17000${String(n).padStart(5, "0")}.000100`),
 });
 const ROOT = "1600000000.000100";
-const names = { people: new Map([["U1", "Ana\nLima"]]), channels: new Map(), permalink: null };
+const names = {
+  people: new Map([["U1", "Ana\nLima"]]),
+  channels: new Map(),
+  groups: new Map(),
+  permalink: null,
+};
 /** The header, and the labels that every message has. */
 const LABELS_MAX = 1_000 + THREAD_MAX_MESSAGES * 130;
 

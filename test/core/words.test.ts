@@ -60,6 +60,7 @@ describe("the prompt", () => {
   const names = {
     people: new Map([["U2", "Ana\nLima"]]),
     channels: new Map([["C1", "docs"]]),
+    groups: new Map(),
     permalink: "https://acme.slack.com/archives/C1/p1",
   };
   const quoted = {

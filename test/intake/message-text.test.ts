@@ -8,6 +8,7 @@ import { decodeEntities, escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 const names = {
   people: new Map([["U0ANA", "Ana Lima"]]),
   channels: new Map([["C0DOCS", "docs"]]),
+  groups: new Map([["S0DOCS", "docs-team"]]),
   permalink: null,
 };
 
@@ -49,8 +50,9 @@ describe("what Slack marks up in a message", () => {
     ["<!channel>", { kind: "group", label: "channel" }, "@channel"],
     ["<!everyone>", { kind: "group", label: "everyone" }, "@everyone"],
     ["<!here|here>", { kind: "group", label: "here" }, "@here"],
-    ["<!subteam^S012|@writers>", { kind: "group", label: "writers" }, "@writers"],
-    ["<!subteam^S012>", { kind: "group", label: "S012" }, "@S012"],
+    ["<!subteam^S012|@writers>", { kind: "group", id: "S012", label: "writers" }, "@writers"],
+    ["<!subteam^S012>", { kind: "group", id: "S012", label: "" }, "a user group"],
+    ["<!subteam^S0DOCS>", { kind: "group", id: "S0DOCS", label: "" }, "@docs-team"],
     ["<!date^1392734382^{date}|18 February>", { kind: "text", text: "18 February" }, "18 February"],
     [
       "<!date^1392734382^{date}^https://x.test/|18 February>",

@@ -184,6 +184,7 @@ export class TaskRig implements AsyncDisposable {
         personName: async () => null,
         isPublic: async () => false,
         channelName: async () => null,
+        groupName: async () => null,
         permalink: async () => null,
         threadUrl: () => null,
         appId: () => null,

@@ -16,6 +16,8 @@ export interface Directory {
   /** True only if Slack says that everybody in the workspace can read the channel. */
   isPublic(channelId: string): Promise<boolean>;
   channelName(channelId: string): Promise<string | null>;
+  /** The handle of a user group. Null also without the scope for it. */
+  groupName(groupId: string): Promise<string | null>;
   /** Like {@link permalink}, but without asking Slack. Null if the team's address isn't known. */
   threadUrl(thread: { channelId: string; ts: string }): string | null;
   /** An id of the app itself, which no other app has. Null if it isn't known. */

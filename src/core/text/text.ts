@@ -119,6 +119,12 @@ export function utcTimeOfDay(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length)} UTC`;
 }
 
+/** A day and time in UTC: `2026-01-05 14:05 UTC`. */
+export function utcTime(epochMs: number): string {
+  if (!(epochMs >= 0 && epochMs < 8e15)) return "at an unknown time";
+  return `${new Date(epochMs).toISOString().slice(0, "2026-01-05T14:05".length).replace("T", " ")} UTC`;
+}
+
 /**
  * Rounds up to a whole minute. Messages show times to the minute, and the time when something
  * begins must not be too early.
@@ -142,6 +148,14 @@ const VISIBLE = /[^\u2800\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Po
 /** The text without white space around it. Empty if there is nothing to read in it. */
 export function wordsIn(text: string): string {
   return VISIBLE.test(text) ? text.trim() : "";
+}
+
+/** Code as people type it: between three backticks, or one on the same line. */
+const CODE = /```[\s\S]*?```|`[^`\n]+`/g;
+
+/** The same text with plain spaces in code, where editors and browsers put no-break spaces. */
+export function withPlainCode(text: string): string {
+  return text.replaceAll(CODE, (code) => code.replaceAll(/[\u00a0\u202f\u2007]/g, " "));
 }
 
 /** The value of a JSON text, or undefined if it isn't JSON. */

@@ -39,8 +39,8 @@ export type SharedFile = z.infer<typeof SharedFile>;
  * Parts of a message that couldn't be put into words. `what` is a noun in the singular, such as
  * "image" or "table row".
  */
-export const LeftOut = storedObject({ what: z.string(), count: z.number().int() });
-export type LeftOut = z.infer<typeof LeftOut>;
+export const LeftOutPart = storedObject({ what: z.string(), count: z.number().int() });
+export type LeftOutPart = z.infer<typeof LeftOutPart>;
 
 /** A message that another one shows because somebody forwarded it or pasted its link. */
 const ShownMessage = storedObject({
@@ -50,7 +50,11 @@ const ShownMessage = storedObject({
   authorName: z.string().nullable().optional(),
   segments: z.array(Segment),
   files: z.array(SharedFile).optional(),
-  leftOut: z.array(LeftOut).optional(),
+  leftOut: z.array(LeftOutPart).optional(),
+  /** True if some of its words aren't its author's, such as a link's preview or an email. */
+  quotesOthers: z.boolean().optional(),
+  /** The messages that it stands in or repeats. If one of them is left out, so is this one. */
+  within: z.array(storedObject({ ts: z.string(), authorId: z.string().nullable() })).optional(),
 });
 export type ShownMessage = z.infer<typeof ShownMessage>;
 
@@ -70,7 +74,9 @@ export const ThreadMessage = storedObject({
   files: z.array(SharedFile).optional(),
   shows: z.array(ShownMessage).optional(),
   /** Of the message itself. Each message it shows has its own. */
-  leftOut: z.array(LeftOut).optional(),
+  leftOut: z.array(LeftOutPart).optional(),
+  /** True if some of its own words aren't its author's, such as a link's preview or an email. */
+  quotesOthers: z.boolean().optional(),
 });
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
 

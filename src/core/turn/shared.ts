@@ -1,6 +1,14 @@
 import { z } from "zod";
 import type { NotifierAnswer } from "../ports/notifier.ts";
-import type { Request, Segment, ShownMessage, ThreadContext, ThreadMessage, SharedFile } from "./request.ts";
+import type {
+  LeftOutPart,
+  Request,
+  Segment,
+  ShownMessage,
+  ThreadContext,
+  ThreadMessage,
+  SharedFile,
+} from "./request.ts";
 import { storedObject } from "../ports/reading.ts";
 import { counted, plainLine, startOf } from "../text/text.ts";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../job/attachment.ts";
@@ -82,15 +90,40 @@ export function newestOf(
   const kept: ThreadMessage[] = [];
   let left = TOTAL_MAX_CHARS;
   for (const message of newest.toReversed().map(shortened)) {
-    left -= allSegments(message).reduce((sum, segment) => sum + lengthOf(segment), 0);
+    left -= charsOf(allSegments(message));
     if (left < 0) break;
     kept.unshift(message);
   }
   return { messages: [...root.map(shortened), ...kept], leftOut: sorted.length - root.length - kept.length };
 }
 
+/** The beginning of a message and of those it shows. What is cut off is counted. */
 function shortened(message: ThreadMessage): ThreadMessage {
-  return withSegments(message, (segments) => startOfSegments(segments, MESSAGE_MAX_CHARS));
+  let left = MESSAGE_MAX_CHARS;
+  const shorten = <T extends Words>(part: T): T => {
+    const segments = startOfSegments(part.segments, left);
+    const cut = charsOf(part.segments) - charsOf(segments);
+    left = Math.max(0, left - charsOf(part.segments));
+    return cut === 0 ? part : { ...part, segments, leftOut: withLeftOut(part.leftOut, "character", cut) };
+  };
+  const own = shorten(message);
+  return message.shows === undefined ? own : { ...own, shows: message.shows.map(shorten) };
+}
+
+type Words = Pick<ShownMessage, "segments" | "leftOut">;
+
+function charsOf(segments: readonly Segment[]): number {
+  return segments.reduce((sum, segment) => sum + lengthOf(segment), 0);
+}
+
+/** Adds to what is left out of a message. */
+export function withLeftOut(
+  leftOut: readonly LeftOutPart[] = [],
+  what: string,
+  count: number,
+): LeftOutPart[] {
+  const before = leftOut.find((part) => part.what === what)?.count ?? 0;
+  return [...leftOut.filter((part) => part.what !== what), { what, count: before + count }];
 }
 
 /** Changes the words of a message and of the messages it shows. */
@@ -104,10 +137,8 @@ export function withSegments<T extends Pick<ThreadMessage, "segments" | "shows">
 
 /** The words of a message and of the messages it shows. */
 export function allSegments({ segments, shows = [] }: Pick<ThreadMessage, "segments" | "shows">): Segment[] {
-  return shows.reduce(
-    (all, shown) => [...all, ...(all.length === 0 ? [] : [LINE_END]), ...shown.segments],
-    segments,
-  );
+  const parts = [segments, ...shows.map((shown) => shown.segments)].filter(({ length }) => length > 0);
+  return parts.flatMap((part, n) => (n === 0 ? part : [LINE_END, ...part]));
 }
 
 const LINE_END: Segment = { kind: "text", text: "\n" };
@@ -153,7 +184,7 @@ export function seenUpTo({ messageTs, context }: Request): string | null {
   return (context === undefined ? messageTs : context.upTo) ?? null;
 }
 
-type IsLeftOut = (message: ThreadMessage | ShownMessage) => boolean;
+type IsLeftOut = (message: Pick<ShownMessage, "ts" | "authorId">) => boolean;
 
 /**
  * Returns a test for messages that somebody chose not to share. A message without a `ts` could be
@@ -170,10 +201,11 @@ export function without(context: ThreadContext, isLeftOut: IsLeftOut): ThreadCon
   return { ...context, messages: messages.map((message) => withoutShown(message, isLeftOut)) };
 }
 
-/** Removes some of the messages that a message shows. */
+/** Removes some of the messages that a message shows, and those that stand in them. */
 export function withoutShown<T extends Pick<ThreadMessage, "shows">>(message: T, isLeftOut: IsLeftOut): T {
   if (message.shows === undefined) return message;
-  return { ...message, shows: message.shows.filter((shown) => !isLeftOut(shown)) };
+  const shows = message.shows.filter((shown) => ![shown, ...(shown.within ?? [])].some(isLeftOut));
+  return { ...message, shows };
 }
 
 /**
@@ -182,11 +214,12 @@ export function withoutShown<T extends Pick<ThreadMessage, "shows">>(message: T,
  * still share it.
  */
 export function withoutWithheld(request: Request, withheld: readonly string[]): Request {
-  const { quoted, context } = request;
+  const { quoted, context, beside } = request;
   const isWithheld = withheldAmong(withheld.filter((ts) => ts !== quoted?.ts));
   return {
     ...request,
     quoted: quoted === null ? null : withoutShown(quoted, isWithheld),
+    ...(beside === undefined ? {} : { beside: withoutShown(beside, isWithheld) }),
     ...(context === undefined ? {} : { context: without(context, isWithheld) }),
   };
 }
@@ -195,8 +228,44 @@ export function withoutWithheld(request: Request, withheld: readonly string[]): 
 export function sharedTexts(turn: Pick<Turn, "request" | "files">): string[] {
   const { sent = [], unsent = [] } = turn.files ?? {};
   const files = filesNotes({ taken: sent, refused: unsent }, "Sent along", "didn't");
-  return [sharedText(turn.request), ...files].filter((text) => text !== "");
+  const { request } = turn;
+  return [besideText(request), sharedText(request), ...files, leftOutText(request)].filter(
+    (text) => text !== "",
+  );
 }
+
+/** The note on messages that the one that asked shows, or an empty string. */
+function besideText({ beside }: Pick<Request, "beside">): string {
+  const { length = 0 } = beside?.shows ?? [];
+  if (length === 0) return "";
+  return length === 1 ? "With the forwarded message" : `With ${counted(length, "forwarded message")}`;
+}
+
+/** The note on what couldn't be put into words, or an empty string. */
+export function leftOutText({ beside, quoted, context }: Quoting): string {
+  const own = [...(beside === undefined ? [] : [beside]), ...(quoted === null ? [] : [quoted])];
+  const shown = own.flatMap(({ shows = [] }) => shows);
+  const parts = [
+    ...leftOutLines(own, ""),
+    ...leftOutLines(shown, shown.length === 1 ? " of the forwarded message" : " of forwarded messages"),
+    ...leftOutLines(
+      (context?.messages ?? []).flatMap((message) => [message, ...(message.shows ?? [])]),
+      " of the thread",
+    ),
+  ];
+  return parts.length === 0 ? "" : `Left out: ${parts.join(", ")}`;
+}
+
+/** What was left out of messages, each kind with its number: `2 images of the thread`. */
+export function leftOutLines(messages: readonly Pick<ShownMessage, "leftOut">[], of: string): string[] {
+  const counts = new Map<string, number>();
+  for (const { what, count } of messages.flatMap(({ leftOut = [] }) => leftOut)) {
+    counts.set(what, (counts.get(what) ?? 0) + count);
+  }
+  return [...counts].map(([what, count]) => `${counted(count, what)}${of}`);
+}
+
+type Quoting = Pick<Request, "beside" | "quoted" | "context">;
 
 /** The note on thread messages that went along, or an empty string. */
 function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): string {
@@ -226,18 +295,19 @@ export interface FileReader {
 }
 
 /**
- * The files of all messages that go along, in order of importance: the message that asked, the
- * picked one, then the thread's newest first.
+ * The files of all messages that go along, in order of importance: the message that asked, what it
+ * shows, the picked one, then the thread's newest first.
  */
-export function filesOf(request: Pick<Request, "files" | "quoted" | "context">): SharedFile[] {
-  const { files = [], quoted, context } = request;
-  const all = [
-    ...files,
-    ...(quoted?.files ?? []),
-    ...(context?.messages ?? []).toReversed().flatMap((message) => message.files ?? []),
-  ];
+export function filesOf(request: Quoting & Pick<Request, "files">): SharedFile[] {
+  const { files = [], beside, quoted, context } = request;
+  const quoting = [beside, quoted, ...(context?.messages ?? []).toReversed()];
+  const all = [...files, ...quoting.flatMap((message) => (message ? filesOfMessage(message) : []))];
   const byId = new Map(all.map((file) => [file.id, file]));
   return [...byId.values()].slice(0, FILES_MAX);
+}
+
+function filesOfMessage({ files = [], shows = [] }: Pick<ThreadMessage, "files" | "shows">): SharedFile[] {
+  return [...files, ...shows.flatMap((shown) => shown.files ?? [])];
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Admission } from "../ports/directory.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs, type PollingPolicy } from "../job/retry.ts";
 import { quotesNothing } from "../text/prompt.ts";
-import { DEFAULT_INSTRUCTIONS, type Request, type ThreadContext } from "./request.ts";
+import { DEFAULT_INSTRUCTIONS, type Request } from "./request.ts";
 import {
   withoutSending,
   UNSEEN_MS,
@@ -74,17 +74,22 @@ export function beforeSubmit(
 }
 
 /**
- * Adds the thread's messages and the files that go along. A turn that was already being sent keeps
+ * Adds the thread's messages, what the message that asked shows, and the files that go along. A turn that was already being sent keeps
  * what it had. Withheld messages are left out wherever they came from.
  */
 export function withThread(
   turn: Turn,
-  { context, withheld }: { context: ThreadContext | undefined; withheld: readonly string[] },
+  along: Pick<Request, "context" | "beside"> & { withheld: readonly string[] },
   files?: TurnFiles,
 ): Turn {
   if (turn.stage.name !== "accepted") return turn;
   const noted = files === undefined ? turn : { ...turn, files };
-  const request = context === undefined ? turn.request : { ...turn.request, context };
+  const { context, beside, withheld } = along;
+  const request = {
+    ...turn.request,
+    ...(context === undefined ? {} : { context }),
+    ...(beside === undefined ? {} : { beside }),
+  };
   return { ...noted, request: withoutWithheld(request, withheld) };
 }
 

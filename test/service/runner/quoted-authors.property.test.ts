@@ -44,7 +44,12 @@ it("a service knows each message of any prompt that the requester didn't write a
       const quoted = isQuoted ? { ...first, channelId: "C1", threadTs: null } : null;
       const context = newestOf(isQuoted ? written.slice(1) : written, "0");
       const words = `Fix it ${typed.join("")}`;
-      const names = { people: new Map([["U0BEN", "Ana"]]), channels: new Map(), permalink: null };
+      const names = {
+        people: new Map([["U0BEN", "Ana"]]),
+        channels: new Map(),
+        groups: new Map(),
+        permalink: null,
+      };
       const composed = composePrompt({ instructions: words, quoted, context, channelId: "C1" }, names);
       const { prompt } = composed;
       const authors = { requester: "U0ANA", quoted: composed.quoted };

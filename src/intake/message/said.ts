@@ -1,0 +1,72 @@
+import { readableText } from "../../core/text/prompt.ts";
+import type { Segment } from "../../core/turn/request.ts";
+import { parseMessageText } from "../message-text.ts";
+import { jsonFields } from "./json.ts";
+import { readBlocks } from "./parts.ts";
+import { roomOfMessage, ShownWords } from "./shown-words.ts";
+
+/** What Slack writes if something has words only in its blocks. */
+const NO_WORDS: ReadonlySet<string> = new Set(["This content can't be displayed.", "[no preview available]"]);
+
+/** A text as an app gave it, or an empty one if it only says that there is none. */
+export function givenText(text: string): string {
+  return NO_WORDS.has(text) ? "" : text;
+}
+
+/**
+ * Adds what Slack shows of a text and its blocks, once. Slack shows the blocks; the text is for
+ * notifications, and counts only if it says all that they say.
+ */
+export function readTextOrBlocks(words: ShownWords, text: string, blocks: readonly unknown[]): void {
+  const given = givenText(text);
+  const inside = new ShownWords({ ...words.room });
+  readBlocks(inside, blocks);
+  const said = lettersOf(inside);
+  words.room.parts = inside.room.parts;
+  if (given !== "" && lettersOfText(given).includes(said)) {
+    for (const { what, count } of inside.leftOut()) if (what !== "character") words.leave(what, count);
+    return words.mrkdwn(given);
+  }
+  words.room.chars = inside.room.chars;
+  words.addAll(inside);
+}
+
+/**
+ * The words that a person typed, by their message's text. Adds what its other blocks show, such as
+ * a table. One block of rich text is what was typed, too.
+ */
+export function readTyped(words: ShownWords, text: string, blocks: readonly unknown[]): Segment[] {
+  const rich = blocks.findIndex((block) => jsonFields(block)["type"] === "rich_text");
+  const alone = new ShownWords(roomOfMessage());
+  if (rich >= 0) readBlocks(alone, [blocks[rich]]);
+  const isSame = rich >= 0 && (text === "" || isAboutAsLong(lettersOf(alone), lettersOfText(text)));
+  const others = isSame ? blocks.toSpliced(rich, 1) : blocks;
+  if (isSame || text === "") readBlocks(words, others);
+  else readMoreThan(words, text, others);
+  return text === "" ? alone.segments : parseMessageText(text);
+}
+
+/** The two are written differently, so that they are never quite the same. */
+function isAboutAsLong(letters: string, others: string): boolean {
+  return letters.length <= 1.2 * others.length + 20;
+}
+
+/** Adds what blocks show, unless a text says all of it. */
+function readMoreThan(words: ShownWords, text: string, blocks: readonly unknown[]): void {
+  const shown = new ShownWords(roomOfMessage());
+  readTextOrBlocks(shown, text, blocks);
+  if (lettersOf(shown) !== lettersOfText(text)) readBlocks(words, blocks);
+}
+
+function lettersOf({ segments }: ShownWords): string {
+  return letters(readableText(segments));
+}
+
+function lettersOfText(text: string): string {
+  return letters(readableText(parseMessageText(text)));
+}
+
+/** What is left of a text whatever its markup and spacing. */
+function letters(text: string): string {
+  return text.toLowerCase().replaceAll(/[^\p{L}\p{N}\p{S}]+/gu, "");
+}
