@@ -69,7 +69,12 @@ export function promptOf({ request, quoted }: Pick<Task, "request" | "quoted">):
       context: { messages: rest, leftOut: 0 },
       channelId: CHANNEL,
     },
-    { people: new Map(), channels: new Map([[CHANNEL, "docs-feedback"]]), groups: new Map(), permalink: null },
+    {
+      people: new Map(),
+      channels: new Map([[CHANNEL, "docs-feedback"]]),
+      groups: new Map(),
+      permalink: null,
+    },
   );
   return prompt;
 }

@@ -23,6 +23,14 @@ export type MessageAttachment = {
   from_url?: string;
   original_url?: string;
   title_link?: string;
+  author_name?: string;
+  author_link?: string;
+  footer?: string;
+  image_url?: string;
+  blocks?: object[];
+  files?: object[];
+  /** The forwarded message's blocks. */
+  message_blocks?: { team?: string; channel?: string; ts?: string; message: Record<string, unknown> }[];
 };
 
 /** A message as the workspace keeps it, in Slack's own field names. */

@@ -250,6 +250,7 @@ export function saidFields(workspace: Workspace, message: SlackMessage) {
     ...(author?.home !== undefined && { user_team: home, source_team: home }),
     ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
     blocks: message.blocks ?? [],
+    ...(message.attachments !== undefined && { attachments: message.attachments }),
     // In both events, as github.com/slackapi/bolt-js/issues/2056 and
     // seratch/seratch-slack-types/issues/8 show them.
     ...(message.files !== undefined && {

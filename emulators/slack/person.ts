@@ -162,6 +162,8 @@ export class Person {
     text: string;
     threadTs?: string;
     files?: Parameters<Workspace["say"]>[0]["files"];
+    attachments?: Parameters<Workspace["say"]>[0]["attachments"];
+    blocks?: Parameters<Workspace["say"]>[0]["blocks"];
   }): Promise<MentionOutcome> {
     return this.say({ ...act, text: `<@${this.#deps.workspace.bot.userId}> ${act.text}` });
   }
@@ -176,6 +178,8 @@ export class Person {
     text: string | readonly TypedPart[];
     threadTs?: string;
     files?: Parameters<Workspace["say"]>[0]["files"];
+    attachments?: Parameters<Workspace["say"]>[0]["attachments"];
+    blocks?: Parameters<Workspace["say"]>[0]["blocks"];
   }): Promise<MentionOutcome> {
     const { workspace, deliverer, events } = this.#deps;
     const channel = this.#ownChannel(act.channel);
@@ -185,6 +189,8 @@ export class Person {
       text: act.text,
       ...(act.threadTs !== undefined && { threadTs: act.threadTs }),
       ...(act.files !== undefined && { files: act.files }),
+      ...(act.attachments !== undefined && { attachments: act.attachments }),
+      ...(act.blocks !== undefined && { blocks: act.blocks }),
     });
     const payloads = saidPayloads(workspace, events, message);
     const [first] = await Promise.all(payloads.map((payload) => deliverer.deliver("events_api", payload)));

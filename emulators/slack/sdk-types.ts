@@ -32,7 +32,7 @@ export type Answer<Response> = {
       : Response[Key];
 };
 
-type Blocks = { blocks?: object[]; files?: object[] };
+type Blocks = { blocks?: object[]; files?: object[]; attachments?: object[] };
 
 /** A message as history shows it, and as payloads carry it. */
 export type WireMessage = With<

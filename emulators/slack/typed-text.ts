@@ -2,7 +2,8 @@ import { decodeEntities } from "../../src/replies/mrkdwn.ts";
 import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import type { RichTextBlock } from "./block-kit/rich-text.ts";
 
-const picked = /(<(?:@[UW][A-Z0-9]+|#[CG][A-Z0-9]+(?:\|[^<>]*)?|!(?:here|channel|everyone))>)/;
+const picked =
+  /(<(?:@[UW][A-Z0-9]+|#[CG][A-Z0-9]+(?:\|[^<>]*)?|!(?:here|channel|everyone|subteam\^S[A-Z0-9]+))>)/;
 const bareUrl = /(https?:\/\/[^\s<>]*[^\s<>.,;:!?)\]'"])/;
 
 /**
@@ -53,6 +54,9 @@ function elementOf(part: string): Element {
   if (target === "!here") return { type: "broadcast", range: "here" };
   if (target === "!channel") return { type: "broadcast", range: "channel" };
   if (target === "!everyone") return { type: "broadcast", range: "everyone" };
+  if (target.startsWith("!subteam^")) {
+    return { type: "usergroup", usergroup_id: target.slice("!subteam^".length) };
+  }
   const url = decodeEntities(target);
   return label === undefined ? { type: "link", url } : { type: "link", url, text: decodeEntities(label) };
 }

@@ -1,5 +1,6 @@
 import { DocsAgentError } from "../../src/core/errors.ts";
 import type {
+  UserGroup,
   Bot,
   Channel,
   ChannelKind,
@@ -13,7 +14,8 @@ import type {
 import { makeId, makeSecret, Timestamps } from "./ids.ts";
 import { type SlackFile, Uploads } from "./files.ts";
 import { mentionsIn } from "./mentions.ts";
-import { type Ephemeral, type SlackMessage, Messages } from "./messages.ts";
+import { type Ephemeral, type MessageAttachment, type SlackMessage, Messages } from "./messages.ts";
+import type { MessageBlock } from "./block-kit/blocks.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
 import { encodeTyped, richTextOf, type TypedPart } from "./typed-text.ts";
 
@@ -43,6 +45,7 @@ export class Workspace {
   orphanedReplies: "refuse" | "unthread" = "refuse";
   readonly #users = new Map<string, User>();
   readonly #channels = new Map<string, Channel>();
+  readonly #groups: UserGroup[] = [];
   readonly #messages = new Map<string, Messages>();
   #ephemerals: Ephemeral[] = [];
   #token: TokenState = "active";
@@ -113,6 +116,16 @@ export class Workspace {
     this.#users.set(added.id, added);
     this.changed();
     return added;
+  }
+
+  /** A user group, which people mention as `<!subteam^S…>`. */
+  addGroup(group: UserGroup): void {
+    this.#groups.push(group);
+    this.changed();
+  }
+
+  groups(): readonly UserGroup[] {
+    return this.#groups;
   }
 
   addChannel(channel: NewChannel): Channel {
@@ -226,6 +239,10 @@ export class Workspace {
     text: string | readonly TypedPart[];
     threadTs?: string;
     files?: readonly { name: string; mimetype: string; content: Buffer | string }[];
+    /** What stands under it, such as a forwarded message. */
+    attachments?: MessageAttachment[];
+    /** What stands under the typed text, such as a table. */
+    blocks?: MessageBlock[];
   }): SlackMessage {
     this.user(message.user);
     if (message.threadTs !== undefined) {
@@ -233,13 +250,13 @@ export class Workspace {
       if (root === undefined || root.thread_ts !== undefined) notHere(`thread ${message.threadTs}`);
     }
     const text = encodeTyped(message.text);
-    const { files = [], ...rest } = message;
+    const { files = [], blocks = [], ...rest } = message;
     const shared = files.map((file) => ({ ...file, id: makeId("F"), content: Buffer.from(file.content) }));
     return this.post({
       ...rest,
       text,
       // Files alone have no words.
-      ...(text !== "" && { blocks: [richTextOf(text)] }),
+      ...(text + blocks.join() !== "" && { blocks: [...(text === "" ? [] : [richTextOf(text)]), ...blocks] }),
       ...(shared.length > 0 && { files: shared }),
     });
   }

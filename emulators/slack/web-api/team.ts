@@ -27,6 +27,7 @@ export const teamMethods: MethodTable = {
   "auth.test": { token: "bot", scopes: [], run: authTest },
   "users.info": { token: "bot", scopes: ["users:read"], run: usersInfo },
   "users.conversations": { token: "bot", scopes: conversationScopes("read"), run: usersConversations },
+  "usergroups.list": { token: "bot", scopes: ["usergroups:read"], run: listGroups },
   "apps.connections.open": { token: "app", scopes: [], run: openConnection },
 };
 
@@ -55,6 +56,13 @@ function usersInfo(args: Args, { workspace }: MethodContext) {
   const user = workspace.findUser(id);
   if (user === undefined) throw new SlackRefusal("user_not_found");
   return { user: userToWire(user, workspace) } satisfies Answer<webApi.UsersInfoResponse>;
+}
+
+function listGroups(_args: Args, { workspace }: MethodContext) {
+  const { team } = workspace;
+  return {
+    usergroups: workspace.groups().map((group) => ({ ...group, team_id: team.id, is_usergroup: true })),
+  } satisfies Answer<webApi.UsergroupsListResponse>;
 }
 
 const kindOfType: Record<string, ChannelKind> = {

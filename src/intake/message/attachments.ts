@@ -1,7 +1,7 @@
 import type { ShownMessage } from "../../core/turn/request.ts";
 import { jsonFields, isJsonFields, jsonList, jsonText, type JsonFields } from "./json.ts";
 import { filesIn, readFileWords } from "./message-files.ts";
-import { readBlocks } from "./parts.ts";
+import { ATTACHMENT_ACTION, readBlocks } from "./parts.ts";
 import { linkTo } from "./rich-text.ts";
 import { givenText, readTextOrBlocks } from "./said.ts";
 import { ShownWords, type Room } from "./shown-words.ts";
@@ -48,8 +48,11 @@ function readBody(words: ShownWords, part: JsonFields): void {
   for (const field of jsonList(part["fields"]).map(jsonFields)) {
     line(words, [field["title"], field["value"]].map(jsonText).filter(Boolean).join(": "));
   }
-  // Buttons and menus of attachments have the form of blocks' elements.
-  readBlocks(words, jsonList(part["actions"]));
+  const actions = jsonList(part["actions"]).map(jsonFields);
+  readBlocks(
+    words,
+    actions.map((action) => ({ ...action, type: ATTACHMENT_ACTION })),
+  );
   words.leave("image", hasAny(part, ["image_url", "thumb_url"]) ? 1 : 0);
   words.leave("video", hasAny(part, ["video_url", "video_html"]) ? 1 : 0);
   words.leave("list", isJsonFields(part["list"]) ? 1 : 0);

@@ -46,7 +46,8 @@ export function readFileWords(words: ShownWords, files: readonly unknown[]): boo
     labelled(words, `Title of ${name}`, titleOf(file));
     labelled(words, `Description of ${name}`, jsonText(file["alt_txt"]));
     // Slack moved these to the message itself, so only old files have one, of anybody.
-    if (jsonText(jsonFields(file["initial_comment"])["comment"]) !== "") words.leave("file comment");
+    const comment = file["initial_comment"];
+    if (jsonText(comment) || jsonText(jsonFields(comment)["comment"])) words.leave("file comment");
   }
   return isOfOthers;
 }

@@ -15,6 +15,9 @@ type Shape = {
 
 const CHOICE = ["placeholder", "initial_option", "initial_options", "options", "option_groups", "confirm"];
 
+/** The buttons and menus of attachments, which are older than those of blocks. */
+export const ATTACHMENT_ACTION = "attachment_action";
+
 /**
  * All blocks, and the elements in them: https://docs.slack.dev/reference/block-kit/blocks. Rich
  * text and tables have readers of their own.
@@ -47,8 +50,7 @@ const SHAPES: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ["feedback_buttons", { fields: ["positive_button", "negative_button"], isLine: true }],
   ["checkboxes", { fields: ["initial_options", "options", "confirm"] }],
   ["radio_buttons", { fields: ["initial_option", "options", "confirm"] }],
-  // Only in attachments.
-  ["select", { fields: ["text", "selected_options", "options", "option_groups", "confirm"] }],
+  [ATTACHMENT_ACTION, { fields: ["text", "selected_options", "options", "option_groups", "confirm"] }],
   ["overflow", { fields: ["options", "confirm"] }],
   ["static_select", { fields: CHOICE }],
   ["multi_static_select", { fields: CHOICE }],

@@ -55,7 +55,8 @@ function isAboutAsLong(letters: string, others: string): boolean {
 function readMoreThan(words: ShownWords, text: string, blocks: readonly unknown[]): void {
   const shown = new ShownWords(roomOfMessage());
   readTextOrBlocks(shown, text, blocks);
-  if (lettersOf(shown) !== lettersOfText(text)) readBlocks(words, blocks);
+  if (lettersOf(shown) !== lettersOfText(text)) return readBlocks(words, blocks);
+  for (const { what, count } of shown.leftOut()) words.leave(what, count);
 }
 
 function lettersOf({ segments }: ShownWords): string {
