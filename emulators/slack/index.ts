@@ -19,7 +19,7 @@ export type { SlackDelivery, DeliveryOutcome, RedeliverOptions } from "./deliver
 export type { Call, Fault, FaultRule } from "./faults.ts";
 export { distributedApp, internalApp } from "./limits.ts";
 export type { Limits, LimitSettings, Rate } from "./limits.ts";
-export type { Ephemeral, SlackMessage, Metadata } from "./messages.ts";
+export type { Ephemeral, MessageAttachment, SlackMessage, Metadata } from "./messages.ts";
 export type { MentionOutcome, Person } from "./person.ts";
 export { ImpossibleForAPerson } from "./refusal.ts";
 export type { CallHook } from "./server.ts";
