@@ -131,6 +131,7 @@ const TABLE: [typed: string, alone: string, job?: string, question?: string, bes
   ["project = api fix it", "api fix it", "api fix it", "answer", "perhaps"],
   ["--project=api fix it", "api fix it", "api fix it", "answer", "perhaps"],
   ["project=api\n\tfix it\nand that", "api fix it\nand that", "api fix it\nand that", "answer", "perhaps"],
+  ["*project=api* fix it", "api fix it", "api fix it", "answer", "perhaps"],
   ["project=api: fix it", "api fix it", "api fix it", "answer", "perhaps"],
   ["fix it project=api", "api fix it", "api fix it", "answer", "perhaps"],
   ["fix it, project=api.", "api fix it", "api fix it", "answer", "perhaps"],

@@ -166,24 +166,41 @@ export function answerQuestion(question: Question, userId: string, given: Given,
  * it isn't an answer to this question.
  */
 export function answerInWords({ choices, allowsText }: Question, words: string): Given | null {
-  const choice = choiceNamed(choices, words);
-  if (choice !== -1) return { choice };
+  const named = choiceNamed(
+    choices.map(({ label }) => label),
+    words,
+  );
+  if (named !== null) return { choice: named.index };
   return allowsText && words.length <= ANSWER_MAX_CHARS ? { text: words } : null;
 }
 
 /**
- * Finds the index of the choice whose label somebody typed, or of the only one that begins
- * with their words: "yes" finds "Yes, go ahead". Returns -1 if there is none.
+ * Finds the choice whose label somebody typed, whatever punctuation is around it, or the only one
+ * that begins with their words: "yes" finds "Yes, go ahead". `isWhole` is false for the latter.
  */
-function choiceNamed(choices: Question["choices"], words: string): number {
+export function choiceNamed(
+  labels: readonly string[],
+  words: string,
+): { index: number; isWhole: boolean } | null {
   const typed = words.trim().toLowerCase();
-  const known = choices.map(({ label }) => label.toLowerCase());
+  const known = labels.map((label) => label.toLowerCase());
   const exact = known.indexOf(typed);
-  if (exact !== -1 || typed === "") return exact;
-  const [first, ...others] = known.flatMap((label, n) =>
-    label.startsWith(typed) && /^\P{L}/u.test(label.slice(typed.length)) ? [n] : [],
-  );
-  return first === undefined || others.length > 0 ? -1 : first;
+  if (exact !== -1) return { index: exact, isWhole: true };
+  const bare = withoutPunctuation(typed);
+  if (bare === "") return null;
+  const [alike, ...othersAlike] = indexesOf(known, (label) => withoutPunctuation(label) === bare);
+  if (alike !== undefined) return othersAlike.length === 0 ? { index: alike, isWhole: true } : null;
+  const begins = (label: string) => label.startsWith(bare) && /^\P{L}/u.test(label.slice(bare.length));
+  const [first, ...others] = indexesOf(known, begins);
+  return first === undefined || others.length > 0 ? null : { index: first, isWhole: false };
+}
+
+function indexesOf(labels: readonly string[], isMeant: (label: string) => boolean): number[] {
+  return labels.flatMap((label, index) => (isMeant(label) ? [index] : []));
+}
+
+function withoutPunctuation(text: string): string {
+  return text.replaceAll(/^[\p{P}\s~`]+|[\p{P}\s~`]+$/gu, "");
 }
 
 export function sentAnswer({ choiceId, words }: PersonAnswer): QuestionAnswer {

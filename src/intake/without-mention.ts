@@ -1,0 +1,61 @@
+import type { Segment } from "../core/turn/request.ts";
+
+/** Punctuation that only addresses: "@docs-agent: …", "@docs-agent - …". No emoji, such as `:+1:`. */
+const AFTER_NAME = /^[^\S\n]*(?!:[\p{L}\p{N}_+'-]+:)(?:[:,;：，、]|[-–—!.]+(?=\s|$))/u;
+const BEFORE_NAME = /[,;:：，、–—][^\S\n]*$|\s-+[^\S\n]*$/u;
+/** Nothing but emphasis, a bullet or a quotation mark. */
+const NO_WORDS = /^[\s*_~>•"'“‘«(`-]*$/;
+const ENDS_SENTENCE = /^[\s]*[.!?…。！？]*\s*$/;
+const PAIRS = ["**", "__", "~~", "``", '""', "''", "“”", "‘’", "«»", "()", "[]", "{}"];
+
+/** True if a message mentions the app. */
+export function mentionsApp(segments: readonly Segment[], botUserId: string | undefined): boolean {
+  return indexOfMention(segments, botUserId) !== -1;
+}
+
+/**
+ * A message without the mentions of the app, the punctuation that only belonged to them, and the
+ * emphasis that has nothing left in it.
+ */
+export function withoutMention(segments: readonly Segment[], botUserId: string | undefined): Segment[] {
+  const rest = [...segments];
+  for (;;) {
+    const at = indexOfMention(rest, botUserId);
+    if (at === -1) return rest;
+    const [before, after] = [rest[at - 1], rest[at + 1]];
+    const hasBefore = before?.kind === "text";
+    const hasAfter = after?.kind === "text";
+    const text = joined(hasBefore ? before.text : "", hasAfter ? after.text : "", {
+      isFirst: at === (hasBefore ? 1 : 0),
+      isLast: at === rest.length - (hasAfter ? 2 : 1),
+    });
+    const from = hasBefore ? at - 1 : at;
+    rest.splice(from, (hasBefore ? 1 : 0) + 1 + (hasAfter ? 1 : 0), { kind: "text", text });
+  }
+}
+
+function indexOfMention(segments: readonly Segment[], botUserId: string | undefined): number {
+  return segments.findIndex((segment) => segment.kind === "person" && segment.id === botUserId);
+}
+
+/** The text around a mention without it. `isFirst` and `isLast` say if nothing else is around it. */
+function joined(before: string, after: string, { isFirst, isLast }: Record<"isFirst" | "isLast", boolean>) {
+  let [start, end] = [before, after];
+  while (PAIRS.includes((start.at(-1) ?? "") + (end[0] ?? " "))) {
+    [start, end] = [start.slice(0, -1), end.slice(1)];
+  }
+  if (isFirst && NO_WORDS.test(start)) return (start.trim() === "" ? "" : start) + afterName(end);
+  if (isLast && ENDS_SENTENCE.test(end)) return start.replace(BEFORE_NAME, "").trimEnd() + end.trim();
+  const isApart = /\s$/.test(start) || /^\s/.test(end);
+  start = start.replace(/[^\S\n]+$/, "");
+  if (/^[^\S\n]*[,;:.!?)\]}，、。！？]/u.test(end)) return start.replace(/[,;:]$/, "") + end.trimStart();
+  const isTogether = !isApart || /[\n(["“‘«*_~`{]$/.test(start) || /^\n/.test(end);
+  return `${start}${isTogether ? "" : " "}${end.replace(/^[^\S\n]+/, "")}`;
+}
+
+function afterName(text: string): string {
+  let rest = text;
+  for (let next = rest.replace(AFTER_NAME, ""); next !== rest; next = rest.replace(AFTER_NAME, ""))
+    rest = next;
+  return rest.trimStart();
+}
