@@ -12,7 +12,7 @@ import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";
 import { newsSamples } from "./news-samples.ts";
 import { outcomeSamples } from "./outcome-samples.ts";
 import { overdueSamples } from "./overdue-samples.ts";
-import { questionSamples, unheardSamples } from "./question-samples.ts";
+import { longestQuestion, questionSamples, shortQuestion, unheardSamples } from "./question-samples.ts";
 import { statusSamples } from "./status-samples.ts";
 
 /**
@@ -73,6 +73,10 @@ const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
   changes: changesSamples,
   standing: standingSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],
+  "ask-which": [
+    ["is it an answer?", { kind: "ask-which", replyId: "mention:3", question: shortQuestion }],
+    ["is it an answer, longest", { kind: "ask-which", replyId: "mention:3", question: longestQuestion }],
+  ],
   "asked-before": [
     [
       "asked before",
@@ -96,6 +100,7 @@ type PrivateMessage = Extract<keyof typeof privateMessages, `${string}Message`>;
 /** What `render` makes of a kind above. */
 type ByKind =
   | "askMessage"
+  | "askWhichMessage"
   | "askedBeforeMessage"
   | "gaveUpMessage"
   | "helpMessage"

@@ -111,6 +111,10 @@ function makeStatusSamples(): [string, MessageOf<"status">][] {
       "of a request that is started anew",
       status({ turn: { ...makeUpTurn(watching, { from: "mention" }), isStartedAnew: true } }),
     ],
+    [
+      "of a separate request",
+      status({ turn: { ...makeUpTurn(watching, { from: "mention" }), isSeparate: true } }),
+    ],
     ["longest", status({ turn: long, followUps: many, movedBecause: "not_in_channel" })],
   ];
 }

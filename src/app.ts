@@ -72,6 +72,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
   const inSlack = { team: slack.team, clock, logger };
   const shared = {
     records: store.records,
+    series: store.series,
     notifier,
     firstTries: createFirstTries(),
     directory: createSlackDirectory({ ...inSlack, allowGuests: config.allowGuests }),
@@ -87,7 +88,6 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     stopping: stopping.signal,
     random,
     slots: store.slots,
-    series: store.series,
     workStatus: createSlackWorkStatus(inSlack),
     fileReader: createSlackFileReader(inSlack),
     memberships: createSlackMemberships(inSlack),

@@ -44,6 +44,7 @@ function registered(): Registered {
       draft: { get: never },
       withheld: { get: never },
     },
+    series: { of: never },
     firstTries: { isRefused: never },
     notifier: { replyPrivately: never },
     threadReader: { read: never },

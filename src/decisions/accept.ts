@@ -1,13 +1,20 @@
 import type { Request } from "../core/turn/request.ts";
 import type { Limit, Plan } from "../core/ports/task-queue.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
-import type { Read, Write, RecordOf } from "../core/ports/records.ts";
-import { inLine, jobInThread, runningInThread, statusHost, alsoShowing } from "../core/turn/follow-up.ts";
+import type { AskedQuestion, Read, Write, RecordOf } from "../core/ports/records.ts";
+import {
+  inLine,
+  jobInThread,
+  newestOfThread,
+  runningInThread,
+  statusHost,
+  alsoShowing,
+} from "../core/turn/follow-up.ts";
 import { projectKey, type ProjectRef } from "../core/job/project.ts";
 import { listAppends } from "../core/turn/request-list.ts";
 import { maySteer, notAllowed, type FollowUps } from "../core/turn/people.ts";
 import { newTurn, type Turn } from "../core/turn/turn.ts";
-import { replyAnswering } from "./answering.ts";
+import { isAnswer } from "./answering.ts";
 import { openTask, reactTasks, refreshTask, submitTask } from "./new-tasks.ts";
 import { turnWrites } from "./turn-writes.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -19,21 +26,21 @@ import { Slotted } from "./payload.ts";
  * The job that a request is for.
  *
  * - `own-job`: a new job.
+ * - `separate-job`: a new job, in a thread that may have another one.
  * - `thread`: the job of its thread, in any project.
  * - `thread-in-project`: the job of its thread, if that is in the request's project.
  * - `own-open-request`: the job of its thread, if the same person made the newest open request
  *   there. Otherwise the message isn't a request.
  */
-export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
+export type Aim = "own-job" | "separate-job" | "thread" | "thread-in-project" | "own-open-request";
 
 /**
  * - `known`: already accepted, or not meant for us.
- * - `answered`: answers the agent's question in its thread.
  * - `asked-before`: somebody asked for the same, and that turn is running.
  * - `not-allowed`: only its requester may steer the thread's job.
  */
 export type AcceptanceEnd =
-  | { kind: "accepted" | "known" | "answered" }
+  | { kind: "accepted" | "known" }
   | { kind: "asked-before"; turn: Turn }
   | MessageOf<"not-allowed">;
 
@@ -70,9 +77,7 @@ export function acceptance(
       return { value: { kind: "asked-before", turn: running } };
     }
   }
-  const isReply = aim === "thread" || aim === "own-open-request";
-  const answered = isReply ? replyAnswering(deps, read, request) : undefined;
-  if (answered !== undefined) return answered;
+  if (isAnswer(read, request)) return { value: { kind: "known" } };
   const aimed = aimedAt(deps, read, request, aim);
   if (aimed === undefined) return { value: { kind: "known" } };
   if ("kind" in aimed) return { value: aimed };
@@ -114,6 +119,7 @@ export function aimedAt(
   aim: Aim,
 ): Turn | undefined | MessageOf<"not-allowed"> {
   if (aim === "own-job") return newTurn(request);
+  if (aim === "separate-job") return separate(read, request);
   if (aim === "own-open-request") {
     const found = jobInThread(read, request, projects);
     const isOwn = found.kind === "open" && found.turn.request.userId === request.userId;
@@ -130,10 +136,15 @@ export function aimedAt(
     case "others": {
       const { turn } = found;
       const isOther = projectKey(turn.request.project) !== projectKey(request.project);
-      if (aim === "thread-in-project" && isOther) return newTurn(request);
+      if (aim === "thread-in-project" && isOther) return separate(read, request);
       return found.kind === "open" ? followUp(request, turn) : notAllowed(turn);
     }
   }
+}
+
+function separate(read: Read, request: Request): Turn {
+  const isBeside = newestOfThread(read, request).next().done !== true;
+  return { ...newTurn(request), ...(isBeside && { isSeparate: true }) };
 }
 
 function followUp(request: Request, { id, request: { project } }: Turn): Turn {
@@ -149,7 +160,7 @@ const KEPT_MS = 2 * TOLD_MS;
 /**
  * Finds another person's running turn for the same words in this channel within the last ten
  * minutes. `offered` means that the person was already told of it, and this is a redelivery. A
- * request in a thread or with files never counts as the same.
+ * request in a thread, or with more than its words, never counts as the same.
  */
 function sameRequest(now: number, read: Read, request: Request, id: string | null) {
   const asked = id === null ? undefined : read("asked", id);
@@ -198,6 +209,14 @@ export const AskPayload = Slotted.extend({ replyId: z.string() });
 export function asking(deps: { projects: readonly ProjectRef[] }, read: Read, request: Request): Plan<void> {
   if (jobInThread(read, request, deps.projects).kind !== "open") return { value: undefined };
   return askingOf({ version: 1, request });
+}
+
+/**
+ * Asks the author of a direct message whether it answers a question that is open there. It asks
+ * once, however often the message arrives.
+ */
+export function askingWhich(request: Request, answers: AskedQuestion): Plan<void> {
+  return askingOf({ version: 1, request, answers });
 }
 
 /**

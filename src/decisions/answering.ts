@@ -1,10 +1,10 @@
-import { isPosted, questionSlot } from "../core/turn/delivery.ts";
+import { questionSlot } from "../core/turn/delivery.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
-import type { Read } from "../core/ports/records.ts";
-import { newestOfThread } from "../core/turn/follow-up.ts";
+import type { AskedQuestion, Read } from "../core/ports/records.ts";
 import { answerInWords, answerQuestion, type Answering, type Given } from "../core/job/question.ts";
 import { maySteer, notAllowed, type FollowUps } from "../core/turn/people.ts";
 import type { Request } from "../core/turn/request.ts";
+import { compareTs } from "../core/turn/shared.ts";
 import type { Plan } from "../core/ports/task-queue.ts";
 import { isAsking, questionOf, takesAnswers, withQuestion, type Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -55,34 +55,61 @@ export function answering(
   };
 }
 
+/** True if this message was taken as the answer to the question that its author was asked about. */
+export function isAnswer(read: Read, { id }: Request): boolean {
+  const asked = read("reply", id)?.answers;
+  return asked !== undefined && wasTaken(read("turn", asked.turnId), id);
+}
+
+/** True if one of the turn's questions was answered by this message. */
+export function wasTaken(turn: Turn | undefined, messageId: string): boolean {
+  return (turn?.questions ?? []).some(({ answer }) => answer?.saidIn === messageId);
+}
+
 /**
- * Accepts a reply as the answer to the agent's question in its thread. `known` means that it was
- * accepted before. Undefined if it isn't an answer. Files can't go along with an answer.
+ * The question of these turns that a message may answer. Undefined if there is none: a question
+ * can't be answered by what was written before it was posted, and files can't go along.
+ */
+export function answerableIn(
+  { followUps }: Pick<TakeDeps, "followUps">,
+  turns: Iterable<Turn>,
+  { userId, messageTs = "", files = [], beside }: Request,
+): AskedQuestion[] {
+  if (files.length > 0 || beside !== undefined) return [];
+  return [...turns].flatMap((turn) => {
+    if (!isAsking(turn) || !maySteer(followUps, turn, userId)) return [];
+    const found = (turn.questions ?? []).find((question) => {
+      const ts = turn.delivery.slots[questionSlot(question.number)]?.ts ?? null;
+      return takesAnswers(turn, question) && ts !== null && compareTs(ts, messageTs) < 0;
+    });
+    return found === undefined ? [] : [{ turnId: turn.id, question: found.number }];
+  });
+}
+
+/**
+ * Accepts a message as the answer to a question. `closed` means that it can't be: the question may
+ * have closed meanwhile. `known` means that the message was taken before.
  */
 export function replyAnswering(
   deps: TakeDeps,
   read: Read,
   reply: Request,
-): Plan<{ kind: "answered" | "known" }> | undefined {
-  const { id, userId, instructions, files, isAdmitted } = reply;
-  const turns = [...newestOfThread(read, reply)];
-  const wasTaken = ({ questions = [] }: Turn) => questions.some(({ answer }) => answer?.saidIn === id);
-  if (turns.some(wasTaken)) return { value: { kind: "known" } };
-  if (isAdmitted !== true || (files ?? []).length > 0) return undefined;
-  const turn = turns.find((other) => isAsking(other) && maySteer(deps.followUps, other, userId));
-  // A question that isn't posted yet can't be answered.
-  const question = turn?.questions?.find(
-    (asked) => takesAnswers(turn, asked) && isPosted(turn.delivery, questionSlot(asked.number)),
-  );
-  if (turn === undefined || question === undefined) return undefined;
-  const given = answerInWords(question, instructions);
-  if (given === null) return undefined;
+  { turnId, question: number }: AskedQuestion,
+): Plan<"answered" | "known" | "closed"> {
+  const turn = read("turn", turnId);
+  if (read("turn", reply.id) !== undefined || wasTaken(turn, reply.id)) return { value: "known" };
+  const question = turn === undefined ? undefined : questionOf(turn, number);
+  const given = question === undefined ? null : answerInWords(question, reply.instructions);
+  if (turn === undefined || given === null) return { value: "closed" };
+  // If the answer comes too late, the follow-up that it becomes belongs into the job's thread.
+  const { channelId, threadTs } = turn.delivery;
+  const place = channelId === reply.channelId && threadTs !== null ? { threadTs } : {};
   const plan = answering(deps, read, {
-    turnId: turn.id,
-    question: question.number,
-    userId,
+    turnId,
+    question: number,
+    userId: reply.userId,
     given,
-    reply,
+    reply: { ...reply, ...place },
   });
-  return { ...plan, value: { kind: "answered" } };
+  return plan.value.kind === "taken" ? { ...plan, value: "answered" } : { value: "closed" };
 }

@@ -18,6 +18,7 @@ import { isNoticeDue } from "../core/turn/overdue.ts";
 import { nextNews } from "../core/turn/pull-request-news.ts";
 import { Refusal } from "../core/ports/notifier.ts";
 import { storedObject } from "../core/ports/reading.ts";
+import type { MessageRef } from "../core/turn/request.ts";
 
 /**
  * The task that sends a turn: as a create or, for a follow-up, as a message to its job. Adding it
@@ -209,6 +210,18 @@ export function messageTasks(turn: Turn): NewTask[] {
 export function reactTasks(turn: Turn): NewTask[] {
   if (askingMessage(turn.request) === null) return [];
   return [turnTask("react", turn, { onDuplicate: "latest" })];
+}
+
+/** The message to react to. */
+export const ThankPayload = Slotted.extend({ teamId: z.string(), channelId: z.string(), ts: z.string() });
+
+/**
+ * The task that answers thanks with a reaction, one per message. `cause` is derived from what Slack
+ * sent.
+ */
+export function thankTask(cause: string, message: MessageRef): NewTask {
+  const payload = message satisfies z.infer<typeof ThankPayload>;
+  return { id: `thank:${cause}`, type: "thank", payload };
 }
 
 /** Where a person asked for something that is shown to them alone. */

@@ -12,9 +12,9 @@ import {
   refusalMessage,
 } from "../replies/private-messages.ts";
 import { acceptOrAsk, notAcceptedMessage } from "./accept-request.ts";
-import { parseCommandText } from "./command-text.ts";
 import { findProject, namesOf, tooLong, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
+import { readWords, type WordsPlace } from "./read-words.ts";
 import { openRequestForm } from "./request-form.ts";
 
 export const COMMAND = "/docs-agent";
@@ -55,20 +55,23 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     const place = { teamId, channelId, threadTs: null };
     const id = `command:${trigger_id}`;
 
-    const parsed = parseCommandText(decodeEntities(text));
-    if (parsed.kind === "help") return say(helpMessage(namesOf(deps.projects)));
-    if (parsed.kind === "list") {
+    const names = namesOf(deps.projects);
+    const words = readWords(decodeEntities(text), { ...OUTSIDE, projects: names });
+    if (words.kind === "list") {
       try {
-        await askForList(deps, id, parsed, { ...place, userId, responseUrl });
+        await askForList(deps, id, words, { ...place, userId, responseUrl });
         return ack();
       } catch (thrown) {
         deps.logger.error({ err: thrown }, "could not take a command");
         return say(notListedMessage);
       }
     }
-    const project = findProject(deps.projects, parsed.project);
+    if (words.kind !== "prompt" && words.kind !== "empty" && words.kind !== "unknown-project") {
+      return say(helpMessage(names));
+    }
+    const project = findProject(deps.projects, words.kind === "unknown-project" ? words.name : words.project);
     if ("kind" in project) return refuse(project);
-    if (parsed.kind === "empty") {
+    if (words.kind !== "prompt") {
       const answer = answerOnce(ack, respond);
       const timer = setTimeout(() => {
         answer().catch((thrown: unknown) => {
@@ -83,7 +86,7 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       clearTimeout(timer);
       return answer();
     }
-    const { prompt } = parsed;
+    const { prompt } = words;
     const refusal = tooLong(prompt);
     if (refusal !== null) return refuse({ ...refusal, typed: prompt });
     const isRefused = deps.firstTries.isRefused(id, ANSWER_WITHIN_MS);
@@ -109,6 +112,14 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     return say(keptMessage);
   });
 }
+
+/** Slash commands don't work in threads, and in direct messages they are commands, too. */
+const OUTSIDE: Omit<WordsPlace, "projects"> = {
+  isDirect: false,
+  isInThread: false,
+  hasJob: false,
+  question: null,
+};
 
 const EPHEMERAL = { response_type: "ephemeral" } as const;
 

@@ -12,7 +12,10 @@ import type { Context } from "@slack/bolt";
 export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };
 
 /** Everything the ways in depend on. */
-export type IntakeDeps = Pick<TaskDeps, "clock" | "logger" | "polling" | "retentionMs" | "threadReader"> & {
+export type IntakeDeps = Pick<
+  TaskDeps,
+  "clock" | "logger" | "polling" | "retentionMs" | "threadReader" | "series"
+> & {
   queue: Pick<TaskQueue, "add" | "commit" | "read">;
   records: Pick<TaskDeps["records"], "turn" | "thread" | "reply" | "draft" | "service" | "withheld">;
   notifier: Pick<Notifier, "replyPrivately">;

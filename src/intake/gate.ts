@@ -6,6 +6,8 @@ import { teamOf, type IntakeDeps } from "./deps.ts";
 import { SLACKBOT_USER_ID } from "./slack-message.ts";
 import { threadOfButton } from "./press.ts";
 import { answerMessage } from "./message-to-app.ts";
+import { parseMessageText } from "./message-text.ts";
+import { mentionsApp } from "./without-mention.ts";
 
 const Person = z.object({ id: z.string() });
 
@@ -18,6 +20,7 @@ const Event = z.object({
     subtype: z.string().optional(),
     channel: z.string().optional(),
     channel_type: z.string().optional(),
+    text: z.string().default("").catch(""),
     ts: z.string().optional(),
     thread_ts: z.string().optional(),
   }),
@@ -31,7 +34,7 @@ const Event = z.object({
  */
 export function registerGate(app: App, deps: IntakeDeps): void {
   app.use(async (args) => {
-    const userId = actorOf(args.body);
+    const userId = actorOf(args.body, args.context.botUserId);
     if (userId === null || isHarmless(args.body)) return args.next();
     const teamId = teamOf(args.context);
     const admission = await deps.directory.admission(userId);
@@ -74,23 +77,24 @@ export function registerGate(app: App, deps: IntakeDeps): void {
 const Actor = z.object({ user: Person.optional(), user_id: z.string().optional() });
 
 /** The person who acted, or null if nobody did or it isn't a request. */
-function actorOf(body: unknown): string | null {
+function actorOf(body: unknown, botUserId: string | undefined): string | null {
   // This order is for speed: a schema that doesn't fit takes longer than all others together, and
   // most payloads are commands.
   const { user, user_id } = Actor.safeParse(body).data ?? {};
   if (user !== undefined) return user.id;
   if (user_id !== undefined) return user_id;
   const event = Event.safeParse(body);
-  return event.success && !isTalk(event.data) ? event.data.event.user : null;
+  return event.success && !isTalk(event.data, botUserId) ? event.data.event.user : null;
 }
 
 /**
  * True for messages among people. Most aren't for the app, and they are checked where they could
  * become a request (`thread-reply.ts`).
  */
-function isTalk({ event }: z.infer<typeof Event>): boolean {
+function isTalk({ event }: z.infer<typeof Event>, botUserId: string | undefined): boolean {
   if (event.user === SLACKBOT_USER_ID) return true;
-  return event.type === "message" && event.channel_type !== "im";
+  if (event.type !== "message" || event.channel_type === "im") return false;
+  return !mentionsApp(parseMessageText(event.text), botUserId);
 }
 
 const Presses = z.object({ actions: z.array(z.object({ url: z.string() })).min(1) });

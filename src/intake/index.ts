@@ -5,13 +5,12 @@ import { registerFollowIt } from "./asked-before.ts";
 import { registerOutcomeButtons } from "./outcome-buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { registerMessages } from "./door.ts";
 import { registerGate } from "./gate.ts";
 import { registerStatusButtons } from "./status-buttons.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
-import { registerMention } from "./message-to-app.ts";
 import { registerShortcut } from "./shortcut.ts";
-import { registerThreadReply } from "./thread-reply.ts";
 
 /** Registers every way in from Slack, behind the gate. */
 export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting" | "reassured">): void {
@@ -20,8 +19,7 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting" | "
   registerCommand(app, deps);
   registerShortcut(app, deps);
   registerFormSubmission(app, deps);
-  registerMention(app, deps);
-  registerThreadReply(app, deps);
+  registerMessages(app, deps);
   registerOutcomeButtons(app, deps);
   registerAnswers(app, deps);
   registerStatusButtons(app, deps);

@@ -3,7 +3,7 @@ import type { App } from "@slack/bolt";
 import { ACTIONS, listValue } from "../replies/actions.ts";
 import { notListedMessage } from "../replies/private-messages.ts";
 import { listTask, type ListPayload } from "../decisions/new-tasks.ts";
-import type { CommandText } from "./command-text.ts";
+import type { ListWords } from "./read-words.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 
 type Asked = Pick<ListPayload, "teamId" | "channelId" | "threadTs" | "userId" | "responseUrl">;
@@ -15,7 +15,7 @@ type Asked = Pick<ListPayload, "teamId" | "channelId" | "threadTs" | "userId" | 
 export async function askForList(
   deps: Pick<IntakeDeps, "queue">,
   cause: string,
-  { of, isOpen }: Extract<CommandText, { kind: "list" }>,
+  { of, isOpen }: ListWords,
   asked: Asked,
 ): Promise<void> {
   const page = { of, ...(isOpen && { isOpen }), from: 0, replaces: false };

@@ -141,25 +141,3 @@ function readMessage(message: ShownFields): { typed: Segment[]; beside: Beside; 
 
 /** The user that Slack's own notices come from. */
 export const SLACKBOT_USER_ID = "USLACKBOT";
-
-/**
- * A person's message to the app in their direct messages. All of these are for the app. Edits,
- * deletions, other subtypes and messages by apps (including this one) are excluded
- * (docs.slack.dev/reference/events/message.im).
- */
-const DirectMessage = WrittenMessage.extend({
-  channel_type: z.literal("im"),
-  subtype: z.enum(["file_share", "thread_broadcast"]).optional(),
-});
-
-export function isDirectMessage(event: object): boolean {
-  return "channel_type" in event && event.channel_type === "im";
-}
-
-/** The message in a direct-message event, or null if it has none for the app. */
-export function directMessageIn(teamId: string, event: object): PersonMessage | null {
-  const message = DirectMessage.safeParse(event);
-  return message.success && message.data.user !== SLACKBOT_USER_ID
-    ? toPersonMessage(teamId, message.data)
-    : null;
-}

@@ -1,54 +1,28 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { z } from "zod";
-import { threadId } from "../core/ports/records.ts";
-import type { Segment } from "../core/turn/request.ts";
+import { threadId, type RecordOf } from "../core/ports/records.ts";
+import type { Request, Segment } from "../core/turn/request.ts";
+import { isDirect } from "../core/turn/request-list.ts";
 import { wordsIn } from "../core/text/text.ts";
 import { ACTIONS, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
-import { REPLY_NOT_KEPT } from "../replies/short-answers.ts";
-import { aimedAt, asking, keepReplyMs } from "../decisions/accept.ts";
+import { PRESS_NOT_KEPT, QUESTION_CLOSED, REPLY_NOT_KEPT } from "../replies/short-answers.ts";
+import { asking, keepReplyMs } from "../decisions/accept.ts";
+import { replyAnswering } from "../decisions/answering.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
-import { teamOf, tooLong, type IntakeDeps } from "./deps.ts";
-import {
-  isDirectMessage,
-  directMessageIn,
-  WrittenMessage,
-  toPersonMessage,
-  type PersonMessage,
-} from "./slack-message.ts";
-import { answerPress, type PressAnswer } from "./press.ts";
-import { answerMessage, requestOf, takeMessage, causeOf } from "./message-to-app.ts";
-import { typedWords } from "./typed-words.ts";
+import { actOnWords } from "./act-on-words.ts";
+import type { IntakeDeps } from "./deps.ts";
+import { answerMessage, causeOf, requestOf } from "./message-to-app.ts";
 import { parseMessageText } from "./message-text.ts";
+import { placeOf, withoutQuestion, type MessagePlace } from "./place-of-words.ts";
+import { answerPress, type PressAnswer } from "./press.ts";
+import { readWords } from "./read-words.ts";
+import type { PersonMessage } from "./slack-message.ts";
+import { typedWords } from "./typed-words.ts";
+import { withoutMention } from "./without-mention.ts";
 
-/**
- * A new reply by a person in a thread, with or without files. Edits, joins, broadcasts to the
- * channel, other subtypes and messages by apps are excluded.
- */
-const ThreadReply = WrittenMessage.extend({
-  subtype: z.literal("file_share").optional(),
-  thread_ts: z.string(),
-});
-
-/**
- * Handles direct messages, which are all for the app, and replies in channel threads that don't
- * mention the app. `FOLLOW_UPS` says if such a reply is a follow-up. A reply that mentions somebody
- * else is for them, and one that mentions the app also arrives as a mention.
- */
-export function registerThreadReply(app: App, deps: IntakeDeps): void {
-  app.event("message", async ({ event, context }) => {
-    const teamId = teamOf(context);
-    if (isDirectMessage(event)) {
-      const direct = directMessageIn(teamId, event);
-      if (direct !== null && direct.userId !== context.botUserId)
-        await takeMessage(deps, direct, context.botUserId);
-      return;
-    }
-    const reply = ThreadReply.safeParse(event);
-    if (reply.success) await takeReply(deps, toPersonMessage(teamId, reply.data));
-    else await noteChange(deps, teamId, event);
-  });
-
+/** The buttons under the private questions that ask what a message is. */
+export function registerReplyButtons(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(ACTIONS.sendReply, async (press) => {
     const answer = await send(deps, press.action.value, press.body.user.id);
     await press.ack();
@@ -61,6 +35,14 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     if (typeof answer !== "string") await answerPress(deps, press, answer);
   });
 
+  app.action<BlockAction<ButtonAction>>(ACTIONS.replyIsAnswer, async (press) => {
+    const answer = await takeAsAnswer(deps, press.action.value, press.body.user.id);
+    await press.ack();
+    if (answer === null) return void (await press.respond({ delete_original: true }));
+    // The other button still works.
+    await answerPress(deps, press, answer);
+  });
+
   app.action(ACTIONS.ignoreReply, async ({ ack, respond }) => {
     await ack();
     await respond({ delete_original: true });
@@ -69,36 +51,35 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
 
 const OWN = "own-open-request";
 
-/** Handles a reply in a channel's thread that doesn't mention the app. */
-async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void> {
-  const { teamId, channelId, ts, threadTs, userId, typed, files } = message;
+/**
+ * Handles a reply in a channel's thread that doesn't mention the app. `FOLLOW_UPS` says if it is a
+ * follow-up. One that mentions somebody else is for them.
+ */
+export async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void> {
+  const { teamId, channelId, ts, threadTs, userId, files } = message;
   if (deps.followUps === "mention" || threadTs === null || threadTs === ts) return;
   const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
   if (thread === undefined) return;
-  const instructions = await wordsForApp(deps, typed);
-  if (instructions === null) return;
+  const typed = await wordsForApp(deps, message.typed);
+  if (typed === null) return;
   // Files alone go along with the next follow-up. Something is missing only if every reply is a
   // follow-up.
-  if (instructions === "" && (files.length === 0 || deps.followUps === "ask")) return;
+  if (typed === "" && (files.length === 0 || deps.followUps === "ask")) return;
   // A guest who is only talking to others isn't told what they can't do, and none of it is kept.
   const admission = await deps.directory.admission(userId);
   if (admission === "guest" || admission === "uncheckable") return;
-  const request = requestOf(deps, message, deps.projects[0], instructions);
-  if (deps.followUps === "ask") {
-    await deps.queue.commit((read) => asking(deps, read, request));
+  const request = requestOf(deps, message, typed);
+  const at = await placeOf(deps, request);
+  if (at.isKnown) return;
+  if (deps.followUps === "requester") {
+    const taken = await actOnWords(deps, request, at, OWN);
+    if (taken.kind === "refused") await answerMessage(deps, message, taken);
     return;
   }
-  const refusal = tooLong(instructions);
-  if (instructions !== "" && refusal === null) {
-    const accepted = await acceptRequest(deps, request, OWN);
-    if (accepted.kind === "refused") await answerMessage(deps, message, accepted);
-    return;
-  }
-  const isOwn = await deps.queue.read((read) => aimedAt(deps, read, request, OWN) !== undefined);
-  if (!isOwn) return;
-  const answer =
-    refusal === null ? { kind: "help" as const, isOfFiles: true } : { kind: "refused" as const, refusal };
-  await answerMessage(deps, message, answer);
+  const { kind } = readWords(typed, at.place);
+  // Nobody has to say whom these are for.
+  if (kind === "thanks" || kind === "empty") return;
+  await deps.queue.commit((read) => asking(deps, read, request));
 }
 
 /** The words of a reply, or null if it mentions somebody and so is for them. */
@@ -108,24 +89,62 @@ async function wordsForApp(deps: IntakeDeps, segments: readonly Segment[]): Prom
 }
 
 /**
- * Sends a reply whose author says it is for the agent. Returns what replaces the question, or null
- * to remove it.
+ * Sends a message whose author says that it is for the agent, or is a request. Returns what
+ * replaces the question, or null to remove it.
  */
 async function send(deps: IntakeDeps, value: string | undefined, userId: string): Promise<PressAnswer> {
-  const replyId = replyValue.read(value)?.replyId;
   try {
-    const reply = replyId === undefined ? undefined : await deps.records.reply.get(replyId);
-    if (reply?.request.userId !== userId) return REPLY_NOT_KEPT;
+    const reply = await keptReply(deps, value, userId);
+    if (reply === undefined) return REPLY_NOT_KEPT;
     const request = { ...reply.request, receivedAt: deps.clock.now() };
-    const refusal = tooLong(request.instructions);
-    if (refusal !== null) return refusalText(refusal);
-    const accepted = await acceptRequest(deps, request, reply.sameAs === undefined ? "thread" : "own-job");
-    if (accepted.kind === "not-allowed") return accepted;
-    return accepted.kind === "refused" ? refusalText(accepted.refusal) : null;
+    const taken =
+      reply.sameAs === undefined
+        ? await actOnWords(deps, request, await placeToSend(deps, reply, request), "thread", true)
+        : await acceptRequest(deps, request, "own-job");
+    if (taken.kind === "not-allowed") return taken;
+    return taken.kind === "refused" ? refusalText(taken.refusal) : null;
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not accept a reply");
     return notAcceptedMessage(thrown).text;
   }
+}
+
+async function placeToSend(
+  deps: IntakeDeps,
+  { answers }: RecordOf<"reply">,
+  request: Request,
+): Promise<MessagePlace> {
+  const at = await placeOf(deps, request);
+  return answers === undefined ? at : withoutQuestion(at);
+}
+
+/** Takes a direct message as the answer that its author says it is. */
+async function takeAsAnswer(
+  deps: IntakeDeps,
+  value: string | undefined,
+  userId: string,
+): Promise<PressAnswer> {
+  try {
+    const { request, answers } = (await keptReply(deps, value, userId)) ?? {};
+    if (request === undefined || answers === undefined) return REPLY_NOT_KEPT;
+    const reply = { ...request, isAdmitted: true };
+    const taken = await deps.queue.commit((read) => replyAnswering(deps, read, reply, answers));
+    return taken === "closed" ? QUESTION_CLOSED : null;
+  } catch (thrown) {
+    deps.logger.error({ err: thrown }, "could not accept an answer");
+    return PRESS_NOT_KEPT;
+  }
+}
+
+/** The message that a button belongs to. Undefined if it isn't kept, or is somebody else's. */
+async function keptReply(
+  { records }: Pick<IntakeDeps, "records">,
+  value: string | undefined,
+  userId: string,
+): Promise<RecordOf<"reply"> | undefined> {
+  const replyId = replyValue.read(value)?.replyId;
+  const reply = replyId === undefined ? undefined : await records.reply.get(replyId);
+  return reply?.request.userId === userId ? reply : undefined;
 }
 
 /**
@@ -148,17 +167,26 @@ const Deleted = z
 const Change = z.union([Changed, Deleted]);
 
 /**
- * Updates a reply whose author was asked if it is for the agent. **Send it** then sends its current
- * words, and nothing if it was deleted.
+ * Updates a message whose author was asked what it is. The buttons then send its current words, and
+ * nothing if it was deleted.
  */
-async function noteChange(deps: IntakeDeps, teamId: string, event: object): Promise<void> {
+export async function noteChange(
+  deps: IntakeDeps,
+  teamId: string,
+  event: object,
+  botUserId: string | undefined,
+): Promise<void> {
   const { data: change } = Change.safeParse(event);
-  if (change === undefined || deps.followUps !== "ask") return;
+  if (change === undefined || (deps.followUps !== "ask" && !isDirect(change.channelId))) return;
   const id = causeOf({ teamId, ...change });
   const kept = await deps.records.reply.get(id);
   // **Start another** sends what a mention said when it arrived.
   if (kept === undefined || kept.sameAs !== undefined) return;
-  const instructions = (await wordsForApp(deps, parseMessageText(change.text))) ?? "";
+  const typed = parseMessageText(change.text);
+  const instructions =
+    kept.answers === undefined
+      ? ((await wordsForApp(deps, typed)) ?? "")
+      : wordsIn(await typedWords(deps, withoutMention(typed, botUserId)));
   await deps.queue.commit((read) => {
     const reply = read("reply", id);
     if (reply === undefined || reply.request.instructions === instructions) return { value: undefined };

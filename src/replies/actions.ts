@@ -13,6 +13,7 @@ export const ACTIONS = {
   followIt: "follow_it",
   sendReply: "send_reply",
   ignoreReply: "ignore_reply",
+  replyIsAnswer: "reply_is_answer",
   listNewer: "list_newer",
   listOlder: "list_older",
   /** The feedback buttons, and the two plain buttons that stand in for them. */

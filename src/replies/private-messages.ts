@@ -36,7 +36,7 @@ export function helpMessage(projects: string[]): Rendered {
     "• `/docs-agent fix the install command`; `/docs-agent` alone opens a form",
     "• *Fix these docs* in a message's menu",
     "• Mention me in a channel or thread, or message me directly. In a request's thread that's a " +
-      "follow-up; starting with `new` makes it a separate request",
+      "follow-up; `new: …` makes it a separate request",
     "• `/docs-agent list` shows your requests, `list channel` this channel's, `list open` pull " +
       "requests that aren't merged yet, `status` how many are running",
     ...(projects.length > 1
@@ -80,6 +80,17 @@ export function askMessage({ replyId }: MessageOf<"ask">): Rendered {
   );
 }
 
+/** Asks whether a direct message answers a question that is open there. */
+export function askWhichMessage({ replyId, question }: MessageOf<"ask-which">): Rendered {
+  const value = replyValue.write({ replyId });
+  const buttons = [
+    labelled(ACTIONS.replyIsAnswer, "Answer", value),
+    labelled(ACTIONS.sendReply, "New request", value),
+  ];
+  const asked = quoteText(question.text || "(no text)");
+  return paragraph("Is this your answer, or a new request?", asked, ...actions(buttons));
+}
+
 /** Somebody else asked for the same, and that turn is running. */
 export function askedBeforeMessage({ replyId, turn, agoMs }: MessageOf<"asked-before">): Rendered {
   const text = askedBeforeText(`<@${turn.request.userId}>`, agoMs);
@@ -100,7 +111,7 @@ export function followIt(turn: Turn): Button {
 export function notAllowedMessage({ requesterId }: MessageOf<"not-allowed">, { botName }: View): Rendered {
   return paragraph(
     `Only <@${requesterId}> can do that. For your own request, use ` +
-      `\`@${cutEscaped(botName, NAME_MAX)} new …\`.`,
+      `\`@${cutEscaped(botName, NAME_MAX)} new: …\`.`,
   );
 }
 

@@ -6,6 +6,7 @@ import { outcomeMessage } from "./outcome-message.ts";
 import { overdueMessage, questionMessage } from "./question-message.ts";
 import {
   askMessage,
+  askWhichMessage,
   askedBeforeMessage,
   gaveUpMessage,
   helpMessage,
@@ -33,6 +34,7 @@ const renderers: { [K in Message["kind"]]: (message: MessageOf<K>, view: View) =
   standing: standingMessage,
   changes: changesMessage,
   ask: askMessage,
+  "ask-which": askWhichMessage,
   "asked-before": askedBeforeMessage,
   "not-allowed": notAllowedMessage,
   refused: ({ refusal }, view) => refusalMessage(refusal, view),

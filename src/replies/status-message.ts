@@ -114,8 +114,9 @@ function plainState({ line, link }: State): KnownBlock[] {
   return link !== null && line.includes(link.label) ? [linkedLine(line, link)] : [context([line])];
 }
 
-function newsOf({ isStartedAnew }: Turn): string[] {
-  return isStartedAnew === true ? ["That request is closed, so I started a new one."] : [];
+function newsOf({ isStartedAnew, isSeparate }: Turn): string[] {
+  if (isStartedAnew === true) return ["That request is closed, so I started a new one."];
+  return isSeparate === true ? ["This is a separate request."] : [];
 }
 
 /** Who tried it again last. The request is shown above. */
@@ -130,7 +131,8 @@ function sharedOf(turn: Turn): KnownBlock[] {
 
 /** True if the message that asked is in the thread, right above. */
 function isReply(turn: Turn): boolean {
-  return turn.request.from === "mention" && (isFollowUp(turn) || turn.isStartedAnew === true);
+  const isNext = isFollowUp(turn) || turn.isStartedAnew === true || turn.isSeparate === true;
+  return turn.request.from === "mention" && isNext;
 }
 
 /**

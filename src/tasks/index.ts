@@ -17,7 +17,7 @@ import { news } from "./news.ts";
 import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, TaskOwner } from "../decisions/payload.ts";
 import { overdue, question } from "./question.ts";
-import { react } from "./react.ts";
+import { react, thank } from "./react.ts";
 import { refresh } from "./refresh.ts";
 import { submit } from "./submit.ts";
 import { tell, tellTask, unheard, welcome } from "./notices.ts";
@@ -42,6 +42,7 @@ const handlers: Record<string, Handler> = {
   news: { pool: "news", handle: news, isQuiet: true },
   refresh: { pool: "updates", handle: refresh, isQuiet: true },
   react: { pool: "reactions", handle: react, isQuiet: true },
+  thank: { pool: "reactions", handle: thank, isQuiet: true },
   reply: { pool: "messages", handle: reply, isQuiet: true },
   list: { pool: "messages", handle: list, isQuiet: true },
   diff: { pool: "others", handle: diff, isQuiet: true },

@@ -1,8 +1,10 @@
 import { z } from "zod";
+import type { NotifierFault } from "../core/ports/notifier.ts";
 import { askingMessage, reactionChanges, reactionOf } from "../core/text/status-text.ts";
 import type { Step, Task } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
-import { TurnPayload } from "../decisions/payload.ts";
+import { ThankPayload } from "../decisions/new-tasks.ts";
+import { readTask, TurnPayload } from "../decisions/payload.ts";
 import { afterFault } from "./post.ts";
 import { readTurnTask } from "../decisions/turn-writes.ts";
 
@@ -19,6 +21,26 @@ const ReactPayload = TurnPayload.extend({
   shown: z.string().nullable().optional(),
   done: z.number().int().optional(),
 });
+
+/** Answers thanks with a reaction. Idempotent and best effort: silence where Slack takes none. */
+export async function thank(deps: TaskDeps, given: Task): Promise<Step> {
+  const task = readTask(ThankPayload, given);
+  const { teamId, channelId, ts, slotMs } = task.payload;
+  const gate = `react:${teamId}`;
+  const slot = await deps.slots.reserve(gate, ADD_RATE, slotMs);
+  if (slot.at > deps.clock.now()) {
+    return { kind: "wait", dueAt: slot.at, payload: { ...task.payload, slotMs: slot.slotMs } };
+  }
+  const answer = await deps.notifier.react({ teamId, channelId, ts }, { name: "blush", isOn: true });
+  if (answer.ok || isNoReactionThere(deps, answer.fault)) return { kind: "done" };
+  return afterFault(deps, task, answer.fault, gate);
+}
+
+function isNoReactionThere({ logger }: Pick<TaskDeps, "logger">, { kind, error }: NotifierFault): boolean {
+  const isFinal = kind === "place" || kind === "credentials";
+  if (isFinal) logger.debug({ error }, "no reaction there");
+  return isFinal;
+}
 
 /**
  * Makes the reactions match the state when it runs. Idempotent, best effort, and nothing waits for
@@ -43,12 +65,8 @@ export async function react(deps: TaskDeps, given: Task): Promise<Step> {
     slotMs = undefined;
     const answer = await deps.notifier.react(message, change);
     if (answer.ok) continue;
-    const { fault } = answer;
-    if (fault.kind === "place" || fault.kind === "credentials") {
-      deps.logger.debug({ error: fault.error }, "no reaction there");
-      return { kind: "done" };
-    }
-    return afterFault(deps, { ...task, payload: state }, fault, gate);
+    if (isNoReactionThere(deps, answer.fault)) return { kind: "done" };
+    return afterFault(deps, { ...task, payload: state }, answer.fault, gate);
   }
   return { kind: "done" };
 }

@@ -5,6 +5,7 @@ import { readTask, type SlottedTask } from "../decisions/payload.ts";
 import { afterFault, untilSlot } from "./post.ts";
 import { ReplyPayload } from "../decisions/new-tasks.ts";
 import { AskPayload } from "../decisions/accept.ts";
+import { questionOf } from "../core/turn/turn.ts";
 
 /**
  * `chat.postEphemeral` allows over 100 a minute in a workspace
@@ -64,6 +65,12 @@ export async function ask(deps: TaskDeps, given: Task): Promise<Step> {
     const to = { place: { teamId, channelId, threadTs: null }, userId, responseUrl };
     const agoMs = deps.clock.now() - same.request.receivedAt;
     return answerPrivately(deps, task, to, { kind: "asked-before", replyId, turn: same, agoMs });
+  }
+  const asking = reply.answers && (await deps.records.turn.get(reply.answers.turnId));
+  const question = asking && questionOf(asking, reply.answers?.question ?? 0);
+  if (question !== undefined) {
+    const to = { place: { teamId, channelId, threadTs: null }, userId, responseUrl };
+    return answerPrivately(deps, task, to, { kind: "ask-which", replyId, question });
   }
   const to = { place: { teamId, channelId, threadTs }, userId, responseUrl };
   const asked = await deps.notifier.replyPrivately(to, { kind: "ask", replyId });

@@ -72,7 +72,7 @@ describe("the shortcut where somebody has asked before, and it runs", () => {
     await world.until(() => service.creates.length === 2);
     expect(service.creates[1]?.prompt).toContain("this one, too");
     // A mention is a follow-up, and `new` starts one of its own: nobody is asked.
-    await reply(world, root, "new something else", ANA);
+    await reply(world, root, "new: something else", ANA);
     await world.until(() => service.creates.length === 3);
   });
 
@@ -204,7 +204,7 @@ describe("the same command or mention of somebody else, while that runs", () => 
     await slack.person(BEN).command({ channel: RANDOM, text: WORDS });
     const thread = slack.workspace.say({ channel: DOCS, user: BEN, text: "look" });
     await reply(world, thread, WORDS);
-    await reply(world, root, `new ${WORDS}`);
+    await reply(world, root, `new: ${WORDS}`);
     await world.until(() => service.creates.length === 6);
     for (const { jobId } of service.creates) service.finish(jobId, { status: "failed" });
     await world.pass(MINUTE_MS);

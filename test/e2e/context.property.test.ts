@@ -50,7 +50,7 @@ class Thread {
     }
     const calls = this.calls().length;
     if (kind === "mention" || kind === "new") {
-      const text = kind === "new" ? "new do it" : "do it";
+      const text = kind === "new" ? "new: do it" : "do it";
       await world.slack.person(ANA).mention({ channel: DOCS, threadTs: root.ts, text });
     } else if (kind === "shortcut") await this.shortcut(pick);
     else if (!(await this.tryAgain(pick))) return;

@@ -198,7 +198,7 @@ describe("a mention in a thread", () => {
       times: 100,
       fault: { kind: "http", status: 503 },
     });
-    await reply(world, root, "new say 40 days", ANA);
+    await reply(world, root, "new: say 40 days", ANA);
     await world.pass(15_000);
     expect(await prompt(world, 1)).toEqual(["say 40 days"]);
   });
@@ -263,7 +263,7 @@ describe("the shortcut", () => {
     await world.until(() => world.replies(DOCS, root.ts).length === 2);
     await reply(world, root, "once more", BEN);
     expect(await prompt(world, 1)).toContain("> say 30 days");
-    await reply(world, root, "new and the glossary", BEN);
+    await reply(world, root, "new: and the glossary", BEN);
     expect(await prompt(world, 2)).toContain("> say 30 days");
     expect(secret?.text).toContain("hunter2");
     expect(JSON.stringify(service.calls)).not.toContain("hunter2");
@@ -345,11 +345,11 @@ describe("the shortcut", () => {
       times: 1000,
       fault: { kind: "error", error: "channel_is_limited_access" },
     });
-    for (let n = 1; n <= 25; n += 1) await reply(world, root, `new page ${n}`, n % 2 === 0 ? ANA : BEN);
+    for (let n = 1; n <= 25; n += 1) await reply(world, root, `new: page ${n}`, n % 2 === 0 ? ANA : BEN);
     await world.until(() => service.creates.length === 26);
     slack.faults.clear();
-    await reply(world, root, "new and the glossary", BEN);
-    expect(await prompt(world, 26)).toContain("> @docs-agent new page 25");
+    await reply(world, root, "new: and the glossary", BEN);
+    expect(await prompt(world, 26)).toContain("> @docs-agent new: page 25");
     expect(JSON.stringify(service.calls)).not.toContain("hunter2");
   });
 

@@ -51,7 +51,7 @@ it("a message is a request, its thread is the job's, and a reply there a follow-
   const second = await write(world, "and the FAQ", message);
   if (second.delivery !== undefined) await slack.redeliver(second.delivery, { retryNum: 1 });
   await world.until(() => answers(world, message)[2]?.[0] === SENT);
-  await write(world, "new fix the glossary", message);
+  await write(world, "new: fix the glossary", message);
   await write(world, "new users can't find the start page");
   await world.pass(5 * MINUTE_MS);
   expect(prompts(world)).toEqual({

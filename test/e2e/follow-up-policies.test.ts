@@ -56,7 +56,6 @@ describe.each<Policy>(["mention", "ask", "requester"])("whatever the policy (%s)
     if (delivery === undefined) throw new Error("the app hears nothing");
     const odd: Record<string, unknown>[] = [
       { subtype: "message_changed", user: ANA },
-      { subtype: "thread_broadcast", user: ANA },
       { subtype: "channel_join", user: ANA },
       { user: ANA, bot_id: "B0OTHER", app_id: "A0OTHER" },
       { user: slack.workspace.bot.userId, bot_id: slack.workspace.bot.botId },
@@ -99,7 +98,7 @@ describe("FOLLOW_UPS=requester", () => {
     await world.until(() => service.messages.length === 1);
     if (delivery !== undefined) await slack.redeliver(delivery, { retryNum: 1 });
     await world.until(() => said(world, root)[1]?.[0] === SENT);
-    await reply(world, root, "new fix the glossary");
+    await reply(world, root, "new: fix the glossary");
     await world.until(() => service.creates.length === 2);
     // Ben's is the newest now.
     await say(world, root, ANA, "thanks");
@@ -118,12 +117,12 @@ describe("FOLLOW_UPS=requester", () => {
       .mention({ channel: DOCS, threadTs: root.ts, text: "and the FAQ" });
     if (delivery !== undefined) await slack.redeliver(delivery, { retryNum: 1 });
     await world.pass(5 * MINUTE_MS);
-    const REFUSED = "Only @Ana can do that. For your own request, use `@docs-agent new …`.";
+    const REFUSED = "Only @Ana can do that. For your own request, use `@docs-agent new: …`.";
     expect(questions(world, BEN)).toEqual([REFUSED]);
     expect(slack.ephemerals(BEN)[0]?.thread_ts).toBe(root.ts);
     expect([service.creates.length, service.messages.length]).toEqual([1, 0]);
 
-    await reply(world, root, "new fix the FAQ");
+    await reply(world, root, "new: fix the FAQ");
     await world.until(() => service.creates.length === 2);
     // Each has a job of their own in the thread.
     await reply(world, root, "and the glossary", ANA);
@@ -151,7 +150,7 @@ describe("FOLLOW_UPS=requester", () => {
     await reply(world, root, "delete all pages", BEN);
     await world.pass(5 * MINUTE_MS);
     expect(service.messages.map(askedFor)).toEqual(["and the FAQ"]);
-    const refused = "Only @Ana can do that. For your own request, use `@docs-agent new …`.";
+    const refused = "Only @Ana can do that. For your own request, use `@docs-agent new: …`.";
     expect(questions(world, BEN)).toEqual([refused, refused]);
     await slack.person(ANA).click(again);
     await world.until(() => service.messages.length === 2);
@@ -248,7 +247,7 @@ describe("FOLLOW_UPS=ask", () => {
   it("forgets it when they ignore it", async () => {
     await using world = await start("ask");
     const root = await done(world);
-    await say(world, root, ANA, "nice!");
+    await say(world, root, ANA, "the FAQ is next");
     expect(questions(world, ANA)).toEqual([ASKED]);
     const { body, ...delivery } = await press(world, ANA, "ignore_reply");
     await world.slack.until(() => world.slack.ephemerals().length === 0);

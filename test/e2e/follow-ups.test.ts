@@ -136,7 +136,7 @@ describe("a mention in a job's thread", () => {
     await using world = await World.start();
     const { service } = world;
     const root = await done(world);
-    await reply(world, root, "new fix the glossary");
+    await reply(world, root, "new: fix the glossary");
     await world.until(() => service.creates.length === 2);
     expect(askedFor(service.creates[1] ?? { prompt: "" })).toBe("fix the glossary");
     expect(service.messages).toEqual([]);

@@ -152,7 +152,7 @@ it("ended requests and their jobs are kept for RETENTION_DAYS, and the thread's 
   const parent = world.slack.workspace.say({ channel: DOCS, user: BEN, text: "the FAQ is wrong" });
   await world.slack.person(ANA).mention({ channel: DOCS, threadTs: parent.ts, text: "fix it" });
   await world.pass(10 * 86_400_000);
-  await world.slack.person(ANA).mention({ channel: DOCS, threadTs: parent.ts, text: "new fix that" });
+  await world.slack.person(ANA).mention({ channel: DOCS, threadTs: parent.ts, text: "new: fix that" });
   await world.pass(3_600_000);
   const [, second] = world.service.creates;
 

@@ -13,7 +13,7 @@ it.each([
     const { service, slack } = world;
     const root = await ask(world);
     await world.until(() => service.creates.length === 1);
-    await reply(world, root, "new the FAQ is wrong too");
+    await reply(world, root, "new: the FAQ is wrong too");
     await world.until(() => service.creates.length === 2);
     await world.pass(MINUTE_MS);
     slack.faults.add({
@@ -35,7 +35,7 @@ it("outcomes stand in the thread in the order of their requests, also if the clo
   await using world = await World.start({ jobService: { turns: true }, socketMode: true });
   const { service, slack, clock } = world;
   const root = await ask(world);
-  await reply(world, root, "new the FAQ is wrong too");
+  await reply(world, root, "new: the FAQ is wrong too");
   await world.until(() => service.creates.length === 2);
   await world.pass(MINUTE_MS);
   slack.faults.add({

@@ -128,7 +128,7 @@ it("what can't be the answer is a follow-up, or a request of its own", async () 
   const { service, slack } = world;
   await reply(world, root, "the pricing page");
   await world.until(() => service.messages.length === 1);
-  await reply(world, root, "new FAQ");
+  await reply(world, root, "new: FAQ");
   await world.until(() => service.creates.length === 2);
   const file = { name: "shot.png", mimetype: "image/png", content: Buffer.from("an image") };
   await slack.person(BEN).mention({ channel: DOCS, threadTs: root.ts, text: "FAQ", files: [file] });

@@ -195,7 +195,7 @@ describe("a question", () => {
     await press(world, BEN, message, "answer_choice_0");
     await press(world, BEN, message, "answer_in_words");
     await world.slack.until(() => privately(world, BEN).length === 2);
-    const refused = "Only @Ana can do that. For your own request, use `@docs-agent new …`.";
+    const refused = "Only @Ana can do that. For your own request, use `@docs-agent new: …`.";
     expect(privately(world, BEN)).toEqual([refused, refused]);
     expect(world.slack.ephemerals(BEN).map(({ thread_ts }) => thread_ts)).toEqual([root.ts, root.ts]);
     expect(world.slack.openViews(BEN)).toEqual([]);

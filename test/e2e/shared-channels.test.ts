@@ -41,7 +41,7 @@ describe("in a channel that another organization shares", () => {
     });
     await slack.person(ANA).submit({ viewId: form.id, values: { share_0: { share: root.ts } } });
     await world.until(() => service.creates.length === 1);
-    await slack.person(BEN).mention({ ...place, text: "new and the glossary" });
+    await slack.person(BEN).mention({ ...place, text: "new: and the glossary" });
     await world.until(() => service.creates.length === 2);
     expect(service.creates[1]?.prompt).toContain("> the FAQ is wrong");
     expect(JSON.stringify(service.calls)).not.toContain("hunter2");

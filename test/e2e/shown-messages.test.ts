@@ -105,7 +105,7 @@ describe("a message that shows another one", () => {
     await slack.person(ANA).submit({ viewId: form.id, values: { share_0: { share: ticked } } });
     expect(await quoted(world)).toEqual(["> look", "> see this"]);
     show(world, "this one", [secret], root.ts, names);
-    await reply(world, root, "new and the FAQ", BEN);
+    await reply(world, root, "new: and the FAQ", BEN);
     expect(await quoted(world, 1)).toEqual(["> look", "> see this", "> this one"]);
     expect(JSON.stringify(service.calls)).not.toContain("hunter2");
   });
@@ -125,10 +125,10 @@ describe("a message that shows another one", () => {
     await slack.person(ANA).submit({ viewId: form.id, values: { share_0: { share: root.ts } } });
     expect(await quoted(world)).toEqual(["> look"]);
     await world.pass(200 * DAY_MS);
-    await reply(world, root, "new and the FAQ", BEN);
+    await reply(world, root, "new: and the FAQ", BEN);
     expect(await quoted(world, 1)).toContain("> look");
     show(world, "this one", [secret], root.ts);
-    await reply(world, root, "new and the glossary", BEN);
+    await reply(world, root, "new: and the glossary", BEN);
     expect(await quoted(world, 2)).toContain("> this one");
     expect(JSON.stringify(service.calls)).not.toContain("hunter2");
   });

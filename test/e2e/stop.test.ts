@@ -220,7 +220,7 @@ describe("Stop", () => {
     const message = await working(world);
     await press(world, BEN, message, STOP);
     expect(await toldPrivately(world, BEN, 1)).toBe(
-      "Only @Ana can do that. For your own request, use `@docs-agent new …`.",
+      "Only @Ana can do that. For your own request, use `@docs-agent new: …`.",
     );
     await world.pass(MINUTE_MS);
     expect(world.service.cancels).toEqual([]);

@@ -22,8 +22,11 @@ export type Search = { sentAtMs: number; cursor: string | null };
  */
 export type Recipient = { place: Place; userId: string; responseUrl: string | null; replaces?: boolean };
 
-/** A reaction to add to the message that asked or remove from it: working, done, or failed. */
-export type ReactionChange = { name: "eyes" | "white_check_mark" | "x"; isOn: boolean };
+/**
+ * A reaction to add to a message or remove from it. The message that asked shows working, done, or
+ * failed; one that thanks, a smile.
+ */
+export type ReactionChange = { name: "eyes" | "white_check_mark" | "x" | "blush"; isOn: boolean };
 
 /**
  * `movedBecause` is the error that moved this to a direct message. It is null if it didn't move, or
@@ -75,6 +78,10 @@ type Messages = {
   };
   /** To the author of a reply in a thread alone: asks if it is for the agent. */
   ask: { replyId: string };
+  /**
+   * To the author of a direct message alone: asks if it answers this question, or is a request.
+   */
+  "ask-which": { replyId: string; question: Question };
   /**
    * To one person alone: somebody asked for the same, and that turn is running. `replyId` is their
    * own request, which is kept.

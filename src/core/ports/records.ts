@@ -99,6 +99,10 @@ export const Draft = storedObject({
 });
 export type Draft = z.infer<typeof Draft>;
 
+/** A question of a turn, by its number. */
+const AskedQuestion = storedObject({ turnId: z.string(), question: z.number().int() });
+export type AskedQuestion = z.infer<typeof AskedQuestion>;
+
 /**
  * A message whose author was asked what to do with it, and the request that it becomes if they send
  * it.
@@ -111,6 +115,8 @@ const ReplyRecord = storedObject({
    * may not be for the agent.
    */
   sameAs: storedObject({ turnId: z.string() }).optional(),
+  /** The open question that this direct message may answer. */
+  answers: AskedQuestion.optional(),
 });
 
 /** The newest turn that was requested in the same words, by a hash of the words and the place. */

@@ -150,6 +150,8 @@ export const Turn = storedObject({
   number: z.number().int().optional(),
   /** True if this was meant as a follow-up but got a new job because the old one is closed. */
   isStartedAnew: z.boolean().optional(),
+  /** True if its thread had a job, and its requester asked for another one. */
+  isSeparate: z.boolean().optional(),
   /**
    * Number of this watch. It begins at 1 and grows each time someone keeps watching. Each watch
    * ends in exactly one outcome.

@@ -1,0 +1,117 @@
+import { saysAnything } from "../core/text/prompt.ts";
+import { DEFAULT_INSTRUCTIONS, type Request } from "../core/turn/request.ts";
+import { askingWhich, type Aim } from "../decisions/accept.ts";
+import { withoutGuestsShown } from "../decisions/goes-along.ts";
+import { replyAnswering } from "../decisions/answering.ts";
+import { replyTask, thankTask, type ReplyPayload } from "../decisions/new-tasks.ts";
+import { acceptOrAsk, acceptRequest } from "./accept-request.ts";
+import { findProject, tooLong, type Accepted, type IntakeDeps } from "./deps.ts";
+import { askForList } from "./lists.ts";
+import { withoutQuestion, type MessagePlace } from "./place-of-words.ts";
+import { readWords, type Words } from "./read-words.ts";
+
+/** `told` means that it was no request, and all that it asked for is under way. */
+export type Acted = Accepted | { kind: "told" };
+
+/**
+ * Does what a message's words ask for. `request` has the words as they were typed, and `aim` is the
+ * job they are for if they don't say. `isChosen` is true if their author was asked, and says that
+ * they are a request.
+ */
+export async function actOnWords(
+  deps: IntakeDeps,
+  request: Request,
+  at: MessagePlace,
+  aim: Aim,
+  isChosen = false,
+): Promise<Acted> {
+  const words = readWords(request.instructions, at.place);
+  // Other replies aren't for the app.
+  if (aim === "own-open-request" && !at.isOwn && words.kind !== "answer") return { kind: "known" };
+  switch (words.kind) {
+    case "answer":
+    case "perhaps-answer": {
+      const taken = await takeAnswer(deps, request, at, words.kind);
+      // The question has closed meanwhile.
+      return taken ? TOLD : actOnWords(deps, request, withoutQuestion(at), aim, isChosen);
+    }
+    case "help":
+      return answer(deps, request, { kind: "help" });
+    case "list":
+      await askForList(deps, request.id, words, { ...whereAsked(request), responseUrl: null });
+      return TOLD;
+    case "thanks": {
+      const { teamId, channelId, messageTs: ts } = request;
+      if (ts !== undefined) await deps.queue.add(thankTask(request.id, { teamId, channelId, ts }));
+      return TOLD;
+    }
+    case "empty":
+      return (await saysOfMembers(deps, request))
+        ? actOnPrompt(deps, request, at, { ...words, prompt: DEFAULT_INSTRUCTIONS }, aim, isChosen)
+        : answerEmpty(deps, request, aim);
+    case "unknown-project": {
+      const project = findProject(deps.projects, words.name);
+      return "kind" in project ? { kind: "refused", refusal: project } : TOLD;
+    }
+    case "prompt":
+      return actOnPrompt(deps, request, at, words, aim, isChosen);
+  }
+}
+
+const TOLD: Acted = { kind: "told" };
+
+/** Resolves to false if the question takes no answer any more. */
+async function takeAnswer(
+  deps: IntakeDeps,
+  request: Request,
+  { asked }: MessagePlace,
+  kind: "answer" | "perhaps-answer",
+): Promise<boolean> {
+  if (asked === null) return false;
+  if (kind === "perhaps-answer") {
+    await deps.queue.commit(() => askingWhich(request, asked));
+    return true;
+  }
+  const reply: Request = { ...request, isAdmitted: true };
+  return (await deps.queue.commit((read) => replyAnswering(deps, read, reply, asked))) !== "closed";
+}
+
+async function actOnPrompt(
+  deps: IntakeDeps,
+  request: Request,
+  { place }: MessagePlace,
+  { prompt, project: name, isNew }: Omit<Extract<Words, { kind: "prompt" }>, "kind">,
+  aim: Aim,
+  isChosen: boolean,
+): Promise<Acted> {
+  const project = findProject(deps.projects, name);
+  if ("kind" in project) return { kind: "refused", refusal: project };
+  const refusal = tooLong(prompt);
+  if (refusal !== null) return { kind: "refused", refusal };
+  const inThread = isNew ? "separate-job" : name === null ? aim : "thread-in-project";
+  const accept = isChosen ? acceptRequest : acceptOrAsk;
+  const asked = { ...request, project, instructions: prompt };
+  return accept(deps, asked, place.isInThread ? inThread : "own-job");
+}
+
+/** Answers a message without words. Replies that may be for others get an answer only for files. */
+async function answerEmpty(deps: IntakeDeps, request: Request, aim: Aim): Promise<Acted> {
+  const isOfFiles = (request.files ?? []).length > 0;
+  if (aim === "own-open-request" && !isOfFiles) return TOLD;
+  return answer(deps, request, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
+}
+
+/** True if what a message shows says something that may go along. */
+async function saysOfMembers(deps: IntakeDeps, { beside }: Request): Promise<boolean> {
+  return beside !== undefined && saysAnything((await withoutGuestsShown(deps, beside)).message);
+}
+
+async function answer(deps: IntakeDeps, request: Request, message: ReplyPayload["message"]): Promise<Acted> {
+  await deps.queue.add(replyTask(request.id, { ...whereAsked(request), message }));
+  return TOLD;
+}
+
+/** Where to answer a message privately: in its thread only if it is a reply there. */
+function whereAsked({ teamId, channelId, threadTs, messageTs, userId }: Request) {
+  return { teamId, channelId, threadTs: threadTs === messageTs ? null : threadTs, userId };
+}
