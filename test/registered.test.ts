@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { BoltApp } from "../src/slack/bolt-app.ts";
 import { newTeam } from "../src/replies/slack-team.ts";
 import { registerIntake } from "../src/intake/index.ts";
-import { OPTIONAL_SCOPES } from "../src/slack/setup.ts";
+import { GROUP_MESSAGE_SCOPES, OPTIONAL_SCOPES } from "../src/slack/setup.ts";
 import { manifestScopes, readManifest } from "./support/manifest.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import { RecordingLogger } from "./support/recording-logger.ts";
@@ -88,8 +88,10 @@ const USES: Record<string, { methods?: string[]; events?: string[]; other?: stri
   "channels:history": { methods: READS_THREADS },
   "groups:history": { methods: READS_THREADS },
   "im:history": { methods: READS_THREADS, events: ["message.im"] },
+  "mpim:history": { methods: READS_THREADS, events: ["message.mpim"] },
   "channels:read": { methods: READS_CHANNELS },
   "groups:read": { methods: READS_CHANNELS },
+  "mpim:read": { methods: READS_CHANNELS },
   "usergroups:read": { methods: ["usergroups.list"] },
   // Downloads are plain requests: https://docs.slack.dev/reference/objects/file-object
   "files:read": { other: ["downloads of files"] },
@@ -121,7 +123,8 @@ describe("manifest.yml and the code", () => {
   });
 
   it("agree on what is optional", () => {
-    expect(manifest.oauth_config.scopes.bot_optional).toEqual(Object.keys(OPTIONAL_SCOPES));
+    const optional = [...Object.keys(OPTIONAL_SCOPES), ...GROUP_MESSAGE_SCOPES];
+    expect(manifest.oauth_config.scopes.bot_optional.toSorted()).toEqual(optional.toSorted());
   });
 
   it("agree on the text of commands: as typed, not as markup", () => {

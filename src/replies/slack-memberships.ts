@@ -16,6 +16,8 @@ const PAGES_MAX = 5;
  * Asked for one by one, because Slack refuses the whole call if the scope for one kind is missing.
  */
 const KINDS = ["public_channel", "private_channel"];
+/** Asked for only where the app certainly may. */
+const OF_GROUP_MESSAGES = { kind: "mpim", scope: "mpim:read" };
 
 const Page = z.object({
   channels: z.array(z.object({ id: z.string() })).default([]),
@@ -47,7 +49,9 @@ export function createSlackMemberships({ team, clock, logger }: SlackDeps): Memb
   }
 
   async function ask(userId: string): Promise<Channels> {
-    const found = await Promise.all(KINDS.map((kind) => channelsOfKind(userId, kind)));
+    const { kind: mpim, scope } = OF_GROUP_MESSAGES;
+    const kinds = [...KINDS, ...(team.identity.scopes?.includes(scope) === true ? [mpim] : [])];
+    const found = await Promise.all(kinds.map((kind) => channelsOfKind(userId, kind)));
     return {
       channels: new Set(found.flatMap(({ channels }) => [...channels])),
       isComplete: found.every(({ isComplete }) => isComplete),

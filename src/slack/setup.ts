@@ -16,8 +16,8 @@ const Scopes = z.object({ bot: z.array(z.string()), bot_optional: z.array(z.stri
 const Manifest = z.object({ oauth_config: z.object({ scopes: Scopes }) });
 
 /**
- * The scopes that may be left out when the app is installed, and what is missing without each. They
- * match manifest.yml.
+ * The scopes that may be left out when the app is installed, and what is missing without each. With
+ * {@link GROUP_MESSAGE_SCOPES}, they match manifest.yml.
  */
 export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
   "channels:history": "threads in public channels can't go along; after a crash, a post there may be doubled",
@@ -32,6 +32,12 @@ export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
   "files:write": "long changes aren't sent as files",
   "reactions:write": "no reactions under the messages that ask",
 };
+
+/**
+ * More optional scopes, which only group direct messages need. Apps that were installed before there
+ * was any use for them say nothing of it.
+ */
+export const GROUP_MESSAGE_SCOPES: readonly string[] = ["mpim:history", "mpim:read"];
 
 /** The scopes that FOLLOW_UPS needs, to read replies that don't mention the app. */
 export function followUpScopes(followUps: FollowUps): string[] {
