@@ -68,6 +68,7 @@ const EVENT_SCOPES: Readonly<Record<string, string>> = {
   "message.channels": "channels:history",
   "message.groups": "groups:history",
   "message.im": "im:history",
+  "message.mpim": "mpim:history",
 };
 
 /** Nothing in the workspace came to satisfy the test within its time. */
