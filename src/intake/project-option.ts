@@ -13,8 +13,20 @@ const LAST = new RegExp(String.raw`(?<!\S)${OPTION}$`, "i");
 const ANYWHERE = /(?<!\S)project=(\S+)(?!\S)/g;
 
 /** Code, quoted lines and quotation marks. What is in them is somebody else's. */
-const QUOTED =
-  /```[^]*?(?:```|(?![^]))|`[^`\n]*`|^>.*$|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|"[^"\n]*"|(?<!\S)['‘][^'’\n]*['’](?!\w)/gm;
+const QUOTED = new RegExp(
+  [
+    "```[^]*?(?:```|(?![^]))",
+    "`[^`\\n]*`",
+    "^>.*$",
+    '"[^"\\n]*"',
+    "“[^”\\n]*”",
+    "„[^“”\\n]*[“”]",
+    "«[^»\\n]*»",
+    // Not an apostrophe.
+    String.raw`(?<!\S)['‘][^'’\n]*['’](?!\w)`,
+  ].join("|"),
+  "gm",
+);
 
 const AFTER_NAME = /[\p{P}~]+$/u;
 const BEFORE_WORDS = /^[\s,;:.–—]+|^-+\s+/u;

@@ -1,6 +1,6 @@
 import type { Segment } from "../core/turn/request.ts";
 
-/** Punctuation that only addresses: "@docs-agent: …", "@docs-agent - …". No emoji, such as `:+1:`. */
+/** Punctuation that only addresses: "@docs-agent: …", "@docs-agent - …". Not that of `:+1:`. */
 const AFTER_NAME = /^[^\S\n]*(?!:[\p{L}\p{N}_+'-]+:)(?:[:,;：，、]|[-–—!.]+(?=\s|$))/u;
 const BEFORE_NAME = /[,;:：，、–—][^\S\n]*$|\s-+[^\S\n]*$/u;
 /** Nothing but emphasis, a bullet or a quotation mark. */
@@ -25,20 +25,32 @@ export function withoutMention(segments: readonly Segment[], botUserId: string |
     const [before, after] = [rest[at - 1], rest[at + 1]];
     const hasBefore = before?.kind === "text";
     const hasAfter = after?.kind === "text";
-    const text = joined(hasBefore ? before.text : "", hasAfter ? after.text : "", {
-      isFirst: at === (hasBefore ? 1 : 0),
-      isLast: at === rest.length - (hasAfter ? 2 : 1),
+    const [start, startNear] = splitAt(hasBefore ? before.text : "", -NEAR);
+    const [endNear, end] = splitAt(hasAfter ? after.text : "", NEAR);
+    const near = joined(startNear, endNear, {
+      isFirst: start === "" && at === (hasBefore ? 1 : 0),
+      isLast: end === "" && at === rest.length - (hasAfter ? 2 : 1),
     });
+    const text = start + near + end;
     const from = hasBefore ? at - 1 : at;
     rest.splice(from, (hasBefore ? 1 : 0) + 1 + (hasAfter ? 1 : 0), { kind: "text", text });
   }
+}
+
+/** How much of a text around a mention can belong to it. Looking at more could take long. */
+const NEAR = 200;
+
+/** A text in two. A negative index counts from the end. */
+function splitAt(text: string, index: number): [string, string] {
+  const at = index < 0 ? Math.max(0, text.length + index) : index;
+  return [text.slice(0, at), text.slice(at)];
 }
 
 function indexOfMention(segments: readonly Segment[], botUserId: string | undefined): number {
   return segments.findIndex((segment) => segment.kind === "person" && segment.id === botUserId);
 }
 
-/** The text around a mention without it. `isFirst` and `isLast` say if nothing else is around it. */
+/** The text around a mention. `isFirst` and `isLast` say if nothing else is before or after it. */
 function joined(before: string, after: string, { isFirst, isLast }: Record<"isFirst" | "isLast", boolean>) {
   let [start, end] = [before, after];
   while (PAIRS.includes((start.at(-1) ?? "") + (end[0] ?? " "))) {
@@ -49,7 +61,7 @@ function joined(before: string, after: string, { isFirst, isLast }: Record<"isFi
   const isApart = /\s$/.test(start) || /^\s/.test(end);
   start = start.replace(/[^\S\n]+$/, "");
   if (/^[^\S\n]*[,;:.!?)\]}，、。！？]/u.test(end)) return start.replace(/[,;:]$/, "") + end.trimStart();
-  const isTogether = !isApart || /[\n(["“‘«*_~`{]$/.test(start) || /^\n/.test(end);
+  const isTogether = !isApart || /[\n(["“‘«*_~`{]$/.test(start) || end.startsWith("\n");
   return `${start}${isTogether ? "" : " "}${end.replace(/^[^\S\n]+/, "")}`;
 }
 

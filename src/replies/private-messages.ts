@@ -41,7 +41,7 @@ export function helpMessage(projects: string[]): Rendered {
       "requests that aren't merged yet, `status` how many are running",
     ...(projects.length > 1
       ? [
-          `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\` picks a project: ` +
+          `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\`, first or last, picks a project: ` +
             `${listOf(names)}; the first is the default`,
         ]
       : []),

@@ -34,8 +34,8 @@ export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * More optional scopes, which only group direct messages need. Apps that were installed before there
- * was any use for them say nothing of it.
+ * More optional scopes, which only group direct messages need. Apps that were installed before
+ * there was any use for them say nothing of it.
  */
 export const GROUP_MESSAGE_SCOPES: readonly string[] = ["mpim:history", "mpim:read"];
 

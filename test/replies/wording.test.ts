@@ -238,7 +238,7 @@ describe("private messages", () => {
 
   it("say whose buttons they are, and how to ask for something of one's own", () => {
     expect(read({ kind: "not-allowed", requesterId: ANA }).lines).toEqual([
-      "Only @Ana can do that. For your own request, use `@docs-agent new …`.",
+      "Only @Ana can do that. For your own request, use `@docs-agent new: …`.",
     ]);
   });
 
