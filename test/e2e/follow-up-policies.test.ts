@@ -61,7 +61,7 @@ describe.each<Policy>(["mention", "ask", "requester"])("whatever the policy (%s)
       { user: slack.workspace.bot.userId, bot_id: slack.workspace.bot.botId },
       { user: ANA, edited: { user: ANA, ts: "1.1" } },
       { user: ANA, thread_ts: undefined },
-      { user: ANA, text: undefined },
+      { user: ANA, text: undefined, blocks: undefined },
       { user: undefined },
     ];
     for (const [n, fields] of odd.entries()) {
