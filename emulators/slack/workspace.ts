@@ -252,11 +252,12 @@ export class Workspace {
     const text = encodeTyped(message.text);
     const { files = [], blocks = [], ...rest } = message;
     const shared = files.map((file) => ({ ...file, id: makeId("F"), content: Buffer.from(file.content) }));
+    const typed = text === "" ? [] : [richTextOf(text)];
     return this.post({
       ...rest,
       text,
       // Files alone have no words.
-      ...(text + blocks.join() !== "" && { blocks: [...(text === "" ? [] : [richTextOf(text)]), ...blocks] }),
+      ...((text !== "" || blocks.length > 0) && { blocks: [...typed, ...blocks] }),
       ...(shared.length > 0 && { files: shared }),
     });
   }

@@ -15,10 +15,10 @@ import {
   needsThread,
   seenUpTo,
   withheldAmong,
-  withLeftOut,
   without,
   withoutShown,
 } from "../core/turn/shared.ts";
+import { withLeftOut } from "../core/turn/left-out.ts";
 import { jobKey } from "../core/job/project.ts";
 import { threadIdOf } from "../core/ports/records.ts";
 import type { TaskEnd } from "../core/ports/task-queue.ts";

@@ -7,11 +7,11 @@ import {
   sortFiles,
   allSegments,
   compareTs,
-  leftOutText,
   withheldAmong,
   without,
   withoutShown,
 } from "../core/turn/shared.ts";
+import { leftOutText } from "../core/turn/left-out.ts";
 import { unnamedText } from "../core/text/prompt.ts";
 import { plainLine, utcTimeOfDay } from "../core/text/text.ts";
 import { context, unstyled } from "../replies/blocks.ts";

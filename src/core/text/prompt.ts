@@ -1,7 +1,8 @@
 import type { Authors } from "../ports/job-service.ts";
 import type { QuotedMessage, Request, Segment, ThreadContext, ThreadMessage } from "../turn/request.ts";
 import { startOf, utcTime, withPlainCode, wordsIn } from "./text.ts";
-import { allSegments, leftOutLines } from "../turn/shared.ts";
+import { leftOutLines, type Quoting } from "../turn/left-out.ts";
+import { allSegments } from "../turn/shared.ts";
 
 /**
  * The most characters that go to the job service of a quoted message, and of it and its thread
@@ -24,8 +25,6 @@ export type Names = {
 
 /** Finds a name by its id. */
 type NamesOfIds = Record<"people" | "channels" | "groups", { get(id: string): string | undefined }>;
-
-type Quoting = Pick<Request, "beside" | "quoted" | "context">;
 
 /** True if the prompt is the instructions alone. */
 export function quotesNothing({ beside, quoted, context }: Quoting): boolean {

@@ -1,17 +1,10 @@
 import { z } from "zod";
 import type { NotifierAnswer } from "../ports/notifier.ts";
-import type {
-  LeftOutPart,
-  Request,
-  Segment,
-  ShownMessage,
-  ThreadContext,
-  ThreadMessage,
-  SharedFile,
-} from "./request.ts";
+import type { Request, Segment, ShownMessage, ThreadContext, ThreadMessage, SharedFile } from "./request.ts";
 import { storedObject } from "../ports/reading.ts";
 import { counted, plainLine, startOf } from "../text/text.ts";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../job/attachment.ts";
+import { besideText, leftOutText, type Quoting, withLeftOut } from "./left-out.ts";
 import type { Turn } from "./turn.ts";
 
 /** The most messages of a thread that go along: its first one and the newest others. */
@@ -114,16 +107,6 @@ type Words = Pick<ShownMessage, "segments" | "leftOut">;
 
 function charsOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, segment) => sum + lengthOf(segment), 0);
-}
-
-/** Adds to what is left out of a message. */
-export function withLeftOut(
-  leftOut: readonly LeftOutPart[] = [],
-  what: string,
-  count: number,
-): LeftOutPart[] {
-  const before = leftOut.find((part) => part.what === what)?.count ?? 0;
-  return [...leftOut.filter((part) => part.what !== what), { what, count: before + count }];
 }
 
 /** Changes the words of a message and of the messages it shows. */
@@ -233,39 +216,6 @@ export function sharedTexts(turn: Pick<Turn, "request" | "files">): string[] {
     (text) => text !== "",
   );
 }
-
-/** The note on messages that the one that asked shows, or an empty string. */
-function besideText({ beside }: Pick<Request, "beside">): string {
-  const { length = 0 } = beside?.shows ?? [];
-  if (length === 0) return "";
-  return length === 1 ? "With the forwarded message" : `With ${counted(length, "forwarded message")}`;
-}
-
-/** The note on what couldn't be put into words, or an empty string. */
-export function leftOutText({ beside, quoted, context }: Quoting): string {
-  const own = [...(beside === undefined ? [] : [beside]), ...(quoted === null ? [] : [quoted])];
-  const shown = own.flatMap(({ shows = [] }) => shows);
-  const parts = [
-    ...leftOutLines(own, ""),
-    ...leftOutLines(shown, shown.length === 1 ? " of the forwarded message" : " of forwarded messages"),
-    ...leftOutLines(
-      (context?.messages ?? []).flatMap((message) => [message, ...(message.shows ?? [])]),
-      " of the thread",
-    ),
-  ];
-  return parts.length === 0 ? "" : `Left out: ${parts.join(", ")}`;
-}
-
-/** What was left out of messages, each kind with its number: `2 images of the thread`. */
-export function leftOutLines(messages: readonly Pick<ShownMessage, "leftOut">[], of: string): string[] {
-  const counts = new Map<string, number>();
-  for (const { what, count } of messages.flatMap(({ leftOut = [] }) => leftOut)) {
-    counts.set(what, (counts.get(what) ?? 0) + count);
-  }
-  return [...counts].map(([what, count]) => `${counted(count, what)}${of}`);
-}
-
-type Quoting = Pick<Request, "beside" | "quoted" | "context">;
 
 /** The note on thread messages that went along, or an empty string. */
 function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): string {

@@ -122,7 +122,7 @@ function readForwarded(
 
   const words = new ShownWords(room);
   line(words, part["pretext"]);
-  const blocks = own.flatMap((message) => jsonList(message["blocks"]));
+  const blocks = own.flatMap(blocksOf);
   readBody(words, blocks.length === 0 ? part : { ...part, blocks });
   const inherited = own.flatMap((message) => jsonList(message["attachments"]));
   const files = [...jsonList(part["files"]), ...own.flatMap((message) => jsonList(message["files"]))];
@@ -138,6 +138,12 @@ function readForwarded(
   let left = readMessages(found, inherited, room, [...holders, owner]);
   for (const other of others) left += readHeld(found, other, room, [...holders, owner]);
   return left;
+}
+
+/** A message's blocks. One without any has its text in their place. */
+function blocksOf({ blocks, text }: JsonFields): readonly unknown[] {
+  const list = jsonList(blocks);
+  return list.length > 0 || jsonText(text) === "" ? list : [{ type: "mrkdwn", text }];
 }
 
 /** Adds a message among those that an attachment shows, if it isn't the attachment's own. */
