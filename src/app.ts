@@ -19,6 +19,7 @@ import { createSlackWorkStatus } from "./replies/slack-work-status.ts";
 import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection.ts";
 import { followUpScopes } from "./slack/setup.ts";
 import { createFirstTries } from "./decisions/deps.ts";
+import { isRedisUrl } from "./store/redis/redis-location.ts";
 import { createTaskHandler } from "./tasks/index.ts";
 
 /** Time for calls in progress to end at a stop. */
@@ -39,6 +40,8 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
   const slack = createSlackConnection({
     slack: config.slack,
     proxy: config.proxy,
+    // Replicas share one Redis.
+    isOnly: !isRedisUrl(config.storeUrl),
     wantedScopes: followUpScopes(config.followUps),
     clock,
     random,

@@ -19,6 +19,8 @@ export type EnvelopeType = "slash_commands" | "interactive" | "events_api";
 export class SocketModeSide {
   /** How many connections the app held after each change of that, oldest first. */
   readonly connectionCounts: number[] = [];
+  /** How many connections that have ended Slack still counts. */
+  ghosts = 0;
   readonly #appId: string;
   readonly #server = new WebSocketServer({ noServer: true });
   readonly #tickets = new Set<string>();
@@ -161,7 +163,7 @@ export class SocketModeSide {
     connection.send(
       JSON.stringify({
         type: "hello",
-        num_connections: this.connections,
+        num_connections: this.connections + this.ghosts,
         debug_info: { host: "playground", build_number: 1, approximate_connection_time: 18_060 },
         connection_info: { app_id: this.#appId },
       }),

@@ -19,6 +19,8 @@ const DRAIN_MS = 1000;
 type SlackConnectionOptions = Omit<SlackIdentityOptions, "client" | "team"> & {
   slack: SlackSettings;
   proxy: ProxySettings;
+  /** True if no other program is to receive the app's requests. */
+  isOnly: boolean;
 };
 
 /**

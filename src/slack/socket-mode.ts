@@ -7,7 +7,7 @@ import type {
 } from "@slack/bolt";
 import { within } from "../core/ports/process.ts";
 import { StartError } from "../core/errors.ts";
-import { jsonOf } from "../core/text/text.ts";
+import { counted, jsonOf } from "../core/text/text.ts";
 import { newSocketModeReceiver } from "./bolt.ts";
 import { isObject } from "./slack-body.ts";
 import { reconnectDelayMs, type SlackIdentityOptions, slackTrouble, type SlackTrouble } from "./identity.ts";
@@ -23,6 +23,8 @@ const START_WAIT_MS = 5000;
 const SETTLED_AFTER_MS = 10_000;
 /** How long a replaced connection stays open for answers that belong on it. */
 const LINGER_MS = 3000;
+/** How long Slack may still count a connection that has ended. */
+const COUNTED_FOR_MS = 60_000;
 
 type ReceiverOptions = Omit<SocketModeReceiverOptions, "autoReconnectEnabled">;
 
@@ -31,6 +33,8 @@ type SocketModeOptions = Pick<SlackIdentityOptions, "clock" | "random" | "logger
   receiver: () => Promise<ReceiverOptions>;
   /** Resolves when nothing is in progress. */
   drain: () => Promise<void>;
+  /** True if no other program is to receive the app's requests. */
+  isOnly: boolean;
 };
 
 /**
@@ -48,6 +52,10 @@ export class SocketMode implements Receiver {
   #isStopped = false;
   #app: App | null = null;
   #trouble = "not connected yet";
+  /** When the latest connections ended, by the monotonic clock. */
+  #endedAtMs: number[] = [];
+  /** The number of connections that other programs hold, as far as Slack says. */
+  #others = 0;
 
   constructor(options: SocketModeOptions) {
     this.#options = options;
@@ -79,7 +87,7 @@ export class SocketMode implements Receiver {
 
   /** "ok", or what is wrong. */
   report(): string {
-    if (this.#working.size > 0) return "ok";
+    if (this.#working.size > 0) return this.#others === 0 ? "ok" : sharedWith(this.#others);
     return this.#trouble === "" ? "Socket Mode is not connected" : this.#trouble;
   }
 
@@ -128,6 +136,7 @@ export class SocketMode implements Receiver {
     void connection.closed.then(() => {
       this.#all.delete(connection);
       this.#working.delete(connection);
+      this.#endedAtMs.push(this.#options.clock.monotonicMs());
     });
     const opening = Promise.race([connection.opened, this.#stopped.promise]).then(
       () => null,
@@ -136,6 +145,7 @@ export class SocketMode implements Receiver {
     const trouble = await within(this.#options.clock, HELLO_TIMEOUT_MS, opening, NO_HELLO);
     if (trouble === null) {
       this.#working.add(connection);
+      this.#compare(connection.counted());
       return connection;
     }
     void connection.close().finally(() => this.#all.delete(connection));
@@ -159,6 +169,20 @@ export class SocketMode implements Receiver {
     await connection.close();
   }
 
+  /**
+   * Compares the number of connections that Slack counts with ours, and logs it once if there are
+   * more. At a refresh we hold two.
+   */
+  #compare(ofApp: number | null): void {
+    const { clock, isOnly, logger } = this.#options;
+    if (!isOnly || ofApp === null) return;
+    const nowMs = clock.monotonicMs();
+    this.#endedAtMs = this.#endedAtMs.filter((atMs) => nowMs - atMs < COUNTED_FOR_MS);
+    const before = this.#others;
+    this.#others = Math.max(0, ofApp - this.#all.size - this.#endedAtMs.length);
+    if (this.#others > 0 && before === 0) logger.warn({ connections: ofApp }, sharedWith(this.#others));
+  }
+
   /** Logs changes, not every attempt. */
   #say(trouble: string): void {
     const isNew = trouble !== this.#trouble;
@@ -166,6 +190,13 @@ export class SocketMode implements Receiver {
     if (isNew && !this.#isStopped)
       this.#options.logger.warn({ slack: trouble }, "no Socket Mode connection; trying again");
   }
+}
+
+function sharedWith(others: number): string {
+  return (
+    `Slack has ${counted(others, "more Socket Mode connection")} of this app, so another program with ` +
+    "the same SLACK_APP_TOKEN receives some of its requests. Stop that program, or give it an app of its own."
+  );
 }
 
 const NO_HELLO: SlackTrouble = { error: "no_hello", isTokenRefused: false, retryAfterMs: 0 };
@@ -190,6 +221,7 @@ function openSocketConnection(options: ReceiverOptions, app: App) {
   const closed = Promise.withResolvers<void>();
   const refreshAsked = Promise.withResolvers<void>();
   let isClosing = false;
+  let ofApp: number | null = null;
   client.on("disconnected", () => closed.resolve());
   client.on("connected", () => {
     // The SDK keeps opening a connection that was closed before it had an address.
@@ -201,7 +233,11 @@ function openSocketConnection(options: ReceiverOptions, app: App) {
   client.on("ws_message", (data: unknown, isBinary: unknown) => {
     const frame = typeof data === "string" ? jsonOf(data) : undefined;
     if (!isObject(frame)) return;
-    if (frame["type"] === "hello") return handOn?.call(client, data, isBinary);
+    if (frame["type"] === "hello") {
+      const { num_connections: connections } = frame;
+      ofApp = typeof connections === "number" ? connections : null;
+      return handOn?.call(client, data, isBinary);
+    }
     if (frame["type"] === "disconnect") return refreshAsked.resolve();
     const envelopeId = frame["envelope_id"];
     if (typeof envelopeId !== "string") return;
@@ -222,6 +258,8 @@ function openSocketConnection(options: ReceiverOptions, app: App) {
     /** Resolves when Slack asks to replace this connection, which still works for some seconds. */
     refreshAsked: refreshAsked.promise,
     closed: closed.promise,
+    /** How many connections the app had with this one, as Slack counted. Null if it didn't say. */
+    counted: () => ofApp,
     /** Resolves once it is closed for good, within a bounded time. */
     async close(): Promise<void> {
       isClosing = true;

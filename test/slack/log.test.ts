@@ -47,6 +47,7 @@ describe("a listener that fails", () => {
       },
       wantedScopes: [],
       proxy: DIRECT,
+      isOnly: true,
       clock: new ManualClock(),
       random: () => 0.5,
       logger,

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { readiness } from "../support/app-process.ts";
 import { ANA, APP_TOKEN, DOCS, World } from "../support/world.ts";
 
@@ -102,6 +104,59 @@ it("a proxy that asks for a day's pause at a reconnect gets a quarter of an hour
   await expect.poll(() => world.logger.text("warn")).toContain("ratelimited");
   world.clock.advance(15 * 60_000);
   await expect.poll(() => world.slack.socketMode.connections).toBe(1);
+});
+
+describe("another program on the same app", () => {
+  const SHARED = "Slack has 1 more Socket Mode connection of this app";
+  const warnings = (world: World) => world.logger.text("warn").split(SHARED).length - 1;
+  const counts = (world: World) => world.slack.socketMode.connectionCounts;
+
+  async function another(world: World) {
+    const connection = new WebSocket(world.slack.socketMode.issueUrl());
+    await once(connection, "open");
+    await expect.poll(() => counts(world).at(-1)).toBe(2);
+    return connection;
+  }
+
+  it("is warned of once, and shown in /readyz until it has gone", async () => {
+    await using world = await start();
+    const { socketMode } = world.slack;
+    const other = await another(world);
+    expect(await readiness(world.appUrl)).toMatchObject({ checks: { slack: "ok" } });
+
+    for (const refreshes of [1, 2]) {
+      const before = counts(world).length;
+      world.clock.advance(3_600_000);
+      socketMode.disconnect();
+      await expect.poll(() => counts(world).slice(before)).toEqual([3, 2]);
+      expect(warnings(world), `after ${refreshes}`).toBe(1);
+      const { status, checks } = await readiness(world.appUrl);
+      expect(status).toBe("degraded");
+      expect(checks.slack).toContain(SHARED);
+    }
+
+    other.terminate();
+    await expect.poll(() => socketMode.connections).toBe(1);
+    world.clock.advance(3_600_000);
+    socketMode.disconnect();
+    await expect.poll(() => counts(world).slice(-3)).toEqual([1, 2, 1]);
+    expect(await readiness(world.appUrl)).toMatchObject({ status: "ok", checks: { slack: "ok" } });
+    expect(warnings(world)).toBe(1);
+  });
+
+  it("isn't suspected because Slack still counts a connection of ours that broke", async () => {
+    await using world = await start();
+    const { socketMode } = world.slack;
+    socketMode.ghosts = 1;
+    socketMode.drop();
+    await expect.poll(() => counts(world)).toEqual([1, 0, 1]);
+    expect(await readiness(world.appUrl)).toMatchObject({ checks: { slack: "ok" } });
+
+    world.clock.advance(3_600_000);
+    socketMode.disconnect();
+    await expect.poll(() => counts(world)).toEqual([1, 0, 1, 2, 1]);
+    expect(warnings(world)).toBe(1);
+  });
 });
 
 describe("an envelope that Slack would not send", () => {
