@@ -1,5 +1,5 @@
 import { isPosted, STATUS_SLOT } from "../core/turn/delivery.ts";
-import type { Request } from "../core/turn/request.ts";
+import { privatePlace, type Request } from "../core/turn/request.ts";
 import type { Limit } from "../core/ports/task-queue.ts";
 import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../core/errors.ts";
 import { maybeKeptMessage, notKeptMessage } from "../replies/private-messages.ts";
@@ -103,7 +103,7 @@ async function accept(
  * anyway.
  */
 function reassureLater(deps: IntakeDeps, request: Request): void {
-  const { teamId, channelId, threadTs, userId, responseUrl } = request;
+  const { userId, responseUrl } = request;
   const notSaid = (error: string) =>
     deps.logger.warn({ turn: request.id, error }, "could not say that a request is kept");
   deps.clock.wakeAt(deps.clock.now() + SILENCE_MS, () => {
@@ -117,7 +117,7 @@ function reassureLater(deps: IntakeDeps, request: Request): void {
     const { statusOf, shown } = turn.delivery;
     const isVisible = statusOf === undefined ? isPosted(turn.delivery, STATUS_SLOT) : shown !== null;
     if (isVisible) return;
-    const place = { teamId, channelId, threadTs };
+    const place = privatePlace(request);
     const reply = await deps.notifier.replyPrivately({ place, userId, responseUrl }, { kind: "kept" });
     if (!reply.ok) notSaid(reply.fault.error);
   }

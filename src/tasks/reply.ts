@@ -4,6 +4,7 @@ import type { TaskDeps } from "../decisions/deps.ts";
 import { readTask, type SlottedTask } from "../decisions/payload.ts";
 import { afterFault, untilSlot } from "./post.ts";
 import { ReplyPayload } from "../decisions/new-tasks.ts";
+import { privatePlace } from "../core/turn/request.ts";
 import { AskPayload } from "../decisions/accept.ts";
 import { questionOf } from "../core/turn/turn.ts";
 
@@ -59,20 +60,18 @@ export async function ask(deps: TaskDeps, given: Task): Promise<Step> {
   const { replyId } = task.payload;
   const reply = await deps.records.reply.get(replyId);
   if (reply === undefined) return { kind: "done" };
-  const { teamId, channelId, threadTs, userId, responseUrl } = reply.request;
+  const { userId, responseUrl } = reply.request;
+  const to = { place: privatePlace(reply.request), userId, responseUrl };
   const same = reply.sameAs === undefined ? undefined : await deps.records.turn.get(reply.sameAs.turnId);
   if (same !== undefined) {
-    const to = { place: { teamId, channelId, threadTs: null }, userId, responseUrl };
     const agoMs = deps.clock.now() - same.request.receivedAt;
     return answerPrivately(deps, task, to, { kind: "asked-before", replyId, turn: same, agoMs });
   }
   const asking = reply.answers && (await deps.records.turn.get(reply.answers.turnId));
   const question = asking && questionOf(asking, reply.answers?.question ?? 0);
   if (question !== undefined) {
-    const to = { place: { teamId, channelId, threadTs: null }, userId, responseUrl };
     return answerPrivately(deps, task, to, { kind: "ask-which", replyId, question });
   }
-  const to = { place: { teamId, channelId, threadTs }, userId, responseUrl };
   const asked = await deps.notifier.replyPrivately(to, { kind: "ask", replyId });
   if (asked.ok || asked.fault.kind === "place") return { kind: "done" };
   return afterFault(deps, task, asked.fault);

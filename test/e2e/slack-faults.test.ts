@@ -91,6 +91,25 @@ describe("while Slack takes nothing but answers, a command is answered at once:"
   });
 });
 
+it("whoever asked is told of it where they look: in a thread only if they asked in one", async () => {
+  await using world = await World.start();
+  const { slack } = world;
+  const root = slack.workspace.say({ channel: DOCS, user: BEN, text: "wrong again" });
+  refuse(world, ["chat.postMessage"], "service_unavailable");
+  await slack.person(ANA).mention({ channel: DOCS, text: "fix it" });
+  await slack.person(ANA).mention({ channel: DOCS, threadTs: root.ts, text: "fix that" });
+  await world.pass(60_000);
+  expect(slack.ephemerals(ANA).map(({ thread_ts }) => thread_ts)).toEqual([undefined, root.ts]);
+
+  for (const text of ["help", "project=nope x"]) {
+    await slack.person(BEN).mention({ channel: DOCS, text });
+    await slack.person(BEN).mention({ channel: DOCS, threadTs: root.ts, text });
+  }
+  await world.pass(60_000);
+  const shown = slack.ephemerals(BEN).map(({ thread_ts }) => thread_ts);
+  expect(shown).toEqual([undefined, root.ts, undefined, root.ts]);
+});
+
 describe("an error code that nobody knows", () => {
   it.each(["team_access_not_granted", "ekm_access_denied", "some_new_error"])(
     "(%s), answered to everything for hours, costs nothing: status message and outcome arrive when Slack is back",

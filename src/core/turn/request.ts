@@ -157,5 +157,15 @@ export type Request = z.infer<typeof Request>;
 /** Where something is said: a channel of a team, or a thread in it. */
 export type Place = Pick<Request, "teamId" | "channelId" | "threadTs">;
 
+/**
+ * Where to answer a request's author alone: in a thread only if they asked in it. Nobody looks for
+ * an answer in the thread of a message that stands in the channel.
+ */
+export function privatePlace(request: Request): Place {
+  const { from, teamId, channelId, threadTs, messageTs, quoted } = request;
+  const isInChannel = from !== "try-again" && (threadTs === messageTs || threadTs === quoted?.ts);
+  return { teamId, channelId, threadTs: isInChannel ? null : threadTs };
+}
+
 /** A message, or the thread that it begins. */
 export type MessageRef = { teamId: string; channelId: string; ts: string };
