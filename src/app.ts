@@ -10,6 +10,7 @@ import type { Backend } from "./backend.ts";
 import { createHealth } from "./health.ts";
 import { registerIntake } from "./intake/index.ts";
 import { createSlackFileReader } from "./intake/slack-file-reader.ts";
+import { createSlackMessageReader } from "./intake/slack-message-reader.ts";
 import { createSlackThreadReader } from "./intake/slack-thread-reader.ts";
 import { createContacts, createHttpJobService } from "./job-client/http-job-service.ts";
 import { createSlackDirectory } from "./replies/slack-directory.ts";
@@ -80,6 +81,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     firstTries: createFirstTries(),
     directory: createSlackDirectory({ ...inSlack, allowGuests: config.allowGuests }),
     threadReader: createSlackThreadReader(inSlack),
+    fileReader: createSlackFileReader(inSlack),
     polling: config.polling,
     retentionMs: config.retentionMs,
     clock,
@@ -92,7 +94,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     random,
     slots: store.slots,
     workStatus: createSlackWorkStatus(inSlack),
-    fileReader: createSlackFileReader(inSlack),
+    messageReader: createSlackMessageReader(inSlack),
     memberships: createSlackMemberships(inSlack),
     contacts,
     jobServices: { of: (project) => configuredProject(configured, project) },

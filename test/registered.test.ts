@@ -48,6 +48,7 @@ function registered(): Registered {
     firstTries: { isRefused: never },
     notifier: { replyPrivately: never },
     threadReader: { read: never },
+    fileReader: { look: never },
     directory: { admission: never, personName: never, channelName: never, groupName: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
@@ -94,7 +95,7 @@ const USES: Record<string, { methods?: string[]; events?: string[]; other?: stri
   "mpim:read": { methods: READS_CHANNELS },
   "usergroups:read": { methods: ["usergroups.list"] },
   // Downloads are plain requests: https://docs.slack.dev/reference/objects/file-object
-  "files:read": { other: ["downloads of files"] },
+  "files:read": { methods: ["files.info"], other: ["downloads of files"] },
   "files:write": { methods: ["files.completeUploadExternal", "files.getUploadURLExternal"] },
   "reactions:write": { methods: ["reactions.add", "reactions.remove"] },
 };

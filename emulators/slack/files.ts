@@ -4,6 +4,28 @@ import { makeId } from "./ids.ts";
 /** A file that was shared in a message. */
 export type SlackFile = { id: string; name: string; mimetype: string; content: Buffer };
 
+/** How a workspace gives files to apps. */
+export type FileSettings = {
+  /** True as in channels of several organizations: messages have their files' ids alone. */
+  areByIdOnly: boolean;
+  /** True if `app_mention` events never have files, as some apps saw them. */
+  areNotInMentions: boolean;
+  /** From when on files can be downloaded, epoch milliseconds. */
+  readyAtMs: number;
+};
+
+/** A file in a message. */
+export function fileInMessage(file: SlackFile, baseUrl: string, { areByIdOnly }: FileSettings) {
+  return areByIdOnly
+    ? { id: file.id, created: 1_767_603_600, mode: "file_access", file_access: "check_file_info" }
+    : fileToWire(file, baseUrl);
+}
+
+/** As `files.info` describes it before it can be downloaded. */
+export function unreadyToWire({ id, name, mimetype, content }: SlackFile) {
+  return { id, name, title: name, mimetype, size: content.length, mode: "hosted", is_external: false };
+}
+
 /** As messages carry it: https://docs.slack.dev/reference/objects/file-object */
 export function fileToWire({ id, name, mimetype, content }: SlackFile, baseUrl: string) {
   const url = `${baseUrl}files-pri/${id}`;
@@ -22,15 +44,16 @@ export function fileToWire({ id, name, mimetype, content }: SlackFile, baseUrl: 
 
 /**
  * What a download is answered with. Without the token, or without the scope `files:read`, Slack
- * leads to a page to sign in, with 200 (github.com/nlink-jp/scli, release 1.7.2, tells of it).
+ * leads to a page to sign in, with 200 (github.com/nlink-jp/scli, release 1.7.2, tells of it). So
+ * does a file that isn't ready.
  */
 export function answerDownload(
   file: SlackFile | undefined,
   request: IncomingMessage,
-  { token, scopes }: { token: string; scopes: readonly string[] },
+  { token, scopes, isReady }: { token: string; scopes: readonly string[]; isReady: boolean },
 ): { status: number; body: Buffer | string; type: string } {
   const isAllowed = request.headers.authorization === `Bearer ${token}` && scopes.includes("files:read");
-  if (!isAllowed) {
+  if (!isAllowed || !isReady) {
     return {
       status: 200,
       body: "<!DOCTYPE html><title>Sign in | Slack</title>",

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Button, FeedbackButtons, Overflow, StaticSelect } from "./block-kit/objects.ts";
-import { fileToWire } from "./files.ts";
+import { fileInMessage } from "./files.ts";
 import { makeId } from "./ids.ts";
 import { type Ephemeral, type SlackMessage, slackbot } from "./messages.ts";
 import { ImpossibleForAPerson } from "./refusal.ts";
@@ -195,7 +195,9 @@ function viewFields(workspace: Workspace, user: User, view: WireView) {
 
 /** An `app_mention` in its envelope: https://docs.slack.dev/reference/events/app_mention */
 export function mentionPayload(workspace: Workspace, message: SlackMessage) {
-  const event = { ...saidFields(workspace, message), type: "app_mention" as const };
+  const { files: _, ...shown } = message;
+  const said = workspace.fileSettings.areNotInMentions ? shown : message;
+  const event = { ...saidFields(workspace, said), type: "app_mention" as const };
   return { ...eventFields(workspace, message), event } satisfies MentionPayload;
 }
 
@@ -254,7 +256,7 @@ export function saidFields(workspace: Workspace, message: SlackMessage) {
     // In both events, as github.com/slackapi/bolt-js/issues/2056 and
     // seratch/seratch-slack-types/issues/8 show them.
     ...(message.files !== undefined && {
-      files: message.files.map((file) => fileToWire(file, workspace.filesUrl)),
+      files: message.files.map((file) => fileInMessage(file, workspace.filesUrl, workspace.fileSettings)),
       upload: false,
       display_as_bot: false,
     }),

@@ -68,7 +68,9 @@ async function handle(request: IncomingMessage, response: ServerResponse, deps: 
   if (request.method === "GET" && area === "files-pri") {
     deps.downloads.push({ id: name, authorization: request.headers.authorization });
     const { workspace, scopes } = deps.context;
-    const found = answerDownload(workspace.findFile(name), request, { token: deps.tokens.bot, scopes });
+    const isReady = deps.now() >= workspace.fileSettings.readyAtMs;
+    const access = { token: deps.tokens.bot, scopes, isReady };
+    const found = answerDownload(workspace.findFile(name), request, access);
     response.writeHead(found.status, { "content-type": found.type }).end(found.body);
     return;
   }

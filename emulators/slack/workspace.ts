@@ -12,7 +12,7 @@ import type {
   User,
 } from "./entities.ts";
 import { makeId, makeSecret, Timestamps } from "./ids.ts";
-import { type SlackFile, Uploads } from "./files.ts";
+import { type FileSettings, type SlackFile, Uploads } from "./files.ts";
 import { mentionsIn } from "./mentions.ts";
 import { type Ephemeral, type MessageAttachment, type SlackMessage, Messages } from "./messages.ts";
 import type { MessageBlock } from "./block-kit/blocks.ts";
@@ -35,6 +35,7 @@ export class Workspace {
   readonly uploads = new Uploads();
   /** Where files are downloaded and sent. Ends in a slash. */
   filesUrl = "";
+  readonly fileSettings: FileSettings = { areByIdOnly: false, areNotInMentions: false, readyAtMs: 0 };
   /** The verification token in every payload; apps are told to ignore it. */
   readonly verificationToken = makeSecret().slice(0, 24);
   /**

@@ -5,7 +5,8 @@ import type { Contacts, JobServices } from "../core/ports/job-service.ts";
 import type { Notifier, WorkStatus } from "../core/ports/notifier.ts";
 import type { RecordKind, RecordOf, RecordStore, Slots } from "../core/ports/records.ts";
 import type { Series, TaskRun } from "../core/ports/task-queue.ts";
-import type { FileReader, ThreadReader } from "../core/turn/shared.ts";
+import type { FileReader } from "../core/turn/files.ts";
+import type { MessageReader, ThreadReader } from "../core/turn/shared.ts";
 
 /** Everything the tasks depend on. Each takes the part it needs. */
 export type TaskDeps = {
@@ -30,6 +31,7 @@ export type TaskDeps = {
   firstTries: Pick<FirstTries, "note">;
   directory: Directory;
   threadReader: ThreadReader;
+  messageReader: MessageReader;
   fileReader: FileReader;
   memberships: Memberships;
   jobServices: JobServices;

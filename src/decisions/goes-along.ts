@@ -2,14 +2,11 @@ import { within } from "../core/ports/process.ts";
 import { idsToName, type Names } from "../core/text/prompt.ts";
 import type { Directory } from "../core/ports/directory.ts";
 import type { Requester, Job } from "../core/ports/job-service.ts";
-import type { Place, Request, SharedFile, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
+import type { Place, Request, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import { startOf } from "../core/text/text.ts";
-import type { Turn, TurnFiles } from "../core/turn/turn.ts";
+import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import { ATTACHMENT_LIMITS, isOfMediaType, type Attachment } from "../core/job/attachment.ts";
 import {
-  filesOf,
-  sortFiles,
   compareTs,
   contextOf,
   needsThread,
@@ -89,47 +86,6 @@ export async function lookUpNames(
     look(ids.groups, (id) => directory.groupName(id)),
   ]);
   return { people, channels, groups };
-}
-
-/**
- * Downloads the files that go along with a turn, and notes which they are. A turn that was already
- * being sent gets the same files again. Null means that one of them isn't available now: without
- * it, the same idempotency key would carry a different request.
- */
-export async function filesOfRequest(
-  deps: Pick<TaskDeps, "fileReader">,
-  turn: Turn,
-  capabilities: readonly string[],
-): Promise<{ files: TurnFiles | undefined; attachments: Attachment[] } | null> {
-  const { request, stage } = turn;
-  const all = filesOf(request);
-  if (all.length === 0) return { files: undefined, attachments: [] };
-  const isSent = stage.name === "submitting";
-  const sentBefore = new Set(turn.files?.sent.map(({ id }) => id) ?? []);
-  const { taken } = isSent
-    ? { taken: all.filter(({ id }) => sentBefore.has(id)) }
-    : sortFiles(all, capabilities.includes("attachments"));
-  const attachments: Attachment[] = [];
-  const sent: SharedFile[] = [];
-  let left: number = ATTACHMENT_LIMITS.totalBytes;
-  for (const file of taken) {
-    const content = await deps.fileReader.read(file);
-    const isGood =
-      content !== null &&
-      content.length > 0 &&
-      content.length <= left &&
-      isOfMediaType(file.mediaType, content);
-    if (!isGood && isSent) return null;
-    if (!isGood) continue;
-    left -= content.length;
-    sent.push(file);
-    const name = startOf(file.name, ATTACHMENT_LIMITS.nameChars).toWellFormed();
-    attachments.push({ name, mediaType: file.mediaType, data: Buffer.from(content).toString("base64") });
-  }
-  if (isSent) return { files: turn.files, attachments };
-  const unsent = all.filter((file) => !sent.includes(file));
-  const named = (files: readonly SharedFile[]) => files.map(({ id, name }) => ({ id, name }));
-  return { files: { sent: named(sent), unsent: named(unsent) }, attachments };
 }
 
 /**

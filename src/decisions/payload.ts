@@ -50,6 +50,8 @@ export const TurnPayload = Slotted.extend({
   whose: TaskOwner,
   /** Where to continue a thread that was only read in part. */
   threadLook: ThreadLook.optional(),
+  /** Since when the request waits for files that Slack doesn't give yet, and their ids. */
+  awaitedFiles: storedObject({ sinceMs: z.number(), ids: z.array(z.string()) }).optional(),
 });
 export type TurnPayload = z.infer<typeof TurnPayload>;
 

@@ -16,6 +16,7 @@ export type IntakeDeps = Pick<
   TaskDeps,
   "clock" | "logger" | "polling" | "retentionMs" | "threadReader" | "series"
 > & {
+  fileReader: Pick<TaskDeps["fileReader"], "look">;
   queue: Pick<TaskQueue, "add" | "commit" | "read">;
   records: Pick<TaskDeps["records"], "turn" | "thread" | "reply" | "draft" | "service" | "withheld">;
   notifier: Pick<Notifier, "replyPrivately">;

@@ -8,17 +8,21 @@ import { cut } from "../core/text/text.ts";
 import {
   allSegments,
   contextOf,
+  filesOf,
+  withKnownFiles,
   withSegments,
   withheldAmong,
   without,
   withoutShown,
 } from "../core/turn/shared.ts";
+import { within } from "../core/ports/process.ts";
 import { messageOf } from "../core/errors.ts";
 import { context, entry, unstyled, quotePart, type Rendered, richText, words } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft, Write } from "../core/ports/records.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import { lookUpNames, withheldIn, withoutGuests, withoutGuestsShown } from "../decisions/goes-along.ts";
+import { knownOf, lookUpFiles } from "../decisions/files-along.ts";
 import { shareList } from "./share-list.ts";
 
 export const REQUEST_FORM = "request_form";
@@ -66,9 +70,10 @@ export async function openRequestForm(
     await sayNotOpened(formNotOpenedMessage);
     return;
   }
-  if (form.draft.isThreadUnread !== true || open?.id === undefined) return;
+  const isWhole = asked.isThreadUnread !== true && !hasUnknownFiles(asked);
+  if (isWhole || open?.id === undefined) return;
   try {
-    const draft = await withThread(deps, asked);
+    const draft = await withLookedUp(deps, await withThread(deps, asked));
     // Stored before the form shows it, because what the form shows can be sent.
     await keepDraft(deps, draftId, draft);
     await client.views.update({
@@ -115,6 +120,18 @@ async function offeredAt({
   const takesFiles = offered[0]?.includes("attachments");
   const quotesWordsOnly = offered.every((capabilities) => capabilities?.includes("requester"));
   return { ...(takesFiles === undefined ? {} : { takesFiles }), ...(quotesWordsOnly && { quotesWordsOnly }) };
+}
+
+function hasUnknownFiles(draft: Draft): boolean {
+  return filesOf(draft).some(({ isPartial }) => isPartial === true);
+}
+
+/** How long a form waits for what Slack says of files. A request waits longer. */
+const FILES_WITHIN_MS = 2_000;
+
+async function withLookedUp(deps: IntakeDeps, draft: Draft): Promise<Draft> {
+  const looked = await within(deps.clock, FILES_WITHIN_MS, lookUpFiles(deps, draft), new Map());
+  return withKnownFiles(draft, knownOf(looked));
 }
 
 const THE_LAST = "9999999999.999999";

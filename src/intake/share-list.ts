@@ -1,10 +1,9 @@
 import type { KnownBlock, MrkdwnOption } from "@slack/types";
 import type { Draft } from "../core/ports/records.ts";
 import type { QuotedMessage, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
+import { formFilesNotes } from "../core/turn/files.ts";
 import {
-  filesNotes,
   filesOf,
-  sortFiles,
   allSegments,
   compareTs,
   withheldAmong,
@@ -55,7 +54,7 @@ export function shareList(draft: Draft): KnownBlock[] {
     ...notesOn(thread),
     // Files go along with their messages. Until the service has answered, we don't know if it
     // accepts any.
-    ...filesNotes(sortFiles(filesOf({ quoted, context: thread }), takesFiles ?? true), "With files", "won't"),
+    ...formFilesNotes(filesOf({ quoted, context: thread }), takesFiles ?? true),
     ...[leftOutText({ quoted, context: thread })].filter((text) => text !== ""),
   ];
   return [

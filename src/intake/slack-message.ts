@@ -65,20 +65,26 @@ export type PersonMessage = MessageRef & {
 /** Converts a message from an event. */
 export function toPersonMessage(teamId: string, message: z.infer<typeof WrittenMessage>): PersonMessage {
   const { channel: channelId, user: userId, ts, thread_ts: threadTs = null } = message;
-  const { typed, beside, files } = readMessage(message);
-  const { segments, shows, leftOut } = beside;
-  const hasBeside = segments.length > 0 || shows !== undefined || leftOut !== undefined;
   return {
     teamId,
     channelId,
     ts,
     threadTs,
     userId,
-    typed,
-    files,
-    beside: hasBeside ? { ts, authorId: userId, authorName: null, ...beside } : null,
+    ...readPersonMessage(message),
     mayHaveFiles: message.type === "app_mention" && (message.files ?? null) === null,
   };
+}
+
+/** Reads a message that a person wrote. */
+export function readPersonMessage(
+  message: ShownFields & Pick<ReceivedMessage, "ts">,
+): Pick<PersonMessage, "typed" | "files" | "beside"> {
+  const { typed, beside, files } = readMessage(message);
+  const { segments, shows, leftOut } = beside;
+  const hasBeside = segments.length > 0 || shows !== undefined || leftOut !== undefined;
+  const { ts, user: authorId = null } = message;
+  return { typed, files, beside: hasBeside ? { ts, authorId, authorName: null, ...beside } : null };
 }
 
 /** The `files` of a message, left out if there are none. */

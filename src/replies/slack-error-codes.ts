@@ -50,6 +50,11 @@ export const FINAL = {
     channel_not_found not_in_channel no_permission channel_is_limited_access
     method_not_supported_for_channel_type
   `),
+  /**
+   * files.info: this file isn't for the app. `file_not_found` is left out, because a file that was
+   * just shared may be found a moment later.
+   */
+  "look-up-file": codes("access_denied file_deleted"),
   /** chat.postEphemeral: as for posts, and the person has to be there. */
   "reply-privately": new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES, "user_not_in_channel"]),
   /**

@@ -19,7 +19,7 @@ import {
   notSubmitted,
   asNewJob,
   refuseTurn,
-  withThread,
+  withAlong,
 } from "../core/turn/submitting.ts";
 import { deadlineOf, endTurn, isFollowUp, turnPrLink, type Turn } from "../core/turn/turn.ts";
 import { isStoreAnswerLost } from "../core/errors.ts";
@@ -27,14 +27,8 @@ import { threadIdOf, type ServiceRecord, type Write } from "../core/ports/record
 import { changesOf, readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 import { cancelTask, feedTasks, submitTask, watchTask } from "../decisions/new-tasks.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
-import {
-  besideOfRequest,
-  namesOfRequest,
-  requesterOf,
-  filesOfRequest,
-  threadOfRequest,
-  withheldIn,
-} from "../decisions/goes-along.ts";
+import { namesOfRequest, requesterOf, withheldIn } from "../decisions/goes-along.ts";
+import { filesOfRequest, readAlong } from "../decisions/files-along.ts";
 import { closedForMs, heedRetryAfter, notAsked, retryLater } from "./project-gate.ts";
 import { TurnPayload } from "../decisions/payload.ts";
 
@@ -61,11 +55,12 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const job = typeof followed === "object" ? followed.job : null;
   const isFirst = known.stage.name === "accepted";
   const withheld = isFirst ? await withheldIn(deps, known.request) : [];
-  const thread = isFirst ? await threadOfRequest(deps, known, { job, withheld }, task.payload) : undefined;
-  if (thread !== undefined && "wait" in thread) return thread.wait;
-  const beside = isFirst ? await besideOfRequest(deps, known.request) : undefined;
-  const along = { context: thread, beside, withheld };
-  const withContext = withThread(known, along);
+  const read = isFirst
+    ? await readAlong(deps, known, { job, withheld }, task.payload)
+    : { along: { context: undefined, withheld }, looked: new Map() };
+  if ("wait" in read) return read.wait;
+  const { along, looked } = read;
+  const withContext = withAlong(known, along);
   const { request } = withContext;
   const configured = deps.jobServices.of(request.project);
   if (configured === undefined) return notConfigured(deps, known);
@@ -89,11 +84,16 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const { offered, silent } = isOver || !isFirst ? NO_OFFER : await offeredBy(jobService, announced);
   const requester = offered.includes("requester") ? await requesterOf(deps, known) : undefined;
   const authors = offered.includes("authors") ? { requester: request.userId, quoted } : undefined;
-  const went = isOver || silent !== undefined ? nothing : await filesOfRequest(deps, withContext, offered);
-  if (went === null) {
+  const went =
+    isOver || silent !== undefined
+      ? nothing
+      : await filesOfRequest(deps, withContext, { offered, looked }, task.payload);
+  if (went === "gone") {
     const dueAt = deps.clock.now() + FILES_AGAIN_AFTER_MS;
     return { kind: "retry", dueAt, reason: "a file that was sent can't be had again" };
   }
+  // What was read is kept, so that Slack is asked for the files alone.
+  if ("wait" in went) return endSubmit(deps, turnId, (turn) => withAlong(turn, along), { value: went.wait });
 
   const what = { prompt, requester, authors, appId: deps.directory.appId() };
   const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, ...what };
@@ -104,7 +104,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
       // Somebody unchecked a message of this thread meanwhile, so what is to be sent is read again.
       const withheldNow = place === null ? undefined : read("withheld", place)?.messages;
       if (isFirst && (withheldNow ?? []).length !== withheld.length) return { value: null };
-      const turn = withThread(turnNow(read, turnId), along, went.files);
+      const turn = withAlong(turnNow(read, turnId), along, went.files);
       const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
     });

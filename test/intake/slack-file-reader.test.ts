@@ -35,7 +35,7 @@ it.each([301, 302, 303, 307, 308])(
       response.writeHead(status, { location: elsewhere.url }).end("moved");
     });
     const logger = new RecordingLogger();
-    const identity = { botId: "B1", botUserId: "U1", botName: "docs-agent" };
+    const identity = { botId: "B1", botUserId: "U1", botName: "docs-agent", scopes: null };
     const reader = createSlackFileReader({
       team: { client: new WebClient("xoxb-secret", { slackApiUrl: `${slack.url}api/` }), identity } as never,
       logger,
@@ -47,7 +47,7 @@ it.each([301, 302, 303, 307, 308])(
       size: 6,
       url: `${slack.url}files-pri/F1`,
     };
-    expect(await reader.read(file)).toBeNull();
+    expect(await reader.read(file)).toBe("later");
     expect(asked).toEqual(["Bearer xoxb-secret"]);
     expect(seen).toEqual([]);
     expect(JSON.stringify(logger.lines)).not.toContain("xoxb-secret");

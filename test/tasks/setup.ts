@@ -189,7 +189,8 @@ export class TaskRig implements AsyncDisposable {
         threadUrl: () => null,
         appId: () => null,
       },
-      fileReader: { read: async () => null },
+      fileReader: { look: async (file) => ({ file, isFinal: true }), read: async () => "never" },
+      messageReader: { read: async () => ({ ok: true, value: {} }) },
       threadReader: {
         read: async () => ({ ok: false, fault: { kind: "credentials", error: "missing_scope" } }),
       },

@@ -1,11 +1,13 @@
 import type { webApi } from "@slack/bolt";
 import * as z from "zod";
+import { fileToWire, unreadyToWire } from "../files.ts";
 import { SlackRefusal } from "../refusal.ts";
 import type { Answer } from "../sdk-types.ts";
 import { type Args, readArgs } from "./args.ts";
 import { channelToPostTo, type MethodContext, type MethodTable } from "./method.ts";
 
 const UploadArgs = z.object({ filename: z.string().min(1), length: z.coerce.number().int().min(1) });
+const InfoArgs = z.object({ file: z.string().min(1) });
 const CompleteArgs = z.object({
   files: z.array(z.object({ id: z.string(), title: z.string().optional() })).min(1),
   channel_id: z.string().optional(),
@@ -17,9 +19,20 @@ const CompleteArgs = z.object({
  * Between them, the file is posted to `upload/v1/<ticket>`.
  */
 export const filesMethods: MethodTable = {
+  "files.info": { token: "bot", scopes: ["files:read"], run: info },
   "files.getUploadURLExternal": { token: "bot", scopes: ["files:write"], run: getUploadUrl },
   "files.completeUploadExternal": { token: "bot", scopes: ["files:write"], run: completeUpload },
 };
+
+function info(args: Args, { workspace, limits }: MethodContext) {
+  const { file: id } = readArgs(InfoArgs, args);
+  const file = workspace.findFile(id);
+  if (file === undefined) throw new SlackRefusal("file_not_found");
+  const isReady = limits.slackNow() >= workspace.fileSettings.readyAtMs;
+  return {
+    file: isReady ? fileToWire(file, workspace.filesUrl) : unreadyToWire(file),
+  } satisfies Answer<webApi.FilesInfoResponse>;
+}
 
 function getUploadUrl(args: Args, { workspace }: MethodContext) {
   const { filename, length } = readArgs(UploadArgs, args);

@@ -1,4 +1,4 @@
-import { fileToWire } from "../files.ts";
+import { fileInMessage } from "../files.ts";
 import type { SlackMessage } from "../messages.ts";
 import type { UpdatedMessage, WireChannel, WireDirectMessage, WireMessage, WireUser } from "../sdk-types.ts";
 import type { Channel, User } from "../entities.ts";
@@ -46,7 +46,7 @@ export function updatedToWire(message: SlackMessage, workspace: Workspace) {
   } satisfies UpdatedMessage;
 }
 
-function contentToWire(message: SlackMessage, { team, bot, filesUrl }: Workspace) {
+function contentToWire(message: SlackMessage, { team, bot, filesUrl, fileSettings }: Workspace) {
   return {
     type: "message" as const,
     ...(message.subtype !== undefined && { subtype: message.subtype }),
@@ -60,7 +60,9 @@ function contentToWire(message: SlackMessage, { team, bot, filesUrl }: Workspace
     }),
     ...(message.blocks !== undefined && { blocks: message.blocks }),
     ...(message.attachments !== undefined && { attachments: message.attachments }),
-    ...(message.files !== undefined && { files: message.files.map((file) => fileToWire(file, filesUrl)) }),
+    ...(message.files !== undefined && {
+      files: message.files.map((file) => fileInMessage(file, filesUrl, fileSettings)),
+    }),
     ...(message.edited !== undefined && { edited: message.edited }),
   } satisfies Omit<WireMessage, "ts">;
 }

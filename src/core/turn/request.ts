@@ -23,6 +23,9 @@ export const Segment = z.discriminatedUnion("kind", [
 ]);
 export type Segment = z.infer<typeof Segment>;
 
+/** Stands in for the name of a file for which Slack gave none. */
+export const UNNAMED_FILE = "a file";
+
 /** A file of a message as Slack describes it. */
 export const SharedFile = storedObject({
   id: z.string(),
@@ -32,6 +35,8 @@ export const SharedFile = storedObject({
   size: z.number(),
   /** Download address, or null if Slack gives none. */
   url: z.string().nullable(),
+  /** True if Slack has yet to say the rest: a file may be there by its id alone. */
+  isPartial: z.literal(true).optional(),
 });
 export type SharedFile = z.infer<typeof SharedFile>;
 

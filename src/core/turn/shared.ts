@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { NotifierAnswer } from "../ports/notifier.ts";
 import type { Request, Segment, ShownMessage, ThreadContext, ThreadMessage, SharedFile } from "./request.ts";
 import { storedObject } from "../ports/reading.ts";
-import { counted, plainLine, startOf } from "../text/text.ts";
-import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../job/attachment.ts";
+import { counted, startOf } from "../text/text.ts";
+import { sentFilesNotes } from "./files.ts";
 import { besideText, leftOutText, type Quoting, withLeftOut } from "./left-out.ts";
 import type { Turn } from "./turn.ts";
 
@@ -50,6 +50,16 @@ export interface ThreadReader {
     thread: { channelId: string; threadTs: string },
     range: { after: string | null; before: string; look?: ThreadLook | undefined },
   ): Promise<NotifierAnswer<ThreadRead>>;
+}
+
+/** Reads single messages. Never throws: faults are returned. */
+export interface MessageReader {
+  /** Reads what stands in a person's message besides its words. Takes seconds at most. */
+  read(message: {
+    channelId: string;
+    threadTs: string;
+    ts: string;
+  }): Promise<NotifierAnswer<Pick<Request, "files" | "beside">>>;
 }
 
 /** What goes along of a thread that was read. It covers messages up to the one at `upTo`. */
@@ -209,8 +219,7 @@ export function withoutWithheld(request: Request, withheld: readonly string[]): 
 
 /** The thread's notes on what was sent to the agent besides the request itself. */
 export function sharedTexts(turn: Pick<Turn, "request" | "files">): string[] {
-  const { sent = [], unsent = [] } = turn.files ?? {};
-  const files = filesNotes({ taken: sent, refused: unsent }, "Sent along", "didn't");
+  const files = turn.files === undefined ? [] : sentFilesNotes(turn.files);
   const { request } = turn;
   return [besideText(request), sharedText(request), ...files, leftOutText(request)].filter(
     (text) => text !== "",
@@ -237,12 +246,6 @@ function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): s
 
 /** The most files of one request that are considered. It is more than any service accepts. */
 const FILES_MAX = 20;
-const NAME_MAX_CHARS = 100;
-
-/** Downloads files from Slack. Returns null if a file is unavailable or too large. Never throws. */
-export interface FileReader {
-  read(file: SharedFile): Promise<Uint8Array | null>;
-}
 
 /**
  * The files of all messages that go along, in order of importance: the message that asked, what it
@@ -260,49 +263,25 @@ function filesOfMessage({ files = [], shows = [] }: Pick<ThreadMessage, "files" 
   return [...files, ...shows.flatMap((shown) => shown.files ?? [])];
 }
 
-/**
- * Sorts files by whether the service accepts them, judging by Slack's description. `isTaken` is
- * false if the service accepts no files at all.
- */
-export function sortFiles(
-  files: readonly SharedFile[],
-  isTaken: boolean,
-): { taken: SharedFile[]; refused: SharedFile[] } {
-  const taken: SharedFile[] = [];
-  let bytes = 0;
-  for (const file of files) {
-    const fits =
-      isTaken &&
-      taken.length < ATTACHMENT_LIMITS.count &&
-      file.url !== null &&
-      ATTACHMENT_TYPE.test(file.mediaType) &&
-      file.size <= ATTACHMENT_LIMITS.bytes &&
-      bytes + file.size <= ATTACHMENT_LIMITS.totalBytes;
-    if (!fits) continue;
-    taken.push(file);
-    bytes += file.size;
-  }
-  return { taken, refused: files.filter((file) => !taken.includes(file)) };
-}
-
-type Named = readonly { name: string }[];
-
-/** The notes on files that go along and on those that can't. */
-export function filesNotes(
-  { taken, refused }: { taken: Named; refused: Named },
-  along: string,
-  not: "didn't" | "won't",
-): string[] {
-  const them = refused.length === 1 ? "it" : "them";
-  return [
-    ...(taken.length === 0 ? [] : [`${along}: ${fileNames(taken)}`]),
-    ...(refused.length === 0
-      ? []
-      : [`⚠️ The agent can't read ${fileNames(refused)}, so I ${not} send ${them}.`]),
-  ];
-}
-
-/** File names in one readable line. */
-function fileNames(files: Named): string {
-  return files.map(({ name }) => plainLine(name, NAME_MAX_CHARS)).join(", ");
+/** Adds to a request or a draft what Slack has told of its files since. */
+export function withKnownFiles<T extends Pick<Request, "files" | "quoted" | "beside" | "context">>(
+  request: T,
+  known: ReadonlyMap<string, SharedFile>,
+): T {
+  if (known.size === 0) return request;
+  const knownOf = <P extends { files?: SharedFile[] | undefined }>(part: P): P =>
+    part.files === undefined
+      ? part
+      : { ...part, files: part.files.map((file) => known.get(file.id) ?? file) };
+  const ofMessage = <M extends ThreadMessage>(message: M): M => {
+    const { shows } = message;
+    return { ...knownOf(message), ...(shows && { shows: shows.map(knownOf) }) };
+  };
+  const { quoted, beside, context } = request;
+  return {
+    ...knownOf(request),
+    quoted: quoted === null ? null : ofMessage(quoted),
+    ...(beside && { beside: ofMessage(beside) }),
+    ...(context && { context: { ...context, messages: context.messages.map(ofMessage) } }),
+  };
 }

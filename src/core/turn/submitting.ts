@@ -11,7 +11,7 @@ import type { Admission } from "../ports/directory.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs, type PollingPolicy } from "../job/retry.ts";
 import { quotesNothing } from "../text/prompt.ts";
-import { DEFAULT_INSTRUCTIONS, type Request } from "./request.ts";
+import { DEFAULT_INSTRUCTIONS, type Request, type SharedFile } from "./request.ts";
 import {
   withoutSending,
   UNSEEN_MS,
@@ -26,7 +26,7 @@ import {
 } from "./turn.ts";
 import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 import { reportedTurns } from "../job/reported-turn.ts";
-import { withoutWithheld } from "./shared.ts";
+import { withKnownFiles, withoutWithheld } from "./shared.ts";
 
 /**
  * Services keep idempotency keys for days. After this time a key may be forgotten, and the create
@@ -73,24 +73,36 @@ export function beforeSubmit(
   return { ...turn, stage: { ...stage, name: "submitting", isRepeat: false, ...sent } };
 }
 
+/** What goes along with a turn besides the person's words, as far as it had to be read. */
+export type Along = Pick<Request, "context" | "beside" | "files"> & {
+  /** The `ts` of messages that people chose not to share. */
+  withheld: readonly string[];
+  /** True if the message that asked was looked up. */
+  isLookedUp?: boolean;
+  /** Files about which Slack has said more, by their ids. */
+  knownFiles?: ReadonlyMap<string, SharedFile>;
+};
+
 /**
- * Adds the thread's messages, what the message that asked shows, and the files that go along. A turn that was already being sent keeps
- * what it had. Withheld messages are left out wherever they came from.
+ * Adds what goes along. A turn that was already being sent keeps what it had. Withheld messages are
+ * left out wherever they came from.
  */
-export function withThread(
-  turn: Turn,
-  along: Pick<Request, "context" | "beside"> & { withheld: readonly string[] },
-  files?: TurnFiles,
-): Turn {
+export function withAlong(turn: Turn, along: Along, sent?: TurnFiles): Turn {
   if (turn.stage.name !== "accepted") return turn;
-  const noted = files === undefined ? turn : { ...turn, files };
-  const { context, beside, withheld } = along;
+  const { context, beside, files, withheld, isLookedUp, knownFiles = new Map() } = along;
+  const { mayHaveFiles, ...before } = turn.request;
   const request = {
-    ...turn.request,
+    ...before,
+    ...(mayHaveFiles === undefined || isLookedUp === true ? {} : { mayHaveFiles }),
     ...(context === undefined ? {} : { context }),
     ...(beside === undefined ? {} : { beside }),
+    ...(files === undefined ? {} : { files }),
   };
-  return { ...noted, request: withoutWithheld(request, withheld) };
+  return {
+    ...turn,
+    ...(sent === undefined ? {} : { files: sent }),
+    request: withKnownFiles(withoutWithheld(request, withheld), knownFiles),
+  };
 }
 
 /** Ends the turn of a person who may not use the app, and drops what they wrote. */

@@ -128,8 +128,15 @@ const Stop = storedObject({ userId: z.string(), at: z.number(), isTaken: z.boole
 const Overdue = storedObject({ afterMs: z.number(), usualMs: z.number(), shown: z.string().optional() });
 
 const NamedFile = storedObject({ id: z.string(), name: z.string() });
-/** Files that were sent with a turn, and files that couldn't be. */
-export const TurnFiles = storedObject({ sent: z.array(NamedFile), unsent: z.array(NamedFile) });
+/**
+ * Files that were sent with a turn, files that its agent can't read, and files that Slack didn't
+ * give us.
+ */
+export const TurnFiles = storedObject({
+  sent: z.array(NamedFile),
+  unsent: z.array(NamedFile),
+  unfetched: z.array(NamedFile).optional(),
+});
 export type TurnFiles = z.infer<typeof TurnFiles>;
 
 /**

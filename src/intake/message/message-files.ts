@@ -1,26 +1,48 @@
-import type { SharedFile } from "../../core/turn/request.ts";
+import type { FileLook } from "../../core/turn/files.ts";
+import { UNNAMED_FILE, type SharedFile } from "../../core/turn/request.ts";
 import { jsonFields, jsonList, jsonText, type JsonFields } from "./json.ts";
 import type { ShownWords } from "./shown-words.ts";
 
 /**
- * The files of a message. One that Slack keeps elsewhere, hides or has deleted has fewer fields:
- * https://docs.slack.dev/reference/objects/file-object
+ * The files of a message. One that Slack keeps elsewhere, hides or has deleted has fewer fields. In
+ * channels that organizations share, a message may have its id alone, and `file_access:
+ * "check_file_info"`: https://docs.slack.dev/reference/objects/file-object
  */
 export function filesIn(files: readonly unknown[]): SharedFile[] {
-  return files.map(jsonFields).flatMap((file) => {
-    const { id, size, mimetype, is_external, url_private_download: url } = file;
-    if (typeof id !== "string" || isGone(file)) return [];
-    const mediaType = jsonText(mimetype).toLowerCase().split(";", 1)[0]?.trim() ?? "";
-    return [
-      {
-        id,
-        name: jsonText(file["name"]) || jsonText(file["title"]) || "a file",
-        mediaType: mediaType === "application/x-yaml" ? "application/yaml" : mediaType,
-        size: typeof size === "number" ? size : 0,
-        url: is_external === true || typeof url !== "string" ? null : url,
-      },
-    ];
-  });
+  return files.map(jsonFields).flatMap((file) => (isGone(file) ? [] : (fileOf(file) ?? [])));
+}
+
+/** Adds to a file what `files.info` says of it. */
+export function lookedUpFile(file: SharedFile, answer: unknown): FileLook {
+  const fields = jsonFields(answer);
+  const found = fileOf(fields);
+  if (found === null) return { file, isFinal: false };
+  const name = found.name === UNNAMED_FILE ? file.name : found.name;
+  const { isPartial: _, ...known } = found;
+  if (isElsewhere(fields) || (known.url !== null && !isGone(fields)))
+    return { file: { ...known, name }, isFinal: true };
+  return { file: { ...known, name, url: null, isPartial: true }, isFinal: isGone(fields) };
+}
+
+function fileOf(file: JsonFields): SharedFile | null {
+  const { id, size, mimetype } = file;
+  if (typeof id !== "string") return null;
+  const mediaType = jsonText(mimetype).toLowerCase().split(";", 1)[0]?.trim() ?? "";
+  const url = isElsewhere(file) ? null : jsonText(file["url_private_download"]) || null;
+  const isPartial = !isElsewhere(file) && (url === null || mediaType === "");
+  return {
+    id,
+    name: jsonText(file["name"]) || jsonText(file["title"]) || UNNAMED_FILE,
+    mediaType: mediaType === "application/x-yaml" ? "application/yaml" : mediaType,
+    size: typeof size === "number" ? size : 0,
+    url,
+    ...(isPartial && { isPartial }),
+  };
+}
+
+/** True for a file that Slack only links to. */
+function isElsewhere(file: JsonFields): boolean {
+  return file["is_external"] === true || file["mode"] === "external";
 }
 
 function isGone(file: JsonFields): boolean {

@@ -1,0 +1,28 @@
+import type { MessageReader } from "../core/turn/shared.ts";
+import { slackFault } from "../replies/slack-faults.ts";
+import type { SlackDeps } from "../replies/slack-team.ts";
+import { ReceivedMessage, readPersonMessage, withFiles } from "./slack-message.ts";
+
+/** Reads single messages in Slack, with one call each. */
+export function createSlackMessageReader({ team }: Pick<SlackDeps, "team">): MessageReader {
+  return {
+    async read({ channelId, threadTs, ts }) {
+      const range = { channel: channelId, oldest: ts, latest: ts, inclusive: true };
+      const { conversations } = team.client;
+      try {
+        const { messages = [] } =
+          threadTs === ts
+            ? await conversations.history({ ...range, limit: 1 })
+            : // Every page begins with the thread's first message.
+              await conversations.replies({ ...range, ts: threadTs, limit: 2 });
+        const found = messages.find((message) => message.ts === ts);
+        const message = ReceivedMessage.safeParse(found);
+        if (!message.success) return { ok: true, value: {} };
+        const { files, beside } = readPersonMessage(message.data);
+        return { ok: true, value: { ...withFiles(files), ...(beside && { beside }) } };
+      } catch (thrown) {
+        return { ok: false, fault: slackFault(thrown, "find") };
+      }
+    },
+  };
+}
