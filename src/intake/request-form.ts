@@ -73,7 +73,8 @@ export async function openRequestForm(
   const isWhole = asked.isThreadUnread !== true && !hasUnknownFiles(asked);
   if (isWhole || open?.id === undefined) return;
   try {
-    const draft = await withLookedUp(deps, await withThread(deps, asked));
+    const read = asked.isThreadUnread === true ? await withThread(deps, asked) : asked;
+    const draft = await withLookedUp(deps, read);
     // Stored before the form shows it, because what the form shows can be sent.
     await keepDraft(deps, draftId, draft);
     await client.views.update({

@@ -1,12 +1,16 @@
 import type { MessageReader } from "../core/turn/shared.ts";
 import { slackFault } from "../replies/slack-faults.ts";
-import type { SlackDeps } from "../replies/slack-team.ts";
+import { grants, type SlackDeps } from "../replies/slack-team.ts";
 import { ReceivedMessage, readPersonMessage, withFiles } from "./slack-message.ts";
+
+const HISTORY = ["channels:history", "groups:history", "im:history", "mpim:history"];
+const NO_SCOPE = { kind: "credentials", error: "missing_scope" } as const;
 
 /** Reads single messages in Slack, with one call each. */
 export function createSlackMessageReader({ team }: Pick<SlackDeps, "team">): MessageReader {
   return {
     async read({ channelId, threadTs, ts }) {
+      if (!HISTORY.some((scope) => grants(team.identity, scope))) return { ok: false, fault: NO_SCOPE };
       const range = { channel: channelId, oldest: ts, latest: ts, inclusive: true };
       const { conversations } = team.client;
       try {

@@ -98,6 +98,9 @@ describe("files that messages have by their ids alone", () => {
     await slack.person(ANA).submit({ viewId: form.id, values: {} });
     await world.until(() => creates(world).length === 2);
     expect(namesSent(world, 1)).toEqual(["shot.png"]);
+    // A message outside of a thread brings no thread along.
+    expect(calls(world, REPLIES)).toBe(0);
+    expect(creates(world)[1]?.prompt).not.toContain("Quoted messages of the thread");
   });
 });
 
@@ -178,8 +181,11 @@ describe("a mention whose event doesn't say whether it has files", () => {
     expect(namesSent(world)).toEqual(["shot.png"]);
   });
 
-  it("goes on in silence where Slack refuses the look-up", async () => {
-    await using world = await start({ withoutScopes: ["channels:history"] });
+  it.each([
+    ["in this channel", ["channels:history"]],
+    ["anywhere", ["channels:history", "groups:history", "im:history"]],
+  ])("goes on in silence where the app may not read messages %s", async (_, withoutScopes) => {
+    await using world = await start({ withoutScopes });
     const before = world.logger.lines.filter(({ level }) => level === "warn").length;
     for (const text of ["use this", "and use that"]) {
       await world.slack.person(ANA).mention({ channel: DOCS, text, files: [shot] });

@@ -59,14 +59,11 @@ export function sentFilesNotes({
   unsent: Named;
   unfetched?: Named | undefined;
 }): string[] {
+  const missing = `⚠️ I couldn't get ${fileNames(unfetched)} from Slack`;
   return [
     ...along("Sent along", sent),
     ...unreadable(unsent, "didn't"),
-    ...(unfetched.length === 0
-      ? []
-      : [
-          `⚠️ I couldn't get ${fileNames(unfetched)} from Slack, so the agent works without ${them(unfetched)}.`,
-        ]),
+    ...(unfetched.length === 0 ? [] : [`${missing}, so the agent works without ${them(unfetched)}.`]),
   ];
 }
 
