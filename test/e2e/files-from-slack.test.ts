@@ -173,6 +173,31 @@ describe("a mention whose event doesn't say whether it has files", () => {
     expect(looks).toEqual(isInThread ? [0, 2] : [1, 0]);
   });
 
+  it("brings what Slack shows of the message by then, without guests' words", async () => {
+    await using world = await start();
+    const { workspace } = world.slack;
+    workspace.addUser({ id: "U0GUS", name: "gus", guest: "multi-channel" });
+    workspace.invite(DOCS, "U0GUS");
+    world.slack.onCall((phase, { method }) => {
+      const message = world.slack.messages(DOCS).find(({ user }) => user === ANA);
+      if (phase !== "before" || method !== HISTORY || message === undefined) return;
+      message.attachments = [BEN, "U0GUS"].map((author_id, n) => ({
+        id: n + 1,
+        is_msg_unfurl: true,
+        ts: `176760000${n}.000001`,
+        author_id,
+        text: `the port is wrong, says ${author_id}`,
+        fallback: "a message",
+      }));
+    });
+    await world.slack.person(ANA).mention({ channel: DOCS, text: "fix this" });
+    await world.until(() => creates(world).length === 1);
+    const { prompt } = creates(world)[0] as { prompt: string };
+    expect(prompt.split("\n")[0]).toBe("fix this");
+    expect(prompt).toContain("> the port is wrong, says U0BEN");
+    expect(prompt).not.toContain("says U0GUS");
+  });
+
   it("is one request with its files, although it arrives as a message, too", async () => {
     await using world = await start({ env: { FOLLOW_UPS: "ask" } });
     await world.slack.person(ANA).mention({ channel: DOCS, text: "use this", files: [shot] });
