@@ -60,7 +60,7 @@ export type NewUser = {
   isDeactivated?: boolean;
 };
 
-/** A group of people that has a handle of its own: https://docs.slack.dev/reference/objects/usergroup-object */
+/** A group of people with a handle: https://docs.slack.dev/reference/objects/usergroup-object */
 export type UserGroup = { id: string; handle: string; name: string };
 
 /** A channel to be: `members` are user ids, and `withBot` adds the bot to them. */

@@ -1,6 +1,6 @@
 import { within } from "../core/ports/process.ts";
 import { idsToName, type Names } from "../core/text/prompt.ts";
-import type { Directory } from "../core/ports/directory.ts";
+import type { Admission, Directory } from "../core/ports/directory.ts";
 import type { Requester, Job } from "../core/ports/job-service.ts";
 import type { Place, Request, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import { startOf } from "../core/text/text.ts";
@@ -151,14 +151,16 @@ export async function withoutGuests(
 
 /**
  * What the message that asked shows, without messages of people who may not use the app. They are
- * counted as left out.
+ * counted as left out. If `isCertain` is true, messages stay about whose authors Slack can't say
+ * now.
  */
 export async function besideOfRequest(
   deps: { directory: Pick<Directory, "admission"> },
   { beside }: Pick<Request, "beside">,
+  isCertain = false,
 ): Promise<ThreadMessage | undefined> {
   if (beside === undefined) return undefined;
-  const { message, ofGuests } = await withoutGuestsShown(deps, beside);
+  const { message, ofGuests } = await withoutGuestsShown(deps, beside, isCertain);
   if (ofGuests === 0) return message;
   return { ...message, leftOut: withLeftOut(message.leftOut, "guest message", ofGuests) };
 }
@@ -170,21 +172,23 @@ export async function besideOfRequest(
 export async function withoutGuestsShown<T extends Pick<ThreadMessage, "shows">>(
   { directory }: { directory: Pick<Directory, "admission"> },
   message: T,
+  isCertain = false,
 ): Promise<{ message: T; ofGuests: number }> {
   const { shows } = message;
   if (shows === undefined) return { message, ofGuests: 0 };
-  const isRefused = await refusedOf(directory, [{ authorId: null, shows }]);
+  const isRefused = await refusedOf(directory, [{ authorId: null, shows }], isCertain);
   const kept = withoutShown(message, isRefused);
   return { message: kept, ofGuests: shows.length - (kept.shows?.length ?? 0) };
 }
 
 /**
  * Returns a test for messages by people who may not use the app. It also covers the messages that
- * these show.
+ * these show. For `isCertain`, see {@link besideOfRequest}.
  */
 export async function refusedOf(
   directory: Pick<Directory, "admission">,
   messages: readonly Pick<ThreadMessage, "authorId" | "shows">[],
+  isCertain = false,
 ): Promise<(message: Pick<ThreadMessage, "authorId">) => boolean> {
   const all = messages.flatMap(({ authorId, shows = [] }) => [
     { authorId },
@@ -194,7 +198,8 @@ export async function refusedOf(
   const admissions = await Promise.all(
     [...authors].map(async (id) => [id, await directory.admission(id)] as const),
   );
-  const refused = new Set(admissions.flatMap(([id, admission]) => (admission === "admitted" ? [] : [id])));
+  const isIn = (admission: Admission) => admission === "admitted" || (isCertain && admission === "unchecked");
+  const refused = new Set(admissions.flatMap(([id, admission]) => (isIn(admission) ? [] : [id])));
   return ({ authorId }) => authorId !== null && refused.has(authorId);
 }
 

@@ -1,7 +1,6 @@
 import { saysAnything } from "../core/text/prompt.ts";
 import { DEFAULT_INSTRUCTIONS, type Request } from "../core/turn/request.ts";
 import { askingWhich, type Aim } from "../decisions/accept.ts";
-import { withoutGuestsShown } from "../decisions/goes-along.ts";
 import { replyAnswering } from "../decisions/answering.ts";
 import { replyTask, thankTask, type ReplyPayload } from "../decisions/new-tasks.ts";
 import { acceptOrAsk, acceptRequest } from "./accept-request.ts";
@@ -13,17 +12,19 @@ import { readWords, type Words } from "./read-words.ts";
 /** `told` means that it was no request, and all that it asked for is under way. */
 export type Acted = Accepted | { kind: "told" };
 
+type How = { isChosen?: boolean; isTelling?: boolean };
+
 /**
  * Does what a message's words ask for. `request` has the words as they were typed, and `aim` is the
  * job they are for if they don't say. `isChosen` is true if their author was asked, and says that
- * they are a request.
+ * they are a request, and `isTelling` if what stands beside them can be one by itself.
  */
 export async function actOnWords(
   deps: IntakeDeps,
   request: Request,
   at: MessagePlace,
   aim: Aim,
-  isChosen = false,
+  how: How = {},
 ): Promise<Acted> {
   const words = readWords(request.instructions, at.place);
   // Other replies aren't for the app.
@@ -33,7 +34,7 @@ export async function actOnWords(
     case "perhaps-answer": {
       const taken = await takeAnswer(deps, request, at, words.kind);
       // The question has closed meanwhile.
-      return taken ? TOLD : actOnWords(deps, request, withoutQuestion(at), aim, isChosen);
+      return taken ? TOLD : actOnWords(deps, request, withoutQuestion(at), aim, how);
     }
     case "help":
       return answer(deps, request, { kind: "help" });
@@ -46,15 +47,15 @@ export async function actOnWords(
       return TOLD;
     }
     case "empty":
-      return (await saysOfMembers(deps, request))
-        ? actOnPrompt(deps, request, at, { ...words, prompt: DEFAULT_INSTRUCTIONS }, aim, isChosen)
+      return how.isTelling === true && request.beside !== undefined && saysAnything(request.beside)
+        ? actOnPrompt(deps, request, at, { ...words, prompt: DEFAULT_INSTRUCTIONS }, aim, how)
         : answerEmpty(deps, request, aim);
     case "unknown-project": {
       const project = findProject(deps.projects, words.name);
       return "kind" in project ? { kind: "refused", refusal: project } : TOLD;
     }
     case "prompt":
-      return actOnPrompt(deps, request, at, words, aim, isChosen);
+      return actOnPrompt(deps, request, at, words, aim, how);
   }
 }
 
@@ -82,7 +83,7 @@ async function actOnPrompt(
   { place }: MessagePlace,
   { prompt, project: name, isNew }: Omit<Extract<Words, { kind: "prompt" }>, "kind">,
   aim: Aim,
-  isChosen: boolean,
+  { isChosen = false }: How,
 ): Promise<Acted> {
   const project = findProject(deps.projects, name);
   if ("kind" in project) return { kind: "refused", refusal: project };
@@ -99,11 +100,6 @@ async function answerEmpty(deps: IntakeDeps, request: Request, aim: Aim): Promis
   const isOfFiles = (request.files ?? []).length > 0;
   if (aim === "own-open-request" && !isOfFiles) return TOLD;
   return answer(deps, request, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
-}
-
-/** True if what a message shows says something that may go along. */
-async function saysOfMembers(deps: IntakeDeps, { beside }: Request): Promise<boolean> {
-  return beside !== undefined && saysAnything((await withoutGuestsShown(deps, beside)).message);
 }
 
 async function answer(deps: IntakeDeps, request: Request, message: ReplyPayload["message"]): Promise<Acted> {

@@ -4,7 +4,7 @@ import { actOnWords } from "./act-on-words.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { placeOf } from "./place-of-words.ts";
 import { withFiles, type PersonMessage } from "./slack-message.ts";
-import { typedWords } from "./typed-words.ts";
+import { ofMembers, typedWords } from "./typed-words.ts";
 import { withoutMention } from "./without-mention.ts";
 
 /**
@@ -13,14 +13,17 @@ import { withoutMention } from "./without-mention.ts";
  */
 export async function takeMessage(
   deps: IntakeDeps,
-  message: PersonMessage,
+  arrived: PersonMessage,
   botUserId: string | undefined,
 ): Promise<void> {
-  const typed = await typedWords(deps, withoutMention(message.typed, botUserId));
+  const [typed, message] = await Promise.all([
+    typedWords(deps, withoutMention(arrived.typed, botUserId)),
+    ofMembers(deps, arrived),
+  ]);
   const request = requestOf(deps, message, typed);
   const at = await placeOf(deps, request);
   if (at.isKnown) return;
-  const taken = await actOnWords(deps, request, at, "thread");
+  const taken = await actOnWords(deps, request, at, "thread", message);
   if (taken.kind === "refused" || taken.kind === "not-allowed") await answerMessage(deps, message, taken);
 }
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { MessageRef, Segment, SharedFile, ThreadMessage } from "../core/turn/request.ts";
 import { messagesIn, readAttachments } from "./message/attachments.ts";
-import { filesIn, readFileWords } from "./message/message-files.ts";
-import { givenText, readTextOrBlocks, readTyped } from "./message/said.ts";
+import { filesIn, readCaptions, readFileWords } from "./message/message-files.ts";
+import { givenText, readBesideText, readTextOrBlocks } from "./message/said.ts";
+import { parseMessageText } from "./message-text.ts";
 import { roomOfMessage, ShownWords } from "./message/shown-words.ts";
 
 export const OptionalText = z.string().nullish();
@@ -58,6 +59,8 @@ export type PersonMessage = MessageRef & {
   files: SharedFile[];
   /** What Slack shows of the message besides that. Null if there is nothing else. */
   beside: ThreadMessage | null;
+  /** True if that can be a request by itself. Files with captions can't. */
+  isTelling: boolean;
   /** True if the event doesn't say whether the message has files. */
   mayHaveFiles: boolean;
 };
@@ -79,12 +82,13 @@ export function toPersonMessage(teamId: string, message: z.infer<typeof WrittenM
 /** Reads a message that a person wrote. */
 export function readPersonMessage(
   message: ShownFields & Pick<ReceivedMessage, "ts">,
-): Pick<PersonMessage, "typed" | "files" | "beside"> {
-  const { typed, beside, files } = readMessage(message);
+): Pick<PersonMessage, "typed" | "files" | "beside" | "isTelling"> {
+  const { typed, beside, files, isTelling } = readMessage(message);
   const { segments, shows, leftOut } = beside;
   const hasBeside = segments.length > 0 || shows !== undefined || leftOut !== undefined;
   const { ts, user: authorId = null } = message;
-  return { typed, files, beside: hasBeside ? { ts, authorId, authorName: null, ...beside } : null };
+  const own = hasBeside ? { ts, authorId, authorName: null, ...beside } : null;
+  return { typed, files, beside: own, isTelling };
 }
 
 /** The `files` of a message, left out if there are none. */
@@ -119,22 +123,27 @@ type ShownFields = Partial<
 /** What Slack shows of a message besides its words and files. */
 type Beside = Pick<ThreadMessage, "segments" | "shows" | "leftOut" | "quotesOthers">;
 
+type ReadMessage = Pick<PersonMessage, "typed" | "files" | "isTelling"> & { beside: Beside };
+
 /**
  * Reads everything that Slack shows of a message, within bounds. `typed` is its own text; an app's
  * is what its blocks show.
  */
-function readMessage(message: ShownFields): { typed: Segment[]; beside: Beside; files: SharedFile[] } {
+function readMessage(message: ShownFields): ReadMessage {
   const room = roomOfMessage();
   const [blocks, attachments, files] = [message.blocks ?? [], message.attachments ?? [], message.files ?? []];
   const text = givenText(message.text ?? "");
   const words = new ShownWords(room);
   const isOfApp = (message.bot_id ?? "") !== "";
   if (isOfApp) readTextOrBlocks(words, text, blocks);
-  const typed = isOfApp ? [] : readTyped(words, text, blocks);
+  else readBesideText(words, text, blocks);
+  const typed = isOfApp ? [] : parseMessageText(text);
   const hasAttached = readAttachments(words, attachments);
   words.lineEnd();
   const hasEmail = readFileWords(words, files);
   const shows = messagesIn(attachments, room);
+  const isTelling = !words.isEmpty || shows.some(({ segments }) => segments.length > 0);
+  readCaptions(words, files);
   const leftOut = words.leftOut();
   const beside: Beside = {
     segments: words.segments,
@@ -142,7 +151,7 @@ function readMessage(message: ShownFields): { typed: Segment[]; beside: Beside; 
     ...(leftOut.length > 0 && { leftOut }),
     ...((hasAttached || hasEmail) && { quotesOthers: true }),
   };
-  return { typed, beside, files: filesIn(files) };
+  return { typed, beside, files: filesIn(files), isTelling };
 }
 
 /** The user that Slack's own notices come from. */

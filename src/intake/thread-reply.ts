@@ -18,7 +18,7 @@ import { placeOf, withoutQuestion, type MessagePlace } from "./place-of-words.ts
 import { answerPress, type PressAnswer } from "./press.ts";
 import { readWords } from "./read-words.ts";
 import type { PersonMessage } from "./slack-message.ts";
-import { typedWords } from "./typed-words.ts";
+import { ofMembers, typedWords } from "./typed-words.ts";
 import { withoutMention } from "./without-mention.ts";
 
 /** The buttons under the private questions that ask what a message is. */
@@ -68,11 +68,11 @@ export async function takeReply(deps: IntakeDeps, message: PersonMessage): Promi
   // A guest who is only talking to others isn't told what they can't do, and none of it is kept.
   const admission = await deps.directory.admission(userId);
   if (admission === "guest" || admission === "uncheckable") return;
-  const request = requestOf(deps, message, typed);
+  const request = requestOf(deps, await ofMembers(deps, message), typed);
   const at = await placeOf(deps, request);
   if (at.isKnown) return;
   if (deps.followUps === "requester") {
-    const taken = await actOnWords(deps, request, at, OWN);
+    const taken = await actOnWords(deps, request, at, OWN, message);
     if (taken.kind === "refused") await answerMessage(deps, message, taken);
     return;
   }
@@ -99,7 +99,9 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
     const request = { ...reply.request, receivedAt: deps.clock.now() };
     const taken =
       reply.sameAs === undefined
-        ? await actOnWords(deps, request, await placeToSend(deps, reply, request), "thread", true)
+        ? await actOnWords(deps, request, await placeToSend(deps, reply, request), "thread", {
+            isChosen: true,
+          })
         : await acceptRequest(deps, request, "own-job");
     if (taken.kind === "not-allowed") return taken;
     return taken.kind === "refused" ? refusalText(taken.refusal) : null;

@@ -227,6 +227,7 @@ describe("names in what a person types", () => {
     const said = world.slack
       .person(ANA)
       .mention({ channel: DOCS, text: "credit <!subteam^S0DOCS> in the FAQ" });
+    await world.slack.until(() => world.slack.calls.some(({ method }) => method === "usergroups.list"));
     await world.pass(1_000);
     expect((await said).status).toBe(200);
     expect(await promptOf(world)).toBe("credit a user group in the FAQ");

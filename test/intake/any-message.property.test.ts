@@ -109,6 +109,16 @@ function nestedForward(depth: number): unknown {
 }
 
 describe("a message beyond all measure", () => {
+  it("in letters of three bytes fits into a prompt, which says what was cut", () => {
+    const instructions = "語".repeat(4_000);
+    const attachments = [{ is_share: true, author_id: "U0BEN", text: "書".repeat(30_000) }];
+    const { beside } = asked({ attachments });
+    const request = { channelId: "C0DOCS", instructions, quoted: null, ...(beside && { beside }) };
+    const { prompt } = composePrompt(request, NAMES);
+    expect(Buffer.byteLength(prompt)).toBeLessThanOrEqual(64 * 1024);
+    expect(prompt).toMatch(/^語{4000}\n[\s\S]*書{10000}[\s\S]*\[cut here: \d+ more characters in Slack\]$/);
+  });
+
   it("of 100 forwards keeps what there is room for, and counts the rest", () => {
     const text = "x".repeat(5_000);
     const attachments = Array.from({ length: 100 }, (_, n) => ({ is_share: true, author_id: `U${n}`, text }));

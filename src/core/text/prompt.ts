@@ -91,6 +91,9 @@ export function withNames(segments: readonly Segment[], names: NamesOfIds): Segm
 /** A prompt, and the authors of the messages that it quotes, in order ({@link Authors}). */
 export type ComposedPrompt = { prompt: string; quoted: Authors["quoted"] };
 
+/** The most that job services accept, in UTF-8. */
+const PROMPT_MAX_BYTES = 64 * 1024;
+
 /**
  * The prompt for the job service: the person's exact words, then anything quoted, with every line
  * marked as quoted and every part labelled.
@@ -99,12 +102,28 @@ export function composePrompt(
   request: Quoting & Pick<Request, "instructions" | "channelId">,
   names: Names,
 ): ComposedPrompt {
+  let maxChars = QUOTED_MAX_CHARS;
+  let composed = promptWithin(request, names, maxChars);
+  // A character may take four bytes.
+  while (maxChars > THREAD_MIN_CHARS && Buffer.byteLength(composed.prompt) > PROMPT_MAX_BYTES) {
+    maxChars = Math.floor(0.8 * maxChars);
+    composed = promptWithin(request, names, maxChars);
+  }
+  return composed;
+}
+
+/** The prompt with about so many characters of what is quoted. */
+function promptWithin(
+  request: Quoting & Pick<Request, "instructions" | "channelId">,
+  names: Names,
+  maxChars: number,
+): ComposedPrompt {
   const { instructions, beside, quoted, context } = request;
   if (quotesNothing(request)) return { prompt: instructions, quoted: [] };
-  const picked = quoted === null ? [] : pickedLines(quoted, names);
-  const parts = beside === undefined ? [] : besideParts(beside, names, QUOTED_MAX_CHARS - lengthOf(picked));
+  const picked = quoted === null ? [] : pickedLines(quoted, names, maxChars);
+  const parts = beside === undefined ? [] : besideParts(beside, names, maxChars - lengthOf(picked));
   const besideLines = parts.flatMap(({ lines }) => lines);
-  const room = Math.max(THREAD_MIN_CHARS, QUOTED_MAX_CHARS - lengthOf(picked) - lengthOf(besideLines));
+  const room = Math.max(THREAD_MIN_CHARS, maxChars - lengthOf(picked) - lengthOf(besideLines));
   const shown = context === undefined ? [] : shownOf(context, names, room);
   const from = shown.length === 0 && quoted === null ? "message" : "thread";
   const thread = [
@@ -157,13 +176,13 @@ function besideParts(beside: ThreadMessage, names: Names, room: number): BesideP
   });
 }
 
-function pickedLines(quoted: QuotedMessage, names: Names): string[] {
+function pickedLines(quoted: QuotedMessage, names: Names, maxChars: number): string[] {
   return [
     `Quoted message written by: ${authorOf(quoted, names)}`,
     `Quoted message posted in: ${placeOf(quoted.channelId, names)}`,
     `Quoted message permalink: ${names.permalink ?? "not available"}`,
     "Quoted message text:",
-    ...quotedLines(textOf(quoted, names), QUOTED_MAX_CHARS),
+    ...quotedLines(textOf(quoted, names), maxChars),
   ];
 }
 

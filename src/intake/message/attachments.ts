@@ -1,6 +1,6 @@
 import type { ShownMessage } from "../../core/turn/request.ts";
 import { jsonFields, isJsonFields, jsonList, jsonText, type JsonFields } from "./json.ts";
-import { filesIn, readFileWords } from "./message-files.ts";
+import { filesIn, readCaptions, readFileWords } from "./message-files.ts";
 import { ATTACHMENT_ACTION, readBlocks } from "./parts.ts";
 import { linkTo } from "./rich-text.ts";
 import { givenText, readTextOrBlocks } from "./said.ts";
@@ -128,6 +128,7 @@ function readForwarded(
   const files = [...jsonList(part["files"]), ...own.flatMap((message) => jsonList(message["files"]))];
   const hasAttached = readAttachments(words, inherited);
   const hasEmail = readFileWords(words, files);
+  readCaptions(words, files);
   if (words.isEmpty && others.length === 0) words.mrkdwn(givenText(jsonText(part["fallback"])));
   if (!words.isEmpty) line(words, part["footer"]);
   // Its text may repeat what others say in it.
@@ -160,6 +161,7 @@ function readHeld(
   readTextOrBlocks(words, jsonText(message["text"]), jsonList(message["blocks"]));
   const hasAttached = readAttachments(words, attachments);
   const hasEmail = readFileWords(words, files);
+  readCaptions(words, files);
   const author = { ...by, authorName: jsonText(message["username"]) };
   addMessage(found, words, { by: author, files, within, quotesOthers: hasAttached || hasEmail });
   return readMessages(found, attachments, room, [...within, by]);

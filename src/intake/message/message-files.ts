@@ -49,9 +49,19 @@ function isGone(file: JsonFields): boolean {
   return file["mode"] === "tombstone" || file["mode"] === "hidden_by_limit";
 }
 
+/** Adds titles and descriptions of files, as people gave them. */
+export function readCaptions(words: ShownWords, files: readonly unknown[]): void {
+  for (const file of files.map(jsonFields)) {
+    if (isGone(file)) continue;
+    const name = jsonText(file["name"]) || jsonText(file["title"]);
+    labelled(words, `Title of ${name}`, titleOf(file));
+    labelled(words, `Description of ${name}`, jsonText(file["alt_txt"]));
+  }
+}
+
 /**
- * Adds the words that Slack shows with files: what a voice clip says, an email, and descriptions.
- * True if somebody else wrote some of them.
+ * Adds what files say: voice clips and emails. Files that are gone count as left out. True if
+ * somebody else wrote some of the words.
  */
 export function readFileWords(words: ShownWords, files: readonly unknown[]): boolean {
   let isOfOthers = false;
@@ -64,9 +74,6 @@ export function readFileWords(words: ShownWords, files: readonly unknown[]): boo
     isOfOthers ||= isEmail;
     if (isEmail) readEmail(words, file);
     readTranscript(words, file);
-    const name = jsonText(file["name"]) || jsonText(file["title"]);
-    labelled(words, `Title of ${name}`, titleOf(file));
-    labelled(words, `Description of ${name}`, jsonText(file["alt_txt"]));
     // Slack moved these to the message itself, so only old files have one, of anybody.
     const comment = file["initial_comment"];
     if (jsonText(comment) || jsonText(jsonFields(comment)["comment"])) words.leave("file comment");

@@ -75,10 +75,9 @@ const SHAPES: ReadonlyMap<string, Shape> = new Map<string, Shape>([
 
 /** Parts without a type: options, groups of options, dialogs, buttons for feedback, and calls. */
 const UNTYPED: Shape = {
-  fields:
-    "title label text accessibility_label description options confirm deny ok_text dismiss_text v1 name".split(
-      " ",
-    ),
+  fields: (
+    "title label text accessibility_label description options confirm deny ok_text dismiss_text " + "v1 name"
+  ).split(" "),
   isLine: true,
 };
 

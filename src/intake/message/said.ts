@@ -1,5 +1,4 @@
 import { readableText } from "../../core/text/prompt.ts";
-import type { Segment } from "../../core/turn/request.ts";
 import { parseMessageText } from "../message-text.ts";
 import { jsonFields } from "./json.ts";
 import { readBlocks } from "./parts.ts";
@@ -32,18 +31,16 @@ export function readTextOrBlocks(words: ShownWords, text: string, blocks: readon
 }
 
 /**
- * The words that a person typed, by their message's text. Adds what its other blocks show, such as
- * a table. One block of rich text is what was typed, too.
+ * Adds what a person's message shows besides its text, such as a table. One block of rich text is
+ * what they typed.
  */
-export function readTyped(words: ShownWords, text: string, blocks: readonly unknown[]): Segment[] {
+export function readBesideText(words: ShownWords, text: string, blocks: readonly unknown[]): void {
+  if (text === "") return readBlocks(words, blocks);
   const rich = blocks.findIndex((block) => jsonFields(block)["type"] === "rich_text");
   const alone = new ShownWords(roomOfMessage());
   if (rich >= 0) readBlocks(alone, [blocks[rich]]);
-  const isSame = rich >= 0 && (text === "" || isAboutAsLong(lettersOf(alone), lettersOfText(text)));
-  const others = isSame ? blocks.toSpliced(rich, 1) : blocks;
-  if (isSame || text === "") readBlocks(words, others);
-  else readMoreThan(words, text, others);
-  return text === "" ? alone.segments : parseMessageText(text);
+  const isTyped = rich >= 0 && isAboutAsLong(lettersOf(alone), lettersOfText(text));
+  readMoreThan(words, text, isTyped ? blocks.toSpliced(rich, 1) : blocks);
 }
 
 /** The two are written differently, so that they are never quite the same. */
