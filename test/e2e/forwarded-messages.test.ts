@@ -105,6 +105,10 @@ describe("a message that forwards another", () => {
       world.read(DOCS).some((text) => text.includes("Left out: 2 images of the forwarded message")),
     );
     expect(world.read(DOCS).some((text) => text.includes("The agent can't read menu.png"))).toBe(true);
+    const root = world.slack.messages(DOCS)[0]?.ts ?? "";
+    await world.slack.person(BEN).shortcut({ callbackId: "fix_these_docs", channel: DOCS, messageTs: root });
+    const { view } = await world.form(BEN);
+    expect(JSON.stringify(view)).toContain("Left out: 2 images of the forwarded message");
   });
 });
 

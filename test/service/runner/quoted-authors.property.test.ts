@@ -65,3 +65,46 @@ it("a service knows each message of any prompt that the requester didn't write a
     }),
   );
 });
+
+it("a service knows each forwarded message that the requester didn't write", () => {
+  const author = fc.constantFrom("U0ANA", "U0BEN", null);
+  const forwarded = fc.record({ authorId: author, text: fc.tuple(odd, odd), quotesOthers: fc.boolean() });
+  fc.assert(
+    fc.property(
+      fc.array(forwarded, { maxLength: 6 }),
+      fc.boolean(),
+      fc.boolean(),
+      odd,
+      (drawn, isOwn, isThread, typed) => {
+        const shows = drawn.map(({ text: [before, after], ...by }, nth) => ({
+          ...by,
+          ts: `${1_790_000_000 + nth}.000000`,
+          segments: [{ kind: "text" as const, text: `${before}${sentence(nth)}${after}` }],
+        }));
+        const own = [{ kind: "text" as const, text: sentence(100) }];
+        const asking = { authorId: "U0ANA", authorName: null, ts: "1790000000.000000" };
+        const beside = { ...asking, segments: own, quotesOthers: !isOwn, shows };
+        const other = { authorId: "U0BEN", authorName: "Ben", ts: "1.000000" };
+        const messages = isThread
+          ? [{ ...other, segments: [{ kind: "text" as const, text: sentence(200) }] }]
+          : [];
+        const words = `Fix it ${typed}`;
+        const names = { people: new Map(), channels: new Map(), groups: new Map(), permalink: null };
+        const context = { messages, leftOut: 0 };
+        const request = { instructions: words, quoted: null, beside, context, channelId: "C1" };
+        const { prompt, quoted } = composePrompt(request, names);
+        const authors = { requester: "U0ANA", quoted };
+        const foreign = messagesOfOthers({ prompt, words, authors, earlierTurns: [] });
+        const isForeign = (nth: number) => foreign.some((each) => each.includes(sentence(nth)));
+        expect(isForeign(100)).toBe(!isOwn);
+        expect(isForeign(200)).toBe(isThread);
+        for (const [nth, { authorId, quotesOthers }] of drawn.entries()) {
+          expect({ nth, isForeign: isForeign(nth) }).toEqual({
+            nth,
+            isForeign: authorId !== "U0ANA" || quotesOthers,
+          });
+        }
+      },
+    ),
+  );
+});
