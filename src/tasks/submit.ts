@@ -120,6 +120,11 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
     return endSubmit(deps, turnId, (turn) => beforeSubmit(turn, sending));
   }
 
+  const { stage } = before;
+  // Redis may have lost its last second, and with it that the turn was being sent.
+  const asSent = (turn: Turn): Turn =>
+    turn.stage.name === "accepted" ? { ...asAdmitted(withAlong(turn, along, went.files)), stage } : turn;
+
   deps.assertHeld();
   const sent = knownPrompt(before) ?? prompt;
   const besides = { attachments: went.attachments, ...askedBy(before) };
@@ -152,7 +157,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   // If the feed breaks off, the job is found by this.
   const appends = adds.length > 0 && answer.ok ? [sentJobAppend(project, answer.job.id, deps.polling)] : [];
   const more = { writes, adds, appends, value };
-  return endSubmit(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, more);
+  return endSubmit(deps, turnId, (turn) => afterSubmit(asSent(turn), answer, at).turn, more);
 }
 
 /**

@@ -73,6 +73,17 @@ it("keeps the status message that is posted while a lost create is given up, so 
   expect(rig.added.map(({ type }) => type)).toEqual(["deliver"]);
 });
 
+it("a store that loses its last second, and with it that the create is on its way: the job is watched", async () => {
+  await using rig = await TaskRig.open();
+  const turn = requestNow(rig);
+  await rig.save(turn);
+  const deps = withBetween(rig, () => rig.save(turn));
+  expect(await rig.carryOut(await submit(deps, rig.task(submitTask(turn))))).toEqual({ kind: "done" });
+  expect(rig.creates).toHaveLength(1);
+  expect((await rig.saved(turn)).stage.name).toBe("watching");
+  expect(rig.added.map(({ type }) => type)).toContain("watch");
+});
+
 it("keeps the status message that is posted while the create is under way", async () => {
   await using rig = await TaskRig.open();
   const turn = requestNow(rig);
