@@ -38,7 +38,8 @@ const APART = [
  */
 const BOUNDED: Record<string, string> = {
   "service/code-host/bounded-fetch.ts":
-    "20 MiB and 100,000 values, counted byte by byte before anything is parsed",
+    "20 MiB, of which values, levels and digits are counted before anything is parsed",
+  "service/code-host/bounded-list.ts": "100,000 values, of which it checks the first 1000",
   "service/code-host/code-host-tokens.ts": "a token of 10,000 characters",
   "service/code-host/github-api.ts": "what `boundedFetch` lets through; 500 characters of a refusal",
   "service/code-host/github-app.ts": "the operator's key, and what `boundedFetch` lets through",

@@ -19,7 +19,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "src/tasks": ["src/core", "src/decisions"],
   "src/intake": ["src/core", "src/decisions", "src/replies"],
   "src/state": ["src/core", "src/process", "src/queue", "src/store"],
-  "service/gateway": ["src/core", "src/process"],
+  "service/gateway": ["src/core", "src/process", "service/base"],
   "service/egress": ["src/core", "src/process", "src/config", "service/gateway"],
   "service/config": [
     "src/core",

@@ -1,4 +1,5 @@
 import { DocsAgentError } from "../../src/core/errors.ts";
+import { createJsonMeter } from "../base/json-size.ts";
 
 /** GitHub redirects once, to a renamed repository. More is a loop. */
 const MAX_REDIRECTS = 5;
@@ -8,7 +9,11 @@ const MAX_BODY_BYTES = 20 * 1024 * 1024;
  * A hundred pull requests in a list have half as many. The time that it takes to parse an answer
  * depends on these, not on its texts, and this thread serves others.
  */
-const MAX_PARTS = 100_000;
+const MAX_VALUES = 100_000;
+/** GitHub's answers have a dozen. What writes or copies values of any depth overflows the stack. */
+const MAX_DEPTH = 200;
+/** Octokit reads long numbers exactly, in quadratic time. */
+const MAX_DIGITS = 1000;
 
 /** A redirect that leads away from the API's own origin. */
 export class RedirectedElsewhereError extends DocsAgentError {
@@ -18,6 +23,15 @@ export class RedirectedElsewhereError extends DocsAgentError {
   constructor(status: number, to: string) {
     super(`It leads to ${to}.`);
     this.status = status;
+  }
+}
+
+/** An answer that isn't read, because that would take too long on a thread that serves others. */
+export class TooLargeAnswerError extends DocsAgentError {
+  readonly code = "too_large_answer";
+
+  constructor(limit: string) {
+    super(`It has more than ${limit}.`);
   }
 }
 
@@ -42,43 +56,32 @@ async function fetchWithinOrigin(url: string, init?: RequestInit): Promise<Respo
 }
 
 /**
- * {@link fetchWithinOrigin} that fails if the body is larger than 20 MiB, or is JSON of more than
- * 100,000 values.
+ * {@link fetchWithinOrigin} with the whole body. Rejects with a {@link TooLargeAnswerError} if that
+ * is larger than 20 MiB, or takes long to parse. `onAnswer` is called in any case.
  */
-export async function boundedFetch(url: string, init?: RequestInit): Promise<Response> {
+export async function boundedFetch(
+  url: string,
+  init?: RequestInit,
+  onAnswer?: (status: number, headers: Headers) => void,
+): Promise<Response> {
   const response = await fetchWithinOrigin(url, init);
-  if (!response.body) return response;
-  const count = createPartsCount();
+  const { body, status, statusText, headers } = response;
+  onAnswer?.(status, headers);
+  if (!body) return response;
+  const isJson = /json/i.test(headers.get("content-type") ?? "");
+  const measure = createJsonMeter();
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
-  const bounded = response.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        bytes += chunk.length;
-        if (bytes > MAX_BODY_BYTES || count(chunk) > MAX_PARTS) {
-          controller.error(new Error("The answer is too large"));
-        } else controller.enqueue(chunk);
-      },
-    }),
-  );
-  return new Response(bounded, response);
-}
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-/** Each of these outside of a text begins a value: a comma and two brackets. */
-const BEGINNINGS: readonly number[] = [0x2c, 0x5b, 0x7b];
-
-/** Returns a function that takes a text's next bytes and returns how many values of JSON it has. */
-function createPartsCount(): (chunk: Uint8Array) => number {
-  let parts = 0;
-  let isInText = false;
-  let isEscaped = false;
-  return (chunk) => {
-    for (const byte of chunk) {
-      if (isEscaped) isEscaped = false;
-      else if (byte === QUOTE) isInText = !isInText;
-      else if (!isInText) parts += BEGINNINGS.includes(byte) ? 1 : 0;
-      else isEscaped = byte === BACKSLASH;
-    }
-    return parts;
-  };
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) throw new TooLargeAnswerError(`${MAX_BODY_BYTES} bytes`);
+    // Other text, such as a page that says that the host is down, isn't parsed.
+    if (!isJson) continue;
+    const { values, depth, digits } = measure(chunk);
+    if (values > MAX_VALUES) throw new TooLargeAnswerError(`${MAX_VALUES} values`);
+    if (depth > MAX_DEPTH) throw new TooLargeAnswerError(`${MAX_DEPTH} levels`);
+    if (digits > MAX_DIGITS) throw new TooLargeAnswerError(`${MAX_DIGITS} digits in a number`);
+  }
+  return new Response(Buffer.concat(chunks), { status, statusText, headers });
 }

@@ -7,7 +7,8 @@ import { redactedLine } from "../base/printable-text.ts";
 import type { Redact } from "../base/redaction.ts";
 import { TransientRunError, TurnFailedError } from "../base/run-error.ts";
 import type { GitHubSettings } from "../config/config.ts";
-import { boundedFetch, RedirectedElsewhereError } from "./bounded-fetch.ts";
+import { boundedList } from "./bounded-list.ts";
+import { boundedFetch, RedirectedElsewhereError, TooLargeAnswerError } from "./bounded-fetch.ts";
 import type { TokenProvider } from "./token-provider.ts";
 
 /** The error that Octokit throws. */
@@ -21,10 +22,13 @@ const RequestFailure = z.object({
 const GraphqlError = z.object({
   type: z.string().nullish(),
   message: z.string().catch(""),
-  path: z.array(z.union([z.string(), z.number()])).nullish(),
+  path: boundedList(z.union([z.string(), z.number()])).nullish(),
 });
 export type GraphqlError = z.infer<typeof GraphqlError>;
-const GraphqlAnswer = z.object({ data: z.unknown().optional(), errors: z.array(GraphqlError).default([]) });
+const GraphqlAnswer = z.object({
+  data: z.unknown().optional(),
+  errors: boundedList(GraphqlError).default([]),
+});
 
 /** The wait that GitHub asks for if a secondary limit names no time. */
 const SECONDARY_WAIT_MS = 60_000;
@@ -79,12 +83,8 @@ export class GitHubApi {
 
   constructor(options: GitHubOptions) {
     this.#options = options;
-    async function told(...request: Parameters<typeof boundedFetch>): Promise<Response> {
-      const response = await boundedFetch(...request);
-      options.onAnswer?.(response.status, response.headers);
-      return response;
-    }
-    this.#octokit = new Octokit({ ...octokitOptions(options.apiUrl), request: { fetch: told } });
+    const fetch = (url: string, init?: RequestInit) => boundedFetch(url, init, options.onAnswer);
+    this.#octokit = new Octokit({ ...octokitOptions(options.apiUrl), request: { fetch } });
   }
 
   /**
@@ -223,6 +223,10 @@ function faultOf(
       said: "",
       details,
     });
+  }
+  if (error instanceof Error && error.cause instanceof TooLargeAnswerError) {
+    const details = [`${doing}: ${error.cause.message}`];
+    return new TransientRunError("The code host's answer is too large.", { details });
   }
   const failure = RequestFailure.safeParse(error);
   if (!failure.success) {

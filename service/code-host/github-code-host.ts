@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { boundedList } from "./bounded-list.ts";
 import { brokenPromise, type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
 import { HostTime } from "./github-pull-facts.ts";
 import { RunError, TransientRunError } from "../base/run-error.ts";
@@ -30,7 +31,7 @@ const Repository = z.object({ private: z.boolean(), visibility: z.string().optio
 const Named = z.object({ full_name: z.string() });
 /** For labels, the answer is a list. */
 const Decorated = z
-  .object({ assignees: z.array(z.object({ login: z.string() })).nullish() })
+  .object({ assignees: boundedList(z.object({ login: z.string() })).nullish() })
   .catch({ assignees: null });
 
 const Marked = z.object({ markPullRequestReadyForReview: z.object({}) });
@@ -74,7 +75,7 @@ export function createGitHubCodeHost(options: GitHubOptions) {
      * state, their base, and whoever opened them.
      */
     async find(branch: string, signal: AbortSignal): Promise<HostedPullRequest[]> {
-      const asked = { doing: "Looking for the pull request", signal, schema: z.array(Pull) };
+      const asked = { doing: "Looking for the pull request", signal, schema: boundedList(Pull) };
       const pulls = await api.ask(asked, `GET ${PULLS}`, { ...NEWEST, head: `${owner}:${branch}` });
       // Hosts that don't know the filter return all pull requests.
       const ours = pulls.filter((pull) => pull.head.ref === branch && isFromHere(pull));

@@ -198,7 +198,7 @@ function pullOf(number: number, readsTeams: boolean): string {
 
 const Rollup = z.object({ contexts: listOf(ReadCheck) }).nullish();
 const Commits = z.object({
-  commits: listOf(z.object({ commit: z.object({ statusCheckRollup: Rollup }).nullish() })),
+  commits: listOf(z.object({ commit: z.object({ statusCheckRollup: Rollup }).nullish() }), 1),
 });
 const Answer = z.object({ repository: z.record(z.string(), z.unknown()).nullish() });
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { readableItems } from "../../src/core/ports/reading.ts";
+import { MAX_ITEMS } from "./bounded-list.ts";
 
 /** The state of a check on a pull request's newest commit. */
 export type HostedCheck = {
@@ -30,16 +31,13 @@ export const HostTime = z.iso.datetime({ offset: true }).transform((text) => Dat
 /** REST writes states in lower case, GraphQL in upper case. */
 const Word = z.string().transform((word) => word.toLowerCase());
 
-/** Reviews are read in ten pages of a hundred, and everything else in fewer. */
-const MAX_ITEMS = 1000;
-
-/** A list from either API, without null and unreadable items: the last thousand. */
-export function listOf<T extends z.ZodType>(item: T) {
+/** A list from either API, without null and unreadable items: the last ones. */
+export function listOf<T extends z.ZodType>(item: T, max = MAX_ITEMS) {
   const Items = z.array(z.unknown());
   return Items.or(z.object({ nodes: Items }).transform(({ nodes }) => nodes))
     .nullish()
-    .transform((items) => items?.slice(-MAX_ITEMS) ?? [])
-    .pipe(readableItems(item, MAX_ITEMS));
+    .transform((items) => items?.slice(-max) ?? [])
+    .pipe(readableItems(item, max));
 }
 
 const PASSED = ["success", "neutral", "skipped"];

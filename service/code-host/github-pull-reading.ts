@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { boundedList } from "./bounded-list.ts";
 import { type GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
 import {
   type HostedCheck,
@@ -48,11 +49,12 @@ async function readRest(
   { owner, at, pull }: { owner: string; at: string; pull: z.infer<typeof Pull> },
   signal: AbortSignal,
 ): Promise<PullLook> {
-  const reviews: unknown[] = [];
+  let reviews: unknown[] = [];
   for (let page = 1; page <= MAX_REVIEW_PAGES && reviews.length === (page - 1) * PAGE; page += 1) {
     const params = { per_page: PAGE, page };
-    const schema = z.array(z.unknown());
-    reviews.push(...(await api.ask({ doing: "Reading reviews", signal, schema }, `${at}/reviews`, params)));
+    const schema = boundedList(z.unknown());
+    const more = await api.ask({ doing: "Reading reviews", signal, schema }, `${at}/reviews`, params);
+    reviews = [...reviews, ...more];
   }
   const { head, base, requested_reviewers: people, requested_teams: teams } = pull;
   const asPeople = teams.map(({ slug }) => ({ login: `${owner}/${slug}` }));

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { jsonOf } from "../../src/core/text/text.ts";
+import { createJsonMeter } from "../base/json-size.ts";
 import { type CallUsage, estimateTokens, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
 import { ModelCallFault } from "./model-trouble.ts";
 
@@ -97,19 +98,7 @@ function expectedOutput({ generationConfig, ...body }: Body): number {
   return most * Math.max(...[1, body.n, generationConfig?.candidateCount].filter(isLimit));
 }
 
-/** Counts the separators outside of strings, before anything is parsed. */
 function refuseManyValues(given: Buffer): void {
-  let values = 0;
-  let isInString = false;
-  for (let at = 0; at < given.length; at += 1) {
-    const byte = given[at];
-    if (byte === QUOTE) isInString = !isInString;
-    else if (byte === BACKSLASH) at += 1;
-    else if (!isInString && (byte === COMMA || byte === BRACE || byte === BRACKET)) values += 1;
-  }
-  if (values > MAX_VALUES) {
-    throw new ModelCallFault(400, `The request holds more than ${MAX_VALUES} values. Send fewer.`);
-  }
+  if (createJsonMeter()(given).values <= MAX_VALUES) return;
+  throw new ModelCallFault(400, `The request holds more than ${MAX_VALUES} values. Send fewer.`);
 }
-
-const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = Buffer.from(String.raw`"\,{[`);

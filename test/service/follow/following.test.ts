@@ -337,6 +337,28 @@ it.each([
   expect(world.host.traffic.requests.join()).toContain("per_page=50");
 });
 
+it.each([
+  ["reviews without GraphQL", false, `[${"{},".repeat(2e6)}{}]`],
+  ["a look by GraphQL", true, `{"data": {"repository": {}}, "errors": [${"{},".repeat(2e6)}{}]}`],
+])("isn't held up by one pull request with too large an answer: %s", async (_what, hasGraphql, body) => {
+  await using world = await openFollowingWorld();
+  world.host.rules.hasGraphql = hasGraphql;
+  const poison = await world.job();
+  const other = await world.job({ "docs/other.md": "# Other\n" });
+  await world.pass(MINUTE);
+  for (const { pull } of [poison, other]) await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+  const headers = { "content-type": "application/json" };
+  const [path, field] = [`/pulls/${poison.number}/reviews`, `p${poison.number}:`];
+  world.host.traffic.fault = (request, query) =>
+    request.includes(path) || query.includes(field)
+      ? { kind: "http", status: 200, headers, body }
+      : undefined;
+  await world.pass(12 * MINUTE);
+  expect(await world.record(other.id)).toMatchObject({ review: "approved", isVisible: true });
+  expect(await world.record(poison.id)).toMatchObject({ state: "open", isVisible: true });
+  expect(world.service.logger.text("warn")).toContain("The code host's answer is too large.");
+});
+
 it("goes on with what only GraphQL tells after GraphQL wasn't there for a moment", async () => {
   await using world = await openFollowingWorld();
   const { id, sha, pull } = await world.job();

@@ -137,6 +137,36 @@ it.each([
   expect(host.seen.length).toBeLessThan(10);
 });
 
+/** A host that answers everything with this JSON. */
+function startSaying(body: string, contentType = "application/json") {
+  return startHttpSide((_seen, _request, response) => {
+    response.writeHead(200, { "content-type": contentType }).end(body);
+  });
+}
+
+it.each([
+  ["texts of 21 MiB", () => JSON.stringify([{ title: "a".repeat(21 * 1024 ** 2) }])],
+  ["two million values", () => `[${"{},".repeat(2e6)}{}]`],
+  ["values that are nested a hundred thousand deep", () => "[".repeat(1e5) + "]".repeat(1e5)],
+  ["a number of five million digits", () => `[{"number": ${"1".repeat(5e6)}}]`],
+])("says that an answer with %s is too large, and doesn't read it", async (_what, body) => {
+  for (const contentType of ["application/json", "Application/JSON; charset=utf-8"]) {
+    await using host = await startSaying(body(), contentType);
+    await expect(hostAt(host.url).find(BRANCH, signal())).rejects.toMatchObject({
+      code: "transient_run",
+      message: "The code host's answer is too large.",
+    });
+  }
+});
+
+it.each([
+  ["forty thousand empty parts", () => `[${"{},".repeat(4e4)}{}]`],
+  ["a page in the place of JSON", () => `<html>${"a".repeat(5000)}${"{[,".repeat(1e5)}</html>`],
+])("reads an answer with %s, and doesn't believe it", async (_what, body) => {
+  await using host = await startSaying(body(), body().startsWith("<") ? "text/html" : undefined);
+  await expect(hostAt(host.url).find(BRANCH, signal())).rejects.toThrow("isn't what its API promises");
+});
+
 it("works in a repository that was renamed, by its old name", async () => {
   await using world = await openRunnerWorld();
   world.api.fault = (request) => {
