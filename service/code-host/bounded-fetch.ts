@@ -1,5 +1,7 @@
 import { DocsAgentError } from "../../src/core/errors.ts";
+import { createGiveWay } from "../base/give-way.ts";
 import { createJsonMeter } from "../base/json-size.ts";
+import { createTextCutter } from "./cut-texts.ts";
 
 /** GitHub redirects once, to a renamed repository. More is a loop. */
 const MAX_REDIRECTS = 5;
@@ -14,6 +16,13 @@ const MAX_VALUES = 100_000;
 const MAX_DEPTH = 200;
 /** Octokit reads long numbers exactly, in quadratic time. */
 const MAX_DIGITS = 1000;
+
+export type AnswerOptions = {
+  /** Called with each answer, including refusals. */
+  onAnswer?: (status: number, headers: Headers) => void;
+  /** Of each text of an answer, as it is sent, about so many bytes are read. @default all */
+  maxTextBytes?: number;
+};
 
 /** A redirect that leads away from the API's own origin. */
 export class RedirectedElsewhereError extends DocsAgentError {
@@ -57,31 +66,38 @@ async function fetchWithinOrigin(url: string, init?: RequestInit): Promise<Respo
 
 /**
  * {@link fetchWithinOrigin} with the whole body. Rejects with a {@link TooLargeAnswerError} if that
- * is larger than 20 MiB, or takes long to parse. `onAnswer` is called in any case.
+ * is larger than 20 MiB, or takes long to parse. `onAnswer` is called in any case. Texts of more
+ * than `maxTextBytes` are cut.
  */
 export async function boundedFetch(
   url: string,
   init?: RequestInit,
-  onAnswer?: (status: number, headers: Headers) => void,
+  { onAnswer, maxTextBytes = Infinity }: AnswerOptions = {},
 ): Promise<Response> {
   const response = await fetchWithinOrigin(url, init);
   const { body, status, statusText, headers } = response;
   onAnswer?.(status, headers);
   if (!body) return response;
   const isJson = /json/i.test(headers.get("content-type") ?? "");
+  const cut = isJson ? createTextCutter(maxTextBytes) : (chunk: Uint8Array) => [chunk];
   const measure = createJsonMeter();
+  const giveWay = createGiveWay();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
-    chunks.push(chunk);
+    await giveWay();
     bytes += chunk.length;
     if (bytes > MAX_BODY_BYTES) throw new TooLargeAnswerError(`${MAX_BODY_BYTES} bytes`);
+    const kept = cut(chunk);
+    chunks.push(...kept);
     // Other text, such as a page that says that the host is down, isn't parsed.
     if (!isJson) continue;
-    const { values, depth, digits } = measure(chunk);
-    if (values > MAX_VALUES) throw new TooLargeAnswerError(`${MAX_VALUES} values`);
-    if (depth > MAX_DEPTH) throw new TooLargeAnswerError(`${MAX_DEPTH} levels`);
-    if (digits > MAX_DIGITS) throw new TooLargeAnswerError(`${MAX_DIGITS} digits in a number`);
+    for (const part of kept) {
+      const { values, depth, digits } = measure(part);
+      if (values > MAX_VALUES) throw new TooLargeAnswerError(`${MAX_VALUES} values`);
+      if (depth > MAX_DEPTH) throw new TooLargeAnswerError(`${MAX_DEPTH} levels`);
+      if (digits > MAX_DIGITS) throw new TooLargeAnswerError(`${MAX_DIGITS} digits in a number`);
+    }
   }
   return new Response(Buffer.concat(chunks), { status, statusText, headers });
 }

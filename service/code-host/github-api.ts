@@ -8,7 +8,12 @@ import type { Redact } from "../base/redaction.ts";
 import { TransientRunError, TurnFailedError } from "../base/run-error.ts";
 import type { GitHubSettings } from "../config/config.ts";
 import { boundedList } from "./bounded-list.ts";
-import { boundedFetch, RedirectedElsewhereError, TooLargeAnswerError } from "./bounded-fetch.ts";
+import {
+  type AnswerOptions,
+  boundedFetch,
+  RedirectedElsewhereError,
+  TooLargeAnswerError,
+} from "./bounded-fetch.ts";
 import type { TokenProvider } from "./token-provider.ts";
 
 /** The error that Octokit throws. */
@@ -46,9 +51,7 @@ export type GitHubOptions = Pick<GitHubSettings, "apiUrl" | "owner" | "repo"> & 
   tokens: TokenProvider;
   clock: Clock;
   redact: Redact;
-  /** Called with each answer, including refusals. */
-  onAnswer?: (status: number, headers: Headers) => void;
-};
+} & AnswerOptions;
 
 /** The code host refused a request for good. `said` is its own text, bounded and redacted. */
 export class RefusedByCodeHostError extends TurnFailedError {
@@ -83,7 +86,7 @@ export class GitHubApi {
 
   constructor(options: GitHubOptions) {
     this.#options = options;
-    const fetch = (url: string, init?: RequestInit) => boundedFetch(url, init, options.onAnswer);
+    const fetch = (url: string, init?: RequestInit) => boundedFetch(url, init, options);
     this.#octokit = new Octokit({ ...octokitOptions(options.apiUrl), request: { fetch } });
   }
 

@@ -30,6 +30,8 @@ const NO_SUCH_FIELD = /doesn't exist on type|cannot query field|can't be spread/
  */
 const NO_SUCH_SCOPE = /not been granted the required scopes/i;
 const MAX_KEPT = 1000;
+/** More than is shown of anything. The thread that answers HTTP parses what is left. */
+const MAX_TEXT_BYTES = 32 * 1024;
 
 const Listed = z.object({ number: z.int().positive(), updated_at: HostTime });
 
@@ -42,7 +44,7 @@ export type FollowedHost = ReturnType<typeof createGitHubFollowedHost>;
  * `RefusedByCodeHostError`.
  */
 export function createGitHubFollowedHost(options: GitHubOptions) {
-  const api = new GitHubApi(options);
+  const api = new GitHubApi({ ...options, maxTextBytes: MAX_TEXT_BYTES });
   const { owner, repo } = options;
   /** How many more times REST is used. */
   let restLooks = 0;
@@ -166,7 +168,7 @@ function isPassing(error: unknown): boolean {
   return error instanceof TransientRunError && error.retryAfterMs === null;
 }
 
-/** The most reviews whose text is read. A review may have 64 KB. */
+/** The most reviews whose text is read. */
 const MAX_WORDS = 30;
 
 /**

@@ -40,7 +40,7 @@ export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>):
       .map(({ id, words, at, headSha, ...each }) => ({
         id: cut(id, SHOWN_CHARS.line),
         author: toName(each.author),
-        words: cut(printableText(startOf(words, MAX_WORDS_CHARS)).trim(), SHOWN_CHARS.reason),
+        words: cut(printableText(startOf(words, MAX_READ_CHARS)).trim(), SHOWN_CHARS.reason),
         state: each.state,
         at: toTimestamp(at),
         headSha: headSha && toLine(headSha),
@@ -54,11 +54,11 @@ export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>):
   };
 }
 
-/** GitHub takes no longer text. More isn't read, because this thread serves everybody. */
-const MAX_WORDS_CHARS = 65_536;
+/** More isn't read, because this thread serves everybody. Less is shown. */
+const MAX_READ_CHARS = 8000;
 
 function toLine(text: string, maxLength: number = SHOWN_CHARS.line): string {
-  return oneLine(startOf(text, MAX_WORDS_CHARS), maxLength);
+  return oneLine(startOf(text, MAX_READ_CHARS), maxLength);
 }
 
 function toName(name: string): string {
