@@ -111,7 +111,7 @@ class Conversation {
       case "new": {
         const root = pick(this.#roots(channel), which);
         const words = this.#request(userId, channel);
-        const text = `${act === "new" ? "new " : ""}${words}`;
+        const text = `${act === "new" ? "new: " : ""}${words}`;
         const at = root === undefined ? {} : { threadTs: root.ts };
         const said = await person.mention({ channel, text, ...at });
         // Under that policy, only those of whoever asked are follow-ups.
