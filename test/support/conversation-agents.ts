@@ -1,5 +1,5 @@
-import { askedFor, PR, told } from "./threads.ts";
-import { pick } from "./conversation-ledger.ts";
+import { PR, told } from "./threads.ts";
+import { pick, wordsAsked } from "./conversation-ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";
 import type { JobServiceSide } from "./job-service-side.ts";
 
@@ -64,7 +64,7 @@ export class ConversationAgents {
 
   #words(jobId: string): string {
     const create = this.#service.creates.find((call) => call.jobId === jobId);
-    const said = create === undefined ? undefined : this.#ledger.of(askedFor(create));
+    const said = create === undefined ? undefined : this.#ledger.of(wordsAsked(create));
     return this.#ledger.say(null, said?.place ?? null, "nothing");
   }
 }

@@ -2,8 +2,8 @@ import type { SlackMessage } from "../../emulators/slack/index.ts";
 import { visibleText } from "../../emulators/slack/index.ts";
 import type { FollowUps } from "../../src/core/turn/people.ts";
 import { nameOf, turnOf, turnOfKey } from "../soak/ledger.ts";
+import { wordsAsked } from "./conversation-ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";
-import { askedFor } from "./threads.ts";
 import type { World } from "./world.ts";
 
 export type Judged = {
@@ -53,7 +53,7 @@ function countFaults({ world, ledger, followUps }: Judged, posts: SlackMessage[]
     ...turns.filter((turn) => !ended.includes(turn)).map((turn) => `it has no outcome: ${turn}`),
     ...twice(answered).map((id) => `answered twice: ${id}`),
     ...[...service.creates, ...service.messages]
-      .map(askedFor)
+      .map(wordsAsked)
       .filter((words) => asAnswers.has(words))
       .map((words) => `an answer, and a request: ${words}`),
   ];
@@ -61,7 +61,7 @@ function countFaults({ world, ledger, followUps }: Judged, posts: SlackMessage[]
 
 /** Whether all that was asked for was asked for by somebody who may, once. */
 function askFaults({ world: { service, logger }, ledger, followUps, guest }: Judged): string[] {
-  const asked = [...service.creates, ...service.messages].map(askedFor);
+  const asked = [...service.creates, ...service.messages].map(wordsAsked);
   // **Try again** sends the same words once more, each time it is pressed.
   const isRepeated = asked.length - new Set(asked).size > ledger.retried.size + ledger.maybeRetried.size;
   const sent = new Set(ledger.sent.values());
@@ -97,7 +97,7 @@ function postFaults({ world: { slack }, ledger, guest }: Judged, post: SlackMess
 
 /** Where only requesters steer: what somebody else stopped, answered or added to. */
 function steeringFaults({ world: { slack, service }, ledger }: Judged, posts: SlackMessage[]): string[] {
-  const asker = (call: { prompt: string }) => ledger.of(askedFor(call))?.by;
+  const asker = (call: { prompt: string }) => ledger.of(wordsAsked(call))?.by;
   const requesters = new Map(
     [...service.creates, ...service.messages].map((call) => [turnOfCall(call), asker(call)]),
   );
@@ -123,7 +123,7 @@ function steeringFaults({ world: { slack, service }, ledger }: Judged, posts: Sl
 /** What was unticked in a form doesn't go along with it. */
 function consentFaults({ world: { service }, ledger: { forms } }: Judged): string[] {
   return service.calls.flatMap(({ prompt }) => {
-    const form = forms.find(({ words }) => words === askedFor({ prompt: prompt ?? "" }));
+    const form = forms.find(({ words }) => words === wordsAsked({ prompt: prompt ?? "" }));
     const shared = form?.unticked.filter((words) => prompt?.includes(words)) ?? [];
     return shared.map((words) => `unticked, and shared: ${words}`);
   });

@@ -1,3 +1,5 @@
+import { askedFor } from "./threads.ts";
+
 /** What words were said for: a request; to others; anything else, of which nothing may start. */
 type SaidFor = "request" | "chat" | "nothing";
 
@@ -9,6 +11,11 @@ type Said = { by: string | null; place: string | null; saidFor: SaidFor };
 
 /** A reply in a thread that mentions nobody. `isForOthers`: it was edited, and then did. */
 export type Chat = { words: string; by: string; channel: string; ts: string; isForOthers?: boolean };
+
+/** What was asked for. Outside of a job's thread, the mark of a separate request is part of it. */
+export function wordsAsked(call: { prompt: string }): string {
+  return askedFor(call).replace(/^new: /, "");
+}
 
 const WORDS = /fix page number-\d+-/g;
 
