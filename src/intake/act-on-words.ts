@@ -1,4 +1,3 @@
-import { saysAnything } from "../core/text/prompt.ts";
 import { DEFAULT_INSTRUCTIONS, type Request } from "../core/turn/request.ts";
 import { askingWhich, type Aim } from "../decisions/accept.ts";
 import { replyAnswering } from "../decisions/answering.ts";
@@ -12,29 +11,32 @@ import { readWords, type Words } from "./read-words.ts";
 /** `told` means that it was no request, and all that it asked for is under way. */
 export type Acted = Accepted | { kind: "told" };
 
-type How = { isChosen?: boolean; isTelling?: boolean };
+/** What is known of a message besides its words and its place. */
+type How = {
+  /** The job that it is for if its words don't say. */
+  aim: Aim;
+  /** True if its author was asked, and says that it is a request. */
+  isChosen?: boolean;
+  /** True if what it shows besides its words can be a request by itself. */
+  isTelling?: boolean;
+};
 
-/**
- * Does what a message's words ask for. `request` has the words as they were typed, and `aim` is the
- * job they are for if they don't say. `isChosen` is true if their author was asked, and says that
- * they are a request, and `isTelling` if what stands beside them can be one by itself.
- */
+/** Does what a message's words ask for. `request` has them as they were typed. */
 export async function actOnWords(
   deps: IntakeDeps,
   request: Request,
   at: MessagePlace,
-  aim: Aim,
-  how: How = {},
+  how: How,
 ): Promise<Acted> {
   const words = readWords(request.instructions, at.place);
   // Other replies aren't for the app.
-  if (aim === "own-open-request" && !at.isOwn && words.kind !== "answer") return { kind: "known" };
+  if (how.aim === "own-open-request" && !at.isOwn && words.kind !== "answer") return { kind: "known" };
   switch (words.kind) {
     case "answer":
     case "perhaps-answer": {
       const taken = await takeAnswer(deps, request, at, words.kind);
       // The question has closed meanwhile.
-      return taken ? TOLD : actOnWords(deps, request, withoutQuestion(at), aim, how);
+      return taken ? TOLD : actOnWords(deps, request, withoutQuestion(at), how);
     }
     case "help":
       return answer(deps, request, { kind: "help" });
@@ -47,15 +49,15 @@ export async function actOnWords(
       return TOLD;
     }
     case "empty":
-      return how.isTelling === true && request.beside !== undefined && saysAnything(request.beside)
-        ? actOnPrompt(deps, request, at, { ...words, prompt: DEFAULT_INSTRUCTIONS }, aim, how)
-        : answerEmpty(deps, request, aim);
+      return how.isTelling === true
+        ? actOnPrompt(deps, request, at, { ...words, prompt: DEFAULT_INSTRUCTIONS }, how)
+        : answerEmpty(deps, request, how);
     case "unknown-project": {
       const project = findProject(deps.projects, words.name);
       return "kind" in project ? { kind: "refused", refusal: project } : TOLD;
     }
     case "prompt":
-      return actOnPrompt(deps, request, at, words, aim, how);
+      return actOnPrompt(deps, request, at, words, how);
   }
 }
 
@@ -82,21 +84,20 @@ async function actOnPrompt(
   request: Request,
   { place }: MessagePlace,
   { prompt, project: name, isNew }: Omit<Extract<Words, { kind: "prompt" }>, "kind">,
-  aim: Aim,
-  { isChosen = false }: How,
+  { aim, isChosen }: How,
 ): Promise<Acted> {
   const project = findProject(deps.projects, name);
   if ("kind" in project) return { kind: "refused", refusal: project };
   const refusal = tooLong(prompt);
   if (refusal !== null) return { kind: "refused", refusal };
   const inThread = isNew ? "separate-job" : name === null ? aim : "thread-in-project";
-  const accept = isChosen ? acceptRequest : acceptOrAsk;
+  const accept = isChosen === true ? acceptRequest : acceptOrAsk;
   const asked = { ...request, project, instructions: prompt };
   return accept(deps, asked, place.isInThread ? inThread : "own-job");
 }
 
 /** Answers a message without words. Replies that may be for others get an answer only for files. */
-async function answerEmpty(deps: IntakeDeps, request: Request, aim: Aim): Promise<Acted> {
+async function answerEmpty(deps: IntakeDeps, request: Request, { aim }: How): Promise<Acted> {
   const isOfFiles = (request.files ?? []).length > 0;
   if (aim === "own-open-request" && !isOfFiles) return TOLD;
   return answer(deps, request, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });

@@ -1,3 +1,4 @@
+import { saysAnything } from "../core/text/prompt.ts";
 import type { MessageRef, Request } from "../core/turn/request.ts";
 import { replyTask, type ReplyPayload } from "../decisions/new-tasks.ts";
 import { actOnWords } from "./act-on-words.ts";
@@ -23,7 +24,9 @@ export async function takeMessage(
   const request = requestOf(deps, message, typed);
   const at = await placeOf(deps, request);
   if (at.isKnown) return;
-  const taken = await actOnWords(deps, request, at, "thread", message);
+  const { isTelling, beside } = message;
+  const how = { aim: "thread", isTelling: isTelling && beside !== null && saysAnything(beside) } as const;
+  const taken = await actOnWords(deps, request, at, how);
   if (taken.kind === "refused" || taken.kind === "not-allowed") await answerMessage(deps, message, taken);
 }
 

@@ -72,7 +72,7 @@ export async function takeReply(deps: IntakeDeps, message: PersonMessage): Promi
   const at = await placeOf(deps, request);
   if (at.isKnown) return;
   if (deps.followUps === "requester") {
-    const taken = await actOnWords(deps, request, at, OWN, message);
+    const taken = await actOnWords(deps, request, at, { aim: OWN });
     if (taken.kind === "refused") await answerMessage(deps, message, taken);
     return;
   }
@@ -99,9 +99,7 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
     const request = { ...reply.request, receivedAt: deps.clock.now() };
     const taken =
       reply.sameAs === undefined
-        ? await actOnWords(deps, request, await placeToSend(deps, reply, request), "thread", {
-            isChosen: true,
-          })
+        ? await actOnWords(deps, request, await placeToSend(deps, reply, request), SENT)
         : await acceptRequest(deps, request, "own-job");
     if (taken.kind === "not-allowed") return taken;
     return taken.kind === "refused" ? refusalText(taken.refusal) : null;
@@ -110,6 +108,8 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
     return notAcceptedMessage(thrown).text;
   }
 }
+
+const SENT = { aim: "thread", isChosen: true } as const;
 
 async function placeToSend(
   deps: IntakeDeps,

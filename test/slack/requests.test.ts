@@ -48,14 +48,14 @@ it("a request whose time is more than five minutes away gets 401, and one that i
   expect(await Promise.all(statuses)).toEqual([401, 200, 200, 401]);
 });
 
-it("a mention that lacks its words gets 200, and nothing comes of it", async () => {
+it("a mention that lacks its words gets 200 and the help, and starts nothing", async () => {
   await using world = await World.start();
   const event = { type: "app_mention", user: ANA, channel: DOCS, ts: "1767622800.000100" };
   const body = JSON.stringify({ type: "event_callback", team_id: world.slack.workspace.team.id, event });
   expect(await post(world.appUrl, body, signed(body, JSON_TYPE))).toBe(200);
   await world.pass(60_000);
   expect(world.service.creates).toEqual([]);
-  expect(world.slack.ephemerals(ANA)).toEqual([]);
+  expect(world.slack.ephemerals(ANA)).toMatchObject([{ text: "How to ask for a docs change" }]);
 });
 
 it.each([
