@@ -167,12 +167,14 @@ function shownLanguage(language: string | null | undefined): string | null {
   return language === null || language === undefined || DRAWN.test(language) ? null : inLine(language);
 }
 
-/** Any page of a code host. */
-const ANY_PAGE = new URL("https://code-host.invalid/acme/docs/pull/1");
+/** A page of a code host, of a repository whose name nobody can write. */
+const PAGE = new URL("https://code-host.invalid/o/-/pull/1");
+const REPOSITORY = new URL("..", PAGE).href;
 
-/** True if the URL is a path, wherever the text is shown. */
+/** True if the URL is a path within the repository, wherever the text is shown. */
 function isInRepository(url: string): boolean {
-  return !/^[a-z][a-z\d+.-]*:/i.test(url) && URL.parse(url, ANY_PAGE.href)?.host === ANY_PAGE.host;
+  if (/^(?:[a-z][a-z\d+.-]*:|[\\/])|%(?:2f|5c)/i.test(url)) return false;
+  return URL.parse(url, PAGE.href)?.href.startsWith(REPOSITORY) === true;
 }
 
 function inLine(text: string): string {

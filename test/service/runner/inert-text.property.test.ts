@@ -72,7 +72,7 @@ it.each([
   ["[^a `code`]", "\\[^a `code`]"],
   // Links stand in their place.
   // What is in the repository may be shown.
-  ["[a][b] ![c][b]\n\n[b]: /d 'e'", '[a](/d "e") ![c](/d "e")'],
+  ["[a][b] ![c][b]\n\n[b]: d 'e'", '[a](d "e") ![c](d "e")'],
   ["See [^1].\n\n[^1]: The *page*.", "See \\[1].\n\n> The _page_."],
   // They lead where they led.
   ["[a](guide.md#1-install)", "[a](guide.md#%31-install)"],
@@ -122,6 +122,10 @@ it.each([
   ["![a](https:a.png) b", "a b"],
   ["![a](data:image/png;base64,AAAA) b", "a b"],
   ["![](https://tracker.example/a.png)", "\u200b"],
+  ["![A chart](/evil/pixel/raw/main/a.png)", "A chart"],
+  ["![A chart](../../../evil/pixel/raw/main/a.png)", "A chart"],
+  ["![A chart](../%2e%2e/%2E./evil/pixel/a.png)", "A chart"],
+  ["![A chart](a/..%2f..%2f..%2f..%2fevil/a.png)", "A chart"],
   ["![A chart](images/chart.png)", "![A chart](images/chart.png)"],
   ["![A chart](../blob/main/chart.png?raw=true)", "![A chart](../blob/main/chart.png?raw=true)"],
   ["```mermaid\ngraph\n```", "```\ngraph\n```"],
