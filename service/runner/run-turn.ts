@@ -3,6 +3,7 @@ import { isBaseBranch, isJobId } from "../config/repository.ts";
 import { type BranchPulls, branchPulls, findPulls } from "./branch-pulls.ts";
 import { findEarlierPush, turnKeyOf } from "./earlier-push.ts";
 import { withMessage } from "./git/objects.ts";
+import { inShownOrder } from "./publish/checked-claim.ts";
 import { readTurnNote, TurnWork, type Withheld } from "./publish/turn-note.ts";
 import { arePublicDocs } from "./publish/visibility.ts";
 import type { AgentRunResult } from "./run-agent.ts";
@@ -72,16 +73,22 @@ async function keepSession(turn: RunnerTurn, context: RunContext, ran: AgentRunR
   await ran.keepSession();
 }
 
-/** Everything of the agent's that is told about the change. */
+/** Everything of the agent's that is told about the change, in the order of the pull request. */
 function toldTexts(
   { earlierTurns }: RunnerTurn,
   { summary, leftOut, claims }: Pick<TurnWork, "summary" | "leftOut" | "claims">,
 ): string[] {
+  const { named = [], hidden = [] } = Object.groupBy(claims ?? [], ({ isPublic }) =>
+    isPublic ? "named" : "hidden",
+  );
+  // What isn't shown in public may not stand between two halves of a sentence.
+  const shown = [...inShownOrder(named), ...hidden];
   const texts = [
     summary,
     ...earlierTurns.map((turn) => turn.summary),
+    ...shown.map(({ statement }) => statement),
+    ...shown.map(({ page }) => page),
     ...leftOut,
-    ...(claims ?? []).flatMap(({ page, statement }) => [page, statement]),
   ];
   return [...new Set(texts.flatMap((text) => text ?? []))].filter((text) => text !== "");
 }

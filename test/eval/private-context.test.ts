@@ -2,7 +2,8 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { changedPaths } from "../../eval/files.ts";
 import { readTask, referenceOf, taskNames, type Task } from "../../eval/task.ts";
-import { findCopies, forgetKnown, type Text } from "../../service/runner/publish/copied-words.ts";
+import { findCopies, forgetKnown } from "../../service/runner/publish/copied-words.ts";
+import type { Text } from "../../service/runner/publish/read-text.ts";
 
 const TASKS = fileURLToPath(new URL("../../eval/tasks", import.meta.url));
 
@@ -20,7 +21,7 @@ function privateRuns(task: Task, texts: readonly Text[], planted = ""): number {
   const { copied, meant } = findCopies({ inARow: 12, texts, sources });
   const runs = copied.filter((run) => !meant.includes(run));
   const known = [...task.base.values(), task.request];
-  return forgetKnown({ found: [{ inARow: 12, runs }], known })[0]?.runs.length ?? 0;
+  return forgetKnown({ found: [{ inARow: 12, runs }], known, texts })[0]?.runs.length ?? 0;
 }
 
 async function told(task: Task): Promise<Text[]> {

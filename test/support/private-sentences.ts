@@ -194,6 +194,83 @@ const FORMS: readonly (readonly [name: string, written: (sentence: string) => st
   ],
 ];
 
+/** Pieces of four words, each written in its own way. */
+function pieces(s: string, between: string, written: (part: string, at: number) => string): string {
+  return parts(s, 4).map(written).join(between);
+}
+
+/** Each word, with this inside of it. */
+function insideWords(s: string, inside: string): string {
+  return parts(s, 1)
+    .map((part) => part.slice(0, 1) + inside + part.slice(1))
+    .join(s.includes(" ") ? " " : "");
+}
+
+/** More of these, in all the markup that pages have. */
+const MORE_FORMS: typeof FORMS = [
+  ["as a checked list of tasks", (s) => pieces(s, "\n", (part) => `- [x] ${part}`)],
+  ["as bullets with numbers", (s) => pieces(s, "\n", (part, at) => `- ${at + 1}. ${part}`)],
+  ["as numbered headings", (s) => pieces(s, "\n\n", (part, at) => `### 1.${at + 1} ${part}`)],
+  ["as numbered steps", (s) => pieces(s, "\n", (part, at) => `Step ${at + 1}: ${part}`)],
+  ["with numbers in the line", (s) => pieces(s, "; ", (part, at) => `${at + 1}) ${part}`)],
+  ["with references", (s) => pieces(s, " ", (part, at) => `${part} [${at + 1}]`)],
+  ["with raised numbers", (s) => pieces(s, " ", (part, at) => `${part}${"¹²³⁴⁵⁶⁷⁸⁹"[at % 9]}`)],
+  ["with numbers in sup", (s) => pieces(s, " ", (part, at) => `${part}<sup>${at + 1}</sup>`)],
+  ["with numbers in circles", (s) => pieces(s, " ", (part) => `③ ${part}`)],
+  ["with emoji", (s) => pieces(s, " ", (part) => `${part} :rocket:`)],
+  ["with callouts", (s) => pieces(s, "\n", (part, at) => `${part} <${at + 1}>`)],
+  ["as a table with a word more", (s) => pieces(s, "\n", (part) => `| ${part} | yes |`)],
+  ["as a table with versions", (s) => pieces(s, "\n", (part, at) => `| ${part} | 1.${at} |`)],
+  ["as a table without outer pipes", (s) => pieces(s, "\n", (part, at) => `${at + 1} | ${part}`)],
+  ["as a table of HTML", (s) => pieces(s, "\n", (part) => `<tr><td>1</td><td>${part}</td></tr>`)],
+  ["in two columns", (s) => pieces(s, "\n", (part) => `${part} │ foo`)],
+  [
+    "with links with brackets",
+    (s) =>
+      parts(s, 1)
+        .map((part) => `[${part}](https://a.example/b_(c))`)
+        .join(" "),
+  ],
+  [
+    "with links with titles",
+    (s) =>
+      parts(s, 1)
+        .map((part) => `[${part}](/b "a title (c)")`)
+        .join(" "),
+  ],
+  [
+    "in attributes",
+    (s) => pieces(s, "\n", (part) => `<Step icon="check" title="${part.replaceAll('"', "'")}" />`),
+  ],
+  ["as a diagram", (s) => pieces(s, "\n", (part, at) => `N${at}[${part}] --> N${at + 1}`)],
+  ["as a diagram of messages", (s) => pieces(s, "\n", (part) => `Ana->>Ben: ${part}`)],
+  ["as a list of YAML", (s) => pieces(s, "\n", (part) => `- step: ${part}`)],
+  ["as a string", (s) => JSON.stringify(parts(s, 4).join("\n"))],
+  [
+    "with escapes",
+    (s) =>
+      Array.from(
+        { length: s.length },
+        (_, at) => `\\u${s.charCodeAt(at).toString(16).padStart(4, "0")}`,
+      ).join(""),
+  ],
+  ["as code with numbers of lines", (s) => pieces(s, "\n", (part, at) => `${at + 10}  // ${part}`)],
+  ["as remarks", (s) => pieces(s, "\n", (part) => `REM ${part}`)],
+  [
+    "with entities with zeros",
+    (s) => s.replaceAll(/[\p{L}\p{N}]/gu, (c) => `&#${String(c.codePointAt(0)).padStart(12, "0")};`),
+  ],
+  ["with entities without an end", (s) => s.replaceAll(/[ae](?!\d)/g, (c) => `&#${c.charCodeAt(0)}`)],
+  ...["&ZeroWidthSpace;", "&NoBreak;", "&it;", "&lrm;", "&shy;", "\b", "\0"].map(
+    (inside) => [`with ${JSON.stringify(inside)}`, (s: string) => insideWords(s, inside)] as const,
+  ),
+  ["with halves of lines", (s) => s.replaceAll(/([a-z]{3})([a-z]{3,})/g, "$1-\n$2")],
+  [
+    "in letters with circles",
+    (s) => s.replaceAll(/[a-z]/g, (c) => String.fromCharCode(c.charCodeAt(0) - 97 + 0x24d0)),
+  ],
+];
+
 /** Where a sentence comes from. */
 export const ORIGINS = ["message", "attachment", "context"] as const;
 
@@ -205,13 +282,26 @@ export type PrivateSentence = {
   written: string;
 };
 
-/** Sixty of them: each sentence in three forms, and each form of two sentences. */
-export const PRIVATE_SENTENCES: readonly PrivateSentence[] = Array.from({ length: 60 }, (_, at) => {
-  const sentence = SENTENCES[at % SENTENCES.length] ?? "";
-  const [form, write] = FORMS[(at + Math.floor(at / SENTENCES.length)) % FORMS.length] ?? [
-    "",
-    (s: string) => s,
-  ];
+function privateSentence(
+  at: number,
+  which: number,
+  form: (typeof FORMS)[number] | undefined,
+): PrivateSentence {
+  const sentence = SENTENCES[which % SENTENCES.length] ?? "";
+  const [name, write] = form ?? ["", (s: string) => s];
   const origin = ORIGINS[(at + Math.floor(at / SENTENCES.length)) % ORIGINS.length] ?? "message";
-  return { name: `${at + 1}: ${sentence.slice(0, 20)}… ${form}`, origin, sentence, written: write(sentence) };
-});
+  return { name: `${at + 1}: ${sentence.slice(0, 20)}… ${name}`, origin, sentence, written: write(sentence) };
+}
+
+/** Each sentence in three forms, each form of two sentences, and each of more forms of one. */
+export const PRIVATE_SENTENCES: readonly PrivateSentence[] = [
+  ...Array.from({ length: 60 }, (_, at) =>
+    privateSentence(at, at, FORMS[(at + Math.floor(at / SENTENCES.length)) % FORMS.length]),
+  ),
+  ...MORE_FORMS.map((form, at) => privateSentence(60 + at, at, form)),
+];
+
+/** Each sentence in each form. */
+export const ALL_PRIVATE_SENTENCES: readonly PrivateSentence[] = [...FORMS, ...MORE_FORMS].flatMap(
+  (form, at) => SENTENCES.map((_, which) => privateSentence(at * SENTENCES.length + which, which, form)),
+);

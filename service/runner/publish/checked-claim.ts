@@ -19,3 +19,8 @@ export type CheckedClaim = z.infer<typeof CheckedClaim>;
 export function countClaims(claims: readonly CheckedClaim[] | null): ReportedClaims {
   return { total: claims?.length ?? 0, verified: claims?.filter(({ isFound }) => isFound).length ?? 0 };
 }
+
+/** The claims as they are listed: what to look at first comes first. */
+export function inShownOrder(claims: readonly CheckedClaim[]): CheckedClaim[] {
+  return claims.toSorted((a, b) => Number(a.isFound) - Number(b.isFound));
+}

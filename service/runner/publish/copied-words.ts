@@ -1,10 +1,12 @@
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { splitFile, type SplitFile } from "./meant-for-users.ts";
+import { readText, type Text } from "./read-text.ts";
 import { eachRun, startOfWords } from "./runs-of-words.ts";
+import { sharedRuns } from "./shared-runs.ts";
 
-/** A text, or the bytes of one in UTF-8. */
-export type Text = string | Uint8Array;
+/** A text, or several that are told together, in this order. */
+export type Told = Text | readonly string[];
 
 /** Runs of `inARow` words, by the numbers that `eachRun` gives them. */
 export type Runs = { inARow: number; runs: Float64Array };
@@ -22,13 +24,12 @@ export type CopiedPart = {
   hint: string;
 };
 
-/** More would take too much memory. These are some megabytes of prose. */
-const MAX_RUNS = 1_000_000;
 const HINT_WORDS = 5;
 
 /**
- * The runs that stand in a text and in a source. `meant` are those that stand where a source speaks
- * to users. Throws a `RangeError` if both sides are too long.
+ * The runs of texts that stand in a source, also with a few other words in between: the numbers of
+ * lines, or another column. `meant` are those that stand where a source speaks to users. Throws a
+ * `RangeError` if too much is the same.
  */
 export function findCopies({
   inARow,
@@ -36,58 +37,75 @@ export function findCopies({
   sources,
 }: {
   inARow: number;
-  texts: readonly Text[];
+  texts: readonly Told[];
   sources: readonly Source[];
 }): { copied: Float64Array; meant: Float64Array } {
-  const [ours, theirs] = [bytesOf(texts), bytesOf(sources.map(({ text }) => text))];
-  function shared(kind: keyof SplitFile): Float64Array {
-    const eachOurs = (on: (run: number) => void) => {
-      for (const text of texts) eachRun(textOf(text), inARow, on);
-    };
-    const eachTheirs = (on: (run: number) => void) => {
-      for (const { path, text } of sources) {
-        for (const part of splitFile(path, textOf(text))[kind]) eachRun(part, inARow, on);
-      }
-    };
-    const [eachOfFew, eachOfMany] = ours < theirs ? [eachOurs, eachTheirs] : [eachTheirs, eachOurs];
-    const few = new Set<number>();
-    eachOfFew((run) => {
-      few.add(run);
-      if (few.size > MAX_RUNS) throw new RangeError("There are too many words to compare.");
-    });
-    const found = new Set<number>();
-    if (few.size > 0) eachOfMany((run) => few.has(run) && found.add(run));
-    return Float64Array.from(found);
-  }
-  return { copied: shared("own"), meant: shared("forUsers") };
+  const kinds = (["own", "forUsers"] as const).map((kind) => (on: (text: string) => void) => {
+    for (const { path, text } of sources) {
+      for (const read of readText(text)) splitFile(path, read)[kind].forEach(on);
+    }
+  });
+  const [copied = [], meant = []] = sharedRuns(inARow, eachTold(texts), kinds);
+  return { copied: Float64Array.from(copied), meant: Float64Array.from(meant) };
 }
 
-/** Those of the runs that none of these texts contains. */
-export function forgetKnown({ found, known }: { found: readonly Runs[]; known: readonly Text[] }): Runs[] {
+/** Those of the runs of these texts that none of the known ones contains. */
+export function forgetKnown({
+  found,
+  known,
+  texts,
+}: {
+  found: readonly Runs[];
+  known: readonly Text[];
+  texts: readonly Told[];
+}): Runs[] {
   return found.map(({ inARow, runs }) => {
     const left = new Set(runs);
-    if (left.size > 0) for (const text of known) eachRun(textOf(text), inARow, (run) => left.delete(run));
+    const each = (of: readonly Told[]) => (on: (run: number) => void) =>
+      eachTold(of)((text) => eachRun(text, inARow, on));
+    if (left.size > 0) each(known)((run) => left.delete(run));
+    if (left.size === 0) return { inARow, runs: new Float64Array() };
+    // A list that is known may have become a table.
+    const parts = texts.flatMap((told) =>
+      readTold(told).flatMap((text) =>
+        placesOf(text, inARow, left).map(({ start, end }) => text.slice(start, end)),
+      ),
+    );
+    const [again = []] = sharedRuns(inARow, eachTold(parts), [eachTold(known)]);
+    for (const run of again) left.delete(run);
     return { inARow, runs: Float64Array.from(left) };
   });
 }
 
 /**
  * Where runs stand: the parts of each text, for each of `found`, and the text without the lines
- * that contain any of them, or a piece of one. `rest` is null if that is the whole text.
+ * that contain any of them, or a piece of one: for each of those that are told together. A rest is
+ * null if that is the whole text.
  */
 export function showCopies(
-  { texts, found }: { texts: readonly Text[]; found: readonly Runs[] },
+  { texts, found }: { texts: readonly Told[]; found: readonly Runs[] },
   redact: Redact,
-): { parts: CopiedPart[][]; rest: string | null }[] {
+): { parts: CopiedPart[][]; rests: (string | null)[] }[] {
   const wanted = found.map(({ inARow, runs }) => ({ inARow, runs: new Set(runs) }));
-  return texts.map((given) => {
-    const text = textOf(given);
-    const places = wanted.map(({ inARow, runs }) => placesOf(text, inARow, runs));
-    const parts = places.map((all) => all.map(({ start, end }) => partOf(text.slice(start, end), redact)));
-    const all = joined(places.flat());
-    return { parts, rest: all.length === 0 ? null : withoutLines(text, all) };
+  return texts.map((told) => {
+    const [first = EMPTY, ...others] = readTold(told).map((text) => {
+      const places = wanted.map(({ inARow, runs }) => placesOf(text, inARow, runs));
+      return { text, places, all: joined(places.flat()) };
+    });
+    const { text, places, all } = [first, ...others].find((each) => each.all.length > 0) ?? first;
+    const parts = places.map((of) => of.map(({ start, end }) => partOf(text.slice(start, end), redact)));
+    let end = -1;
+    const rests = (typeof told === "string" || told instanceof Uint8Array ? [text] : told).map((one) => {
+      const start = end + 1;
+      end = start + one.length;
+      const its = all.filter((place) => place.end > start && place.start < end);
+      return its.length === 0 ? null : withoutLines(one, its, start);
+    });
+    return { parts, rests };
   });
 }
+
+const EMPTY = { text: "", places: [], all: [] };
 
 function partOf(text: string, redact: Redact): CopiedPart {
   const words = redactedLine(redact, text, Infinity);
@@ -121,10 +139,11 @@ function joined(places: readonly Place[]): Place[] {
   return all;
 }
 
-function withoutLines(text: string, places: readonly Place[]): string {
+/** The places are in a text in which this one starts at `offset`. */
+function withoutLines(text: string, places: readonly Place[], offset: number): string {
   const lines: string[] = [];
   let next = 0;
-  let end = -1;
+  let end = offset - 1;
   for (const line of text.split("\n")) {
     const start = end + 1;
     end = start + line.length;
@@ -134,10 +153,14 @@ function withoutLines(text: string, places: readonly Place[]): string {
   return lines.join("\n");
 }
 
-function bytesOf(texts: readonly Text[]): number {
-  return texts.reduce((sum, { length }) => sum + length, 0);
+/** Texts as they may be meant. Those that are told together are one, of a line each, or more. */
+function readTold(told: Told): string[] {
+  if (typeof told === "string" || told instanceof Uint8Array) return readText(told);
+  return [told.join("\n")];
 }
 
-function textOf(text: Text): string {
-  return typeof text === "string" ? text : Buffer.from(text).toString("utf8");
+function eachTold(texts: readonly Told[]): (on: (text: string) => void) => void {
+  return (on) => {
+    for (const text of texts) readTold(text).forEach(on);
+  };
 }

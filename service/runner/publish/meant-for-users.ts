@@ -6,8 +6,8 @@ const SAMPLE = /`([^`\n]+)`|^\W{0,20}\$ +(.*)$/g;
 /** An option, and what stands behind one in a help text, but not in a sentence. */
 const BEHIND = String.raw`(?: [\w.|-]{1,40})?(?: {2}|\t)|=| ?[<[]|["'\x60]?, ?["'\x60]?-|\s*$`;
 const OPTION = String.raw`-{1,2}[a-z][\w-]*(?:${BEHIND})`;
-/** A line of a help text, also in the code that prints it. */
-const HELP = new RegExp(String.raw`^\s*(?:[\w.]{1,60}\(\s*)?["'\x60/*#|\s]{0,20}(?:usage:|${OPTION})`, "i");
+/** A line of a help text, also in the code that prints it, but not in a comment. */
+const HELP = new RegExp(String.raw`^\s*(?:[\w.]{1,60}\(\s*)?["'\x60|\s]{0,20}(?:usage:|${OPTION})`, "i");
 
 /** A file's own texts, and those in which it speaks to the users of what it belongs to. */
 export type SplitFile = { own: string[]; forUsers: string[] };

@@ -1,60 +1,4 @@
-/**
- * The parts that aren't shown as words: comments, tags, link targets, addresses, footnote marks,
- * roles, attributes and the numbers of lists and tables. Each alternative is read in linear time.
- */
-const MARKUP = new RegExp(
-  [
-    String.raw`<!--[^]*?(?:-->|$(?![^]))`,
-    String.raw`<\/?[a-z][^<>]*>`,
-    String.raw`https?:\/\/[^\s<>()[\]|]+`,
-    String.raw`(?<=\])(?:\([^()\n]*\)|\[[^\]\n]*\])`,
-    String.raw`\[\^[^[\]\n]{1,100}\]`,
-    String.raw`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{[#.:][^{}\n]*\}`,
-    String.raw`:[a-z][\w:+.-]{0,40}:(?=\x60)`,
-    String.raw`\b(?:link|xref|image|footnote):[^\s[\]]{0,100}(?=\[)`,
-    String.raw`^[ \t>|]{0,100}\(?(?:\d{1,9}|[a-z]|[ivx]{1,5})[.)](?=\s)`,
-    String.raw`(?<=\|)[ \t]{0,100}\d{1,9}[.)]?[ \t]{0,100}(?=\|)`,
-  ].join("|"),
-  "gim",
-);
-/** A character by its number or name, or bytes of an address. */
-const ENCODED = /&#(\d{1,8});|&#x([\da-f]{1,6});|&([a-z]{2,31});|(?:%[\da-f]{2})+/gi;
-/** Names of letters with marks are made of both: `eacute`. */
-const MARKED_LETTER = /^([a-z])(grave|acute|circ|tilde|uml|ring|cedil|caron|breve|macr|ogon|dot)$/i;
-const MARKS: Readonly<Record<string, string>> = {
-  grave: "\u0300",
-  acute: "\u0301",
-  circ: "\u0302",
-  tilde: "\u0303",
-  uml: "\u0308",
-  ring: "\u030a",
-  cedil: "\u0327",
-  caron: "\u030c",
-  breve: "\u0306",
-  macr: "\u0304",
-  ogon: "\u0328",
-  dot: "\u0307",
-};
-const NAMED: Readonly<Record<string, string>> = {
-  shy: "\u00ad",
-  zwj: "\u200d",
-  zwnj: "\u200c",
-  szlig: "ß",
-  aelig: "æ",
-  oelig: "œ",
-  oslash: "ø",
-  eth: "ð",
-  thorn: "þ",
-  lstrok: "ł",
-  dstrok: "đ",
-  inodot: "ı",
-  lt: "<",
-  gt: ">",
-  amp: "&",
-};
-
-/** Invisible, so a word goes on behind it. */
-const INVISIBLE = "\u00ad";
+import { readingsOf } from "./readings.ts";
 
 /** Is called with each run of words: a number that the same words share, and its place. */
 type OnRun = (run: number, start: number, end: number) => void;
@@ -66,24 +10,7 @@ type OnRun = (run: number, start: number, end: number) => void;
  * so the runs aren't in order.
  */
 export function eachRun(text: string, inARow: number, on: OnRun): void {
-  const written = decoded(text);
-  runsIn(written, inARow, on);
-  let isInWord = false;
-  const shown = written.replace(MARKUP, (markup: string, at: number) => {
-    isInWord ||= isLetterAt(written, at - 1) && isLetterAt(written, at + markup.length);
-    return " ".repeat(markup.length);
-  });
-  if (shown !== written) runsIn(shown, inARow, on);
-  if (!isInWord) return;
-  runsIn(
-    written.replace(MARKUP, (markup) => INVISIBLE.repeat(markup.length)),
-    inARow,
-    on,
-  );
-}
-
-function isLetterAt(text: string, at: number): boolean {
-  return at >= 0 && at < text.length && kindOf(text, at) !== GAP;
+  for (const reading of readingsOf(text)) runsIn(reading, inARow, on);
 }
 
 /** The length of a text's beginning that has at most so many words. */
@@ -96,37 +23,6 @@ export function startOfWords(text: string, max: number): number {
     return left >= 0;
   });
   return length;
-}
-
-/** The text with encoded characters as themselves. Each place stays where it is. */
-function decoded(text: string): string {
-  return text.replace(ENCODED, (whole, decimal?: string, hexadecimal?: string, name?: string) => {
-    const character =
-      name !== undefined
-        ? characterOf(name)
-        : decimal !== undefined || hexadecimal !== undefined
-          ? fromCode(decimal === undefined ? Number.parseInt(hexadecimal ?? "", 16) : Number(decimal))
-          : fromBytes(whole);
-    return (character ?? " ").padEnd(whole.length, INVISIBLE);
-  });
-}
-
-function characterOf(name: string): string | null {
-  const [, letter = "", mark = ""] = MARKED_LETTER.exec(name) ?? [];
-  if (letter !== "") return letter + (MARKS[mark.toLowerCase()] ?? "");
-  return NAMED[name.toLowerCase()] ?? null;
-}
-
-function fromCode(code: number): string | null {
-  return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : null;
-}
-
-function fromBytes(encoded: string): string | null {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    return null;
-  }
 }
 
 const GAP = 1;
@@ -143,8 +39,12 @@ const KIND = 7;
 /** A letter that stays as it is, whatever is next to it. Upper case is only ASCII's. */
 const IS_STABLE = 8;
 
-const isHidden = /^[\p{Cf}\p{DI}*~`]$/u;
+/** Control characters, too, but those that are white space. */
+const HIDDEN_CLASS = String.raw`[\p{Cf}\p{DI}*~\x60\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd]`;
+const isHidden = new RegExp(`^${HIDDEN_CLASS}$`, "u");
 const isLetter = /^[\p{L}\p{N}]$/u;
+/** Numbers of notes. */
+const isRaised = /^[¹²³\u2070-\u209f]$/u;
 const isMark = /^\p{M}$/u;
 const isIdeograph = /^[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}]$/u;
 const isUnspaced = /^[\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]$/u;
@@ -169,7 +69,8 @@ function lookUp(text: string, at: number, unit: number): number {
 function kindOfCharacter(character: string): number {
   if (isHidden.test(character)) return HIDDEN;
   if (isMark.test(character)) return MARK;
-  if (!isLetter.test(character)) return GAP;
+  // A letter in a circle is a letter.
+  if (isRaised.test(character) || !isLetter.test(character.normalize("NFKC"))) return GAP;
   const isStable = normalized(character) === character.replace(/[A-Z]/, (upper) => upper.toLowerCase());
   const kind = isIdeograph.test(character) ? IDEOGRAPH : isUnspaced.test(character) ? UNSPACED : IN_WORD;
   return kind | (isStable && character.length === 1 && !isJamo.test(character) ? IS_STABLE : 0);
@@ -181,14 +82,15 @@ function widthAt(text: string, at: number): number {
   return isSurrogate(text.charCodeAt(at)) && (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }
 
-const WORD_WEIGHT = 4;
+/** The weight of a word. */
+export const WORD_WEIGHT = 4;
 /** The weight of a word of each kind. */
 const WEIGHTS: Readonly<Record<number, number>> = { [IN_WORD]: WORD_WEIGHT, [IDEOGRAPH]: 2, [UNSPACED]: 1 };
 
 type OnWord = (one: number, other: number, weight: number, start: number, end: number) => boolean;
 
 /** Calls `on` with each word's two numbers, its weight and its place, until that returns false. */
-function eachWord(text: string, on: OnWord): void {
+export function eachWord(text: string, on: OnWord): void {
   const { length } = text;
   for (let at = 0; at < length;) {
     const found = kindOf(text, at);
@@ -221,7 +123,7 @@ function eachWord(text: string, on: OnWord): void {
   }
 }
 
-const HIDDEN_ONES = /[\p{Cf}\p{DI}*~`]+/gu;
+const HIDDEN_ONES = new RegExp(`${HIDDEN_CLASS}+`, "gu");
 
 /** In upper case, `ß` is `SS`. */
 function normalized(word: string): string {
@@ -249,36 +151,73 @@ const ONE_POWERS = powersOf(ONE_BASE);
 const OTHER_POWERS = powersOf(OTHER_BASE);
 
 /**
- * A run ends with each word, and has as many words before it as it needs. Its number is a hash of
- * 52 bits that is kept up to date from word to word.
+ * The last words of a text, as many as a run has. Its number is a hash of 52 bits that is kept up
+ * to date from word to word.
  */
-function runsIn(text: string, inARow: number, on: OnRun): void {
-  const needed = inARow * WORD_WEIGHT;
-  const ones = new Int32Array(RING);
-  const others = new Int32Array(RING);
-  const weights = new Int32Array(RING);
-  const starts = new Int32Array(RING);
-  let [first, count, weight, one, other] = [0, 0, 0, 0, 0];
-  eachWord(text, (wordOne, wordOther, wordWeight, start, end) => {
-    const place = (first + count) % RING;
-    ones[place] = wordOne;
-    others[place] = wordOther;
-    weights[place] = wordWeight;
-    starts[place] = start;
-    one = (Math.imul(one, ONE_BASE) + wordOne) | 0;
-    other = (Math.imul(other, OTHER_BASE) + wordOther) | 0;
-    count += 1;
-    weight += wordWeight;
-    while (weight - (weights[first] ?? 0) >= needed) {
-      count -= 1;
-      one = (one - Math.imul(ones[first] ?? 0, ONE_POWERS[count] ?? 0)) | 0;
-      other = (other - Math.imul(others[first] ?? 0, OTHER_POWERS[count] ?? 0)) | 0;
-      weight -= weights[first] ?? 0;
-      first = (first + 1) % RING;
+export class LastWords {
+  readonly #ones = new Int32Array(RING);
+  readonly #others = new Int32Array(RING);
+  readonly #weights = new Int32Array(RING);
+  readonly #starts = new Int32Array(RING);
+  readonly #needed: number;
+  #first = 0;
+  #weight = 0;
+  #one = 0;
+  #other = 0;
+  /** How many there are. */
+  count = 0;
+
+  constructor(inARow: number) {
+    this.#needed = inARow * WORD_WEIGHT;
+  }
+
+  /** Returns true if they are a run now. */
+  add(one: number, other: number, weight: number, start: number): boolean {
+    const place = (this.#first + this.count) % RING;
+    this.#ones[place] = one;
+    this.#others[place] = other;
+    this.#weights[place] = weight;
+    this.#starts[place] = start;
+    this.#one = (Math.imul(this.#one, ONE_BASE) + one) | 0;
+    this.#other = (Math.imul(this.#other, OTHER_BASE) + other) | 0;
+    this.count += 1;
+    this.#weight += weight;
+    for (;;) {
+      const first = this.#weights[this.#first] ?? 0;
+      if (this.#weight - first < this.#needed) break;
+      this.count -= 1;
+      this.#one = (this.#one - Math.imul(this.#ones[this.#first] ?? 0, ONE_POWERS[this.count] ?? 0)) | 0;
+      this.#other =
+        (this.#other - Math.imul(this.#others[this.#first] ?? 0, OTHER_POWERS[this.count] ?? 0)) | 0;
+      this.#weight -= first;
+      this.#first = (this.#first + 1) % RING;
     }
-    if (weight >= needed) {
-      on((one >>> 0) * 0x10_0000 + (mixed(other) >>> 12), starts[first] ?? 0, end);
+    return this.#weight >= this.#needed;
+  }
+
+  get run(): number {
+    return (this.#one >>> 0) * 0x10_0000 + (mixed(this.#other) >>> 12);
+  }
+
+  /** Where the first of them starts. */
+  get start(): number {
+    return this.#starts[this.#first] ?? 0;
+  }
+
+  /** Calls `on` with the last so many of them. */
+  each(last: number, on: (one: number, other: number, weight: number) => void): void {
+    for (let index = this.count - last; index < this.count; index += 1) {
+      const place = (this.#first + index) % RING;
+      on(this.#ones[place] ?? 0, this.#others[place] ?? 0, this.#weights[place] ?? 0);
     }
+  }
+}
+
+/** Finds the runs in a text as one of `readingsOf` it. */
+export function runsIn(text: string, inARow: number, on: OnRun): void {
+  const last = new LastWords(inARow);
+  eachWord(text, (one, other, weight, start, end) => {
+    if (last.add(one, other, weight, start)) on(last.run, last.start, end);
     return true;
   });
 }

@@ -1,4 +1,4 @@
-import { type CheckedClaim, countClaims } from "./checked-claim.ts";
+import { type CheckedClaim, countClaims, inShownOrder } from "./checked-claim.ts";
 import { fileName, plainMarkdown } from "./inert-text.ts";
 
 const MAX_SHOWN = 10;
@@ -17,7 +17,7 @@ export function sourcesText({
   if (claims === null || claims.length === 0) return ["The agent named no sources."];
   const named = claims.filter(({ isPublic }) => isPublic || !isPublicPullRequest);
   const hidden = claims.filter((claim) => !named.includes(claim));
-  const listed = named.toSorted((a, b) => Number(a.isFound) - Number(b.isFound));
+  const listed = inShownOrder(named);
   const more = listed.slice(MAX_SHOWN);
   const { total, verified } = countClaims(claims);
   return [

@@ -4,7 +4,8 @@ import { codeOf } from "../../../src/core/errors.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import type { GitRunner } from "../git/git.ts";
 import { filesOfCommit, readFiles, readObjects } from "../git/objects.ts";
-import type { CopiedPart, Runs, Source, Text } from "../publish/copied-words.ts";
+import type { CopiedPart, Runs, Source, Told } from "../publish/copied-words.ts";
+import type { Text } from "../publish/read-text.ts";
 import type { Withheld } from "../publish/turn-note.ts";
 import { isPublicContext } from "../publish/visibility.ts";
 import { createIsDoc } from "../tree/select-changes.ts";
@@ -40,7 +41,7 @@ type Work = {
   from: string;
   commit: string;
   contexts: readonly OpenContext[];
-  /** Texts that would be told besides the change. */
+  /** Texts that would be told besides the change, in the order in which they are shown. */
   told: readonly string[];
   docsArePublic: boolean;
 };
@@ -59,14 +60,14 @@ export async function findOthersWords(
   const { before, changed } = docsArePublic
     ? await mirror.use((git) => changedTexts(git, from, commit))
     : { before: [], changed: [] };
-  const texts: Text[] = [...changed.map(({ text }) => text), ...told];
+  const texts: Told[] = [...changed.map(({ text }) => text), told];
   const read = await Promise.all(
     (docsArePublic ? contexts : []).map(async (each) => ({
       ...each,
       isPublic: await isPublicContext(turn.project, each, context),
     })),
   );
-  const readable = [...changed.filter((each) => !isPicture(each)).map(({ text }) => text), ...told];
+  const readable = [...changed.filter((each) => !isPicture(each)).map(({ text }) => text), told];
 
   const origins: Origin[] = [];
   const first: Runs[] = [];
@@ -89,7 +90,7 @@ export async function findOthersWords(
 
   // What people typed for the agent may be published.
   const typed = [...turn.earlierTurns, turn].flatMap(({ words }) => words ?? []);
-  let found = await apart.read("forgetKnown", { found: first, known: [...before, ...typed] });
+  let found = await apart.read("forgetKnown", { found: first, known: [...before, ...typed], texts });
   // Only what everybody can read is nobody's own.
   const readByAll = docsArePublic
     ? [{ mirror, commit: from }, ...read.filter(({ isPublic }) => isPublic)]
@@ -99,7 +100,7 @@ export async function findOthersWords(
     const shown = await apart.read("showCopies", { texts, found });
     const words = shown.flatMap(({ parts }) => parts.flat().map((part) => part.words));
     const known = await repository.mirror.use((git) => filesWith(git, repository.commit, words));
-    found = await apart.read("forgetKnown", { found, known });
+    found = await apart.read("forgetKnown", { found, known, texts });
   }
   const shown = await apart.read("showCopies", { texts, found });
   const copies = changed.flatMap(({ path }, at) =>
@@ -107,16 +108,17 @@ export async function findOthersWords(
       (shown[at]?.parts[which] ?? []).map((part) => ({ ...part, origin, path })),
     ),
   );
+  const rests = shown[changed.length]?.rests ?? [];
   const withheld = told.flatMap((text, at) => {
-    const rest = shown[changed.length + at]?.rest ?? null;
+    const rest = rests[at] ?? null;
     return rest === null ? [] : [{ text, rest }];
   });
   return { copies, withheld };
 }
 
 /** A picture has more chance words than there is room for. */
-function isPicture({ path, text }: { path: string; text: Text }): boolean {
-  return NOT_TEXT.test(path) && typeof text !== "string" && text.subarray(0, 8000).includes(0);
+function isPicture({ path, text }: { path: string; text: Told }): boolean {
+  return NOT_TEXT.test(path) && text instanceof Uint8Array && text.subarray(0, 8000).includes(0);
 }
 
 async function messagesOfOthers(turn: RunnerTurn, { apart }: RunContext): Promise<Text[]> {
@@ -144,7 +146,7 @@ async function attachedTexts(turn: RunnerTurn): Promise<Text[]> {
 /** The runs that the texts share with a repository, except where it speaks to its users. */
 async function copiesOf(
   { name, mirror, commit, paths }: OpenContext,
-  texts: readonly Text[],
+  texts: readonly Told[],
   { apart, onProgress }: RunContext,
 ): Promise<Float64Array> {
   onProgress(`comparing the change with the private repository ${name}`);
@@ -196,8 +198,12 @@ function inBatches<File extends { bytes: number }>(files: readonly File[]): File
 /** A new or changed file, as git lists it. `was` is its earlier object, if it was a file. */
 const CHANGED = /^:(?:100\d{3} \d{6} (?<was>\w+)|\d{6} \d{6} \w+) (?<is>\w+) [^D]$/;
 
+/** Stands for the path where names are looked at together. */
+const NAMES = "names of new files";
+
 /**
- * What changed files said before, and what they say now. The name of a new file is published, too.
+ * What changed files said before, and what they say now. The names of new files are published, too,
+ * as one list.
  */
 async function changedTexts(git: GitRunner, from: string, to: string) {
   const listed = await git.lines(["diff-tree", "-r", "-z", "--no-renames", from, to]);
@@ -212,10 +218,12 @@ async function changedTexts(git: GitRunner, from: string, to: string) {
     git,
     files.map(({ is }) => is),
   );
-  const changed = files.flatMap(({ path, was }, at) => [
-    ...(was === undefined ? [{ path, text: path }] : []),
-    { path, text: after[at] ?? "" },
-  ]);
+  const names = files.flatMap(({ path, was }) => (was === undefined ? [path] : []));
+  const [name = ""] = names;
+  const changed: { path: string; text: Told }[] = [
+    ...(name === "" ? [] : [{ path: names.length === 1 ? name : NAMES, text: names }]),
+    ...files.map(({ path }, at) => ({ path, text: after[at] ?? "" })),
+  ];
   return { before, changed };
 }
 

@@ -5,31 +5,81 @@ import {
   showCopies,
   type Source,
 } from "../../../service/runner/publish/copied-words.ts";
-import { PRIVATE_SENTENCES } from "../../support/private-sentences.ts";
+import { atNight } from "../../support/nightly.ts";
+import { ALL_PRIVATE_SENTENCES, PRIVATE_SENTENCES } from "../../support/private-sentences.ts";
 
 /** The parts of a text that stand in these sources, as a person would be shown them. */
 function copiesIn(text: string, sources: readonly Source[], inARow: number, known: string[] = []): string[] {
   const { copied, meant } = findCopies({ inARow, texts: [text], sources });
   const runs = copied.filter((run) => !meant.includes(run));
-  const found = forgetKnown({ found: [{ inARow, runs }], known });
+  const found = forgetKnown({ found: [{ inARow, runs }], known, texts: [text] });
   const [shown] = showCopies({ texts: [text], found }, (words) => words);
   return shown?.parts.flat().map(({ words }) => words) ?? [];
 }
 
 describe("a private sentence", () => {
-  it.each(PRIVATE_SENTENCES)("is found: $name", ({ origin, sentence, written }) => {
-    const source = {
-      path: origin === "context" ? "src/plan.ts" : null,
-      text: `Before it. ${sentence} After it.`,
-    };
-    const page = `# Our page\n\nSomething else that we wrote.\n\n${written}\n\nAnd more of ours.\n`;
-    const [first = "", ...others] = copiesIn(page, [source], origin === "context" ? 12 : 8);
-    expect(others).toEqual([]);
-    expect(first.length).toBeGreaterThan(sentence.length * 0.7);
-  });
+  it.each(atNight(ALL_PRIVATE_SENTENCES, PRIVATE_SENTENCES))(
+    "is found: $name",
+    ({ origin, sentence, written }) => {
+      const source = {
+        path: origin === "context" ? "src/plan.ts" : null,
+        text: `Before it. ${sentence} After it.`,
+      };
+      const page = `# Our page\n\nSomething else that we wrote.\n\n${written}\n\nAnd more of ours.\n`;
+      const [first = "", ...others] = copiesIn(page, [source], origin === "context" ? 12 : 8);
+      expect(others).toEqual([]);
+      expect(first.length).toBeGreaterThan(sentence.length * 0.7);
+    },
+  );
 });
 
 const PLAN = "We will quietly drop support for the Globex appliance before the next summer release goes out.";
+
+const GERMAN =
+  "Für große Kunden löschen wir künftig täglich überzählige Einträge, während häufig benötigte Schlüssel zunächst gültig bleiben.";
+const POLISH = "W przyszłym tygodniu wyłączymy stary serwer płatności, bo już nikt nie chce dłużej płacić";
+const RUSSIAN = "Мы тихо отключим старый сервер оплаты в следующем месяце потому что никто больше не платит";
+const JAPANESE = "来月には古い決済サーバーを静かに停止する予定です誰もその費用を払わなくなったためです";
+
+/** Bytes of a text by what each byte means. */
+function encoded(text: string, encoding: string): Uint8Array {
+  const letters = new Map<string, number[]>();
+  const decoder = new TextDecoder(encoding);
+  for (let code = 0; code < 0x1_0000; code += 1) {
+    const bytes = code < 256 ? [code] : [code >> 8, code & 255];
+    const letter = decoder.decode(Uint8Array.from(bytes));
+    if (letter.length === 1 && !letters.has(letter)) letters.set(letter, bytes);
+  }
+  return Uint8Array.from([...text].flatMap((letter) => letters.get(letter) ?? []));
+}
+
+describe("a text that isn't UTF-8", () => {
+  const swapped = (text: string) => Buffer.from(text, "utf16le").swap16();
+  it.each<[string, string, Uint8Array]>([
+    ["UTF-16 with a mark", GERMAN, Buffer.from(`\ufeff${GERMAN}`, "utf16le")],
+    ["UTF-16 without", GERMAN, Buffer.from(GERMAN, "utf16le")],
+    ["UTF-16 in the other order", GERMAN, swapped(GERMAN)],
+    ["UTF-16 of another script with a mark", RUSSIAN, swapped(`\ufeff${RUSSIAN}`)],
+    ["Latin-1", GERMAN, Buffer.from(GERMAN, "latin1")],
+    ["Windows-1250", POLISH, encoded(POLISH, "windows-1250")],
+    ["Windows-1251", RUSSIAN, encoded(RUSSIAN, "windows-1251")],
+    ["Shift JIS", JAPANESE, encoded(JAPANESE, "shift_jis")],
+  ])("is read as %s, on each side", (_what, text, bytes) => {
+    for (const [page, source] of [
+      [bytes, text],
+      [text, bytes],
+    ] as const) {
+      const sources = [{ path: null, text: source }];
+      const { copied } = findCopies({ inARow: 12, texts: [page], sources });
+      expect(copied.length).toBeGreaterThan(0);
+      const found = [{ inARow: 12, runs: copied }];
+      const [shown] = showCopies({ texts: [page], found }, (words) => words);
+      expect(shown?.parts.flat()[0]?.words).toBe(text.replace(/\.$/, ""));
+    }
+    const both = findCopies({ inARow: 12, texts: [bytes], sources: [{ path: null, text: bytes }] });
+    expect(both.copied.length).toBeGreaterThan(0);
+  });
+});
 
 describe("words that are shared", () => {
   it.each([
@@ -57,6 +107,7 @@ describe("words that are shared", () => {
     ["a folder of examples", "examples/basic/main.ts", `// ${PLAN}\n`],
     ["the lines of a help text", "src/cli.ts", `.option("--drop <name>", "${PLAN}")\n`],
     ["an option with a value", "src/cli.ts", `  --drop NAME  ${PLAN}\n`],
+    ["an option of a string", "src/cli.ts", `"--drop=NAME ${PLAN}"\n`],
     ["a line of usage", "src/cli.ts", `console.log("Usage: tool ${PLAN}");\n`],
     [
       "a help text over lines",
@@ -70,6 +121,21 @@ describe("words that are shared", () => {
     expect(
       copiesIn(page, [{ path: "src/plan.ts", text: `Note: ${page.replaceAll(/\s+/g, " ")}` }], 12),
     ).not.toEqual([]);
+  });
+
+  it.each([`// Usage: ${PLAN}\n`, `# --drop=${PLAN}\n`, `/* usage: ${PLAN} */`, `  * -d, --drop  ${PLAN}`])(
+    "count from a comment: %s",
+    (text) => {
+      expect(copiesIn(PLAN, [{ path: "src/cli.ts", text }], 12)).not.toEqual([]);
+    },
+  );
+
+  it("don't count if the text was known before it became a table", () => {
+    const rows = PLAN.match(/(?:\S+ ?){4}/g)?.map((row) => `| ${row} | yes |`) ?? [];
+    const sources = [{ path: null, text: PLAN }];
+    expect(copiesIn(rows.join("\n"), sources, 8)).not.toEqual([]);
+    expect(copiesIn(rows.join("\n"), sources, 8, [PLAN])).toEqual([]);
+    expect(copiesIn(rows.join("\n"), sources, 8, [rows.join("\n")])).toEqual([]);
   });
 
   it("don't count if they are known, however they are written there", () => {
@@ -89,7 +155,7 @@ it("begins a hint that is too short to be a copy, and leaves out each line that 
   const text = `Title\n\nBen wrote: We will quietly drop\nsupport for the Globex appliance\n\nOurs.`;
   const { copied } = findCopies({ inARow: 8, texts: [text], sources: [{ path: null, text: PLAN }] });
   const [shown] = showCopies({ texts: [text], found: [{ inARow: 8, runs: copied }] }, (words) => words);
-  expect(shown?.rest).toBe("Title\n\n\nOurs.");
+  expect(shown?.rests).toEqual(["Title\n\n\nOurs."]);
   expect(shown?.parts.flat().map(({ hint }) => hint)).toEqual(["We will quietly drop support"]);
 });
 
@@ -118,6 +184,18 @@ it("reads text that is made to be slow in a time that grows with its length alon
     "{{",
     "a\u0301",
     "<a ",
+    "<a b='",
+    '="',
+    "](b",
+    "](b(",
+    "[x] 1.",
+    "1.1 ",
+    "|1.1",
+    "\\u",
+    "&#0",
+    "a-\n",
+    "a a a b ",
+    `${PLAN.slice(0, 30)} x `,
   ].map((piece) => piece.repeat(40_000));
   const startedAt = performance.now();
   expect(findCopies({ inARow: 8, texts, sources: [{ path: null, text: PLAN }] }).copied).toHaveLength(0);

@@ -77,11 +77,11 @@ function sentencesIn(text: string): string[] {
 
 const WRITTEN = PRIVATE_SENTENCES.map(({ written }) => written);
 
-it("knows all sixty in what is looked at below", () => {
-  expect(sentencesIn(WRITTEN.join("\n\n"))).toHaveLength(60);
+it("knows all of them in what is looked at below", () => {
+  expect(sentencesIn(WRITTEN.join("\n\n"))).toHaveLength(PRIVATE_SENTENCES.length);
 });
 
-it("publishes none of sixty in a pull request's title, text and sources, a commit's message and the log", async () => {
+it("publishes none of them in a pull request's title, text and sources, a commit's message and the log", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const { context, input } = await everything(world);
   const source = { repository: "docs", path: "src/index.js", line: 1, quote: "console.log(1);" };
@@ -106,7 +106,7 @@ it("publishes none of sixty in a pull request's title, text and sources, a commi
   expect(message).toContain("Ours.");
 });
 
-it("publishes none of sixty in a change if nobody can be asked, and doesn't repeat them", async () => {
+it("publishes none of them in a change if nobody can be asked, and doesn't repeat them", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const { context, input } = await everything(world);
   const agent = inlineAgent(`fs.writeFileSync("docs/new.md", ${JSON.stringify(WRITTEN.join("\n\n"))});`);
@@ -121,6 +121,31 @@ it("publishes none of sixty in a change if nobody can be asked, and doesn't repe
   expect(sentencesIn(JSON.stringify([result, world.logger.lines]))).toEqual([]);
 });
 
+it("tells no sentence over several statements, names of files that it left out, or of new pages", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const sentence = PRIVATE_SENTENCES[0]?.sentence ?? "";
+  const parts = sentence.match(/(?:\S+ ?){4}/g) ?? [];
+  const source = { repository: "docs", path: "src/index.js", line: 1, quote: "console.log(1);" };
+  const claims = parts.map((statement) => ({ page: "README.md", statement, source }));
+  const agent = inlineAgent(`${FIX}
+    fs.writeFileSync(process.env.DOCS_AGENT_CLAIMS, ${JSON.stringify(JSON.stringify(claims))});
+    for (const [at, name] of ${JSON.stringify(parts)}.entries())
+      fs.writeFileSync("src/" + at + "-" + name.trim().replaceAll(" ", "-") + ".txt", "x");
+    ${said("Say it")}`);
+  const input = { prompt: promptWith(sentence), words: WORDS };
+  expect(await world.run(world.project(agent), input)).toMatchObject({ kind: "pull-request" });
+  const body = world.pulls()[0]?.body ?? "";
+  expect(body).toContain("a statement");
+  for (const part of parts) expect(body.replaceAll("-", " ")).not.toContain(part.trim());
+
+  const pages = inlineAgent(`for (const [at, name] of ${JSON.stringify(parts)}.entries())
+    fs.writeFileSync("docs/" + at + "-" + name.trim().replaceAll(" ", "-") + ".md", "Ours");`);
+  expect(await world.run(world.project(pages), { ...input, jobId: "job2" })).toMatchObject({
+    kind: "failed",
+    reason: expect.stringContaining("names of new files: “"),
+  });
+});
+
 /** Copies a text into a page, with an agent that can ask. Answers its questions in this order, and then no more. */
 async function published(
   world: World,
@@ -131,8 +156,10 @@ async function published(
   const asked: AgentQuestion[] = [];
   const project = { ...sessionProject(world, {}), context };
   if (project.agent.kind === "acp") project.agent.permissions = "ask";
+  // What the agent is told to write counts as told, so it is no text here.
+  const encoded = JSON.stringify(Buffer.from(`${text}\n`).toString("base64"));
   // This agent notes what it was told.
-  const copy = `fs.rmSync("docs/told.md"); fs.appendFileSync("README.md", ${JSON.stringify(`${text}\n`)});`;
+  const copy = `fs.rmSync("docs/told.md"); fs.appendFileSync("README.md", Buffer.from(${encoded}, "base64"));`;
   const result = await world.run(project, {
     words: WORDS,
     prompt: `js: ${copy} /*\n\n${input.prompt ?? ""}\n*/`,
