@@ -264,6 +264,13 @@ const MORE_FORMS: typeof FORMS = [
   ...["&ZeroWidthSpace;", "&NoBreak;", "&it;", "&lrm;", "&shy;", "\b", "\0"].map(
     (inside) => [`with ${JSON.stringify(inside)}`, (s: string) => insideWords(s, inside)] as const,
   ),
+  [
+    "with links of halves of words",
+    (s) =>
+      parts(s, 1)
+        .map((part) => `[${part.slice(0, 1)}](https://a.example/b)${part.slice(1)}`)
+        .join(s.includes(" ") ? " " : ""),
+  ],
   ["with halves of lines", (s) => s.replaceAll(/([a-z]{3})([a-z]{3,})/g, "$1-\n$2")],
   [
     "in letters with circles",

@@ -1,6 +1,6 @@
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
-import { splitFile, type SplitFile } from "./meant-for-users.ts";
+import { splitFile } from "./meant-for-users.ts";
 import { readText, type Text } from "./read-text.ts";
 import { eachRun, startOfWords } from "./runs-of-words.ts";
 import { sharedRuns } from "./shared-runs.ts";

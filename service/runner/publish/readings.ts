@@ -11,7 +11,7 @@ const MARKUP = new RegExp(
     String.raw`<\/?[a-z][^<>]*>`,
     String.raw`https?:\/\/[^\s<>()[\]|]+`,
     // A target's own brackets, and those of its title.
-    String.raw`(?<=\])(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,1000}\)|\[[^\]\n]*\])`,
+    String.raw`\](?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,1000}\)|\[[^\]\n]*\])`,
     // Notes and callouts: [^note], [1], (1), <1>.
     String.raw`\[\^[^[\]\n]{1,100}\]|\[\d{1,3}\]|\(\d{1,3}\)|<\d{1,3}>`,
     String.raw`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{[#.:][^{}\n]*\}`,

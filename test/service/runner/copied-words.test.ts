@@ -50,7 +50,7 @@ function encoded(text: string, encoding: string): Uint8Array {
     const letter = decoder.decode(Uint8Array.from(bytes));
     if (letter.length === 1 && !letters.has(letter)) letters.set(letter, bytes);
   }
-  return Uint8Array.from([...text].flatMap((letter) => letters.get(letter) ?? []));
+  return Uint8Array.from(Array.from(text).flatMap((letter) => letters.get(letter) ?? []));
 }
 
 describe("a text that isn't UTF-8", () => {
