@@ -13,7 +13,7 @@ const MARKUP = new RegExp(
     // A target's own brackets, and those of its title.
     String.raw`\](?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,1000}\)|\[[^\]\n]*\])`,
     // Notes and callouts: [^note], [1], (1), <1>.
-    String.raw`\[\^[^[\]\n]{1,100}\]|\[\d{1,3}\]|\(\d{1,3}\)|<\d{1,3}>`,
+    String.raw`\[\^[^[\]\n]{1,100}\]|\[\d{1,3}\](?!\()|\(\d{1,3}\)|<\d{1,3}>`,
     String.raw`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{[#.:][^{}\n]*\}`,
     // The name of a role, or of an emoji.
     String.raw`:[a-z][\w:+.-]{0,40}:(?=\x60)|(?<![\w:]):[a-z][\w+-]{1,40}:(?![\w:])`,
