@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { ignoredPaths, indexLine, makeCommit, storeFiles, writeIndex } from "../git/objects.ts";
+import type { GitRunner } from "../git/git.ts";
+import { ignoredPaths, indexLine, makeCommit, readSnapshot, storeFiles, writeIndex } from "../git/objects.ts";
 import { createGiveWay } from "../../base/give-way.ts";
 import { boundedPaths } from "../publish/bounded-paths.ts";
 import { isNoRoom, TurnFailedError } from "../../base/run-error.ts";
@@ -36,6 +37,39 @@ export async function checkWork(
       ? new TurnFailedError("The service's disk has no room for the agent's work.")
       : error;
   }
+}
+
+/**
+ * Makes a round's commit again without these files, and with a message that says nothing of the
+ * agent's. `commit` is null if nothing is left.
+ */
+export async function withoutFiles(
+  { commit: parent, start: { snapshot }, folders: { scratch } }: TurnTree,
+  work: CheckedWork & { commit: string },
+  paths: ReadonlySet<string>,
+  turn: RunnerTurn,
+  { mirror, apart, clock }: RunContext,
+): Promise<CheckedWork> {
+  const message = await apart.read("commitMessageOf", { ...wordsOf(turn), summary: null });
+  return mirror.use(async (git) => {
+    const entries = new Map(await readSnapshot(git, work.commit));
+    for (const path of paths) {
+      const before = snapshot.get(path);
+      if (before === undefined) entries.delete(path);
+      else entries.set(path, before);
+    }
+    const index = join(scratch, "without");
+    const lines = [...entries.values()].map(({ raw }) => raw);
+    await writeIndex(git, index, lines);
+    const allowed = new Set(await changedPaths(git, parent, work.commit));
+    const commit = await makeCommit(git, { index, parent, allowed, message, atMs: clock.wallMs() });
+    return { ...work, commit, files: work.files - paths.size };
+  });
+}
+
+/** The paths that a commit changes against another. */
+export function changedPaths(git: GitRunner, from: string, to: string): Promise<string[]> {
+  return git.lines(["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", from, to]);
 }
 
 async function changesIn({ folders, start }: TurnTree, { clock, signal }: RunContext): Promise<TreeChange[]> {

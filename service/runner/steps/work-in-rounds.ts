@@ -4,12 +4,12 @@ import type { ReportedUsage } from "../../../src/core/ports/job-report.ts";
 import { removeFolder } from "../folders.ts";
 import type { CheckedClaim } from "../publish/checked-claim.ts";
 import { type AgentRunResult, type SecondRound, runAgent } from "../run-agent.ts";
-import { operatorText } from "../../base/run-error.ts";
+import { operatorText, TurnFailedError } from "../../base/run-error.ts";
 import { sumOf } from "../turn-runner.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { type Verified, verifyWork } from "./verify-work.ts";
 import { checkClaims } from "./check-claims.ts";
-import { type CheckedWork, checkWork } from "./check.ts";
+import { changedPaths, type CheckedWork, checkWork, withoutFiles } from "./check.ts";
 import type { TurnTree } from "./open-tree.ts";
 import type { TurnStart } from "../turn-start.ts";
 
@@ -26,7 +26,7 @@ export type Worked = Round &
 /**
  * Runs the turn's agent, and the project's checks on its work. Blocking findings go back to the
  * agent, once. Rejects as `runAgent` and `checkWork` do. But if the second round fails, the first
- * round's work isn't lost.
+ * round's work isn't lost, without the files that the second one took back.
  */
 export async function workInRounds(
   tree: TurnTree,
@@ -61,7 +61,47 @@ export async function workInRounds(
   } catch (error) {
     context.signal.throwIfAborted();
     context.logger.warn({ problem: context.redact(operatorText(error)) }, "the second round failed");
-    return { ...worked, ran: withoutSession(first.ran) };
+    const kept = { ...worked, commit, ran: withoutSession(first.ran) };
+    const takenBack = await takenBackFiles(tree, turn, context, commit);
+    if (takenBack.size === 0) return kept;
+    // What the first round said holds for all of its files, so it isn't told of some.
+    const ran = { ...kept.ran, summary: null };
+    const rest = {
+      ...kept,
+      ...(await withoutFiles(tree, kept, takenBack, turn, context)),
+      ran,
+      claims: null,
+    };
+    if (rest.commit === null) return { ...rest, ...nothing, isTakenBack: true };
+    const { checks, hasBlockingFindings } = await verifyWork(turn, context, { base, commit: rest.commit });
+    return { ...rest, checks, hasBlockingFindings };
+  }
+}
+
+/**
+ * The files of the first round that a failed second one has put back as they were before. None if
+ * what it left can't be looked through.
+ */
+async function takenBackFiles(
+  { folders, ...tree }: TurnTree,
+  turn: RunnerTurn,
+  context: RunContext,
+  commit: string,
+): Promise<ReadonlySet<string>> {
+  const { mirror } = context;
+  const scratch = join(folders.scratch, "left");
+  await mkdir(scratch, { mode: 0o700 });
+  try {
+    const left = await checkWork({ ...tree, folders: { ...folders, scratch } }, null, turn, context);
+    return await mirror.use(async (git) => {
+      const still = left.commit === null ? [] : await changedPaths(git, tree.commit, left.commit);
+      const kept = new Set(still);
+      const changed = await changedPaths(git, tree.commit, commit);
+      return new Set(changed.filter((path) => !kept.has(path)));
+    });
+  } catch (error) {
+    if (!(error instanceof TurnFailedError)) throw error;
+    return new Set();
   }
 }
 

@@ -109,6 +109,37 @@ it.each([
   expect(await world.changed()).toEqual(["docs/new.md"]);
 });
 
+it.each([
+  ["crashes", "process.exit(3)"],
+  ["is ended for its time", "setInterval(() => {}, 1000)"],
+])("publishes nothing that the second round took back before it %s", async (_, ends) => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const second = `if (!told.includes("in part")) fs.rmSync("docs/told.md"); fs.rmSync("docs/new.md"); ${ends}`;
+  const agent = agentThat(second);
+  const project = world.project(agent, { verify: [NO_TEH] });
+  project.agent.timeLimitMinutes = 0.05;
+  expect(await world.run(project)).toMatchObject({
+    kind: "no-changes",
+    summary: null,
+    reason: "The agent took its changes back when the checks found problems in them.",
+  });
+  expect(await world.branches()).toEqual(["main"]);
+
+  project.agent.timeLimitMinutes = 0.1;
+  const inPart = agent.map((part) =>
+    part.replace("} else {", `} else { fs.writeFileSync("docs/good.md", "fine");`),
+  );
+  expect(
+    await world.run({ ...project, agent: { ...project.agent, command: inPart } }, { prompt: "Fix in part" }),
+  ).toMatchObject({
+    kind: "pull-request",
+    summary: null,
+    checks: [{ result: "passed" }],
+  });
+  expect(await world.changed()).toEqual(["docs/good.md"]);
+  expect(world.pulls()).toMatchObject([{ title: "Fix in part", isDraft: false }]);
+});
+
 it("starts no second round for what doesn't block", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const verify = [{ ...NO_TEH, blocking: false }];
