@@ -81,6 +81,16 @@ export class FollowedStore {
     return this.#tables.value(z.int(), sql, JSON.stringify(projectIds));
   }
 
+  /**
+   * When a job's pull request was last seen to change, by our clock, if it is closed and not
+   * merged. Null otherwise.
+   */
+  closedSeenAt(jobId: string): number | null {
+    const sql = `SELECT memory ->> '$.changedAt' FROM followed JOIN jobs ON jobs.id = job_id
+      WHERE job_id = ? AND pull_request ->> '$.state' = 'closed'`;
+    return this.#tables.value(z.int(), sql, jobId);
+  }
+
   /** Makes a look at a job's pull request due now, if it is followed. */
   lookNow(jobId: string, nowMs: number): void {
     const sql = `UPDATE followed SET look_at = ${NOW} WHERE job_id = ?2 AND look_at IS NOT NULL`;

@@ -152,6 +152,7 @@ async function runInSlot(
       requester: turn.requester,
       acceptedAt: turn.acceptedAt,
       pullRequest: store.pullRequestOf(key.jobId),
+      closedSeenAt: store.followed.closedSeenAt(key.jobId),
       authors: turn.authors,
       earlierTurns: store.earlierTurns(key),
       attachments: store

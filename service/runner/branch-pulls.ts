@@ -1,38 +1,67 @@
 import type { HostedPullRequest } from "../code-host/github-code-host.ts";
 import { jobBranch } from "../config/repository.ts";
+import { hasPart } from "./publish/our-parts.ts";
+import type { TurnNote } from "./publish/turn-note.ts";
+import { noteClosed, type SeenClosed } from "./seen-closed.ts";
 import type { RunContext, RunnerTurn } from "./turn.ts";
 
 /** The pull requests of a job's branch, newest first, and what they mean for the job. */
 export type BranchPulls = ReturnType<typeof branchPulls>;
 
+/** `pushed` is the turn's own note, if it has pushed. */
+type Known = { seenClosed?: SeenClosed; pushed?: Pick<TurnNote, "newestPull"> | null };
+
 /** Asks the code host. Without one, there are none. */
 export async function findPulls(
   turn: RunnerTurn,
-  { codeHost, signal }: Pick<RunContext, "codeHost" | "signal">,
+  { codeHost, folders, clock, signal }: Pick<RunContext, "codeHost" | "folders" | "clock" | "signal">,
+  pushed: Known["pushed"] = null,
 ): Promise<BranchPulls> {
-  return branchPulls(turn, codeHost === null ? [] : await codeHost.find(jobBranch(turn.jobId), signal));
+  if (codeHost === null) return branchPulls(turn, []);
+  const all = await codeHost.find(jobBranch(turn.jobId), signal);
+  const numbers = all.filter(({ state }) => state === "closed").map(({ number }) => number);
+  const seenClosed = await noteClosed(folders.notes, turn.jobId, { numbers, nowMs: clock.now() });
+  return branchPulls(turn, all, { seenClosed, pushed });
 }
 
 /**
  * People open pull requests of the job's branch, too, such as a backport into another branch. The
  * job's own are those into the project's base branch, and the one that its record links to, which
- * somebody may have given another base.
+ * somebody may have given another base. One that we opened without an answer has no such link yet,
+ * so it is known by its text.
  */
 export function branchPulls(
-  { project: { baseBranch }, pullRequest, acceptedAt }: RunnerTurn,
+  { project: { baseBranch }, pullRequest, closedSeenAt, acceptedAt }: RunnerTurn,
   all: readonly HostedPullRequest[],
+  { seenClosed = new Map(), pushed = null }: Known = {},
 ) {
   const linked = all.find(({ number }) => number === pullRequest) ?? null;
-  const own = all.filter((pull) => pull === linked || pull.baseRef === baseBranch);
-  const open = linked?.state === "open" ? linked : (own.find(({ state }) => state === "open") ?? null);
+  // Before it is known, nobody else has a text of ours to copy.
+  const knownUntil = pushed === null ? (pullRequest === null ? 0 : Infinity) : (pushed.newestPull ?? 0);
+  const isOwnText = ({ number, body }: HostedPullRequest) => number > knownUntil && hasPart(body, "main");
+  const own = all.filter((pull) => pull === linked || pull.baseRef === baseBranch || isOwnText(pull));
+  const openOnes = own.filter(({ state }) => state === "open");
+  const open =
+    linked?.state === "open"
+      ? linked
+      : (openOnes.find(({ baseRef }) => baseRef === baseBranch) ?? openOnes[0] ?? null);
   const [newest] = own;
   const merged = all.filter(({ state, baseRef }) => state === "merged" && baseRef === baseBranch);
+
+  /** True if it was seen to be closed before the turn was asked for. */
+  function isKnownClosed(pull: HostedPullRequest): boolean {
+    const seenAt = [seenClosed.get(pull.number), pull === linked ? closedSeenAt : null];
+    return seenAt.some((at) => typeof at === "number" && at <= acceptedAt);
+  }
+
   return {
     own,
     /** The one to update. */
     open,
     /** The commit with which the newest one was merged into the base branch. */
     mergedHead: merged[0]?.headSha ?? null,
+    /** True if one that ends with this commit was merged into the base branch. */
+    isMergedAt: (commit: string) => merged.some(({ headSha }) => headSha === commit),
     /**
      * True if all that is in the branch, which ends with this commit, was merged into the base
      * branch, perhaps as a different commit, and nobody still needs the branch as it is.
@@ -40,18 +69,18 @@ export function branchPulls(
     areDoneAt: (tip: string | null) =>
       !all.some(({ state }) => state === "open") && merged.some(({ headSha }) => headSha === tip),
     /**
-     * The one that a person closed without merging it, after the turn was asked for. One that was
-     * open when the turn started is such a one whatever the clocks say, because ours and the code
-     * host's can differ. Null if the turn may open another.
+     * The one that a person closed without merging it, unless whoever asked for the turn did so
+     * after that. The code host's times don't count, because its clock and ours can differ: what
+     * counts is when we first saw that it is closed, and whether it was open when the turn started.
+     * Null if the turn may open another.
      */
-    closedSince: (atStart: readonly HostedPullRequest[]) =>
-      open === null && newest?.state === "closed"
-        ? (own.find(
-            ({ state, closedAt, number }) =>
-              state === "closed" &&
-              ((closedAt ?? 0) >= acceptedAt ||
-                atStart.some((each) => each.number === number && each.state === "open")),
-          ) ?? null)
-        : null,
+    closedSince: (atStart: readonly HostedPullRequest[]) => {
+      if (open !== null || newest?.state !== "closed") return null;
+      const wasOpen = ({ number }: HostedPullRequest) =>
+        atStart.some((each) => each.number === number && each.state === "open");
+      const isNews = (pull: HostedPullRequest) =>
+        wasOpen(pull) || ((pull === newest || pull === linked) && !isKnownClosed(pull));
+      return own.find((pull) => pull.state === "closed" && isNews(pull)) ?? null;
+    },
   };
 }

@@ -2,6 +2,7 @@ import { TurnFailedError } from "../base/run-error.ts";
 import { isBaseBranch, isJobId } from "../config/repository.ts";
 import { type BranchPulls, branchPulls, findPulls } from "./branch-pulls.ts";
 import { findEarlierPush, turnKeyOf } from "./earlier-push.ts";
+import { RefConflictError } from "./git/git-fault.ts";
 import { withMessage } from "./git/objects.ts";
 import { inShownOrder } from "./publish/checked-claim.ts";
 import { readTurnNote, TurnWork, type Withheld } from "./publish/turn-note.ts";
@@ -13,7 +14,8 @@ import { attachedTextFiles } from "./steps/find-copies.ts";
 import { lookAgain } from "./steps/look-again.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
-import { publishWork, reportNothing, reportWork } from "./steps/report.ts";
+import { publishWork } from "./steps/push-work.ts";
+import { reportNothing, reportWork } from "./steps/report.ts";
 import { workInRounds } from "./steps/work-in-rounds.ts";
 import { type RunContext, type RunnerTurn, type Success, wordsOf } from "./turn.ts";
 import type { TurnStart } from "./turn-start.ts";
@@ -126,13 +128,12 @@ async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnS
   const { mirror, folders, logger } = context;
   const { jobId, number, project } = turn;
   context.onProgress("fetching the repository");
-  return mirror.fetch(project.baseBranch, async (git) => {
+  const start = await mirror.fetch(project.baseBranch, async (git): Promise<TurnStart> => {
     const { base, job } = await mirror.tips(jobId);
-    let asked: Promise<BranchPulls> | undefined;
-    const findOnce = () => (asked ??= findPulls(turn, context));
-
     const note = await readTurnNote(folders.notes, jobId);
     const turnKey = turnKeyOf(turn);
+    let asked: Promise<BranchPulls> | undefined;
+    const findOnce = () => (asked ??= findPulls(turn, context, note?.turnKey === turnKey ? note : null));
     const findOwn = async () => (await findOnce()).own;
     const earlier = await findEarlierPush({ mirror, jobId, turnKey, base, tip: job, note, findOwn });
     // Without a code host, only git itself could have merged it.
@@ -145,8 +146,12 @@ async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnS
       const work = earlier.note ?? TurnWork.parse({ commit: earlier.commit });
       return { ...start, pushed: { ...work, commit: job ?? earlier.commit, push: earlier } };
     }
-    // Merged work is in the base branch, perhaps as a different commit, so a new pull request
-    // starts from there.
-    return job !== null && pulls.areDoneAt(job) ? { ...start, commit: base, base } : start;
+    return start;
   });
+  if (start.pushed !== null || start.job === null || !start.pulls.areDoneAt(start.job)) return start;
+  // Merged work is in the base branch, perhaps as a different commit, so a new pull request starts
+  // from there. It may have been merged since we fetched that.
+  const { base, job } = await mirror.fetch(project.baseBranch, () => mirror.tips(jobId));
+  if (job !== null && job !== start.job) throw new RefConflictError("The branch changed meanwhile.");
+  return { ...start, job, commit: base, base };
 }

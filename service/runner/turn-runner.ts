@@ -84,6 +84,11 @@ export type RunTurnInput = {
   acceptedAt: number;
   /** The number of the pull request that the job's record links to, or null if there is none. */
   pullRequest: number | null;
+  /**
+   * When the service saw that a person had closed that pull request without merging it, in epoch
+   * milliseconds. Null if it hasn't.
+   */
+  closedSeenAt: number | null;
   /** Who wrote what the prompt quotes, or null if that isn't known. */
   authors: Authors | null;
   attachments: readonly TurnAttachment[];

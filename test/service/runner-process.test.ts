@@ -346,6 +346,7 @@ it("waits for a turn's agent to be gone, and kills a runner that doesn't stop it
     requester: null,
     acceptedAt: 0,
     pullRequest: null,
+    closedSeenAt: null,
     authors: null,
     attachments: [],
     earlierTurns: [],

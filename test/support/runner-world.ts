@@ -262,6 +262,7 @@ export async function openRunnerWorld({
           acceptedAt: Date.now(),
           // As the job's record has it, if nothing went wrong.
           pullRequest: recorded.get(jobId) ?? null,
+          closedSeenAt: null,
           authors: null,
           attachments: [],
           earlierTurns: earlierTurns.map((turn) => ({

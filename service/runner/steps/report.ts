@@ -3,74 +3,38 @@ import { jobBranch } from "../../config/repository.ts";
 import { refusedText } from "../agents/acp-permissions.ts";
 import type { HostedPullRequest } from "../../code-host/github-code-host.ts";
 import { findPulls } from "../branch-pulls.ts";
-import { holdsPush, type Push, turnCommit, turnKeyOf } from "../earlier-push.ts";
+import { holdsPush, type Push, turnCommit } from "../earlier-push.ts";
 import { RefConflictError } from "../git/git-fault.ts";
 import { firstOf, publish } from "../publish/publish.ts";
 import { countClaims } from "../publish/checked-claim.ts";
-import { readTurnNote, type TurnWork, writeTurnNote } from "../publish/turn-note.ts";
+import type { TurnWork } from "../publish/turn-note.ts";
 import type { AgentRunResult } from "../run-agent.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { type RunContext, type RunnerTurn, type Success, wordsOf } from "../turn.ts";
-import type { PushedWork, TurnStart } from "../turn-start.ts";
+import type { PushedWork } from "../turn-start.ts";
 import { describe } from "./describe.ts";
 import { alreadyIn } from "./look-again.ts";
+import { goOnAfterMerge } from "./push-work.ts";
 import type { Worked } from "./work-in-rounds.ts";
-
-/**
- * Pushes the turn's commit. Notes that before and after, so that this turn never runs a second
- * agent, whatever happens to the branch later.
- */
-export async function publishWork(
-  turn: RunnerTurn,
-  { mirror, folders, onProgress }: RunContext,
-  { job, pulls: { open, own } }: TurnStart,
-  { files, ...work }: TurnWork & { files: number },
-): Promise<PushedWork> {
-  const { jobId } = turn;
-  const note = {
-    version: 1 as const,
-    ...work,
-    turnKey: turnKeyOf(turn),
-    openPull: open?.number ?? null,
-    newestPull: own[0]?.number ?? null,
-  };
-  const before = await readTurnNote(folders.notes, jobId);
-  await writeTurnNote(folders.notes, jobId, { ...note, isPushed: false });
-  onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
-  try {
-    await mirror.use(() => mirror.push(jobId, work.commit, job));
-  } catch (error) {
-    // Refused for certain, so the branch is as it was.
-    const isRefused = error instanceof RefConflictError || error instanceof TurnFailedError;
-    if (isRefused) await writeTurnNote(folders.notes, jobId, before);
-    throw error;
-  }
-  const pushed = { ...note, isPushed: true };
-  await writeTurnNote(folders.notes, jobId, pushed);
-  const { commit } = work;
-  return { ...work, push: { commit, turnKey: note.turnKey, tip: commit, isInBase: false, note: pushed } };
-}
 
 /**
  * The result of a turn whose work is pushed. Finds or opens its pull request, if there is a code
  * host. Rejects with a `RefConflictError` if somebody took the work out of the branch.
  */
-export async function reportWork(
-  turn: RunnerTurn,
-  context: RunContext,
-  pushed: PushedWork,
-): Promise<Success> {
+export async function reportWork(turn: RunnerTurn, context: RunContext, found: PushedWork): Promise<Success> {
   const { codeHost, mirror, redact, signal } = context;
-  const { commit, summary, leftOut, checks, notes, push } = pushed;
   const { project, jobId } = turn;
-  const claims = countClaims(pushed.claims);
-  const told = { summary, leftOut, checks, claims, context: pushed.context, notes };
   const branch = jobBranch(jobId);
-  if (!push.isInBase) context.report({ branch });
-  if (codeHost === null) return { kind: "branch", branch, ...told };
+  if (!found.push.isInBase) context.report({ branch });
+  if (codeHost === null) return { kind: "branch", branch, ...toldOf(found) };
   const { baseBranch } = project;
+  const find = () => findPulls(turn, context, found.push.note);
+  const pulls = await find();
+  const pushed = await goOnAfterMerge(turn, context, found, pulls);
+  if (pushed === null) return { kind: "no-changes", reason: alreadyIn(turn), ...toldOf(found) };
+  const { commit, checks, notes, push } = pushed;
+  const told = toldOf(pushed);
   const isTurns = (pull: HostedPullRequest) => mirror.use(() => holdsPush(mirror, jobId, pull, push));
-  const pulls = await findPulls(turn, context);
   if (push.isInBase && (await firstOf(pulls.own, isTurns)) === null) {
     return { kind: "no-changes", reason: alreadyIn(turn), ...told };
   }
@@ -84,7 +48,7 @@ export async function reportWork(
     baseBranch,
     commit,
     pulls,
-    findPulls: () => findPulls(turn, context),
+    findPulls: find,
     isTurns,
     openBefore,
     settings: project.pullRequests,
@@ -107,6 +71,11 @@ export async function reportWork(
   if (isNew && pullRequest.headSha !== commit) await assertOnBranch(turn, context, push);
   const all = [...notes, ...published.notes.map((note) => redact(note))];
   return { kind: "pull-request", prLink: pullRequest.url, pullRequest, ...told, notes: all };
+}
+
+/** What is told of the work itself. */
+function toldOf({ summary, leftOut, checks, claims, context, notes }: TurnWork) {
+  return { summary, leftOut, checks, claims: countClaims(claims), context, notes };
 }
 
 /** The turn's text must not stand at what somebody put in the place of its work. */

@@ -306,6 +306,30 @@ it.each(atNight(REFUSED_PARTS, REFUSED_PARTS.slice(0, 1)))(
   },
 );
 
+it("tells a follow-up's turn when it saw that the pull request was closed, until it is reopened", async () => {
+  await using world = await openFollowingWorld();
+  const { id, pull } = await world.job();
+  let turns = 1;
+  const seenByNext = async () => {
+    await world.service.ask(`/v2/agent/docs/job/${id}/message`, { body: { prompt: "More" } });
+    const run = await world.service.runner.runOf(id, (turns += 1));
+    run.end({ kind: "no-changes", summary: "No", reason: null, leftOut: [] });
+    await world.pass(0);
+    return run.input.closedSeenAt;
+  };
+  await world.pass(MINUTE);
+  await world.mine.pulls.update({ ...pull, state: "closed" });
+  expect(await seenByNext()).toBeNull();
+  const closedAt = world.service.clock.now();
+  await world.pass(MINUTE);
+  const seenAt = (await seenByNext()) ?? 0;
+  expect(seenAt).toBeGreaterThanOrEqual(closedAt);
+  expect(seenAt).toBeLessThanOrEqual(world.service.clock.now());
+  await world.mine.pulls.update({ ...pull, state: "open" });
+  await world.pass(5 * MINUTE);
+  expect(await seenByNext()).toBeNull();
+});
+
 it("looks at what is due while the list can't be read", async () => {
   await using world = await openFollowingWorld();
   const { id, pull } = await world.job();

@@ -11,8 +11,8 @@ const CLOSED = "#1 was closed without merging";
 
 const writes = (page: string) => ["sh", "-c", `echo ${page} > docs/${page}.md; echo Add ${page}`];
 const close = (world: World) => world.asPerson("PATCH", "1", { state: "closed" });
-/** Closed since the follow-up was asked for. The code host's times have whole seconds. */
-const askedBefore = () => ({ ...FOLLOW_UP, acceptedAt: Date.now() - 2000 });
+/** Asked for before what happens next. */
+const askedBefore = () => ({ ...FOLLOW_UP, acceptedAt: Date.now() });
 
 /** Does something while the agent works, whose own program lasts until then. */
 function whileWorking(world: World, act: () => Promise<unknown>) {
@@ -35,11 +35,49 @@ it("says what to do if nobody can be asked about a closed pull request, and open
     reason: `${CLOSED}, so nothing was published. To get a new pull request, ask again.`,
   });
   expect(await world.changed()).toEqual(["docs/one.md"]);
-  const again = { ...FOLLOW_UP, acceptedAt: Date.now() + 2000 };
-  expect(await world.run(world.project(writes("two")), again)).toMatchObject({
+  expect(await world.run(world.project(writes("two")), FOLLOW_UP)).toMatchObject({
     pullRequest: { number: 2, state: "open" },
   });
   expect(await world.changed()).toEqual(["docs/one.md", "docs/two.md"]);
+});
+
+it.each([
+  ["an hour behind", () => new Date(Date.now() - 3_600_000).toISOString()],
+  ["not told", () => null],
+])("asks nobody twice about a close, and believes no time of the code host's: %s", async (_, closedAt) => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  await world.run(world.project(writes("one")));
+  const input = askedBefore();
+  await close(world);
+  // Its answers say so, and nothing else changes.
+  const answer = await fetch(`${world.codeHost.apiUrl}/repos/acme/docs/pulls?state=all`, {
+    headers: { authorization: `token ${world.token}` },
+    signal: AbortSignal.timeout(10_000),
+  });
+  const [pull] = (await answer.json()) as object[];
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify([{ ...pull, closed_at: closedAt() }]);
+  world.api.fault = (request) =>
+    request.startsWith("GET") && request.includes("/pulls?")
+      ? { kind: "http", status: 200, headers, body }
+      : undefined;
+  expect(await world.run(world.project(writes("two")), input)).toMatchObject({ kind: "failed" });
+  expect(await world.run(world.project(writes("two")), FOLLOW_UP)).toMatchObject({
+    pullRequest: { number: 2, state: "open" },
+  });
+});
+
+it("takes a close that the service saw before for a known one", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  await world.run(world.project(writes("one")));
+  await close(world);
+  const input = { ...FOLLOW_UP, closedSeenAt: 2000 };
+  expect(await world.run(world.project(writes("two")), { ...input, acceptedAt: 1999 })).toMatchObject({
+    kind: "failed",
+  });
+  expect(await world.run(world.project(writes("two")), { ...input, acceptedAt: 2000 })).toMatchObject({
+    pullRequest: { number: 2, state: "open" },
+  });
 });
 
 it("sees that a pull request was closed while the agent worked, though our clock is ahead", async () => {

@@ -16,11 +16,16 @@ const ALL = TURNS.flatMap((turn) =>
   TIMES.flatMap((time) => ACTS.map((act): [Turn, Time, Act] => [turn, time, act])),
 );
 // Each act once, and each time with both turns.
-const FEW = ACTS.map((act, at): [Turn, Time, Act] => {
+const FEW: typeof ALL = ACTS.map((act, at): [Turn, Time, Act] => {
   const [turn, time] = [TURNS[(at + Math.floor(at / 4)) % 2], TIMES[at % 4]];
   if (turn === undefined || time === undefined) throw new Error("There is no such turn or time");
   return [turn, time, act];
 });
+FEW.push(
+  ["a first turn", "between the pull request and its answer", "changes the base to v1"],
+  ["a follow-up", "while the turn waits in line", "closes"],
+  ["a follow-up", "right before the push", "merges by squash"],
+);
 
 it.each(atNight(ALL, FEW))("%s, %s: a person %s", async (turn, time, act) => {
   // Only what comes between a turn's own steps needs git over HTTP, where it can be stopped.
@@ -39,6 +44,9 @@ it.each(atNight(ALL, FEW))("%s, %s: a person %s", async (turn, time, act) => {
     const command = `cat > /dev/null; while [ ! -e '${start}' ]; do sleep 0.02; done; echo '${page}' > docs/${page}.md; echo 'Add ${page}'`;
     const acts = () => (when === null ? Promise.resolve() : person.does(act));
     if (when === "right before the push") onceBefore(world, "push", acts);
+    if (when === "between the pull request and its answer") onceUnanswered(world, acts);
+    const acceptedAt = Date.now();
+    if (when === "while the turn waits in line") await acts();
     if (when === "between the push and the pull request") onceBefore(world, "pull request", acts);
     const begin = async () => {
       try {
@@ -54,8 +62,9 @@ it.each(atNight(ALL, FEW))("%s, %s: a person %s", async (turn, time, act) => {
         prompt: `Add ${each}`,
         summary: `Add ${each}`,
       })),
-      // The code host's times have whole seconds.
-      acceptedAt: Date.now() + (when === null ? 2000 : -2000),
+      // The service has seen by then what a person did after the turn before.
+      closedSeenAt: when === null ? acceptedAt : null,
+      acceptedAt,
       onLine: (line: string) => {
         if (line !== "the agent is working") return;
         begun ??= begin();
@@ -78,6 +87,7 @@ it.each(atNight(ALL, FEW))("%s, %s: a person %s", async (turn, time, act) => {
   expect(person.hasActed()).toBe(true);
   expect(await seen(world, person, { result, link })).toBe(EXPECTED[turn][time][act]);
   await person.expectNothingLost();
+  if (act.startsWith("merges")) await person.expectOnlyNews();
 });
 
 /** As the service does after a fault that passes. */
@@ -107,6 +117,21 @@ function onceBefore(world: World, what: "push" | "pull request", act: () => Prom
   };
   world.api.before = async () => {
     if (what === "push" || !isPushed) return;
+    world.api.before = undefined;
+    await act();
+  };
+}
+
+/** Once the API has taken what a turn says of its pull request, and has lost the answer. */
+function onceUnanswered(world: World, act: () => Promise<void>): void {
+  let isLost = false;
+  world.api.fault = (request) => {
+    if (isLost || !/^(?:POST|PATCH) .*\/pulls/.test(request)) return undefined;
+    isLost = true;
+    return { kind: "drop-after" };
+  };
+  world.api.before = async () => {
+    if (!isLost) return;
     world.api.before = undefined;
     await act();
   };
@@ -178,6 +203,8 @@ async function createPerson(world: World) {
     hasActed: () => hasActed,
     async does(act: Act): Promise<void> {
       hasActed = true;
+      // A code host takes in what we pushed before anybody can see it.
+      await host.followBranches();
       if (!(await hasBranch())) {
         await world.inBare("update-ref", `refs/heads/${BRANCH}`, "refs/heads/main");
         await commit(BRANCH, "theirs");
@@ -235,6 +262,13 @@ async function createPerson(world: World) {
       const names = await world.inBare("ls-tree", "-r", "--name-only", `refs/heads/${branch}`);
       const pages = [...PAGES, "theirs", "later"].filter((page) => names.includes(`docs/${page}.md`));
       return pages.length === 0 ? "-" : pages.toSorted().join(" ");
+    },
+    /** What is open shows nothing again that was merged: its diff has the pages that its text names. */
+    async expectOnlyNews(): Promise<void> {
+      for (const { base, body, head } of world.pulls().filter(({ state }) => state === "open")) {
+        const changed = await world.changed(head, base);
+        expect(changed.filter((page) => !body?.includes(page))).toEqual([]);
+      }
     },
     /** Their commits are still there, and their words, to which something may have been added. */
     async expectNothingLost(): Promise<void> {

@@ -20,6 +20,8 @@ export const TIMES = [
   "right before the push",
   "between the push and the pull request",
   "after the turn",
+  "while the turn waits in line",
+  "between the pull request and its answer",
 ] as const;
 export type Time = (typeof TIMES)[number];
 
@@ -83,6 +85,24 @@ const REBASED =
 const ON_OTHER = `pull-request #1; branch theirs two; main -; #1 open "Add two" (theirs two)`;
 const DELETED = `failed #1; branch none; main -; #1 closed "Add one" (one)`;
 
+/** Ours is open, and nobody has told us so. */
+const FIRST_UNANSWERED: Record<Act, Seen> = {
+  // The text names what the turn changed, as after its end.
+  "pushes a commit": `pull-request #1; branch one theirs; main -; #1 open "Add one" (one)`,
+  "opens another pull request into the base, and closes ours":
+    `pull-request #2; branch one; main -; #1 closed "Add one" (one)` + `; #2 open "Theirs" (one)`,
+  "opens another pull request into v1": `pull-request #1; branch one; main -; #1 open "Add one" (one); #2 open into v1 "Theirs" ()`,
+  rebases: `pull-request #1; branch later one; main later; #1 open "Add one" (one)`,
+  "merges by merge commit": `pull-request #1; branch one; main one; #1 merged "Add one" (one)`,
+  "merges by squash": `pull-request #1; branch one; main one; #1 merged "Add one" (one)`,
+  "merges by rebase": `pull-request #1; branch one; main one; #1 merged "Add one" (one)`,
+  closes: `pull-request #1; branch one; main -; #1 closed "Add one" (one)`,
+  "closes and reopens": `pull-request #1; branch one; main -; #1 open "Add one" (one)`,
+  "changes the base to v1": `pull-request #1; branch one; main -; #1 open into v1 "Add one" (one)`,
+  "deletes the branch": `pull-request #1; branch none; main -; #1 closed "Add one" (one)`,
+  "force-pushes something else": ON_THEIRS,
+};
+
 /** Up to the push, the turn runs again from what is there, or goes on from the base. */
 const FOLLOW_UP_BEFORE_PUSH: Record<Act, Seen> = {
   "pushes a commit": PUSHED_ONTO,
@@ -102,10 +122,28 @@ const FOLLOW_UP_BEFORE_PUSH: Record<Act, Seen> = {
 const MERGED_WITH_TURN = `pull-request #1; branch one two; main one two; #1 merged "Add one" (one)`;
 const FIRST_MERGED = `pull-request #1; branch one; main one; #1 merged "Theirs" ()`;
 
+const FOLLOW_UP_UNANSWERED: Record<Act, Seen> = {
+  "pushes a commit": `pull-request #1; branch one theirs two; main -; #1 open "Add one; add two" (one two)`,
+  "opens another pull request into the base, and closes ours":
+    `pull-request #2; branch one two; main -; #1 closed "Add one; add two" (one two)` +
+    `; #2 open "Theirs" (one two)`,
+  "opens another pull request into v1": BESIDE_BACKPORT,
+  rebases: REBASED,
+  ...byEachMerge(`pull-request #1; branch one two; main one two; #1 merged "Add one; add two" (one two)`),
+  closes: `pull-request #1; branch one two; main -; #1 closed "Add one; add two" (one two)`,
+  "closes and reopens": UPDATED,
+  "changes the base to v1": RETARGETED,
+  "deletes the branch": `pull-request #1; branch none; main -; #1 closed "Add one; add two" (one two)`,
+  // The title isn't the one that the turn before left, so it may be a person's, and stays.
+  "force-pushes something else": `pull-request #1; branch theirs two; main -; #1 open "Add one; add two" (theirs two)`,
+};
+
 export const EXPECTED: Record<Turn, Record<Time, Record<Act, Seen>>> = {
   "a first turn": {
+    "while the turn waits in line": FIRST_BEFORE_PUSH,
     "while the agent works": FIRST_BEFORE_PUSH,
     "right before the push": FIRST_BEFORE_PUSH,
+    "between the pull request and its answer": FIRST_UNANSWERED,
     "between the push and the pull request": {
       // As after the turn's end: the text names what the turns changed.
       "pushes a commit": `pull-request #1; branch one theirs; main -; #1 open "Add one" (one)`,
@@ -146,12 +184,14 @@ export const EXPECTED: Record<Turn, Record<Time, Record<Act, Seen>>> = {
     },
   },
   "a follow-up": {
+    "while the turn waits in line": FOLLOW_UP_BEFORE_PUSH,
     "while the agent works": FOLLOW_UP_BEFORE_PUSH,
     "right before the push": {
       ...FOLLOW_UP_BEFORE_PUSH,
       // It is too late to take the push back, so the branch keeps the work, and the thread says so.
       closes: `branch #1; branch one two; main -; #1 closed "Add one" (one)`,
     },
+    "between the pull request and its answer": FOLLOW_UP_UNANSWERED,
     "between the push and the pull request": {
       "pushes a commit": `pull-request #1; branch one theirs two; main -; #1 open "Add one; add two" (one two)`,
       "opens another pull request into the base, and closes ours": IN_ANOTHER,

@@ -1,0 +1,86 @@
+import { TurnFailedError } from "../../base/run-error.ts";
+import type { HostedPullRequest } from "../../code-host/github-code-host.ts";
+import type { BranchPulls } from "../branch-pulls.ts";
+import { holdsPush, turnKeyOf } from "../earlier-push.ts";
+import { RefConflictError } from "../git/git-fault.ts";
+import { reapply } from "../git/reapply.ts";
+import { firstOf } from "../publish/publish.ts";
+import { readTurnNote, type TurnWork, writeTurnNote } from "../publish/turn-note.ts";
+import type { RunContext, RunnerTurn } from "../turn.ts";
+import type { PushedWork, TurnStart } from "../turn-start.ts";
+import { verifyWork } from "./verify-work.ts";
+
+/**
+ * Pushes the turn's commit. Notes that before and after, so that this turn never runs a second
+ * agent, whatever happens to the branch later.
+ */
+export async function publishWork(
+  turn: RunnerTurn,
+  { mirror, folders, onProgress }: RunContext,
+  { job, pulls: { open, own } }: Pick<TurnStart, "job" | "pulls">,
+  { files, ...work }: TurnWork & { files: number },
+): Promise<PushedWork> {
+  const { jobId } = turn;
+  const note = {
+    version: 1 as const,
+    ...work,
+    turnKey: turnKeyOf(turn),
+    openPull: open?.number ?? null,
+    newestPull: own[0]?.number ?? null,
+  };
+  const before = await readTurnNote(folders.notes, jobId);
+  await writeTurnNote(folders.notes, jobId, { ...note, isPushed: false });
+  onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
+  try {
+    await mirror.use(() => mirror.push(jobId, work.commit, job));
+  } catch (error) {
+    // Refused for certain, so the branch is as it was.
+    const isRefused = error instanceof RefConflictError || error instanceof TurnFailedError;
+    if (isRefused) await writeTurnNote(folders.notes, jobId, before);
+    throw error;
+  }
+  const pushed = { ...note, isPushed: true };
+  await writeTurnNote(folders.notes, jobId, pushed);
+  const { commit } = work;
+  return { ...work, push: { commit, turnKey: note.turnKey, tip: commit, isInBase: false, note: pushed } };
+}
+
+/**
+ * A person may merge the pull request in the moment of the push, perhaps as a different commit. A
+ * new one would show that change again. So the turn's own change goes on from the base branch, as
+ * it would have a moment before. Resolves to what is pushed then. If somebody needs the branch as
+ * it is, or the change doesn't fit onto the base branch, it stays. Null if the base branch has the
+ * change already.
+ */
+export async function goOnAfterMerge(
+  turn: RunnerTurn,
+  context: RunContext,
+  pushed: PushedWork,
+  pulls: BranchPulls,
+): Promise<PushedWork | null> {
+  const { mirror, clock, onProgress } = context;
+  const { jobId, project } = turn;
+  const { push, ...work } = pushed;
+  const { commit } = push;
+  if (push.isInBase || push.tip !== commit || pulls.open !== null) return pushed;
+  const parent = await mirror.use((git) => git.text(["rev-parse", `${commit}^`]));
+  if (!pulls.areDoneAt(parent)) return pushed;
+  const isTurns = (pull: HostedPullRequest) => mirror.use(() => holdsPush(mirror, jobId, pull, push));
+  if ((await firstOf(pulls.own, isTurns)) !== null) return pushed;
+  const made = await mirror.fetch(project.baseBranch, async (git) => {
+    const { base, job } = await mirror.tips(jobId);
+    const mergeBase = await git.text(["merge-base", base, parent], { okCodes: [0, 1] });
+    // Somebody else changed the branch, or the base branch has the merged commits themselves.
+    if (job !== commit || mergeBase === parent) return null;
+    const onBase = await reapply(git, { commit, from: parent, onto: base, atMs: clock.now() });
+    const names = ["diff", "--name-only", "-z", parent, commit];
+    return { ...onBase, base, files: (await git.lines(names)).length };
+  });
+  if (made === null || made.kind === "conflict") return pushed;
+  if (made.kind === "contained") return null;
+  onProgress("going on from the base branch, because the pull request was merged");
+  const { base, files } = made;
+  const { blocking: _, ...verified } = await verifyWork(turn, context, { base, commit: made.commit });
+  const onBase = { ...work, ...verified, commit: made.commit, files };
+  return await publishWork(turn, context, { job: commit, pulls }, onBase);
+}
