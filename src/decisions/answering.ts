@@ -2,6 +2,7 @@ import { questionSlot } from "../core/turn/delivery.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import type { AskedQuestion, Read } from "../core/ports/records.ts";
 import { answerInWords, answerQuestion, type Answering, type Given } from "../core/job/question.ts";
+import { newestOfThread } from "../core/turn/follow-up.ts";
 import { maySteer, notAllowed, type FollowUps } from "../core/turn/people.ts";
 import type { Request } from "../core/turn/request.ts";
 import { compareTs } from "../core/turn/shared.ts";
@@ -55,10 +56,14 @@ export function answering(
   };
 }
 
-/** True if this message was taken as the answer to the question that its author was asked about. */
-export function isAnswer(read: Read, { id }: Request): boolean {
-  const asked = read("reply", id)?.answers;
-  return asked !== undefined && wasTaken(read("turn", asked.turnId), id);
+/**
+ * True if this message was taken as an answer: to the question that its author was asked about, or
+ * to one in its thread. Another event of the same message may have said less of it.
+ */
+export function isAnswer(read: Read, request: Request): boolean {
+  const asked = read("reply", request.id)?.answers;
+  if (asked !== undefined && wasTaken(read("turn", asked.turnId), request.id)) return true;
+  return newestOfThread(read, request).some((turn) => wasTaken(turn, request.id));
 }
 
 /** True if one of the turn's questions was answered by this message. */
