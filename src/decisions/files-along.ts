@@ -36,12 +36,20 @@ async function askedMessage(
 /** What Slack says of the files of which messages gave only part, by their ids. */
 export type LookedUp = ReadonlyMap<string, FileLook>;
 
-/** Asks Slack about the files of a request of which messages gave only part. */
+/** The most files to look up for one request. More than can go along, as some may not fit. */
+const MAX_LOOK_UPS = 20;
+
+/**
+ * Asks Slack about the files of a request of which messages gave only part. Of too many, the rest
+ * stay as they are.
+ */
 export async function lookUpFiles(
   { fileReader }: { fileReader: Pick<TaskDeps["fileReader"], "look"> },
   request: Parameters<typeof filesOf>[0],
 ): Promise<LookedUp> {
-  const unknown = filesOf(request).filter(({ isPartial }) => isPartial === true);
+  const unknown = filesOf(request)
+    .filter(({ isPartial }) => isPartial === true)
+    .slice(0, MAX_LOOK_UPS);
   return new Map(
     await Promise.all(unknown.map(async (file) => [file.id, await fileReader.look(file)] as const)),
   );
