@@ -119,6 +119,14 @@ describe("a message beyond all measure", () => {
     expect(prompt).toMatch(/^語{4000}\n[\s\S]*書{10000}[\s\S]*\[cut here: \d+ more characters in Slack\]$/);
   });
 
+  it("without a time says that it has none", () => {
+    const { beside } = asked({ attachments: [{ is_share: true, author_id: "U0BEN", text: "The FAQ" }] });
+    const request = { channelId: "C0DOCS", instructions: "fix", quoted: null, ...(beside && { beside }) };
+    expect(composePrompt(request, NAMES).prompt).toContain(
+      "Forwarded message by U0BEN, at an unknown time:\n> The FAQ",
+    );
+  });
+
   it("of 100 forwards keeps what there is room for, and counts the rest", () => {
     const text = "x".repeat(5_000);
     const attachments = Array.from({ length: 100 }, (_, n) => ({ is_share: true, author_id: `U${n}`, text }));

@@ -235,7 +235,7 @@ function authorOf({ authorId, authorName }: ThreadMessage, names: Names): string
 }
 
 function sentAt({ ts }: Pick<ThreadMessage, "ts">): string {
-  return utcTime(Number(ts) * 1000);
+  return utcTime(ts === "" ? NaN : Number(ts) * 1000);
 }
 
 const NO_TEXT = "(the message has no text)";
