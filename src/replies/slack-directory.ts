@@ -79,13 +79,19 @@ export function createSlackDirectory(options: Options): Directory {
     }),
   );
 
+  /** A message may mention several groups, and Slack lists all of them at once. */
+  let listing: ReturnType<typeof groupNames> | undefined;
+
   return {
     admission: createSlackAdmission(options),
 
     personName,
 
     async groupName(groupId) {
-      return (await groupNames(team.identity.teamId))?.get(groupId) || null;
+      listing ??= groupNames(team.identity.teamId).finally(() => {
+        listing = undefined;
+      });
+      return (await listing)?.get(groupId) || null;
     },
 
     async isPublic(channelId) {

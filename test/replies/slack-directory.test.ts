@@ -15,6 +15,15 @@ it("names people and channels", async () => {
   expect(await directory.personName("U0NOBODY")).toBe(null);
 });
 
+it("asks once for the groups that one message mentions", async () => {
+  await using side = await startSide();
+  side.slack.workspace.addGroup({ id: "S0DOCS", handle: "docs-team", name: "Docs team" });
+  const directory = directoryOf(side);
+  const named = ["S0DOCS", "S0NONE", "S0DOCS"].map((id) => directory.groupName(id));
+  expect(await Promise.all(named)).toEqual(["docs-team", null, "docs-team"]);
+  expect(side.slack.calls.filter(({ method }) => method === "usergroups.list")).toHaveLength(1);
+});
+
 it("gives a permalink, and builds it on the team's own address where Slack does not say", async () => {
   await using side = await startSide();
   const directory = directoryOf(side);
