@@ -136,7 +136,7 @@ export class SocketMode implements Receiver {
     void connection.closed.then(() => {
       this.#all.delete(connection);
       this.#working.delete(connection);
-      this.#endedAtMs.push(this.#options.clock.monotonicMs());
+      this.#endedAtMs = [...this.#recentlyEnded(), this.#options.clock.monotonicMs()];
     });
     const opening = Promise.race([connection.opened, this.#stopped.promise]).then(
       () => null,
@@ -174,13 +174,16 @@ export class SocketMode implements Receiver {
    * more. At a refresh we hold two.
    */
   #compare(ofApp: number | null): void {
-    const { clock, isOnly, logger } = this.#options;
+    const { isOnly, logger } = this.#options;
     if (!isOnly || ofApp === null) return;
-    const nowMs = clock.monotonicMs();
-    this.#endedAtMs = this.#endedAtMs.filter((atMs) => nowMs - atMs < COUNTED_FOR_MS);
     const before = this.#others;
-    this.#others = Math.max(0, ofApp - this.#all.size - this.#endedAtMs.length);
+    this.#others = Math.max(0, ofApp - this.#all.size - this.#recentlyEnded().length);
     if (this.#others > 0 && before === 0) logger.warn({ connections: ofApp }, sharedWith(this.#others));
+  }
+
+  #recentlyEnded(): number[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    return this.#endedAtMs.filter((atMs) => nowMs - atMs < COUNTED_FOR_MS);
   }
 
   /** Logs changes, not every attempt. */
