@@ -24,7 +24,7 @@ export function registerMessages(app: App, deps: IntakeDeps): void {
  * (docs.slack.dev/reference/events/message). Slack also sends a mention when it is edited, however
  * old it is, or added to a message (github.com/slack-go/slack/pull/1256).
  */
-const Said = WrittenMessage.omit({ app_id: true }).extend({
+const Said = WrittenMessage.extend({
   subtype: z.enum(["file_share", "thread_broadcast"]).nullish(),
 });
 

@@ -30,14 +30,10 @@ export const ReceivedMessage = z.object({
 });
 export type ReceivedMessage = z.infer<typeof ReceivedMessage>;
 
-/**
- * A new message by a person, as events describe it. Edits and messages by apps are excluded. Each
- * use adds its own subtypes.
- */
+/** A new message by a person, as events describe it. Edits and messages by bots are excluded. */
 export const WrittenMessage = z.object({
   type: z.string().optional(),
   bot_id: z.never().optional(),
-  app_id: z.never().optional(),
   edited: z.never().optional(),
   channel: z.string(),
   user: z.string(),

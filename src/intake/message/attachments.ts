@@ -21,7 +21,7 @@ export function readAttachments(words: ShownWords, attachments: readonly unknown
   return hasAny;
 }
 
-/** JsonFields whose words stand on lines of their own, before and after an attachment's body. */
+/** Fields whose words stand on lines of their own, before and after an attachment's body. */
 const BEFORE = ["service_name", "pretext", "author_name", "author_subname"];
 
 function readAttachment(words: ShownWords, part: JsonFields): void {

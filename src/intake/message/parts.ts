@@ -157,7 +157,7 @@ function readLinked(words: ShownWords, part: JsonFields, value: unknown, depth: 
   words.add(linkTo(url, label));
 }
 
-/** JsonFields that name people or conversations by their ids. */
+/** Fields that name people or conversations by their ids. */
 const PEOPLE: ReadonlySet<string> = new Set([
   "initial_user",
   "initial_users",
