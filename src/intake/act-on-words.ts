@@ -44,6 +44,11 @@ export async function actOnWords(
       await askForList(deps, request.id, words, { ...whereAsked(request), responseUrl: null });
       return TOLD;
     case "thanks": {
+      // What stands beside it is more than thanks.
+      if (request.beside !== undefined || request.files !== undefined) {
+        const said = { prompt: request.instructions, project: null, isNew: false };
+        return actOnPrompt(deps, request, at, said, how);
+      }
       const { teamId, channelId, messageTs: ts } = request;
       if (ts !== undefined) await deps.queue.add(thankTask(request.id, { teamId, channelId, ts }));
       return TOLD;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { MessageRef, Segment, SharedFile, ThreadMessage } from "../core/turn/request.ts";
+import type { MessageRef, Segment, SharedFile, ShownMessage, ThreadMessage } from "../core/turn/request.ts";
 import { messagesIn, readAttachments } from "./message/attachments.ts";
 import { filesIn, readCaptions, readFileWords } from "./message/message-files.ts";
 import { givenText, readBesideText, readTextOrBlocks } from "./message/said.ts";
@@ -138,7 +138,7 @@ function readMessage(message: ShownFields): ReadMessage {
   words.lineEnd();
   const hasEmail = readFileWords(words, files);
   const shows = messagesIn(attachments, room);
-  const isTelling = !words.isEmpty || shows.some(({ segments }) => segments.length > 0);
+  const isTelling = !words.isEmpty || shows.some(saysSomething);
   readCaptions(words, files);
   const leftOut = words.leftOut();
   const beside: Beside = {
@@ -148,6 +148,10 @@ function readMessage(message: ShownFields): ReadMessage {
     ...((hasAttached || hasEmail) && { quotesOthers: true }),
   };
   return { typed, beside, files: filesIn(files), isTelling };
+}
+
+function saysSomething({ segments, files }: ShownMessage): boolean {
+  return segments.length > 0 || files !== undefined;
 }
 
 /** The user that Slack's own notices come from. */

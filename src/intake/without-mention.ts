@@ -6,6 +6,8 @@ const BEFORE_NAME = /[,;:：，、–—][^\S\n]*$|\s-+[^\S\n]*$/u;
 /** Nothing but emphasis, a bullet or a quotation mark. */
 const NO_WORDS = /^[\s*_~>•"'“‘«(`-]*$/;
 const ENDS_SENTENCE = /^[\s]*[.!?…。！？]*\s*$/;
+/** Punctuation of the sentence that goes on. Not that of `:pray:` or `.gitignore`. */
+const GOES_ON = /^[^\S\n]*(?:[,;)\]}，、。！？]|[:.!?]+(?=\s|$))/u;
 const PAIRS = ["**", "__", "~~", "``", '""', "''", "“”", "‘’", "«»", "()", "[]", "{}"];
 
 /** True if a message mentions the app. */
@@ -19,7 +21,7 @@ export function mentionsApp(segments: readonly Segment[], botUserId: string | un
  */
 export function withoutMention(segments: readonly Segment[], botUserId: string | undefined): Segment[] {
   const rest = [...segments];
-  for (;;) {
+  for (let mentions = 0; mentions < MENTIONS_MAX; mentions += 1) {
     const at = indexOfMention(rest, botUserId);
     if (at === -1) return rest;
     const [before, after] = [rest[at - 1], rest[at + 1]];
@@ -35,7 +37,11 @@ export function withoutMention(segments: readonly Segment[], botUserId: string |
     const from = hasBefore ? at - 1 : at;
     rest.splice(from, (hasBefore ? 1 : 0) + 1 + (hasAfter ? 1 : 0), { kind: "text", text });
   }
+  return rest.filter((segment) => indexOfMention([segment], botUserId) === -1);
 }
+
+/** The punctuation of more mentions stays. */
+const MENTIONS_MAX = 50;
 
 /** How much of a text around a mention can belong to it. Looking at more could take long. */
 const NEAR = 200;
@@ -60,7 +66,7 @@ function joined(before: string, after: string, { isFirst, isLast }: Record<"isFi
   if (isLast && ENDS_SENTENCE.test(end)) return start.replace(BEFORE_NAME, "").trimEnd() + end.trim();
   const isApart = /\s$/.test(start) || /^\s/.test(end);
   start = start.replace(/[^\S\n]+$/, "");
-  if (/^[^\S\n]*[,;:.!?)\]}，、。！？]/u.test(end)) return start.replace(/[,;:]$/, "") + end.trimStart();
+  if (GOES_ON.test(end)) return start.replace(/[,;:]$/, "") + end.trimStart();
   const isTogether = !isApart || /[\n(["“‘«*_~`{]$/.test(start) || end.startsWith("\n");
   return `${start}${isTogether ? "" : " "}${end.replace(/^[^\S\n]+/, "")}`;
 }

@@ -63,6 +63,15 @@ describe("a message that forwards another", () => {
     await world.until(() => world.read(DOCS).some((text) => text.includes("asked the agent to fix this")));
   });
 
+  it("is a request by itself if the other one is only a screenshot", async () => {
+    await using world = await start();
+    const shot = { id: "F0SHOT", name: "menu.png", mimetype: "image/png", size: 16 };
+    const { channel } = await world.slack.person(ANA).openApp();
+    const attachments = [forwarded({ text: "", fallback: "[no preview available]", files: [shot] })];
+    await world.slack.person(ANA).say({ channel: channel.id, text: "", attachments });
+    expect(await promptOf(world)).toMatch(/^Fix the problem this message describes\.\n[\s\S]*menu\.png/);
+  });
+
   it("is answered with help if it forwards only what stays in Slack", async () => {
     await using world = await start();
     await world.slack

@@ -106,6 +106,9 @@ describe("thanks", () => {
 
       await reply(world, root, "thanks, now the glossary, too", ANA);
       await world.until(() => world.service.messages.length === 1);
+      const files = [{ name: "menu.png", mimetype: "image/png", content: "PNG" }];
+      await slack.person(ANA).mention({ channel: DOCS, threadTs: root.ts, text: "thanks!", files });
+      await world.until(() => world.service.messages.length === 2);
     },
   );
 

@@ -53,9 +53,17 @@ describe("a message without the mention of the app", () => {
     ["@ben @bot fix the FAQ", "@ben fix the FAQ"],
     ["@bot @ben is right", "@ben is right"],
     ["cc @ben, @bot", "cc @ben"],
+    ["update the page, @bot :pray:", "update the page, :pray:"],
+    ["document @bot .gitignore", "document .gitignore"],
     ["@ben is right", "@ben is right"],
   ])("%j: %j", (text, rest) => {
     expect(readableText(withoutMention(segments(text), "U0BOT"))).toBe(rest);
+  });
+
+  it("has no mention left if there are very many, and is read at once", () => {
+    const rest = withoutMention(segments("@bot fix it ".repeat(20_000)), "U0BOT");
+    expect(mentionsApp(rest, "U0BOT")).toBe(false);
+    expect(rest.length).toBeLessThanOrEqual(40_000);
   });
 
   it("is the message itself as long as the app isn't known", () => {
