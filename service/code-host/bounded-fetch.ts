@@ -20,6 +20,8 @@ const MAX_DIGITS = 1000;
 export type AnswerOptions = {
   /** Called with each answer, including refusals. */
   onAnswer?: (status: number, headers: Headers) => void;
+  /** Called with the size of each answer's body, as far as it was read. */
+  onBody?: (bytes: number) => void;
   /** Of each text of an answer, as it is sent, about so many bytes are read. @default all */
   maxTextBytes?: number;
 };
@@ -72,32 +74,46 @@ async function fetchWithinOrigin(url: string, init?: RequestInit): Promise<Respo
 export async function boundedFetch(
   url: string,
   init?: RequestInit,
-  { onAnswer, maxTextBytes = Infinity }: AnswerOptions = {},
+  { onAnswer, onBody, maxTextBytes = Infinity }: AnswerOptions = {},
 ): Promise<Response> {
   const response = await fetchWithinOrigin(url, init);
   const { body, status, statusText, headers } = response;
   onAnswer?.(status, headers);
   if (!body) return response;
   const isJson = /json/i.test(headers.get("content-type") ?? "");
-  const cut = isJson ? createTextCutter(maxTextBytes) : (chunk: Uint8Array) => [chunk];
-  const measure = createJsonMeter();
+  // Other text, such as a page that says that the host is down, isn't parsed.
+  const take = isJson ? createTaker(maxTextBytes) : (chunk: Uint8Array) => [chunk];
   const giveWay = createGiveWay();
-  const chunks: Uint8Array[] = [];
+  const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of body) {
-    await giveWay();
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) throw new TooLargeAnswerError(`${MAX_BODY_BYTES} bytes`);
+  try {
+    for await (const chunk of body) {
+      await giveWay();
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) throw new TooLargeAnswerError(`${MAX_BODY_BYTES} bytes`);
+      parts.push(...take(chunk));
+    }
+  } finally {
+    onBody?.(bytes);
+  }
+  return new Response(Buffer.concat(parts), { status, statusText, headers });
+}
+
+/**
+ * Returns a function that takes a JSON text's next bytes, and returns what is left of them with cut
+ * texts. Throws if it would take long to parse.
+ */
+function createTaker(maxTextBytes: number): (chunk: Uint8Array) => Uint8Array[] {
+  const cut = createTextCutter(maxTextBytes);
+  const measure = createJsonMeter();
+  return (chunk) => {
     const kept = cut(chunk);
-    chunks.push(...kept);
-    // Other text, such as a page that says that the host is down, isn't parsed.
-    if (!isJson) continue;
     for (const part of kept) {
       const { values, depth, digits } = measure(part);
       if (values > MAX_VALUES) throw new TooLargeAnswerError(`${MAX_VALUES} values`);
       if (depth > MAX_DEPTH) throw new TooLargeAnswerError(`${MAX_DEPTH} levels`);
       if (digits > MAX_DIGITS) throw new TooLargeAnswerError(`${MAX_DIGITS} digits in a number`);
     }
-  }
-  return new Response(Buffer.concat(chunks), { status, statusText, headers });
+    return kept;
+  };
 }

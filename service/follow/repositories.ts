@@ -55,6 +55,7 @@ export function repositoriesOf(
       onAnswer: (status, headers) => {
         for (const counted of [budget, pace]) counted.note(status, headers);
       },
+      onBody: (bytes) => pace.noteBody(bytes),
     });
     const fullName = `${owner}/${repo}`.toLowerCase();
     found.set(key, { key, fullName, projectIds: [id], pollMs, host, budget, pace });
@@ -69,6 +70,11 @@ const CALL_MS = 3_600_000 / CALLS_PER_HOUR;
 const BURST_MS = 300 * CALL_MS;
 /** A build that reports hundreds of statuses leaves the rest of the calls to other repositories. */
 const WEBHOOKS_PART = 1 / 4;
+/**
+ * So many bytes count as a further call. This thread reads them, and with long reviews somebody
+ * could have it do little else.
+ */
+const CALL_BYTES = 512 * 1024;
 /**
  * Following pauses when less than this part of the host's limit remains, because others use the
  * token, too.
@@ -94,14 +100,22 @@ class CallBudget {
   /** Counts a call, given its answer. */
   note(status: number, headers: Headers): void {
     const nowMs = this.#clock.wallMs();
-    if (status !== 304) {
-      this.#usedUntil = Math.max(this.#usedUntil, this.#clock.monotonicMs()) + CALL_MS / this.#part;
-    }
+    if (status !== 304) this.#use(1);
     const told = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
     const resetMs = told("reset") * 1000;
     if (resetMs > nowMs && told("remaining") < told("limit") * RESERVE) {
       this.pause(boundRetryAfterMs(resetMs - nowMs));
     }
+  }
+
+  /** Counts what had to be read of an answer. */
+  noteBody(bytes: number): void {
+    this.#use(bytes / CALL_BYTES);
+  }
+
+  #use(calls: number): void {
+    const since = Math.max(this.#usedUntil, this.#clock.monotonicMs());
+    this.#usedUntil = since + (calls * CALL_MS) / this.#part;
   }
 
   /** Pauses all calls for this time, as the host asked. */
