@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { mkdirSync, renameSync } from "node:fs";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../src/core/ports/process.ts";
 import { createGiveWay } from "../../base/give-way.ts";
@@ -13,8 +13,10 @@ import {
 
 type Kept = { key: string; path: string; sinceMs: number };
 
-/** The note beside a kept tree. */
-type Note = { files: [path: string, file: WrittenFile][]; folders: [path: string, identity: string][] };
+/** A line of the note beside a kept tree: a file, or a folder with its identity. */
+type Noted = [path: string, what: WrittenFile | string];
+
+const NOTE = "note.jsonl";
 
 /** If more turns of a repository run at once, the others begin with an empty tree. */
 const MAX_PER_KEY = 4;
@@ -50,17 +52,20 @@ export class KeptTrees {
     if (kept === undefined) return nothing;
     this.#kept = this.#kept.filter((each) => each !== kept);
     try {
-      const { files, folders }: Note = JSON.parse(readFileSync(join(kept.path, "note.json"), "utf8"));
+      const note = await readFile(join(kept.path, NOTE), "utf8");
       const tree = join(kept.path, "tree");
       const giveWay = createGiveWay();
-      const all = [...folders, ...files.map(([path, { identity }]) => [path, identity] as const)];
-      for (const [path, identity] of all) {
+      const files: WrittenFiles = new Map();
+      for (const line of note.split("\n")) {
         await giveWay();
+        const [path, what]: Noted = JSON.parse(line);
+        const identity = typeof what === "string" ? what : what.identity;
         // Without a sandbox, a process of the agent's may have outlived its turn.
         if (identityAt(join(tree, path)) !== identity) return nothing;
+        if (typeof what !== "string") files.set(path, what);
       }
       renameSync(tree, root);
-      return new Map(files);
+      return files;
     } finally {
       await rm(kept.path, { recursive: true, force: true });
     }
@@ -89,12 +94,18 @@ export class KeptTrees {
       mkdirSync(path, { mode: 0o700 });
       const tree = join(path, "tree");
       const files = await moveUntouched(root, tree, written);
-      const folders = foldersOf(files.keys());
-      const note: Note = {
-        files: [...files],
-        folders: folders.map((folder) => [folder, identityAt(join(tree, folder)) ?? ""]),
-      };
-      writeFileSync(join(path, "note.json"), JSON.stringify(note), { mode: 0o600 });
+      const giveWay = createGiveWay();
+      const lines: string[] = [];
+      const note = (...noted: Noted) => lines.push(JSON.stringify(noted));
+      for (const folder of foldersOf(files.keys())) {
+        await giveWay();
+        note(folder, identityAt(join(tree, folder)) ?? "");
+      }
+      for (const [file, state] of files) {
+        await giveWay();
+        note(file, state);
+      }
+      await writeFile(join(path, NOTE), lines.join("\n"), { mode: 0o600 });
       this.#kept.push({ key, path, sinceMs: this.#clock.now() });
     } catch (error) {
       await rm(path, { recursive: true, force: true });
