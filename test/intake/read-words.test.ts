@@ -141,14 +141,44 @@ const TABLE: [typed: string, alone: string, job?: string, question?: string, bes
   ["fix it project=nope", "unknown nope", "unknown nope", "answer", "perhaps"],
   ["project= fix it", "unknown fix", "unknown fix", "answer", "perhaps"],
   ["project=", "unknown", "unknown", "answer", "perhaps"],
+  ["fix it (project=api)", "api fix it", "api fix it", "answer", "perhaps"],
+  ["fix it (project=api).", "api fix it", "api fix it", "answer", "perhaps"],
+  ["(project=api) fix it", "api fix it", "api fix it", "answer", "perhaps"],
+  ["[project=api]: fix it", "api fix it", "api fix it", "answer", "perhaps"],
+  ["[project=api]", "empty api", "empty api", "answer", "perhaps"],
+  ["fix it,project=api", "api fix it", "api fix it", "answer", "perhaps"],
+  ["project＝api fix it", "api fix it", "api fix it", "answer", "perhaps"],
+  ["（project＝api） fix it", "api fix it", "api fix it", "answer", "perhaps"],
+  ["\u200fproject=api\u200f fix it", "api fix it", "api fix it", "answer", "perhaps"],
+  ["fix it \u2068project=api\u2069", "api fix it", "api fix it", "answer", "perhaps"],
+  ["project=“api” fix it", "api fix it", "api fix it", "answer", "perhaps"],
+  ["fix it project='api'", "api fix it", "api fix it", "answer", "perhaps"],
+  ["project=`api` fix it", "api fix it", "api fix it", "answer", "perhaps"],
+  ["fix it (project=nope)", "unknown nope", "unknown nope", "answer", "perhaps"],
+  ["project=docs project=api fix it", "unknown docs, api", "unknown docs, api", "answer", "perhaps"],
+  ["project=docs fix it project=api", "unknown docs, api", "unknown docs, api", "answer", "perhaps"],
+  ["fix it project=docs project=api", "unknown api, docs", "unknown api, docs", "answer", "perhaps"],
+  ["project=api fix it project=api", "api fix it", "api fix it", "answer", "perhaps"],
   // In the middle, only if it is one.
   ["fix project=api the endpoint", "api fix the endpoint", "api fix the endpoint", "answer", "perhaps"],
+  ["fix project=api, please", "api fix, please", "api fix, please", "answer", "perhaps"],
+  ["fix (project=api) the page", "api fix the page", "api fix the page", "answer", "perhaps"],
+  ["fix *project=api*: the page", "api fix: the page", "api fix: the page", "answer", "perhaps"],
+  [
+    "compare project=api with project=docs here",
+    "unknown api, docs",
+    "unknown api, docs",
+    "answer",
+    "perhaps",
+  ],
   ["say that project=nope is wrong", "=", "=", "answer", "perhaps"],
   ["say that project=API is wrong", "=", "=", "answer", "perhaps"],
   ["say that `project=api` is the default", "=", "=", "answer", "perhaps"],
   ["say “project=api first” there", "=", "=", "answer", "perhaps"],
   ["it says ```\nrun project=api\n``` there", "=", "=", "answer", "perhaps"],
   ["it says:\n> run project=api now\nwhich is wrong", "=", "=", "answer", "perhaps"],
+  ["say (`project=api`)", "=", "=", "answer", "perhaps"],
+  ["say “fix it,project=api”", "=", "=", "answer", "perhaps"],
   ["“project=api” is wrong", "=", "=", "answer", "perhaps"],
   ["projects=api is wrong", "=", "=", "answer", "perhaps"],
   ["the address is /?project=api", "=", "=", "answer", "perhaps"],
@@ -257,7 +287,7 @@ it("leaves any other prompt as it was typed, without the white space around it",
         .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
         .trim();
       fc.pre(/[\p{L}\p{N}]/u.test(prompt) && !/^(?:h|help|status|new|list(?: channel| open)?)$/.test(alone));
-      fc.pre(!/project\s*=/i.test(prompt));
+      fc.pre(!/project\s*[=＝]/i.test(prompt));
       const read = readWords(`${before}${typed}${after}`, NOWHERE);
       expect(read).toEqual({ kind: "prompt", project: null, isNew: false, prompt });
     }),
