@@ -160,7 +160,8 @@ const KEPT_MS = 2 * TOLD_MS;
 /**
  * Finds another person's running turn for the same words in this channel within the last ten
  * minutes. `offered` means that the person was already told of it, and this is a redelivery. A
- * request in a thread, or with more than its words, never counts as the same.
+ * request in a thread, or with more than its words as far as its event says, never counts as the
+ * same. Nothing is lost by one that does: the person chooses.
  */
 function sameRequest(now: number, read: Read, request: Request, id: string | null) {
   const asked = id === null ? undefined : read("asked", id);
