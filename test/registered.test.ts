@@ -48,6 +48,7 @@ function registered(): Registered {
     firstTries: { isRefused: never },
     notifier: { replyPrivately: never },
     threadReader: { read: never },
+    messageReader: { read: never },
     fileReader: { look: never },
     directory: { admission: never, personName: never, channelName: never, groupName: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],

@@ -19,14 +19,15 @@ const MESSAGE_WITHIN_MS = 2_000;
  * What stands in the message that asked, if its event didn't say that. A message that Slack doesn't
  * show, or not in time, has nothing. Undefined if the event said it all.
  */
-async function askedMessage(
+export async function askedMessage(
   { clock, logger, messageReader }: Pick<TaskDeps, "clock" | "logger" | "messageReader">,
   { mayHaveFiles, messageTs, threadTs, channelId }: Request,
+  withinMs = MESSAGE_WITHIN_MS,
 ): Promise<Pick<Request, "files" | "beside"> | undefined> {
   if (mayHaveFiles !== true) return undefined;
   if (messageTs === undefined) return {};
   const read = messageReader.read({ channelId, threadTs: threadTs ?? messageTs, ts: messageTs });
-  const answer = await within(clock, MESSAGE_WITHIN_MS, read, null);
+  const answer = await within(clock, withinMs, read, null);
   if (answer?.ok === true) return answer.value;
   // Without the scope, Slack refuses each of them.
   logger.debug({ error: answer?.fault.error ?? "timeout" }, "could not look a message up");

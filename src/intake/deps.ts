@@ -14,7 +14,7 @@ export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };
 /** Everything the ways in depend on. */
 export type IntakeDeps = Pick<
   TaskDeps,
-  "clock" | "logger" | "polling" | "retentionMs" | "threadReader" | "series"
+  "clock" | "logger" | "polling" | "retentionMs" | "threadReader" | "messageReader" | "series"
 > & {
   fileReader: Pick<TaskDeps["fileReader"], "look">;
   queue: Pick<TaskQueue, "add" | "commit" | "read">;

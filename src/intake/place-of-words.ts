@@ -6,6 +6,7 @@ import { isDirect, requestListOf } from "../core/turn/request-list.ts";
 import { questionOf, type Turn } from "../core/turn/turn.ts";
 import { aimedAt } from "../decisions/accept.ts";
 import { answerableIn, wasTaken } from "../decisions/answering.ts";
+import { askedMessage } from "../decisions/files-along.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import type { WordsPlace } from "./read-words.ts";
 
@@ -22,6 +23,9 @@ export type MessagePlace = {
 
 /** The newest requests of a person among which a question may be open in their direct messages. */
 const NEWEST_REQUESTS = 20;
+
+/** How long a message that may be an answer waits to hear whether it has files. */
+const FILES_WITHIN_MS = 1_000;
 
 /** Looks up where a message was written. `request` is what it would be as a request. */
 export async function placeOf(deps: IntakeDeps, request: Request): Promise<MessagePlace> {
@@ -40,7 +44,10 @@ export async function placeOf(deps: IntakeDeps, request: Request): Promise<Messa
   const here = found.turns.filter(({ delivery }) => isInThread || delivery.channelId === channelId);
   const open = answerableIn(deps, here, request);
   // Nothing of people whom nobody knows yet leaves Slack.
-  const mayAnswer = open.length > 0 && (await deps.directory.admission(userId)) === "admitted";
+  const mayAnswer =
+    open.length > 0 &&
+    (await deps.directory.admission(userId)) === "admitted" &&
+    !(await hasHiddenFiles(deps, request));
   const { asked, question } = mayAnswer ? theQuestion(here, open, request) : NO_QUESTION;
   const place = {
     isDirect: isDirect(channelId),
@@ -66,6 +73,12 @@ async function newestRequests({ series, records }: IntakeDeps, request: Request)
   const newest = ids.slice(-NEWEST_REQUESTS).toReversed();
   const turns = await Promise.all(newest.map((id) => records.turn.get(id)));
   return turns.filter((turn) => turn !== undefined);
+}
+
+/** True if a message has files of which its event didn't say anything. They can't be an answer. */
+async function hasHiddenFiles(deps: IntakeDeps, request: Request): Promise<boolean> {
+  const { files = [] } = (await askedMessage(deps, request, FILES_WITHIN_MS)) ?? {};
+  return files.length > 0;
 }
 
 type Asked = { asked: AskedQuestion | null; question: Question | null };

@@ -136,6 +136,20 @@ it("what can't be the answer is a follow-up, or a request of its own", async () 
   expect(service.answers).toEqual([]);
 });
 
+it("a mention with a file of which its event doesn't tell is a follow-up", async () => {
+  await using at = await asked("mention");
+  const { world, root } = at;
+  const { service, slack } = world;
+  slack.workspace.fileSettings.areNotInMentions = true;
+  const file = { name: "shot.png", mimetype: "image/png", content: Buffer.from("an image") };
+  await slack
+    .person(BEN)
+    .mention({ channel: DOCS, threadTs: root.ts, text: "see the picture", files: [file] });
+  await world.until(() => service.messages.length === 1);
+  expect(service.messages[0]?.prompt).toContain("see the picture");
+  expect(service.answers).toEqual([]);
+});
+
 it("where only the requester may answer, any reply of theirs does, and nobody else's", async () => {
   await using at = await asked("requester");
   const { world, root } = at;
