@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { makeId } from "./ids.ts";
 
-/** A file that was shared in a message. */
-export type SlackFile = { id: string; name: string; mimetype: string; content: Buffer };
+/** A file that was shared in a message. Without `user`, Slack doesn't say who uploaded it. */
+export type SlackFile = { id: string; name: string; mimetype: string; content: Buffer; user?: string };
 
 /** How a workspace gives files to apps. */
 export type FileSettings = {
@@ -22,12 +22,13 @@ export function fileInMessage(file: SlackFile, baseUrl: string, { areByIdOnly }:
 }
 
 /** As `files.info` describes it before it can be downloaded. */
-export function unreadyToWire({ id, name, mimetype, content }: SlackFile) {
-  return { id, name, title: name, mimetype, size: content.length, mode: "hosted", is_external: false };
+export function unreadyToWire({ id, name, mimetype, content, user }: SlackFile) {
+  const size = content.length;
+  return { id, name, title: name, mimetype, size, mode: "hosted", is_external: false, ...(user && { user }) };
 }
 
 /** As messages carry it: https://docs.slack.dev/reference/objects/file-object */
-export function fileToWire({ id, name, mimetype, content }: SlackFile, baseUrl: string) {
+export function fileToWire({ id, name, mimetype, content, user }: SlackFile, baseUrl: string) {
   const url = `${baseUrl}files-pri/${id}`;
   return {
     id,
@@ -37,6 +38,7 @@ export function fileToWire({ id, name, mimetype, content }: SlackFile, baseUrl: 
     size: content.length,
     mode: "hosted",
     is_external: false,
+    ...(user && { user }),
     url_private: `${url}/${encodeURIComponent(name)}`,
     url_private_download: `${url}/download/${encodeURIComponent(name)}`,
   };

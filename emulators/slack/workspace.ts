@@ -239,7 +239,7 @@ export class Workspace {
     user: string;
     text: string | readonly TypedPart[];
     threadTs?: string;
-    files?: readonly { name: string; mimetype: string; content: Buffer | string }[];
+    files?: readonly (Pick<SlackFile, "name" | "mimetype" | "user"> & { content: Buffer | string })[];
     /** What stands under it, such as a forwarded message. */
     attachments?: MessageAttachment[];
     /** What stands under the typed text, such as a table. */

@@ -2,11 +2,12 @@ import { within } from "../core/ports/process.ts";
 import type { TaskEnd } from "../core/ports/task-queue.ts";
 import { startOf } from "../core/text/text.ts";
 import { ATTACHMENT_LIMITS, isOfMediaType, type Attachment } from "../core/job/attachment.ts";
-import { sortFiles, type FileLook, type Unfetched } from "../core/turn/files.ts";
+import { sortFiles, type FileLook, type FileReader, type Unfetched } from "../core/turn/files.ts";
 import type { Request, SharedFile } from "../core/turn/request.ts";
 import { withAlong, type Along } from "../core/turn/submitting.ts";
+import type { Directory } from "../core/ports/directory.ts";
 import type { Job } from "../core/ports/job-service.ts";
-import { besideOfRequest, threadOfRequest } from "./goes-along.ts";
+import { besideOfRequest, refusedOf, threadOfRequest } from "./goes-along.ts";
 import { filesOf } from "../core/turn/shared.ts";
 import type { Turn, TurnFiles } from "../core/turn/turn.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -35,7 +36,7 @@ export async function askedMessage(
 }
 
 /** What Slack says of the files of which messages gave only part, by their ids. */
-export type LookedUp = ReadonlyMap<string, FileLook>;
+export type LookedUp = ReadonlyMap<string, FileLook & { isOfGuest: boolean }>;
 
 /** The most files to look up for one request. More than can go along, as some may not fit. */
 const MAX_LOOK_UPS = 20;
@@ -45,20 +46,25 @@ const MAX_LOOK_UPS = 20;
  * stay as they are.
  */
 export async function lookUpFiles(
-  { fileReader }: { fileReader: Pick<TaskDeps["fileReader"], "look"> },
+  deps: { fileReader: Pick<FileReader, "look">; directory: Pick<Directory, "admission"> },
   request: Parameters<typeof filesOf>[0],
 ): Promise<LookedUp> {
   const unknown = filesOf(request)
     .filter(({ isPartial }) => isPartial === true)
     .slice(0, MAX_LOOK_UPS);
-  return new Map(
-    await Promise.all(unknown.map(async (file) => [file.id, await fileReader.look(file)] as const)),
+  const look = async (file: SharedFile) => [file.id, await deps.fileReader.look(file)] as const;
+  const looks = await Promise.all(unknown.map(look));
+  const by = ({ userId }: FileLook) => ({ authorId: userId ?? null });
+  const isRefused = await refusedOf(
+    deps.directory,
+    looks.map(([, found]) => by(found)),
   );
+  return new Map(looks.map(([id, found]) => [id, { ...found, isOfGuest: isRefused(by(found)) }]));
 }
 
-/** The files as Slack described them then. */
-export function knownOf(looked: LookedUp): ReadonlyMap<string, SharedFile> {
-  return new Map([...looked].map(([id, { file }]) => [id, file]));
+/** The files as Slack described them then. Null for those of people who may not use the app. */
+export function knownOf(looked: LookedUp): ReadonlyMap<string, SharedFile | null> {
+  return new Map([...looked].map(([id, { file, isOfGuest }]) => [id, isOfGuest ? null : file]));
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   without,
   withoutShown,
 } from "../core/turn/shared.ts";
-import { withLeftOut } from "../core/turn/left-out.ts";
+import { GUEST_FILE, GUEST_MESSAGE, withLeftOut } from "../core/turn/left-out.ts";
 import { jobKey } from "../core/job/project.ts";
 import { threadIdOf } from "../core/ports/records.ts";
 import type { TaskEnd } from "../core/ports/task-queue.ts";
@@ -144,9 +144,12 @@ export async function withoutGuests(
   context: ThreadContext,
 ): Promise<ThreadContext> {
   const isRefused = await refusedOf(directory, context.messages);
-  const shared = without(context, isRefused);
-  const ofGuests = countOf(context.messages) - countOf(shared.messages);
-  return ofGuests === 0 ? shared : { ...shared, ofGuests };
+  const kept = context.messages.filter((message) => !isRefused(message));
+  const shared = kept.map((message) => withoutRefused(message, isRefused));
+  const gone = context.messages.filter(isRefused).map(countOf);
+  const ofGuests = [...gone, ...shared.map((each) => each.ofGuests)].reduce((sum, n) => sum + n, 0);
+  const messages = shared.map(({ message }) => message);
+  return { ...context, messages, ...(ofGuests === 0 ? {} : { ofGuests }) };
 }
 
 /**
@@ -162,14 +165,14 @@ export async function besideOfRequest(
   if (beside === undefined) return undefined;
   const { message, ofGuests } = await withoutGuestsShown(deps, beside, isCertain);
   if (ofGuests === 0) return message;
-  return { ...message, leftOut: withLeftOut(message.leftOut, "guest message", ofGuests) };
+  return { ...message, leftOut: withLeftOut(message.leftOut, GUEST_MESSAGE, ofGuests) };
 }
 
 /**
  * Removes messages that a message shows by people who may not use the app, or about whom Slack
  * can't say now. `ofGuests` is their number.
  */
-export async function withoutGuestsShown<T extends Pick<ThreadMessage, "shows">>(
+export async function withoutGuestsShown<T extends Pick<ThreadMessage, "shows" | "leftOut">>(
   { directory }: { directory: Pick<Directory, "admission"> },
   message: T,
   isCertain = false,
@@ -177,13 +180,27 @@ export async function withoutGuestsShown<T extends Pick<ThreadMessage, "shows">>
   const { shows } = message;
   if (shows === undefined) return { message, ofGuests: 0 };
   const isRefused = await refusedOf(directory, [{ authorId: null, shows }], isCertain);
+  return withoutRefused(message, isRefused);
+}
+
+/**
+ * Removes messages that a message shows, and files in it, by their authors. Files are counted as
+ * left out of the message. `ofGuests` is the number of messages.
+ */
+export function withoutRefused<T extends Pick<ThreadMessage, "shows" | "leftOut">>(
+  message: T,
+  isRefused: Awaited<ReturnType<typeof refusedOf>>,
+): { message: T; ofGuests: number } {
   const kept = withoutShown(message, isRefused);
-  return { message: kept, ofGuests: shows.length - (kept.shows?.length ?? 0) };
+  const gone = (message.shows ?? []).filter((shown) => kept.shows?.includes(shown) !== true);
+  const files = gone.filter(({ isFile }) => isFile === true).length;
+  const leftOut = files === 0 ? {} : { leftOut: withLeftOut(kept.leftOut, GUEST_FILE, files) };
+  return { message: { ...kept, ...leftOut }, ofGuests: gone.length - files };
 }
 
 /**
  * Returns a test for messages by people who may not use the app. It also covers the messages that
- * these show. For `isCertain`, see {@link besideOfRequest}.
+ * these show, and files that others uploaded. For `isCertain`, see {@link besideOfRequest}.
  */
 export async function refusedOf(
   directory: Pick<Directory, "admission">,
@@ -203,8 +220,8 @@ export async function refusedOf(
   return ({ authorId }) => authorId !== null && refused.has(authorId);
 }
 
-function countOf(messages: readonly ThreadMessage[]): number {
-  return messages.reduce((sum, { shows = [] }) => sum + 1 + shows.length, 0);
+function countOf({ shows = [] }: ThreadMessage): number {
+  return 1 + shows.filter(({ isFile }) => isFile !== true).length;
 }
 
 /** How long to wait before asking Slack again. Null if time is up or waiting doesn't help. */

@@ -9,8 +9,7 @@ import { asTicked, askedBefore } from "./asked-before.ts";
 import { findProject, namesOf, tooLong, type IntakeDeps } from "./deps.ts";
 import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM, requestForm } from "./request-form.ts";
 import { sharedOf } from "./share-list.ts";
-import { withoutShown } from "../core/turn/shared.ts";
-import { refusedOf } from "../decisions/goes-along.ts";
+import { refusedOf, withoutRefused } from "../decisions/goes-along.ts";
 
 /** Handles the submitted form of `/docs-agent` and **Fix these docs**. */
 export function registerFormSubmission(app: App, deps: IntakeDeps): void {
@@ -61,7 +60,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
   });
 }
 
-/** Removes the picked message if a guest wrote it, and any guests' messages that it shows. */
+/** Removes the picked message if a guest wrote it, and any guests' messages and files that it shows. */
 async function ofMembers(
   { directory }: IntakeDeps,
   shared: Pick<Request, "quoted" | "context">,
@@ -69,9 +68,9 @@ async function ofMembers(
   const { quoted } = shared;
   if (quoted === null) return shared;
   const isRefused = await refusedOf(directory, [quoted]);
-  const kept = isRefused(quoted) ? null : withoutShown(quoted, isRefused);
-  const leftOut = kept === null ? 1 : (quoted.shows?.length ?? 0) - (kept.shows?.length ?? 0);
-  if (leftOut === 0) return shared;
+  const none = { message: null, ofGuests: 1 };
+  const { message, ofGuests } = isRefused(quoted) ? none : withoutRefused(quoted, isRefused);
+  if (ofGuests === 0) return { ...shared, quoted: message };
   const { context = { messages: [], leftOut: 0, upTo: quoted.ts } } = shared;
-  return { quoted: kept, context: { ...context, ofGuests: (context.ofGuests ?? 0) + leftOut } };
+  return { quoted: message, context: { ...context, ofGuests: (context.ofGuests ?? 0) + ofGuests } };
 }

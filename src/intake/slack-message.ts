@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { MessageRef, Segment, SharedFile, ShownMessage, ThreadMessage } from "../core/turn/request.ts";
-import { messagesIn, readAttachments } from "./message/attachments.ts";
-import { filesIn, readCaptions, readFileWords } from "./message/message-files.ts";
+import { messagesIn, readAttachments, readFilesOfOthers } from "./message/attachments.ts";
+import { byUploader, filesIn, readCaptions, readFileWords } from "./message/message-files.ts";
 import { givenText, readBesideText, readTextOrBlocks } from "./message/said.ts";
 import { parseMessageText } from "./message-text.ts";
 import { roomOfMessage, ShownWords } from "./message/shown-words.ts";
@@ -113,7 +113,7 @@ export function threadMessage(message: ReceivedMessage): ThreadMessage {
 
 /** The fields that hold what Slack shows of a message. */
 type ShownFields = Partial<
-  Pick<ReceivedMessage, "text" | "user" | "bot_id" | "attachments" | "blocks" | "files">
+  Pick<ReceivedMessage, "ts" | "text" | "user" | "bot_id" | "attachments" | "blocks" | "files">
 >;
 
 /** What Slack shows of a message besides its words and files. */
@@ -127,7 +127,8 @@ type ReadMessage = Pick<PersonMessage, "typed" | "files" | "isTelling"> & { besi
  */
 function readMessage(message: ShownFields): ReadMessage {
   const room = roomOfMessage();
-  const [blocks, attachments, files] = [message.blocks ?? [], message.attachments ?? [], message.files ?? []];
+  const [blocks, attachments] = [message.blocks ?? [], message.attachments ?? []];
+  const { own: files, others } = byUploader(message.files ?? [], message.user ?? null);
   const text = givenText(message.text ?? "");
   const words = new ShownWords(room);
   const isOfApp = (message.bot_id ?? "") !== "";
@@ -138,7 +139,9 @@ function readMessage(message: ShownFields): ReadMessage {
   words.lineEnd();
   const hasEmail = readFileWords(words, files);
   const shows = messagesIn(attachments, room);
-  const isTelling = !words.isEmpty || shows.some(saysSomething);
+  const isShown = shows.some(saysSomething);
+  const speaks = readFilesOfOthers(shows, others, room, { ts: message.ts ?? "", within: [] });
+  const isTelling = !words.isEmpty || isShown || speaks;
   readCaptions(words, files);
   const leftOut = words.leftOut();
   const beside: Beside = {

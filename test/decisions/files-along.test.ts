@@ -18,7 +18,8 @@ it("a request with many files that Slack hasn't described looks a bounded number
       return { file, isFinal: true };
     },
   };
-  const looked = await lookUpFiles({ fileReader }, { quoted: null, files });
+  const directory = { admission: () => Promise.resolve("admitted" as const) };
+  const looked = await lookUpFiles({ fileReader, directory }, { quoted: null, files });
   expect(asked).toHaveLength(20);
   expect([...looked.keys()]).toEqual(asked);
 });

@@ -28,7 +28,9 @@ type NamesOfIds = Record<"people" | "channels" | "groups", { get(id: string): st
 
 /** True if the prompt is the instructions alone. */
 export function quotesNothing({ beside, quoted, context }: Quoting): boolean {
-  const isBare = beside === undefined || (!saysAnything(beside) && beside.leftOut === undefined);
+  const parts = beside === undefined ? [] : [beside, ...(beside.shows ?? [])];
+  const isBare =
+    beside === undefined || (!saysAnything(beside) && parts.every(({ leftOut }) => leftOut === undefined));
   return isBare && quoted === null && (context?.messages ?? []).length === 0;
 }
 
@@ -167,9 +169,10 @@ function besideParts(beside: ThreadMessage, names: Names, room: number): BesideP
   let left = Math.max(THREAD_MIN_CHARS, room);
   return messages.map((message, n) => {
     const isOwn = n === 0 && message === messages[0] && messages.length > forwarded.length;
+    const what = "isFile" in message && message.isFile === true ? "File" : "Forwarded message";
     const label = isOwn
       ? `The same message also shows, ${sentAt(message)}:`
-      : `Forwarded message by ${authorOf(message, names)}, ${sentAt(message)}:`;
+      : `${what} by ${authorOf(message, names)}, ${sentAt(message)}:`;
     const lines = [label, ...quotedLines(textOf(message, names), Math.max(0, left - label.length))];
     left -= lengthOf(lines);
     return { message, lines };

@@ -2,8 +2,11 @@ import { counted, plainLine } from "../text/text.ts";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../job/attachment.ts";
 import { UNNAMED_FILE, type SharedFile } from "./request.ts";
 
-/** What Slack says of a file. If it isn't final, Slack may say more within seconds. */
-export type FileLook = { file: SharedFile; isFinal: boolean };
+/**
+ * What Slack says of a file, and of who uploaded it. If it isn't final, Slack may say more within
+ * seconds.
+ */
+export type FileLook = { file: SharedFile; isFinal: boolean; userId?: string };
 
 /** Why a file isn't to be had from Slack. `later` may pass within seconds, `never` doesn't. */
 export type Unfetched = "later" | "never";

@@ -4,6 +4,10 @@ import type { LeftOutPart, Request, ShownMessage } from "./request.ts";
 /** What a request quotes: beside its own words, a picked message, and of its thread. */
 export type Quoting = Pick<Request, "beside" | "quoted" | "context">;
 
+/** What guests and people of other organizations wrote or uploaded. */
+export const GUEST_MESSAGE = "message by a guest";
+export const GUEST_FILE = "file by a guest";
+
 /** Adds to what is left out of a message. */
 export function withLeftOut(
   leftOut: readonly LeftOutPart[] = [],
@@ -16,15 +20,17 @@ export function withLeftOut(
 
 /** The note on messages that the one that asked shows, or an empty string. */
 export function besideText({ beside }: Pick<Request, "beside">): string {
-  const { length } = beside?.shows ?? [];
+  const { length } = (beside?.shows ?? []).filter(({ isFile }) => isFile !== true);
   if (length === 0) return "";
   return length === 1 ? "With the forwarded message" : `With ${counted(length, "forwarded message")}`;
 }
 
 /** The note on what couldn't be put into words, or an empty string. */
 export function leftOutText({ beside, quoted, context }: Quoting): string {
-  const own = [...(beside === undefined ? [] : [beside]), ...(quoted === null ? [] : [quoted])];
-  const shown = own.flatMap(({ shows = [] }) => shows);
+  const messages = [...(beside === undefined ? [] : [beside]), ...(quoted === null ? [] : [quoted])];
+  const all = messages.flatMap(({ shows = [] }) => shows);
+  const own = [...messages, ...all.filter(({ isFile }) => isFile === true)];
+  const shown = all.filter(({ isFile }) => isFile !== true);
   const parts = [
     ...leftOutLines(own, ""),
     ...leftOutLines(shown, shown.length === 1 ? " of the forwarded message" : " of forwarded messages"),
@@ -42,5 +48,15 @@ export function leftOutLines(messages: readonly Pick<ShownMessage, "leftOut">[],
   for (const { what, count } of messages.flatMap(({ leftOut = [] }) => leftOut)) {
     counts.set(what, (counts.get(what) ?? 0) + count);
   }
-  return [...counts].map(([what, count]) => `${counted(count, what)}${of}`);
+  return [...counts].map(([what, count]) => `${named(what, count)}${of}`);
+}
+
+const ENDING = / ending$/;
+
+function named(what: string, count: number): string {
+  if (what === GUEST_MESSAGE) return counted(count, what, "messages by guests");
+  if (what === GUEST_FILE) return counted(count, what, "files by guests");
+  const whole = what.replace(ENDING, "");
+  if (whole === what) return counted(count, what);
+  return count === 1 ? `the end of the ${whole}` : `the ends of ${counted(count, whole)}`;
 }

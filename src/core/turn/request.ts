@@ -47,13 +47,19 @@ export type SharedFile = z.infer<typeof SharedFile>;
 export const LeftOutPart = storedObject({ what: z.string(), count: z.number().int() });
 export type LeftOutPart = z.infer<typeof LeftOutPart>;
 
-/** A message that another one shows because somebody forwarded it or pasted its link. */
+/**
+ * A message that another one shows because somebody forwarded it or pasted its link, or a file in
+ * it that somebody else uploaded.
+ */
 const ShownMessage = storedObject({
   ts: z.string(),
+  /** Of a file, who uploaded it. */
   authorId: z.string().nullable(),
   /** The author's name as Slack gives it, for messages without a user id. */
   authorName: z.string().nullable().optional(),
   segments: z.array(Segment),
+  /** True for a file that somebody else uploaded than the author of the message it stands in. */
+  isFile: z.literal(true).optional(),
   files: z.array(SharedFile).optional(),
   leftOut: z.array(LeftOutPart).optional(),
   /** True if some of its words aren't its author's, such as a link's preview or an email. */

@@ -4,7 +4,7 @@ import type { Request, Segment, ShownMessage, ThreadContext, ThreadMessage, Shar
 import { storedObject } from "../ports/reading.ts";
 import { counted, startOf } from "../text/text.ts";
 import { sentFilesNotes } from "./files.ts";
-import { besideText, leftOutText, type Quoting, withLeftOut } from "./left-out.ts";
+import { besideText, GUEST_FILE, leftOutText, type Quoting, withLeftOut } from "./left-out.ts";
 import type { Turn } from "./turn.ts";
 
 /** The most messages of a thread that go along: its first one and the newest others. */
@@ -263,23 +263,36 @@ function filesOfMessage({ files = [], shows = [] }: Pick<ThreadMessage, "files" 
   return [...files, ...shows.flatMap((shown) => shown.files ?? [])];
 }
 
-/** Adds to a request or a draft what Slack has told of its files since. */
+/**
+ * Adds to a request or a draft what Slack has told of its files since. Those that are null are
+ * counted as left out.
+ */
 export function withKnownFiles<T extends Pick<Request, "files" | "quoted" | "beside" | "context">>(
   request: T,
-  known: ReadonlyMap<string, SharedFile>,
+  known: ReadonlyMap<string, SharedFile | null>,
 ): T {
   if (known.size === 0) return request;
-  const knownOf = <P extends { files?: SharedFile[] | undefined }>(part: P): P =>
-    part.files === undefined
-      ? part
-      : { ...part, files: part.files.map((file) => known.get(file.id) ?? file) };
+  const knownOf = <P extends Pick<ThreadMessage, "files" | "leftOut">>(part: P): P => {
+    if (part.files === undefined) return part;
+    const kept = part.files.filter(({ id }) => known.get(id) !== null);
+    const files = kept.map((file) => known.get(file.id) ?? file);
+    const count = part.files.length - kept.length;
+    return { ...part, files, ...(count > 0 && { leftOut: withLeftOut(part.leftOut, GUEST_FILE, count) }) };
+  };
   const ofMessage = <M extends ThreadMessage>(message: M): M => {
     const { shows } = message;
     return { ...knownOf(message), ...(shows && { shows: shows.map(knownOf) }) };
   };
-  const { quoted, beside, context } = request;
+  const { quoted, context } = request;
+  const { files, leftOut } = knownOf<Pick<ThreadMessage, "files" | "leftOut">>({ files: request.files });
+  const bare = { ts: "", authorId: null, authorName: null, segments: [] };
+  const beside =
+    leftOut === undefined
+      ? request.beside
+      : { ...bare, ...request.beside, leftOut: [...(request.beside?.leftOut ?? []), ...leftOut] };
   return {
-    ...knownOf(request),
+    ...request,
+    ...(files && { files }),
     quoted: quoted === null ? null : ofMessage(quoted),
     ...(beside && { beside: ofMessage(beside) }),
     ...(context && { context: { ...context, messages: context.messages.map(ofMessage) } }),

@@ -79,8 +79,8 @@ export type Along = Pick<Request, "context" | "beside" | "files"> & {
   withheld: readonly string[];
   /** True if the message that asked was looked up. */
   isLookedUp?: boolean;
-  /** Files about which Slack has said more, by their ids. */
-  knownFiles?: ReadonlyMap<string, SharedFile>;
+  /** Files about which Slack has said more, by their ids. Null for those of guests. */
+  knownFiles?: ReadonlyMap<string, SharedFile | null>;
 };
 
 /**

@@ -1,6 +1,6 @@
 import type { ShownMessage } from "../../core/turn/request.ts";
 import { jsonFields, isJsonFields, jsonList, jsonText, type JsonFields } from "./json.ts";
-import { filesIn, readCaptions, readFileWords } from "./message-files.ts";
+import { byUploader, filesIn, readCaptions, readFileWords } from "./message-files.ts";
 import { ATTACHMENT_ACTION, readBlocks } from "./parts.ts";
 import { linkTo } from "./rich-text.ts";
 import { givenText, readTextOrBlocks } from "./said.ts";
@@ -84,6 +84,25 @@ export function messagesIn(attachments: readonly unknown[], room: Room): ShownMe
   return found;
 }
 
+/** Adds the files that others than their message's author uploaded, one by one. True if they speak. */
+export function readFilesOfOthers(
+  found: ShownMessage[],
+  files: ReturnType<typeof byUploader>["others"],
+  room: Room,
+  { ts, within }: { ts: string; within: readonly Holder[] },
+): boolean {
+  let speaks = false;
+  for (const { file, userId } of files) {
+    const words = new ShownWords(room);
+    const quotesOthers = readFileWords(words, [file]);
+    speaks ||= !words.isEmpty;
+    readCaptions(words, [file]);
+    const by = { ts, authorId: userId, authorName: "" };
+    addMessage(found, words, { by, files: [file], within, quotesOthers, isFile: true });
+  }
+  return speaks;
+}
+
 /** Whose message it is. */
 type Holder = { ts: string; authorId: string | null };
 
@@ -125,7 +144,8 @@ function readForwarded(
   const blocks = own.flatMap(blocksOf);
   readBody(words, blocks.length === 0 ? part : { ...part, blocks });
   const inherited = own.flatMap((message) => jsonList(message["attachments"]));
-  const files = [...jsonList(part["files"]), ...own.flatMap((message) => jsonList(message["files"]))];
+  const all = [...jsonList(part["files"]), ...own.flatMap((message) => jsonList(message["files"]))];
+  const { own: files, others: filesOfOthers } = byUploader(all, owner.authorId);
   const hasAttached = readAttachments(words, inherited);
   const hasEmail = readFileWords(words, files);
   readCaptions(words, files);
@@ -136,6 +156,7 @@ function readForwarded(
   const by = { ...owner, authorName: jsonText(part["author_name"]) };
   addMessage(found, words, { by, files, within, quotesOthers: hasAttached || hasEmail });
 
+  readFilesOfOthers(found, filesOfOthers, room, { ts: owner.ts, within: [...within, owner] });
   let left = readMessages(found, inherited, room, [...holders, owner]);
   for (const other of others) left += readHeld(found, other, room, [...holders, owner]);
   return left;
@@ -157,13 +178,14 @@ function readHeld(
   if (found.length >= MAX_MESSAGES) return 1;
   const words = new ShownWords(room);
   const attachments = jsonList(message["attachments"]);
-  const files = jsonList(message["files"]);
+  const { own: files, others: filesOfOthers } = byUploader(jsonList(message["files"]), by.authorId);
   readTextOrBlocks(words, jsonText(message["text"]), jsonList(message["blocks"]));
   const hasAttached = readAttachments(words, attachments);
   const hasEmail = readFileWords(words, files);
   readCaptions(words, files);
   const author = { ...by, authorName: jsonText(message["username"]) };
   addMessage(found, words, { by: author, files, within, quotesOthers: hasAttached || hasEmail });
+  readFilesOfOthers(found, filesOfOthers, room, { ts: by.ts, within: [...within, by] });
   return readMessages(found, attachments, room, [...within, by]);
 }
 
@@ -175,6 +197,7 @@ function addMessage(
     files: readonly unknown[];
     within: readonly Holder[];
     quotesOthers: boolean;
+    isFile?: true;
   },
 ): void {
   const { authorName, ...by } = about.by;
@@ -185,6 +208,7 @@ function addMessage(
     ...by,
     ...(authorName !== "" && { authorName }),
     segments: words.segments,
+    ...(about.isFile && { isFile: true }),
     ...(about.quotesOthers && { quotesOthers: true }),
     ...(files.length > 0 && { files }),
     ...(leftOut.length > 0 && { leftOut }),

@@ -12,16 +12,33 @@ export function filesIn(files: readonly unknown[]): SharedFile[] {
   return files.map(jsonFields).flatMap((file) => (isGone(file) ? [] : (fileOf(file) ?? [])));
 }
 
+/** Sorts files by whether somebody else than the message's author uploaded them. */
+export function byUploader(
+  files: readonly unknown[],
+  authorId: string | null,
+): { own: unknown[]; others: { file: unknown; userId: string }[] } {
+  const own: unknown[] = [];
+  const others: { file: unknown; userId: string }[] = [];
+  for (const file of files) {
+    const userId = jsonText(jsonFields(file)["user"]);
+    if (userId === "" || userId === authorId || isGone(jsonFields(file))) own.push(file);
+    else others.push({ file, userId });
+  }
+  return { own, others };
+}
+
 /** Adds to a file what `files.info` says of it. */
 export function lookedUpFile(file: SharedFile, answer: unknown): FileLook {
   const fields = jsonFields(answer);
   const found = fileOf(fields);
   if (found === null) return { file, isFinal: false };
   const name = found.name === UNNAMED_FILE ? file.name : found.name;
+  const userId = jsonText(fields["user"]);
+  const by = userId === "" ? {} : { userId };
   const { isPartial: _, ...known } = found;
   if (isElsewhere(fields) || (known.url !== null && !isGone(fields)))
-    return { file: { ...known, name }, isFinal: true };
-  return { file: { ...known, name, url: null, isPartial: true }, isFinal: isGone(fields) };
+    return { file: { ...known, name }, isFinal: true, ...by };
+  return { file: { ...known, name, url: null, isPartial: true }, isFinal: isGone(fields), ...by };
 }
 
 function fileOf(file: JsonFields): SharedFile | null {
