@@ -60,7 +60,9 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
   });
 }
 
-/** Removes the picked message if a guest wrote it, and any guests' messages and files that it shows. */
+/**
+ * Removes the picked message if a guest wrote it, and any guests' messages and files that it shows.
+ */
 async function ofMembers(
   { directory }: IntakeDeps,
   shared: Pick<Request, "quoted" | "context">,

@@ -1,5 +1,12 @@
 import type { Authors } from "../ports/job-service.ts";
-import type { QuotedMessage, Request, Segment, ThreadContext, ThreadMessage } from "../turn/request.ts";
+import type {
+  QuotedMessage,
+  Request,
+  Segment,
+  ShownMessage,
+  ThreadContext,
+  ThreadMessage,
+} from "../turn/request.ts";
 import { startOf, utcTime, withPlainCode, wordsIn } from "./text.ts";
 import { leftOutLines, type Quoting } from "../turn/left-out.ts";
 import { allSegments } from "../turn/shared.ts";
@@ -159,24 +166,38 @@ function onlyAuthor(message: Pick<ThreadMessage, "authorId" | "quotesOthers" | "
 type BesidePart = { message: ThreadMessage; lines: string[] };
 
 /**
- * What the message that asked shows besides its words, one part for each message. A label ends with
- * a time, so that it begins a message for whoever reads the prompt.
+ * What the message that asked shows besides its words, one part for each message, as far as there
+ * is room. The rest is counted. A label ends with a time, so that it begins a message for whoever
+ * reads the prompt.
  */
 function besideParts(beside: ThreadMessage, names: Names, room: number): BesidePart[] {
   const { shows = [], ...own } = beside;
-  const forwarded = shows.map((shown): ThreadMessage => ({ ...shown, authorName: shown.authorName ?? null }));
-  const messages = [...(textOf(own, names) === NO_TEXT ? [] : [own]), ...forwarded];
+  const shown = shows.map((each) => ({
+    label: `${whatIs(each)} by`.replace(/^./, (first) => first.toUpperCase()),
+    message: { ...each, authorName: each.authorName ?? null },
+  }));
+  const hasOwn = textOf(own, names) !== NO_TEXT;
+  const all = [...(hasOwn ? [{ label: "The same message also shows", message: own }] : []), ...shown];
+  const parts: BesidePart[] = [];
   let left = Math.max(THREAD_MIN_CHARS, room);
-  return messages.map((message, n) => {
-    const isOwn = n === 0 && message === messages[0] && messages.length > forwarded.length;
-    const what = "isFile" in message && message.isFile === true ? "File" : "Forwarded message";
-    const label = isOwn
-      ? `The same message also shows, ${sentAt(message)}:`
-      : `${what} by ${authorOf(message, names)}, ${sentAt(message)}:`;
-    const lines = [label, ...quotedLines(textOf(message, names), Math.max(0, left - label.length))];
+  for (const { label, message } of all) {
+    const by = message === own ? "" : ` ${authorOf(message, names)}`;
+    const line = `${label}${by}, ${sentAt(message)}:`;
+    const chars = left - line.length - CUT_MARK_CHARS;
+    if (chars <= 0) break;
+    const lines = [line, ...quotedLines(textOf(message, names), chars)];
     left -= lengthOf(lines);
-    return { message, lines };
-  });
+    parts.push({ message, lines });
+  }
+  const rest = shows.slice(parts.length - (hasOwn ? 1 : 0));
+  const counts = rest.map((each) => ({ leftOut: [{ what: whatIs(each), count: 1 }] }));
+  const leftOut = leftOutLines(counts, "").join(", ");
+  if (leftOut !== "") parts.at(-1)?.lines.push(`> [left out: ${leftOut}]`);
+  return parts;
+}
+
+function whatIs({ isFile }: ShownMessage): string {
+  return isFile === true ? "file" : "forwarded message";
 }
 
 function pickedLines(quoted: QuotedMessage, names: Names, maxChars: number): string[] {

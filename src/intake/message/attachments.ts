@@ -84,7 +84,9 @@ export function messagesIn(attachments: readonly unknown[], room: Room): ShownMe
   return found;
 }
 
-/** Adds the files that others than their message's author uploaded, one by one. True if they speak. */
+/**
+ * Adds the files that others than their message's author uploaded, one by one. True if they speak.
+ */
 export function readFilesOfOthers(
   found: ShownMessage[],
   files: ReturnType<typeof byUploader>["others"],
