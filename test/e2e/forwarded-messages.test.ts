@@ -53,6 +53,13 @@ describe("a message that forwards another", () => {
     await world.until(() => world.read(DOCS).some((text) => text.includes("With the forwarded message")));
   });
 
+  it("tells the agent what was left out of it, if nothing else is left", async () => {
+    await using world = await start();
+    const image = forwarded({ text: "", fallback: "", image_url: "https://example.com/a.png" } as never);
+    await world.slack.person(ANA).mention({ channel: DOCS, text: "fix it", attachments: [image] });
+    expect(await promptOf(world)).toMatch(/^Forwarded message by Ben.*:\n.*\n> \[left out: 1 image\]$/m);
+  });
+
   it("is a request by itself, in a direct message and in a channel", async () => {
     await using world = await start();
     const { channel } = await world.slack.person(ANA).openApp();
