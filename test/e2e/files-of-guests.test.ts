@@ -74,7 +74,7 @@ it.each(WAYS)(
     await world.until(() => service.creates.length === 3);
     await reply(world, root, "new job the FAQ, too", ANA);
     await world.until(() => service.creates.length === 4);
-    const sent = service.calls.filter(({ op }) => op === "create").map(({ attachments = [] }) => attachments);
+    const sent = service.calls.filter(({ op }) => op === "create").map(({ attachments }) => attachments);
     expect(sent.map((all) => all.map(({ name }) => name))).toEqual([[], ["own.md"], ["own.md"], ["own.md"]]);
     expect(leaked(world)).not.toContain(SECRET);
     expect(leaked(world)).not.toContain(Buffer.from(SECRET).toString("base64"));
