@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { boundedList } from "./bounded-list.ts";
 import { brokenPromise, type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
+import { HostTime } from "./github-pull-facts.ts";
 import { RunError, TransientRunError } from "../base/run-error.ts";
 
 /** Absent if the host doesn't say, and null if the repository is gone, which only a fork can be. */
@@ -13,6 +14,7 @@ const Pull = z.object({
   state: z.enum(["open", "closed"]),
   draft: z.boolean().optional(),
   merged_at: z.string().nullish(),
+  closed_at: HostTime.nullish().catch(null),
   html_url: z.url({ protocol: /^https?$/ }).max(2000),
   body: z.string().nullish(),
   head: z.object({ ref: z.string(), sha: z.string(), repo: PullRepository }),
@@ -208,6 +210,8 @@ function toPullRequest(pull: Pull) {
     headSha: head.sha,
     /** The branch that it is to be merged into, or was. */
     baseRef: base.ref,
+    /** When it was closed or merged, epoch milliseconds by the host's clock. Null if unknown. */
+    closedAt: pull.closed_at ?? null,
     url,
     body: body ?? null,
     /** The size of its change. Null if the answer didn't say. */

@@ -48,9 +48,12 @@ export function branchPulls(
   const [newest] = own;
   const merged = all.filter(({ state, baseRef }) => state === "merged" && baseRef === baseBranch);
 
-  /** True if it was seen to be closed before the turn was asked for. */
+  /**
+   * True if it was closed before the turn was asked for, as we saw it or as the code host says.
+   */
   function isKnownClosed(pull: HostedPullRequest): boolean {
-    const seenAt = [seenClosed.get(pull.number), pull === linked ? closedSeenAt : null];
+    const ownAt = pull === linked ? closedSeenAt : null;
+    const seenAt = [seenClosed.get(pull.number), ownAt, latestOf(pull.closedAt)];
     return seenAt.some((at) => typeof at === "number" && at <= acceptedAt);
   }
 
@@ -70,9 +73,8 @@ export function branchPulls(
       !all.some(({ state }) => state === "open") && merged.some(({ headSha }) => headSha === tip),
     /**
      * The one that a person closed without merging it, unless whoever asked for the turn did so
-     * after that. The code host's times don't count, because its clock and ours can differ: what
-     * counts is when we first saw that it is closed, and whether it was open when the turn started.
-     * Null if the turn may open another.
+     * after that. One that was open when the turn started is such a one whatever the clocks say,
+     * because ours and the code host's can differ. Null if the turn may open another.
      */
     closedSince: (atStart: readonly HostedPullRequest[]) => {
       if (open !== null || newest?.state !== "closed") return null;
@@ -83,4 +85,9 @@ export function branchPulls(
       return own.find((pull) => pull.state === "closed" && isNews(pull)) ?? null;
     },
   };
+}
+
+/** The latest moment that a code host's time may mean. GitHub writes whole seconds. */
+function latestOf(at: number | null): number | null {
+  return at !== null && at % 1000 === 0 ? at + 999 : at;
 }
