@@ -14,10 +14,11 @@ import { redisMemory } from "./scenarios/redis-memory.ts";
 import { polling } from "./scenarios/polling.ts";
 import { serviceRequests } from "./scenarios/service-requests.ts";
 import { serviceTurns } from "./scenarios/service-turns.ts";
+import { slowTexts } from "./scenarios/slow-texts.ts";
 import { start } from "./scenarios/start.ts";
 import { throughput } from "./scenarios/throughput.ts";
 
-/** Every scenario, in the order of the table. Together they take about fifteen minutes. */
+/** Every scenario, in the order of the table. Together they take about twenty minutes. */
 export const scenarios: readonly Scenario[] = [
   busyWorkspace,
   busyChannel,
@@ -36,4 +37,5 @@ export const scenarios: readonly Scenario[] = [
   redisMemory,
   serviceTurns,
   serviceRequests,
+  slowTexts,
 ];

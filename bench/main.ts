@@ -9,7 +9,7 @@ import { killPrograms } from "./program.ts";
 import { BenchError, type Scenario } from "./scenario.ts";
 import { type Row, tableOf } from "./table.ts";
 
-const AT_MOST_MS = 30 * 60_000;
+const AT_MOST_MS = 40 * 60_000;
 
 const HELP = `Measures docs-agent from outside, beside something named in the same run, and prints one table.
 
@@ -17,7 +17,7 @@ Usage: npm run bench -- [<scenario>…] [--checkout <folder> | --commit <commit>
 
 ${scenarios.map(({ name, summary }) => `  ${name.padEnd(18)}${summary}`).join("\n")}
 
-Without a scenario all of them run, which takes about fifteen minutes.
+Without a scenario all of them run, which takes about twenty minutes.
   --checkout <folder>  measure the program in that folder instead of this one
   --commit <commit>    measure that commit of this repository, for example ${BASELINE}
 

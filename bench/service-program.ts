@@ -13,25 +13,41 @@ const LOOK_EVERY_MS = 10;
 const ENDS_WITHIN_MS = 120_000;
 
 const Ready = z.object({ address: z.string() });
-const Job = z.object({ id: z.string(), status: z.string() });
+const Job = z.object({ id: z.string(), status: z.string(), prLink: z.string().nullish() });
+type Job = z.infer<typeof Job>;
+
+/** A project as the settings file has it. */
+export type ProjectSettings = { id: string; [setting: string]: unknown };
+
+type ServeOptions = {
+  checkout: Checkout;
+  dir: string;
+  jobsAtOnce: number;
+  projects: readonly [ProjectSettings, ...ProjectSettings[]];
+  /** Secrets that the projects name. */
+  env?: Record<string, string>;
+};
 
 /**
- * The self-hosted job service as its npm script starts it, with one project on a repository of this
- * machine.
+ * The self-hosted job service as its npm script starts it, with projects on repositories of this
+ * machine. Where no project is named, the first one is meant.
  */
 export class ServiceProgram implements AsyncDisposable {
   readonly program: Program;
   readonly address: string;
+  /** Of the first project. */
   readonly key: string;
+  readonly #first: string;
+  readonly #keys: ReadonlyMap<string, string>;
   readonly #pool: Pool;
-  readonly #headers: Record<string, string>;
 
-  private constructor(program: Program, key: string) {
+  private constructor(program: Program, first: string, keys: ReadonlyMap<string, string>) {
     this.program = program;
     this.address = Ready.parse(program.ready).address;
-    this.key = key;
+    this.#first = first;
+    this.#keys = keys;
+    this.key = keys.get(first) ?? "";
     this.#pool = new Pool(this.address, { connections: 16, pipelining: 1 });
-    this.#headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   }
 
   /**
@@ -47,6 +63,23 @@ export class ServiceProgram implements AsyncDisposable {
     kind?: "command" | "acp";
   }): Promise<ServiceProgram> {
     const { checkout, dir, repository, script, jobsAtOnce, kind = "command" } = options;
+    const project = {
+      id: "docs",
+      repository,
+      agent: { kind, command: ["sh", "-c", script], maxOutputBytes: 1024 ** 3 },
+      codeHost: { kind: "none" },
+      limits: { createsPerHour: 100_000, jobsAtOnce, queued: 10_000 },
+    };
+    return ServiceProgram.serve({ checkout, dir, jobsAtOnce, projects: [project] });
+  }
+
+  static async serve({
+    checkout,
+    dir,
+    jobsAtOnce,
+    projects,
+    env: secrets = {},
+  }: ServeOptions): Promise<ServiceProgram> {
     mkdirSync(dir, { recursive: true });
     const config = join(dir, "service.yml");
     // JSON is YAML.
@@ -55,29 +88,21 @@ export class ServiceProgram implements AsyncDisposable {
       dataDir: join(dir, "data"),
       stopGraceMinutes: 0,
       jobsAtOnce,
-      projects: [
-        {
-          id: "docs",
-          repository,
-          agent: { kind, command: ["sh", "-c", script], maxOutputBytes: 1024 ** 3 },
-          codeHost: { kind: "none" },
-          limits: { createsPerHour: 100_000, jobsAtOnce, queued: 10_000 },
-        },
-      ],
+      projects,
     };
     writeFileSync(config, JSON.stringify(settings));
     // Earlier commits have it in `src`.
     const places = ["service/main.ts", "src/service/main.ts"].map((place) => join(checkout.root, place));
     const main = places.find((place) => existsSync(place)) ?? "service/main.ts";
     // For git and the shell.
-    const env = { PATH: "/usr/local/bin:/usr/bin:/bin" };
-    const key = execFileSync(
-      process.execPath,
-      [main, "keys", "create", "--project", "docs", "--config", config],
-      { cwd: dir, env, timeout: KEY_TIMEOUT_MS, encoding: "utf8" },
-    );
+    const env = { PATH: "/usr/local/bin:/usr/bin:/bin", ...secrets };
+    const keys = projects.map(({ id }): [string, string] => {
+      const args = [main, "keys", "create", "--project", id, "--config", config];
+      const options = { cwd: dir, env, timeout: KEY_TIMEOUT_MS, encoding: "utf8" } as const;
+      return [id, execFileSync(process.execPath, args, options).trim()];
+    });
     const program = await Program.start({ nodeArgs: [main, "serve", "--config", config], env, dir });
-    return new ServiceProgram(program, key.trim());
+    return new ServiceProgram(program, projects[0].id, new Map(keys));
   }
 
   /**
@@ -85,28 +110,51 @@ export class ServiceProgram implements AsyncDisposable {
    */
   async runJob(): Promise<number> {
     const startedAt = performance.now();
-    const { id } = await this.#ask("POST", "/v2/agent/docs/job", JSON.stringify({ prompt: "Add a line" }));
-    while (performance.now() - startedAt < ENDS_WITHIN_MS) {
-      if ((await this.get(id)).status !== "active") return performance.now() - startedAt;
-      await sleep(LOOK_EVERY_MS);
+    await this.ended(await this.create(), { withinMs: ENDS_WITHIN_MS });
+    return performance.now() - startedAt;
+  }
+
+  /** The job once its turns have ended. */
+  async ended(
+    jobId: string,
+    { project = this.#first, withinMs, lookEveryMs = LOOK_EVERY_MS }: Waiting,
+  ): Promise<Job> {
+    const giveUpAt = performance.now() + withinMs;
+    while (performance.now() < giveUpAt) {
+      const job = await this.get(jobId, project);
+      if (job.status !== "active") return job;
+      await sleep(lookEveryMs);
     }
     throw new BenchError("A turn didn't end in time.");
   }
 
-  async get(jobId: string): Promise<z.infer<typeof Job>> {
-    return this.#ask("GET", `/v2/agent/docs/job/${jobId}`, null);
+  async get(jobId: string, project = this.#first): Promise<Job> {
+    return Job.parse(await this.ask(project, { path: `/${jobId}` }));
   }
 
   /** Creates a job whose end nobody waits for. */
-  async create(): Promise<string> {
-    return (await this.#ask("POST", "/v2/agent/docs/job", JSON.stringify({ prompt: "Add a line" }))).id;
+  async create(project = this.#first, request: Turn = { prompt: "Add a line" }): Promise<string> {
+    return Job.parse(await this.ask(project, { body: JSON.stringify(request) })).id;
   }
 
-  async #ask(method: "GET" | "POST", path: string, body: string | null): Promise<z.infer<typeof Job>> {
-    const answer = await this.#pool.request({ method, path, body, headers: this.#headers });
+  /** Sends a request about a project's jobs. Resolves to the answer as JSON. */
+  async ask(
+    project: string,
+    { path = "", body = null, reads = "" }: { path?: string; body?: string | null; reads?: string },
+  ): Promise<unknown> {
+    const answer = await this.#pool.request({
+      method: body === null ? "GET" : "POST",
+      path: `/v2/agent/${project}/job${path}`,
+      body,
+      headers: {
+        authorization: `Bearer ${this.#keys.get(project)}`,
+        "content-type": "application/json",
+        ...(reads !== "" && { "docs-agent-capabilities": reads }),
+      },
+    });
     const text = await answer.body.text();
     if (answer.statusCode >= 300) throw new BenchError(`The job service answered ${answer.statusCode}.`);
-    return Job.parse(JSON.parse(text));
+    return JSON.parse(text);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -114,3 +162,7 @@ export class ServiceProgram implements AsyncDisposable {
     await this.program.stop();
   }
 }
+
+/** A request for a turn, as the service takes it. */
+type Turn = { prompt: string; words?: string };
+type Waiting = { project?: string; withinMs: number; lookEveryMs?: number };

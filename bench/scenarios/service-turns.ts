@@ -6,6 +6,7 @@ import { Pool } from "undici";
 import { z } from "zod";
 import type { Checkout } from "../checkout.ts";
 import { makeDocsRepository, REPOSITORY_SIZE } from "../docs-repository.ts";
+import { pacedTimes } from "../paced.ts";
 import { rssMb } from "../process-use.ts";
 import { Program } from "../program.ts";
 import { type Figure, interleave, type Scenario } from "../scenario.ts";
@@ -170,16 +171,5 @@ async function p99sWhileTurnsRun(
 
 /** Sends GETs at a fixed pace, whether or not earlier ones are answered. */
 async function p99Of(get: () => Promise<unknown>): Promise<number> {
-  const timed = async () => {
-    const sentAt = performance.now();
-    await get();
-    return performance.now() - sentAt;
-  };
-  const answers: Promise<number>[] = [];
-  const endAt = performance.now() + GETS_FOR_MS;
-  for (let dueAt = performance.now(); dueAt < endAt; dueAt += GETS_EVERY_MS) {
-    await sleep(Math.max(0, dueAt - performance.now()));
-    answers.push(timed());
-  }
-  return quantile(await Promise.all(answers), 0.99);
+  return quantile(await pacedTimes(get, { everyMs: GETS_EVERY_MS, forMs: GETS_FOR_MS }), 0.99);
 }
