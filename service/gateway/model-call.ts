@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isJsonFields } from "../../src/core/text/json-fields.ts";
 import { jsonOf } from "../../src/core/text/text.ts";
 import { createJsonMeter } from "../base/json-size.ts";
 import { type CallUsage, estimateTokens, NO_USAGE, type UsageFormat } from "./answer-usage.ts";
@@ -75,7 +76,7 @@ export function parseRequest(given: Buffer): object {
   refuseManyValues(given);
   const json = jsonOf(given.toString("utf8"));
   if (json === undefined) throw new ModelCallFault(400, "The request's body isn't JSON.");
-  if (typeof json === "object" && json !== null && !Array.isArray(json)) return json;
+  if (isJsonFields(json)) return json;
   throw new ModelCallFault(400, "The request's body isn't a JSON object.");
 }
 

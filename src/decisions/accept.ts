@@ -1,4 +1,4 @@
-import type { Request } from "../core/turn/request.ts";
+import { isReply, type Request } from "../core/turn/request.ts";
 import type { Limit, Plan } from "../core/ports/task-queue.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
 import type { AskedQuestion, Read, Write, RecordOf } from "../core/ports/records.ts";
@@ -184,8 +184,7 @@ function askedWrites(request: Request, id: string | null): Write[] {
 function askedId(request: Request): string | null {
   const { from, teamId, channelId, threadTs, messageTs, project, instructions } = request;
   const { files, beside } = request;
-  const isInThread = threadTs !== null && threadTs !== messageTs;
-  if ((from !== "command" && from !== "mention") || isInThread) return null;
+  if ((from !== "command" && from !== "mention") || isReply(threadTs, messageTs)) return null;
   if (files !== undefined || beside !== undefined) return null;
   const words = instructions.trim().toLowerCase().split(/\s+/).join(" ");
   const parts = JSON.stringify([teamId, channelId, projectKey(project), words]);

@@ -1,5 +1,6 @@
 import { within } from "../core/ports/process.ts";
-import { idsToName, type Names } from "../core/text/prompt.ts";
+import { idsToName } from "../core/text/prompt.ts";
+import { type Names } from "../core/text/readable-text.ts";
 import type { Admission, Directory } from "../core/ports/directory.ts";
 import type { Requester, Job } from "../core/ports/job-service.ts";
 import type { Place, Request, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
@@ -154,16 +155,16 @@ export async function withoutGuests(
 
 /**
  * What the message that asked shows, without messages of people who may not use the app. They are
- * counted as left out. If `isCertain` is true, messages stay about whose authors Slack can't say
- * now.
+ * counted as left out. If `keepsUnchecked` is true, messages stay about whose authors Slack can't
+ * say now.
  */
 export async function besideOfRequest(
   deps: { directory: Pick<Directory, "admission"> },
   { beside }: Pick<Request, "beside">,
-  isCertain = false,
+  keepsUnchecked = false,
 ): Promise<ThreadMessage | undefined> {
   if (beside === undefined) return undefined;
-  const { message, ofGuests } = await withoutGuestsShown(deps, beside, isCertain);
+  const { message, ofGuests } = await withoutGuestsShown(deps, beside, keepsUnchecked);
   if (ofGuests === 0) return message;
   return { ...message, leftOut: withLeftOut(message.leftOut, GUEST_MESSAGE, ofGuests) };
 }
@@ -175,11 +176,11 @@ export async function besideOfRequest(
 export async function withoutGuestsShown<T extends Pick<ThreadMessage, "shows" | "leftOut">>(
   { directory }: { directory: Pick<Directory, "admission"> },
   message: T,
-  isCertain = false,
+  keepsUnchecked = false,
 ): Promise<{ message: T; ofGuests: number }> {
   const { shows } = message;
   if (shows === undefined) return { message, ofGuests: 0 };
-  const isRefused = await refusedOf(directory, [{ authorId: null, shows }], isCertain);
+  const isRefused = await refusedOf(directory, [{ authorId: null, shows }], keepsUnchecked);
   return withoutRefused(message, isRefused);
 }
 
@@ -200,12 +201,12 @@ export function withoutRefused<T extends Pick<ThreadMessage, "shows" | "leftOut"
 
 /**
  * Returns a test for messages by people who may not use the app. It also covers the messages that
- * these show, and files that others uploaded. For `isCertain`, see {@link besideOfRequest}.
+ * these show, and files that others uploaded. For `keepsUnchecked`, see {@link besideOfRequest}.
  */
 export async function refusedOf(
   directory: Pick<Directory, "admission">,
   messages: readonly Pick<ThreadMessage, "authorId" | "shows">[],
-  isCertain = false,
+  keepsUnchecked = false,
 ): Promise<(message: Pick<ThreadMessage, "authorId">) => boolean> {
   const all = messages.flatMap(({ authorId, shows = [] }) => [
     { authorId },
@@ -215,7 +216,8 @@ export async function refusedOf(
   const admissions = await Promise.all(
     [...authors].map(async (id) => [id, await directory.admission(id)] as const),
   );
-  const isIn = (admission: Admission) => admission === "admitted" || (isCertain && admission === "unchecked");
+  const isIn = (admission: Admission) =>
+    admission === "admitted" || (keepsUnchecked && admission === "unchecked");
   const refused = new Set(admissions.flatMap(([id, admission]) => (isIn(admission) ? [] : [id])));
   return ({ authorId }) => authorId !== null && refused.has(authorId);
 }

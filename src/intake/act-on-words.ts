@@ -1,4 +1,4 @@
-import { DEFAULT_INSTRUCTIONS, type Request } from "../core/turn/request.ts";
+import { DEFAULT_INSTRUCTIONS, privatePlace, type Request } from "../core/turn/request.ts";
 import { askingWhich, type Aim } from "../decisions/accept.ts";
 import { replyAnswering } from "../decisions/answering.ts";
 import { replyTask, thankTask, type ReplyPayload } from "../decisions/new-tasks.ts";
@@ -41,7 +41,11 @@ export async function actOnWords(
     case "help":
       return answer(deps, request, { kind: "help" });
     case "list":
-      await askForList(deps, request.id, words, { ...whereAsked(request), responseUrl: null });
+      await askForList(deps, request.id, words, {
+        ...privatePlace(request),
+        userId: request.userId,
+        responseUrl: null,
+      });
       return TOLD;
     case "thanks": {
       // What stands beside it is more than thanks.
@@ -109,11 +113,16 @@ async function answerEmpty(deps: IntakeDeps, request: Request, { aim }: How): Pr
 }
 
 async function answer(deps: IntakeDeps, request: Request, message: ReplyPayload["message"]): Promise<Acted> {
-  await deps.queue.add(replyTask(request.id, { ...whereAsked(request), message }));
+  await answerAuthor(deps, request, message);
   return TOLD;
 }
 
-/** Where to answer a message privately: in its thread only if it is a reply there. */
-function whereAsked({ teamId, channelId, threadTs, messageTs, userId }: Request) {
-  return { teamId, channelId, threadTs: threadTs === messageTs ? null : threadTs, userId };
+/** Answers a message's author privately, once, however often the message arrives. */
+export async function answerAuthor(
+  { queue }: Pick<IntakeDeps, "queue">,
+  request: Request,
+  message: ReplyPayload["message"],
+): Promise<void> {
+  const { id, userId } = request;
+  await queue.add(replyTask(id, { ...privatePlace(request), userId, message }));
 }

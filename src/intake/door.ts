@@ -3,7 +3,13 @@ import { z } from "zod";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 import { takeMessage } from "./message-to-app.ts";
 import { parseMessageText } from "./message-text.ts";
-import { OptionalText, SLACKBOT_USER_ID, toPersonMessage, WrittenMessage } from "./slack-message.ts";
+import {
+  OptionalText,
+  SaidSubtype,
+  SLACKBOT_USER_ID,
+  toPersonMessage,
+  WrittenMessage,
+} from "./slack-message.ts";
 import { noteChange, registerReplyButtons, takeReply } from "./thread-reply.ts";
 import { mentionsApp } from "./without-mention.ts";
 
@@ -20,13 +26,10 @@ export function registerMessages(app: App, deps: IntakeDeps): void {
 
 /**
  * A new message by a person, with or without files, or a reply that was also sent to the channel.
- * Other kinds are edits, or report that somebody joined, for example
- * (docs.slack.dev/reference/events/message). Slack also sends a mention when it is edited, however
+ * Slack also sends a mention when it is edited, however
  * old it is, or added to a message (github.com/slack-go/slack/pull/1256).
  */
-const Said = WrittenMessage.extend({
-  subtype: z.enum(["file_share", "thread_broadcast"]).nullish(),
-});
+const Said = WrittenMessage.extend({ subtype: SaidSubtype });
 
 /** The fields that say whom a message is for and who wrote it. */
 const Heard = z.object({

@@ -1,11 +1,13 @@
 import type { App } from "@slack/bolt";
 import { z } from "zod";
 import type { Refusal } from "../core/ports/notifier.ts";
+import { isReply } from "../core/turn/request.ts";
+import { replyTask } from "../decisions/new-tasks.ts";
 import { refusalMessage, refusalText } from "../replies/private-messages.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
-import { SLACKBOT_USER_ID } from "./slack-message.ts";
+import { SaidSubtype, SLACKBOT_USER_ID } from "./slack-message.ts";
 import { threadOfButton } from "./press.ts";
-import { answerMessage } from "./message-to-app.ts";
+import { causeOf } from "./message-to-app.ts";
 import { parseMessageText } from "./message-text.ts";
 import { mentionsApp } from "./without-mention.ts";
 
@@ -111,12 +113,6 @@ function firstInput(blocks: readonly unknown[]): string | undefined {
   return blocks.map((block) => Input.safeParse(block).data?.block_id).find((id) => id !== undefined);
 }
 
-/**
- * Subtypes of messages that people wrote. Others report, for example, that somebody joined.
- * https://docs.slack.dev/reference/events/message
- */
-const SAID: ReadonlySet<string | undefined> = new Set([undefined, "file_share", "thread_broadcast"]);
-
 /** Tells the person alone, once. Only what they said to the app needs an answer. */
 async function refuseEvent(deps: IntakeDeps, teamId: string, body: unknown, refusal: Refusal): Promise<void> {
   const parsed = Event.safeParse(body);
@@ -124,7 +120,10 @@ async function refuseEvent(deps: IntakeDeps, teamId: string, body: unknown, refu
   const { event } = parsed.data;
   const { channel, ts, thread_ts } = event;
   const isSaid = event.type === "app_mention" || event.type === "message";
-  if (!isSaid || !SAID.has(event.subtype) || channel === undefined || ts === undefined) return;
-  const message = { teamId, channelId: channel, ts, threadTs: thread_ts ?? null, userId: event.user };
-  await answerMessage(deps, message, { kind: "refused", refusal });
+  if (!isSaid || !SaidSubtype.safeParse(event.subtype).success || channel === undefined || ts === undefined)
+    return;
+  const place = { teamId, channelId: channel, threadTs: isReply(thread_ts, ts) ? thread_ts : null };
+  const message = { kind: "refused", refusal } as const;
+  const cause = causeOf({ teamId, channelId: channel, ts });
+  await deps.queue.add(replyTask(cause, { ...place, userId: event.user, message }));
 }

@@ -1,11 +1,11 @@
 import { saysAnything } from "../core/text/prompt.ts";
 import type { MessageRef, Request } from "../core/turn/request.ts";
-import { replyTask, type ReplyPayload } from "../decisions/new-tasks.ts";
-import { actOnWords } from "./act-on-words.ts";
+import { besideOfRequest } from "../decisions/goes-along.ts";
+import { actOnWords, answerAuthor } from "./act-on-words.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { placeOf } from "./place-of-words.ts";
 import { withFiles, type PersonMessage } from "./slack-message.ts";
-import { ofMembers, typedWords } from "./typed-words.ts";
+import { typedWords } from "./typed-words.ts";
 import { withoutMention } from "./without-mention.ts";
 
 /**
@@ -27,7 +27,7 @@ export async function takeMessage(
   const { isTelling, beside } = message;
   const how = { aim: "thread", isTelling: isTelling && beside !== null && saysAnything(beside) } as const;
   const taken = await actOnWords(deps, request, at, how);
-  if (taken.kind === "refused" || taken.kind === "not-allowed") await answerMessage(deps, message, taken);
+  if (taken.kind === "refused" || taken.kind === "not-allowed") await answerAuthor(deps, request, taken);
 }
 
 /** The request that a message makes in the default project. `instructions`: what was typed. */
@@ -56,14 +56,14 @@ export function requestOf(
   };
 }
 
-/** Answers a message's author privately, once, however often the message arrives. */
-export async function answerMessage(
-  { queue }: Pick<IntakeDeps, "queue">,
-  message: Pick<PersonMessage, "teamId" | "channelId" | "ts" | "threadTs" | "userId">,
-  answer: ReplyPayload["message"],
-): Promise<void> {
-  const { teamId, channelId, threadTs, userId } = message;
-  await queue.add(replyTask(causeOf(message), { teamId, channelId, threadTs, userId, message: answer }));
+/** The same message without what it shows of guests, of whom nothing is kept. */
+export async function ofMembers(
+  deps: Pick<IntakeDeps, "directory">,
+  message: PersonMessage,
+): Promise<PersonMessage> {
+  if (message.beside === null) return message;
+  const beside = await besideOfRequest(deps, { beside: message.beside }, true);
+  return { ...message, beside: beside ?? null };
 }
 
 /** Identifies a message, which can arrive as several events with different ids. */

@@ -1,7 +1,7 @@
 import { choiceNamed, type Question } from "../core/job/question.ts";
 import type { AskedQuestion, Read } from "../core/ports/records.ts";
 import { newestOfThread } from "../core/turn/follow-up.ts";
-import type { Request } from "../core/turn/request.ts";
+import { isReply, type Request } from "../core/turn/request.ts";
 import { isDirect, requestListOf } from "../core/turn/request-list.ts";
 import { questionOf, type Turn } from "../core/turn/turn.ts";
 import { aimedAt } from "../decisions/accept.ts";
@@ -30,7 +30,7 @@ const FILES_WITHIN_MS = 1_000;
 /** Looks up where a message was written. `request` is what it would be as a request. */
 export async function placeOf(deps: IntakeDeps, request: Request): Promise<MessagePlace> {
   const { channelId, threadTs, messageTs, userId } = request;
-  const isInThread = threadTs !== null && threadTs !== messageTs;
+  const isInThread = isReply(threadTs, messageTs);
   const isAlone = !isInThread && !isDirect(channelId);
   const aside = isInThread || isAlone ? [] : await newestRequests(deps, request);
   const found = await deps.queue.read((read) => {
@@ -96,7 +96,7 @@ function theQuestion(turns: readonly Turn[], open: readonly AskedQuestion[], req
     return question === undefined ? [] : [{ asked, question }];
   });
   const naming = questions.filter(({ question }) => choiceNamed(labelsOf(question), request.instructions));
-  const isInThread = request.threadTs !== request.messageTs;
+  const isInThread = isReply(request.threadTs, request.messageTs);
   if (naming.length === 1 || (naming.length > 1 && isInThread)) return naming[0] ?? NO_QUESTION;
   return isInThread || questions.length === 1 ? (questions[0] ?? NO_QUESTION) : NO_QUESTION;
 }

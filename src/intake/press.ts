@@ -10,6 +10,7 @@ import type {
 import { z } from "zod";
 import type { Rendered } from "../replies/blocks.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
+import { isReply } from "../core/turn/request.ts";
 import { counted } from "../core/text/text.ts";
 import { PRESS_NOT_KEPT } from "../replies/short-answers.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
@@ -93,7 +94,7 @@ export function placeOfPress(body: BlockAction, context: Pick<Context, "teamId">
  */
 export function threadOfButton(body: object): { thread_ts?: string } {
   const { thread_ts: threadTs, message_ts: messageTs } = containerOf(body);
-  return threadTs !== undefined && threadTs !== messageTs ? { thread_ts: threadTs } : {};
+  return isReply(threadTs, messageTs) ? { thread_ts: threadTs } : {};
 }
 
 const Contained = z.object({

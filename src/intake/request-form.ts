@@ -1,7 +1,7 @@
 import type { KnownBlock, ModalView, RichTextElement } from "@slack/types";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
-import { idsIn, readableText, withNames } from "../core/text/prompt.ts";
+import { idsIn, readableText, withNames } from "../core/text/readable-text.ts";
 import { DEFAULT_INSTRUCTIONS } from "../core/turn/request.ts";
 import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import { cut } from "../core/text/text.ts";

@@ -11,7 +11,7 @@ import {
   withoutShown,
 } from "../core/turn/shared.ts";
 import { leftOutText } from "../core/turn/left-out.ts";
-import { unnamedText } from "../core/text/prompt.ts";
+import { unnamedText } from "../core/text/readable-text.ts";
 import { plainLine, utcTimeOfDay } from "../core/text/text.ts";
 import { context, unstyled } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";

@@ -30,6 +30,12 @@ export const ReceivedMessage = z.object({
 });
 export type ReceivedMessage = z.infer<typeof ReceivedMessage>;
 
+/**
+ * Subtypes of messages that people wrote. Others report, for example, that somebody joined.
+ * https://docs.slack.dev/reference/events/message
+ */
+export const SaidSubtype = z.enum(["file_share", "thread_broadcast"]).nullish();
+
 /** A new message by a person, as events describe it. Edits and messages by bots are excluded. */
 export const WrittenMessage = z.object({
   type: z.string().optional(),

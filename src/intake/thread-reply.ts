@@ -1,7 +1,7 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { z } from "zod";
 import { threadId, type RecordOf } from "../core/ports/records.ts";
-import type { Request, Segment } from "../core/turn/request.ts";
+import { isReply, type Request, type Segment } from "../core/turn/request.ts";
 import { isDirect } from "../core/turn/request-list.ts";
 import { wordsIn } from "../core/text/text.ts";
 import { ACTIONS, replyValue } from "../replies/actions.ts";
@@ -10,15 +10,15 @@ import { PRESS_NOT_KEPT, QUESTION_CLOSED, REPLY_NOT_KEPT } from "../replies/shor
 import { asking, keepReplyMs } from "../decisions/accept.ts";
 import { replyAnswering } from "../decisions/answering.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
-import { actOnWords } from "./act-on-words.ts";
+import { actOnWords, answerAuthor } from "./act-on-words.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { answerMessage, causeOf, requestOf } from "./message-to-app.ts";
+import { causeOf, ofMembers, requestOf } from "./message-to-app.ts";
 import { parseMessageText } from "./message-text.ts";
 import { placeOf, withoutQuestion, type MessagePlace } from "./place-of-words.ts";
 import { answerPress, type PressAnswer } from "./press.ts";
 import { readWords } from "./read-words.ts";
 import type { PersonMessage } from "./slack-message.ts";
-import { ofMembers, typedWords } from "./typed-words.ts";
+import { typedWords } from "./typed-words.ts";
 import { withoutMention } from "./without-mention.ts";
 
 /** The buttons under the private questions that ask what a message is. */
@@ -57,7 +57,7 @@ const OWN = "own-open-request";
  */
 export async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void> {
   const { teamId, channelId, ts, threadTs, userId, files } = message;
-  if (deps.followUps === "mention" || threadTs === null || threadTs === ts) return;
+  if (deps.followUps === "mention" || !isReply(threadTs, ts)) return;
   const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
   if (thread === undefined) return;
   const typed = await wordsForApp(deps, message.typed);
@@ -73,7 +73,7 @@ export async function takeReply(deps: IntakeDeps, message: PersonMessage): Promi
   if (at.isKnown) return;
   if (deps.followUps === "requester") {
     const taken = await actOnWords(deps, request, at, { aim: OWN });
-    if (taken.kind === "refused") await answerMessage(deps, message, taken);
+    if (taken.kind === "refused") await answerAuthor(deps, request, taken);
     return;
   }
   const { kind } = readWords(typed, at.place);

@@ -1,9 +1,8 @@
-import { idsIn, readableText, withNames } from "../core/text/prompt.ts";
+import { idsIn, readableText, withNames } from "../core/text/readable-text.ts";
 import { withPlainCode } from "../core/text/text.ts";
 import type { Segment } from "../core/turn/request.ts";
-import { besideOfRequest, lookUpNames } from "../decisions/goes-along.ts";
+import { lookUpNames } from "../decisions/goes-along.ts";
 import type { IntakeDeps } from "./deps.ts";
-import type { PersonMessage } from "./slack-message.ts";
 
 /** Slack waits 3 s for an answer, and storing the request has to fit in, too. */
 const NAMES_WITHIN_MS = 1_000;
@@ -18,14 +17,4 @@ export async function typedWords(
 ): Promise<string> {
   const names = await lookUpNames(deps, idsIn(typed), NAMES_WITHIN_MS);
   return withPlainCode(readableText(withNames(typed, names)));
-}
-
-/** The same message without what it shows of guests, of whom nothing is kept. */
-export async function ofMembers(
-  deps: Pick<IntakeDeps, "directory">,
-  message: PersonMessage,
-): Promise<PersonMessage> {
-  if (message.beside === null) return message;
-  const beside = await besideOfRequest(deps, { beside: message.beside }, true);
-  return { ...message, beside: beside ?? null };
 }

@@ -2,6 +2,7 @@ import { LINK_MAX, labelled, section, NAME_MAX, type TeamView } from "./blocks.t
 import { escapeMrkdwn, cutEscaped } from "./mrkdwn.ts";
 import type { KnownBlock } from "@slack/types";
 import type { Request } from "../core/turn/request.ts";
+import { isReply } from "../core/turn/request.ts";
 import { ACTIONS } from "./actions.ts";
 
 /** Builds a permalink like Slack's, for channels that the app may not read. */
@@ -11,7 +12,7 @@ export function builtPermalink(
 ): string | null {
   if (!URL.canParse(teamUrl)) return null;
   const url = new URL(`archives/${channelId}/p${ts.replace(".", "")}`, teamUrl);
-  if (threadTs !== null && threadTs !== ts) {
+  if (isReply(threadTs, ts)) {
     url.searchParams.set("thread_ts", threadTs);
     url.searchParams.set("cid", channelId);
   }

@@ -2,7 +2,7 @@ import type { ActionsBlock, KnownBlock, RichTextElement } from "@slack/types";
 import type { Contact } from "../core/ports/job-service.ts";
 import { LIST_PAGE_SIZE, isDirect, openedAt } from "../core/turn/request-list.ts";
 import type { ListPage, ListedTurn, RequestCounts, Standing } from "../core/turn/request-list.ts";
-import { unnamedText } from "../core/text/prompt.ts";
+import { unnamedText } from "../core/text/readable-text.ts";
 import {
   DEFAULT_INSTRUCTIONS,
   type Request,

@@ -1,9 +1,10 @@
+import { isJsonFields } from "../core/text/json-fields.ts";
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { parse } from "node:querystring";
 import type { Clock, Logger } from "../core/ports/process.ts";
 import { jsonOf } from "../core/text/text.ts";
-import { isObject, isSlackBody } from "./slack-body.ts";
+import { isSlackBody } from "./slack-body.ts";
 import type { HttpReceiver } from "./http-receiver.ts";
 import type { SampleLine } from "./log-lines.ts";
 
@@ -52,7 +53,7 @@ export function createSlackListener(options: SlackListenerOptions) {
     const isRead = refused === null || read.length <= SSL_CHECK_MAX_BYTES;
     const body = isRead ? parsed(read.toString(), headers["content-type"]) : undefined;
     // Slack's check of the certificate has no signature and asks for nothing.
-    if (isObject(body) && body["ssl_check"] === "1") return void response.writeHead(200).end();
+    if (isJsonFields(body) && body["ssl_check"] === "1") return void response.writeHead(200).end();
     if (refused !== null) return refuse(response, 401, refused);
     if (!isSlackBody(body)) return refuse(response, 400, "the body isn't like Slack's");
     await receiver.receive(body, response);

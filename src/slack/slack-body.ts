@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isJsonFields } from "../core/text/json-fields.ts";
 
 const Part = z.object({ id: z.string().min(1) });
 const Option = z.object({ value: z.string() });
@@ -73,7 +74,7 @@ const FORMS: Readonly<Record<string, z.ZodType>> = {
  * object, all parts of which that are read without looking have their form.
  */
 export function isSlackBody(body: unknown): body is Record<string, unknown> {
-  if (!isObject(body)) return false;
+  if (!isJsonFields(body)) return false;
   const { type, command } = body;
   const form = typeof type === "string" && Object.hasOwn(FORMS, type) ? FORMS[type] : undefined;
   return (form ?? (command === undefined ? Interaction : Command)).safeParse(body).success;
@@ -84,14 +85,10 @@ export function isSlackBody(body: unknown): body is Record<string, unknown> {
  * null.
  */
 export function canBoltRead(event: unknown): boolean {
-  if (!isObject(event)) return false;
+  if (!isJsonFields(event)) return false;
   return ["user", "channel", "item", "subteam"].every((name) => {
     const part = event[name];
     const isId = typeof part === "string" && (name === "user" || name === "channel");
-    return part === undefined || isId || isObject(part);
+    return part === undefined || isId || isJsonFields(part);
   });
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isJsonFields } from "../core/text/json-fields.ts";
 import { setTimeout } from "node:timers/promises";
 import type {
   App,
@@ -9,7 +10,6 @@ import { within } from "../core/ports/process.ts";
 import { StartError } from "../core/errors.ts";
 import { counted, jsonOf } from "../core/text/text.ts";
 import { newSocketModeReceiver } from "./bolt.ts";
-import { isObject } from "./slack-body.ts";
 import { reconnectDelayMs, type SlackIdentityOptions, slackTrouble, type SlackTrouble } from "./identity.ts";
 
 /** Time from asking for a connection to Slack's `hello`. */
@@ -235,7 +235,7 @@ function openSocketConnection(options: ReceiverOptions, app: App) {
   client.removeAllListeners("ws_message");
   client.on("ws_message", (data: unknown, isBinary: unknown) => {
     const frame = typeof data === "string" ? jsonOf(data) : undefined;
-    if (!isObject(frame)) return;
+    if (!isJsonFields(frame)) return;
     if (frame["type"] === "hello") {
       const { num_connections: connections } = frame;
       ofApp = typeof connections === "number" ? connections : null;

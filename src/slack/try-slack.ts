@@ -1,7 +1,7 @@
+import { isJsonFields } from "../core/text/json-fields.ts";
 import { LogLevel, WebClient } from "@slack/web-api";
 import { jsonOf } from "../core/text/text.ts";
 import type { StartFinding } from "../core/ports/process.ts";
-import { isObject } from "./slack-body.ts";
 import { slackTrouble } from "./identity.ts";
 import { lackingScopes, signingSecretFault, type SlackSettings } from "./setup.ts";
 
@@ -91,7 +91,7 @@ async function trySocket(url: string): Promise<StartFinding> {
   const socket = new WebSocket(url);
   socket.addEventListener("message", ({ data }: { data: unknown }) => {
     const frame = typeof data === "string" ? jsonOf(data) : undefined;
-    if (isObject(frame) && frame["type"] === "hello") resolve(null);
+    if (isJsonFields(frame) && frame["type"] === "hello") resolve(null);
   });
   socket.addEventListener("error", () => resolve("the connection failed"));
   socket.addEventListener("close", ({ code }) => resolve(`the connection was closed with code ${code}`));

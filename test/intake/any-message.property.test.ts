@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { composePrompt, readableText } from "../../src/core/text/prompt.ts";
+import { composePrompt } from "../../src/core/text/prompt.ts";
+import { readableText } from "../../src/core/text/readable-text.ts";
 import type { ThreadMessage } from "../../src/core/turn/request.ts";
 import { allSegments } from "../../src/core/turn/shared.ts";
 import {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { QUOTED_MAX_CHARS, composePrompt, readableText, withNames } from "../../src/core/text/prompt.ts";
+import { QUOTED_MAX_CHARS, composePrompt } from "../../src/core/text/prompt.ts";
+import { readableText, withNames } from "../../src/core/text/readable-text.ts";
 import type { Segment } from "../../src/core/turn/request.ts";
 import { parseMessageText } from "../../src/intake/message-text.ts";
 import { decodeEntities, escapeMrkdwn } from "../../src/replies/mrkdwn.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readableText } from "../../src/core/text/prompt.ts";
+import { readableText } from "../../src/core/text/readable-text.ts";
 import { allSegments } from "../../src/core/turn/shared.ts";
 import {
   ReceivedMessage,

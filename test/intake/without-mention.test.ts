@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseMessageText } from "../../src/intake/message-text.ts";
 import { mentionsApp, withoutMention } from "../../src/intake/without-mention.ts";
-import { readableText } from "../../src/core/text/prompt.ts";
+import { readableText } from "../../src/core/text/readable-text.ts";
 
 /** A message in which `@bot` is the app, and `@ben` somebody else. */
 function segments(text: string) {

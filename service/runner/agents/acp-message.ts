@@ -1,7 +1,6 @@
 import type { AnyMessage } from "@agentclientprotocol/sdk";
+import { isJsonFields, type JsonFields, jsonList } from "../../../src/core/text/json-fields.ts";
 import { startOf } from "../../../src/core/text/text.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Where agents put the file's name if they give no location. */
 const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"] as const;
@@ -32,25 +31,27 @@ const UNREAD = { sessionUpdate: "user_message_chunk", content: { type: "text", t
  */
 export function readMessage(said: unknown): AnyMessage {
   const message: AnyMessage = JSON.parse("{}");
-  return isFields(said) ? Object.assign(message, partsOf(said)) : message;
+  return isJsonFields(said) ? Object.assign(message, partsOf(said)) : message;
 }
 
-function partsOf(said: Fields): Fields {
+function partsOf(said: JsonFields): JsonFields {
   const { params, result } = said;
   return {
     ...pick(said, ["jsonrpc", "id", "method", "error"]),
-    ...("params" in said && { params: isFields(params) ? paramsOf(said["method"], params) : whole(params) }),
-    ...("result" in said && { result: isFields(result) ? pick(result, OF_ANSWERS) : whole(result) }),
+    ...("params" in said && {
+      params: isJsonFields(params) ? paramsOf(said["method"], params) : whole(params),
+    }),
+    ...("result" in said && { result: isJsonFields(result) ? pick(result, OF_ANSWERS) : whole(result) }),
   };
 }
 
-function paramsOf(method: unknown, params: Fields): unknown {
+function paramsOf(method: unknown, params: JsonFields): unknown {
   const { sessionId, update, toolCall, options } = params;
   switch (method) {
     case "session/update":
-      return { sessionId: whole(sessionId), update: isFields(update) ? updateOf(update) : whole(update) };
+      return { sessionId: whole(sessionId), update: isJsonFields(update) ? updateOf(update) : whole(update) };
     case "session/request_permission": {
-      const call = isFields(toolCall) ? callOf(toolCall) : whole(toolCall);
+      const call = isJsonFields(toolCall) ? callOf(toolCall) : whole(toolCall);
       return { sessionId: whole(sessionId), toolCall: call, options: whole(options) };
     }
     default:
@@ -58,18 +59,20 @@ function paramsOf(method: unknown, params: Fields): unknown {
   }
 }
 
-function updateOf(update: Fields): unknown {
+function updateOf(update: JsonFields): unknown {
   const { sessionUpdate: kind } = update;
   if (kind === "tool_call" || kind === "tool_call_update") return callOf(update);
   return READ_WHOLE.some((each) => each === kind) ? whole(update) : UNREAD;
 }
 
 /** Of what a call is about, shows and returns, the names of files, all as its locations. */
-function callOf(call: Fields): Fields {
+function callOf(call: JsonFields): JsonFields {
   const { toolCallId: id, locations, content, rawInput } = call;
-  const given = isFields(rawInput) ? PATH_KEYS.map((name) => rawInput[name]) : [];
-  const changed = list(content).filter((part) => isFields(part) && part["type"] === "diff");
-  const named = [...list(locations), ...changed].map((item) => (isFields(item) ? item["path"] : null));
+  const given = isJsonFields(rawInput) ? PATH_KEYS.map((name) => rawInput[name]) : [];
+  const changed = jsonList(content).filter((part) => isJsonFields(part) && part["type"] === "diff");
+  const named = [...jsonList(locations), ...changed].map((item) =>
+    isJsonFields(item) ? item["path"] : null,
+  );
   const paths = new Set([...named, ...given].filter((path) => typeof path === "string"));
   return {
     ...pick(call, OF_CALLS),
@@ -95,7 +98,7 @@ function whole(value: unknown): unknown {
     if (typeof each !== "object" || each === null) return each;
     if (depth === MAX_DEPTH) return null;
     if (Array.isArray(each)) {
-      const items = list(each).slice(0, MAX_ITEMS);
+      const items = jsonList(each).slice(0, MAX_ITEMS);
       return items.flatMap((item) => within(item, depth));
     }
     const entries = Object.entries(each).slice(0, MAX_ITEMS);
@@ -110,16 +113,8 @@ function whole(value: unknown): unknown {
 }
 
 /** Copies of these fields, as far as they are there. */
-function pick(fields: Fields, names: readonly string[]): Fields {
+function pick(fields: JsonFields, names: readonly string[]): JsonFields {
   return Object.fromEntries(
     names.flatMap((name) => (Object.hasOwn(fields, name) ? [[name, whole(fields[name])]] : [])),
   );
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

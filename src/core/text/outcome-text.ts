@@ -6,7 +6,7 @@ import {
   updateOf,
   type Outcome,
 } from "../turn/outcome.ts";
-import { unnamedText } from "./prompt.ts";
+import { unnamedText } from "./readable-text.ts";
 import type { Request } from "../turn/request.ts";
 import type { ResultReport } from "../job/reported-turn.ts";
 import { factLines, problemLines, problemsCount } from "./change-text.ts";

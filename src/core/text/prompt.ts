@@ -1,12 +1,6 @@
 import type { Authors } from "../ports/job-service.ts";
-import type {
-  QuotedMessage,
-  Request,
-  Segment,
-  ShownMessage,
-  ThreadContext,
-  ThreadMessage,
-} from "../turn/request.ts";
+import type { QuotedMessage, Request, ShownMessage, ThreadContext, ThreadMessage } from "../turn/request.ts";
+import { idsIn, type Names, inOneLine, readableText, withNames } from "./readable-text.ts";
 import { startOf, utcTime, withPlainCode, wordsIn } from "./text.ts";
 import { leftOutLines, type Quoting } from "../turn/left-out.ts";
 import { allSegments } from "../turn/shared.ts";
@@ -22,22 +16,11 @@ const NAME_MAX_CHARS = 100;
 /** Room for the line that says that a text was cut. */
 const CUT_MARK_CHARS = 60;
 
-/** Readable names for the ids in what is quoted. An id without a name stays an id. */
-export type Names = {
-  people: ReadonlyMap<string, string>;
-  channels: ReadonlyMap<string, string>;
-  groups: ReadonlyMap<string, string>;
-  permalink: string | null;
-};
-
-/** Finds a name by its id. */
-type NamesOfIds = Record<"people" | "channels" | "groups", { get(id: string): string | undefined }>;
-
 /** True if the prompt is the instructions alone. */
 export function quotesNothing({ beside, quoted, context }: Quoting): boolean {
   const parts = beside === undefined ? [] : [beside, ...(beside.shows ?? [])];
-  const isBare =
-    beside === undefined || (!saysAnything(beside) && parts.every(({ leftOut }) => leftOut === undefined));
+  const isWhole = parts.every(({ leftOut }) => leftOut === undefined);
+  const isBare = beside === undefined || (!saysAnything(beside) && isWhole);
   return isBare && quoted === null && (context?.messages ?? []).length === 0;
 }
 
@@ -71,30 +54,6 @@ export function idsToName(request: Quoting & Pick<Request, "channelId" | "thread
   // For a thread, the message that asked.
   const message = quoted ?? { channelId, ts: messageTs ?? threadTs ?? "", threadTs };
   return { people: [...people], channels: [...channels], groups: [...groups], message };
-}
-
-/** Ids of the people, channels and groups in a text for which Slack gave no name. */
-export function idsIn(segments: readonly Segment[]): Record<"people" | "channels" | "groups", string[]> {
-  const ids = (kind: "person" | "channel" | "group") => [
-    ...new Set(
-      segments.flatMap((segment) =>
-        segment.kind === kind && !segment.label && segment.id ? segment.id : [],
-      ),
-    ),
-  ];
-  return { people: ids("person"), channels: ids("channel"), groups: ids("group") };
-}
-
-/** Adds the known names of people, channels and groups to a text. */
-export function withNames(segments: readonly Segment[], names: NamesOfIds): Segment[] {
-  return segments.map((segment) => {
-    if (segment.kind === "group") {
-      return { ...segment, label: segment.label || (names.groups.get(segment.id ?? "") ?? "") };
-    }
-    if (segment.kind !== "person" && segment.kind !== "channel") return segment;
-    const known = segment.kind === "person" ? names.people : names.channels;
-    return { ...segment, label: segment.label ?? known.get(segment.id) ?? null };
-  });
 }
 
 /** A prompt, and the authors of the messages that it quotes, in order ({@link Authors}). */
@@ -255,7 +214,7 @@ function authorOf({ authorId, authorName }: ThreadMessage, names: Names): string
   const name =
     authorId === null ? authorName || "an app" : (names.people.get(authorId) ?? (authorName || authorId));
   // A label must not look like a line of a message.
-  return startOf(oneLine(name).replace(/^[>\s]+/, ""), NAME_MAX_CHARS);
+  return startOf(inOneLine(name).replace(/^[>\s]+/, ""), NAME_MAX_CHARS);
 }
 
 function sentAt({ ts }: Pick<ThreadMessage, "ts">): string {
@@ -268,53 +227,21 @@ function textOf(message: ThreadMessage, names: Names): string {
   const parts = [message, ...(message.shows ?? [])];
   const files = parts.flatMap((part) => part.files ?? []);
   const text = withPlainCode(readableText(withNames(allSegments(message), names))).trim();
-  const leftOut = leftOutLines(parts, "").map(oneLine).join(", ");
+  const leftOut = leftOutLines(parts, "").map(inOneLine).join(", ");
   return [
     text === "" ? NO_TEXT : text,
-    ...files.map(({ name }) => `[file: ${startOf(oneLine(name), NAME_MAX_CHARS)}]`),
+    ...files.map(({ name }) => `[file: ${startOf(inOneLine(name), NAME_MAX_CHARS)}]`),
     ...(leftOut === "" ? [] : [`[left out: ${leftOut}]`]),
   ].join("\n");
 }
 
-/** A text as plain text. People and channels get the names they have in it. */
-export function readableText(segments: readonly Segment[]): string {
-  return segments.map(readable).join("");
-}
-
-function readable(segment: Segment): string {
-  switch (segment.kind) {
-    case "text":
-      return segment.text;
-    case "person":
-      return `@${oneLine(segment.label ?? segment.id)}`;
-    case "channel":
-      return `#${oneLine(segment.label ?? segment.id)}`;
-    case "group":
-      return segment.label === "" ? "a user group" : `@${segment.label}`;
-    case "link":
-      if (segment.label === null) return segment.url;
-      // People type `docs.example.com` and `ana@example.com`, and Slack turns them into links.
-      return segment.url.replace(ADDED_BY_SLACK, "") === segment.label || segment.url === segment.label
-        ? segment.label
-        : `${segment.label} (${segment.url})`;
-  }
-}
-
-/** Like {@link readableText}, with words in place of ids, since nobody reads these. */
-export function unnamedText(segments: readonly Segment[], someone = "…"): string {
-  const unnamed = { get: () => "…" };
-  const names = { people: { get: () => someone }, channels: unnamed, groups: { get: () => undefined } };
-  return readableText(withNames(segments, names));
-}
-
 function placeOf(channelId: string, names: Names): string {
   const name = names.channels.get(channelId);
-  if (name !== undefined) return `#${oneLine(name)}`;
+  if (name !== undefined) return `#${inOneLine(name)}`;
   // Ids of direct messages begin with D.
   return channelId.startsWith("D") ? "a direct message" : channelId;
 }
 
-const ADDED_BY_SLACK = /^(?:https?:\/\/|mailto:|tel:)/i;
 /** Everything that could be read as the end of a line. */
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 
@@ -336,8 +263,4 @@ function lineEndsIn(text: string, maxChars: number): number {
     ends += 1;
   }
   return ends;
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/[\s\u0085]+/g, " ").trim();
 }

@@ -168,6 +168,11 @@ export type Request = z.infer<typeof Request>;
 /** Where something is said: a channel of a team, or a thread in it. */
 export type Place = Pick<Request, "teamId" | "channelId" | "threadTs">;
 
+/** True if a message stands in a thread that it doesn't begin. */
+export function isReply(threadTs: string | null | undefined, ts: string | undefined): threadTs is string {
+  return typeof threadTs === "string" && threadTs !== ts;
+}
+
 /**
  * Where to answer a request's author alone: in a thread only if they asked in it. Nobody looks for
  * an answer in the thread of a message that stands in the channel.

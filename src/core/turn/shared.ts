@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { NotifierAnswer } from "../ports/notifier.ts";
+import { isReply } from "./request.ts";
 import type { Request, Segment, ShownMessage, ThreadContext, ThreadMessage, SharedFile } from "./request.ts";
 import { storedObject } from "../ports/reading.ts";
 import { counted, startOf } from "../text/text.ts";
@@ -161,7 +162,7 @@ function lengthOf(segment: Segment): number {
 
 /** True if the thread has to be read before the request can be sent. */
 export function needsThread({ messageTs, threadTs, context }: Request): boolean {
-  return messageTs !== undefined && threadTs !== null && messageTs !== threadTs && context === undefined;
+  return messageTs !== undefined && isReply(threadTs, messageTs) && context === undefined;
 }
 
 /** The same request for another try. If its thread couldn't be read, it will be read again. */

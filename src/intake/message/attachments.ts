@@ -1,5 +1,11 @@
 import type { ShownMessage } from "../../core/turn/request.ts";
-import { jsonFields, isJsonFields, jsonList, jsonText, type JsonFields } from "./json.ts";
+import {
+  jsonFields,
+  isJsonFields,
+  jsonList,
+  jsonText,
+  type JsonFields,
+} from "../../core/text/json-fields.ts";
 import { byUploader, filesIn, readCaptions, readFileWords } from "./message-files.ts";
 import { ATTACHMENT_ACTION, readBlocks } from "./parts.ts";
 import { linkTo } from "./rich-text.ts";
@@ -147,21 +153,32 @@ function readForwarded(
   readBody(words, blocks.length === 0 ? part : { ...part, blocks });
   const inherited = own.flatMap((message) => jsonList(message["attachments"]));
   const all = [...jsonList(part["files"]), ...own.flatMap((message) => jsonList(message["files"]))];
-  const { own: files, others: filesOfOthers } = byUploader(all, owner.authorId);
-  const hasAttached = readAttachments(words, inherited);
-  const hasEmail = readFileWords(words, files);
-  readCaptions(words, files);
+  const { files, filesOfOthers, quotesOthers } = readEnclosed(words, inherited, all, owner);
   if (words.isEmpty && others.length === 0) words.mrkdwn(givenText(jsonText(part["fallback"])));
   if (!words.isEmpty) line(words, part["footer"]);
   // Its text may repeat what others say in it.
   const within = [...holders, ...others.map(({ by }) => by)];
   const by = { ...owner, authorName: jsonText(part["author_name"]) };
-  addMessage(found, words, { by, files, within, quotesOthers: hasAttached || hasEmail });
+  addMessage(found, words, { by, files, within, quotesOthers });
 
   readFilesOfOthers(found, filesOfOthers, room, { ts: owner.ts, within: [...within, owner] });
   let left = readMessages(found, inherited, room, [...holders, owner]);
   for (const other of others) left += readHeld(found, other, room, [...holders, owner]);
   return left;
+}
+
+/** Adds what a message's attachments and its author's own files say. */
+function readEnclosed(
+  words: ShownWords,
+  attachments: readonly unknown[],
+  all: readonly unknown[],
+  { authorId }: Holder,
+) {
+  const { own: files, others: filesOfOthers } = byUploader(all, authorId);
+  const hasAttached = readAttachments(words, attachments);
+  const hasEmail = readFileWords(words, files);
+  readCaptions(words, files);
+  return { files, filesOfOthers, quotesOthers: hasAttached || hasEmail };
 }
 
 /** A message's blocks. One without any has its text in their place. */
@@ -180,13 +197,11 @@ function readHeld(
   if (found.length >= MAX_MESSAGES) return 1;
   const words = new ShownWords(room);
   const attachments = jsonList(message["attachments"]);
-  const { own: files, others: filesOfOthers } = byUploader(jsonList(message["files"]), by.authorId);
   readTextOrBlocks(words, jsonText(message["text"]), jsonList(message["blocks"]));
-  const hasAttached = readAttachments(words, attachments);
-  const hasEmail = readFileWords(words, files);
-  readCaptions(words, files);
+  const enclosed = readEnclosed(words, attachments, jsonList(message["files"]), by);
+  const { files, filesOfOthers, quotesOthers } = enclosed;
   const author = { ...by, authorName: jsonText(message["username"]) };
-  addMessage(found, words, { by: author, files, within, quotesOthers: hasAttached || hasEmail });
+  addMessage(found, words, { by: author, files, within, quotesOthers });
   readFilesOfOthers(found, filesOfOthers, room, { ts: by.ts, within: [...within, by] });
   return readMessages(found, attachments, room, [...within, by]);
 }

@@ -1,6 +1,6 @@
 import type { FileLook } from "../../core/turn/files.ts";
 import { UNNAMED_FILE, type SharedFile } from "../../core/turn/request.ts";
-import { jsonFields, jsonList, jsonText, type JsonFields } from "./json.ts";
+import { jsonFields, jsonList, jsonText, type JsonFields } from "../../core/text/json-fields.ts";
 import type { ShownWords } from "./shown-words.ts";
 
 /**

@@ -1,4 +1,10 @@
-import { jsonFields, isJsonFields, jsonList, jsonText, type JsonFields } from "./json.ts";
+import {
+  jsonFields,
+  isJsonFields,
+  jsonList,
+  jsonText,
+  type JsonFields,
+} from "../../core/text/json-fields.ts";
 import { linkTo, readRichText } from "./rich-text.ts";
 import { MAX_DEPTH, type ShownWords } from "./shown-words.ts";
 import { readTable } from "./table.ts";

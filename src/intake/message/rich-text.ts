@@ -1,6 +1,6 @@
 import type { Segment } from "../../core/turn/request.ts";
 import { utcTime } from "../../core/text/text.ts";
-import { jsonFields, jsonList, jsonText, type JsonFields } from "./json.ts";
+import { jsonFields, jsonList, jsonText, type JsonFields } from "../../core/text/json-fields.ts";
 import { MAX_DEPTH, ShownWords } from "./shown-words.ts";
 
 /** The deepest a list is indented. Slack allows eight levels. */

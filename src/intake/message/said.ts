@@ -1,6 +1,6 @@
-import { readableText } from "../../core/text/prompt.ts";
+import { readableText } from "../../core/text/readable-text.ts";
 import { parseMessageText } from "../message-text.ts";
-import { jsonFields } from "./json.ts";
+import { jsonFields } from "../../core/text/json-fields.ts";
 import { readBlocks } from "./parts.ts";
 import { roomOfMessage, ShownWords } from "./shown-words.ts";
 

@@ -1,5 +1,5 @@
 import type { Segment } from "../../core/turn/request.ts";
-import { jsonList } from "./json.ts";
+import { jsonList } from "../../core/text/json-fields.ts";
 import { ShownWords } from "./shown-words.ts";
 
 const MAX_ROWS = 200;

@@ -1,4 +1,4 @@
-/** The fields of something in Slack's JSON. */
+/** The fields of an object in JSON that others wrote. */
 export type JsonFields = Readonly<Record<string, unknown>>;
 
 /** The fields of an object. None if the value isn't an object. */
