@@ -78,7 +78,8 @@ export function changesMessage({ turn, of }: MessageOf<"changes">, { httpOrigins
       const size = diffText(sizeOf(diff));
       const title = pr === null ? `*Changes:* ${size}` : `*Changes in ${pr}:* ${size}`;
       const where = `The rest is on ${pr === null ? "the branch" : `the page of ${pr}`}.`;
-      const inFile = diff.isCut ? `I sent you more as a file. ${where}` : "I sent you the rest as a file.";
+      const sent = `I sent you ${diff.isCut ? "more" : "the rest"} as a file in a direct message.`;
+      const inFile = diff.isCut ? `${sent} ${where}` : sent;
       return {
         text: title,
         blocks: [

@@ -104,7 +104,7 @@ it("sends a long change as a file to the one who asked, once", async () => {
   const [shown] = world.slack.ephemerals(BEN).map((each) => world.slack.visibleText(each).split("\n"));
   expect(shown).toContain("+line 33");
   expect(shown).not.toContain("+line 34");
-  expect(shown?.at(-1)).toBe("I sent you the rest as a file.");
+  expect(shown?.at(-1)).toBe("I sent you the rest as a file in a direct message.");
   const files = world.slack.dm(BEN).flatMap((message) => message.files ?? []);
   expect(files.map(({ name, content }) => [name, content.toString()])).toEqual([["changes.diff", LONG.diff]]);
   expect(world.slack.dm(ANA)).toEqual([]);
@@ -138,7 +138,7 @@ it("shows hostile lines as they are, and mentions nobody", async () => {
   const [shown = ""] = await answer(world, BEN, outcome);
   expect(shown).toContain(`+<!channel> <@${ANA}> \`\`\` \uFFFD\uFFFD <https://evil.example|x>`);
   expect(shown).toContain("… and 9,980 more");
-  expect(shown).toContain("I sent you more as a file. The rest is on");
+  expect(shown).toContain("I sent you more as a file in a direct message. The rest is on");
   expect(Math.max(...shown.split("\n").map(({ length }) => length))).toBeLessThan(200);
   expect(world.slack.ephemerals().flatMap(({ mentions }) => mentions)).toEqual([]);
   const [file] = world.slack.dm(BEN).flatMap((message) => message.files ?? []);

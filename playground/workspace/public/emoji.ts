@@ -14,6 +14,7 @@ const characters: Readonly<Record<string, string>> = {
   wave: "👋",
   heart: "❤️",
   smile: "😄",
+  blush: "😊",
   slightly_smiling_face: "🙂",
   joy: "😂",
   thinking_face: "🤔",
