@@ -50,7 +50,6 @@ export function inertText(text: string): string {
     .replace(ENTITY, `&${BREAK}`);
 }
 
-/** A line with so many quotes, lists and footnotes in one another that it takes seconds to read. */
 const NESTED = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t]|\[\^(?:\\.|[^\]\\\s]){1,99}\]:)){50}/m;
 /** Images in one another take as long. */
 const MAX_IMAGES = 50;
@@ -80,7 +79,7 @@ const markdown = unified()
  */
 function inertMarkdown(text: string): string | null {
   const printable = printableText(text);
-  if (NESTED.test(printable) || printable.split("![").length - 1 > MAX_IMAGES) return null;
+  if (isNestedTooDeep(printable) || printable.split("![").length - 1 > MAX_IMAGES) return null;
   if (printable.replaceAll(/[^*_~]/g, "").length > MAX_EMPHASIS) return null;
   try {
     const tree = markdown.parse(printable);
@@ -95,6 +94,11 @@ function inertMarkdown(text: string): string | null {
     if (error instanceof RangeError) return null;
     throw error;
   }
+}
+
+/** True if so many quotes, lists and footnotes are in one another that it takes seconds to read. */
+export function isNestedTooDeep(text: string): boolean {
+  return NESTED.test(text);
 }
 
 type Tree = ReturnType<typeof markdown.parse>;

@@ -19,10 +19,6 @@ export async function readTemplate(git: GitRunner, commit: string): Promise<stri
   if (found === undefined) return null;
   const content = (await readFiles(git, commit, [found.path])).get(found.path);
   if (content === undefined || content.length > MAX_BYTES) return null;
-  // Only we may set our marks.
-  const text = content
-    .toString("utf8")
-    .replaceAll(/<!-- *docs-agent:.*?-->|\r/gs, "")
-    .trim();
-  return text === "" ? null : text;
+  const text = content.toString("utf8");
+  return text.trim() === "" || text.includes("\0") ? null : text;
 }

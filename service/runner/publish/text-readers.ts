@@ -1,7 +1,7 @@
 import type { Redact } from "../../base/redaction.ts";
 import { hasPart, mergedBody } from "./our-parts.ts";
 import { bodyOf, changeTitle, checksPart, titleBefore, type TurnText } from "./pull-request-text.ts";
-import { hasChecksHeading, inTemplate } from "./template.ts";
+import { parseTemplate } from "./template.ts";
 import { formattedTitle } from "./title.ts";
 
 /** GitHub's own limit. */
@@ -14,8 +14,8 @@ export function newPullRequestText(
 ): { title: string; body: string } {
   const title = formattedTitle(titleTemplate, changeTitle(turn, redact));
   if (template === null) return { title, body: bodyOf(turn, redact) };
-  const hasPlace = hasChecksHeading(template);
-  const body = inTemplate(template, bodyOf(turn, redact, hasPlace), checksPart(turn, redact));
+  const { hasChecks, filled } = parseTemplate(template);
+  const body = filled(bodyOf(turn, redact, hasChecks), checksPart(turn, redact));
   return { title, body: body.length <= MAX_BODY_LENGTH ? body : bodyOf(turn, redact) };
 }
 
