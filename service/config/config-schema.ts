@@ -111,6 +111,11 @@ const Agent = z.preprocess(
           // With `ask`, a person decides what the policy doesn't allow, and the agent may ask
           // questions.
           permissions: z.enum(["policy", "ask"], "policy or ask").default("policy"),
+          startSeconds: whole(
+            "how long the agent may take to answer when it starts, in seconds",
+            1,
+            3600,
+          ).default(60),
           answerTimeLimitMinutes: whole(
             "how long an agent waits for a person's answer, in minutes",
             1,

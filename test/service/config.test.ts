@@ -94,7 +94,7 @@ it("fills in the defaults and resolves paths against the file's folder", async (
         models: [],
         budget: {},
         network: { allow: [], maxBytes: 1024 ** 3 },
-        agent: { terminal: false, permissions: "policy", answerTimeLimitMinutes: 60 },
+        agent: { terminal: false, permissions: "policy", startSeconds: 60, answerTimeLimitMinutes: 60 },
         codeHost: { kind: "none" },
         limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
         archiveAfterDays: 90,

@@ -76,6 +76,7 @@ export function makeAskingAgent(): ServiceProject["agent"] {
     styleGuide: [],
     limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
     permissions: "ask",
+    startSeconds: 60,
     answerTimeLimitMinutes: 60,
   };
 }

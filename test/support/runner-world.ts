@@ -240,6 +240,7 @@ export async function openRunnerWorld({
           styleGuide: [],
           limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
           permissions: "policy",
+          startSeconds: 60,
           answerTimeLimitMinutes: 60,
           ...agent,
         },

@@ -38,7 +38,11 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const over = new AbortController();
   const run = withPersonsTime(given, over.signal);
   const fromAgent = new PassThrough();
-  const { group, lastWords: lastWordsNow } = await startAgent(run, (chunk) => {
+  const {
+    group,
+    lastWords: lastWordsNow,
+    lastLine,
+  } = await startAgent(run, (chunk) => {
     // Nobody reads this anymore, so the agent's output isn't read either until the agent is gone.
     if (fromAgent.destroyed) return new Promise(() => {});
     return fromAgent.write(chunk) ? undefined : drained(fromAgent);
@@ -56,7 +60,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const opened: { session: OpenSession | null } = { session: null };
   const turn = app
     .connectWith(stream, async (agent) => {
-      const session = await openSession(agent, run, (line) => progress.line(line));
+      const session = await openSession(agent, run, { tell: (line) => progress.line(line), lastLine });
       if (session.knownTurns > 0) await updates.quiet();
       opened.session = session;
       updates.begin(session);

@@ -1,6 +1,6 @@
 import type { AnyMessage } from "@agentclientprotocol/sdk";
 import { isJsonFields, type JsonFields, jsonList } from "../../../src/core/text/json-fields.ts";
-import { startOf } from "../../../src/core/text/text.ts";
+import { jsonOf, startOf } from "../../../src/core/text/text.ts";
 
 /** Where agents put the file's name if they give no location. */
 const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"] as const;
@@ -24,12 +24,26 @@ const READ_WHOLE = ["agent_message_chunk", "plan", "usage_update"];
 /** Stands for an update of any kind that nobody reads. */
 const UNREAD = { sessionUpdate: "user_message_chunk", content: { type: "text", text: "" } };
 
+/** Where a message may begin in a line. Its fields may be in any order. */
+const BEGINS = /\{\s*"(?:jsonrpc|id|method|params|result|error)"\s*:/;
+
+/**
+ * What is read of a line. Some agents print a greeting without a line end, and their first message
+ * stands after it. Empty if the line has no message.
+ */
+export function readLine(line: string): AnyMessage {
+  const whole = jsonOf(line);
+  if (whole !== undefined) return readMessage(whole);
+  const found = jsonOf(line.slice(BEGINS.exec(line)?.index ?? line.length));
+  return readMessage(isJsonFields(found) && "jsonrpc" in found ? found : null);
+}
+
 /**
  * Keeps of a message what is read of it, in one pass: texts, lists and paths that are longer than
  * anybody uses are cut. The protocol's client checks each part against the kinds that it could be,
  * which takes a hundred times as long as parsing it, and repeats each fault in words.
  */
-export function readMessage(said: unknown): AnyMessage {
+function readMessage(said: unknown): AnyMessage {
   const message: AnyMessage = JSON.parse("{}");
   return isJsonFields(said) ? Object.assign(message, partsOf(said)) : message;
 }

@@ -6,8 +6,10 @@ import {
   PROTOCOL_VERSION,
   RequestError,
 } from "@agentclientprotocol/sdk";
+import { basename } from "node:path";
 import { z } from "zod";
 import { within, type Clock } from "../../../src/core/ports/process.ts";
+import { redactedLine } from "../../base/printable-text.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { type AgentRun, foldersBesideTree } from "./agent.ts";
 
@@ -28,29 +30,35 @@ export function checkAnswer(method: string, answer: unknown, schema: z.ZodType):
   });
 }
 
-/** The longest time until an agent has a session. Some load models or download themselves first. */
-const HANDSHAKE_LIMIT_MS = 120_000;
-/** The longest time for resuming one. After that, there is still time for a new one. */
-const RESUME_LIMIT_MS = 60_000;
+const MAX_COMMAND_LENGTH = 100;
+const MAX_LINE_LENGTH = 300;
+
+type Telling = {
+  /** Tells the operator whether a session was resumed. */
+  tell: (line: string) => void;
+  /** The last line that the agent has printed. Empty if there is none. */
+  lastLine: () => string;
+};
 
 /**
- * Opens a session: the kept one if the agent resumes it, or else a new one. Tells the operator
- * which. `knownTurns` is how many of the job's first turns it already knows.
+ * Opens a session: the kept one if the agent resumes it, or else a new one. `knownTurns` is how
+ * many of the job's first turns it already knows. Rejects with a `TurnFailedError` if the agent
+ * doesn't answer in time.
  */
-export async function openSession(agent: ClientContext, run: AgentRun, tell: (line: string) => void) {
-  const session = await within(run.clock, HANDSHAKE_LIMIT_MS, shakeHands(agent, run, tell), null);
-  if (session !== null) return session;
-  throw new TurnFailedError(`The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s.`, {
-    details: [CHECK_PROTOCOL],
-  });
-}
-
-async function shakeHands(agent: ClientContext, run: AgentRun, tell: (line: string) => void) {
-  const initialized = await agent.request(methods.agent.initialize, {
-    protocolVersion: PROTOCOL_VERSION,
-    clientInfo: { name: "docs-agent", version: "1" },
-    clientCapabilities: mayAsk(run.settings) ? { elicitation: { form: {} } } : {},
-  });
+export async function openSession(agent: ClientContext, run: AgentRun, { tell, lastLine }: Telling) {
+  const limitMs = startLimitMs(run.settings);
+  const orLate = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+    const answered = await within(run.clock, limitMs, answer, LATE);
+    if (answered !== LATE) return answered;
+    throw lateError(run, { limitMs, lastLine: lastLine() });
+  };
+  const initialized = await orLate(
+    agent.request(methods.agent.initialize, {
+      protocolVersion: PROTOCOL_VERSION,
+      clientInfo: { name: "docs-agent", version: "1" },
+      clientCapabilities: mayAsk(run.settings) ? { elicitation: { form: {} } } : {},
+    }),
+  );
   checkAnswer(methods.agent.initialize, initialized, Initialized);
   const { protocolVersion, agentCapabilities: offered = {} } = initialized;
   if (protocolVersion !== PROTOCOL_VERSION) {
@@ -77,7 +85,8 @@ async function shakeHands(agent: ClientContext, run: AgentRun, tell: (line: stri
   };
   const { kept } = run;
   if (kept !== null && way !== null) {
-    const problem = await problemOfResuming(agent, way, { sessionId: kept.id, ...place }, run.clock);
+    const asked = { sessionId: kept.id, ...place };
+    const problem = await problemOfResuming(agent, way, asked, { clock: run.clock, limitMs });
     tell(
       problem === null
         ? "the agent's session is resumed"
@@ -85,9 +94,30 @@ async function shakeHands(agent: ClientContext, run: AgentRun, tell: (line: stri
     );
     if (problem === null) return { id: kept.id, knownTurns: kept.turns, ...session };
   }
-  const opened = await agent.request(methods.agent.session.new, place);
+  const opened = await orLate(agent.request(methods.agent.session.new, place));
   checkAnswer(methods.agent.session.new, opened, SessionOpened);
   return { id: opened.sessionId, knownTurns: 0, ...session };
+}
+
+const LATE = Symbol("late");
+
+/** How long an agent may take for each answer. A turn with a short limit waits for half of it. */
+function startLimitMs(settings: AgentRun["settings"]): number {
+  const startMs = settings.kind === "acp" ? settings.startSeconds * 1000 : Infinity;
+  return Math.min(startMs, (settings.timeLimitMinutes * 60_000) / 2);
+}
+
+function lateError(
+  { settings: { command }, redact }: AgentRun,
+  { limitMs, lastLine }: { limitMs: number; lastLine: string },
+): TurnFailedError {
+  const [program = "", ...args] = command;
+  const named = redactedLine(redact, [basename(program), ...args].join(" "), MAX_COMMAND_LENGTH);
+  const line = redactedLine(redact, lastLine, MAX_LINE_LENGTH);
+  const said = line === "" ? "It printed nothing." : `Its last line: ${line}`;
+  return new TurnFailedError(`${named} didn't answer within ${limitMs / 1000} seconds. ${said}`, {
+    details: [CHECK_PROTOCOL, "If it takes longer to start, raise agent.startSeconds."],
+  });
 }
 
 /** Why the agent can't resume a session, or null if it can. */
@@ -95,10 +125,10 @@ async function problemOfResuming(
   agent: ClientContext,
   way: "resume" | "load",
   session: NewSessionRequest & { sessionId: string },
-  clock: Clock,
+  { clock, limitMs }: { clock: Clock; limitMs: number },
 ): Promise<string | null> {
   const late = new AbortController();
-  const stop = clock.wakeAt(clock.now() + RESUME_LIMIT_MS, () => late.abort("no answer"));
+  const stop = clock.wakeAt(clock.now() + limitMs, () => late.abort("no answer"));
   try {
     const options = { cancellationSignal: late.signal, stopWaitingOnCancel: true };
     await agent.request(methods.agent.session[way], session, options);

@@ -1,9 +1,8 @@
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { jsonOf } from "../../../src/core/text/text.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
-import { readMessage } from "./acp-message.ts";
+import { readLine } from "./acp-message.ts";
 import type { AgentRun } from "./agent.ts";
 
 /** An agent that sometimes waits for an answer has a handful of these. */
@@ -117,7 +116,7 @@ function afterBlanks(bytes: Buffer, start: number): number {
  */
 function messageOf(line: Buffer): AnyMessage | null {
   const text = line.toString("utf8").trim();
-  return text === "" ? null : readMessage(jsonOf(text));
+  return text === "" ? null : readLine(text);
 }
 
 /** Resolves when a stream accepts more, or is closed. */

@@ -1,5 +1,5 @@
 import { presetArgs, presetOf } from "../../config/agent-presets.ts";
-import { endOf, oneLine } from "../../base/printable-text.ts";
+import { endOf, oneLine, printableText } from "../../base/printable-text.ts";
 import { createTail, type Ending, type ProcessOptions, startProcessGroup } from "../process-group.ts";
 import { AgentCutOffError, TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import type { ServiceProject } from "../../config/config.ts";
@@ -21,14 +21,21 @@ export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdo
   const preset = presetOf(settings);
   const args = [...own, ...(preset === null ? [] : presetArgs(preset, foldersBesideTree(run)))];
   const words = createTail(MAX_LAST_WORDS_BYTES);
+  const all = createTail(MAX_LAST_WORDS_BYTES);
   const group = startProcessGroup({
     ...sandbox.contain({ command, args }, run.env),
     timeLimitMs: settings.timeLimitMinutes * 60_000,
     maxOutputBytes: settings.maxOutputBytes,
     clock: run.clock,
     signal: run.signal,
-    onStdout,
-    onStderr: (chunk) => words.add(chunk),
+    onStdout: (chunk) => {
+      all.add(chunk);
+      return onStdout(chunk);
+    },
+    onStderr: (chunk) => {
+      all.add(chunk);
+      words.add(chunk);
+    },
   });
   try {
     if (group.pid !== undefined) await run.onStarted(group.pid);
@@ -36,7 +43,12 @@ export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdo
     await group.stop();
     throw error;
   }
-  return { group, lastWords: () => run.redact(words.text()) };
+  return {
+    group,
+    lastWords: () => run.redact(words.text()),
+    /** The last line that it has printed, not redacted. */
+    lastLine: () => printableText(all.text()).trim().split("\n").at(-1) ?? "",
+  };
 }
 
 /**

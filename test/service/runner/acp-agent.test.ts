@@ -74,8 +74,9 @@ it("answers permission requests by policy", async () => {
 });
 
 /** An agent that gives one method this answer. */
-function answering(odd: string, answer: unknown): string[] {
+function answering(odd: string, answer: unknown, greeting = ""): string[] {
   return inlineAgent(`
+    process.stdout.write(${JSON.stringify(greeting)});
     import { createInterface } from "node:readline";
     createInterface({ input: process.stdin }).on("line", (line) => {
       const { id, method } = JSON.parse(line);
@@ -125,6 +126,15 @@ it("takes an answer that has more fields than the protocol names", async () => {
   expect(result).toMatchObject({ kind: "no-changes" });
 });
 
+it.each(["Welcome back", "Hi {you}! ", "\u001b[0m", "\ufeff"])(
+  "understands an agent whose greeting has no line end: %j",
+  async (greeting) => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const agent = answering("session/prompt", { stopReason: "end_turn" }, greeting);
+    expect(await world.run(world.acpProject(agent))).toMatchObject({ kind: "no-changes" });
+  },
+);
+
 it.each([
   ["initialize", null],
   ["initialize", { protocolVersion: "1" }],
@@ -156,13 +166,29 @@ it("fails when the agent is no ACP agent", async () => {
   ).toMatchObject({ kind: "failed" });
 });
 
-it("fails when the agent opens no session in time", async () => {
+it.each([
+  ["nothing at all", ``, "It printed nothing."],
+  ["no end of its greeting", `process.stdout.write("Welcome")`, "Its last line: Welcome"],
+  [
+    "what it waits for",
+    `console.log("Starting"); console.error("Waiting for \\u001b[31ma browser\\u001b[0m");`,
+    "Its last line: Waiting for a browser",
+  ],
+])("fails when the agent doesn't answer in time, and prints %s", async (_what, says, lastLine) => {
   const clock = new ManualClock();
-  await using world = await openRunnerWorld({ remote: "folder", clock });
-  const project = world.acpProject(inlineAgent(`setInterval(() => {}, 1000)`));
-  const run = world.run({ ...project, agent: { ...project.agent, timeLimitMinutes: 30 } });
-  expect(await advanceUntilSettled(clock, run, 500)).toMatchObject({
-    kind: "failed",
-    reason: expect.stringContaining("no session"),
+  await using world = await openRunnerWorld({ ...LOGIC_ONLY, clock });
+  const [node = "", ...args] = inlineAgent(`${says}; setInterval(() => {}, 1000)`);
+  const project = world.acpProject([node, "--no-warnings", ...args], {
+    timeLimitMinutes: 30,
+    startSeconds: 90,
   });
+  const startedAt = clock.now();
+  expect(await advanceUntilSettled(clock, world.run(project), 500)).toMatchObject({
+    kind: "failed",
+    reason: expect.stringMatching(
+      new RegExp(String.raw`^node --no-warnings .* didn't answer within 90 seconds\. ${lastLine}$`, "s"),
+    ),
+    details: expect.arrayContaining(["If it takes longer to start, raise agent.startSeconds."]),
+  });
+  expect(clock.now() - startedAt).toBeGreaterThanOrEqual(90_000);
 });
