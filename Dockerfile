@@ -21,7 +21,7 @@ USER node
 # npm. Settings: /app/service.yml. docs/containment.md says what the host has to allow.
 FROM base AS service
 USER root
-RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap ca-certificates git && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap ca-certificates git openssh-client && rm -rf /var/lib/apt/lists/*
 ARG AGENT_PACKAGE=opencode-ai
 RUN npm install --global "$AGENT_PACKAGE" && npm cache clean --force
 USER node

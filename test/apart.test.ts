@@ -31,6 +31,7 @@ const APART = [
   "service/runner/publish/template.ts",
   "service/runner/publish/text-readers.ts",
   "service/runner/publish/title.ts",
+  "service/runner/publish/wrapped-text.ts",
   "service/runner/verify/findings.ts",
 ];
 
@@ -44,6 +45,7 @@ const BOUNDED: Record<string, string> = {
     "20 MiB, of which values, levels and digits are counted before anything is parsed",
   "service/code-host/bounded-list.ts": "100,000 values, of which it checks the first 1000",
   "service/code-host/code-host-tokens.ts": "a token of 10,000 characters",
+  "service/code-host/commit-identities.ts": "a login of 100 characters, and what `boundedFetch` lets through",
   "service/code-host/cut-texts.ts": "each byte of 20 MiB once",
   "service/code-host/github-api.ts": "what `boundedFetch` lets through; 500 characters of a refusal",
   "service/code-host/github-app.ts": "the operator's key, and what `boundedFetch` lets through",
@@ -82,6 +84,7 @@ const BOUNDED: Record<string, string> = {
     "a summary of 8000 characters, and reasons that `redactedLine` bounds",
   "service/runner/earlier-push.ts": "200 commits, of whose trailers 1000 characters are read",
   "service/runner/folders.ts": "our own notes; at a start, the environments of processes",
+  "service/runner/git/commit-tree.ts": "the operator's settings, and a message that was read before",
   "service/runner/git/git-fault.ts": "16,000 bytes of what git said",
   "service/runner/git/git.ts": "64 MiB of git's output, copied and split; of a failure, 16,000 bytes",
   "service/runner/git/keyed-lock.ts": "no text",
@@ -117,6 +120,7 @@ const BOUNDED: Record<string, string> = {
   "service/runner/steps/allow-publishing.ts": "what the readers found",
   "service/runner/steps/check-claims.ts": "200 claims, sorted by repository",
   "service/runner/steps/check.ts": "names of changed files, each once; agents' files are only copied",
+  "service/runner/steps/commit-words.ts": "what the readers made of it",
   "service/runner/steps/describe.ts": "what the readers made of it",
   "service/runner/steps/find-copies.ts": "what the readers found; git reads the files",
   "service/runner/steps/look-again.ts": "numbers and states of pull requests",

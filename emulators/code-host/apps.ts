@@ -104,6 +104,11 @@ export class Apps {
 
   routes(): Hono {
     const routes = new Hono();
+    // Its user's id is another one (docs.github.com/rest/apps/apps#get-the-authenticated-app).
+    routes.get("/app", (context) => {
+      const { id, slug } = this.#app(context);
+      return context.json({ id, slug, name: slug, html_url: `${this.#host.links().url}/apps/${slug}` });
+    });
     routes.get("/app/installations", (context) =>
       context.json(this.#app(context).installations.map((each) => this.#shown(each))),
     );

@@ -8,6 +8,7 @@ import { redactedLine } from "../base/printable-text.ts";
 import { createRedact, type Redact } from "../base/redaction.ts";
 import { operatorText, TurnFailedError } from "../base/run-error.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
+import { NOBODY } from "../code-host/commit-identities.ts";
 import { createGitHubCodeHost, type PullRequestHost } from "../code-host/github-code-host.ts";
 import { presetOfCheck } from "../config/check-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
@@ -15,6 +16,7 @@ import { type Env, projectSecrets } from "../config/env.ts";
 import { JOB_BRANCH_PREFIX } from "../config/repository.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
 import { isInside } from "../base/paths.ts";
+import { commitTree } from "../runner/git/commit-tree.ts";
 import { GitRunner, remoteOf } from "../runner/git/git.ts";
 import { type GitCredentials, prepare } from "../runner/git/mirror.ts";
 import { arePublicDocs, isPublicContext } from "../runner/publish/visibility.ts";
@@ -22,6 +24,7 @@ import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { findProgram } from "../runner/sandbox/program.ts";
 import { type AgentCheck, checkAgent, type CheckSandbox, hiddenInside } from "./check-agent.ts";
 import { checkAppKey, checkCodeHost, type Found } from "./check-code-host.ts";
+import { checkCommits } from "./check-commits.ts";
 import { checkModel } from "./check-model.ts";
 import { doCommand } from "./command-socket.ts";
 
@@ -152,6 +155,7 @@ function projectChecks(
   if (codeHost.kind === "github" && hosted !== null) {
     add("code host", async (signal) => checkCodeHost(codeHost, hosted, signal));
   }
+  add("commits", async (signal) => checkCommits(project, hosted, { env, redact, signal }));
   for (const check of project.verify) {
     add(`check ${check.name}`, (signal) => checkTool(check, project, { sandbox, env, signal }));
   }
@@ -247,11 +251,18 @@ async function checkRepository({ repository, baseBranch }: ServiceProject, askin
     }
     // A commit to push: git only asks the server for permission if there is something to push.
     const tree = await git.text(["mktree"]);
-    const commit = await git.text(["commit-tree", tree]);
+    const commit = await commitTree(git, { ...NOTHING, tree });
     const target = `${commit}:refs/heads/${JOB_BRANCH_PREFIX}check`;
     await git.run(["push", "--dry-run", "--", remote.url, target], { remote });
   });
 }
+
+const NOTHING = {
+  parents: [],
+  message: "",
+  committer: { ...NOBODY, signingKeyFile: null },
+  atMs: 0,
+};
 
 async function withGit(
   repository: string,

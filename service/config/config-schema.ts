@@ -298,6 +298,16 @@ const PullRequests = section({
   requester: z.enum(["auto", "always", "never"], "auto, always or never").default("auto"),
 });
 
+const WANT_NAME = "a name that begins and ends with a letter, a digit or a bracket, without < and >";
+/** Git leaves out other characters at both ends of a name, and then a sign-off would differ. */
+const PERSON_NAME = /^[\p{L}\p{N}([](?:[^<>\p{Cc}]*[\p{L}\p{M}\p{N})\]])?$/u;
+const Commits = section({
+  name: text(WANT_NAME, 100, PERSON_NAME).optional(),
+  email: text("an e-mail address", 254, /^[^\s<>@\p{Cc}]+@[^\s<>@\p{Cc}]+$/u).optional(),
+  signOff: z.boolean("true or false").default(false),
+  signingKeyFile: text("the path of a private SSH key", 4000).optional(),
+});
+
 const Project = z.strictObject({
   id: text("1 to 64 letters, digits, '.', '_' or '-'", 500, /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/i),
   name: text("a short name for people", 100).optional(),
@@ -310,6 +320,7 @@ const Project = z.strictObject({
   verify: list(Check, "a list of checks, for example [links, markdownlint]", 10).default([]),
   codeHost: CodeHost,
   pullRequests: PullRequests,
+  commits: Commits,
   gitCredentialsEnv: EnvName.optional(),
   agentEnv: list(EnvName, "a list of names of environment variables").default([]),
   models: list(ModelName, "a list of names of models, as they stand under models").optional(),

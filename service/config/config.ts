@@ -120,6 +120,7 @@ function toConfig(settings: ServiceSettings, folder: string) {
       model: project.model ?? modelOf(project.agent),
       repository: repositoryIn(folder, project.repository),
       codeHost: codeHostIn(folder, project.codeHost),
+      commits: commitsIn(folder, project.commits),
       context: project.context.map((each) => ({
         ...each,
         repository: repositoryIn(folder, each.repository),
@@ -140,6 +141,13 @@ function repositoryIn(folder: string, repository: string): string {
 function codeHostIn(folder: string, codeHost: ProjectSettings["codeHost"]): ProjectSettings["codeHost"] {
   if (codeHost.kind === "none" || codeHost.app === undefined) return codeHost;
   return { ...codeHost, app: { ...codeHost.app, keyFile: resolve(folder, codeHost.app.keyFile) } };
+}
+
+function commitsIn(folder: string, { signingKeyFile, ...commits }: ProjectSettings["commits"]) {
+  return {
+    ...commits,
+    signingKeyFile: signingKeyFile === undefined ? null : resolve(folder, signingKeyFile),
+  };
 }
 
 /** The text that a job's record shows as its model if the settings don't say. */
@@ -229,6 +237,7 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
       const contexts = project.context.map(({ name }) => name);
       return [
         ...otherRepository(project, place),
+        ...commitFaults(project, place),
         ...twice(checks, (at) => `${place}.verify[${at}].name`),
         ...twice(contexts, (each) => `${place}.context[${each}].name`),
         ...inAgentEnv(
@@ -264,6 +273,15 @@ function otherRepository({ repository, codeHost }: ProjectSettings, place: strin
   const named = ownerAndRepo(repository, apiUrl);
   if (named === null || named.toLowerCase() === `${owner}/${repo}`.toLowerCase()) return [];
   return [`${place}.repository is ${named}, but its codeHost is ${owner}/${repo}. Correct one of them.`];
+}
+
+function commitFaults({ commits }: ProjectSettings, place: string): string[] {
+  const { name, email, signingKeyFile } = commits;
+  if (signingKeyFile === undefined || (name !== undefined && email !== undefined)) return [];
+  return [
+    `${place}.commits.signingKeyFile needs name and email. Set both to those of the account that the ` +
+      "key belongs to: an App has no keys.",
+  ];
 }
 
 function isEmpty(object: object): boolean {

@@ -9,7 +9,10 @@ import { pagesOf, repositoryKind } from "./repository.ts";
 /** The machine's processes, devices and sockets. */
 const MACHINE_FOLDERS = ["/proc", "/sys", "/run"];
 
-type ProjectPaths = Pick<ServiceSettings["projects"][number], "repository" | "codeHost" | "agent" | "verify">;
+type ProjectPaths = Pick<
+  ServiceSettings["projects"][number],
+  "repository" | "codeHost" | "agent" | "verify"
+> & { commits: { signingKeyFile: string | null } };
 /** The settings that name files and folders, with absolute paths. */
 type Paths = { dataDir: string; projects: readonly ProjectPaths[] };
 
@@ -20,7 +23,8 @@ type Paths = { dataDir: string; projects: readonly ProjectPaths[] };
 export function pathFaults({ dataDir, projects }: Paths): string[] {
   const workTree = workTreeOf(dataDir);
   const hidden = new Map([[realPathOf(dataDir), "the dataDir"]]);
-  for (const { codeHost } of projects) {
+  for (const { codeHost, commits } of projects) {
+    if (commits.signingKeyFile !== null) hidden.set(realPathOf(commits.signingKeyFile), "the signing key");
     const keyFile = codeHost.kind === "github" ? codeHost.app?.keyFile : undefined;
     if (keyFile !== undefined) hidden.set(realPathOf(keyFile), "the App's private key");
   }

@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 /**
  * `user@host:path`, where neither git nor ssh takes the user, the host or the path for an option.
  */
@@ -77,6 +79,17 @@ function isLoopback(hostname: string): boolean {
  */
 export function pagesOf(apiUrl: string): string {
   return apiUrl.replace(/(?:\/api\/v3)?\/*$/, "").replace("://api.", "://");
+}
+
+/**
+ * The host of the addresses by which a code host knows its accounts' commits
+ * (https://docs.github.com/en/account-and-profile/reference/email-addresses-reference). What runs
+ * on this machine or by its number stands in for GitHub.
+ */
+export function noReplyHost(apiUrl: string): string {
+  const host = URL.parse(pagesOf(apiUrl))?.hostname ?? "";
+  const isStandIn = host === "" || isLoopback(host) || isIP(host.replaceAll(/[[\]]/g, "")) !== 0;
+  return `users.noreply.${isStandIn ? "github.com" : host}`;
 }
 
 /** True if a repository's address is at the code host whose API is at `apiUrl`. */

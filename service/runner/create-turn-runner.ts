@@ -11,6 +11,7 @@ import { KeyedLock } from "./git/keyed-lock.ts";
 import { Mirror, type MirroredProject } from "./git/mirror.ts";
 import { KeptSessions } from "./kept-sessions.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
+import { CommitIdentities } from "../code-host/commit-identities.ts";
 import { createGitHubCodeHost } from "../code-host/github-code-host.ts";
 import { createRedact, learnedSecrets, type Redact, secretForms } from "../base/redaction.ts";
 import {
@@ -57,6 +58,7 @@ export type LocalTurnRunner = ReturnType<typeof createTurnRunner>;
 export function createTurnRunner(deps: TurnRunnerDeps) {
   const mirrorLock = new KeyedLock();
   const tokens = new CodeHostTokens(deps);
+  const identities = new CommitIdentities();
   const memory: UpkeepMemory = { places: new Map(), packedAtMs: new Map() };
   const leftOut = new Set<string>();
   const running = new Set<string>();
@@ -97,11 +99,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       return { ...each, mirror: mirrorOf({ id, repository, gitCredentials }) };
     });
     const host = project.codeHost;
-    const codeHost =
-      host.kind === "github"
-        ? createGitHubCodeHost({ ...host, tokens: tokens.of(host), clock, redact })
-        : null;
-    return { redact, apart, mirror, contextRepositories, codeHost };
+    const hosted = host.kind === "github" ? { ...host, tokens: tokens.of(host), clock, redact } : null;
+    const codeHost = hosted && createGitHubCodeHost(hosted);
+    return { redact, apart, mirror, contextRepositories, codeHost, hosted };
   }
 
   const run: TurnRunner = async (input) => {
@@ -115,12 +115,15 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       signal.throwIfAborted();
       const opened = await open();
       const agentEnv = agentEnvOf(project, env);
+      const { hosted, ...reached } = reach(project, opened.folders, logger, signal);
+      const identity = await identities.of(project, hosted, signal);
       const result = await runTurn(turn, {
         signal,
         report,
         ask,
         ...opened,
-        ...reach(project, opened.folders, logger, signal),
+        ...reached,
+        committer: { ...identity, signingKeyFile: project.commits.signingKeyFile },
         network: networkOf(project, env),
         agentEnv,
         env,

@@ -9,6 +9,7 @@ import { readTurnNote, TurnWork, type Withheld } from "./publish/turn-note.ts";
 import { arePublicDocs } from "./publish/visibility.ts";
 import type { AgentRunResult } from "./run-agent.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
+import { commitWords } from "./steps/commit-words.ts";
 import { withoutOthers } from "./steps/describe.ts";
 import { attachedTextFiles } from "./steps/find-copies.ts";
 import { lookAgain } from "./steps/look-again.ts";
@@ -17,7 +18,7 @@ import { openTree } from "./steps/open-tree.ts";
 import { publishWork } from "./steps/push-work.ts";
 import { reportNothing, reportWork } from "./steps/report.ts";
 import { workInRounds } from "./steps/work-in-rounds.ts";
-import { type RunContext, type RunnerTurn, type Success, wordsOf } from "./turn.ts";
+import type { RunContext, RunnerTurn, Success } from "./turn.ts";
 import type { TurnStart } from "./turn-start.ts";
 
 /**
@@ -98,13 +99,13 @@ function toldTexts(
 /** A commit's message is copied further than the pull request, and can't be taken back. */
 async function withOwnMessage(
   turn: RunnerTurn,
-  { mirror, apart, clock }: RunContext,
+  context: RunContext,
   { commit, summary, withheld }: { commit: string; summary: string | null; withheld: Withheld },
 ): Promise<string> {
   const own = withoutOthers(summary, withheld);
   if (own === summary) return commit;
-  const message = await apart.read("commitMessageOf", { ...wordsOf(turn), summary: own });
-  return mirror.use((git) => withMessage(git, commit, { message, atMs: clock.wallMs() }));
+  const words = await commitWords(turn, context, own);
+  return context.mirror.use((git) => withMessage(git, commit, words));
 }
 
 /**

@@ -5,6 +5,7 @@ import type { LeftOut } from "../gateway/model-gateway.ts";
 import type { RunTurnInput, RunTurnResult } from "./turn-runner.ts";
 import type { Apart } from "./apart/apart.ts";
 import type { RunnerFolders } from "./folders.ts";
+import type { Committer } from "./git/commit-tree.ts";
 import type { Mirror } from "./git/mirror.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
 import type { PullRequestHost } from "../code-host/github-code-host.ts";
@@ -35,6 +36,8 @@ export type RunContext = {
   folders: RunnerFolders;
   mirror: Mirror;
   contextRepositories: readonly ContextRepository[];
+  /** Whose commits these are. */
+  committer: Committer;
   /** Null if branches are pushed without pull requests. */
   codeHost: PullRequestHost | null;
   network: ReturnType<typeof networkOf>;

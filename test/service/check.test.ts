@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { createCodeHost } from "../../emulators/code-host/index.ts";
@@ -90,10 +91,45 @@ it("finds everything that a turn needs", async () => {
     "ok     docs  repository: branch main, and the service may push",
     "ok     docs  context own: main",
     "ok     docs  code host: acme/docs",
+    expect.stringMatching(
+      /^ok {5}docs {2}commits: by docs-agent <\d+\+docs-agent@users\.noreply\.github\.com>$/,
+    ),
     "ok     docs  admin key: there is one",
   ]);
   // Only asked, never pushed.
   expect((await fetch(`${codeHost.apiUrl}/repos/acme/docs/branches/docs-agent%2Fcheck`)).status).toBe(404);
+});
+
+it("tries the key that signs commits, and says what is wrong with it", async () => {
+  need("openssh-client");
+  await using folder = await openFolder({});
+  const keyFile = folder.dir.file("signing-key");
+  const settle = (commits: object) => {
+    const signed = {
+      name: "Acme Docs",
+      email: "docs@acme.example",
+      signingKeyFile: "./signing-key",
+      ...commits,
+    };
+    folder.configure({ ...WITHOUT_PROJECTS, projects: [{ ...LOCAL[0], commits: signed }] });
+  };
+  settle({});
+  const checked = async () => {
+    const ran = await folder.run("config", "check");
+    return ran.stdout.split("\n").filter((line) => / commits: /.test(line));
+  };
+  expect(await checked()).toEqual([expect.stringMatching(/^FAULT .*Can't read .*signing-key \(ENOENT\)/)]);
+  const makeKey = (passphrase: string) =>
+    execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", passphrase, "-f", keyFile]);
+  makeKey("a passphrase");
+  expect(await checked()).toEqual([expect.stringMatching(/^FAULT .*couldn't be signed.*passphrase/)]);
+  rmSync(keyFile);
+  rmSync(`${keyFile}.pub`);
+  makeKey("");
+  const found = "docs  commits: by Acme Docs <docs@acme.example>, signed";
+  expect(await checked()).toEqual([`ok     ${found}`]);
+  settle({ name: undefined });
+  expect((await folder.run("config", "check")).stderr).toMatch(/signingKeyFile needs name and email/);
 });
 
 it("warns of a private repository that agents read for public docs, and of no other", async () => {

@@ -113,7 +113,12 @@ it("lists every fault at once, with its place and what to put there", async () =
     listen: { port: "4000", hots: "x" },
     projects: [
       { id: "../docs", repository: "ftp://git.example/x", agent: { kind: "robot" }, docs: ["../**"] },
-      { id: "api", repository: "https://git.example/api", agent: { kind: "acp", command: "opencode acp" } },
+      {
+        id: "api",
+        repository: "https://git.example/api",
+        agent: { kind: "acp", command: "opencode acp" },
+        commits: { name: "Acme <docs>", email: "docs" },
+      },
       {
         repository: "https://git.example/web",
         agent,
@@ -123,6 +128,8 @@ it("lists every fault at once, with its place and what to put there", async () =
     ],
   });
   for (const fault of [
+    /projects\[1\]\.commits\.email must be an e-mail address\./,
+    /projects\[1\]\.commits\.name must be a name that begins and ends with a letter/,
     /listen\.port must be a whole number from 0 to 65535 \(a port\)\./,
     /listen\.hots isn't a setting\. Did you mean host\?/,
     /dataDir is missing\. Set it to the folder/,
@@ -619,4 +626,7 @@ it("takes a token or an App at the code host, and not both or none", async () =>
     codeHost: { ...host, app: { ...app, keyFile } },
   });
   expect(await faultsOf(shown)).toMatch(/readable must not have \/srv\/docs-agent, .* the App's private key/);
+  const commits = { name: "Acme", email: "docs@acme.example", signingKeyFile: "/srv/docs-agent/key" };
+  const signed = withProject({ agent: { ...agent, readable: ["/srv/docs-agent"] }, commits });
+  expect(await faultsOf(signed)).toMatch(/readable must not have \/srv\/docs-agent, .* the signing key/);
 });

@@ -48,6 +48,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
       titleTemplate: "{title}",
       requester: "auto",
     },
+    commits: { signOff: false, signingKeyFile: null },
     context: [],
     verify: [],
     gitCredentialsEnv: null,

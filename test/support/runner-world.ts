@@ -210,6 +210,7 @@ export async function openRunnerWorld({
           titleTemplate: "{title}",
           requester: "auto",
         },
+        commits: { signOff: false, signingKeyFile: null },
         context: [],
         verify: [],
         gitCredentialsEnv: null,

@@ -11,6 +11,7 @@ const TRIALS = {
   "redis-server": () => runs("redis-server", "--version"),
   haproxy: () => runs("haproxy", "-v"),
   strace: () => runs("strace", "-V"),
+  "openssh-client": () => runs("ssh", "-V"),
 };
 
 export type Tool = keyof typeof TRIALS;

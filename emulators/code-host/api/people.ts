@@ -4,11 +4,26 @@ import { AddAssignees, AddLabels, AskReviewers, readBody } from "./bodies.ts";
 import type { ApiEnv } from "./env.ts";
 import { ApiRefusal } from "./errors.ts";
 import { full, loginOf, named, UNKNOWN } from "./pulls.ts";
+import { userShape } from "./shapes.ts";
 
 const REPOSITORY = "/repos/:owner/:repo";
 
-/** Labels, assignees and reviewers of pull requests. */
+/** Accounts, and the labels, assignees and reviewers of pull requests. */
 export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
+  // docs.github.com/rest/users/users: an installation has no user of its own.
+  api.get("/user", (context) => {
+    const caller = context.get("caller");
+    if (caller === "nobody") throw new ApiRefusal(401, "Requires authentication");
+    if (caller.kind === "installation") throw new ApiRefusal(403, "Resource not accessible by integration");
+    return context.json(userShape(caller.login, "User", host.links()));
+  });
+
+  api.get("/users/:login", (context) => {
+    const login = context.req.param("login");
+    const type = login.endsWith("[bot]") ? "Bot" : "User";
+    return context.json(userShape(login, type, host.links()));
+  });
+
   const isKnown = (name: string) => host.rules.collaborators?.has(name) ?? true;
 
   api.post(`${REPOSITORY}/issues/:number/labels`, async (context) => {

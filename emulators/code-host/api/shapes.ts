@@ -13,7 +13,7 @@ export function idOf(...parts: (string | number)[]): number {
   return createHash("sha256").update(parts.join("\n")).digest().readUIntBE(0, 4);
 }
 
-export function userShape(login: string, type: "User" | "Organization", { url, apiUrl }: Links) {
+export function userShape(login: string, type: "User" | "Organization" | "Bot", { url, apiUrl }: Links) {
   return {
     login,
     id: idOf("user", login),

@@ -153,12 +153,12 @@ const PASSED_ON = [
 type GitSetting = readonly [key: string, value: string];
 
 /**
- * These take precedence over every configuration file. They name the author of commits, and turn
- * off everything that could run a program, contact another machine, or change contents.
+ * These take precedence over every configuration file. They turn off everything that could run a
+ * program, contact another machine, or change contents. Who a commit is by, and what signs it, is
+ * said where it is made (`commit-tree.ts`).
  */
 const SETTINGS: readonly GitSetting[] = [
-  ["user.name", "Docs Agent"],
-  ["user.email", "docs-agent@localhost"],
+  ["user.useConfigOnly", "true"],
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
   ["core.attributesFile", "/dev/null"],
@@ -181,6 +181,7 @@ const SETTINGS: readonly GitSetting[] = [
   ["maintenance.auto", "false"],
   ["gc.auto", "0"],
   ["commit.gpgSign", "false"],
+  ["gpg.format", "ssh"],
   ["push.gpgSign", "false"],
 ];
 

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createGiveWay } from "../../base/give-way.ts";
+import { type CommitWords, commitTree } from "./commit-tree.ts";
 import type { GitRunner } from "./git.ts";
 import { GitError } from "./git-fault.ts";
 
@@ -137,19 +138,16 @@ type CommitInput = {
   parent: string;
   /** The paths that it may change. */
   allowed: ReadonlySet<string>;
-  message: string;
-  /** Epoch milliseconds. */
-  atMs: number;
-};
+} & CommitWords;
 
 /**
  * Creates a commit with exactly this content, without a work tree. Resolves to its id, or to null
  * if nothing differs.
  */
 export async function makeCommit(git: GitRunner, input: CommitInput): Promise<string | null> {
-  const { index, parent, allowed, message, atMs } = input;
+  const { index, parent, allowed } = input;
   const tree = await git.text(["write-tree"], { env: { GIT_INDEX_FILE: index } });
-  const commit = await git.text(["commit-tree", tree, "-p", parent], { stdin: message, env: timesOf(atMs) });
+  const commit = await commitTree(git, { ...input, tree, parents: [parent] });
   const options = ["-r", "-z", "--name-only", "--no-renames", "--no-ext-diff"];
   const differing = await git.lines(["diff-tree", ...options, parent, commit]);
   const foreign = differing.find((path) => !allowed.has(path));
@@ -158,19 +156,8 @@ export async function makeCommit(git: GitRunner, input: CommitInput): Promise<st
 }
 
 /** Creates the same commit with another message. Resolves to its id. */
-export async function withMessage(
-  git: GitRunner,
-  commit: string,
-  { message, atMs }: Pick<CommitInput, "message" | "atMs">,
-): Promise<string> {
-  const args = ["commit-tree", `${commit}^{tree}`, "-p", `${commit}^`];
-  return git.text(args, { stdin: message, env: timesOf(atMs) });
-}
-
-/** The variables that give a commit this time, epoch milliseconds, to the second. */
-export function timesOf(atMs: number) {
-  const when = `@${Math.floor(atMs / 1000)} +0000`;
-  return { GIT_AUTHOR_DATE: when, GIT_COMMITTER_DATE: when };
+export function withMessage(git: GitRunner, commit: string, words: CommitWords): Promise<string> {
+  return commitTree(git, { ...words, tree: `${commit}^{tree}`, parents: [`${commit}^`] });
 }
 
 /**

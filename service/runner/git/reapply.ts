@@ -1,5 +1,5 @@
+import { type CommitWords, commitTree } from "./commit-tree.ts";
 import type { GitRunner } from "./git.ts";
-import { timesOf } from "./objects.ts";
 
 type Reapplied = { kind: "applied"; commit: string } | { kind: "contained" } | { kind: "conflict" };
 
@@ -9,11 +9,17 @@ type Reapplied = { kind: "applied"; commit: string } | { kind: "contained" } | {
  */
 export async function reapply(
   git: GitRunner,
-  { commit, from, onto, atMs }: { commit: string; from: string; onto: string; atMs: number },
+  {
+    commit,
+    from,
+    onto,
+    ...by
+  }: { commit: string; from: string; onto: string } & Omit<CommitWords, "message">,
 ): Promise<Reapplied> {
-  const env = timesOf(atMs);
-  const commitOf = (tree: string, parents: readonly string[], stdin: Uint8Array | string) =>
-    git.text(["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent])], { stdin, env });
+  // Nobody sees these.
+  const unsigned = { ...by, committer: { ...by.committer, signingKeyFile: null } };
+  const commitOf = (tree: string, parents: readonly string[], message: string) =>
+    commitTree(git, { ...unsigned, tree, parents, message });
   // Git merges two commits as seen from where their histories part, so these get such a history.
   const start = await commitOf(`${from}^{tree}`, [], "from");
   const ours = await commitOf(`${onto}^{tree}`, [start], "onto");
@@ -29,5 +35,5 @@ export async function reapply(
   if (conflicts.length > 0) return { kind: "conflict" };
   if (tree === (await git.text(["rev-parse", `${onto}^{tree}`]))) return { kind: "contained" };
   const message = await git.run(["log", "-1", "--format=%B", commit]);
-  return { kind: "applied", commit: await commitOf(tree, [onto], message) };
+  return { kind: "applied", commit: await commitTree(git, { ...by, tree, parents: [onto], message }) };
 }

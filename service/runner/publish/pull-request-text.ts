@@ -17,8 +17,9 @@ import {
   quoted,
 } from "./inert-text.ts";
 import { DRAFT_MARK, marked } from "./our-parts.ts";
-import { belowTitle, titleOf, wholeTitle } from "./title.ts";
+import { belowTitle, formattedTitle, titleOf, wholeTitle } from "./title.ts";
 import type { ChangedPage, WholeChange } from "./whole-change.ts";
+import { wrappedText } from "./wrapped-text.ts";
 
 /** What a pull request's text is made from. Its own turn is last. */
 export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words"> & {
@@ -104,18 +105,24 @@ export function checksPart(turn: TurnText, redact: Redact): string {
 /** Git reads no trailers of a message that holds this line (`wt-status.c`: `cut_line`). */
 const SCISSORS = /(?<=-{24} )>(?=8 -{24})/g;
 
+type CommitText = Pick<TurnText, "jobId" | "number" | "prompt" | "words" | "summary"> & {
+  titleTemplate: string;
+  /** Who signs the commit off, as `name <email>`, or null. */
+  signedOffBy: string | null;
+};
+
 /**
  * The commit's message. Its last lines name the job and the turn, so that a turn that was pushed
  * before a crash is recognized and not done twice.
  */
-export function commitMessageOf(
-  turn: Pick<TurnText, "jobId" | "number" | "prompt" | "words" | "summary">,
-  redact: Redact,
-): string {
-  const below = inertWords(cut(belowTitle(turn.summary, redact), 2000));
+export function commitMessageOf(turn: CommitText, redact: Redact): string {
+  const subject = formattedTitle(turn.titleTemplate, titleOf(turn, redact));
+  const below = wrappedText(inertWords(cut(belowTitle(turn.summary, redact), 2000)));
   const summary = below === "" ? "" : `${below}\n\n`;
-  const trailers = `${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ${turnKeyOf(turn)}\n`;
-  return `${titleOf(turn, redact)}\n\n${summary}`.replace(SCISSORS, `>${BREAK}`) + trailers;
+  // Linters look for a sign-off in the last line.
+  const signOff = turn.signedOffBy === null ? "" : `Signed-off-by: ${turn.signedOffBy}\n`;
+  const trailers = `${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ${turnKeyOf(turn)}\n${signOff}`;
+  return `${subject}\n\n${summary}`.replace(SCISSORS, `>${BREAK}`) + trailers;
 }
 
 function titled(title: string, lines: string): string {

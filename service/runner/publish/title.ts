@@ -55,11 +55,18 @@ export function wholeTitle(titles: readonly string[]): string {
   return `${cut(first, MAX_TITLE_LENGTH - more.length)}${more}`;
 }
 
-/** A title in the format of the settings, no longer than any other. */
+/** `docs: `, `docs(api)!: `: what follows is no sentence, and linters refuse one. */
+const CONVENTIONAL = /^[a-z]+(?:\([^()]*\))?!?: *\{title\}/;
+
+/**
+ * A title in the format of the settings, no longer than any other. It is a pull request's and, of
+ * the same turn, the commit's.
+ */
 export function formattedTitle(template: string, title: string): string {
   const room = Math.max(20, MAX_TITLE_LENGTH - template.length + "{title}".length);
+  const written = oneLine(CONVENTIONAL.test(template) ? lowerFirst(title) : title, room);
   return oneLine(
-    template.replaceAll("{title}", () => oneLine(title, room)),
+    template.replaceAll("{title}", () => written),
     MAX_TITLE_LENGTH,
   );
 }

@@ -7,7 +7,8 @@ import { isNoRoom, TurnFailedError } from "../../base/run-error.ts";
 import { copyChanges, createIsDoc, selectChanges } from "../tree/select-changes.ts";
 import { isPortable, isSafePath } from "../tree/names.ts";
 import { scanTree, type TreeChange } from "../tree/scan-tree.ts";
-import { type RunContext, type RunnerTurn, wordsOf } from "../turn.ts";
+import type { RunContext, RunnerTurn } from "../turn.ts";
+import { commitWords } from "./commit-words.ts";
 import type { TurnTree } from "./open-tree.ts";
 
 /**
@@ -48,9 +49,10 @@ export async function withoutFiles(
   work: CheckedWork & { commit: string },
   paths: ReadonlySet<string>,
   turn: RunnerTurn,
-  { mirror, apart, clock }: RunContext,
+  context: RunContext,
 ): Promise<CheckedWork> {
-  const message = await apart.read("commitMessageOf", { ...wordsOf(turn), summary: null });
+  const { mirror } = context;
+  const words = await commitWords(turn, context, null);
   return mirror.use(async (git) => {
     const entries = new Map(await readSnapshot(git, work.commit));
     for (const path of paths) {
@@ -62,7 +64,7 @@ export async function withoutFiles(
     const lines = [...entries.values()].map(({ raw }) => raw);
     await writeIndex(git, index, lines);
     const allowed = new Set(await changedPaths(git, parent, work.commit));
-    const commit = await makeCommit(git, { index, parent, allowed, message, atMs: clock.wallMs() });
+    const commit = await makeCommit(git, { index, parent, allowed, ...words });
     return { ...work, commit, files: work.files - paths.size };
   });
 }
@@ -90,8 +92,9 @@ async function commitDocs(
   changes: readonly TreeChange[],
   summary: string | null,
   turn: RunnerTurn,
-  { mirror, redact, apart, clock, secrets }: RunContext,
+  context: RunContext,
 ): Promise<CheckedWork> {
+  const { mirror, redact, secrets } = context;
   const { docs, portableNames } = turn.project;
   const isDoc = createIsDoc(docs);
   const giveWay = createGiveWay();
@@ -110,7 +113,7 @@ async function commitDocs(
   const { committed } = selection;
   if (committed.length === 0) return { commit: null, files: 0, leftOut };
 
-  const message = await apart.read("commitMessageOf", { ...wordsOf(turn), summary });
+  const words = await commitWords(turn, context, summary);
   const copies = await copyChanges(tree, committed, secrets, join(scratch, "copies"));
   const commit = await mirror.use(async (git) => {
     const oids = await storeFiles(git, [...copies.values()]);
@@ -124,7 +127,7 @@ async function commitDocs(
     const index = join(scratch, "index");
     await writeIndex(git, index, lines.values());
     const allowed = new Set(committed.map(({ path }) => path));
-    return makeCommit(git, { index, parent, allowed, message, atMs: clock.wallMs() });
+    return makeCommit(git, { index, parent, allowed, ...words });
   });
   return { commit, files: committed.length, leftOut };
 }

@@ -66,10 +66,10 @@ async function goOnFromBase<Work extends Committed>(
   start: TurnStart,
   work: Work,
 ): Promise<Ready<Work> | Unwanted> {
-  const { mirror, clock, onProgress } = context;
+  const { mirror, committer, clock, onProgress } = context;
   const { base } = start;
   onProgress("going on from the base branch, because the pull request was merged");
-  const change = { commit: work.commit, from: start.commit, onto: base, atMs: clock.wallMs() };
+  const change = { commit: work.commit, from: start.commit, onto: base, committer, atMs: clock.wallMs() };
   const made = await mirror.use((git) => reapply(git, change));
   switch (made.kind) {
     case "conflict":

@@ -58,7 +58,7 @@ export async function goOnAfterMerge(
   pushed: PushedWork,
   pulls: BranchPulls,
 ): Promise<PushedWork | null> {
-  const { mirror, clock, onProgress } = context;
+  const { mirror, committer, clock, onProgress } = context;
   const { jobId, project } = turn;
   const { push, ...work } = pushed;
   const { commit } = push;
@@ -72,7 +72,7 @@ export async function goOnAfterMerge(
     const mergeBase = await git.text(["merge-base", base, parent], { okCodes: [0, 1] });
     // Somebody else changed the branch, or the base branch has the merged commits themselves.
     if (job !== commit || mergeBase === parent) return null;
-    const onBase = await reapply(git, { commit, from: parent, onto: base, atMs: clock.wallMs() });
+    const onBase = await reapply(git, { commit, from: parent, onto: base, committer, atMs: clock.wallMs() });
     const names = ["diff", "--name-only", "-z", parent, commit];
     return { ...onBase, base, files: (await git.lines(names)).length };
   });

@@ -3,6 +3,7 @@ import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import { TransientRunError } from "../../../service/base/run-error.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { sessionProject } from "../../support/session-agent.ts";
+import { whileWorking } from "../../support/while-working.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 const BRANCH = "docs-agent/job1";
@@ -13,17 +14,6 @@ const writes = (page: string) => ["sh", "-c", `echo ${page} > docs/${page}.md; e
 const close = (world: World) => world.asPerson("PATCH", "1", { state: "closed" });
 /** Asked for before what happens next. */
 const askedBefore = () => ({ ...FOLLOW_UP, acceptedAt: Date.now() });
-
-/** Does something while the agent works, whose own program lasts until then. */
-function whileWorking(world: World, act: () => Promise<unknown>) {
-  const done = world.dir.file("done");
-  let acted: Promise<unknown> | undefined;
-  const onLine = (line: string) => {
-    if (line !== "the agent is working") return;
-    acted ??= act().finally(() => void world.git("init", "--quiet", "--bare", done));
-  };
-  return { onLine, wait: `while [ ! -e '${done}/HEAD' ]; do sleep 0.02; done; ` };
-}
 
 it("says what to do if nobody can be asked about a closed pull request, and opens one when asked again", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);

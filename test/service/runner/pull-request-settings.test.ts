@@ -15,7 +15,7 @@ describe("the settings", () => {
     const result = await world.run(world.project(inlineAgent(FIX + said("Fixed it.")), { pullRequests }));
     expect(result).toMatchObject({ notes: [], pullRequest: { isDraft: true } });
     expect(world.pulls()[0]).toMatchObject({
-      title: "docs: Fix it",
+      title: "docs: fix it",
       isDraft: true,
       labels: ["docs"],
       assignees: ["ana"],

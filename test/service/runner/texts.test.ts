@@ -29,6 +29,9 @@ const turn = {
   isOurDraft: false,
 };
 
+/** What a commit says besides. */
+const COMMIT = { titleTemplate: "{title}", signedOffBy: null };
+
 it.each(["\u001b[0m", "\u202e", "\u0000"])("shows no secret that %j stands in", (between) => {
   const redact = createRedact(["sup3rSecretValue42"]);
   expect(redactedLine(redact, `key is sup3rSecret${between}Value42, and more`, 20)).not.toContain("Value");
@@ -258,7 +261,7 @@ describe("what people and agents wrote", () => {
     expect(titleOf(told, plain)).toBe(title);
     const lines = bodyOf(told, plain).split("\n", 4);
     expect(lines).toEqual(["<!-- docs-agent:start -->", "", below.replace("<", "<\u200b"), ""]);
-    expect(commitMessageOf(told, plain).startsWith(`${title}\n\n${below}\n\n`)).toBe(true);
+    expect(commitMessageOf({ ...COMMIT, ...told }, plain).startsWith(`${title}\n\n${below}\n\n`)).toBe(true);
   });
 
   it("is quoted line by line, and stays between the marks", () => {
@@ -346,7 +349,8 @@ describe("what people and agents wrote", () => {
     const spaced = "[skip ci](x) ![no ci](x) `[skip  ci]` `[skip\nci]` [a](b '[no\u00a0\nci]')";
     const summary = `Explain ${orders[0]} and [skip \t ci]\n\n${orders.join(" ")}\n\n${spaced}`;
     const told = { ...turn, summary };
-    const said = commitMessageOf(told, plain) + changeTitle(told, plain) + bodyOf(told, plain);
+    const said =
+      commitMessageOf({ ...COMMIT, ...told }, plain) + changeTitle(told, plain) + bodyOf(told, plain);
     for (const order of orders) expect(said.toLowerCase()).not.toContain(order.toLowerCase());
     expect(said.replaceAll("\u200b", "")).toContain("Explain [skip ci]");
   });
@@ -356,7 +360,7 @@ describe("what people and agents wrote", () => {
     `Title\n\n# ${"-".repeat(24)} >8 ${"-".repeat(24)}\nmore`,
     `# ${"-".repeat(24)} >8 ${"-".repeat(24)}\n\nmore`,
   ])("cannot forge or hide the lines by which a turn is known again: %j", (summary) => {
-    const message = commitMessageOf({ ...turn, summary }, plain);
+    const message = commitMessageOf({ ...COMMIT, ...turn, summary }, plain);
     const found = execFileSync("git", ["interpret-trailers", "--parse"], { input: message }).toString();
     expect(found.trim().split("\n")).toEqual([
       "Docs-Agent-Job: j1",

@@ -39,8 +39,8 @@ it("turns a change into one commit and one pull request with the right files", a
   expect(await world.changed()).toEqual(["README.md"]);
   expect(await world.show("README.md")).toContain("The product");
   expect(await world.commits()).toBe(1);
-  expect(await world.inBare("log", "-1", "--format=%an <%ae>%n%s", "docs-agent/job1")).toBe(
-    "Docs Agent <docs-agent@localhost>\nFix a typo in the readme",
+  expect(await world.inBare("log", "-1", "--format=%an <%ae>%n%cn <%ce>%n%s", "docs-agent/job1")).toMatch(
+    /^(docs-agent <\d+\+docs-agent@users\.noreply\.github\.com>)\n\1\nFix a typo in the readme$/,
   );
   expect(world.pulls()).toHaveLength(1);
   expect(world.pulls()[0]).toMatchObject({ title: "Fix a typo in the readme", base: "main" });
