@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { boundRetryAfterMs, parseRetryAfter } from "../../src/core/job/retry.ts";
 import { messageOf } from "../../src/core/errors.ts";
-import { redactedLine } from "../base/printable-text.ts";
+import { oneLine, redactedLine } from "../base/printable-text.ts";
 import type { Redact } from "../base/redaction.ts";
 import { TransientRunError, TurnFailedError } from "../base/run-error.ts";
 import type { GitHubSettings } from "../config/config.ts";
@@ -20,7 +20,28 @@ import type { TokenProvider } from "./token-provider.ts";
 const RequestFailure = z.object({
   status: z.int(),
   message: z.string(),
-  response: z.object({ headers: z.record(z.string(), z.unknown()) }).optional(),
+  response: z
+    .object({
+      headers: z.record(z.string(), z.unknown()),
+      data: z.unknown(),
+    })
+    .optional(),
+});
+/** https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api */
+const RefusalBody = z.object({
+  message: z.string(),
+  errors: z
+    .array(
+      z.union([
+        z.string(),
+        z.object({ message: z.string() }).transform(({ message }) => message),
+        z
+          .object({ field: z.string(), code: z.string() })
+          .transform(({ field, code }) => `${field} is ${code.replaceAll("_", " ")}`),
+        z.unknown().transform(() => ""),
+      ]),
+    )
+    .catch([]),
 });
 
 /** An error in one part of a GraphQL answer. */
@@ -38,6 +59,8 @@ const GraphqlAnswer = z.object({
 /** The wait that GitHub asks for if a secondary limit names no time. */
 const SECONDARY_WAIT_MS = 60_000;
 const REQUEST_TIME_LIMIT_MS = 30_000;
+/** Of what a host says of a refusal. */
+const [MAX_SAID, MAX_LINES, MAX_LINE] = [500, 10, 500];
 
 /** What is needed to describe API faults in words. */
 export type FaultWords = {
@@ -138,13 +161,14 @@ export class GitHubApi {
     query: string,
     variables: Record<string, string>,
   ): Promise<{ data: Data; errors: GraphqlError[] }> {
-    const { apiUrl, clock, redact } = this.#options;
+    const { apiUrl, tokens, clock, redact } = this.#options;
     const route = `POST ${apiUrl.replace(/(?:\/v3)?\/*$/, "")}/graphql`;
     const { data: answer, headers } = await this.#asMe({ ...asked, schema: GraphqlAnswer }, (sending) =>
       this.#octokit.request(route, { query, variables, ...sending }),
     );
     const { data, errors } = answer;
-    const said = redactedLine(redact, errors.map(({ message }) => message).join(" "), 500);
+    const lines = errors.map(({ message }) => redactedLine(redact, message, MAX_LINE));
+    const said = oneLine(lines.join(" "), MAX_SAID);
     if (errors.some(({ type }) => type === "RATE_LIMITED")) {
       const retryAfterMs = waitOf({ ...headers, "x-ratelimit-remaining": "0" }, clock) ?? SECONDARY_WAIT_MS;
       throw new TransientRunError("The code host's limit is reached.", { retryAfterMs, details: [said] });
@@ -152,7 +176,8 @@ export class GitHubApi {
     const parsed = asked.schema.safeParse(data);
     if (parsed.success) return { data: parsed.data, errors };
     if (errors.length === 0) throw brokenPromise(asked.doing);
-    throw new RefusedByCodeHostError("The code host refused.", { status: 200, said, details: [said] });
+    const [reason, advice] = tokens.refusalOf({ status: 200, said: lines, permissions: null });
+    throw new RefusedByCodeHostError(reason, { status: 200, said, details: [advice, said] });
   }
 
   async #asMe<Data>(
@@ -237,8 +262,10 @@ function faultOf(
     return new TransientRunError("The code host can't be reached.", { details });
   }
   const { status, message, response } = failure.data;
-  const said = redactedLine(redact, message, 500);
   const headers = response?.headers ?? {};
+  const lines = wordsOf(status, headers, response?.data).map((line) => redactedLine(redact, line, MAX_LINE));
+  const said =
+    lines.length > 0 ? oneLine(lines.join(" "), MAX_SAID) : redactedLine(redact, message, MAX_SAID);
   const isSecondary = status === 403 && /secondary rate limit|abuse detection/i.test(said);
   const isLimited =
     status === 429 ||
@@ -251,8 +278,19 @@ function faultOf(
     return new TransientRunError(reason, { retryAfterMs, details: [`${doing}: ${said}`] });
   }
   const permissions = permissionsOf(headers["x-accepted-github-permissions"]);
-  const [reason, advice] = refusalOf({ status, said, permissions });
+  const [reason, advice] = refusalOf({ status, said: lines, permissions });
   return new RefusedByCodeHostError(reason, { status, said, details: [advice, `${doing}: ${said}`] });
+}
+
+/** The lines of what the host says, with what only a status or a header says put into words. */
+function wordsOf(status: number, headers: Readonly<Record<string, unknown>>, body: unknown): string[] {
+  const parsed = RefusalBody.safeParse(body).data;
+  // Other bodies are those of proxies and error pages.
+  const lines = parsed === undefined ? [] : [parsed.message, ...parsed.errors.slice(0, MAX_LINES)];
+  // https://docs.github.com/en/rest/authentication/authenticating-to-the-rest-api
+  if (String(headers["x-github-sso"] ?? "").startsWith("required")) lines.push("Single sign-on is required.");
+  if (status === 410) lines.push("Pull requests are disabled.");
+  return lines.filter((line) => line !== "" && line !== "Validation Failed");
 }
 
 /** The wait that the host asks for, in milliseconds, or null if it doesn't say. */

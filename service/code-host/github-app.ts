@@ -7,7 +7,8 @@ import { createRedact, learnSecret } from "../base/redaction.ts";
 import { TurnFailedError } from "../base/run-error.ts";
 import type { GitHubSettings } from "../config/config.ts";
 import { type Asked, answered, type FaultWords, octokitOptions } from "./github-api.ts";
-import { type CodeHostRefusal, SUSPENDED } from "./token-provider.ts";
+import { knownRefusal, type RefusalWords } from "./refusals.ts";
+import { type CodeHostRefusal, otherRefusal } from "./token-provider.ts";
 
 /** The permissions that an App needs in the repository to open pull requests and follow them. */
 export const PERMISSIONS: Readonly<Record<string, "read" | "write">> = {
@@ -71,9 +72,8 @@ export async function readAppKey(keyFile: string): Promise<string> {
   return key;
 }
 
-function refusalOf({ status, said }: CodeHostRefusal, id: number): [reason: string, advice: string] {
-  if (status === 403 && /suspended/i.test(said)) return SUSPENDED;
-  const known: Record<number, [reason: string, advice: string]> = {
+function refusalOf({ status, said }: CodeHostRefusal, id: number): RefusalWords {
+  const known: Record<number, RefusalWords> = {
     401: [
       "The code host refused the key of the service's App.",
       `Check that codeHost.app.keyFile is a key of App ${id}, that the App wasn't deleted, and this ` +
@@ -89,5 +89,5 @@ function refusalOf({ status, said }: CodeHostRefusal, id: number): [reason: stri
       "Add the repository to the App's installation, or correct codeHost.repo.",
     ],
   };
-  return known[status] ?? [`The code host answered ${status}.`, ""];
+  return knownRefusal(said) ?? known[status] ?? otherRefusal({ status, said });
 }

@@ -1,8 +1,10 @@
+import { knownRefusal, quotedLine, type RefusalWords } from "./refusals.ts";
+
 /**
- * A refusal: its status, its text, and the permissions that would be needed, if the code host says
- * so.
+ * A refusal: its status, the lines of its text, and the permissions that would be needed, if the
+ * code host says so.
  */
-export type CodeHostRefusal = { status: number; said: string; permissions: string | null };
+export type CodeHostRefusal = { status: number; said: readonly string[]; permissions: string | null };
 
 /**
  * Provides the token for requests to the code host. Ask for it before each use: an App's token
@@ -14,7 +16,7 @@ export type TokenProvider = {
   /** Call this if the host refused the token. Returns true if the next one will be different. */
   drop(token: string): boolean;
   /** What a refusal means: the reason, for people, and what the operator can do. */
-  refusalOf(refusal: CodeHostRefusal): [reason: string, advice: string];
+  refusalOf(refusal: CodeHostRefusal): RefusalWords;
 };
 
 /** Always provides the same token. `env` is the variable that holds it. */
@@ -30,9 +32,11 @@ export function fixedToken(token: string | null, env: string): TokenProvider {
 export function refusalWords(
   { status, said, permissions }: CodeHostRefusal,
   { who, named, renewal }: { who: string; named: string; renewal: string },
-): [reason: string, advice: string] {
-  if (/suspended/i.test(said) && status === 403) return SUSPENDED;
-  if (/not accessible by (?:integration|personal access token)/i.test(said)) {
+): RefusalWords {
+  const known = knownRefusal(said);
+  if (known !== null) return known;
+  const text = said.join("\n");
+  if (/not accessible by (?:integration|personal access token)/i.test(text)) {
     const which = permissions ?? "that docs/install.md names";
     return [
       `The service's ${who} lacks a permission at the code host.`,
@@ -40,26 +44,29 @@ export function refusalWords(
         (who === "App" ? " Then accept that in its installation." : ""),
     ];
   }
-  switch (status) {
-    case 401:
-      return [`The code host refused the service's ${who}.`, renewal];
-    case 403:
-      return [
-        `The service's ${who} may not open pull requests.`,
-        `Give ${named} the right to write pull requests.`,
-      ];
-    case 404:
-      return [
-        `There is no such repository at the code host, or the service's ${who} may not see it.`,
-        `Check codeHost.owner and codeHost.repo, and what ${named} may see.`,
-      ];
-    default:
-      return [`The code host answered ${status}.`, ""];
+  if (status === 401) return [`The code host refused the service's ${who}.`, renewal];
+  if (status === 403 && OF_RIGHTS.test(text)) {
+    return [
+      `The service's ${who} may not open pull requests.`,
+      `Give ${named} the right to write pull requests.`,
+    ];
   }
+  if (status === 404) {
+    return [
+      `There is no such repository at the code host, or the service's ${who} may not see it.`,
+      `Check codeHost.owner and codeHost.repo, and what ${named} may see.`,
+    ];
+  }
+  return otherRefusal({ status, said });
 }
 
-/** For an App's installation that was suspended. */
-export const SUSPENDED: [reason: string, advice: string] = [
-  "The service's App is suspended at the code host.",
-  "Unsuspend its installation in the owner's settings, under GitHub Apps.",
-];
+/** A 403 that says something else isn't about rights. */
+const OF_RIGHTS = /^$|\b(?:forbidden|must have|permission|access|not allowed|denied|rights|scopes?)\b/i;
+
+/** What a refusal means that only its own words tell. */
+export function otherRefusal({ status, said }: Pick<CodeHostRefusal, "status" | "said">): RefusalWords {
+  const quoted = quotedLine(said);
+  return quoted === null
+    ? [`The code host answered ${status}.`, ""]
+    : [`The code host refused. ${quoted}`, "Mend what it says."];
+}

@@ -75,11 +75,14 @@ export class GitRunner {
     const reason = remote ? "Git failed with the git server." : "Git failed on the service's machine.";
     const broken = (detail: string) => new TransientRunError(reason, { details: [`${doing} ${detail}`] });
     switch (ending.kind) {
-      case "exited":
+      case "exited": {
         if (ending.code !== null && okCodes.includes(ending.code)) return stdout;
-        throw remote
-          ? remoteFault(doing, redact(`${stderr}\n${stdout.toString("utf8", 0, MAX_SAID_BYTES)}`))
-          : localFault(doing, redact(stderr));
+        const said = {
+          stdout: redact(stdout.toString("utf8", 0, MAX_SAID_BYTES)),
+          stderr: redact(stderr),
+        };
+        throw remote ? remoteFault(doing, said) : localFault(doing, said);
+      }
       case "time-limit":
         throw broken("took too long and was stopped.");
       case "output-limit":

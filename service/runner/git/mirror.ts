@@ -244,8 +244,7 @@ export async function prepare(git: GitRunner): Promise<void> {
  * may just have taken long.
  */
 async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
-  // Nobody else changes our refs, so a conflict means that something is there that shouldn't be.
-  if (error instanceof GitError || error instanceof RefConflictError) return true;
+  if (error instanceof GitError) return true;
   if (!(error instanceof UnclearRemoteError)) return false;
   try {
     await git.run(["fsck", "--connectivity-only", "--no-dangling", "--no-progress"]);

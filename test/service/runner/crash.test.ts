@@ -173,7 +173,7 @@ it("fails when the base branch does not exist", async () => {
   const result = await world.run(world.project(EDITING_AGENT, { baseBranch: "nowhere" }));
   expect(result).toMatchObject({
     kind: "failed",
-    reason: expect.stringContaining("the branch to start from"),
+    reason: expect.stringContaining("no branch nowhere to start from"),
   });
 });
 

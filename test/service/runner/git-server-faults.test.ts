@@ -1,7 +1,14 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import fc from "fast-check";
 import { expect, it } from "vitest";
-import { remoteFault } from "../../../service/runner/git/git-fault.ts";
-import { TransientRunError } from "../../../service/base/run-error.ts";
+import { TransientRunError, TurnFailedError } from "../../../service/base/run-error.ts";
+import {
+  BranchInTheWayError,
+  CredentialsRefusedError,
+  RefConflictError,
+  remoteFault,
+  UnclearRemoteError,
+} from "../../../service/runner/git/git-fault.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
 const PROJECT = { repository: "git@git.example.com:acme/docs.git" };
@@ -52,6 +59,22 @@ it.each([
     "The git server refused the service's credentials.",
   ],
   [
+    "remote: Permission to acme/docs.git denied to bot.\nfatal: unable to access 'x': The requested URL returned error: 403",
+    "The git server refused the service's credentials.",
+  ],
+  [
+    "remote: This repository was archived so it is read-only.\nfatal: unable to access 'x': The requested URL returned error: 403",
+    "The repository is archived, so it can't be changed.",
+  ],
+  [
+    "ERROR: The `acme' organization has enabled or enforced SAML SSO.\nfatal: Could not read from remote repository.",
+    "The organization asks for single sign-on, which the service isn't authorized for.",
+  ],
+  [
+    "remote: Come back after the audit.\nfatal: unable to access 'x': The requested URL returned error: 403",
+    "The git server refused. It said: “Come back after the audit.”",
+  ],
+  [
     "fatal: repository 'https://git.example.com/' not found",
     "There is no such repository, or the service may not see it.",
   ],
@@ -63,9 +86,7 @@ it.each([
     "fatal: detected dubious ownership in repository at '/srv/docs'",
     "The service may not use the repository.",
   ],
-  ["fatal: couldn't find remote ref refs/heads/man", "The repository doesn't have the branch to start from."],
-  ["! [rejected] (stale info)", "The branch changed meanwhile."],
-  ["! [remote rejected] (pre-receive hook declined)", "The git server refused the push."],
+  ["fatal: couldn't find remote ref refs/heads/man", "The repository has no branch man to start from."],
   [
     "fatal: SSL certificate problem: self-signed certificate",
     "The service doesn't trust the git server's certificate.",
@@ -73,14 +94,61 @@ it.each([
   ["fatal: The requested URL returned error: 418", "The git server answered 418."],
   ["fatal: Could not resolve host: git.example.com", "The git server can't be reached."],
   ["fatal: in /srv/docs-agent/mirrors/x.git", "Git failed with the git server."],
-])(
-  "gives people a reason without settings, paths or git's words, and the operator all of it: %s",
-  (words, reason) => {
-    const fault = remoteFault("git fetch", words);
-    expect(fault.message).toBe(reason);
-    expect(fault.details.at(-1)).toBe(`git fetch: ${words}`);
-  },
-);
+])("gives people a reason without settings or paths, and the operator all of it: %s", (words, reason) => {
+  const fault = remoteFault("git fetch", { stdout: "", stderr: words });
+  expect(fault.message).toBe(reason);
+  expect(fault.details.at(-1)).toBe(`git fetch: ${words}`);
+});
+
+const REJECTED = "To https://git.example.com/docs\n!\tabc:refs/heads/docs-agent/job1\t";
+
+it.each([
+  ["[rejected] (stale info)", RefConflictError],
+  ["[remote rejected] (fetch first)", RefConflictError],
+  ["[remote rejected] (failed to update ref)", RefConflictError],
+  ["[remote rejected] (incorrect old value provided)", RefConflictError],
+  ["[remote rejected] (cannot lock ref 'refs/heads/x': is at 1 but expected 2)", RefConflictError],
+  ["[remote rejected] (directory file conflict)", BranchInTheWayError],
+  [
+    "[remote rejected] (cannot lock ref 'refs/heads/d/x': 'refs/heads/d' exists; cannot create 'refs/heads/d/x')",
+    BranchInTheWayError,
+  ],
+  ["[remote rejected] (pre-receive hook declined)", TurnFailedError],
+  ["[remote rejected] (protected branch hook declined)", TurnFailedError],
+  ["[remote rejected] (Internal Server Error)", TransientRunError],
+  ["[remote failure] (remote failed to report status)", UnclearRemoteError],
+])("knows by git's line about the branch how a push ended: %s", (line, kind) => {
+  // What a hook says makes no difference.
+  const said = ["cannot lock ref", "fetch first", "stale info", "[rejected] (stale info)"];
+  const fake = [
+    "fatal: Authentication failed",
+    "The requested URL returned error: 403",
+    "fatal: unable to access 'x': Could not resolve host: x",
+    "'refs/heads/a' exists; cannot create 'refs/heads/a/b'",
+    "!\tabc:refs/heads/docs-agent/job1\t[rejected] (stale info)",
+  ];
+  for (const words of [...said, ...fake]) {
+    const stderr = `remote: ${words}        \rremote: ${words}        \n`;
+    const fault = remoteFault("git push", { stdout: `${REJECTED}${line}\nDone\n`, stderr });
+    expect(fault.constructor).toBe(kind);
+  }
+});
+
+it("quotes what a hook says, and reads nothing else out of it", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary-ascii", maxLength: 300 }), (words) => {
+      const lines = words.split("\n").map((line) => `remote: ${line}`);
+      const stdout = `${REJECTED}[remote rejected] (pre-receive hook declined)\n`;
+      const fault = remoteFault("git push", { stdout, stderr: lines.join("\n") });
+      expect(fault).toBeInstanceOf(TurnFailedError);
+      expect(fault).not.toBeInstanceOf(CredentialsRefusedError);
+      expect(fault.message).toMatch(/^The git server refused the push\./);
+      // Without git's line, the push broke off, whatever the hook had said by then.
+      const cut = remoteFault("git push", { stdout: "To x\n", stderr: lines.join("\n") });
+      expect(cut).toBeInstanceOf(UnclearRemoteError);
+    }),
+  );
+});
 
 it.each([
   "git@git.example.com: Permission denied (publickey).\nfatal: Could not read from remote repository.\n",

@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { KNOWN_REFUSALS, knownRefusal, quotedLine } from "../../service/code-host/refusals.ts";
+
+const docs = readFileSync(new URL("../../docs/pull-requests.md", import.meta.url), "utf8");
+const [, table = ""] = docs.split(
+  "| a code host says | the thread says | what you can do |\n|---|---|---|\n",
+);
+const rows = table
+  .slice(0, table.indexOf("\n\n"))
+  .split("\n")
+  .map((line) => line.slice(2, -2).split(" | "));
+
+it("docs/pull-requests.md has a row for each known refusal, in order", () => {
+  expect(rows.map((row) => row.slice(1))).toEqual(
+    KNOWN_REFUSALS.map(({ reason, advice }) => [reason, advice]),
+  );
+});
+
+it.each(rows)("says of %j: %s", (said = "", reason = "", advice = "") => {
+  const found = knownRefusal([
+    "Repository rule violations found for refs/heads/x.",
+    said,
+    "Found 1 violation:",
+  ]);
+  expect(found?.[0].startsWith(reason)).toBe(true);
+  expect(found?.[1]).toBe(advice);
+});
+
+it.each([
+  ["GitLab: Commit must be signed with a GPG key", "only takes commits with a verified signature"],
+  ["GitLab: Author 'x@y' is not a member of team", "rule for the author of commits"],
+  ["GitLab: Commit author's email 'x' does not follow the pattern '@acme'", "rule for the author of commits"],
+  ["error: GH007: Your push would publish a private email address.", "rule for the author of commits"],
+  ["push declined due to email privacy restrictions", "rule for the author of commits"],
+  ["GitLab: Branch name does not follow the pattern '^feature/'", "rule for branch names"],
+  ["policy: each commit message must name a ticket (DOC-123)", "rule for commit messages"],
+  ['GitLab: File "a.bin" is larger than the allowed size of 10 MiB', "larger than the repository takes"],
+  ["remote: fatal: pack exceeds maximum allowed size", "larger than the repository takes"],
+  ["PUSH BLOCKED: Secrets detected in code changes", "looks like a secret"],
+  ["GitLab: You are not allowed to push code to protected branches on this project.", "protected"],
+  ["Gitea: Not allowed to push to protected branch main", "protected"],
+  ["Resource protected by organization SAML enforcement.", "single sign-on"],
+  ["Repository was archived so is read-only.", "archived"],
+])("knows other hosts' words, too: %j", (said, reason) => {
+  expect(knownRefusal([said])?.[0]).toContain(reason);
+});
+
+it("takes no warning for the reason, such as one about a file that is only rather large", () => {
+  const lines = ["warning: GH001: Large files detected.", "- Commits must have verified signatures."];
+  expect(knownRefusal(lines)?.[0]).toContain("verified signature");
+});
+
+it("says where a repository has moved", () => {
+  const moved = [
+    "This repository moved. Please use the new location:",
+    "  https://git.example.com/acme/new.git",
+  ];
+  expect(knownRefusal(moved)?.[0]).toBe("The repository has moved to git.example.com/acme/new.");
+});
+
+it.each([
+  [["", "=====", "GitLab: No pushes on Fridays.", "Ask Ana."], "No pushes on Fridays."],
+  [["error: GH013: Repository rule violations found for refs/heads/x.", "", "- Be nice."], "Be nice."],
+  [["Review all repository rules at https://x.example.com/a", "- Be nice."], "Be nice."],
+  [
+    ["error: GH013: Repository rule violations found for refs/heads/x."],
+    "GH013: Repository rule violations found for refs/heads/x.",
+  ],
+  [["See https://x.example.com/a?b for more."], "See for more."],
+])("quotes the first line that says something: %j", (lines, quoted) => {
+  expect(quotedLine(lines)).toBe(`It said: “${quoted}”`);
+});
+
+it("quotes nothing that is long, a link, or of several lines", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: "grapheme", maxLength: 400 })), (lines) => {
+      const quoted = quotedLine([...lines, `https://evil.example.com/${lines.join("")}`]) ?? "";
+      expect(quoted.length).toBeLessThanOrEqual(220);
+      expect(quoted).not.toMatch(/:\/\/|[\n\r]/);
+    }),
+  );
+});
