@@ -13,11 +13,12 @@ import { createGitHubCodeHost, type PullRequestHost } from "../code-host/github-
 import { presetOfCheck } from "../config/check-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
-import { JOB_BRANCH_PREFIX } from "../config/repository.ts";
+import { branchInTheWay, JOB_BRANCH_PREFIX, refsInTheWay } from "../config/branches.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
 import { isInside } from "../base/paths.ts";
 import { commitTree } from "../runner/git/commit-tree.ts";
 import { GitRunner, remoteOf } from "../runner/git/git.ts";
+import { BranchInTheWayError } from "../runner/git/git-fault.ts";
 import { type GitCredentials, prepare } from "../runner/git/mirror.ts";
 import { arePublicDocs, isPublicContext } from "../runner/publish/visibility.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
@@ -249,11 +250,15 @@ async function checkRepository({ repository, baseBranch }: ServiceProject, askin
     if (listed === "") {
       throw new TurnFailedError(`The repository has no branch ${baseBranch}. Set baseBranch to one it has.`);
     }
+    const branch = `${JOB_BRANCH_PREFIX}check`;
+    const others = await git.text(["ls-remote", "--", remote.url, ...refsInTheWay(branch)], { remote });
+    const inTheWay = branchInTheWay(others, branch);
+    if (inTheWay !== null) throw new BranchInTheWayError(inTheWay);
     // A commit to push: git only asks the server for permission if there is something to push.
     const tree = await git.text(["mktree"]);
     const commit = await commitTree(git, { ...NOTHING, tree });
-    const target = `${commit}:refs/heads/${JOB_BRANCH_PREFIX}check`;
-    await git.run(["push", "--dry-run", "--", remote.url, target], { remote });
+    const options = ["--porcelain", "--dry-run"];
+    await git.run(["push", ...options, "--", remote.url, `${commit}:refs/heads/${branch}`], { remote });
   });
 }
 

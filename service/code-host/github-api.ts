@@ -288,7 +288,8 @@ function wordsOf(status: number, headers: Readonly<Record<string, unknown>>, bod
   // Other bodies are those of proxies and error pages.
   const lines = parsed === undefined ? [] : [parsed.message, ...parsed.errors.slice(0, MAX_LINES)];
   // https://docs.github.com/en/rest/authentication/authenticating-to-the-rest-api
-  if (String(headers["x-github-sso"] ?? "").startsWith("required")) lines.push("Single sign-on is required.");
+  const sso = headers["x-github-sso"];
+  if (typeof sso === "string" && sso.startsWith("required")) lines.push("Single sign-on is required.");
   if (status === 410) lines.push("Pull requests are disabled.");
   return lines.filter((line) => line !== "" && line !== "Validation Failed");
 }

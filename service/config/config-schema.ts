@@ -3,13 +3,8 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { CHECK_PRESETS } from "./check-presets.ts";
-import {
-  isBaseBranch,
-  isSafeHttpUrl,
-  JOB_BRANCH_PREFIX,
-  repositoryKind,
-  repositoryOfPage,
-} from "./repository.ts";
+import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branches.ts";
+import { isSafeHttpUrl, repositoryKind, repositoryOfPage } from "./repository.ts";
 import { parseHostRule } from "../egress/find-route.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
 

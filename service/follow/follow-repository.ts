@@ -3,7 +3,7 @@ import type { TaskEnd, TaskQueue } from "../../src/core/ports/task-queue.ts";
 import { detailsOf, RunError, TransientRunError } from "../base/run-error.ts";
 import type { PullFacts, PullLook } from "../code-host/github-pull-facts.ts";
 import { RefusedByCodeHostError } from "../code-host/github-api.ts";
-import { jobBranch } from "../config/repository.ts";
+import { jobBranch } from "../config/branches.ts";
 import type { FollowedJob } from "../jobs/followed-store.ts";
 import type { ServiceTaskDeps } from "../jobs/run-job.ts";
 import { type AfterLook, afterSeen, afterUnseen, countingChecks, toFollowed } from "./judge.ts";

@@ -2,7 +2,7 @@ import { cut } from "../../src/core/text/text.ts";
 import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
 import { MAX_LEFT_OUT, MAX_NOTES, MAX_PLAN_STEPS } from "../../src/core/ports/job-report.ts";
 import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
-import { isJobId } from "../config/repository.ts";
+import { isJobId } from "../config/branches.ts";
 import { isAnswered, type StoredQuestion, type StoredTurn, toTimestamp } from "./job.ts";
 
 /** A turn in wire format. */

@@ -1,5 +1,5 @@
 import type { HostedPullRequest } from "../code-host/github-code-host.ts";
-import { jobBranch } from "../config/repository.ts";
+import { jobBranch } from "../config/branches.ts";
 import { hasPart } from "./publish/our-parts.ts";
 import type { TurnNote } from "./publish/turn-note.ts";
 import { noteClosed, type SeenClosed } from "./seen-closed.ts";

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, readdir, readFile, rename, writeFile } from "node:
 import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../src/core/ports/process.ts";
-import { isJobId } from "../config/repository.ts";
+import { isJobId } from "../config/branches.ts";
 import { discard, removeFolder } from "./folders.ts";
 import { diskUse } from "./sandbox/disk-watch.ts";
 

@@ -1,5 +1,5 @@
 import { TurnFailedError } from "../base/run-error.ts";
-import { isBaseBranch, isJobId } from "../config/repository.ts";
+import { isBaseBranch, isJobId } from "../config/branches.ts";
 import { type BranchPulls, branchPulls, findPulls } from "./branch-pulls.ts";
 import { findEarlierPush, turnKeyOf } from "./earlier-push.ts";
 import { RefConflictError } from "./git/git-fault.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { isJobId, jobBranch } from "../config/repository.ts";
+import { isJobId, jobBranch } from "../config/branches.ts";
 import { RefConflictError } from "./git/git-fault.ts";
 import type { KeyedLock } from "./git/keyed-lock.ts";
 import { operatorText } from "../base/run-error.ts";

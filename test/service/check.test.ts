@@ -287,6 +287,16 @@ it("asks the git server and the code host through the proxy of the environment, 
   expect(ran.stdout + ran.stderr + wrong.stdout + wrong.stderr).not.toContain("secret-of-the-proxy");
 });
 
+it("finds a branch that leaves no room for those of jobs", async () => {
+  await using folder = await openFolder({});
+  const repository = folder.dir.file("docs-repository");
+  execFileSync("git", ["branch", "docs-agent"], { cwd: repository });
+  folder.configure({ ...WITHOUT_PROJECTS, projects: LOCAL });
+  expect(lines(await folder.run("config", "check"))).toContainEqual(
+    expect.stringMatching(/^FAULT +docs +repository: The branch docs-agent is in the way .*Rename or remove/),
+  );
+});
+
 it("asks no proxy for what is on this machine, where plain http is allowed", async () => {
   await using folder = await openFolder({});
   await using proxy = await ConnectProxy.start();

@@ -3,14 +3,20 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../../src/core/ports/process.ts";
-import { JOB_BRANCH_PREFIX, jobBranch } from "../../config/repository.ts";
+import { branchInTheWay, JOB_BRANCH_PREFIX, jobBranch, refsInTheWay } from "../../config/branches.ts";
 import type { Env } from "../../config/env.ts";
 import type { TokenProvider } from "../../code-host/token-provider.ts";
 import type { RunnerFolders } from "../folders.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { operatorText } from "../../base/run-error.ts";
 import { type GitCall, GitRunner, remoteOf } from "./git.ts";
-import { CredentialsRefusedError, GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
+import {
+  BranchInTheWayError,
+  CredentialsRefusedError,
+  GitError,
+  RefConflictError,
+  UnclearRemoteError,
+} from "./git-fault.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 
 const BASE_REF = "refs/mirror/base";
@@ -149,13 +155,26 @@ export class Mirror {
   /**
    * Moves the job's branch, and no other, to `commit`, or removes it if that is null. `expected` is
    * the branch's commit when it was read, or null if there was no branch. Rejects with a
-   * `RefConflictError` if somebody has moved it since.
+   * `RefConflictError` if somebody has moved it since, and with a `BranchInTheWayError` if another
+   * branch's name leaves no room for it.
    */
   async push(jobId: string, commit: string | null, expected: string | null): Promise<void> {
     const ref = `refs/heads/${jobBranch(jobId)}`;
     const options = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"];
     const lease = `--force-with-lease=${ref}:${expected ?? ""}`;
-    await this.#talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`]);
+    try {
+      await this.#talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`]);
+    } catch (error) {
+      // Most servers report both alike, so their branches tell.
+      if (!(error instanceof RefConflictError || error instanceof BranchInTheWayError)) throw error;
+      const inTheWay = await this.#branchInTheWay(jobBranch(jobId));
+      throw inTheWay === null ? error : new BranchInTheWayError(inTheWay, error.details);
+    }
+  }
+
+  async #branchInTheWay(branch: string): Promise<string | null> {
+    const listed = await this.#talk(["ls-remote", "--"], refsInTheWay(branch));
+    return branchInTheWay(listed, branch);
   }
 
   /**
@@ -201,20 +220,19 @@ export class Mirror {
     return new Map(lines.map((line) => [line.split(" ")[0] ?? "", line.split(" ")[1] ?? ""]));
   }
 
-  /** Runs git with the remote's address between the arguments. */
+  /** Runs git with the remote's address between the arguments. Resolves to its output. */
   async #talk(
     args: readonly string[],
     refs: readonly string[],
     call: Pick<GitCall, "okCodes"> = {},
-  ): Promise<void> {
+  ): Promise<string> {
     const { project, signal } = this.#options;
     const { repository, gitCredentials } = project;
     for (let isAgain = false; ; isAgain = true) {
       const token = (await gitCredentials?.token(signal)) ?? null;
       const remote = remoteOf(repository, token);
       try {
-        await this.git.run([...args, remote.url, ...refs], { remote, ...call });
-        return;
+        return await this.git.text([...args, remote.url, ...refs], { remote, ...call });
       } catch (error) {
         const isRefused = error instanceof CredentialsRefusedError && token !== null;
         if (isAgain || !isRefused || gitCredentials?.drop(token) !== true) throw error;

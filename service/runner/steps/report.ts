@@ -1,5 +1,5 @@
 import { RefusedByCodeHostError } from "../../code-host/github-api.ts";
-import { jobBranch } from "../../config/repository.ts";
+import { jobBranch } from "../../config/branches.ts";
 import { refusedText } from "../agents/acp-permissions.ts";
 import type { HostedPullRequest } from "../../code-host/github-code-host.ts";
 import { findPulls } from "../branch-pulls.ts";

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { isBaseBranch, repositoryKind } from "../../../service/config/repository.ts";
+import { isBaseBranch } from "../../../service/config/branches.ts";
+import { repositoryKind } from "../../../service/config/repository.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 const USABLE = [

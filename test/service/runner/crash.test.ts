@@ -168,6 +168,24 @@ it("fails when the server's rules refuse the push", async () => {
   });
 });
 
+it.each(["docs-agent", "docs-agent/job1/x"])(
+  "fails with its name when the branch %s is in the way",
+  async (name) => {
+    await using world = await openRunnerWorld({ containment: "none" });
+    await world.inBare("branch", name, "main");
+    await mkdir(`${world.bare}/hooks`, { recursive: true });
+    const hook = `${world.bare}/hooks/pre-receive`;
+    await writeFile(hook, "#!/bin/sh\necho \"'refs/heads/main' exists; cannot create\" >&2\n", {
+      mode: 0o755,
+    });
+    expect(await world.run(world.project(EDITING_AGENT))).toMatchObject({
+      kind: "failed",
+      reason: `The branch ${name} is in the way of the service's branch.`,
+      details: [expect.stringContaining(`Rename or remove ${name}`), expect.any(String)],
+    });
+  },
+);
+
 it("fails when the base branch does not exist", async () => {
   await using world = await openRunnerWorld({ containment: "none" });
   const result = await world.run(world.project(EDITING_AGENT, { baseBranch: "nowhere" }));

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isBaseBranch } from "../../../service/config/repository.ts";
+import { isBaseBranch } from "../../../service/config/branches.ts";
 import { oneLine, printableText, redactedLine, terminalText } from "../../../service/base/printable-text.ts";
 import { failureOf } from "../../../service/runner/agents/agent-process.ts";
 import { earlierTurnsText } from "../../../service/runner/agents/brief.ts";
