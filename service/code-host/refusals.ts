@@ -18,8 +18,8 @@ type KnownRefusal = {
 const BYPASS = "add the service's App or account to the rule's bypass list";
 
 /**
- * What GitHub, GitLab and Gitea refuse, by their own words. The first that fits counts, so what says
- * more comes first. `docs/pull-requests.md` has a row for each, with words that a host says.
+ * What GitHub, GitLab and Gitea refuse, by their own words. The first that fits counts, so what
+ * says more comes first. `docs/pull-requests.md` has a row for each, with words that a host says.
  */
 export const KNOWN_REFUSALS: readonly KnownRefusal[] = [
   {

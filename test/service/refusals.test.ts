@@ -4,13 +4,9 @@ import { expect, it } from "vitest";
 import { KNOWN_REFUSALS, knownRefusal, quotedLine } from "../../service/code-host/refusals.ts";
 
 const docs = readFileSync(new URL("../../docs/pull-requests.md", import.meta.url), "utf8");
-const [, table = ""] = docs.split(
-  "| a code host says | the thread says | what you can do |\n|---|---|---|\n",
+const rows = [...docs.matchAll(/<tr><td>[^]*?<\/tr>/g)].map(([row]) =>
+  [...row.matchAll(/<td>([^]*?)<\/td>/g)].map(([, cell = ""]) => cell.replaceAll(/\s+/g, " ")),
 );
-const rows = table
-  .slice(0, table.indexOf("\n\n"))
-  .split("\n")
-  .map((line) => line.slice(2, -2).split(" | "));
 
 it("docs/pull-requests.md has a row for each known refusal, in order", () => {
   expect(rows.map((row) => row.slice(1))).toEqual(

@@ -42,9 +42,9 @@ export function localFault(doing: string, { stderr }: GitOutput): GitError {
 }
 
 /**
- * What the failure of a git command that contacted a remote means. Git's own words decide, and for a
- * push the line that `--porcelain` has for the branch. The server's words, and those of its hooks,
- * are only quoted. The reason is for people, and the details say what to do.
+ * What the failure of a git command that contacted a remote means. Git's own words decide, and for
+ * a push the line that `--porcelain` has for the branch. The server's words, and those of its
+ * hooks, are only quoted. The reason is for people, and the details say what to do.
  */
 export function remoteFault(doing: string, output: GitOutput): RemoteFault {
   const said = `${doing}: ${detailOf(`${output.stderr}\n${output.stdout}`)}`;
@@ -167,7 +167,7 @@ const OWN_FAULTS: readonly OwnFault[] = [
   },
   {
     is: (status) => status === 404,
-    when: /repository .*not found|does not appear to be a git repository|not valid: is this a git repository/i,
+    when: /repository .*not found|does not appear to be a git repository|is this a git repository\?/i,
     means: failed(
       "There is no such repository, or the service may not see it.",
       "Check the repository's address, and what the token for it may see.",
@@ -225,7 +225,7 @@ const OWN_FAULTS: readonly OwnFault[] = [
   },
   {
     // Not git's "Could not read from remote repository", which it prints however ssh ended.
-    when: /permission denied \(|host key verification failed|permission to .+ denied|key .+ marked as read.only/i,
+    when: /permission denied \(|host key verification|permission to .+ denied|marked as read.only/i,
     means: failed(
       "The git server refused the service's SSH key, or the service doesn't know the server.",
       "Check that the SSH agent has a key with rights on the repository, and that known_hosts has " +
