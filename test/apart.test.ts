@@ -79,6 +79,7 @@ const BOUNDED: Record<string, string> = {
   "service/runner/apart/watch-parent.ts": "no text",
   "service/runner/branch-pulls.ts": "100 pull requests, of which names and numbers are compared",
   "service/runner/claims-file.ts": "reads at most 1 MiB and looks at none of it",
+  "service/runner/close-empty-pull.ts": "100 pull requests, of which names and numbers are compared",
   "service/runner/confined-files.ts": "reads files, and looks at none of them",
   "service/runner/create-turn-runner.ts":
     "a summary of 8000 characters, and reasons that `redactedLine` bounds",

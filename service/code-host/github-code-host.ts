@@ -109,10 +109,14 @@ export function createGitHubCodeHost(options: GitHubOptions) {
       }
     },
 
-    /** Resolves to the pull request with its new texts. */
-    async change(number: number, texts: { title?: string; body?: string }, signal: AbortSignal) {
+    /** Changes texts, closes it, or opens it again. Resolves to the pull request as it is then. */
+    async change(
+      number: number,
+      changes: { title?: string; body?: string; state?: "open" | "closed" },
+      signal: AbortSignal,
+    ) {
       const asked = { doing: "Updating the pull request", signal, schema: Pull };
-      const pull = await api.ask(asked, `PATCH ${PULLS}/${number}`, texts);
+      const pull = await api.ask(asked, `PATCH ${PULLS}/${number}`, changes);
       if (pull.number !== number) throw brokenPromise(asked.doing);
       await assertOurs(asked.doing, [pull], signal);
       return toPullRequest(pull);

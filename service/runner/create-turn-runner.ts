@@ -2,7 +2,14 @@ import { setImmediate } from "node:timers/promises";
 import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
 import type { ServiceProject } from "../config/config.ts";
-import type { DiffReader, RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "./turn-runner.ts";
+import type {
+  DiffReader,
+  PullCloser,
+  RunTurnInput,
+  RunTurnResult,
+  TurnRunner,
+  Upkeep,
+} from "./turn-runner.ts";
 import { type Env, envValue, gitVariables, networkOf, projectSecrets } from "../config/env.ts";
 import { sentenceCase, redactedLine } from "../base/printable-text.ts";
 import { noteAgent, openRunnerFolders, RUNNER, type RunnerFolders, sweep } from "./folders.ts";
@@ -21,6 +28,7 @@ import {
   TransientRunError,
   TurnFailedError,
 } from "../base/run-error.ts";
+import { closeEmptyPull } from "./close-empty-pull.ts";
 import { readDiff as diffOf } from "./read-diff.ts";
 import { runTurn } from "./run-turn.ts";
 import { lookAfter, type UpkeepMemory } from "./upkeep.ts";
@@ -171,10 +179,16 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return diffOf({ ...reached, folders }, { jobId, baseBranch: project.baseBranch, head });
   };
 
+  const closePull: PullCloser = async (input) => {
+    const { folders } = await open();
+    return closeEmptyPull(reach(input.project, folders, deps.logger, input.signal), input);
+  };
+
   return {
     run,
     upkeep,
     readDiff,
+    closePull,
     /**
      * Ends what an earlier process left, begins to remove its folders, and finds out how agents can
      * be contained. The caller must own the data folder. Rejects with a `SandboxMissingError`. If

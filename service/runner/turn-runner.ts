@@ -189,6 +189,19 @@ export type DiffInput = { project: ServiceProject; jobId: string; head: string |
  */
 export type DiffReader = (input: DiffInput) => Promise<JobDiff | null>;
 
+/** The pull request of a job that somebody wants closed, because it changes nothing any more. */
+export type CloseInput = { project: ServiceProject; jobId: string; number: number; signal: AbortSignal };
+
+/**
+ * What became of it: `merged`, or closed, perhaps before. It stays open if it has `changed` and
+ * would change something again.
+ */
+export const CloseResult = z.enum(["closed", "merged", "changed", "missing"]);
+export type CloseResult = z.infer<typeof CloseResult>;
+
+/** Closes a pull request that changes nothing. Rejects as {@link DiffReader} does. */
+export type PullCloser = (input: CloseInput) => Promise<CloseResult>;
+
 /** What must be kept. */
 export type UpkeepInput = {
   /** All projects in the settings. Everything of other projects is removed. */

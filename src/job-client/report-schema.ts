@@ -53,6 +53,10 @@ export const WirePullRequest = z
     headRef: z.string().describe("Its branch."),
     headSha: z.string().describe("The branch's newest commit."),
     isDraft: z.boolean().optional().describe("Whether it is a draft. Absent if the code host didn't say."),
+    isEmpty: z
+      .boolean()
+      .optional()
+      .describe("True if merging it would change nothing any more. Otherwise absent."),
   })
   .meta({
     id: "PullRequest",

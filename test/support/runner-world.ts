@@ -10,7 +10,7 @@ import type { Clock } from "../../src/core/ports/process.ts";
 import type { ServiceProject } from "../../service/config/config.ts";
 import { ReaderProcesses } from "../../service/runner/apart/apart.ts";
 import { createTurnRunner } from "../../service/runner/create-turn-runner.ts";
-import type { RunTurnInput, RunTurnResult, TurnNews } from "../../service/runner/turn-runner.ts";
+import type { CloseResult, RunTurnInput, RunTurnResult, TurnNews } from "../../service/runner/turn-runner.ts";
 import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { commitTo } from "./commit-to.ts";
 import { need } from "./need.ts";
@@ -165,6 +165,16 @@ export async function openRunnerWorld({
     diff(head: string | null = null, project?: ServiceProject): Promise<JobDiff | null> {
       const { signal } = new AbortController();
       return current.readDiff({ project: project ?? world.project(["true"]), jobId: "job1", head, signal });
+    },
+    /** What the service has the runner do when somebody presses **Close it**. */
+    close(number: number, project?: ServiceProject): Promise<CloseResult> {
+      const { signal } = new AbortController();
+      return current.closePull({
+        project: project ?? world.project(["true"]),
+        jobId: "job1",
+        number,
+        signal,
+      });
     },
     /** A person's call to the API about a pull request. */
     async asPerson(method: "PATCH" | "PUT", path: string, body: object): Promise<void> {

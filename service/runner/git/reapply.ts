@@ -1,7 +1,12 @@
 import { type CommitWords, commitTree } from "./commit-tree.ts";
 import type { GitRunner } from "./git.ts";
 
-type Reapplied = { kind: "applied"; commit: string } | { kind: "contained" } | { kind: "conflict" };
+/** The change of a commit, compared with `from`, on top of another commit. */
+type Moved = { commit: string; from: string; onto: string };
+type Clash = { kind: "contained" } | { kind: "conflict" };
+
+/** Nobody sees the commits that it makes. */
+const UNSEEN = { name: "docs-agent", email: "docs-agent@localhost", signingKeyFile: null };
 
 /**
  * Makes the change of a commit, compared with `from`, on top of another commit, with the same
@@ -9,17 +14,22 @@ type Reapplied = { kind: "applied"; commit: string } | { kind: "contained" } | {
  */
 export async function reapply(
   git: GitRunner,
-  {
-    commit,
-    from,
-    onto,
-    ...by
-  }: { commit: string; from: string; onto: string } & Omit<CommitWords, "message">,
-): Promise<Reapplied> {
-  // Nobody sees these.
-  const unsigned = { ...by, committer: { ...by.committer, signingKeyFile: null } };
+  { commit, from, onto, ...by }: Moved & Omit<CommitWords, "message">,
+): Promise<{ kind: "applied"; commit: string } | Clash> {
+  const moved = await changeOnto(git, { commit, from, onto });
+  if (moved.kind !== "tree") return moved;
+  const message = await git.run(["log", "-1", "--format=%B", commit]);
+  const { tree } = moved;
+  return { kind: "applied", commit: await commitTree(git, { ...by, tree, parents: [onto], message }) };
+}
+
+/** Like {@link reapply}, without making the commit. Resolves to its files. */
+export async function changeOnto(
+  git: GitRunner,
+  { commit, from, onto }: Moved,
+): Promise<{ kind: "tree"; tree: string } | Clash> {
   const commitOf = (tree: string, parents: readonly string[], message: string) =>
-    commitTree(git, { ...unsigned, tree, parents, message });
+    commitTree(git, { committer: UNSEEN, atMs: 0, tree, parents, message });
   // Git merges two commits as seen from where their histories part, so these get such a history.
   const start = await commitOf(`${from}^{tree}`, [], "from");
   const ours = await commitOf(`${onto}^{tree}`, [start], "onto");
@@ -33,7 +43,6 @@ export async function reapply(
     .split("\0")
     .filter((field) => field !== "");
   if (conflicts.length > 0) return { kind: "conflict" };
-  if (tree === (await git.text(["rev-parse", `${onto}^{tree}`]))) return { kind: "contained" };
-  const message = await git.run(["log", "-1", "--format=%B", commit]);
-  return { kind: "applied", commit: await commitTree(git, { ...by, tree, parents: [onto], message }) };
+  const isContained = tree === (await git.text(["rev-parse", `${onto}^{tree}`]));
+  return isContained ? { kind: "contained" } : { kind: "tree", tree };
 }

@@ -2,7 +2,15 @@ import { z } from "zod";
 import { JobDiff } from "../../../src/core/ports/job-report.ts";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import type { ServiceConfig } from "../../config/config.ts";
-import { AgentQuestion, type DiffInput, RunTurnResult, TurnNews, type UpkeepInput } from "../turn-runner.ts";
+import {
+  AgentQuestion,
+  type CloseInput,
+  CloseResult,
+  type DiffInput,
+  RunTurnResult,
+  TurnNews,
+  type UpkeepInput,
+} from "../turn-runner.ts";
 import type { RunnerTurn } from "../turn.ts";
 
 /** What a runner must know before it runs turns. Secrets are in its own environment. */
@@ -19,15 +27,16 @@ export type ToRunner =
   | { kind: "answer"; run: number; question: number; answer: QuestionAnswer | null }
   | { kind: "upkeep"; run: number; projects: UpkeepInput["projects"]; unfinished: string[] }
   | { kind: "diff"; run: number; of: Omit<DiffInput, "signal"> }
+  | { kind: "close"; run: number; of: Omit<CloseInput, "signal"> }
   /** Asks for a sign of life. */
   | { kind: "ping" };
 
 const run = z.int();
 
 /**
- * Messages from a runner to the service. A run ends with `result`, `done` (upkeep), `diff` or
- * `failed`. `failed` means that it couldn't be carried out now, or was aborted. There are few
- * reports, whatever an agent does. See `createReporter`.
+ * Messages from a runner to the service. A run ends with `result`, `done` (upkeep), `diff`,
+ * `close` or `failed`. `failed` means that it couldn't be carried out now, or was aborted. There
+ * are few reports, whatever an agent does. See `createReporter`.
  */
 export const FromRunner = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("opened") }),
@@ -37,6 +46,7 @@ export const FromRunner = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("result"), run, result: RunTurnResult }),
   z.object({ kind: z.literal("done"), run }),
   z.object({ kind: z.literal("diff"), run, diff: JobDiff.nullable() }),
+  z.object({ kind: z.literal("close"), run, became: CloseResult }),
   z.object({
     kind: z.literal("failed"),
     run,

@@ -5,7 +5,13 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Logger } from "../../../src/core/ports/process.ts";
 import { messageOf, StartError } from "../../../src/core/errors.ts";
-import { type DiffReader, RunnerLostError, type TurnRunner, type Upkeep } from "../turn-runner.ts";
+import {
+  type DiffReader,
+  type PullCloser,
+  RunnerLostError,
+  type TurnRunner,
+  type Upkeep,
+} from "../turn-runner.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import { FromRunner, type RunnerSettings, type ToRunner } from "./messages.ts";
 import { lastRunOnThread } from "./thread-note.ts";
@@ -37,7 +43,7 @@ const CRASHES = ["SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGTRAP"];
  * process. If the runner dies, its runs reject with a {@link RunnerLostError}, and another one
  * replaces it.
  *
- * If a signal aborts, `upkeep` and `readDiff` reject at once. A turn rejects when the runner has
+ * If a signal aborts, all but a turn reject at once. A turn rejects when the runner has
  * stopped its agent, because nothing else may use its folders before. A runner that doesn't stop it
  * within a minute is killed.
  */
@@ -93,6 +99,13 @@ export class RunnerClient {
       signal,
       (run) => ({ kind: "diff", run, of }),
       (message, end) => message.kind === "diff" && end(message.diff),
+    );
+
+  readonly closePull: PullCloser = ({ signal, ...of }) =>
+    this.#carryOut(
+      signal,
+      (run) => ({ kind: "close", run, of }),
+      (message, end) => message.kind === "close" && end(message.became),
     );
 
   /** Ends the runner and its agents. */

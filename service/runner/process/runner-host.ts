@@ -43,6 +43,11 @@ export class RunnerHost {
           const { run, of } = order;
           return { kind: "diff", run, diff: await this.#runner.readDiff({ ...of, signal }) };
         });
+      case "close":
+        return this.#begin(order.run, async ({ abort: { signal } }) => {
+          const { run, of } = order;
+          return { kind: "close", run, became: await this.#runner.closePull({ ...of, signal }) };
+        });
       case "abort":
         return this.#runs.get(order.run)?.abort.abort(new Error("The run was aborted"));
       case "answer":

@@ -9,6 +9,7 @@ import type { BranchPulls } from "../branch-pulls.ts";
 import type { RunContext } from "../turn.ts";
 import { saysOurDraft } from "./our-parts.ts";
 import type { TurnText } from "./pull-request-text.ts";
+import type { WholeChange } from "./whole-change.ts";
 
 /** GitHub's own limit. */
 const MAX_TITLE_LENGTH = 256;
@@ -54,9 +55,10 @@ export type Published = { pullRequest: ReportedPullRequest; notes: string[] };
  * Makes sure that the job's branch has one open pull request with the turn's text, and resolves to
  * it. Safe to repeat, because the pull request is found by its branch. One that was closed or
  * merged stays as it is, and another is opened, unless it already contains this turn's commit.
- * Resolves to null if a person closed it at the last moment, before it contained that.
+ * Resolves to "closed" if a person closed it at the last moment, before it contained that, and to
+ * "nothing-left" if one that would change nothing would have to be opened.
  */
-export async function publish(input: PublishInput): Promise<Published | null> {
+export async function publish(input: PublishInput): Promise<Published | "closed" | "nothing-left"> {
   const { commit, isTurns, openBefore, redact } = input;
   let { pulls } = input;
   // Tries twice, because somebody may open or close one between our look and our creation.
@@ -65,14 +67,16 @@ export async function publish(input: PublishInput): Promise<Published | null> {
     const { own, open } = pulls;
     const ended =
       open === null ? (own.find(({ headSha }) => headSha === commit) ?? (await firstOf(own, isTurns))) : null;
+    if (open === null && ended?.state !== "merged" && nothingLeftIn(input) !== null) return "nothing-left";
     if (ended !== null) return { pullRequest: reported(ended, redact), notes: [] };
     const isClosed = own.some(({ number, state }) => number === openBefore && state === "closed");
-    if (open === null && isClosed) return null;
+    if (open === null && isClosed) return "closed";
     const opened = open === null ? await create(input) : await update(open, input);
     if (opened === null) continue;
     const isNew = opened.pullRequest.number !== openBefore;
     const refused = isNew ? await decorate(opened.pullRequest, input) : [];
-    const pullRequest = reported(opened.pullRequest, redact);
+    const isEmpty = nothingLeftIn(input) !== null;
+    const pullRequest = { ...reported(opened.pullRequest, redact), ...(isEmpty && { isEmpty }) };
     return { pullRequest, notes: [...opened.notes, ...refused] };
   }
   throw new TransientRunError("The code host says that the pull request exists, but does not list it.");
@@ -85,6 +89,11 @@ export async function firstOf(
 ): Promise<HostedPullRequest | null> {
   for (const pull of pulls) if (await holds(pull)) return pull;
   return null;
+}
+
+/** Why the branch would change nothing, or null. */
+function nothingLeftIn({ turn: { change } }: PublishInput): WholeChange["nothingLeft"] {
+  return change?.nothingLeft ?? null;
 }
 
 type Found = { pullRequest: HostedPullRequest; notes: string[] };
@@ -115,7 +124,8 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   const { codeHost, settings, hasBlockingFindings, apart, signal } = input;
   const wasOurDraft = found.isDraft && saysOurDraft(found.body);
   const { nodeId } = found;
-  const marksReady = wasOurDraft && !hasBlockingFindings && nodeId !== null;
+  const isEmpty = nothingLeftIn(input) !== null;
+  const marksReady = wasOurDraft && !hasBlockingFindings && !isEmpty && nodeId !== null;
   // Marked ready before the text changes. If the turn is interrupted in between, its next attempt
   // finds it ready.
   const isReady = marksReady && (await codeHost.markReady(nodeId, signal).then(() => true, falseIfRefused));
@@ -129,7 +139,7 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   });
   const texts = { ...(body !== null && { body }), ...(title !== null && { title }) };
   const pullRequest = await codeHost.change(found.number, texts, signal);
-  const notes = isOurDraft && !hasBlockingFindings ? [STILL_DRAFT] : [];
+  const notes = isOurDraft && !hasBlockingFindings && !isEmpty ? [STILL_DRAFT] : [];
   return { pullRequest, notes: body === null ? [...notes, NO_ROOM] : notes };
 }
 

@@ -18,7 +18,7 @@ import {
 } from "./inert-text.ts";
 import { DRAFT_MARK, marked } from "./our-parts.ts";
 import { belowTitle, formattedTitle, titleOf, wholeTitle } from "./title.ts";
-import type { ChangedPage, WholeChange } from "./whole-change.ts";
+import { type ChangedPage, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
 import { wrappedText } from "./wrapped-text.ts";
 
 /** What a pull request's text is made from. Its own turn is last. */
@@ -45,8 +45,12 @@ const MAX_EARLIER_LENGTH = 12_000;
 const MAX_LISTED_LENGTH = 8000;
 /** The room of each part above the fold. */
 const ROOM = { said: 450, pages: 400, checks: 250, leftOut: 120, least: 100 };
+/** The title of a pull request that would change nothing. */
+export const NOTHING_LEFT_TITLE = "Nothing left to merge";
+
 /** A pull request's title for all of its turns, before the settings' format is applied. */
 export function changeTitle(turn: TurnText, redact: Redact): string {
+  if (isNothingLeft(turn)) return NOTHING_LEFT_TITLE;
   return wholeTitle([...earlierTitles(turn, redact), titleOf(turn, redact)]);
 }
 
@@ -54,6 +58,10 @@ export function changeTitle(turn: TurnText, redact: Redact): string {
 export function titleBefore(turn: TurnText, redact: Redact): string | null {
   const titles = earlierTitles(turn, redact);
   return titles.length === 0 ? null : wholeTitle(titles);
+}
+
+function isNothingLeft({ change }: TurnText): boolean {
+  return (change?.nothingLeft ?? null) !== null;
 }
 
 function earlierTitles(turn: TurnText, redact: Redact): string[] {
@@ -79,12 +87,14 @@ export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): s
   const checks = hasChecksPart ? "" : checksText(turn, redact);
   const notIncluded = listOf("Not included", leftOut, ROOM.leftOut, "file");
   const credit = creditText(turn);
-  const room = ABOVE_FOLD - lengthOf([said, checks, notIncluded.short, credit]);
+  const nothing = NOTHING_LEFT[turn.change?.nothingLeft ?? "no"];
+  const room = ABOVE_FOLD - lengthOf([nothing, said, checks, notIncluded.short, credit]);
   const forPages = Math.min(ROOM.pages, lengthOf([titled("Changed", pages.join("\n"))]));
-  const sources = listOf("Sources", turn.sources, Math.max(ROOM.least, room - forPages), "source");
+  const found = pages.length === 0 && nothing !== "" ? [] : turn.sources;
+  const sources = listOf("Sources", found, Math.max(ROOM.least, room - forPages), "source");
   const leftForPages = Math.max(ROOM.least, room - lengthOf([sources.short]));
   const changed = listOf("Changed", pages, leftForPages, "page");
-  const above = [said, changed.short, sources.short, checks, notIncluded.short, credit];
+  const above = [nothing, said, changed.short, sources.short, checks, notIncluded.short, credit];
   const all = [
     ...(rest.length > ROOM.said ? [closedMarkdown(cut(rest, MAX_SUMMARY_LENGTH))] : []),
     ...[changed, sources, notIncluded].flatMap(({ whole }) => whole),
@@ -96,6 +106,13 @@ export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): s
   ];
   return marked("main", [...above, ...below].filter((part) => part !== "").join("\n\n"));
 }
+
+/** Said above everything else. */
+const NOTHING_LEFT = {
+  "taken-back": TAKEN_BACK_TEXT,
+  "in-base": "Nothing is left to merge: the base branch has the same changes already.",
+  no: "",
+} as const;
 
 /** What the project's checks found, for a text that has its own section for that. */
 export function checksPart(turn: TurnText, redact: Redact): string {

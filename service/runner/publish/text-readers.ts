@@ -1,6 +1,13 @@
 import type { Redact } from "../../base/redaction.ts";
 import { hasPart, mergedBody } from "./our-parts.ts";
-import { bodyOf, changeTitle, checksPart, titleBefore, type TurnText } from "./pull-request-text.ts";
+import {
+  bodyOf,
+  changeTitle,
+  checksPart,
+  NOTHING_LEFT_TITLE,
+  titleBefore,
+  type TurnText,
+} from "./pull-request-text.ts";
 import { parseTemplate } from "./template.ts";
 import { formattedTitle } from "./title.ts";
 
@@ -46,14 +53,15 @@ export function changedPullRequestText(
 }
 
 /**
- * The titles that we may have given it: for the earlier turns that are in the branch, and for all
- * of them, because somebody may have taken some out.
+ * The titles that we may have given it: for the earlier turns that are in the branch, for all of
+ * them, because somebody may have taken some out, and for none.
  */
 function titlesBefore(turn: TurnText, redact: Redact): string[] {
   const { number, earlierTurns } = turn;
   const published = earlierTurns.flatMap(({ outcome }, at) =>
     outcome === "pull-request" ? [number - earlierTurns.length + at] : [],
   );
-  const all = { ...turn, change: { pages: [], turns: new Set(published) } };
-  return [titleBefore(turn, redact), titleBefore(all, redact)].filter((title) => title !== null);
+  const all = { ...turn, change: { pages: [], turns: new Set(published), nothingLeft: null } };
+  const titles = [titleBefore(turn, redact), titleBefore(all, redact), NOTHING_LEFT_TITLE];
+  return titles.filter((title) => title !== null);
 }

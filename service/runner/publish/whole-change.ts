@@ -1,13 +1,27 @@
 import { z } from "zod";
 import type { JobDiff } from "../../../src/core/ports/job-report.ts";
 import { turnCommits } from "../earlier-push.ts";
+import { GitError } from "../git/git-fault.ts";
 import type { GitRunner } from "../git/git.ts";
+import { changeOnto } from "../git/reapply.ts";
 
 /** A changed file. The lines are null if git doesn't count them, as for pictures. */
 export type ChangedPage = JobDiff["files"][number];
 
 /** What a job's branch changes in all its turns together, and which turns these are. */
-export type WholeChange = { pages: ChangedPage[]; turns: ReadonlySet<number> };
+export type WholeChange = {
+  pages: ChangedPage[];
+  /** Without those whose work was taken back as a whole. */
+  turns: ReadonlySet<number>;
+  /**
+   * Why merging it would change nothing: the branch took everything back, or the base branch has it
+   * already. Null if it would change something.
+   */
+  nothingLeft: "taken-back" | "in-base" | null;
+};
+
+/** Why a branch that took everything back changes nothing, for people. */
+export const TAKEN_BACK_TEXT = "Nothing is changed any more: the last follow-up took everything back.";
 
 const STATUSES: Readonly<Record<string, ChangedPage["status"]>> = { A: "added", D: "removed" };
 const Count = z.coerce.number().int().nullable().catch(null);
@@ -44,9 +58,39 @@ export async function readWholeChange(
     const status = statusOf.get(path) ?? ("changed" as const);
     return [{ path, status, additions: Count.parse(additions), deletions: Count.parse(deletions) }];
   });
-  const commits = await turnCommits(git, jobId, `${from}..${commit}`);
-  const turns = commits.map(({ key }) => Number(key.split("-")[0]));
-  return { pages, turns: new Set(turns) };
+  const begun = await lastUnchanged(git, from, commit);
+  const commits = await turnCommits(git, jobId, `${begun}..${commit}`);
+  const turns = new Set(commits.map(({ key }) => Number(key.split("-")[0])));
+  if (pages.length === 0) return { pages, turns, nothingLeft: "taken-back" };
+  const isInBase = await hasAlready(git, { base, parted, from, commit, pages });
+  return { pages, turns, nothingLeft: isInBase ? "in-base" : null };
+}
+
+/** As far back as we look for a commit that took everything back. */
+const MAX_COMMITS = 200;
+
+/** The newest commit up to `commit` with the same files as `from`. */
+async function lastUnchanged(git: GitRunner, from: string, commit: string): Promise<string> {
+  const tree = await git.text(["rev-parse", `${from}^{tree}`]);
+  const range = `${from}..${commit}`;
+  const log = await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, "--format=%T %H", range, "--"]);
+  return log.find((line) => line.startsWith(`${tree} `))?.slice(tree.length + 1) ?? from;
+}
+
+type Compared = { base: string; parted: string; from: string; commit: string; pages: readonly ChangedPage[] };
+
+/** True if the base branch got the same change meanwhile, perhaps as a part of others. */
+async function hasAlready(git: GitRunner, { base, parted, from, commit, pages }: Compared): Promise<boolean> {
+  if (base === parted) return false;
+  const names = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", parted, base, "--"];
+  const changedThere = new Set(await git.lines(names));
+  if (!pages.every(({ path }) => changedThere.has(path))) return false;
+  try {
+    return (await changeOnto(git, { commit, from, onto: base })).kind === "contained";
+  } catch (error) {
+    if (error instanceof GitError) return false;
+    throw error;
+  }
 }
 
 /** True if the history of `last` has this commit, and that has `first`. */

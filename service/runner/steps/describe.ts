@@ -1,9 +1,10 @@
+import type { GitRunner } from "../git/git.ts";
 import { GitError } from "../git/git-fault.ts";
 import type { TurnText } from "../publish/pull-request-text.ts";
 import { readTemplate } from "../publish/read-template.ts";
 import type { TurnWork, Withheld } from "../publish/turn-note.ts";
 import { arePublicDocs } from "../publish/visibility.ts";
-import { readWholeChange } from "../publish/whole-change.ts";
+import { readWholeChange, type WholeChange } from "../publish/whole-change.ts";
 import { operatorText } from "../../base/run-error.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 
@@ -29,7 +30,8 @@ export async function describe(
     summary: published(summary),
     leftOut: leftOut.map((path) => orElse(path, "a file")),
     earlierTurns: turn.earlierTurns.map((earlier) => ({ ...earlier, summary: published(earlier.summary) })),
-    ...(await readForText(turn, context, commit, mergedHead)),
+    template: await orNull(context, readTemplate, turn.jobId),
+    change: await readChange(turn, context, commit, mergedHead),
     credit: creditOf(turn, isPublic),
     sources: await context.apart.read("sourcesText", { claims: told ?? null, isPublicPullRequest: isPublic }),
   };
@@ -40,23 +42,31 @@ export function withoutOthers(text: string | null, withheld: Withheld | null): s
   return withheld === null ? null : (withheld.find((each) => each.text === text)?.rest ?? text);
 }
 
-/** Reads what the text needs from the repository. If git can't tell, only the text is affected. */
-async function readForText(
-  { jobId }: RunnerTurn,
-  { mirror, logger }: RunContext,
+/** Reads what the branch with this commit changes. Null if git can't tell. */
+export function readChange(
+  turn: RunnerTurn,
+  context: RunContext,
   commit: string,
   mergedHead: string | null,
-) {
+): Promise<WholeChange | null> {
+  const { jobId } = turn;
+  return orNull(context, (git, base) => readWholeChange(git, { base, commit, jobId, mergedHead }), jobId);
+}
+
+/** Reads from the repository for the text. If git can't tell, only the text is affected. */
+function orNull<Found>(
+  { mirror, logger }: RunContext,
+  read: (git: GitRunner, base: string) => Promise<Found>,
+  jobId: string,
+): Promise<Found | null> {
   return mirror.use(async (git) => {
-    const { base } = await mirror.tips(jobId);
-    const orNull = (error: unknown) => {
+    try {
+      return await read(git, (await mirror.tips(jobId)).base);
+    } catch (error) {
       if (!(error instanceof GitError)) throw error;
       logger.warn({ problem: operatorText(error) }, "the change can't be described");
       return null;
-    };
-    const template = await readTemplate(git, base).catch(orNull);
-    const change = await readWholeChange(git, { base, commit, jobId, mergedHead }).catch(orNull);
-    return { template, change };
+    }
   });
 }
 

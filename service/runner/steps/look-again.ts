@@ -7,6 +7,7 @@ import { reapply } from "../git/reapply.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import type { TurnStart } from "../turn-start.ts";
 import type { Worked } from "./work-in-rounds.ts";
+import { readChange } from "./describe.ts";
 import { verifyWork } from "./verify-work.ts";
 
 type Committed = Pick<Worked, "checks" | "hasBlockingFindings"> & { commit: string };
@@ -47,6 +48,9 @@ export async function lookAgain<Work extends Committed>(
     }
     const closedSince = pulls.closedSince(before.pulls.own);
     if (closedSince !== null && !isAllowed) {
+      // Then no other one is opened, so there is nothing to ask.
+      const change = await readChange(turn, context, work.commit, pulls.mergedHead);
+      if ((change?.nothingLeft ?? null) !== null) return { ...ready, start: { ...before, pulls, job } };
       if (!(await mayOpenAnother(turn, context, closedSince))) {
         return { kind: "unwanted", reason: `Nothing was published, because ${closed(closedSince)}.` };
       }

@@ -12,7 +12,8 @@ import type { AgentRunResult } from "../run-agent.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { type RunContext, type RunnerTurn, type Success, wordsOf } from "../turn.ts";
 import type { PushedWork } from "../turn-start.ts";
-import { describe } from "./describe.ts";
+import { TAKEN_BACK_TEXT, type WholeChange } from "../publish/whole-change.ts";
+import { describe, readChange } from "./describe.ts";
 import { alreadyIn } from "./look-again.ts";
 import { goOnAfterMerge } from "./push-work.ts";
 import type { Worked } from "./work-in-rounds.ts";
@@ -26,7 +27,12 @@ export async function reportWork(turn: RunnerTurn, context: RunContext, found: P
   const { project, jobId } = turn;
   const branch = jobBranch(jobId);
   if (!found.push.isInBase) context.report({ branch });
-  if (codeHost === null) return { kind: "branch", branch, ...toldOf(found) };
+  if (codeHost === null) {
+    const reason = whyNothingIsLeft(turn, await readChange(turn, context, found.commit, null));
+    return reason === null
+      ? { kind: "branch", branch, ...toldOf(found) }
+      : { kind: "no-changes", reason, ...toldOf(found) };
+  }
   const { baseBranch } = project;
   const find = () => findPulls(turn, context, found.push.note);
   const pulls = await find();
@@ -62,7 +68,10 @@ export async function reportWork(turn: RunnerTurn, context: RunContext, found: P
     if (error instanceof RefusedByCodeHostError) await assertOnBranch(turn, context, push);
     throw error;
   });
-  if (published === null) {
+  if (published === "nothing-left") {
+    return { kind: "no-changes", reason: whyNothingIsLeft(turn, described.change), ...told };
+  }
+  if (published === "closed") {
     const note = `#${openBefore} was closed without merging, so no new pull request was opened.`;
     return { kind: "branch", branch, ...told, notes: [...notes, note] };
   }
@@ -71,6 +80,18 @@ export async function reportWork(turn: RunnerTurn, context: RunContext, found: P
   if (isNew && pullRequest.headSha !== commit) await assertOnBranch(turn, context, push);
   const all = [...notes, ...published.notes.map((note) => redact(note))];
   return { kind: "pull-request", prLink: pullRequest.url, pullRequest, ...told, notes: all };
+}
+
+/** Why the branch changes nothing, for people. Null if it changes something. */
+function whyNothingIsLeft(turn: RunnerTurn, change: WholeChange | null): string | null {
+  switch (change?.nothingLeft) {
+    case "taken-back":
+      return TAKEN_BACK_TEXT;
+    case "in-base":
+      return alreadyIn(turn);
+    default:
+      return null;
+  }
 }
 
 /** What is told of the work itself. */

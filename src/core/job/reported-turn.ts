@@ -32,6 +32,8 @@ export const PullRequestReport = storedObject({
   deletions: z.number().nullable(),
   /** True for a draft. Absent otherwise, or if the service didn't say. */
   isDraft: z.boolean().optional(),
+  /** True if merging it would change nothing any more. Absent otherwise. */
+  isEmpty: z.boolean().optional(),
 });
 export type PullRequestReport = z.infer<typeof PullRequestReport>;
 
@@ -177,10 +179,17 @@ function shownPlan(steps: readonly PlanStep[]): PlanStep[] {
 }
 
 function pullRequestReport(
-  { url, files, additions, deletions, isDraft }: ReportedPullRequest,
+  { url, files, additions, deletions, isDraft, isEmpty }: ReportedPullRequest,
   title: string | null,
 ): PullRequestReport {
-  return { url: cut(url, URL_MAX), title, files, additions, deletions, isDraft: isDraft || undefined };
+  const size = { files, additions, deletions };
+  return {
+    url: cut(url, URL_MAX),
+    title,
+    ...size,
+    isDraft: isDraft || undefined,
+    isEmpty: isEmpty || undefined,
+  };
 }
 
 /** Services use the first line of the agent's words as title. Nobody needs to read it twice. */

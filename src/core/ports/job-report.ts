@@ -86,6 +86,8 @@ export const ReportedPullRequest = z.object({
   headSha: Line,
   /** Absent if the code host didn't say. */
   isDraft: z.boolean().optional().catch(undefined),
+  /** True if merging it would change nothing any more. Absent otherwise. */
+  isEmpty: z.boolean().optional().catch(undefined),
 });
 export type ReportedPullRequest = z.infer<typeof ReportedPullRequest>;
 

@@ -89,7 +89,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
     expect(pulls).toHaveLength(1);
     expect(pulls[0]).toMatchObject({
       state: "open",
-      url: first?.pullRequest.url,
+      url: typeof first === "string" ? first : first.pullRequest.url,
       body: expect.stringContaining("More of it"),
     });
   } finally {

@@ -157,7 +157,10 @@ describe("what people and agents wrote", () => {
   it.each(["[", "(", "*", "_*`", "[a]("])("takes no minutes over a summary's line of %s", (part) => {
     const summary = `Fix it\n\n- ${part.repeat(8000 / part.length)}`;
     const pages = [{ path: "docs/a.md", status: "changed" as const, additions: 1, deletions: 1 }];
-    const body = bodyOf({ ...turn, summary, change: { pages, turns: new Set([1]) } }, plain);
+    const body = bodyOf(
+      { ...turn, summary, change: { pages, turns: new Set([1]), nothingLeft: null } },
+      plain,
+    );
     expect(body).toContain("docs/a.md");
   });
 
@@ -172,7 +175,10 @@ describe("what people and agents wrote", () => {
   it.each(["```", "~~~"])("pings nobody where words on a page begin with %s", (fence) => {
     const pages = [{ path: "README.md", status: "changed" as const, additions: 1, deletions: 1 }];
     const summary = `Fix it\n\n- README.md: ${fence} @team <img src=x> </details>`;
-    const body = bodyOf({ ...turn, summary, change: { pages, turns: new Set([1]) } }, plain);
+    const body = bodyOf(
+      { ...turn, summary, change: { pages, turns: new Set([1]), nothingLeft: null } },
+      plain,
+    );
     expect(body.replaceAll("\\", "")).toContain(
       `${fence} @\u200bteam <\u200bimg src=x> <\u200b/details>\n\n`,
     );
