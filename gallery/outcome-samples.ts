@@ -136,6 +136,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
             findings: ["docs/faq.md: there is no docs/setup.md", "docs/faq.md: there is no #install"],
           },
           { name: "vale", result: "failed", findings: ["docs/faq.md: Use “sign in” instead of “log in”."] },
+          { name: "spelling", result: "unchanged", findings: [] },
           { name: "docusaurus", result: "not-checked", findings: ["It took longer than 5 min."] },
         ],
         claims: { total: 5, verified: 4 },

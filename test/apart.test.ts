@@ -32,7 +32,10 @@ const APART = [
   "service/runner/publish/text-readers.ts",
   "service/runner/publish/title.ts",
   "service/runner/publish/wrapped-text.ts",
-  "service/runner/verify/findings.ts",
+  "service/runner/verify/added-switches.ts",
+  "service/runner/verify/judge-runs.ts",
+  "service/runner/verify/output-lines.ts",
+  "service/runner/verify/varying-lines.ts",
 ];
 
 /**
@@ -86,6 +89,7 @@ const BOUNDED: Record<string, string> = {
   "service/runner/earlier-push.ts": "200 commits, of whose trailers 1000 characters are read",
   "service/runner/folders.ts": "our own notes; at a start, the environments of processes",
   "service/runner/git/commit-tree.ts": "the operator's settings, and a message that was read before",
+  "service/runner/git/changed-pages.ts": "names of changed files, each once; a patch that is only copied",
   "service/runner/git/git-fault.ts": "16,000 bytes of what git said",
   "service/runner/git/git.ts": "64 MiB of git's output, copied and split; of a failure, 16,000 bytes",
   "service/runner/git/keyed-lock.ts": "no text",
@@ -129,7 +133,8 @@ const BOUNDED: Record<string, string> = {
   "service/runner/steps/open-tree.ts": "what git lists: each path once",
   "service/runner/steps/push-work.ts": "our own notes, and names of files, only counted",
   "service/runner/steps/report.ts": "bounded texts that were read before",
-  "service/runner/steps/verify-work.ts": "joins at most 4 MiB of output, and searches it for one folder",
+  "service/runner/steps/run-check.ts": "joins at most 4 MiB of output, and searches it for one folder",
+  "service/runner/steps/verify-work.ts": "what the readers made of it; names of changed files, each once",
   "service/runner/steps/work-in-rounds.ts": "what the readers made of it",
   "service/runner/seen-closed.ts": "our own notes, of 1000 numbers",
   "service/runner/tree/fill-tree.ts": "what git lists, each once, giving way to others; links of 4096 bytes",
@@ -143,6 +148,8 @@ const BOUNDED: Record<string, string> = {
   "service/runner/turn-start.ts": "types",
   "service/runner/turn.ts": "types",
   "service/runner/upkeep.ts": "names of our own files and branches, some each hour",
+  "service/runner/verify/check-pages.ts": "names of changed files, each once",
+  "service/runner/verify/inline-switches.ts": "settings",
   "service/runner/verify/kept-outputs.ts": "compares lock files byte by byte, of 32 MiB at most",
 };
 

@@ -5,6 +5,7 @@ import type {
   ReportedUsage,
 } from "../../src/core/ports/job-report.ts";
 import { cut } from "../../src/core/text/text.ts";
+import { NOTHING_NEW } from "../../src/core/text/change-text.ts";
 import type { KeptAttachment } from "../jobs/attachment-files.ts";
 import { terminalText } from "../base/printable-text.ts";
 import {
@@ -121,7 +122,8 @@ function sourcesText({ verified, total }: NonNullable<StoredTurn["quality"]["cla
 }
 
 function checkText({ name, result, findings }: ReportedCheck): string {
-  return [`${name}: ${result.replace("-", " ")}`, ...findings.map((line) => `  ${line}`)].join("\n");
+  const said = result === "unchanged" ? NOTHING_NEW : result.replace("-", " ");
+  return [`${name}: ${said}`, ...findings.map((line) => `  ${line}`)].join("\n");
 }
 
 function attachmentLine({ name, mediaType, bytes }: KeptAttachment): string {

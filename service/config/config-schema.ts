@@ -251,6 +251,14 @@ const CheckSection = z.strictObject(
     env: z.record(z.string().regex(ENV_NAME), z.string().max(4000), "variables and their values").default({}),
     timeoutSeconds: whole("how long the check may take, in seconds", 1, 3600).default(300),
     blocking: z.boolean("true or false").default(true),
+    // The exit codes by which the command says that it ran and found something.
+    findingsAt: list(
+      whole("an exit code of the command", 1, 125),
+      "a list of exit codes, for example [1]",
+      20,
+    )
+      .min(1, "a list of exit codes, for example [1]")
+      .optional(),
     readable: Readable,
     mounts: list(
       z.strictObject({
@@ -266,9 +274,7 @@ const CheckSection = z.strictObject(
 /** A preset's name stands for a check of that name. */
 const Check = z.preprocess((given) => {
   const preset = typeof given === "string" ? CHECK_PRESETS.get(given) : undefined;
-  if (preset === undefined) return given;
-  const { install: _, brokenAt: __, ...settings } = preset;
-  return { name: given, ...settings };
+  return preset === undefined ? given : { name: given, ...preset.settings };
 }, CheckSection);
 
 const WANT_TITLE = "a text with {title} in it, for example docs: {title}";

@@ -68,7 +68,8 @@ export const WireCheck = z
   .object({
     name: z.string().describe("Its name in the project's settings."),
     result: ReportedCheck.shape.result.describe(
-      "`failed`: there are new findings. `not-checked`: it couldn't run.",
+      "`failed`: there are new findings. `unchanged`: there are none, but it fails without the change, " +
+        "too. `not-checked`: it couldn't run. Later versions may add values.",
     ),
     findings: z
       .array(z.string())

@@ -143,7 +143,7 @@ const reportedTurns: fc.Arbitrary<ReportedTurn> = fc
     checks: fc.array(
       fc.record({
         name: anyText,
-        result: fc.constantFrom("passed", "failed", "not-checked"),
+        result: fc.constantFrom("passed", "failed", "unchanged", "not-checked"),
         findings: fc.array(anyText, { maxLength: 3 }),
       }),
       { maxLength: 8 },

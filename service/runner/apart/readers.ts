@@ -8,7 +8,8 @@ import { shownDiff } from "../publish/shown-diff.ts";
 import { messagesOfOthers } from "../publish/slack-words.ts";
 import { sourcesText } from "../publish/sources-text.ts";
 import { changedPullRequestText, newPullRequestText } from "../publish/text-readers.ts";
-import { lastWords, shownFindings } from "../verify/findings.ts";
+import { addedSwitches } from "../verify/added-switches.ts";
+import { judgeRuns, lastWords, showRun } from "../verify/judge-runs.ts";
 
 /**
  * The functions that read what an agent, a repository or a code host wrote, and that take a time or
@@ -19,8 +20,10 @@ import { lastWords, shownFindings } from "../verify/findings.ts";
 export const APART_READERS = {
   parseClaims,
   checkSources,
-  shownFindings,
+  addedSwitches,
+  judgeRuns,
   lastWords,
+  showRun,
   messagesOfOthers,
   findCopies,
   forgetKnown,

@@ -13,8 +13,10 @@ const WORDS = { what: "The words for the pull request", advice: SMALLER };
 export const SUBJECTS: Record<ReaderName, Subject> = {
   parseClaims: SOURCES,
   checkSources: SOURCES,
-  shownFindings: FINDINGS,
+  addedSwitches: CHANGE,
+  judgeRuns: FINDINGS,
   lastWords: FINDINGS,
+  showRun: FINDINGS,
   messagesOfOthers: CHANGE,
   findCopies: CHANGE,
   forgetKnown: CHANGE,

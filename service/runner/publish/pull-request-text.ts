@@ -1,6 +1,7 @@
 import type { ReportedCheck } from "../../../src/core/ports/job-report.ts";
 import { countFindings } from "../../../src/core/job/reported-turn.ts";
 import type { Requester } from "../../../src/core/ports/job-service.ts";
+import { NOTHING_NEW } from "../../../src/core/text/change-text.ts";
 import { counted, cut } from "../../../src/core/text/text.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
@@ -201,6 +202,8 @@ function checksText({ checks, caution }: TurnText, redact: Redact): string {
     switch (result) {
       case "passed":
         return `- ${inertText(name)}: passed`;
+      case "unchanged":
+        return `- ${inertText(name)}: ${NOTHING_NEW}`;
       case "not-checked":
         return `- ${inertText(name)}: not checked${found.replace(/^:/, ".")}`;
       case "failed":

@@ -17,7 +17,7 @@ export type TurnTree = Disposable & { folders: TurnFolders; commit: string; star
  * written.
  */
 export async function openTree(
-  context: RunContext,
+  context: Pick<RunContext, "folders" | "mirror" | "trees" | "logger" | "afterwards">,
   commit: string,
   place: string,
   isWanted?: (path: string) => boolean,

@@ -5,27 +5,28 @@ import { codeOf } from "../../../src/core/errors.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import { readInside } from "../confined-files.ts";
 import { locate } from "../sandbox/program.ts";
-import type { ToolOutput } from "./findings.ts";
+import type { ToolOutput } from "./output-lines.ts";
 
 const MAX_CHARS = 32 * 1024 ** 2;
 const HOUR_MS = 60 * 60_000;
 
 /**
  * The newest outputs of checks on base commits, in memory, so that follow-ups needn't run them
- * again.
+ * again. A check may have been run several times, to see what differs.
  */
 export class KeptOutputs {
-  readonly #kept = new Map<string, ToolOutput>();
+  readonly #kept = new Map<string, readonly ToolOutput[]>();
 
-  get(key: string): ToolOutput | null {
-    return this.#kept.get(key) ?? null;
+  get(key: string): readonly ToolOutput[] {
+    return this.#kept.get(key) ?? [];
   }
 
-  keep(key: string, output: ToolOutput): void {
-    this.#kept.set(key, output);
+  keep(key: string, outputs: readonly ToolOutput[]): void {
+    this.#kept.delete(key);
+    this.#kept.set(key, outputs);
     let chars = 0;
-    for (const [each, { text }] of [...this.#kept].toReversed()) {
-      chars += each.length + text.length;
+    for (const [each, kept] of [...this.#kept].toReversed()) {
+      chars += kept.reduce((sum, { text }) => sum + text.length, each.length);
       if (chars > MAX_CHARS) this.#kept.delete(each);
     }
   }

@@ -55,11 +55,12 @@ export type ReportedUsage = z.infer<typeof ReportedUsage>;
 
 /**
  * The result of one of the project's checks. `failed` lists what is new compared with the base, one
- * line each. `not-checked` couldn't run, and says nothing about the change.
+ * line each. `unchanged` has nothing new, but fails without the change, too. `not-checked` couldn't
+ * run, and says nothing about the change.
  */
 export const ReportedCheck = z.object({
   name: Line,
-  result: z.enum(["passed", "failed", "not-checked"]),
+  result: z.enum(["passed", "failed", "unchanged", "not-checked"]),
   findings: readableItems(Line, MAX_FINDINGS),
 });
 export type ReportedCheck = z.infer<typeof ReportedCheck>;

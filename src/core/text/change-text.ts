@@ -3,6 +3,8 @@ import type { PullRequestReport, QualityReport, ResultReport } from "../job/repo
 import { counted, cut, grouped } from "./text.ts";
 
 const MAX_PROBLEMS = 5;
+/** What is said of a check that fails as it does without the change. */
+export const NOTHING_NEW = "nothing new; it fails without the change, too";
 
 /** The known part of a change's size: `3 files, +12 −4`. */
 export function diffText(
@@ -40,12 +42,13 @@ export function factLines(report: ResultReport | undefined): string[] {
   if (report === undefined) return [];
   const { claims, notes = [] } = report;
   const named = (result: string) => checksOf(report, result).map(({ name }) => name);
-  const [passed, unchecked] = [named("passed"), named("not-checked")];
+  const [passed, unchanged, unchecked] = [named("passed"), named("unchanged"), named("not-checked")];
   return [
     // Passed checks don't matter beside failed ones.
     ...(passed.length > 0 && checksOf(report, "failed").length === 0
       ? [`Checks passed: ${passed.join(", ")}`]
       : []),
+    ...(unchanged.length > 0 ? [`Nothing new (fails without the change, too): ${unchanged.join(", ")}`] : []),
     ...(unchecked.length > 0 ? [`Not checked: ${unchecked.join(", ")}`] : []),
     ...(claims === undefined ? [] : [sourcesLine(claims)]),
     ...notes,

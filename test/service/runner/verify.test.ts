@@ -1,7 +1,8 @@
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import type { ServiceProject } from "../../../service/config/config.ts";
-import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
+import { CHECK_PRESETS } from "../../../service/config/check-presets.ts";
+import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 type Check = ServiceProject["verify"][number];
@@ -55,8 +56,139 @@ it("passes where nothing is new, and where nothing is wrong", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const verify = [check(FIND_TEH), check("echo all is well", { name: "calm" })];
   expect(await checksOf(world, SOME_CHANGE, ...verify)).toEqual([
-    { name: "words", result: "passed", findings: [] },
+    { name: "words", result: "unchanged", findings: [] },
     { name: "calm", result: "passed", findings: [] },
+  ]);
+  expect(world.pulls()[0]?.body).toContain(
+    "- words: nothing new; it fails without the change, too\n- calm: passed",
+  );
+});
+
+it("believes a tool that fails before the change, too, only where something shows that it ran", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const says = (...lines: string[]) => lines.map((line) => `echo '${line}'`).join("; ") + "; exit 1";
+  const finding = "docs/a.md:3:1 error MD001 Headings";
+  const findingsAt = [1];
+  const verify = [
+    check(FIND_TEH, { name: "named", findingsAt }),
+    check(FIND_TEH, { name: "another code", findingsAt: [2] }),
+    check(says("Error: Cannot find module x"), { name: "module", findingsAt }),
+    check(says('ERROR - The "nav" plugin is not installed'), { name: "plugin" }),
+    check(says("Extension error:"), { name: "extension" }),
+    check("", { name: "tool", command: ["sh", "markdownlint-cli2", says(finding)] }),
+    check("", { name: "broken tool", command: ["sh", "markdownlint-cli2", says("SyntaxError: x")] }),
+  ];
+  await world.commitTo("main", { "markdownlint-cli2": 'eval "$1"\n' }, "A tool");
+  const checks = await checksOf(world, SOME_CHANGE, ...verify);
+  expect(checks?.map(({ name, result, findings }) => `${name}: ${result} ${findings.join()}`)).toEqual([
+    "named: passed ",
+    "another code: unchanged ",
+    "module: not-checked It fails in the same way before the change. It says: Error: Cannot find module x",
+    'plugin: not-checked It fails in the same way before the change. It says: ERROR - The "nav" plugin is not installed',
+    "extension: not-checked It fails in the same way before the change. It says: Extension error:",
+    "tool: passed ",
+    "broken tool: not-checked It fails in the same way before the change. It says: SyntaxError: x",
+  ]);
+});
+
+it("believes a preset only if its tool shows that it ran, on both sides", async () => {
+  const tool = "node_modules/@docusaurus/core/bin/docusaurus.mjs";
+  const { settings } = CHECK_PRESETS.get("docusaurus") ?? { settings: { command: [] } };
+  const site = check("", { name: "docusaurus", command: [...settings.command], blocking: true });
+  const BUILT = 'console.log("[SUCCESS] Generated static files in build")';
+  const resultWith = async (before: string, after: string) => {
+    const files = { ...START_FILES, "docs/build.mjs": before, [tool]: 'import "../../../../docs/build.mjs"' };
+    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files });
+    const [found] = (await checksOf(world, writes({ "docs/build.mjs": after }), site)) ?? [];
+    return `${found?.result} ${found?.findings.join()}`;
+  };
+  const found = (pages: string) =>
+    `console.log("[ERROR] Docusaurus found broken links!\\n${pages}"); process.exit(1);`;
+  expect(await resultWith(BUILT, BUILT + ";")).toBe("passed ");
+  expect(await resultWith(found("- /old"), found("- /old") + ";")).toBe("passed ");
+  expect(await resultWith(found("- /old"), found("- /old\\n- /new"))).toBe("failed - /new");
+  expect(await resultWith(BUILT, 'throw new Error("bad sidebar")')).toContain("failed ");
+  expect(await resultWith('import "gone"', 'import "gone";')).toMatch(
+    /^not-checked It couldn't run, with the change or without\. It says: .*Cannot find package 'gone'/,
+  );
+  expect(await resultWith('import "gone"', BUILT)).toMatch(
+    /^not-checked It couldn't run before the change\./,
+  );
+  expect(await resultWith("", ";")).toBe("not-checked It couldn't run, with the change or without.");
+});
+
+it("takes nothing for a finding that differs from run to run without the change, too", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const BROKEN = "docs/old.md: broken link ./gone.md";
+  const bad = "grep -rn BAD docs; exit 1";
+  const verify = [
+    check(`echo "${BROKEN} (run $(head -c6 /dev/urandom | od -An -tx1 | tr -d ' \\n'))"; ${bad}`),
+    check(`echo "$(mktemp -d)/${BROKEN}"; ${bad}`, { name: "temporary folder", findingsAt: [1] }),
+    check(`echo "worker $$: ${BROKEN}"; ${bad}`, { name: "process" }),
+    check(`seq 20 | shuf | sed 's/$/ is odd/'; ${bad}`, { name: "order" }),
+    check(`grep -rho 'q[a-z]*' docs; tr -dc a-z < /dev/urandom | head -c 20; ${bad}`, { name: "all" }),
+  ];
+  const results = async (text: string, jobId: string) => {
+    const result = await world.run(world.project(writes({ "docs/new.md": text }), { verify }), { jobId });
+    const checks = "checks" in result ? result.checks : [];
+    return checks?.map((each) => [each.result, ...each.findings]);
+  };
+  const varies = "It fails before the change, too, and what it says differs from run to run.";
+  const tooMuch = "What it says differs from run to run, also without the change.";
+  expect(await results("Fine\n", "job1")).toEqual([
+    ["not-checked", varies],
+    ["passed"],
+    ["not-checked", varies],
+    ["not-checked", varies],
+    ["not-checked", tooMuch],
+  ]);
+  expect(await results("BAD\n", "job2")).toEqual([
+    ...verify.slice(0, 4).map(() => ["failed", "docs/new.md:BAD"]),
+    ["not-checked", tooMuch],
+  ]);
+});
+
+it("counts places in pages, and progress lines where nothing else explains a failure", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const frames =
+    "echo '    at docs/new.md:3:1'; echo '    at run (node_modules/x/index.md:1:2)'; echo '    at src/x.js:1:2'";
+  const place = check(`test ! -e docs/new.md || { ${frames}; }; echo links are broken; exit 1`);
+  const info = check("grep -rn BAD docs | sed 's/^/[INFO] /' | grep . && exit 1; exit 0", { name: "info" });
+  expect(await checksOf(world, writes({ "docs/new.md": "BAD\n" }), place, info)).toEqual([
+    { name: "words", result: "failed", findings: ["at docs/new.md"] },
+    { name: "info", result: "failed", findings: ["[INFO] docs/new.md:BAD"] },
+  ]);
+});
+
+it("finds that a page switches a check off, where the check runs that tool", async () => {
+  const files = { ...START_FILES, "docs/old.md": "<!-- vale off -->\nOld\n" };
+  await using world = await openRunnerWorld({ ...LOGIC_ONLY, files });
+  const verify = ["markdownlint", "vale", "words"].map((name) => check("exit 0", { name, blocking: true }));
+  const agent = writes({
+    "docs/new.md": "# New\n\n<!-- markdownlint-disable -->\n",
+    // It only moves.
+    "docs/old.md": "Old\n\n<!-- vale off -->\n",
+  });
+  expect(await checksOf(world, agent, ...verify)).toEqual([
+    {
+      name: "markdownlint",
+      result: "failed",
+      findings: ["docs/new.md:3 turns a check off: <!-- markdownlint-disable -->"],
+    },
+    { name: "vale", result: "passed", findings: [] },
+    { name: "words", result: "passed", findings: [] },
+  ]);
+  expect(world.pulls()).toMatchObject([{ isDraft: true }]);
+});
+
+it("knows a moved page's old findings", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const agent = inlineAgent(
+    `fs.mkdirSync("docs/guide"); fs.renameSync("docs/quickstart.md", "docs/guide/start.md"); fs.appendFileSync("docs/guide/start.md", "teh\\n"); console.log("Move it")`,
+  );
+  const find = `grep -rnoE 'teh|Instal' docs && exit 1; exit 0`;
+  expect(await checksOf(world, agent, check(find))).toEqual([
+    { name: "words", result: "failed", findings: ["docs/guide/start.md:teh"] },
   ]);
 });
 
