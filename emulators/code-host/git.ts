@@ -16,7 +16,7 @@ const CONFIG = {
 };
 
 export type GitResult = { exitCode: number; stdout: string; stderr: string };
-export type GitOptions = { input?: string; env?: Record<string, string>; cwd?: string };
+export type GitOptions = { input?: string | Uint8Array; env?: Record<string, string>; cwd?: string };
 
 /** What {@link Git.httpBackend} found, by the `PATH` that git was looked for in. */
 const httpBackends = new Map<string | undefined, string>();

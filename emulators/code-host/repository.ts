@@ -1,4 +1,5 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Git, type GitResult, outputOf } from "./git.ts";
 import { isBranchName } from "./names.ts";
@@ -110,6 +111,43 @@ export class Repository {
   async commitTree(tree: string, parents: string[], message: string): Promise<string> {
     const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
     return (await this.#run(args, message)).trim();
+  }
+
+  /**
+   * Makes a commit with changed files on top of another. All are plain files, also where they were
+   * executable before. Null if a file to delete isn't there.
+   */
+  async commitFiles(wanted: {
+    parent: string;
+    additions: readonly { path: string; contents: Uint8Array }[];
+    deletions: readonly string[];
+    message: string;
+    author: { name: string; email: string };
+    committer: { name: string; email: string };
+  }): Promise<string | null> {
+    const { parent, additions, deletions, message, author, committer } = wanted;
+    const folder = await mkdtemp(join(tmpdir(), "code-host-"));
+    const env = { ...PERSON_ENV, GIT_INDEX_FILE: join(folder, "index") };
+    const run = async (args: string[], input: string | Uint8Array = "", more = {}) =>
+      (await this.#git.run(this.#at(args), { input, env: { ...env, ...more } })).trim();
+    try {
+      await run(["read-tree", parent]);
+      const before = new Set((await run(["ls-files", "-z"])).split("\0"));
+      if (!deletions.every((path) => before.has(path))) return null;
+      const lines = deletions.map((path) => `0 ${"0".repeat(40)}\t${path}\0`);
+      for (const { path, contents } of additions) {
+        lines.push(`100644 ${await run(["hash-object", "-w", "--stdin"], contents)}\t${path}\0`);
+      }
+      await run(["update-index", "-z", "--index-info"], lines.join(""));
+      return await run(["commit-tree", await run(["write-tree"]), "-p", parent, "-F", "-"], message, {
+        GIT_AUTHOR_NAME: author.name,
+        GIT_AUTHOR_EMAIL: author.email,
+        GIT_COMMITTER_NAME: committer.name,
+        GIT_COMMITTER_EMAIL: committer.email,
+      });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 
   /**

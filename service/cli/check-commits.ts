@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { codeOf, StartError } from "../../src/core/errors.ts";
 import type { Redact } from "../base/redaction.ts";
 import { CommitIdentities, NOBODY } from "../code-host/commit-identities.ts";
+import { createGitHubCommits } from "../code-host/github-commits.ts";
 import type { GitHubOptions } from "../code-host/github-api.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
@@ -29,7 +30,11 @@ export async function checkCommits(
   // What is wrong with the code host is said of the code host.
   if (identity === null) return { found: "not known, because the code host didn't answer", warning: null };
   const found = `by ${identity.name} <${identity.email}>`;
-  const { signingKeyFile } = project.commits;
+  const { signingKeyFile, by } = project.commits;
+  if (by === "api" && hosted !== null) {
+    await createGitHubCommits(hosted).check(trying.signal);
+    return { found: `${found}, made and signed by the code host`, warning: null };
+  }
   if (signingKeyFile !== null) {
     const warning = await checkSigningKey({ ...identity, signingKeyFile }, signingKeyFile, trying);
     return { found: `${found}, signed`, warning };

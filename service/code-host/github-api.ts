@@ -159,7 +159,7 @@ export class GitHubApi {
   async query<Data>(
     asked: Asked<Data>,
     query: string,
-    variables: Record<string, string>,
+    variables: Record<string, unknown>,
   ): Promise<{ data: Data; errors: GraphqlError[] }> {
     const { apiUrl, tokens, clock, redact } = this.#options;
     const route = `POST ${apiUrl.replace(/(?:\/v3)?\/*$/, "")}/graphql`;

@@ -307,6 +307,8 @@ const Commits = section({
   email: text("an e-mail address", 254, /^[^\s<>@\p{Cc}]+@[^\s<>@\p{Cc}]+$/u).optional(),
   signOff: z.boolean("true or false").default(false),
   signingKeyFile: text("the path of a private SSH key", 4000).optional(),
+  // Who makes the commits: the service with git, or the code host.
+  by: z.enum(["git", "api"], "git or api").default("git"),
 });
 
 const Project = z.strictObject({

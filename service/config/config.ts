@@ -275,8 +275,21 @@ function otherRepository({ repository, codeHost }: ProjectSettings, place: strin
   return [`${place}.repository is ${named}, but its codeHost is ${owner}/${repo}. Correct one of them.`];
 }
 
-function commitFaults({ commits }: ProjectSettings, place: string): string[] {
-  const { name, email, signingKeyFile } = commits;
+function commitFaults({ codeHost, commits }: ProjectSettings, place: string): string[] {
+  const { name, email, signingKeyFile, by } = commits;
+  if (by === "api") {
+    const chosen = Object.entries({ name, email, signingKeyFile }).filter(([, value]) => value !== undefined);
+    return [
+      ...(codeHost.kind === "none"
+        ? [`${place}.commits.by: api needs a code host. Set it to git, or set codeHost.`]
+        : []),
+      ...chosen.map(
+        ([key]) =>
+          `${place}.commits.${key} can't be used with by: api, because the code host says whose the ` +
+          "commits are and signs them. Remove it, or set by to git.",
+      ),
+    ];
+  }
   if (signingKeyFile === undefined || (name !== undefined && email !== undefined)) return [];
   return [
     `${place}.commits.signingKeyFile needs name and email. Set both to those of the account that the ` +

@@ -19,6 +19,7 @@ import { Mirror, type MirroredProject } from "./git/mirror.ts";
 import { KeptSessions } from "./kept-sessions.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
 import { CommitIdentities } from "../code-host/commit-identities.ts";
+import { createGitHubCommits } from "../code-host/github-commits.ts";
 import { createGitHubCodeHost } from "../code-host/github-code-host.ts";
 import { createRedact, learnedSecrets, type Redact, secretForms } from "../base/redaction.ts";
 import {
@@ -109,7 +110,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const host = project.codeHost;
     const hosted = host.kind === "github" ? { ...host, tokens: tokens.of(host), clock, redact } : null;
     const codeHost = hosted && createGitHubCodeHost(hosted);
-    return { redact, apart, mirror, contextRepositories, codeHost, hosted };
+    const commitHost = hosted !== null && project.commits.by === "api" ? createGitHubCommits(hosted) : null;
+    return { redact, apart, mirror, contextRepositories, codeHost, commitHost, hosted };
   }
 
   const run: TurnRunner = async (input) => {

@@ -8,6 +8,7 @@ import type { RunnerFolders } from "./folders.ts";
 import type { Committer } from "./git/commit-tree.ts";
 import type { Mirror } from "./git/mirror.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
+import type { CommitHost } from "../code-host/github-commits.ts";
 import type { PullRequestHost } from "../code-host/github-code-host.ts";
 import type { Redact } from "../base/redaction.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
@@ -38,6 +39,8 @@ export type RunContext = {
   contextRepositories: readonly ContextRepository[];
   /** Whose commits these are. */
   committer: Committer;
+  /** Makes the commits that are pushed. Null if git does. */
+  commitHost: CommitHost | null;
   /** Null if branches are pushed without pull requests. */
   codeHost: PullRequestHost | null;
   network: ReturnType<typeof networkOf>;

@@ -108,6 +108,15 @@ it("fills in the defaults and resolves paths against the file's folder", async (
   expect(config.projects[0]?.repository).not.toContain(dir.path);
 });
 
+it("takes no author and no key for commits that the code host makes", async () => {
+  const commits = { by: "api", email: "docs@acme.example", signingKeyFile: "./key" };
+  const faults = await faultsOf(withProject({ commits }));
+  expect(faults).toMatch(/Fix 3 settings/);
+  expect(faults).toContain("projects[0].commits.by: api needs a code host. Set it to git, or set codeHost.");
+  expect(faults).toMatch(/commits\.email can't be used with by: api, because the code host says/);
+  expect(faults).toMatch(/commits\.signingKeyFile can't be used with by: api/);
+});
+
 it("lists every fault at once, with its place and what to put there", async () => {
   const message = await faultsOf({
     listen: { port: "4000", hots: "x" },

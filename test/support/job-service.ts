@@ -48,7 +48,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
       titleTemplate: "{title}",
       requester: "auto",
     },
-    commits: { signOff: false, signingKeyFile: null },
+    commits: { signOff: false, signingKeyFile: null, by: "git" },
     context: [],
     verify: [],
     gitCredentialsEnv: null,

@@ -220,7 +220,7 @@ export async function openRunnerWorld({
           titleTemplate: "{title}",
           requester: "auto",
         },
-        commits: { signOff: false, signingKeyFile: null },
+        commits: { signOff: false, signingKeyFile: null, by: "git" },
         context: [],
         verify: [],
         gitCredentialsEnv: null,

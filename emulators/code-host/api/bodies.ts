@@ -40,6 +40,7 @@ export const DismissReview = z.object({ message: text.min(1) });
 export const WriteComment = z.object({ body: text.min(1) });
 
 const sha = z.string().regex(/^[0-9a-f]{40}$/);
+export const CreateRef = z.object({ ref: z.string().max(500), sha });
 const CheckRunFields = {
   status: CommitCheck.shape.status.optional(),
   conclusion: z.enum(CONCLUSIONS).optional(),

@@ -1,11 +1,12 @@
-import { GraphQLError } from "graphql";
 import type { Host } from "../host.ts";
 import { checksOf, opinionsOf, reviewDecisionOf } from "../merge-state.ts";
 import type { PullRequest, GivenReview } from "../pull-request-store.ts";
 import type { PullRequests } from "../pull-requests.ts";
 import { latestBy } from "../commit-records.ts";
 import type { Caller } from "../tokens.ts";
-import { nodeIdOf } from "./shapes.ts";
+import { type CommitInput, createCommitOnBranch, type RefsInput, updateRefs } from "./commits.ts";
+import { fault } from "./graphql-faults.ts";
+import { nodeIdOf, repositoryNodeIdOf } from "./shapes.ts";
 
 type Asking = {
   host: Host;
@@ -30,6 +31,15 @@ export function queryRoot(asking: Asking): object {
       }
       throw fault("NOT_FOUND", `Could not resolve to a Repository with the name '${owner}/${name}'.`);
     },
+    async createCommitOnBranch({ input }: { input: CommitInput }) {
+      return createCommitOnBranch(host, caller, input);
+    },
+    async updateRefs({ input }: { input: RefsInput }) {
+      const found = visible(host).find(
+        ({ repository }) => repositoryNodeIdOf(repository) === input.repositoryId,
+      );
+      return updateRefs(found, input);
+    },
     async markPullRequestReadyForReview({ input }: { input: { pullRequestId: string } }) {
       const id = input.pullRequestId;
       for (const pullRequests of visible(host)) {
@@ -51,6 +61,7 @@ function visible(host: Host): PullRequests[] {
 
 function repositoryNode(asking: Asking, pullRequests: PullRequests): object {
   return {
+    id: repositoryNodeIdOf(pullRequests.repository),
     pullRequest({ number }: { number: number }) {
       const found = pullRequests.find(number);
       if (found !== undefined) return pullRequestNode(asking, pullRequests, found);
@@ -185,8 +196,4 @@ function connection(items: object[], { first, last, after, before }: Page): obje
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return async () => (made ??= make());
-}
-
-function fault(type: string, message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { type } });
 }

@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { Host } from "../host.ts";
 import { addCheckRoutes } from "./checks.ts";
+import { addRefRoutes } from "./commits.ts";
 import type { ApiEnv } from "./env.ts";
 import { ApiRefusal, notFound } from "./errors.ts";
 import { limited, type CallLimits } from "./call-limits.ts";
@@ -40,6 +41,7 @@ export function createApi(host: Host, limits: CallLimits): Hono<ApiEnv> {
   );
   addProtectionRoutes(api, host);
   addRepositoryRoutes(api, host);
+  addRefRoutes(api, host);
   addPullRequestRoutes(api, host);
   addPeopleRoutes(api, host);
   addReviewRoutes(api, host);

@@ -122,6 +122,11 @@ export function nodeIdOf(repository: Repository, number: number): string {
   return `PR_${idOf("pull", repository.fullName, number)}`;
 }
 
+/** A repository's name there. */
+export function repositoryNodeIdOf(repository: Repository): string {
+  return `R_${idOf("repository", repository.fullName)}`;
+}
+
 export function fileShape(file: ChangedFile, repository: Repository, head: string, links: Links) {
   const path = file.filename.split("/").map(encodeURIComponent).join("/");
   const html = `${links.url}/${repository.fullName}`;

@@ -1,4 +1,5 @@
 import { TurnFailedError } from "../../base/run-error.ts";
+import { jobBranch } from "../../config/branches.ts";
 import type { HostedPullRequest } from "../../code-host/github-code-host.ts";
 import type { BranchPulls } from "../branch-pulls.ts";
 import { holdsPush, turnKeyOf } from "../earlier-push.ts";
@@ -8,6 +9,7 @@ import { firstOf } from "../publish/publish.ts";
 import { readTurnNote, type TurnWork, writeTurnNote } from "../publish/turn-note.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import type { PushedWork, TurnStart } from "../turn-start.ts";
+import { commitByApi } from "./commit-by-api.ts";
 import { verifyWork } from "./verify-work.ts";
 
 /**
@@ -16,10 +18,11 @@ import { verifyWork } from "./verify-work.ts";
  */
 export async function publishWork(
   turn: RunnerTurn,
-  { mirror, folders, onProgress }: RunContext,
+  context: RunContext,
   { job, pulls: { open, own } }: Pick<TurnStart, "job" | "pulls">,
   { files, ...work }: TurnWork & { files: number },
 ): Promise<PushedWork> {
+  const { mirror, commitHost, folders, onProgress } = context;
   const { jobId } = turn;
   const note = {
     version: 1 as const,
@@ -31,18 +34,29 @@ export async function publishWork(
   const before = await readTurnNote(folders.notes, jobId);
   await writeTurnNote(folders.notes, jobId, { ...note, isPushed: false });
   onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
+  let { commit } = work;
   try {
-    await mirror.use(() => mirror.push(jobId, work.commit, job));
+    if (commitHost === null) await mirror.use(() => mirror.push(jobId, commit, job));
+    else
+      commit = await commitByApi(commitHost, context, {
+        jobId,
+        branch: jobBranch(jobId),
+        commit,
+        expected: job,
+      });
   } catch (error) {
     // Refused for certain, so the branch is as it was.
     const isRefused = error instanceof RefConflictError || error instanceof TurnFailedError;
     if (isRefused) await writeTurnNote(folders.notes, jobId, before);
     throw error;
   }
-  const pushed = { ...note, isPushed: true };
+  const pushed = { ...note, commit, isPushed: true };
   await writeTurnNote(folders.notes, jobId, pushed);
-  const { commit } = work;
-  return { ...work, push: { commit, turnKey: note.turnKey, tip: commit, isInBase: false, note: pushed } };
+  return {
+    ...work,
+    commit,
+    push: { commit, turnKey: note.turnKey, tip: commit, isInBase: false, note: pushed },
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { TransientRunError } from "../../../service/base/run-error.ts";
 import { installApp } from "../../support/github-app.ts";
 import { need } from "../../support/need.ts";
 import { SETTINGS } from "../../support/pull-request-texts.ts";
@@ -13,7 +14,7 @@ const writes = (page: string) => ["sh", "-c", `echo ${page} > docs/${page}.md; e
 const by = (world: World, branch = "docs-agent/job1") =>
   world.inBare("log", "-1", "--format=%an <%ae>%n%cn <%ce>", branch).then((text) => text.split("\n"));
 const messageOf = (world: World) => world.inBare("log", "-1", "--format=%B", "docs-agent/job1");
-const NOT_SIGNED = { signOff: false, signingKeyFile: null };
+const NOT_SIGNED = { signOff: false, signingKeyFile: null, by: "git" as const };
 
 it("are by the App's bot, whose id isn't the App's, and which is asked for once", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
@@ -82,7 +83,7 @@ it("are signed wherever they are made, and a turn whose key can't sign says so",
   const isSigned = (branch: string) =>
     world.inBare("-c", `gpg.ssh.allowedSignersFile=${signers}`, "verify-commit", branch);
   const signedBy = (signingKeyFile: string) => ({
-    commits: { name: "Acme Docs", email, signOff: true, signingKeyFile },
+    commits: { name: "Acme Docs", email, signOff: true, signingKeyFile, by: "git" as const },
   });
   await world.run(world.project(writes("one"), signedBy(keyFile)));
   await isSigned("docs-agent/job1");
@@ -109,3 +110,98 @@ it("are signed wherever they are made, and a turn whose key can't sign says so",
     details: [expect.stringContaining("without a passphrase"), expect.stringContaining("passphrase")],
   });
 });
+
+const BY_API = { signOff: true, signingKeyFile: null, by: "api" as const };
+const FOLLOW_UP = { prompt: "More", earlierTurns: [{ prompt: "Fix the typo", summary: "Add one" }] };
+
+it("are made by the code host if the settings say so, and git pushes none", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const { settings } = installApp(world.codeHost, world.dir.file("app.pem"));
+  const project = (command: string[]) => world.project(command, { codeHost: settings, commits: BY_API });
+  const script = `printf '\\001\\377' > docs/one.bin; rm docs/quickstart.md; echo 'Correct it'`;
+  const first = await world.run(project(["sh", "-c", script]));
+  expect(first).toMatchObject({ pullRequest: { number: 1, title: "Correct it", files: 2 } });
+  expect(await world.inBare("diff", "--name-status", "main", "docs-agent/job1")).toBe(
+    "A\tdocs/one.bin\nD\tdocs/quickstart.md",
+  );
+  expect(await by(world)).toEqual([
+    expect.stringMatching(
+      /^acme-docs-agent\[bot\] <\d+\+acme-docs-agent\[bot\]@users\.noreply\.github\.com>$/,
+    ),
+    "GitHub <noreply@github.com>",
+  ]);
+  expect(await messageOf(world)).toMatch(
+    /^Correct it\n\nDocs-Agent-Job: job1\nDocs-Agent-Turn: 1-\w+\nSigned-off-by: acme-docs-agent\[bot\] <.*>$/,
+  );
+  // On top of it, and, once it was merged, from the base branch again.
+  await world.run(project(writes("two")), FOLLOW_UP);
+  expect(await world.commits()).toBe(2);
+  await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
+  const earlierTurns = [...FOLLOW_UP.earlierTurns, { prompt: "More", summary: "Add two" }];
+  const third = await world.run(project(writes("three")), { prompt: "Even more", earlierTurns });
+  expect(third).toMatchObject({ pullRequest: { number: 2, files: 1 } });
+  expect(await world.commits()).toBe(1);
+  expect(await world.changed()).toEqual(["docs/three.md"]);
+});
+
+it("of the code host are known again where its answer was lost, and are on no branch that somebody moved", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const project = (command: string[]) => world.project(command, { commits: BY_API });
+  let isLost = false;
+  world.codeHost.traffic.fault = (_, body) => {
+    if (isLost || !body.includes("createCommitOnBranch")) return undefined;
+    isLost = true;
+    return { kind: "drop-after" };
+  };
+  await expect(world.run(project(writes("one")))).rejects.toThrow(TransientRunError);
+  expect(await world.commits()).toBe(1);
+  const again = await world.run(project(["sh", "-c", "echo second > docs/second.md"]));
+  expect(again).toMatchObject({ pullRequest: { number: 1, title: "Add one" } });
+  expect(await world.changed()).toEqual(["docs/one.md"]);
+
+  let isMoved = false;
+  world.codeHost.traffic.before = async (request) => {
+    if (isMoved || !request.includes("graphql")) return;
+    isMoved = true;
+    await world.commitTo("docs-agent/job1", { "docs/b.md": "B\n" }, "Somebody else's");
+  };
+  await expect(world.run(project(writes("two")), FOLLOW_UP)).rejects.toThrow("The branch changed meanwhile.");
+  expect(await world.changed()).toEqual(["docs/b.md", "docs/one.md"]);
+});
+
+it("that the code host can't make are refused in words, and leave no branch", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  await world.inBare("update-ref", "refs/heads/main", await executableDocs(world));
+  const project = world.project(["sh", "-c", "echo more >> docs/run.sh"], { commits: BY_API });
+  expect(await world.run(project)).toMatchObject({
+    kind: "failed",
+    reason: "The code host can't commit docs/run.sh, because it is executable.",
+  });
+  world.codeHost.traffic.fault = (_, body) =>
+    body.includes("createCommitOnBranch")
+      ? { kind: "http", status: 200, body: REFUSED, headers: { "content-type": "application/json" } }
+      : undefined;
+  const refused = await world.run(world.project(writes("one"), { commits: BY_API }));
+  expect(refused).toMatchObject({ kind: "failed", details: [expect.stringContaining("no secrets")] });
+  expect(await world.branches()).toEqual(["main"]);
+});
+
+const REFUSED = JSON.stringify({
+  data: { createCommitOnBranch: null },
+  errors: [{ type: "UNPROCESSABLE", path: ["createCommitOnBranch"], message: "A rule says: no secrets" }],
+});
+
+/** A commit on the base branch with a page that is executable. */
+async function executableDocs(world: World): Promise<string> {
+  const blob = await world.inBare("rev-parse", "main:README.md");
+  const docs = `${await world.inBare("ls-tree", "main:docs")}\n100755 blob ${blob}\trun.sh\n`;
+  const makeTree = (entries: string) =>
+    execFileSync("git", ["-c", "safe.directory=*", "-C", world.bare, "mktree"], { input: entries })
+      .toString()
+      .trim();
+  const root = (await world.inBare("ls-tree", "main")).replace(
+    /[0-9a-f]{40}\tdocs$/m,
+    `${makeTree(docs)}\tdocs`,
+  );
+  return world.inBare("commit-tree", makeTree(`${root}\n`), "-p", "main", "-m", "Run");
+}

@@ -1,0 +1,89 @@
+import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
+import type { CommitHost, HostedCommit } from "../../code-host/github-commits.ts";
+import type { GitRunner } from "../git/git.ts";
+import { RefConflictError } from "../git/git-fault.ts";
+import { readObjects } from "../git/objects.ts";
+import type { RunContext } from "../turn.ts";
+
+/** GitHub takes requests of about 40 MB, in which a file is a third larger. */
+const MAX_BYTES = 25 * 1024 * 1024;
+const MOVED = "The branch changed meanwhile.";
+
+/**
+ * Has the code host make a commit with the content and the message of ours, on a branch that is at
+ * `expected`, or isn't there if that is null. Resolves to the new commit, which is in the mirror
+ * then. Rejects with a `RefConflictError` if somebody has moved the branch, and with a
+ * `TurnFailedError` if the change is one that the host can't make.
+ */
+export async function commitByApi(
+  host: CommitHost,
+  { mirror, signal }: Pick<RunContext, "mirror" | "signal">,
+  {
+    jobId,
+    branch,
+    commit,
+    expected,
+  }: { jobId: string; branch: string; commit: string; expected: string | null },
+): Promise<string> {
+  const change = await mirror.use((git) => readChange(git, commit));
+  const { parent } = change;
+  if (parent !== expected && !(await host.point(branch, parent, expected, signal))) {
+    throw new RefConflictError(MOVED);
+  }
+  let made: string | null;
+  try {
+    made = await host.commit({ ...change, branch }, signal);
+  } catch (error) {
+    // Nobody needs a branch without a commit.
+    const isOurs = error instanceof TurnFailedError && expected === null;
+    if (isOurs) await mirror.use(() => mirror.push(jobId, null, parent)).catch(() => {});
+    throw error;
+  }
+  if (made === null) throw new RefConflictError(MOVED);
+  const oid = made;
+  await mirror.use(async (git) => {
+    if (!(await mirror.has(oid))) throw new TransientRunError("The code host doesn't show its commit yet.");
+    const shown = await git.text(["rev-parse", `${oid}^{tree}`, `${oid}^`, `${commit}^{tree}`]);
+    const [tree, under, wanted] = shown.split("\n");
+    if (tree === wanted && under === parent) return;
+    throw new TurnFailedError("The code host made another commit than it was asked for.", {
+      details: [`Look at ${oid} on ${branch}, and at commits.by.`],
+    });
+  });
+  return oid;
+}
+
+async function readChange(git: GitRunner, commit: string): Promise<Omit<HostedCommit, "branch">> {
+  const parent = await git.text(["rev-parse", `${commit}^`]);
+  const options = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff"];
+  const listed = await git.lines(["diff-tree", ...options, parent, commit]);
+  const files = listed.flatMap((line, at) => {
+    const [, mode = "", , oid = "", status = ""] =
+      line.startsWith(":") && at % 2 === 0 ? line.split(" ") : [];
+    return status === "" ? [] : [{ mode, oid, status, path: listed[at + 1] ?? "" }];
+  });
+  const added = files.filter(({ status }) => status !== "D");
+  // A FileAddition has no mode: https://docs.github.com/en/graphql/reference/commits
+  const special = added.find(({ mode }) => mode !== "100644");
+  if (special !== undefined) {
+    throw new TurnFailedError(`The code host can't commit ${special.path}, because it is executable.`, {
+      details: ["commits.by: api makes plain files only. Use git, or take the page's executable bit away."],
+    });
+  }
+  const contents = await readObjects(
+    git,
+    added.map(({ oid }) => oid),
+  );
+  const bytes = contents.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > MAX_BYTES) {
+    throw new TurnFailedError("The change is too large for the code host to commit.", {
+      details: [`commits.by: api takes ${MAX_BYTES / 1024 / 1024} MB of files. Use git, or ask for less.`],
+    });
+  }
+  return {
+    parent,
+    message: (await git.run(["log", "-1", "--format=%B", commit])).toString("utf8"),
+    additions: contents.map((content, at) => ({ path: added[at]?.path ?? "", contents: content })),
+    deletions: files.filter(({ status }) => status === "D").map(({ path }) => path),
+  };
+}
