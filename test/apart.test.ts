@@ -14,6 +14,8 @@ const READERS_FILE = "service/runner/apart/readers.ts";
  */
 const APART = [
   "service/runner/agents/long-message.ts",
+  "service/runner/bytes/find-moved.ts",
+  "service/runner/bytes/keep-bytes.ts",
   "service/runner/claims/check-sources.ts",
   "service/runner/claims/find-quotes.ts",
   "service/runner/claims/parse-claims.ts",
@@ -130,6 +132,7 @@ const BOUNDED: Record<string, string> = {
   "service/runner/steps/commit-words.ts": "what the readers made of it",
   "service/runner/steps/describe.ts": "what the readers made of it",
   "service/runner/steps/find-copies.ts": "what the readers found; git reads the files",
+  "service/runner/steps/keep-pages.ts": "names of files, giving way to others; pages are only copied",
   "service/runner/steps/look-again.ts": "numbers and states of pull requests",
   "service/runner/steps/open-contexts.ts": "settings",
   "service/runner/steps/open-tree.ts": "what git lists: each path once",
@@ -141,7 +144,11 @@ const BOUNDED: Record<string, string> = {
   "service/runner/seen-closed.ts": "our own notes, of 1000 numbers",
   "service/runner/tree/fill-tree.ts": "what git lists, each once, giving way to others; links of 4096 bytes",
   "service/runner/tree/kept-trees.ts": "our own notes, giving way to others",
+  "service/runner/tree/left-behind.ts": "paths of 3000 bytes, and the words of a request, of 64 KiB a turn",
+  "service/runner/tree/left-out-notes.ts": "five paths for each of five reasons",
   "service/runner/tree/names.ts": "paths of 3000 bytes, in one pass; of new files, 16 million characters",
+  "service/runner/tree/path-rules.ts":
+    "64 MiB of rules, which git reads, and its words on changed paths, each once; files of 1024 bytes",
   "service/runner/tree/scan-tree.ts":
     "200,000 files and 16 million characters of paths, giving way to others",
   "service/runner/tree/select-changes.ts": "the same; 1000 files, which are only searched for secrets",

@@ -88,11 +88,12 @@ const MAY_IMPORT: Record<string, string[]> = {
 const PROGRAMS: Record<string, RegExp> = { src: /^src\//, service: /^(src|service)\// };
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
-  apart: ["agents", "claims", "publish", "verify"],
+  apart: ["agents", "bytes", "claims", "publish", "verify"],
+  bytes: [],
   git: [],
   tree: ["git"],
   sandbox: [],
-  steps: ["agents", "apart", "claims", "git", "publish", "sandbox", "tree", "verify"],
+  steps: ["agents", "apart", "bytes", "claims", "git", "publish", "sandbox", "tree", "verify"],
   process: ["apart"],
   agents: ["claims", "sandbox"],
   claims: ["publish"],

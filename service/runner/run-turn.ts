@@ -33,10 +33,11 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   if (start.pushed !== null) return reportWork(turn, context, start.pushed);
 
   using opened = await openContexts(turn, context);
-  const { contexts, read } = opened;
+  const { contexts } = opened;
   using tree = await openTree(context, start.commit, turn.jobId);
   const { ran, ...work } = await workInRounds(tree, turn, context, { ...start, contexts });
   const { commit } = work;
+  const read = { ...opened.read, notes: [...opened.read.notes, ...work.notes] };
   if (commit === null) {
     const nothing = reportNothing(ran, work);
     if (work.leftOut.length === 0) await keepSession(turn, context, ran);

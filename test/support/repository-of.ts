@@ -7,7 +7,7 @@ import { openKeptDir } from "./temp-dir.ts";
 const repositories = new Map<string, Promise<string>>();
 
 /** The path of a bare repository whose only commit, on `main`, holds these files. Copy it. */
-export function repositoryOf(files: Record<string, string>): Promise<string> {
+export function repositoryOf(files: Record<string, string | Buffer>): Promise<string> {
   const key = JSON.stringify(files);
   const known = repositories.get(key);
   if (known !== undefined) return known;
@@ -17,7 +17,7 @@ export function repositoryOf(files: Record<string, string>): Promise<string> {
   return made;
 }
 
-async function makeRepository(files: Record<string, string>): Promise<string> {
+async function makeRepository(files: Record<string, string | Buffer>): Promise<string> {
   const dir = await openKeptDir();
   await writeFiles(dir.file("start"), files);
   await using codeHost = await createCodeHost({
@@ -33,7 +33,7 @@ async function makeRepository(files: Record<string, string>): Promise<string> {
 }
 
 /** Writes files, and the folders they are in, below a folder. */
-export async function writeFiles(root: string, files: Record<string, string>): Promise<void> {
+export async function writeFiles(root: string, files: Record<string, string | Buffer>): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await writeFile(join(root, path), content);

@@ -40,7 +40,7 @@ export function inlineAgent(source: string): string[] {
 }
 
 type WorldOptions = {
-  files?: Record<string, string>;
+  files?: Record<string, string | Buffer>;
   clock?: Clock;
   containment?: "required" | "none";
   /** How projects reach their repository: a folder is faster, where git over HTTP isn't under test. */

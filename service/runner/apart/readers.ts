@@ -1,5 +1,7 @@
 import type { Redact } from "../../base/redaction.ts";
 import { readLongMessage } from "../agents/long-message.ts";
+import { findMoved } from "../bytes/find-moved.ts";
+import { keepBytes } from "../bytes/keep-bytes.ts";
 import { checkSources } from "../claims/check-sources.ts";
 import { parseClaims } from "../claims/parse-claims.ts";
 import { findCopies, forgetKnown, showCopies } from "../publish/copied-words.ts";
@@ -18,6 +20,8 @@ import { judgeRuns, lastWords, showRun } from "../verify/judge-runs.ts";
  * it. Nothing else imports the files that they are in, and `test/apart.test.ts` holds that.
  */
 export const APART_READERS = {
+  keepBytes,
+  findMoved,
   parseClaims,
   checkSources,
   addedSwitches,

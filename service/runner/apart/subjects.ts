@@ -7,10 +7,13 @@ const SMALLER = "Ask for a smaller change.";
 const SOURCES = { what: "The sources that the agent named", advice: SMALLER };
 const FINDINGS = { what: "The lines that a check wrote", advice: SMALLER };
 const CHANGE = { what: "The words of the change", advice: SMALLER };
+const PAGES = { what: "The changed pages", advice: SMALLER };
 const WORDS = { what: "The words for the pull request", advice: SMALLER };
 
 /** What each reader reads. */
 export const SUBJECTS: Record<ReaderName, Subject> = {
+  keepBytes: PAGES,
+  findMoved: PAGES,
   parseClaims: SOURCES,
   checkSources: SOURCES,
   addedSwitches: CHANGE,

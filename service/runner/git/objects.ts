@@ -1,5 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { createGiveWay } from "../../base/give-way.ts";
 import { type CommitWords, commitTree } from "./commit-tree.ts";
 import type { GitRunner } from "./git.ts";
@@ -9,8 +7,6 @@ const LINE_FEED = 0x0a;
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 const MAX_ALL_BYTES = 32 * 1024 * 1024;
 const PLAIN_FILE = /^100\d{3} blob (?<oid>[0-9a-f]+) +(?<size>\d+)\t(?<path>.*)$/s;
-/** Put before a path, so that git doesn't interpret one that begins with a colon. */
-const HERE = "./";
 
 /** A regular file of a commit. */
 export type ListedFile = { oid: string; path: string; bytes: number };
@@ -158,32 +154,4 @@ export async function makeCommit(git: GitRunner, input: CommitInput): Promise<st
 /** Creates the same commit with another message. Resolves to its id. */
 export function withMessage(git: GitRunner, commit: string, words: CommitWords): Promise<string> {
   return commitTree(git, { ...words, tree: `${commit}^{tree}`, parents: [`${commit}^`] });
-}
-
-/**
- * Returns those of `paths` that the repository's own ignore files ignore, as they were at the start
- * (`rules`). `scratch` is an empty folder of ours: git reads the ignore files from there, and
- * nothing from the tree that the agent worked in.
- */
-export async function ignoredPaths(
-  git: GitRunner,
-  rules: readonly SnapshotEntry[],
-  paths: readonly string[],
-  scratch: string,
-): Promise<Set<string>> {
-  if (rules.length === 0 || paths.length === 0) return new Set();
-  const oids = rules.map(({ oid }) => oid);
-  for (const [index, content] of (await readObjects(git, oids)).entries()) {
-    const file = join(scratch, rules[index]?.path ?? "");
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, content);
-  }
-  const ignored = await git.lines(["check-ignore", "--no-index", "-z", "--stdin"], {
-    env: { GIT_WORK_TREE: scratch },
-    cwd: scratch,
-    stdin: paths.map((path) => `${HERE}${path}\0`).join(""),
-    // 1 means that none of them is ignored.
-    okCodes: [0, 1],
-  });
-  return new Set(ignored.map((path) => path.slice(HERE.length)));
 }

@@ -1,23 +1,37 @@
 import { join } from "node:path";
 import type { GitRunner } from "../git/git.ts";
-import { ignoredPaths, indexLine, makeCommit, readSnapshot, storeFiles, writeIndex } from "../git/objects.ts";
+import { indexLine, makeCommit, readSnapshot, storeFiles, writeIndex } from "../git/objects.ts";
 import { createGiveWay } from "../../base/give-way.ts";
+import { readInside } from "../confined-files.ts";
 import { boundedPaths } from "../publish/bounded-paths.ts";
 import { isNoRoom, TurnFailedError } from "../../base/run-error.ts";
-import { copyChanges, createIsDoc, selectChanges } from "../tree/select-changes.ts";
-import { isPortable, isSafePath } from "../tree/names.ts";
+import { leftBehind } from "../tree/left-behind.ts";
+import { leftOutNotes } from "../tree/left-out-notes.ts";
+import { filterOf, ignoredPaths, isLfsPointer, readAttributes, storedEndsOf } from "../tree/path-rules.ts";
+import {
+  copyChanges,
+  createIsDoc,
+  type DocsChange,
+  type LeftOutFile,
+  selectChanges,
+  type WhyLeftOut,
+} from "../tree/select-changes.ts";
+import { isPortable } from "../tree/names.ts";
 import { scanTree, type TreeChange } from "../tree/scan-tree.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import { commitWords } from "./commit-words.ts";
+import { keepPages } from "./keep-pages.ts";
 import type { TurnTree } from "./open-tree.ts";
 
 /**
  * The part of a tree that is worth committing. `commit` is null if there is none. `files` is the
- * number of changed files.
+ * number of changed files. `notes` say why files are left out, if their place isn't the reason.
  */
-export type CheckedWork = { commit: string | null; files: number; leftOut: string[] };
+export type CheckedWork = { commit: string | null; files: number; leftOut: string[]; notes: string[] };
 
 const TIME_LIMIT_MS = 60_000;
+/** Git LFS reads no more of a file to see whether it is a pointer. */
+const MAX_POINTER_BYTES = 1024;
 
 /**
  * Finds what the agent changed, and commits what belongs to the docs. Rejects with a
@@ -88,38 +102,43 @@ async function changesIn({ folders, start }: TurnTree, { clock, signal }: RunCon
 }
 
 async function commitDocs(
-  { start: { snapshot }, commit: parent, folders: { tree, scratch } }: TurnTree,
+  turnTree: TurnTree,
   changes: readonly TreeChange[],
   summary: string | null,
   turn: RunnerTurn,
   context: RunContext,
 ): Promise<CheckedWork> {
+  const {
+    start: { snapshot },
+    commit: parent,
+    folders: { tree, scratch },
+  } = turnTree;
   const { mirror, redact, secrets } = context;
-  const { docs, portableNames } = turn.project;
-  const isDoc = createIsDoc(docs);
-  const giveWay = createGiveWay();
-  const added: string[] = [];
-  for (const { path, kind } of changes) {
-    await giveWay();
-    if (kind === "added" && isDoc(path)) added.push(path);
-  }
-  const ignoreRules = [...snapshot.values()].filter(
-    ({ path, mode }) => /(?:^|\/)\.gitignore$/.test(path) && mode.startsWith("100") && isSafePath(path),
-  );
-  const ignored = await mirror.use((git) => ignoredPaths(git, ignoreRules, added, join(scratch, "ignore")));
-  const isRefused = (path: string) => ignored.has(path) || (portableNames && !isPortable(path));
-  const selection = await selectChanges(changes, snapshot.keys(), isDoc, isRefused);
-  const leftOut = boundedPaths(selection.leftOut, redact);
-  const { committed } = selection;
-  if (committed.length === 0) return { commit: null, files: 0, leftOut };
+  const isDoc = createIsDoc(turn.project.docs);
+  const rules = await readRules(turnTree, changes, isDoc, turn, context);
+  const selection = await selectChanges(changes, snapshot.keys(), isDoc, rules.refusal);
+  const copies = await copyChanges(tree, selection.committed, secrets, join(scratch, "copies"));
+  const { damaged, same } = await keepPages(turnTree, selection.committed, copies, rules.storedEnds, context);
+  const committed = selection.committed.filter(({ path }) => !damaged.has(path) && !same.has(path));
+  const lost = [...damaged].map((path): LeftOutFile => ({ path, why: "encoding" }));
+  const leftOut = [...selection.leftOut, ...lost];
+  const paths = leftOut.map(({ path }) => path).toSorted();
+  const told = { leftOut: boundedPaths(paths, redact), notes: leftOutNotes(leftOut, redact) };
+  if (committed.length === 0) return { commit: null, files: 0, ...told };
 
   const words = await commitWords(turn, context, summary);
-  const copies = await copyChanges(tree, committed, secrets, join(scratch, "copies"));
   const commit = await mirror.use(async (git) => {
-    const oids = await storeFiles(git, [...copies.values()]);
+    const files = committed.flatMap(({ path }) => {
+      const copy = copies.get(path);
+      return copy === undefined ? [] : [{ path, copy }];
+    });
+    const oids = await storeFiles(
+      git,
+      files.map(({ copy }) => copy),
+    );
     const lines = new Map([...snapshot].map(([path, { raw }]) => [path, raw]));
     for (const { path, kind } of committed) if (kind === "deleted") lines.delete(path);
-    for (const [at, path] of [...copies.keys()].entries()) {
+    for (const [at, { path }] of files.entries()) {
       // Modes stay as they are. New files are regular files.
       const mode = snapshot.get(path)?.mode === "100755" ? "100755" : "100644";
       lines.set(path, indexLine(mode, oids[at] ?? "", path));
@@ -129,5 +148,45 @@ async function commitDocs(
     const allowed = new Set(committed.map(({ path }) => path));
     return makeCommit(git, { index, parent, allowed, ...words });
   });
-  return { commit, files: committed.length, leftOut };
+  return { commit, files: committed.length, ...told };
+}
+
+/** What the repository, as it was, says of the changed docs, and which it leaves out. */
+async function readRules(
+  { start: { snapshot }, folders: { tree, scratch } }: TurnTree,
+  changes: readonly TreeChange[],
+  isDoc: (path: string) => boolean,
+  { project: { docs, portableNames }, words, prompt, earlierTurns }: RunnerTurn,
+  { mirror }: RunContext,
+) {
+  const giveWay = createGiveWay();
+  const added: string[] = [];
+  const written: string[] = [];
+  for (const { path, kind } of changes) {
+    await giveWay();
+    if ((kind !== "added" && kind !== "modified") || !isDoc(path)) continue;
+    written.push(path);
+    if (kind === "added") added.push(path);
+  }
+  const { ignored, attributes } = await mirror.use(async (git) => ({
+    ignored: await ignoredPaths(git, snapshot, added, join(scratch, "ignore")),
+    attributes: await readAttributes(git, snapshot, written, join(scratch, "attributes")),
+  }));
+  const filtered = new Map<string, WhyLeftOut>();
+  for (const [path, each] of attributes) {
+    await giveWay();
+    const filter = filterOf(each);
+    if (filter === null || isLfsPointer(await readInside(tree, path, MAX_POINTER_BYTES))) continue;
+    filtered.set(path, filter === "lfs" ? "lfs" : "filter");
+  }
+  const asked = [words ?? prompt, ...earlierTurns.map((turn) => turn.words ?? turn.prompt)];
+  const refusal = ({ path, kind }: DocsChange): WhyLeftOut | null => {
+    if (kind === "added") {
+      if (ignored.has(path) || (portableNames && !isPortable(path))) return "other";
+      const left = leftBehind(path, docs, asked);
+      if (left !== null) return left;
+    }
+    return kind === "deleted" ? null : (filtered.get(path) ?? null);
+  };
+  return { refusal, storedEnds: (path: string) => storedEndsOf(attributes.get(path)) };
 }

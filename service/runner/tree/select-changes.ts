@@ -12,8 +12,14 @@ const NEVER = new Set([".gitmodules", ".gitattributes", ".gitignore"]);
 
 export type DocsChange = { path: string; kind: "added" | "modified" | "deleted" };
 
-/** What is committed, and what was also changed but isn't committed. */
-export type Selection = { committed: DocsChange[]; leftOut: string[] };
+/** Why a file that the agent changed isn't committed. `other`: it isn't part of these docs. */
+export type WhyLeftOut = "other" | "tool" | "note" | "lfs" | "filter" | "encoding";
+
+/** What was changed but isn't committed. */
+export type LeftOutFile = { path: string; why: WhyLeftOut };
+
+/** What is committed, and what is left out. */
+export type Selection = { committed: DocsChange[]; leftOut: LeftOutFile[] };
 
 /**
  * Tells which paths count as documentation. A path counts if a glob matches it. Names that start
@@ -32,37 +38,39 @@ export function createIsDoc(globs: readonly string[]): (path: string) => boolean
  * Selects the changes inside the documentation. Leaves out a new file that needs the place of
  * something that stays, and one whose name, or the name of a folder in its path, differs from
  * another only in case: many machines can't check out both. `startPaths` are the paths in the
- * commit that the tree was made from. `isRefused` tells which new files are left out in any case.
- * Rejects with a `TurnFailedError` if there are more files than a pull request may have.
+ * commit that the tree was made from. `refusal` tells why a new or changed file is left out in any
+ * case, or null. Rejects with a `TurnFailedError` if there are more files than a pull request may
+ * have.
  */
 export async function selectChanges(
   changes: readonly TreeChange[],
   startPaths: Iterable<string>,
   isDoc: (path: string) => boolean,
-  isRefused: (path: string) => boolean,
+  refusal: (change: DocsChange) => WhyLeftOut | null,
 ): Promise<Selection> {
   const giveWay = createGiveWay();
   const wanted: DocsChange[] = [];
-  const leftOut: string[] = [];
+  const leftOut: LeftOutFile[] = [];
   for (const { path, kind } of changes) {
     await giveWay();
-    if (kind === "other" || !isDoc(path) || (kind === "added" && isRefused(path))) leftOut.push(path);
-    else wanted.push({ path, kind });
+    const why = kind === "other" || !isDoc(path) ? "other" : refusal({ path, kind });
+    if (why !== null) leftOut.push({ path, why });
+    else if (kind !== "other") wanted.push({ path, kind });
   }
   // Before anything is done with all folders of each.
   assertFew(wanted);
 
   const added = new Set(wanted.filter(({ kind }) => kind === "added").map(({ path }) => path));
-  if (added.size === 0) return { committed: wanted, leftOut: leftOut.toSorted() };
+  if (added.size === 0) return { committed: wanted, leftOut };
   const deleted = new Set(wanted.filter(({ kind }) => kind === "deleted").map(({ path }) => path));
   const isInTheWay = await findPlaces(startPaths, deleted, giveWay);
   const committed: DocsChange[] = [];
   for (const change of wanted) {
     await giveWay();
-    if (added.has(change.path) && isInTheWay(change.path)) leftOut.push(change.path);
+    if (added.has(change.path) && isInTheWay(change.path)) leftOut.push({ path: change.path, why: "other" });
     else committed.push(change);
   }
-  return { committed, leftOut: leftOut.toSorted() };
+  return { committed, leftOut };
 }
 
 /**
