@@ -11,7 +11,7 @@ import type { Env } from "../config/env.ts";
 import { TransientRunError } from "../base/run-error.ts";
 import { type Committer, commitTree } from "../runner/git/commit-tree.ts";
 import { GitRunner } from "../runner/git/git.ts";
-import { prepare } from "../runner/git/mirror.ts";
+import { prepare } from "../runner/git/mirror-files.ts";
 import { runProgram } from "../runner/process-group.ts";
 import type { Found } from "./check-code-host.ts";
 

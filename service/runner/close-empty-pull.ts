@@ -20,11 +20,11 @@ export async function closeEmptyPull(
   if (pull.baseRef !== baseBranch) return "changed";
   const { headSha: commit } = pull;
   const merged = pulls.find(({ state, baseRef }) => state === "merged" && baseRef === baseBranch);
-  const isEmpty = await mirror.fetch(baseBranch, async (git) => {
+  const isEmpty = await mirror.fetch({ baseBranch, jobId }, async () => {
     const { base, job } = await mirror.tips(jobId);
     if (job !== commit) return false;
     const mergedHead = merged?.headSha ?? null;
-    return (await readWholeChange(git, { base, commit, jobId, mergedHead })).nothingLeft !== null;
+    return (await readWholeChange(mirror, { base, commit, jobId, mergedHead })).nothingLeft !== null;
   });
   if (!isEmpty) return "changed";
   const closed = await codeHost.change(number, { state: "closed" }, signal);

@@ -98,7 +98,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const forms = secretForms(secrets);
     const apart = deps.readers.forTurn(project.id, signal, () => [...learnedSecrets(), ...forms]);
     const mirrorOf = (mirrored: MirroredProject) =>
-      new Mirror({ project: mirrored, folders, lock: mirrorLock, env, redact, logger, signal });
+      new Mirror({ project: mirrored, folders, lock: mirrorLock, env, redact, clock, logger, signal });
     const mirror = mirrorOf({ ...project, gitCredentials: tokens.forGit(project) });
     // They belong to this project alone, because others may have no right to read them.
     const contextRepositories = project.context.map((each) => {

@@ -50,13 +50,12 @@ export type FindPushInput = {
  */
 export async function findEarlierPush(input: FindPushInput): Promise<Push | null> {
   const { mirror, jobId, turnKey, base, tip, findOwn } = input;
-  const { git } = mirror;
   const note = input.note?.turnKey === turnKey ? input.note : null;
   // People may have added commits to the branch since, and may have merged it.
-  const onBranch = tip === null ? undefined : await turnCommit(git, { jobId, turnKey }, { base, tip });
+  const onBranch = tip === null ? undefined : await turnCommit(mirror, { jobId, turnKey }, { base, tip });
   const commit = onBranch ?? note?.commit;
   if (commit === undefined) return null;
-  const isInBase = await isIn(git, base, commit);
+  const isInBase = await isIn(mirror, base, commit);
   const push: Push = { commit, turnKey, tip, isInBase, note };
   if (onBranch !== undefined || isInBase) return push;
   // Neither branch contains it. It was merged as a different commit and its branch removed, or it
@@ -82,29 +81,30 @@ export async function holdsPush(
   // It had ended before the push.
   if (note !== null && !isNewer && !wasOpen) return false;
   if (await mirror.has(headSha)) {
-    if (await isIn(mirror.git, headSha, commit)) return true;
+    if (await isIn(mirror, headSha, commit)) return true;
     const { base } = await mirror.tips(jobId);
-    return (await turnCommit(mirror.git, { jobId, turnKey }, { base, tip: headSha })) !== undefined;
+    return (await turnCommit(mirror, { jobId, turnKey }, { base, tip: headSha })) !== undefined;
   }
   if (note === null) return isInBase && state === "merged";
   return note.isPushed && (isNewer || isInBase || tip === null);
 }
 
 /** True if this history has the commit. */
-async function isIn(git: GitRunner, tip: string, commit: string): Promise<boolean> {
-  // Standard output is empty if they have nothing in common (1) or there is no such commit (128).
-  return (await git.text(["merge-base", commit, tip], { okCodes: [0, 1, 128] })) === commit;
+async function isIn(mirror: Mirror, tip: string, commit: string): Promise<boolean> {
+  return (await mirror.mergeBase(commit, tip)) === commit;
 }
 
 /** The turn's commit in the history of `tip`. Whoever rebases it keeps its message. */
 export async function turnCommit(
-  git: GitRunner,
+  mirror: Mirror,
   { jobId, turnKey }: { jobId: string; turnKey: string },
   { base, tip }: { base: string; tip: string },
 ): Promise<string | undefined> {
+  // So that all commits of the first range are here.
+  await mirror.mergeBase(base, tip);
   // The base branch may have brought more commits than we look at, or may contain the turn's.
   for (const range of [`${base}..${tip}`, tip]) {
-    const found = (await turnCommits(git, jobId, range)).find(({ key }) => key === turnKey);
+    const found = (await turnCommits(mirror.git, jobId, range)).find(({ key }) => key === turnKey);
     if (found !== undefined) return found.commit;
   }
   return undefined;

@@ -216,13 +216,15 @@ export async function processStat(pid: number | string) {
 /** A program to run to its end, and its standard input. No shell interprets the arguments. */
 type ProgramRun = Omit<ProcessOptions, "clock" | "signal" | "onStdout" | "onStderr"> & {
   stdin: Uint8Array | string;
+  /** Called with what it writes to standard error, while it runs. */
+  onStderr?: ProcessOptions["onStderr"];
 };
 
 /**
  * Resolves when the program has ended, which happens soon after `signal` aborts. `stderr` is the
  * end of standard error. Never rejects.
  */
-export async function runProgram({ stdin, ...program }: ProgramRun, signal: AbortSignal) {
+export async function runProgram({ stdin, onStderr, ...program }: ProgramRun, signal: AbortSignal) {
   const chunks: Buffer[] = [];
   const words = createTail(MAX_STDERR_BYTES);
   const group = startProcessGroup({
@@ -230,7 +232,10 @@ export async function runProgram({ stdin, ...program }: ProgramRun, signal: Abor
     clock: createSystemClock(),
     signal,
     onStdout: (chunk) => void chunks.push(chunk),
-    onStderr: (chunk) => words.add(chunk),
+    onStderr: (chunk) => {
+      words.add(chunk);
+      onStderr?.(chunk);
+    },
   });
   group.stdin.end(stdin);
   const ending = await group.ended;

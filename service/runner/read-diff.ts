@@ -2,7 +2,7 @@ import { DIFF_LIMITS, type JobDiff } from "../../src/core/ports/job-report.ts";
 import { SHOWN_CHARS } from "../../src/core/ports/reading.ts";
 import { redactedLine } from "../base/printable-text.ts";
 import { turnCommits } from "./earlier-push.ts";
-import type { GitRunner } from "./git/git.ts";
+import type { Mirror } from "./git/mirror.ts";
 import { readTurnNote } from "./publish/turn-note.ts";
 import { readWholeChange } from "./publish/whole-change.ts";
 import type { RunContext } from "./turn.ts";
@@ -26,7 +26,7 @@ export function readDiff(
   { mirror, folders, redact, apart }: Pick<RunContext, "mirror" | "folders" | "redact" | "apart">,
   { jobId, baseBranch, head }: DiffOf,
 ): Promise<JobDiff | null> {
-  return mirror.fetch(baseBranch, async (git) => {
+  return mirror.fetch({ baseBranch, jobId }, async (git) => {
     const { base: baseTip, job } = await mirror.tips(jobId);
     const note = job === null ? await readTurnNote(folders.notes, jobId) : null;
     const candidates = job === null ? [head, note?.isPushed ? note.commit : null] : [job];
@@ -35,9 +35,9 @@ export function readDiff(
       if (each !== null && COMMIT.test(each) && (await mirror.has(each))) commit ??= each;
     }
     if (commit === null) return null;
-    const base = await baseOf(git, { baseTip, commit, jobId });
-    if (base === "") return null;
-    const { pages } = await readWholeChange(git, { base, commit, jobId });
+    const base = await baseOf(mirror, { baseTip, commit, jobId });
+    if (base === null) return null;
+    const { pages } = await readWholeChange(mirror, { base, commit, jobId });
     const config = ["-c", `core.bigFileThreshold=${MAX_FILE}`, "-c", "core.quotePath=false"];
     const written = await git.run([...config, "diff-tree", ...OPTIONS, base, commit, "--"]);
     const { diff, isCut } = await apart.read("shownDiff", written.subarray(0, MAX_READ_BYTES));
@@ -53,19 +53,22 @@ export function readDiff(
   });
 }
 
-/** The commit to compare the branch with, whether or not it is merged. Empty if there is none. */
+/** The commit to compare the branch with, whether or not it is merged. Null if there is none. */
 async function baseOf(
-  git: GitRunner,
+  mirror: Mirror,
   { baseTip, commit, jobId }: { baseTip: string; commit: string; jobId: string },
-): Promise<string> {
+): Promise<string | null> {
+  const { git } = mirror;
   // If the base branch contains the commit, the merge shows what it changed.
   const options = ["--first-parent", "--ancestry-path", "--reverse"];
+  // Everything that the base branch has beyond the commit has to be here.
+  await mirror.mergeBase(baseTip, commit);
   const merges = await git.text(["rev-list", ...options, `${commit}..${baseTip}`]);
   const [merge] = merges.split("\n");
-  const into = merge ? `${merge}^1` : baseTip;
-  const base = await git.text(["merge-base", into, commit], { okCodes: [0, 1] });
+  const into = merge ? await git.text(["rev-parse", `${merge}^1`]) : baseTip;
+  const base = await mirror.mergeBase(into, commit);
   if (base !== commit) return base;
   // If it was merged without a merge commit, the job's commits show where it began.
   const first = (await turnCommits(git, jobId, commit)).at(-1)?.commit ?? commit;
-  return git.text(["rev-parse", "--quiet", "--verify", `${first}^1`], { okCodes: [0, 1] });
+  return (await git.text(["rev-parse", "--quiet", "--verify", `${first}^1`], { okCodes: [0, 1] })) || null;
 }

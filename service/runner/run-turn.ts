@@ -1,4 +1,5 @@
 import { TurnFailedError } from "../base/run-error.ts";
+import { sentenceCase } from "../base/printable-text.ts";
 import { isBaseBranch, isJobId } from "../config/branches.ts";
 import { type BranchPulls, branchPulls, findPulls } from "./branch-pulls.ts";
 import { findEarlierPush, turnKeyOf } from "./earlier-push.ts";
@@ -129,8 +130,11 @@ function assertNames({ jobId, project }: RunnerTurn): void {
 async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnStart> {
   const { mirror, folders, logger } = context;
   const { jobId, number, project } = turn;
-  context.onProgress("fetching the repository");
-  const start = await mirror.fetch(project.baseBranch, async (git): Promise<TurnStart> => {
+  const doing = "fetching the repository";
+  context.onProgress(doing);
+  // Only people see how far it is, the operator's lines would be full of it.
+  const tell = (far: string) => context.report({ step: sentenceCase(`${doing}: ${far}`) });
+  const start = await mirror.fetch({ ...project, jobId, tell }, async (): Promise<TurnStart> => {
     const { base, job } = await mirror.tips(jobId);
     const note = await readTurnNote(folders.notes, jobId);
     const turnKey = turnKeyOf(turn);
@@ -141,8 +145,8 @@ async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnS
     // Without a code host, only git itself could have merged it.
     const isAsked = earlier === null && (job !== null || number > 1);
     const pulls = isAsked ? await findOnce() : branchPulls(turn, []);
-    const mergeBase = job === null ? "" : await git.text(["merge-base", base, job], { okCodes: [0, 1] });
-    const start = { commit: job ?? base, base: mergeBase || base, job, pulls, pushed: null };
+    const mergeBase = job === null ? null : await mirror.mergeBase(base, job);
+    const start = { commit: job ?? base, base: mergeBase ?? base, job, pulls, pushed: null };
     if (earlier !== null) {
       logger.info({}, "turn was pushed before, only the pull request is left");
       const work = earlier.note ?? TurnWork.parse({ commit: earlier.commit });
@@ -153,7 +157,7 @@ async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnS
   if (start.pushed !== null || start.job === null || !start.pulls.areDoneAt(start.job)) return start;
   // Merged work is in the base branch, perhaps as a different commit, so a new pull request starts
   // from there. It may have been merged since we fetched that.
-  const { base, job } = await mirror.fetch(project.baseBranch, () => mirror.tips(jobId));
+  const { base, job } = await mirror.fetch({ ...project, jobId }, () => mirror.tips(jobId));
   if (job !== null && job !== start.job) throw new RefConflictError("The branch changed meanwhile.");
   return { ...start, job, commit: base, base };
 }

@@ -118,10 +118,9 @@ async function removeMergedBranches(
         logger.info({ job_id: jobId }, "merged branch removed");
         removed += 1;
       } catch (error) {
-        // Somebody else removed it or added to it. The next fetch will tell.
+        // Somebody else removed it or added to it.
         if (!(error instanceof RefConflictError)) throw error;
       }
-      await mirror.forgetJobBranch(jobId, commit);
     });
   }
   // Starts from the beginning again after the end.

@@ -4,6 +4,7 @@ import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import { type Env, pickEnv, serviceProxy } from "../../config/env.ts";
 import { repositoryKind } from "../../config/repository.ts";
 import { runProgram } from "../process-group.ts";
+import { type FetchWatch, withoutProgress } from "./fetch-watch.ts";
 import { GitError, localFault, remoteFault } from "./git-fault.ts";
 
 export type GitCall = {
@@ -16,8 +17,10 @@ export type GitCall = {
   remote?: Remote;
   /** Exit codes that count as success. @default [0] */
   okCodes?: readonly number[];
-  /** @default 5 minutes, 15 with a remote */
+  /** @default 5 minutes, 15 with a remote, a day with a watch */
   timeLimitMs?: number;
+  /** Watches a fetch instead of a limit on its whole time. */
+  watch?: FetchWatch;
 };
 
 type GitOptions = {
@@ -31,6 +34,7 @@ type GitOptions = {
 
 const LOCAL_TIME_LIMIT_MS = 5 * 60_000;
 const REMOTE_TIME_LIMIT_MS = 15 * 60_000;
+const WATCHED_TIME_LIMIT_MS = 24 * 60 * 60_000;
 const MAX_STDOUT_BYTES = 64 * 1024 * 1024;
 /** Of it, what is read of a failure: the lines of a push. */
 const MAX_SAID_BYTES = 8000;
@@ -55,7 +59,8 @@ export class GitRunner {
    */
   async run(args: readonly string[], call: GitCall = {}): Promise<Buffer> {
     const { signal, redact } = this.#options;
-    const { remote, okCodes = [0], timeLimitMs = remote ? REMOTE_TIME_LIMIT_MS : LOCAL_TIME_LIMIT_MS } = call;
+    const { remote, watch, okCodes = [0] } = call;
+    const timeLimitMs = call.timeLimitMs ?? usualLimitMs(call);
     signal.throwIfAborted();
     const { ending, stdout, stderr } = await runProgram(
       {
@@ -66,8 +71,9 @@ export class GitRunner {
         stdin: call.stdin ?? "",
         timeLimitMs,
         maxOutputBytes: MAX_STDOUT_BYTES,
+        onStderr: (chunk) => watch?.read(chunk),
       },
-      signal,
+      watch ? AbortSignal.any([signal, watch.signal]) : signal,
     );
     signal.throwIfAborted();
     const doing = `git ${args[0] ?? ""}`;
@@ -79,7 +85,7 @@ export class GitRunner {
         if (ending.code !== null && okCodes.includes(ending.code)) return stdout;
         const said = {
           stdout: redact(stdout.toString("utf8", 0, MAX_SAID_BYTES)),
-          stderr: redact(stderr),
+          stderr: redact(withoutProgress(stderr)),
         };
         throw remote ? remoteFault(doing, said) : localFault(doing, said);
       }
@@ -90,7 +96,10 @@ export class GitRunner {
       case "not-started":
         throw broken(`couldn't be started: ${ending.problem}. Check that git is installed.`);
       case "stopped":
-        throw broken("was stopped.");
+        if (watch?.signal.aborted !== true) throw broken("was stopped.");
+        throw new TransientRunError("The git server stopped sending.", {
+          details: [`${doing} made no progress and was stopped.`],
+        });
     }
   }
 
@@ -109,12 +118,14 @@ export class GitRunner {
    * The whole environment of a git process: nothing from the user's or the system's configuration.
    * Settings are passed as variables, because every process on the machine can see arguments.
    */
-  #env({ remote, env }: GitCall): Record<string, string> {
+  #env({ remote, env, watch }: GitCall): Record<string, string> {
     const { env: ours, home } = this.#options;
     const settings: GitSetting[] = [
       ...SETTINGS,
       ["protocol.file.allow", remote?.kind === "local" ? "always" : "never"],
       ["protocol.ssh.allow", remote?.kind === "ssh" ? "always" : "never"],
+      // A server that counts its objects sends little for a long time.
+      ["http.lowSpeedTime", watch ? "0" : "60"],
       ...(remote?.credentials ?? []),
     ];
     return {
@@ -140,6 +151,11 @@ export class GitRunner {
       ...env,
     };
   }
+}
+
+function usualLimitMs({ remote, watch }: GitCall): number {
+  if (watch) return WATCHED_TIME_LIMIT_MS;
+  return remote ? REMOTE_TIME_LIMIT_MS : LOCAL_TIME_LIMIT_MS;
 }
 
 /** The service's variables that git may see: how to find itself and how to reach the network. */
@@ -179,7 +195,6 @@ const SETTINGS: readonly GitSetting[] = [
   // A redirect could carry the request, and what it contains, to a host that nobody named.
   ["http.followRedirects", "false"],
   ["http.lowSpeedLimit", "500"],
-  ["http.lowSpeedTime", "60"],
   // `upkeep.ts` packs mirrors when nobody is waiting.
   ["maintenance.auto", "false"],
   ["gc.auto", "0"],

@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Logger } from "../../../src/core/ports/process.ts";
+import { type Clock, type Logger, within } from "../../../src/core/ports/process.ts";
 import { branchInTheWay, JOB_BRANCH_PREFIX, jobBranch, refsInTheWay } from "../../config/branches.ts";
 import type { Env } from "../../config/env.ts";
 import type { TokenProvider } from "../../code-host/token-provider.ts";
 import type { RunnerFolders } from "../folders.ts";
 import type { Redact } from "../../base/redaction.ts";
-import { operatorText } from "../../base/run-error.ts";
+import { operatorText, TransientRunError } from "../../base/run-error.ts";
+import { watchFetch } from "./fetch-watch.ts";
 import { type GitCall, GitRunner, remoteOf } from "./git.ts";
 import {
   BranchInTheWayError,
@@ -17,40 +18,34 @@ import {
   RefConflictError,
   UnclearRemoteError,
 } from "./git-fault.ts";
+import {
+  areHere,
+  arePartingCommits,
+  deeperThan,
+  isComplete,
+  noteDepth,
+  ONE_COMMIT,
+  partingCommits,
+  readCuts,
+  readDepth,
+  SOME_HISTORY,
+} from "./history.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
+import { prepare, removeHalfPacks, removeLocks } from "./mirror-files.ts";
 
 const BASE_REF = "refs/mirror/base";
 const JOBS_PREFIX = "refs/mirror/jobs/";
-/**
- * The mirror's whole configuration. Written before each use, so that nothing that was added to the
- * file takes effect.
- */
-const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
-/**
- * Files are checked out exactly as they are in the repository, whatever its own `.gitattributes`
- * say. What an agent doesn't touch must keep its bytes, and no filter may run.
- */
-const ATTRIBUTES = "* !text !eol !crlf !ident !filter !working-tree-encoding\n";
-/** Files that could run programs, borrow objects or rewrite history. */
-const NOT_KEPT = [
-  "hooks",
-  "info",
-  "objects/info/alternates",
-  "objects/info/http-alternates",
-  "commondir",
-  "config.worktree",
-  "shallow",
-  "refs/replace",
-  "gc.pid",
-] as const;
-/** Where git keeps its locks. A killed process or a power cut leaves them behind. */
-const LOCKED = [".", "refs", "objects/info", "objects/pack"] as const;
-
 const COMMIT = /^[0-9a-f]{40,64}$/;
-const FETCH_OPTIONS = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
+const FETCH_OPTIONS = ["--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
 const MAX_LOOSE = 500;
 const MAX_PACKS = 20;
 const PACK_TIME_LIMIT_MS = 30 * 60_000;
+/** How often in a row a fetch may break off without getting further than before. */
+const MAX_BROKEN_FETCHES = 5;
+/** The server can't give a part of a history, or not take one. */
+const NO_SHALLOW = /shallow (?:capabilities|clients|requests)/;
+const NEEDS_ALL = /shallow update not allowed/;
+const TRY_AGAIN_MS = { first: 5000, max: 60_000 };
 
 /** The parts of a project that identify its mirror and lead to its remote. */
 export type MirroredProject = { id: string; repository: string; gitCredentials: GitCredentials | null };
@@ -64,9 +59,19 @@ export type MirrorOptions = {
   lock: KeyedLock;
   env: Env;
   redact: Redact;
+  clock: Clock;
   logger: Logger;
   signal: AbortSignal;
 };
+
+/** Called with how far a fetch is, in words for people, if it takes long. */
+type TellFar = (far: string) => void;
+
+/** What a turn needs of a repository: its base branch, and the branch of its job. */
+type TurnBranches = { baseBranch: string; jobId: string; tell?: TellFar };
+
+/** `depth` is how many commits deep at least. */
+type Fetch = { options: readonly string[]; refs: readonly string[]; depth: number; tell: TellFar };
 
 /**
  * Our copy of a project's repository. Except for `use` and `fetch`, the methods are for whoever has
@@ -76,6 +81,7 @@ export class Mirror {
   readonly path: string;
   readonly git: GitRunner;
   readonly #options: MirrorOptions;
+  #last: Fetch | null = null;
 
   constructor(options: MirrorOptions) {
     const { project, folders, env, redact, signal } = options;
@@ -96,43 +102,122 @@ export class Mirror {
   }
 
   /**
-   * Like {@link use}, with the mirror up to date. Creates it if it is missing, and once more if it
-   * is broken or has a lock that nobody holds.
+   * Like {@link use}, with the branches up to date. Creates the mirror if it is missing, and once
+   * more if it is broken or has a lock that nobody holds. A new one has only the history that is
+   * needed, see {@link mergeBase}.
    */
-  fetch<Result>(baseBranch: string, act: (git: GitRunner) => Promise<Result>): Promise<Result> {
-    const jobs = `+refs/heads/${JOB_BRANCH_PREFIX}*:${JOBS_PREFIX}*`;
-    return this.#fetch(["--prune"], [`+refs/heads/${baseBranch}:${BASE_REF}`, jobs], act);
+  fetch<Result>(
+    { baseBranch, jobId, tell = () => {} }: TurnBranches,
+    act: (git: GitRunner) => Promise<Result>,
+  ): Promise<Result> {
+    // With a pattern, it is no fault if there is no such branch.
+    const job = `+refs/heads/${jobBranch(jobId)}*:${JOBS_PREFIX}${jobId}*`;
+    const refs = [`+refs/heads/${baseBranch}:${BASE_REF}`, job];
+    return this.#fetch({ options: ["--prune"], refs, depth: SOME_HISTORY, tell }, act);
   }
 
-  /** Fetches a tag or a branch, whatever the mirror had before. Resolves to its commit. */
-  fetchCommit(ref: string): Promise<string> {
+  /**
+   * Fetches a tag or a branch without its history, whatever the mirror had before. Resolves to its
+   * commit.
+   */
+  fetchCommit(ref: string, tell: TellFar = () => {}): Promise<string> {
     // To prune, git looks for the whole name at the remote, and `ref` is only the end of one.
-    return this.#fetch(["--no-prune"], [`+${ref}:${BASE_REF}`], (git) =>
+    const refs = [`+${ref}:${BASE_REF}`];
+    return this.#fetch({ options: ["--no-prune"], refs, depth: ONE_COMMIT, tell }, (git) =>
       git.text(["rev-parse", "--verify", `${BASE_REF}^{commit}`]),
     );
   }
 
-  async #fetch<Result>(
-    options: readonly string[],
-    refs: readonly string[],
-    act: (git: GitRunner) => Promise<Result>,
-  ): Promise<Result> {
+  async #fetch<Result>(fetch: Fetch, act: (git: GitRunner) => Promise<Result>): Promise<Result> {
     const { lock, logger, signal } = this.#options;
-    const args = ["fetch", ...FETCH_OPTIONS, ...options, "--"];
     return lock.run(this.path, signal, async () => {
+      this.#last = fetch;
       try {
-        await prepare(this.git);
-        await removeLocks(this.path);
-        await this.#talk(args, refs);
+        await this.#update(fetch);
       } catch (error) {
         if (!(await isBroken(error, this.git))) throw error;
         logger.warn({ problem: operatorText(error) }, "mirror is broken, making it anew");
         await rm(this.path, { recursive: true, force: true });
-        await prepare(this.git);
-        await this.#talk(args, refs);
+        await this.#update(fetch);
       }
       return act(this.git);
     });
+  }
+
+  async #update(fetch: Fetch): Promise<void> {
+    await prepare(this.git);
+    await removeLocks(this.path);
+    await removeHalfPacks(this.path);
+    const isNew = (await this.#refs(BASE_REF)).size === 0;
+    await this.#receive(fetch, isNew ? fetch.depth : await this.#depth(fetch.depth));
+  }
+
+  /** How deep to fetch. Null if the whole history is here. */
+  async #depth(first: number): Promise<number | null> {
+    return isComplete(this.path) ? null : readDepth(this.path, first);
+  }
+
+  /**
+   * Fetches until it succeeds. A fetch that breaks off begins anew as long as it gets further than
+   * before now and then, because a turn that starts anew would begin there as well. Not every
+   * server can give a part of a history. Of such a one, all is fetched.
+   */
+  async #receive(fetch: Fetch, depth: number | null): Promise<void> {
+    const { clock, logger, signal } = this.#options;
+    let most = 0;
+    let waitMs = TRY_AGAIN_MS.first;
+    for (let broken = 0; ;) {
+      using watch = watchFetch({ clock, gitDir: this.path, tell: fetch.tell });
+      try {
+        const options = depth === null ? [] : [`--depth=${depth}`];
+        await this.#talk(["fetch", ...FETCH_OPTIONS, ...options, ...fetch.options, "--"], fetch.refs, {
+          watch,
+        });
+        if (depth !== null) await noteDepth(this.path, depth);
+        return;
+      } catch (error) {
+        if (depth !== null && NO_SHALLOW.test(operatorText(error))) {
+          depth = null;
+          continue;
+        }
+        const isNews = watch.received() > most;
+        most = Math.max(most, watch.received());
+        broken = isNews ? 1 : broken + 1;
+        if (isNews) waitMs = TRY_AGAIN_MS.first;
+        if (!mayBeCutOff(error) || most === 0 || broken > MAX_BROKEN_FETCHES) throw error;
+        logger.warn({ problem: operatorText(error) }, "a fetch broke off and begins anew");
+        fetch.tell("the connection broke, trying again");
+      }
+      await removeHalfPacks(this.path);
+      await within(clock, waitMs, once(signal, "abort"), null);
+      signal.throwIfAborted();
+      waitMs = Math.min(waitMs * 2, TRY_AGAIN_MS.max);
+    }
+  }
+
+  /** Fetches more of the history. False if there is no more. */
+  async #deepen(): Promise<boolean> {
+    const depth = await this.#depth(SOME_HISTORY);
+    const next = depth === null ? undefined : deeperThan(depth);
+    if (next === undefined || this.#last === null) return false;
+    await this.#receive(this.#last, next);
+    return true;
+  }
+
+  /**
+   * The commit at which two histories part, the best one if there are several. Null if they have
+   * none in common. Fetches more history until that is certain, so what lies between that commit
+   * and the two is here.
+   */
+  async mergeBase(one: string, other: string): Promise<string | null> {
+    for (;;) {
+      const found = await partingCommits(this.git, one, other);
+      const cuts = await readCuts(this.path);
+      const isMissing = cuts.size > 0 && found.length === 0 && !(await areHere(this.git, [one, other]));
+      if (isMissing && (await this.has(one)) && (await this.has(other))) continue;
+      const isKnown = !isMissing && (await arePartingCommits(this.git, [one, other], found, cuts));
+      if (isKnown || !(await this.#deepen())) return found[0] ?? null;
+    }
   }
 
   /**
@@ -146,10 +231,15 @@ export class Mirror {
     return { base, job: refs.get(`${JOBS_PREFIX}${jobId}`) ?? null };
   }
 
-  /** The branches of jobs as of the last fetch, in git's order, which is that of the job ids. */
+  /** The remote's branches of jobs, in git's order, which is that of the job ids. */
   async jobBranches(): Promise<{ jobId: string; commit: string }[]> {
-    const refs = await this.#refs(JOBS_PREFIX);
-    return [...refs].map(([ref, commit]) => ({ jobId: ref.slice(JOBS_PREFIX.length), commit }));
+    const heads = `refs/heads/${JOB_BRANCH_PREFIX}`;
+    const listing = await this.#talk(["ls-remote", "--refs", "--"], [`${heads}*`]);
+    const lines = listing.split("\n");
+    return lines.flatMap((line) => {
+      const [commit = "", ref = ""] = line.split("\t");
+      return ref.startsWith(heads) ? [{ jobId: ref.slice(heads.length), commit }] : [];
+    });
   }
 
   /**
@@ -162,14 +252,22 @@ export class Mirror {
     const ref = `refs/heads/${jobBranch(jobId)}`;
     const options = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"];
     const lease = `--force-with-lease=${ref}:${expected ?? ""}`;
+    const push = () => this.#talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`]);
     try {
-      await this.#talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`]);
+      await push().catch(async (error: unknown) => {
+        // The server no longer has what the branch began from, so it needs all of its history.
+        if (!NEEDS_ALL.test(operatorText(error))) throw error;
+        while (await this.#deepen());
+        await push();
+      });
     } catch (error) {
       // Most servers report both alike, so their branches tell.
       if (!(error instanceof RefConflictError || error instanceof BranchInTheWayError)) throw error;
       const inTheWay = await this.#branchInTheWay(jobBranch(jobId));
       throw inTheWay === null ? error : new BranchInTheWayError(inTheWay, error.details);
     }
+    const known = `${JOBS_PREFIX}${jobId}`;
+    await this.git.run(commit === null ? ["update-ref", "-d", known] : ["update-ref", known, commit]);
   }
 
   async #branchInTheWay(branch: string): Promise<string | null> {
@@ -186,13 +284,10 @@ export class Mirror {
     const isHere = async () =>
       (await this.git.text(["cat-file", "-t", commit], { okCodes: [0, 128] })) === "commit";
     if (await isHere()) return true;
-    await this.#talk(["fetch", ...FETCH_OPTIONS, "--"], [commit], { okCodes: [0, 1, 128] });
+    const depth = await this.#depth(SOME_HISTORY);
+    const options = depth === null ? [] : [`--depth=${depth}`];
+    await this.#talk(["fetch", ...FETCH_OPTIONS, ...options, "--"], [commit], { okCodes: [0, 1, 128] });
     return isHere();
-  }
-
-  /** Notes that the job's branch is gone, if it was at `commit`. */
-  async forgetJobBranch(jobId: string, commit: string): Promise<void> {
-    await this.git.run(["update-ref", "-d", `${JOBS_PREFIX}${jobId}`, commit]);
   }
 
   /** True if the mirror got many objects since it was packed. */
@@ -208,7 +303,17 @@ export class Mirror {
    * this, for half an hour at most.
    */
   async pack(): Promise<void> {
+    await this.#forgetBranches();
     await this.git.run(["gc", "--quiet"], { timeLimitMs: PACK_TIME_LIMIT_MS });
+  }
+
+  /** Forgets the branches of jobs that are gone at the remote. */
+  async #forgetBranches(): Promise<void> {
+    const known = [...(await this.#refs(JOBS_PREFIX)).keys()];
+    if (known.length === 0) return;
+    const there = new Set((await this.jobBranches()).map(({ jobId }) => `${JOBS_PREFIX}${jobId}`));
+    const gone = known.filter((ref) => !there.has(ref));
+    await this.git.run(["update-ref", "--stdin"], { stdin: gone.map((ref) => `delete ${ref}\n`).join("") });
   }
 
   async #refs(...patterns: string[]): Promise<Map<string, string>> {
@@ -224,7 +329,7 @@ export class Mirror {
   async #talk(
     args: readonly string[],
     refs: readonly string[],
-    call: Pick<GitCall, "okCodes"> = {},
+    call: Pick<GitCall, "okCodes" | "watch"> = {},
   ): Promise<string> {
     const { project, signal } = this.#options;
     const { repository, gitCredentials } = project;
@@ -241,22 +346,6 @@ export class Mirror {
   }
 }
 
-/** Creates a mirror if it is missing, and undoes any changes to its settings. */
-export async function prepare(git: GitRunner): Promise<void> {
-  const { gitDir } = git;
-  if (!existsSync(join(gitDir, "HEAD"))) {
-    await rm(gitDir, { recursive: true, force: true });
-    await mkdir(gitDir, { recursive: true, mode: 0o700 });
-    await git.run(["init", "--bare", "--quiet", "--template="]);
-  }
-  await Promise.all(NOT_KEPT.map((name) => rm(join(gitDir, name), { recursive: true, force: true })));
-  // If there is a link in its place, we would write through it.
-  await rm(join(gitDir, "config"), { recursive: true, force: true });
-  await writeFile(join(gitDir, "config"), CONFIG, { mode: 0o600 });
-  await mkdir(join(gitDir, "info"), { mode: 0o700 });
-  await writeFile(join(gitDir, "info/attributes"), ATTRIBUTES, { mode: 0o600 });
-}
-
 /**
  * True if the mirror itself is the reason why it couldn't be updated. Fetching into a healthy one
  * may just have taken long.
@@ -264,6 +353,7 @@ export async function prepare(git: GitRunner): Promise<void> {
 async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
   if (error instanceof GitError) return true;
   if (!(error instanceof UnclearRemoteError)) return false;
+  if (NO_SHALLOW.test(operatorText(error))) return true;
   try {
     await git.run(["fsck", "--connectivity-only", "--no-dangling", "--no-progress"]);
     return false;
@@ -273,16 +363,8 @@ async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
   }
 }
 
-/**
- * Removes every lock in the mirror. Nobody holds one while we hold ours: the state file keeps other
- * services out of this folder. What the git of an ended service is still writing is either
- * complete, or will be found broken and fetched again.
- */
-async function removeLocks(gitDir: string): Promise<void> {
-  for (const folder of LOCKED) {
-    const path = join(gitDir, folder);
-    const names = await readdir(path, { recursive: folder !== "." }).catch(() => []);
-    const locks = names.filter((name) => name.endsWith(".lock"));
-    await Promise.all(locks.map((name) => rm(join(path, name), { recursive: true, force: true })));
-  }
+/** True if a fetch may have failed because its connection did. */
+function mayBeCutOff(error: unknown): boolean {
+  const isOurs = error instanceof GitError || error instanceof RefConflictError;
+  return error instanceof TransientRunError && !isOurs;
 }

@@ -3,6 +3,7 @@ import type { JobDiff } from "../../../src/core/ports/job-report.ts";
 import { turnCommits } from "../earlier-push.ts";
 import { GitError } from "../git/git-fault.ts";
 import type { GitRunner } from "../git/git.ts";
+import type { Mirror } from "../git/mirror.ts";
 import { changeOnto } from "../git/reapply.ts";
 
 /** A changed file. The lines are null if git doesn't count them, as for pictures. */
@@ -36,12 +37,14 @@ type ChangeOf = {
 
 /** Reads what a commit changes since it diverged from the base, without what was merged since. */
 export async function readWholeChange(
-  git: GitRunner,
+  mirror: Mirror,
   { base, commit, jobId, mergedHead = null }: ChangeOf,
 ): Promise<WholeChange> {
-  const parted = await git.text(["merge-base", base, commit]);
+  const { git } = mirror;
+  const parted = await mirror.mergeBase(base, commit);
+  if (parted === null) throw new GitError(`${base} and ${commit} have no history in common.`);
   const from =
-    mergedHead !== null && (await isBetween(git, mergedHead, parted, commit)) ? mergedHead : parted;
+    mergedHead !== null && (await isBetween(mirror, mergedHead, parted, commit)) ? mergedHead : parted;
   const options = ["-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff"];
   const listed = await git.lines(["diff-tree", ...options, from, commit]);
   // First each file's state, which begins with a colon and ends with a letter, followed by its
@@ -94,9 +97,7 @@ async function hasAlready(git: GitRunner, { base, parted, from, commit, pages }:
 }
 
 /** True if the history of `last` has this commit, and that has `first`. */
-async function isBetween(git: GitRunner, commit: string, first: string, last: string): Promise<boolean> {
-  // Standard output is empty if they have nothing in common (1) or there is no such commit (128).
-  const okCodes = [0, 1, 128];
-  const inLast = await git.text(["merge-base", commit, last], { okCodes });
-  return inLast === commit && (await git.text(["merge-base", first, commit], { okCodes })) === first;
+async function isBetween(mirror: Mirror, commit: string, first: string, last: string): Promise<boolean> {
+  if ((await mirror.mergeBase(commit, last)) !== commit) return false;
+  return (await mirror.mergeBase(first, commit)) === first;
 }

@@ -50,7 +50,9 @@ export function readChange(
   mergedHead: string | null,
 ): Promise<WholeChange | null> {
   const { jobId } = turn;
-  return orNull(context, (git, base) => readWholeChange(git, { base, commit, jobId, mergedHead }), jobId);
+  const { mirror } = context;
+  const read = (_: GitRunner, base: string) => readWholeChange(mirror, { base, commit, jobId, mergedHead });
+  return orNull(context, read, jobId);
 }
 
 /** Reads from the repository for the text. If git can't tell, only the text is affected. */

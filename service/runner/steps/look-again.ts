@@ -42,7 +42,7 @@ export async function lookAgain<Work extends Committed>(
       throw new RefConflictError("The merged branch is in use again.");
     }
     if (pulls.open !== null) return { ...ready, start: { ...before, pulls } };
-    const { base, job } = await mirror.fetch(project.baseBranch, () => mirror.tips(jobId));
+    const { base, job } = await mirror.fetch({ ...project, jobId }, () => mirror.tips(jobId));
     if (job !== before.job && !(areDone && job === null)) {
       throw new RefConflictError("The branch changed meanwhile.");
     }

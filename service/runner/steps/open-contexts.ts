@@ -44,12 +44,13 @@ export async function openContexts({ jobId }: RunnerTurn, context: RunContext) {
 }
 
 async function openOne(
-  { ref, paths, mirror }: ContextRepository,
+  { name, ref, paths, mirror }: ContextRepository,
   place: string,
   context: RunContext,
 ): Promise<TurnTree> {
   const isWanted = paths.length === 0 ? () => true : createIsDoc(paths);
-  const commit = await mirror.fetchCommit(ref);
+  const tell = (far: string) => context.report({ step: `Reading the context repository ${name}: ${far}` });
+  const commit = await mirror.fetchCommit(ref, tell);
   await mirror.use((git) => assertSize(git, commit, isWanted));
   return openTree({ ...context, mirror }, commit, place, isWanted);
 }

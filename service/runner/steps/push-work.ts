@@ -81,9 +81,9 @@ export async function goOnAfterMerge(
   if (!pulls.areDoneAt(parent)) return pushed;
   const isTurns = (pull: HostedPullRequest) => mirror.use(() => holdsPush(mirror, jobId, pull, push));
   if ((await firstOf(pulls.own, isTurns)) !== null) return pushed;
-  const made = await mirror.fetch(project.baseBranch, async (git) => {
+  const made = await mirror.fetch({ ...project, jobId }, async (git) => {
     const { base, job } = await mirror.tips(jobId);
-    const mergeBase = await git.text(["merge-base", base, parent], { okCodes: [0, 1] });
+    const mergeBase = await mirror.mergeBase(base, parent);
     // Somebody else changed the branch, or the base branch has the merged commits themselves.
     if (job !== commit || mergeBase === parent) return null;
     const onBase = await reapply(git, { commit, from: parent, onto: base, committer, atMs: clock.wallMs() });

@@ -105,9 +105,9 @@ async function assertOnBranch(
   { mirror }: RunContext,
   { turnKey }: Push,
 ): Promise<void> {
-  const found = await mirror.fetch(project.baseBranch, async (git) => {
+  const found = await mirror.fetch({ ...project, jobId }, async () => {
     const { base, job } = await mirror.tips(jobId);
-    return job === null ? undefined : turnCommit(git, { jobId, turnKey }, { base, tip: job });
+    return job === null ? undefined : turnCommit(mirror, { jobId, turnKey }, { base, tip: job });
   });
   if (found === undefined) throw new RefConflictError("The branch changed meanwhile.");
 }

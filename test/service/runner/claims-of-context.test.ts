@@ -27,8 +27,11 @@ it("sources in context repositories are linked at the code host, and public only
   const open = async (id: string) => {
     const repository = dir.file(`code-host/repositories/acme/${id}.git`);
     const project = { id, repository, gitCredentials: null };
-    const mirror = new Mirror({ project, folders, lock, env: world.env, redact, logger, signal });
-    const commit = await mirror.fetch("main", async () => (await mirror.tips("job1")).base);
+    const mirror = new Mirror({ project, folders, lock, env: world.env, redact, clock, logger, signal });
+    const commit = await mirror.fetch(
+      { baseBranch: "main", jobId: "job1" },
+      async () => (await mirror.tips("job1")).base,
+    );
     const address = id === "elsewhere" ? "https://git.example/acme/elsewhere" : codeHost.gitUrl("acme", id);
     return {
       name: id,

@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { KeyedLock } from "../../../service/runner/git/keyed-lock.ts";
 import { Mirror } from "../../../service/runner/git/mirror.ts";
+import { createSystemClock } from "../../../src/process/clock-and-log.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 it.each([0x2028, 0x2029, 0x85])(
@@ -19,9 +20,10 @@ it.each([0x2028, 0x2029, 0x85])(
     const { signal } = new AbortController();
     const redact = (text: string) => text;
     const lock = new KeyedLock();
-    const mirror = new Mirror({ project, folders, lock, env: world.env, redact, logger, signal });
+    const clock = createSystemClock();
+    const mirror = new Mirror({ project, folders, lock, env: world.env, redact, clock, logger, signal });
 
-    await mirror.fetch("main", async () => {
+    await mirror.fetch({ baseBranch: "main", jobId: "job1" }, async () => {
       expect((await mirror.tips("job1")).base).toBe(await world.inBare("rev-parse", "main"));
       expect((await mirror.jobBranches()).map(({ jobId }) => jobId)).toEqual([
         `job1/x${separator}refs/mirror/base`,
