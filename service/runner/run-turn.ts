@@ -12,6 +12,7 @@ import type { AgentRunResult } from "./run-agent.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
 import { commitWords } from "./steps/commit-words.ts";
 import { withoutOthers } from "./steps/describe.ts";
+import { assertSeen } from "./steps/await-branch.ts";
 import { attachedTextFiles } from "./steps/find-copies.ts";
 import { lookAgain } from "./steps/look-again.ts";
 import { openContexts } from "./steps/open-contexts.ts";
@@ -128,7 +129,7 @@ function assertNames({ jobId, project }: RunnerTurn): void {
 
 /** Updates the mirror, and finds out where the turn starts. */
 async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnStart> {
-  const { mirror, folders, logger } = context;
+  const { mirror, folders, clock, logger } = context;
   const { jobId, number, project } = turn;
   const doing = "fetching the repository";
   context.onProgress(doing);
@@ -142,6 +143,7 @@ async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnS
     const findOnce = () => (asked ??= findPulls(turn, context, note?.turnKey === turnKey ? note : null));
     const findOwn = async () => (await findOnce()).own;
     const earlier = await findEarlierPush({ mirror, jobId, turnKey, base, tip: job, note, findOwn });
+    if (earlier === null && note?.turnKey === turnKey) assertSeen(note, clock);
     // Without a code host, only git itself could have merged it.
     const isAsked = earlier === null && (job !== null || number > 1);
     const pulls = isAsked ? await findOnce() : branchPulls(turn, []);

@@ -36,6 +36,8 @@ const TurnNote = TurnWork.extend({
   turnKey: z.string(),
   /** True if the commit has certainly reached the remote. */
   isPushed: z.boolean(),
+  /** When it has, in epoch milliseconds. Null if it hasn't, or that isn't known. */
+  pushedAt: z.number().nullable().default(null),
   /** The branch's open pull request before the push, and its newest one. */
   openPull: z.int().nullable(),
   newestPull: z.int().nullable(),

@@ -22,12 +22,13 @@ export async function publishWork(
   { job, pulls: { open, own } }: Pick<TurnStart, "job" | "pulls">,
   { files, ...work }: TurnWork & { files: number },
 ): Promise<PushedWork> {
-  const { mirror, commitHost, folders, onProgress } = context;
+  const { mirror, commitHost, folders, clock, onProgress } = context;
   const { jobId } = turn;
   const note = {
     version: 1 as const,
     ...work,
     turnKey: turnKeyOf(turn),
+    pushedAt: null,
     openPull: open?.number ?? null,
     newestPull: own[0]?.number ?? null,
   };
@@ -50,7 +51,7 @@ export async function publishWork(
     if (isRefused) await writeTurnNote(folders.notes, jobId, before);
     throw error;
   }
-  const pushed = { ...note, commit, isPushed: true };
+  const pushed = { ...note, commit, isPushed: true, pushedAt: clock.now() };
   await writeTurnNote(folders.notes, jobId, pushed);
   return {
     ...work,

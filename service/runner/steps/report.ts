@@ -14,6 +14,7 @@ import { type RunContext, type RunnerTurn, type Success, wordsOf } from "../turn
 import type { PushedWork } from "../turn-start.ts";
 import { TAKEN_BACK_TEXT, type WholeChange } from "../publish/whole-change.ts";
 import { describe, readChange } from "./describe.ts";
+import { hostAfterPush } from "./await-branch.ts";
 import { alreadyIn } from "./look-again.ts";
 import { goOnAfterMerge } from "./push-work.ts";
 import type { Worked } from "./work-in-rounds.ts";
@@ -22,11 +23,13 @@ import type { Worked } from "./work-in-rounds.ts";
  * The result of a turn whose work is pushed. Finds or opens its pull request, if there is a code
  * host. Rejects with a `RefConflictError` if somebody took the work out of the branch.
  */
-export async function reportWork(turn: RunnerTurn, context: RunContext, found: PushedWork): Promise<Success> {
-  const { codeHost, mirror, redact, signal } = context;
+export async function reportWork(turn: RunnerTurn, given: RunContext, found: PushedWork): Promise<Success> {
+  const { mirror, redact, signal } = given;
   const { project, jobId } = turn;
   const branch = jobBranch(jobId);
-  if (!found.push.isInBase) context.report({ branch });
+  if (!found.push.isInBase) given.report({ branch });
+  const codeHost = given.codeHost && hostAfterPush(given.codeHost, found.push.note, given);
+  const context = { ...given, codeHost };
   if (codeHost === null) {
     const reason = whyNothingIsLeft(turn, await readChange(turn, context, found.commit, null));
     return reason === null

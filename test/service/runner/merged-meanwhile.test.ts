@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../../service/base/run-error.ts";
+import { LaterClock } from "../../support/later-clock.ts";
 import { atNight } from "../../support/nightly.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
@@ -128,12 +129,15 @@ it("opens no pull request for what somebody merged before there was one", async 
 });
 
 it("begins again when the branch was removed before anybody could merge it", async () => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const clock = new LaterClock();
+  await using world = await openRunnerWorld({ ...LOGIC_ONLY, clock });
   world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
   await expect(world.run(world.project(FIRST_AGENT))).rejects.toThrow(TransientRunError);
   world.api.fault = undefined;
   await removeBranch(world);
   world.restart();
+  // In the first minute, the git server may just not show it yet.
+  clock.laterMs = 60_000;
   expect(await world.run(world.project(SECOND_AGENT))).toMatchObject({ kind: "pull-request" });
   expect(await world.changed()).toEqual(["docs/second.md"]);
 });
