@@ -67,9 +67,9 @@ export function hostAfterPush(
 
   return {
     ...host,
-    find: patient(host.find),
-    create: patient(host.create),
-    change: patient(host.change),
-    decorate: patient(host.decorate),
+    find: patient((...args: Parameters<PullRequestHost["find"]>) => host.find(...args)),
+    create: patient((...args: Parameters<PullRequestHost["create"]>) => host.create(...args)),
+    change: patient((...args: Parameters<PullRequestHost["change"]>) => host.change(...args)),
+    decorate: patient((...args: Parameters<PullRequestHost["decorate"]>) => host.decorate(...args)),
   };
 }
