@@ -27,6 +27,7 @@ import { findProgram } from "../runner/sandbox/program.ts";
 import { type AgentCheck, checkAgent, type CheckSandbox, hiddenInside } from "./check-agent.ts";
 import { checkAppKey, checkCodeHost, type Found } from "./check-code-host.ts";
 import { checkCommits } from "./check-commits.ts";
+import { checkDocs } from "./check-docs.ts";
 import { checkModel } from "./check-model.ts";
 import { doCommand } from "./command-socket.ts";
 
@@ -144,8 +145,8 @@ function projectChecks(
   add("model", (signal) => checkModel(project, { calls: callModel, env, signal }));
   if (app !== undefined) add(APP_KEY, () => checkAppKey(app));
   add("repository", async (signal) => {
-    await checkRepository(project, { env, redact, signal, gitCredentials });
-    return `branch ${baseBranch}, and the service may push`;
+    const { found, warning } = await checkRepository(project, { env, redact, signal, gitCredentials });
+    return { found: `branch ${baseBranch}, and the service may push${found}`, warning };
   });
   for (const context of project.context) {
     add(`context ${context.name}`, async (signal) => {
@@ -244,8 +245,9 @@ async function contextWarning(
  * Asks the git server whether the base branch exists and whether a job's branch could be pushed.
  * Pushes nothing. Rejects with what is wrong, as `Git.run` does.
  */
-async function checkRepository({ repository, baseBranch }: ServiceProject, asking: Asking) {
-  await withGit(repository, asking, async (git, remote) => {
+async function checkRepository(project: ServiceProject, asking: Asking): Promise<Found> {
+  const { repository, baseBranch } = project;
+  return withGit(repository, asking, async (git, remote) => {
     const ref = `refs/heads/${baseBranch}`;
     const listed = await git.text(["ls-remote", "--", remote.url, ref], { remote });
     if (listed === "") {
@@ -260,6 +262,7 @@ async function checkRepository({ repository, baseBranch }: ServiceProject, askin
     const commit = await commitTree(git, { ...NOTHING, tree });
     const options = ["--porcelain", "--dry-run"];
     await git.run(["push", ...options, "--", remote.url, `${commit}:refs/heads/${branch}`], { remote });
+    return checkDocs(project, git, remote);
   });
 }
 
@@ -270,16 +273,16 @@ const NOTHING = {
   atMs: 0,
 };
 
-async function withGit(
+async function withGit<Result>(
   repository: string,
   { gitCredentials, ...asking }: Asking,
-  act: (git: GitRunner, remote: ReturnType<typeof remoteOf>) => Promise<void>,
-): Promise<void> {
+  act: (git: GitRunner, remote: ReturnType<typeof remoteOf>) => Promise<Result>,
+): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
   try {
     const git = new GitRunner({ gitDir: join(folder, "check.git"), home: folder, ...asking });
     await prepare(git);
-    await act(git, remoteOf(repository, (await gitCredentials?.token(asking.signal)) ?? null));
+    return await act(git, remoteOf(repository, (await gitCredentials?.token(asking.signal)) ?? null));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

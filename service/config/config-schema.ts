@@ -9,7 +9,17 @@ import { parseHostRule } from "../egress/find-route.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
 
 /** The files that count as documentation, unless a project's settings say otherwise. */
-const DEFAULT_DOCS_GLOBS = ["**/*.md", "**/*.mdx", "**/*.rst", "**/*.adoc", "**/*.asciidoc", "docs/**"];
+const DEFAULT_DOCS_GLOBS = [
+  "**/*.{md,mdx,markdown,mdoc,qmd,rst,adoc,asciidoc}",
+  "docs/**",
+  "**/{doc,docs}/**/*.txt",
+  // Navigation that is data. Where it is code, or can name some, `config check` says so.
+  "**/{docs,mint,_meta,_category_}.json",
+  "**/{_toc,toc,TOC,_category_}.yml",
+  "**/{.pages,.nav.yml}",
+  "**/_data/*{nav,sidebar,toc}*.{yml,yaml,json}",
+  "**/{images,img,static,_static,public,screenshots}/**/*.{png,jpg,jpeg,gif,webp,avif,svg}",
+];
 
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 

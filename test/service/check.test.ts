@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { createCodeHost } from "../../emulators/code-host/index.ts";
 import { ConnectProxy } from "../support/connect-proxy.ts";
 import { need } from "../support/need.ts";
+import { writeFiles } from "../support/repository-of.ts";
 import { startHttpSide } from "../support/turn-network.ts";
 import { type Ran, ServiceFolder } from "../support/service-process.ts";
 
@@ -98,6 +99,36 @@ it("finds everything that a turn needs", async () => {
   ]);
   // Only asked, never pushed.
   expect((await fetch(`${codeHost.apiUrl}/repos/acme/docs/branches/docs-agent%2Fcheck`)).status).toBe(404);
+});
+
+it("names the generator of the docs, and the navigation that agents may not change", async () => {
+  await using folder = await openFolder({});
+  await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
+  const checked = async (repo: string, files: readonly string[], docs?: readonly string[]) => {
+    await writeFiles(folder.dir.file(repo), Object.fromEntries(files.map((path) => [path, "# Page\n"])));
+    await codeHost.createRepository("acme", repo, folder.dir.file(repo));
+    const project = { ...LOCAL[0], repository: folder.dir.file(`host/repositories/acme/${repo}.git`), docs };
+    folder.change({ ...WITHOUT_PROJECTS, projects: [project] });
+    const { stdout } = await folder.run("config", "check");
+    return stdout.split("\n").filter((line) => line.includes("docs  repository"));
+  };
+  expect(await checked("data", ["docs.json", "a.mdx", "b/_meta.json", "modules/ROOT/nav.adoc"])).toEqual([
+    "ok     docs  repository: branch main, and the service may push. Made with Mintlify, Nextra, Antora; docs covers 2 of 2 pages",
+  ]);
+  expect(
+    await checked("code", ["website/sidebars.js", "mkdocs.yml", "docs/.vitepress/config.mts", "a.md"]),
+  ).toEqual([
+    "ok     docs  repository: branch main, and the service may push. Made with MkDocs, Docusaurus, VitePress; docs covers 1 of 1 page",
+    "warn   docs  repository: Agents may not change this navigation, so new pages don't get into it: " +
+      "mkdocs.yml of MkDocs (the build runs it, or what it names); website/sidebars.js of Docusaurus (the build runs " +
+      "it, or what it names); docs/.vitepress/config.mts of VitePress (the build runs it, or what it names). " +
+      "If they may, add these names to docs.",
+  ]);
+  expect(await checked("narrow", ["docs.json", "docs/a.md", "b.md"], ["docs/**"])).toEqual([
+    "ok     docs  repository: branch main, and the service may push. Made with Mintlify; docs covers 1 of 2 pages",
+    "warn   docs  repository: Agents may not change this navigation, so new pages don't get into it: docs.json of Mintlify. " +
+      "If they may, add these names to docs.",
+  ]);
 });
 
 it("tries the key that signs commits, and says what is wrong with it", async () => {

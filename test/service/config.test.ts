@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 import { loadServiceConfig } from "../../service/config/config.ts";
 import { networkOf, projectSecrets } from "../../service/config/env.ts";
+import { createIsDoc } from "../../service/runner/tree/select-changes.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../service.example.yml", import.meta.url));
@@ -55,7 +56,6 @@ it("takes the documented example, and its commented defaults are the real ones",
     `jobsAtOnce: ${config.jobsAtOnce}`,
     `stopGraceMinutes: ${config.stopGraceMinutes}`,
     `baseBranch: ${config.projects[0]?.baseBranch}`,
-    `docs: ${JSON.stringify(config.projects[0]?.docs).replaceAll(",", ", ")}`,
     `timeLimitMinutes: ${config.projects[0]?.agent.timeLimitMinutes}`,
     `maxOutputBytes: ${config.projects[0]?.agent.maxOutputBytes}`,
     `createsPerHour: ${config.projects[0]?.limits.createsPerHour}`,
@@ -73,6 +73,8 @@ it("takes the documented example, and its commented defaults are the real ones",
   ]) {
     expect(text).toContain(line);
   }
+  const listed = /#docs:\n((?: +# {2}- .*\n)+)/.exec(text)?.[1] ?? "";
+  expect(parse(listed.replaceAll("#", ""))).toEqual(config.projects[0]?.docs);
 });
 
 it("fills in the defaults and resolves paths against the file's folder", async () => {
@@ -638,4 +640,29 @@ it("takes a token or an App at the code host, and not both or none", async () =>
   const commits = { name: "Acme", email: "docs@acme.example", signingKeyFile: "/srv/docs-agent/key" };
   const signed = withProject({ agent: { ...agent, readable: ["/srv/docs-agent"] }, commits });
   expect(await faultsOf(signed)).toMatch(/readable must not have \/srv\/docs-agent, .* the signing key/);
+});
+
+it("covers pages, pictures and navigation that is data, and no code", async () => {
+  const isDoc = createIsDoc((await load(withProject({}))).projects[0]?.docs ?? []);
+  const covered = [
+    "a.mdx",
+    "guide/b.markdown",
+    "c.mdoc",
+    "d.qmd",
+    "website/docs/e.txt",
+    "docs/f.sh",
+    "nav.adoc",
+  ];
+  covered.push("docs.json", "mint.json", "book/_toc.yml", "pages/_meta.json", "guide/.pages", "api/toc.yml");
+  covered.push("_data/main_nav.yml", "SUMMARY.md", "images/a.png", "website/static/img/b.svg");
+  expect(covered.filter((path) => !isDoc(path))).toEqual([]);
+  const others = ["mkdocs.yml", "website/sidebars.js", "docs/.vitepress/config.mts", "astro.config.mjs"];
+  others.push(
+    "requirements.txt",
+    "public/index.html",
+    "src/index.ts",
+    "package.json",
+    ".github/workflows/x.yml",
+  );
+  expect(others.filter(isDoc)).toEqual([]);
 });
