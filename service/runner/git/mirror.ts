@@ -1,15 +1,14 @@
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, type Logger, within } from "../../../src/core/ports/process.ts";
+import type { Clock, Logger } from "../../../src/core/ports/process.ts";
 import { branchInTheWay, JOB_BRANCH_PREFIX, jobBranch, refsInTheWay } from "../../config/branches.ts";
 import type { Env } from "../../config/env.ts";
 import type { TokenProvider } from "../../code-host/token-provider.ts";
 import type { RunnerFolders } from "../folders.ts";
 import type { Redact } from "../../base/redaction.ts";
-import { operatorText, TransientRunError } from "../../base/run-error.ts";
-import { watchFetch } from "./fetch-watch.ts";
+import { operatorText } from "../../base/run-error.ts";
+import { fetchOn } from "./fetch-on.ts";
 import { type GitCall, GitRunner, remoteOf } from "./git.ts";
 import {
   BranchInTheWayError,
@@ -40,12 +39,9 @@ const FETCH_OPTIONS = ["--progress", "--no-tags", "--no-write-fetch-head", "--no
 const MAX_LOOSE = 500;
 const MAX_PACKS = 20;
 const PACK_TIME_LIMIT_MS = 30 * 60_000;
-/** How often in a row a fetch may break off without getting further than before. */
-const MAX_BROKEN_FETCHES = 5;
 /** The server can't give a part of a history, or not take one. */
 const NO_SHALLOW = /shallow (?:capabilities|clients|requests)/;
 const NEEDS_ALL = /shallow update not allowed/;
-const TRY_AGAIN_MS = { first: 5000, max: 60_000 };
 
 /** The parts of a project that identify its mirror and lead to its remote. */
 export type MirroredProject = { id: string; repository: string; gitCredentials: GitCredentials | null };
@@ -157,42 +153,20 @@ export class Mirror {
     return isComplete(this.path) ? null : readDepth(this.path, first);
   }
 
-  /**
-   * Fetches until it succeeds. A fetch that breaks off begins anew as long as it gets further than
-   * before now and then, because a turn that starts anew would begin there as well. Not every
-   * server can give a part of a history. Of such a one, all is fetched.
-   */
   async #receive(fetch: Fetch, depth: number | null): Promise<void> {
+    const { options, refs, tell } = fetch;
+    const deep = depth === null ? [] : [`--depth=${depth}`];
+    const args = ["fetch", ...FETCH_OPTIONS, ...deep, ...options, "--"];
     const { clock, logger, signal } = this.#options;
-    let most = 0;
-    let waitMs = TRY_AGAIN_MS.first;
-    for (let broken = 0; ;) {
-      using watch = watchFetch({ clock, gitDir: this.path, tell: fetch.tell });
-      try {
-        const options = depth === null ? [] : [`--depth=${depth}`];
-        await this.#talk(["fetch", ...FETCH_OPTIONS, ...options, ...fetch.options, "--"], fetch.refs, {
-          watch,
-        });
-        if (depth !== null) await noteDepth(this.path, depth);
-        return;
-      } catch (error) {
-        if (depth !== null && NO_SHALLOW.test(operatorText(error))) {
-          depth = null;
-          continue;
-        }
-        const isNews = watch.received() > most;
-        most = Math.max(most, watch.received());
-        broken = isNews ? 1 : broken + 1;
-        if (isNews) waitMs = TRY_AGAIN_MS.first;
-        if (!mayBeCutOff(error) || most === 0 || broken > MAX_BROKEN_FETCHES) throw error;
-        logger.warn({ problem: operatorText(error) }, "a fetch broke off and begins anew");
-        fetch.tell("the connection broke, trying again");
-      }
-      await removeHalfPacks(this.path);
-      await within(clock, waitMs, once(signal, "abort"), null);
-      signal.throwIfAborted();
-      waitMs = Math.min(waitMs * 2, TRY_AGAIN_MS.max);
+    const told = { gitDir: this.path, clock, logger, signal, tell };
+    try {
+      await fetchOn((watch) => this.#talk(args, refs, { watch }), told);
+    } catch (error) {
+      if (depth === null || !NO_SHALLOW.test(operatorText(error))) throw error;
+      // Of a server that can't give a part of a history, all is fetched.
+      return this.#receive(fetch, null);
     }
+    if (depth !== null) await noteDepth(this.path, depth);
   }
 
   /** Fetches more of the history. False if there is no more. */
@@ -255,7 +229,7 @@ export class Mirror {
     const push = () => this.#talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`]);
     try {
       await push().catch(async (error: unknown) => {
-        // The server no longer has what the branch began from, so it needs all of its history.
+        // None of the server's branches has what this one began from, so it needs all of that.
         if (!NEEDS_ALL.test(operatorText(error))) throw error;
         while (await this.#deepen());
         await push();
@@ -361,10 +335,4 @@ async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
     if (found instanceof GitError) return true;
     throw found;
   }
-}
-
-/** True if a fetch may have failed because its connection did. */
-function mayBeCutOff(error: unknown): boolean {
-  const isOurs = error instanceof GitError || error instanceof RefConflictError;
-  return error instanceof TransientRunError && !isOurs;
 }

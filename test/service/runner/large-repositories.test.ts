@@ -1,5 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { readProgress, withoutProgress } from "../../../service/runner/git/fetch-watch.ts";
@@ -188,4 +192,41 @@ it("begins anew with a fetch that breaks off or hangs, within the same run of th
   expect(await run).toMatchObject({ kind: "pull-request" });
   expect(world.logger.text("warn").match(/a fetch broke off/g)).toHaveLength(2);
   expect(world.told("step")).toContain("Fetching the repository: the connection broke, trying again");
+});
+
+it("fetches all from a server that can give nothing less", async () => {
+  await using world = await openRunnerWorld({ containment: "none" });
+  await addCommits(world.bare, { commits: 300 });
+  await world.inBare("update-server-info");
+  // It serves files, as any web server does.
+  const server = createServer((request, response) => {
+    const file = createReadStream(`${world.bare}${new URL(request.url ?? "", "http://x").pathname}`);
+    file.on("error", () => response.writeHead(404).end());
+    file.on("open", () => file.pipe(response));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const repository = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const context = { name: "cli", repository, ref: "main", paths: [], publish: "allow" as const };
+  const seen = inlineAgent(
+    `fs.cpSync(process.env.DOCS_AGENT_CONTEXT + "/cli/docs/long/1.md", "docs/seen.md")`,
+  );
+  for (const jobId of ["job1", "job2"]) {
+    const result = await world.run(world.project(seen, { context: [context] }), { jobId });
+    expect(result).toMatchObject({ kind: "pull-request", notes: [] });
+  }
+  server.close();
+  expect(world.logger.text("warn")).not.toContain("mirror is broken");
+});
+
+it("pushes although the whole base branch was replaced while the agent worked", async () => {
+  await using large = await openLargeWorld({ commits: 300 });
+  const { world, project } = large;
+  world.gitHttp.before = async (request) => {
+    if (!request.endsWith("service=git-receive-pack")) return;
+    world.gitHttp.before = undefined;
+    const other = await world.inBare("commit-tree", "main^{tree}", "-m", "A new beginning");
+    await world.inBare("update-ref", "refs/heads/main", other);
+  };
+  await world.run(project).catch(() => {});
+  expect(await world.show("README.md")).toContain("more");
 });
