@@ -96,7 +96,7 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   steps: ["agents", "apart", "bytes", "claims", "git", "publish", "sandbox", "tree", "verify"],
   process: ["apart"],
   agents: ["claims", "sandbox"],
-  claims: ["publish"],
+  claims: ["publish", "tree"],
   publish: ["git"],
   verify: ["sandbox"],
 };

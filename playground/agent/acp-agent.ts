@@ -30,7 +30,7 @@ type Session = { cwd: string; running: AbortController | null };
  * The agent as the protocol sees it. It reads and writes files through the client where that offers
  * it, and asks for nothing else.
  */
-export function createAgent(moodOf: () => AgentMood, claimsFile: string | undefined): AgentApp {
+export function createAgent(moodOf: () => AgentMood): AgentApp {
   const sessions = new Map<string, Session>();
   const words = readWordList();
   let canUseFiles = false;
@@ -68,11 +68,7 @@ export function createAgent(moodOf: () => AgentMood, claimsFile: string | undefi
       session.running = running;
       const { sessionId } = params;
       const ended = AbortSignal.any([signal, running.signal]);
-      const desk = deskOf(
-        client,
-        { sessionId, cwd: session.cwd, canUseFiles, canAsk, moodOf, claimsFile },
-        ended,
-      );
+      const desk = deskOf(client, { sessionId, cwd: session.cwd, canUseFiles, canAsk, moodOf }, ended);
       try {
         await takeTurn(newestText(params.prompt), desk, words);
         return { stopReason: "end_turn" };
@@ -106,14 +102,12 @@ function deskOf(
     canUseFiles,
     canAsk,
     moodOf,
-    claimsFile,
   }: {
     sessionId: string;
     cwd: string;
     canUseFiles: boolean;
     canAsk: boolean;
     moodOf: () => AgentMood;
-    claimsFile: string | undefined;
   },
   signal: AbortSignal,
 ): Desk {
@@ -183,9 +177,6 @@ function deskOf(
       );
       const given = Given.safeParse(answer);
       return given.success ? given.data.content[ANSWER] : null;
-    },
-    async cite(sources) {
-      if (claimsFile !== undefined) await writeFile(claimsFile, JSON.stringify(sources));
     },
     think: (text) => update({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text } }),
     say: (text) =>

@@ -5,7 +5,7 @@ import { moodIn } from "./mood.ts";
 
 // Standard output is the protocol's; nothing else may write there. It ends when the client closes
 // its side.
-const connection = createAgent(() => moodIn(process.argv[2]), process.env["DOCS_AGENT_CLAIMS"]).connect(
+const connection = createAgent(() => moodIn(process.argv[2])).connect(
   ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)),
 );
 await connection.closed;

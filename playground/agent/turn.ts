@@ -3,7 +3,6 @@ import { editPage, type PageEdits } from "./edit-page.ts";
 import type { AgentMood } from "../agent-mood.ts";
 import { isPage } from "./folder.ts";
 import { dawdle, isAllowed, ToldToFailError } from "./mood.ts";
-import { sourcesOf } from "./sources.ts";
 import type { WordList } from "./spelling.ts";
 import { type Understanding, understand } from "./understanding.ts";
 import { type Ask, askWhichPage } from "./which-page.ts";
@@ -22,8 +21,6 @@ export type Desk = {
   think(text: string): Promise<void>;
   /** Waits for a person, as long as that takes. */
   ask: Ask;
-  /** Names the sources of what was changed. */
-  cite(sources: readonly object[]): Promise<void>;
   /** The turn's last message. */
   say(text: string): Promise<void>;
   /** The mood of the moment: it can change while a turn runs. */
@@ -65,7 +62,6 @@ export async function takeTurn(prompt: string, desk: Desk, words: WordList): Pro
   if (terms !== null) return desk.say(answerOf(terms, await readAll(pages, desk)));
   // A second round that changed nothing: what the first one said holds.
   if (understanding.brokenLinks !== null && !edits.some(isChanged)) return;
-  if (edits.some(isChanged)) await desk.cite(await sourcesOf(edits, files, (path) => desk.read(path)));
   await desk.say(summarise(understanding, edits, pages));
 }
 

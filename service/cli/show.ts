@@ -108,17 +108,15 @@ function turnLines(turn: ShownTurn): string[] {
     ...block("branch", turn.branch),
     ...block(isAnswered(turn) ? "answer" : "summary", turn.summary),
     ...block("checks", checks.map(checkText).join("\n")),
-    ...(claims === null ? [] : block("sources", sourcesText(claims))),
+    ...(claims === null || claims.total === 0
+      ? []
+      : block("sources", `${claims.verified} of ${claims.total} found`)),
     ...block("context", context.map(({ name, commit }) => `${name} at ${commit}`).join("\n")),
     ...block("notes", notes.join("\n")),
     ...block(turn.state === "ended" ? "reason" : "last attempt", turn.reason),
     ...block("left out", turn.leftOut.join("\n")),
     ...block("progress", turn.progress.join("\n"), Infinity),
   ];
-}
-
-function sourcesText({ verified, total }: NonNullable<StoredTurn["quality"]["claims"]>): string {
-  return total === 0 ? "The agent named no sources." : `${verified} of ${total} found`;
 }
 
 function checkText({ name, result, findings }: ReportedCheck): string {

@@ -18,6 +18,11 @@ export function turnKeyOf({ prompt, number }: { prompt: string; number: number }
   return `${number}-${asked}`;
 }
 
+/** The turn's number in what identifies it. */
+export function numberIn(turnKey: string): number {
+  return Number(turnKey.split("-")[0]);
+}
+
 /** The turn's commit, as this attempt or an earlier one pushed it. */
 export type Push = {
   commit: string;

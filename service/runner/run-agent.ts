@@ -11,7 +11,8 @@ import type { AgentResult, AgentRun, RunAgent } from "./agents/agent.ts";
 import { briefOf } from "./agents/brief.ts";
 import { placeAttachments } from "./agents/attachments.ts";
 import { runCommandAgent } from "./agents/command-agent.ts";
-import { CLAIMS_FILE } from "./claims-file.ts";
+import type { SeenAt } from "./claims/source-place.ts";
+import { CLAIMS_FILE, DOCS_NAME } from "./claims-file.ts";
 import { forgetAgent, noteAgent, type TurnFolders } from "./folders.ts";
 import type { AgentSession } from "./kept-sessions.ts";
 import { TurnFailedError } from "../base/run-error.ts";
@@ -35,6 +36,8 @@ const MAX_BRIEF_CHARS = 200_000;
  * rejects.
  */
 export type AgentRunResult = AgentResult & {
+  /** Where it saw the repositories. */
+  seenAt: SeenAt;
   modelTrouble: ModelTrouble | null;
   keepSession: () => Promise<void>;
 };
@@ -125,7 +128,11 @@ export async function runAgent(
         .catch(orWarn("the agent's session could not be kept"));
       if (isKept === false) logger.info({}, "the agent's session is too large to keep");
     };
-    return { ...result, modelTrouble: network.modelTrouble(), keepSession };
+    const seenAt = new Map([
+      [DOCS_NAME, [sandbox.inside.tree, folders.tree]],
+      ...contexts.map(({ name, folder }) => [name, [join(contextFolder ?? "", name), folder]] as const),
+    ]);
+    return { ...result, seenAt, modelTrouble: network.modelTrouble(), keepSession };
   } catch (error) {
     if (!(error instanceof TurnFailedError) || bounded.aborted) throw error;
     if (await sandbox.ranOutOfMemory()) {

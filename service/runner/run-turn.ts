@@ -5,8 +5,9 @@ import { type BranchPulls, branchPulls, findPulls } from "./branch-pulls.ts";
 import { findEarlierPush, turnKeyOf } from "./earlier-push.ts";
 import { RefConflictError } from "./git/git-fault.ts";
 import { withMessage } from "./git/objects.ts";
-import { inShownOrder } from "./publish/checked-claim.ts";
-import { readTurnNote, TurnWork, type Withheld } from "./publish/turn-note.ts";
+import { inShownOrder, joinedClaims } from "./publish/checked-claim.ts";
+import { joinedPaths } from "./publish/bounded-paths.ts";
+import { readTurnNote, turnsBefore, TurnWork, type Withheld } from "./publish/turn-note.ts";
 import { arePublicDocs } from "./publish/visibility.ts";
 import type { AgentRunResult } from "./run-agent.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
@@ -15,6 +16,7 @@ import { withoutOthers } from "./steps/describe.ts";
 import { assertSeen } from "./steps/await-branch.ts";
 import { attachedTextFiles } from "./steps/find-copies.ts";
 import { lookAgain } from "./steps/look-again.ts";
+import { keepEarlier } from "./steps/keep-earlier.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
 import { publishWork } from "./steps/push-work.ts";
@@ -48,7 +50,8 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
 
   const unpublished = { kind: "no-changes" as const, summary: null, leftOut: work.leftOut, ...read };
   const summary = ran.summary === null ? null : context.redact(ran.summary);
-  const told = toldTexts(turn, { ...work, summary });
+  const earlier = await keepEarlier(start.earlier, { from: start.base, to: commit }, turn, context);
+  const told = toldTexts(turn, { ...work, summary, earlier });
   const { isAllowed, withheld } = await allowPublishing(turn, context, {
     from: tree.commit,
     commit,
@@ -60,7 +63,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
     return { ...unpublished, reason };
   }
   const toPush = await withOwnMessage(turn, context, { commit, summary, withheld });
-  const made = { ...work, ...read, commit: toPush, summary, withheld };
+  const made = { ...work, ...read, commit: toPush, summary, withheld, earlier };
   const ready = await lookAgain(turn, context, start, made);
   if (ready.kind === "unwanted") return { ...unpublished, reason: ready.reason };
   const pushed = await publishWork(turn, context, ready.start, ready.work);
@@ -82,11 +85,10 @@ async function keepSession(turn: RunnerTurn, context: RunContext, ran: AgentRunR
 /** Everything of the agent's that is told about the change, in the order of the pull request. */
 function toldTexts(
   { earlierTurns }: RunnerTurn,
-  { summary, leftOut, claims }: Pick<TurnWork, "summary" | "leftOut" | "claims">,
+  { summary, leftOut, claims, earlier }: Pick<TurnWork, "summary" | "leftOut" | "claims" | "earlier">,
 ): string[] {
-  const { named = [], hidden = [] } = Object.groupBy(claims ?? [], ({ isPublic }) =>
-    isPublic ? "named" : "hidden",
-  );
+  const all = joinedClaims([...earlier.map((turn) => turn.claims), claims ?? []]);
+  const { named = [], hidden = [] } = Object.groupBy(all, ({ isPublic }) => (isPublic ? "named" : "hidden"));
   // What isn't shown in public may not stand between two halves of a sentence.
   const shown = [...inShownOrder(named), ...hidden];
   const texts = [
@@ -94,7 +96,7 @@ function toldTexts(
     ...earlierTurns.map((turn) => turn.summary),
     ...shown.map(({ statement }) => statement),
     ...shown.map(({ page }) => page),
-    ...leftOut,
+    ...joinedPaths([...earlier.map((turn) => turn.leftOut), leftOut]),
   ];
   return [...new Set(texts.flatMap((text) => text ?? []))].filter((text) => text !== "");
 }
@@ -148,7 +150,15 @@ async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnS
     const isAsked = earlier === null && (job !== null || number > 1);
     const pulls = isAsked ? await findOnce() : branchPulls(turn, []);
     const mergeBase = job === null ? null : await mirror.mergeBase(base, job);
-    const start = { commit: job ?? base, base: mergeBase ?? base, job, pulls, pushed: null };
+    const earlierTurns = turnsBefore(note, turnKey);
+    const start = {
+      commit: job ?? base,
+      base: mergeBase ?? base,
+      job,
+      pulls,
+      earlier: earlierTurns,
+      pushed: null,
+    };
     if (earlier !== null) {
       logger.info({}, "turn was pushed before, only the pull request is left");
       const work = earlier.note ?? TurnWork.parse({ commit: earlier.commit });

@@ -1,6 +1,6 @@
 import type { BranchPulls } from "./branch-pulls.ts";
 import type { Push } from "./earlier-push.ts";
-import type { TurnWork } from "./publish/turn-note.ts";
+import type { NotedTurn, TurnWork } from "./publish/turn-note.ts";
 
 /** What a turn has pushed, and how to find its pull request. */
 export type PushedWork = TurnWork & { push: Push };
@@ -17,6 +17,8 @@ export type TurnStart = {
   /** The job's branch at the remote, or null if there is none. */
   job: string | null;
   pulls: BranchPulls;
+  /** The job's earlier turns that have pushed something. */
+  earlier: NotedTurn[];
   /**
    * What an earlier attempt pushed, so that only its pull request is left to do. Null if there was
    * none.

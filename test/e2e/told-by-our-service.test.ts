@@ -81,7 +81,6 @@ it("between Slack and our own job service, the thread says what the agent does a
     "✅ @Ana Your pull request is ready:",
     "Add the install command",
     "The quickstart had none.",
-    "The agent named no sources.",
     "[View pull request] [Show changes]",
   ]);
   expect(reply.mentions).toEqual([`@${ANA}`]);
@@ -116,7 +115,6 @@ it("between Slack and our own job service, the thread says what the agent does a
   expect(replies()[3]).toEqual([
     expect.stringMatching(/^✅ @Ben The agent updated acme\/docs#1 \(http:.*\/acme\/docs\/pull\/1\)\.$/),
     "The quickstart had none.",
-    "The agent named no sources.",
     "[View pull request] [Show changes]",
   ]);
 
@@ -139,8 +137,8 @@ it("an answer stands in the thread, and a follow-up makes a change of it, with i
     else {
       writeFileSync("docs/quickstart.md", "# Quickstart\\n\\nUse --json.\\n");
       const page = "docs/quickstart.md";
-      const claims = ["# Quickstart", "# Another page"].map((quote) =>
-        ({ page, statement: "It can.", source: { repository: "docs", path: page, line: 1, quote } }));
+      const claims = ["export const options", "export const others"].map((quote) =>
+        ({ page, statement: "Use --json", source: { repository: "docs", path: "src/cli.ts", line: 1, quote } }));
       writeFileSync(process.env.DOCS_AGENT_CLAIMS ?? process.env.TMPDIR + "/claims.json", JSON.stringify(claims));
       console.log("Document --json");
     }`);
@@ -162,7 +160,7 @@ it("an answer stands in the thread, and a follow-up makes a change of it, with i
   expect(changed.split("\n")).toEqual([
     "✅ @Ben Your pull request is ready:",
     "Document --json",
-    "2 statements, 1 with a source",
+    "Sources: 1 of 2 found",
     "[View pull request] [Show changes]",
   ]);
   expect(await docs.pageOfJob("docs/quickstart.md")).toContain("Use --json.");

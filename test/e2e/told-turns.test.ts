@@ -150,7 +150,7 @@ describe("a job service that tells of its turns", () => {
         "📝 @Ana The pull request is a draft: 2 new problems.",
         "links: 2 new problems, such as docs/faq.md: no a.md",
         "Not checked: vale",
-        "5 statements, 4 with a source",
+        "Sources: 4 of 5 found",
         "The label <docs> couldn't be set.",
       ],
       `📝 acme/docs#7 (${PR}), draft, 3 files, +12 −4`,

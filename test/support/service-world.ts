@@ -39,6 +39,8 @@ export async function startServiceWorld(
   const docs = dir.file("sample/docs");
   await mkdir(docs, { recursive: true });
   await writeFile(`${docs}/quickstart.md`, "# Quickstart\n");
+  await mkdir(dir.file("sample/src"));
+  await writeFile(dir.file("sample/src/cli.ts"), "export const options = ['--json'];\n");
   const codeHost = resources.use(await createCodeHost({ dataDir: dir.file("code-host"), tokens: [TOKEN] }));
   await codeHost.createRepository("acme", "docs", dir.file("sample"));
   const proxy = resources.use(await startHookedProxy(codeHost.url, hook));

@@ -2,6 +2,7 @@ import type { Redact } from "../../base/redaction.ts";
 import { readLongMessage } from "../agents/long-message.ts";
 import { findMoved } from "../bytes/find-moved.ts";
 import { keepBytes } from "../bytes/keep-bytes.ts";
+import { claimsInChange } from "../claims/claims-in-change.ts";
 import { checkSources } from "../claims/check-sources.ts";
 import { parseClaims } from "../claims/parse-claims.ts";
 import { findCopies, forgetKnown, showCopies } from "../publish/copied-words.ts";
@@ -23,6 +24,7 @@ export const APART_READERS = {
   keepBytes,
   findMoved,
   parseClaims,
+  claimsInChange,
   checkSources,
   addedSwitches,
   judgeRuns,

@@ -15,6 +15,7 @@ export const SUBJECTS: Record<ReaderName, Subject> = {
   keepBytes: PAGES,
   findMoved: PAGES,
   parseClaims: SOURCES,
+  claimsInChange: SOURCES,
   checkSources: SOURCES,
   addedSwitches: CHANGE,
   judgeRuns: FINDINGS,

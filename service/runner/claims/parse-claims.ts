@@ -4,14 +4,15 @@ import { json } from "../../base/json.ts";
 
 /** Further ones are ignored. */
 const MAX_CLAIMS = 200;
-const MAX_QUOTE_LENGTH = 500;
+/** A quote of this length may be cut, in the middle of a word. */
+export const MAX_QUOTE_LENGTH = 1000;
 
 const Source = z.object({
   repository: z.string(),
-  path: z.string().max(1000),
+  path: z.string().max(2000),
   line: z.int().min(1).nullish().catch(null),
-  /** Its words with single spaces between them. If it is long, only the beginning. */
-  quote: z.string().transform((text) => startOf(text.replace(/\s+/g, " ").trim(), MAX_QUOTE_LENGTH).trim()),
+  /** If it is long, only the beginning. */
+  quote: z.string().transform((text) => startOf(text.trim(), MAX_QUOTE_LENGTH)),
 });
 const Claim = z.object({
   page: z.string(),

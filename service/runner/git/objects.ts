@@ -107,6 +107,59 @@ export async function readFiles(
   return new Map(contents.map((content, at) => [files[at]?.path ?? "", content]));
 }
 
+/** The sizes of objects in bytes, without those that aren't here. */
+export async function sizesOf(git: GitRunner, oids: Iterable<string>): Promise<Map<string, number>> {
+  const stdin = [...oids].map((oid) => `${oid}\n`).join("");
+  if (stdin === "") return new Map();
+  const options = ["cat-file", "--batch-check=%(objectname) %(objectsize)"];
+  const lines = (await git.text(options, { stdin })).split("\n");
+  return new Map(
+    lines.flatMap((line) => {
+      const [oid = "", size = ""] = line.split(" ");
+      return /^\d+$/.test(size) ? [[oid, Number(size)] as const] : [];
+    }),
+  );
+}
+
+/** Groups of at most so many bytes, in this order. A larger one is a group of its own. */
+export function inBatches<One extends { bytes: number }>(all: readonly One[], maxBytes: number): One[][] {
+  const batches: One[][] = [];
+  let room = 0;
+  for (const one of all) {
+    if (one.bytes > room || batches.length === 0) {
+      batches.push([]);
+      room = maxBytes;
+    }
+    batches.at(-1)?.push(one);
+    room -= one.bytes;
+  }
+  return batches;
+}
+
+/**
+ * A file that one commit has different from another. `was` is null unless it was a regular file,
+ * and `is` if it is gone.
+ */
+export type ChangedEntry = { path: string; was: string | null; is: string | null };
+
+const CHANGED_FILE = /^:(?<before>\d{6}) \d{6} (?<was>\w+) (?<is>\w+) (?<status>[A-Z])/;
+
+/** The files that differ between two commits. */
+export async function changedEntries(git: GitRunner, from: string, to: string): Promise<ChangedEntry[]> {
+  const listed = await git.lines(["diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", from, to]);
+  return listed.flatMap((line, at) => {
+    const {
+      before = "",
+      was = "",
+      is = "",
+      status,
+    } = (at % 2 === 0 && CHANGED_FILE.exec(line)?.groups) || {};
+    if (status === undefined) return [];
+    const path = listed[at + 1] ?? "";
+    return [{ path, was: before.startsWith("100") ? was : null, is: status === "D" ? null : is }];
+  });
+}
+
 /** All regular files of a commit, and their sizes in bytes. */
 export async function filesOfCommit(git: GitRunner, commit: string): Promise<ListedFile[]> {
   const options = ["-r", "-z", "-l", "--full-tree", "--end-of-options"];

@@ -17,6 +17,7 @@ import {
   plainMarkdown,
   quoted,
 } from "./inert-text.ts";
+import type { SourcesText } from "./sources-text.ts";
 import { DRAFT_MARK, marked } from "./our-parts.ts";
 import { belowTitle, formattedTitle, titleOf, wholeTitle } from "./title.ts";
 import { type ChangedPage, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
@@ -29,11 +30,11 @@ export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words
   leftOut: readonly string[];
   /** Null if it couldn't be read. */
   change: WholeChange | null;
-  /** The person that the text names, or null. */
-  credit: Pick<Requester, "name" | "link"> | null;
+  /** The people that the text names, and where they asked. Null if it names nobody. */
+  credit: { names: readonly string[]; link: Requester["link"] } | null;
   checks: readonly ReportedCheck[];
-  /** What was found of the agent's sources: our own Markdown, line by line. */
-  sources: readonly string[];
+  /** What was found of the agent's sources: our own Markdown. Null if there are none. */
+  sources: SourcesText | null;
   /** What to know about the checks before merging, or null. */
   caution: string | null;
   /** True if it is a draft because of a check's findings. */
@@ -91,8 +92,9 @@ export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): s
   const nothing = NOTHING_LEFT[turn.change?.nothingLeft ?? "no"];
   const room = ABOVE_FOLD - lengthOf([nothing, said, checks, notIncluded.short, credit]);
   const forPages = Math.min(ROOM.pages, lengthOf([titled("Changed", pages.join("\n"))]));
-  const found = pages.length === 0 && nothing !== "" ? [] : turn.sources;
-  const sources = listOf("Sources", found, Math.max(ROOM.least, room - forPages), "source");
+  const { found = "", lines: sourceLines = [] } = turn.sources ?? {};
+  const sourcesRoom = Math.max(ROOM.least, room - forPages);
+  const sources = listOf(`Sources: ${found}`, sourceLines, sourcesRoom, "source");
   const leftForPages = Math.max(ROOM.least, room - lengthOf([sources.short]));
   const changed = listOf("Changed", pages, leftForPages, "page");
   const above = [nothing, said, changed.short, sources.short, checks, notIncluded.short, credit];
@@ -215,13 +217,20 @@ function checksText({ checks, caution }: TurnText, redact: Redact): string {
   return titled("Checks", `${said}${linesWithin(lines, ROOM.checks, "check")}`);
 }
 
+/** More people are only counted. */
+const MAX_NAMES = 5;
+
 function creditText({ credit }: TurnText): string {
   if (credit === null) return "";
-  const name = plainMarkdown(oneLine(credit.name, 80));
+  const names = credit.names.slice(0, MAX_NAMES).map((name) => plainMarkdown(oneLine(name, 80)));
+  const more = credit.names.length - names.length;
+  const all = [...names, ...(more === 0 ? [] : [counted(more, "other", "others")])];
+  const last = all.pop() ?? "";
+  const who = all.length === 0 ? last : `${all.join(", ")} and ${last}`;
   const link = credit.link === null ? null : URL.parse(credit.link);
   const isLink = link !== null && link.protocol === "https:" && link.href.length <= 500;
   const where = isLink ? ` in [this thread](<${link.href.replaceAll(/[<>\s]/g, "")}>)` : "";
-  return `Requested by ${name}${where}.`;
+  return `Requested by ${who}${where}.`;
 }
 
 /** What people asked for in their own words, and the job's id for the service's operator. */

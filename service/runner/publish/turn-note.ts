@@ -9,6 +9,17 @@ import { CheckedClaim } from "./checked-claim.ts";
 export const Withheld = z.array(z.object({ text: z.string(), rest: z.string() }));
 export type Withheld = z.infer<typeof Withheld>;
 
+/** What is told of an earlier turn that is in the branch. Bounded and redacted. */
+const NotedTurn = z.object({
+  /** Identifies the turn. */
+  turnKey: z.string(),
+  claims: z.array(CheckedClaim),
+  leftOut: z.array(z.string()),
+  /** Who asked, or null if that isn't known. */
+  requester: z.object({ name: z.string(), link: z.string().nullable() }).nullable(),
+});
+export type NotedTurn = z.infer<typeof NotedTurn>;
+
 /** The result of a turn before its pull request. Bounded and redacted. */
 export const TurnWork = TurnQuality.omit({ claims: true }).extend({
   commit: z.string(),
@@ -21,6 +32,8 @@ export const TurnWork = TurnQuality.omit({ claims: true }).extend({
    * these texts aren't told.
    */
   withheld: Withheld.nullable().default(null),
+  /** The earlier turns in the branch, oldest first, with what still holds of them. */
+  earlier: z.array(NotedTurn).default([]),
   /** True if a blocking check has new findings. */
   hasBlockingFindings: z.boolean().default(false),
 });
@@ -34,6 +47,7 @@ const TurnNote = TurnWork.extend({
   version: z.literal(1),
   /** Identifies the turn. */
   turnKey: z.string(),
+  requester: NotedTurn.shape.requester.default(null),
   /** True if the commit has certainly reached the remote. */
   isPushed: z.boolean(),
   /** When it has, in epoch milliseconds. Null if it hasn't, or that isn't known. */
@@ -43,6 +57,17 @@ const TurnNote = TurnWork.extend({
   newestPull: z.int().nullable(),
 });
 export type TurnNote = z.infer<typeof TurnNote>;
+
+/** More turns aren't kept. The newest are. */
+const MAX_TURNS = 50;
+
+/** The turns of a job that a turn follows, as the job's last note has them. */
+export function turnsBefore(note: TurnNote | null, turnKey: string): NotedTurn[] {
+  if (note === null) return [];
+  const { claims, leftOut, requester } = note;
+  const last = { turnKey: note.turnKey, claims: claims ?? [], leftOut, requester };
+  return [...note.earlier, last].filter((each) => each.turnKey !== turnKey).slice(-MAX_TURNS);
+}
 
 /**
  * Written before and after the push. A crash leaves either the old note or the new one. Null means

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JobDiff } from "../../../src/core/ports/job-report.ts";
-import { turnCommits } from "../earlier-push.ts";
+import { numberIn, turnCommits } from "../earlier-push.ts";
 import { GitError } from "../git/git-fault.ts";
 import type { GitRunner } from "../git/git.ts";
 import type { Mirror } from "../git/mirror.ts";
@@ -63,7 +63,7 @@ export async function readWholeChange(
   });
   const begun = await lastUnchanged(git, from, commit);
   const commits = await turnCommits(git, jobId, `${begun}..${commit}`);
-  const turns = new Set(commits.map(({ key }) => Number(key.split("-")[0])));
+  const turns = new Set(commits.map(({ key }) => numberIn(key)));
   if (pages.length === 0) return { pages, turns, nothingLeft: "taken-back" };
   const isInBase = await hasAlready(git, { base, parted, from, commit, pages });
   return { pages, turns, nothingLeft: isInBase ? "in-base" : null };

@@ -1,8 +1,11 @@
+import { numberIn } from "../earlier-push.ts";
 import type { GitRunner } from "../git/git.ts";
 import { GitError } from "../git/git-fault.ts";
+import { joinedPaths } from "../publish/bounded-paths.ts";
+import { joinedClaims } from "../publish/checked-claim.ts";
 import type { TurnText } from "../publish/pull-request-text.ts";
 import { readTemplate } from "../publish/read-template.ts";
-import type { TurnWork, Withheld } from "../publish/turn-note.ts";
+import type { NotedTurn, TurnWork, Withheld } from "../publish/turn-note.ts";
 import { arePublicDocs } from "../publish/visibility.ts";
 import { readWholeChange, type WholeChange } from "../publish/whole-change.ts";
 import { operatorText } from "../../base/run-error.ts";
@@ -15,25 +18,30 @@ import type { RunContext, RunnerTurn } from "../turn.ts";
 export async function describe(
   turn: RunnerTurn,
   context: RunContext,
-  { commit, summary, leftOut, claims, withheld }: TurnWork,
+  { commit, summary, leftOut, claims, withheld, earlier }: TurnWork,
   mergedHead: string | null,
 ) {
   const isPublic = await arePublicDocs(turn.project, context);
   const published = (text: string | null) => (isPublic ? withoutOthers(text, withheld) : text);
   const orElse = (text: string, instead: string) => published(text) || instead;
-  const told = claims?.map((claim) => ({
+  const change = await readChange(turn, context, commit, mergedHead);
+  const before = earlier.filter(({ turnKey }) => change?.turns.has(numberIn(turnKey)) === true);
+  const all = joinedClaims([...before.map((each) => each.claims), claims ?? []]);
+  const told = all.map((claim) => ({
     ...claim,
     page: orElse(claim.page, "a page"),
     statement: orElse(claim.statement, "a statement"),
   }));
   return {
     summary: published(summary),
-    leftOut: leftOut.map((path) => orElse(path, "a file")),
+    leftOut: joinedPaths([...before.map((each) => each.leftOut), leftOut]).map((path) =>
+      orElse(path, "a file"),
+    ),
     earlierTurns: turn.earlierTurns.map((earlier) => ({ ...earlier, summary: published(earlier.summary) })),
     template: await orNull(context, readTemplate, turn.jobId),
-    change: await readChange(turn, context, commit, mergedHead),
-    credit: creditOf(turn, isPublic),
-    sources: await context.apart.read("sourcesText", { claims: told ?? null, isPublicPullRequest: isPublic }),
+    change,
+    credit: creditOf(turn, before, isPublic),
+    sources: await context.apart.read("sourcesText", { claims: told, isPublicPullRequest: isPublic }),
   };
 }
 
@@ -72,9 +80,16 @@ function orNull<Found>(
   });
 }
 
-/** The person that the text may name, and whether it may link to where they asked. */
-function creditOf({ requester, project }: RunnerTurn, isPublic: boolean): TurnText["credit"] {
+/** The people that the text may name, and where the last of them asked. */
+function creditOf(
+  { requester, project }: RunnerTurn,
+  before: readonly NotedTurn[],
+  isPublic: boolean,
+): TurnText["credit"] {
   const { requester: policy } = project.pullRequests;
-  if (requester === null || policy === "never" || (policy === "auto" && isPublic)) return null;
-  return { name: requester.name, link: requester.link };
+  const isNamed = policy !== "never" && !(policy === "auto" && isPublic);
+  const people = [...before.map((turn) => turn.requester), requester].filter((person) => person !== null);
+  const last = people.at(-1);
+  if (!isNamed || last === undefined) return null;
+  return { names: [...new Set(people.map(({ name }) => name))], link: last.link };
 }

@@ -3,7 +3,7 @@ import { attachmentKindOf } from "../../../src/core/job/attachment.ts";
 import { codeOf } from "../../../src/core/errors.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import type { GitRunner } from "../git/git.ts";
-import { filesOfCommit, readFiles, readObjects } from "../git/objects.ts";
+import { changedEntries, filesOfCommit, inBatches, readFiles, readObjects } from "../git/objects.ts";
 import type { CopiedPart, Runs, Source, Told } from "../publish/copied-words.ts";
 import type { Text } from "../publish/read-text.ts";
 import type { Withheld } from "../publish/turn-note.ts";
@@ -166,7 +166,7 @@ async function copiesOf(
   }
   const all = new Set<number>();
   const meantForUsers = new Set<number>();
-  for (const batch of inBatches(files)) {
+  for (const batch of inBatches(files, BATCH_BYTES)) {
     const contents = await mirror.use((git) =>
       readObjects(
         git,
@@ -181,23 +181,6 @@ async function copiesOf(
   return Float64Array.from(all).filter((run) => !meantForUsers.has(run));
 }
 
-function inBatches<File extends { bytes: number }>(files: readonly File[]): File[][] {
-  const batches: File[][] = [];
-  let room = 0;
-  for (const file of files) {
-    if (file.bytes > room || batches.length === 0) {
-      batches.push([]);
-      room = BATCH_BYTES;
-    }
-    batches.at(-1)?.push(file);
-    room -= file.bytes;
-  }
-  return batches;
-}
-
-/** A new or changed file, as git lists it. `was` is its earlier object, if it was a file. */
-const CHANGED = /^:(?:100\d{3} \d{6} (?<was>\w+)|\d{6} \d{6} \w+) (?<is>\w+) [^D]$/;
-
 /** Stands for the path where names are looked at together. */
 const NAMES = "names of new files";
 
@@ -206,19 +189,17 @@ const NAMES = "names of new files";
  * as one list.
  */
 async function changedTexts(git: GitRunner, from: string, to: string) {
-  const listed = await git.lines(["diff-tree", "-r", "-z", "--no-renames", from, to]);
-  const files = listed.flatMap((line, at) => {
-    const { was, is } = (at % 2 === 0 && CHANGED.exec(line)?.groups) || {};
-    return is === undefined ? [] : [{ path: listed[at + 1] ?? "", was, is }];
-  });
-  const known = files.flatMap(({ path, was }) => (was === undefined ? [] : [path]));
+  const files = (await changedEntries(git, from, to)).flatMap(({ path, was, is }) =>
+    is === null ? [] : [{ path, was, is }],
+  );
+  const known = files.flatMap(({ path, was }) => (was === null ? [] : [path]));
   // Without the largest: at worst, a person is asked about words that stood there before.
   const before = [...(await readFiles(git, from, known)).values()];
   const after = await readObjects(
     git,
     files.map(({ is }) => is),
   );
-  const names = files.flatMap(({ path, was }) => (was === undefined ? [path] : []));
+  const names = files.flatMap(({ path, was }) => (was === null ? [path] : []));
   const [name = ""] = names;
   const changed: { path: string; text: Told }[] = [
     ...(name === "" ? [] : [{ path: names.length === 1 ? name : NAMES, text: names }]),

@@ -23,12 +23,13 @@ export async function publishWork(
   { files, ...work }: TurnWork & { files: number },
 ): Promise<PushedWork> {
   const { mirror, commitHost, folders, clock, onProgress } = context;
-  const { jobId } = turn;
+  const { jobId, requester } = turn;
   const note = {
     version: 1 as const,
     ...work,
     turnKey: turnKeyOf(turn),
     pushedAt: null,
+    requester: requester && { name: requester.name, link: requester.link },
     openPull: open?.number ?? null,
     newestPull: own[0]?.number ?? null,
   };

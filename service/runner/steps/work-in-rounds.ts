@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ReportedUsage } from "../../../src/core/ports/job-report.ts";
 import { removeFolder } from "../folders.ts";
-import type { CheckedClaim } from "../publish/checked-claim.ts";
+import { type CheckedClaim, joinedClaims } from "../publish/checked-claim.ts";
 import { type AgentRunResult, type SecondRound, runAgent } from "../run-agent.ts";
 import { operatorText, TurnFailedError } from "../../base/run-error.ts";
 import { sumOf } from "../turn-runner.ts";
@@ -12,6 +12,9 @@ import { checkClaims } from "./check-claims.ts";
 import { changedPaths, type CheckedWork, checkWork, withoutFiles } from "./check.ts";
 import type { TurnTree } from "./open-tree.ts";
 import type { TurnStart } from "../turn-start.ts";
+
+/** Where a round works. `base` is the commit that all of the job's changes start from. */
+type Place = { tree: TurnTree; base: string; contexts: readonly OpenContext[] };
 
 /** The result of one run of the agent. */
 type Round = CheckedWork & { ran: AgentRunResult; claims: CheckedClaim[] | null };
@@ -37,7 +40,7 @@ export async function workInRounds(
   const { agent } = turn.project;
   const meter = createMeter(context);
   context.onProgress("the agent is working");
-  const first = await round(tree, turn, meter.context, contexts, null);
+  const first = await round({ tree, base, contexts }, turn, meter.context, null);
   const timeLimitMinutes = agent.timeLimitMinutes - meter.spentMs() / 60_000;
   const { commit } = first;
   const nothing = { checks: [], hasBlockingFindings: false };
@@ -53,7 +56,7 @@ export async function workInRounds(
       usedBefore: sumOf(turn.usedBefore, meter.used()),
       project: { ...turn.project, agent: { ...agent, timeLimitMinutes } },
     };
-    const second = await workAgain(tree, rest, meter.context, contexts, first, blocking);
+    const second = await workAgain({ tree, base, contexts }, rest, meter.context, first, blocking);
     if (second.commit === null) return { ...second, ...nothing, isTakenBack: true };
     const again = await verifyWork(turn, context, { base, commit: second.commit });
     const { checks, hasBlockingFindings } = again;
@@ -70,7 +73,7 @@ export async function workInRounds(
       ...kept,
       ...(await withoutFiles(tree, kept, takenBack, turn, context)),
       ran,
-      claims: null,
+      claims: kept.claims?.filter(({ page }) => !takenBack.has(page)) ?? null,
     };
     if (rest.commit === null) return { ...rest, ...nothing, isTakenBack: true };
     const { checks, hasBlockingFindings } = await verifyWork(turn, context, { base, commit: rest.commit });
@@ -107,25 +110,26 @@ async function takenBackFiles(
 
 /** Runs the agent and checks what it left. */
 async function round(
-  tree: TurnTree,
+  place: Place,
   turn: RunnerTurn,
   context: RunContext,
-  contexts: readonly OpenContext[],
   again: SecondRound | null,
 ): Promise<Round> {
+  const { tree, contexts } = place;
   context.report({ agentRuns: true });
   const ran = await runAgent(tree.folders, turn, context, contexts, again);
   const checked = await checkWork(tree, ran.summary, turn, context);
-  const claims = checked.commit === null ? null : await checkClaims(tree, contexts, turn, context);
+  const { commit } = checked;
+  const { seenAt } = ran;
+  const claims = commit === null ? null : await checkClaims({ ...place, commit, seenAt }, turn, context);
   return { ...checked, ran, claims };
 }
 
 /** What the first round said holds for its own files only, so it is kept only if these are. */
 async function workAgain(
-  { folders, ...tree }: TurnTree,
+  { tree: { folders, ...tree }, ...place }: Place,
   turn: RunnerTurn,
   context: RunContext,
-  contexts: readonly OpenContext[],
   first: Round,
   findings: string,
 ): Promise<Round> {
@@ -134,13 +138,23 @@ async function workAgain(
   const scratch = join(folders.scratch, "second");
   await mkdir(scratch, { mode: 0o700 });
   const again = { findings, session: first.ran.session };
-  const second = await round({ ...tree, folders: { ...folders, scratch } }, turn, context, contexts, again);
+  const where = { ...place, tree: { ...tree, folders: { ...folders, scratch } } };
+  const second = await round(where, turn, context, again);
   const refused = [...new Set([...first.ran.refused, ...second.ran.refused])];
   const ran = { ...second.ran, refused };
-  if (!(await haveSameFiles(first, second, context))) return { ...second, ran };
-  const claims = second.claims ?? first.claims;
+  const claims = await claimsOfBoth(first, second, context);
+  if (!(await haveSameFiles(first, second, context))) return { ...second, ran, claims };
   if (ran.summary !== null) return { ...second, ran, claims };
   return { ...second, commit: first.commit, ran: { ...ran, summary: first.ran.summary }, claims };
+}
+
+/** A second round's claims, and those of the first one about pages that it left as they were. */
+async function claimsOfBoth(first: Round, second: Round, { mirror }: RunContext): Promise<Round["claims"]> {
+  const { claims } = first;
+  const [from, to] = [first.commit, second.commit];
+  if (claims === null || from === null || to === null) return second.claims;
+  const touched = new Set(await mirror.use((git) => changedPaths(git, from, to)));
+  return joinedClaims([claims.filter(({ page }) => !touched.has(page)), second.claims ?? []]);
 }
 
 async function haveSameFiles(one: Round, other: Round, { mirror }: RunContext): Promise<boolean> {

@@ -65,11 +65,11 @@ export const ReportedCheck = z.object({
 });
 export type ReportedCheck = z.infer<typeof ReportedCheck>;
 
-/** The numbers of statements with a source, and of sources that were found, as sent and read. */
+/** The numbers of statements about a change, and of those that code says, as sent and read. */
 export const WireClaims = z
   .object({
-    total: Count.describe("Statements that the agent gave a source for."),
-    verified: Count.describe("Those whose source says what the agent quoted."),
+    total: Count.describe("Statements in the change that the agent gave a source for."),
+    verified: Count.describe("Those whose quote stands in code, configuration or a specification."),
   })
   .meta({ id: "Claims", description: "The sources of what the agent wrote, counted." });
 export type ReportedClaims = z.infer<typeof WireClaims>;

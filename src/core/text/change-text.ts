@@ -50,14 +50,14 @@ export function factLines(report: ResultReport | undefined): string[] {
       : []),
     ...(unchanged.length > 0 ? [`Nothing new (fails without the change, too): ${unchanged.join(", ")}`] : []),
     ...(unchecked.length > 0 ? [`Not checked: ${unchecked.join(", ")}`] : []),
-    ...(claims === undefined ? [] : [sourcesLine(claims)]),
+    // Words, links and names need no source.
+    ...(claims === undefined || claims.total === 0 ? [] : [sourcesLine(claims)]),
     ...notes,
   ];
 }
 
 function sourcesLine({ total, verified }: NonNullable<QualityReport["claims"]>): string {
-  if (total === 0) return "The agent named no sources.";
-  return `${counted(total, "statement")}, ${grouped(verified)} with a source`;
+  return `Sources: ${grouped(verified)} of ${grouped(total)} found`;
 }
 
 function checksOf(report: QualityReport | undefined, result: string) {

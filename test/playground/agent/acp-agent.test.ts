@@ -24,7 +24,6 @@ type World = AsyncDisposable & {
   agent: ClientContext;
   root: string;
   /** The file for its sources. */
-  claims: string;
   updates: SessionUpdate[];
   /** What was asked of the client's file methods. */
   reads: string[];
@@ -51,11 +50,10 @@ async function openWorld(answers?: (string | null)[], mood = "normal"): Promise<
   const setMood = (wanted: string) => writeFile(moodFile, wanted);
   await setMood(mood);
   const root = dir.file("docs");
-  const claims = dir.file("claims.json");
   await cp(SAMPLE, root, { recursive: true });
   const child = spawn(process.execPath, [MAIN, moodFile], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { DOCS_AGENT_CLAIMS: claims },
+    env: {},
   });
   const ended = once(child, "exit");
   const updates: SessionUpdate[] = [];
@@ -106,7 +104,6 @@ async function openWorld(answers?: (string | null)[], mood = "normal"): Promise<
   return Object.assign(world, {
     agent,
     root,
-    claims,
     updates,
     setMood,
     newSession,
@@ -387,18 +384,6 @@ it(
     expect(await world.changes()).toEqual({});
   },
 );
-
-it("names the page that a link leads to as the source of its repair", async () => {
-  await using world = await openWorld();
-  await world.prompt("fix the broken links in README.md");
-  expect(JSON.parse(await readFile(world.claims, "utf8"))).toEqual([
-    {
-      page: "README.md",
-      statement: "The link leads to docs/install.md.",
-      source: { repository: "docs", path: "docs/install.md", line: 1, quote: "# Install Tidepool" },
-    },
-  ]);
-});
 
 it("asks nothing of a client that takes no questions", async () => {
   await using world = await openWorld();

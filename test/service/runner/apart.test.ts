@@ -22,18 +22,20 @@ const sources = (text: string, ...quotes: string[]) => ({
     page: "page.md",
     statement: "It is so.",
     source: { repository: "docs", path: "page.md", line: null, quote },
+    path: "page.md",
+    evidence: "code" as const,
   })),
-  files: new Map([["page.md", Buffer.from(text)]]),
+  files: new Map([["page.md", { content: Buffer.from(text), after: Buffer.from(text) }]]),
   commit: "",
   at: null,
   isPublic: true,
 });
 const EASY = sources("one\ntwo and\n three four five\n", "two and three four");
-const FOUND = [{ isFound: true, source: { line: 2 } }];
+const FOUND = [{ evidence: "code", source: { line: 2 } }];
 /** A search that compares most letters of the page with many letters of each quote. */
 const SLOW = sources(
-  "a".repeat(2_000_000),
-  ...Array.from({ length: 20_000 }, () => `${"a".repeat(200)}b${"a".repeat(250)}`),
+  "a ".repeat(2_000_000),
+  ...Array.from({ length: 20_000 }, () => `${"a ".repeat(200)}b ${"a ".repeat(250)}`),
 );
 const LARGE = sources("a\n".repeat(16 * 1024 ** 2), "twelve letters");
 

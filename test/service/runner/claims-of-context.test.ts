@@ -9,6 +9,7 @@ import { createGitHubCodeHost } from "../../../service/code-host/github-code-hos
 import { checkClaims } from "../../../service/runner/steps/check-claims.ts";
 import type { TurnTree } from "../../../service/runner/steps/open-tree.ts";
 import type { RunContext, RunnerTurn } from "../../../service/runner/turn.ts";
+import { commitTo } from "../../support/commit-to.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 /** Repositories whose names the settings give, besides the docs. */
@@ -37,15 +38,16 @@ it("sources in context repositories are linked at the code host, and public only
       name: id,
       repository: address,
       ref: "main",
-      paths: [],
+      paths: id === "cli" ? ["*.ts"] : [],
       publish: "allow" as const,
       commit,
       folder: "",
       mirror,
     };
   };
-  await mkdir(dir.file("sources"));
+  await mkdir(dir.file("sources/plans"), { recursive: true });
   await writeFile(dir.file("sources/cli.ts"), "const options = ['--json'];\n");
+  await writeFile(dir.file("sources/plans/next.ts"), "const options = ['--json'];\n");
   for (const name of NAMES) await codeHost.createRepository("acme", name, dir.file("sources"));
   codeHost.rules.privateRepositories.add("acme/core");
   const contexts = await Promise.all(NAMES.map(open));
@@ -53,17 +55,31 @@ it("sources in context repositories are linked at the code host, and public only
 
   const settings = { kind: "github" as const, apiUrl: codeHost.apiUrl, owner: "acme", repo: "docs", token };
   const github = { ...settings, tokens: fixedToken(token, "DOCS_TOKEN"), clock, redact };
-  const check = async (...repositories: string[]) => {
-    const claims = repositories.map((repository) => ({
+  const bare = dir.file("code-host/repositories/acme/docs.git");
+  await commitTo(bare, "change", { "docs/cli.md": "It can have options.\n" }, { from: "main" });
+  const commit = await docs.mirror.fetchCommit("change");
+  const seenAt = new Map([
+    ["docs", ["/repo"]],
+    ["cli", ["/context/cli"]],
+  ]);
+  const check = async (...sources: [repository: string, path?: string][]) => {
+    const claims = sources.map(([repository, path = "cli.ts"]) => ({
       page: "docs/cli.md",
       statement: "It can.",
-      source: { repository, path: "cli.ts", line: 1, quote: "const options = [" },
+      source: { repository, path, line: 1, quote: "const options = ['--json']" },
     }));
     await writeFile(`${folders.tmp}/claims.json`, JSON.stringify(claims));
     const checked = await checkClaims(
-      { folders, commit: docs.commit } as unknown as TurnTree,
-      contexts,
-      { project: { codeHost: settings } } as unknown as RunnerTurn,
+      {
+        tree: { folders, commit } as unknown as TurnTree,
+        base: docs.commit,
+        commit,
+        contexts,
+        seenAt,
+      },
+      {
+        project: { codeHost: settings, docs: ["docs/**"], context: [...contexts, { name: "absent" }] },
+      } as unknown as RunnerTurn,
       {
         mirror: docs.mirror,
         codeHost: createGitHubCodeHost(github),
@@ -74,18 +90,26 @@ it("sources in context repositories are linked at the code host, and public only
         apart: readers.forTurn("docs", signal, () => []),
       } as unknown as RunContext,
     );
-    return checked?.map(({ isFound, isPublic, url }) => [isFound, isPublic, url]);
+    return checked?.map(({ evidence, isPublic, url }) => [evidence, isPublic, url]);
   };
   const at = (name: string) =>
     `${codeHost.url}/acme/${name}/blob/${contexts.find((each) => each.name === name)?.commit}/cli.ts#L1`;
-  expect(await check(...NAMES, "docs", "unknown")).toEqual([
-    [true, true, at("cli")],
-    [true, false, at("core")],
-    [true, false, null],
-    [false, true, null],
-    [false, false, null],
+  expect(await check(["cli"], ["core"], ["elsewhere"], ["docs"], ["unknown"], ["absent"])).toEqual([
+    ["code", true, at("cli")],
+    ["code", false, at("core")],
+    ["code", false, null],
+    ["none", true, null],
+    ["none", false, null],
+    ["unread", false, null],
+  ]);
+  // A path as the agent sees it says which repository it is. What isn't shown to it is none.
+  const hidden = "plans/next.ts";
+  expect(await check(["docs", "/context/cli/cli.ts"], ["cli", hidden], ["core", hidden])).toEqual([
+    ["code", true, at("cli")],
+    ["none", true, null],
+    ["code", false, expect.stringContaining(`/${hidden}#L1`)],
   ]);
   // A host that doesn't answer leaves it unknown.
   world.api.fault = () => ({ kind: "http", status: 503 });
-  expect(await check("cli")).toEqual([[true, false, at("cli")]]);
+  expect(await check(["cli"])).toEqual([["code", false, at("cli")]]);
 });

@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { CheckedClaim } from "../../../service/runner/publish/checked-claim.ts";
+import { createRedact } from "../../../service/base/redaction.ts";
+import { checkSources } from "../../../service/runner/claims/check-sources.ts";
 import { repositoryAt } from "../../../service/runner/publish/hosted-pages.ts";
 import { sourcesText } from "../../../service/runner/publish/sources-text.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
@@ -14,11 +16,14 @@ const FILES = {
   ":(glob)*.md": "words of a page with magic\n",
   "src/logo.png": "\u0000 the quoted words \u0000",
   "src/empty.md": "",
+  "src/wait.go": "// The cache lives for\n// five minutes only.\nconst ports = 4000\n",
+  "docs/other.mdx": "> The plan has\r\n> three\u00a0seats.\r\n",
+  "docs/made.md": "<!-- Do not edit: made from src/cli.ts. -->\n\nThe plan has three seats.\n",
 };
 /** Writes a page, and then runs this with `file`, the path of the sources' file. */
 const agentThat = (source: string) =>
   inlineAgent(`
-    fs.writeFileSync("docs/new.md", "New\\n");
+    fs.writeFileSync("docs/new.md", "# CLI\\n\\nThe CLI has options.\\n");
     const file = process.env.DOCS_AGENT_CLAIMS ?? process.env.TMPDIR + "/claims.json";
     ${source}
     console.log("Add a page");`);
@@ -43,63 +48,156 @@ async function noted(world: World): Promise<CheckedClaim[]> {
   return (note as { claims: CheckedClaim[] | null }).claims ?? [];
 }
 
+const evidences = (claims: CheckedClaim[]) => claims.map(({ evidence }) => evidence);
+
 describe("the sources that an agent names", () => {
-  it("are found where their words stand, whatever the white space, at the commit where the turn began", async () => {
+  it("are found where their words stand, whatever their layout, as it was before the change", async () => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
     const start = await world.inBare("rev-parse", "main");
     const at = `${world.codeHost.url}/acme/docs/blob/${start}`;
     const found = await checked(world, [
-      claim({ quote: "options  = [ '--json'", line: 9 }),
-      claim({ path: "docs/a (b) ü#?.md", quote: "The flag --json" }),
+      claim({ quote: "const  options = [ '--json'", line: 9 }),
+      claim({ quote: "options = [\n\t'--json',\n\t'--quiet', ]", line: null }),
+      claim({ path: "src/wait.go", quote: "The cache lives for five minutes only." }),
       claim({ path: ":(glob)*.md", quote: "words of a page" }),
-      claim({ quote: "'--quiet', ]", line: null }),
+      claim({ path: "docs/a (b) ü#?.md", quote: "The flag --json prints" }),
+      claim({ path: "docs/other.mdx", quote: "The plan has three seats." }),
     ]);
-    expect(found.map(({ isFound, url }) => isFound && url)).toEqual([
-      `${at}/src/cli.ts#L2-L3`,
-      `${at}/docs/a%20%28b%29%20%C3%BC%23%3F.md#L3`,
-      `${at}/%3A%28glob%29%2A.md#L1`,
-      `${at}/src/cli.ts#L4-L5`,
+    expect(found.map(({ evidence, url }) => [evidence, url])).toEqual([
+      ["code", `${at}/src/cli.ts#L2-L3`],
+      ["code", `${at}/src/cli.ts#L2-L5`],
+      ["code", `${at}/src/wait.go#L1-L2`],
+      // Other pages say so, which proves nothing.
+      ["page", `${at}/%3A%28glob%29%2A.md#L1`],
+      ["page", `${at}/docs/a%20%28b%29%20%C3%BC%23%3F.md#L3`],
+      ["page", `${at}/docs/other.mdx#L1-L2`],
     ]);
     expect(found[0]?.source).toEqual({ repository: "docs", path: "src/cli.ts", line: 2 });
+    expect(world.pulls()[0]?.body).toContain("**Sources: 3 of 6 found**");
+    expect(world.pulls()[0]?.body).toContain("– also said on [docs/other.mdx, line 1](");
   });
 
-  it("aren't found elsewhere, in what isn't text, or by less than twelve characters", async () => {
-    const link = "docs/link.md";
+  it("are found by the paths that tools show, and through links in the tree", async () => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
-    const work = world.dir.file("work");
-    await world.git("clone", "--quiet", world.bare, work);
-    await world.git("-C", work, "config", "core.symlinks", "true");
-    inTree(work, `ln -s ../src/cli.ts/the-quoted-words ${link} && truncate -s 50M src/large.md`);
-    inTree(work, `printf 'the quoted words' >> src/large.md`);
-    await world.git("-C", work, "add", "--all");
-    await world.git("-C", work, "commit", "--quiet", "-m", "More");
-    await world.git("-C", work, "push", "--quiet", world.bare, "HEAD:main");
+    await push(
+      world,
+      "ln -s ../src docs/code && ln -s code/cli.ts docs/link.ts && ln -s link.ts docs/far.ts",
+      "ln -s loop src/loop && ln -s ../../.. src/up && ln -s /etc src/etc && ln -s cli.ts/x src/no.ts",
+    );
+    const links = ["docs/link.ts", "docs/code/cli.ts", "docs/far.ts"];
+    const there = [
+      "./src/cli.ts",
+      "HERE/src/cli.ts",
+      "docs/../src/cli.ts",
+      "src/cli.ts:2",
+      "HERE/src/cli.ts#L2-L3",
+    ];
+    const gone = ["src/loop", "src/up/etc/passwd", "src/etc/passwd", "src/no.ts", "HERE/../../etc/passwd"];
+    const list = JSON.stringify([...links, ...there, ...gone].map((path) => claim({ path })));
+    const agent = agentThat(
+      `fs.writeFileSync(file, ${JSON.stringify(list)}.replaceAll("HERE", process.cwd()));`,
+    );
+    expect(await world.run(world.project(agent))).toMatchObject({ claims: { total: 13, verified: 8 } });
+    const found = await noted(world);
+    expect(evidences(found).toSorted()).toEqual([...Array(8).fill("code"), ...Array(5).fill("none")]);
+    expect(new Set(found.flatMap(({ url }) => url ?? [])).size).toBe(1);
+  });
+
+  it("aren't found elsewhere, or in what says too little or is the change's own", async () => {
+    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
     const claims = [
       claim({ quote: "export const other" }),
-      claim({ quote: "options = [" }),
-      claim({ quote: " options     =\n\n[   " }),
-      claim({ path: "src/logo.png", quote: "the quoted words" }),
-      claim({ path: "src/large.md", quote: "the quoted words" }),
+      claim({ quote: "const ports" }),
+      claim({ quote: "[ '--json', '--' ]" }),
+      claim({ quote: "DocumentationOptions" }),
+      claim({ path: "src/wait.go", quote: "const ports = 400" }),
       claim({ path: "src/empty.md", quote: "the quoted words" }),
-      claim({ path: link, quote: "the-quoted-words" }),
       claim({ path: "src" }),
       claim({ path: "src/" }),
-      claim({ path: "./src/cli.ts" }),
-      claim({ path: "docs/../src/cli.ts" }),
-      claim({ path: "../docs.git/config", quote: "repositoryformatversion" }),
-      claim({ path: ".git/config", quote: "repositoryformatversion" }),
-      claim({ path: "/etc/passwd", quote: "root:x:0:0:root" }),
-      claim({ path: "src/cli.ts\n", quote: "export const options" }),
+      claim({ path: "../docs.git/config", quote: "repositoryformatversion = 0" }),
+      claim({ path: ".git/config", quote: "repositoryformatversion = 0" }),
+      claim({ path: "/etc/passwd", quote: "root:x:0:0:root:/root" }),
       claim({ path: "--name-only" }),
       claim({ path: "" }),
-      claim({ path: "docs/new.md", quote: "New" }),
+      claim({ path: "docs/new.md", quote: "The CLI has options." }),
+      claim({ path: "docs/made.md", quote: "The plan has three seats." }),
       claim({ repository: "cli" }),
       claim({ repository: "acme/docs" }),
       claim({ repository: "__proto__" }),
     ];
     const found = await checked(world, claims);
-    expect(found.map(({ isFound, url }) => isFound || url !== null)).toEqual(claims.map(() => false));
+    expect(evidences(found)).toEqual(claims.map(() => "none"));
+    expect(found.every(({ url }) => url === null)).toBe(true);
     expect(await world.changed()).toEqual(["docs/new.md"]);
+  });
+
+  it("are found in files of up to 50 MB, and aren't checked in what nobody could read", async () => {
+    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
+    const words = "'the quoted words of it'";
+    await push(
+      world,
+      `yes 'a line of filler' | head -c 20000000 > src/large.yaml && printf ${words} >> src/large.yaml`,
+      `truncate -s 53M src/huge.yaml && printf ${words} >> src/huge.yaml`,
+      `printf 'caf\\351 and more words\\n' > src/old.txt`,
+    );
+    const quote = "the quoted words of it";
+    const found = await checked(world, [
+      claim({ path: "src/large.yaml", quote }),
+      claim({ path: "src/huge.yaml", quote }),
+      claim({ path: "src/logo.png", quote }),
+      claim({ path: "src/old.txt", quote: "café and more words" }),
+    ]);
+    const byPath = Object.fromEntries(found.map(({ source, evidence }) => [source.path, evidence]));
+    expect(byPath).toEqual({
+      "src/large.yaml": "code",
+      "src/huge.yaml": "unread",
+      "src/logo.png": "unread",
+      "src/old.txt": "unread",
+    });
+    expect(world.pulls()[0]?.body).toContain("– source not checked");
+    expect(world.pulls()[0]?.body).not.toContain("no source found");
+  });
+
+  it("count only for what the change says, and not by words that it brings or removes", async () => {
+    const files = { ...FILES, "docs/api.yaml": "port: 4000 for now\n" };
+    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files });
+    const turn = (jobId: string, number: number, prompt: string, claims: object[], script: string) =>
+      world.run(
+        world.project(
+          agentThat(`fs.writeFileSync(file, ${JSON.stringify(JSON.stringify(claims))}); ${script}`),
+        ),
+        {
+          jobId,
+          prompt,
+          earlierTurns: Array.from({ length: number - 1 }, () => ({ prompt: "a", summary: null })),
+        },
+      );
+    const port = claim({ path: "docs/api.yaml", quote: "port: 4000 for now" });
+    expect(
+      await turn(
+        "job1",
+        1,
+        "a",
+        [
+          port,
+          claim({}, { page: "docs/gone.md" }),
+          claim({}, { page: "README.md" }),
+          claim({}, { statement: "Acme is certified by an authority." }),
+        ],
+        `fs.writeFileSync("docs/api.yaml", "port: 5000 from now on\\n");`,
+      ),
+    ).toMatchObject({ claims: { total: 1, verified: 0 } });
+    const own = claim({ path: "docs/api.yaml", quote: "port: 5000 from now on" });
+    expect(
+      await turn(
+        "job1",
+        2,
+        "b",
+        [own, claim({ path: "docs/new.md", quote: "The CLI has options." })],
+        `fs.appendFileSync("docs/new.md", "More.\\n");`,
+      ),
+    ).toMatchObject({ claims: { total: 2, verified: 0 } });
+    expect(await turn("job2", 1, "a", [port], "")).toMatchObject({ claims: { total: 1, verified: 1 } });
   });
 
   it("may be written by nobody's rules, in any number: what can't be read is left out", async () => {
@@ -114,28 +212,39 @@ describe("the sources that an agent names", () => {
     world.codeHost.rules.privateRepositories.add("acme/docs");
     const good = claim({});
     const { source: _, ...without } = good;
-    const long = claim({ path: "x".repeat(2000) });
+    const long = claim({ path: "x".repeat(3000) });
     const found = await checked(world, [without, { ...good, source: null }, long, good]);
-    expect(found.map(({ isFound }) => isFound)).toEqual([false, false, false, true]);
-    expect(world.pulls()[0]?.body).toContain("4 statements, 1 with a source.");
-    expect(world.pulls()[0]?.body).toContain("- `docs/new.md`: The CLI has options. – source not found\n");
+    expect(evidences(found).toSorted()).toEqual(["code", "none", "none", "none"]);
+    expect(world.pulls()[0]?.body).toContain("**Sources: 1 of 4 found**");
+    expect(world.pulls()[0]?.body).toContain("- `docs/new.md`: The CLI has options. – no source found\n");
   });
 
-  it("show no secret, and nothing that is a link or a mention", async () => {
-    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
-    const statement = `Key ${world.token}\n@ana [here](https://evil.example) <img src=x> www.evil.example #1`;
-    const found = await checked(world, [
-      claim({}, { statement, page: `${world.token}.md` }),
-      claim({ path: `${world.token}.md`, quote: world.token.repeat(3) }),
-    ]);
-    expect(JSON.stringify(found)).not.toContain(world.token);
-    expect(await world.stored()).not.toContain(world.token);
-    const text = sourcesText({ claims: found, isPublicPullRequest: false }).join("\n");
+  it("show no secret, and nothing that is a link or a mention", () => {
+    const secret = "ghp_0123456789abcdef0123456789abcdef";
+    const statement = `Key ${secret}\n@ana [here](https://evil.example) <img src=x> www.evil.example #1`;
+    const options = "export const options";
+    const source = (path: string, quote: string) => ({ repository: "docs", path, quote, line: null });
+    const one = { page: "docs/new.md", statement, path: "src/cli.ts", evidence: "code" as const };
+    const codeHost = { apiUrl: "https://api.github.com" };
+    const found = checkSources(
+      {
+        claims: [
+          { ...one, source: source("src/cli.ts", options) },
+          { ...one, page: `${secret}.md`, path: `${secret}.md`, source: source(`${secret}.md`, options) },
+        ],
+        files: new Map([one.path, `${secret}.md`].map((path) => [path, { content: Buffer.from(CLI) }])),
+        commit: "0123",
+        at: { codeHost, hosted: { owner: "acme", repo: "docs" } },
+        isPublic: true,
+      },
+      createRedact([secret]),
+    );
+    expect(evidences(found)).toEqual(["code", "code"]);
+    expect(JSON.stringify(found)).not.toContain(secret);
+    const text = sourcesText({ claims: found, isPublicPullRequest: false })?.lines.join("\n") ?? "";
     expect(text).toContain("Key \\[secret\\] @\u200bana \\[here\\]\\(https:\u200b//evil.example\\)");
     expect(text).toContain("<\u200bimg src=x> www\u200b.evil.example #\u200b1");
-    expect(text.match(/\]\((.*?)\)/g)).toEqual([
-      expect.stringContaining(`](${world.codeHost.url}/acme/docs/`),
-    ]);
+    expect(text.match(/\]\((.*?)\)/g)).toEqual(["](https://github.com/acme/docs/blob/0123/src/cli.ts#L2)"]);
   });
 
   const hostile: [string, string][] = [
@@ -167,9 +276,14 @@ describe("the sources that an agent names", () => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
     const long = "x".repeat(4000);
     const some = Array.from({ length: 220 }, () => claim({}));
-    const few = [claim({ quote: `export const options = [ ${long}` }, { statement: long, page: long })];
+    const few = [
+      claim(
+        { quote: `export const options = [ ${long}` },
+        { statement: `The CLI has options. ${"- ".repeat(400)}` },
+      ),
+    ];
     const [first, ...others] = await checked(world, [...few, ...some]);
-    expect([first?.statement.length, first?.page.length, others.length]).toEqual([300, 200, 199]);
+    expect([first?.statement.length, others.length]).toEqual([300, 199]);
     const flood = `fs.writeFileSync(file, "[" + "{},".repeat(1e5) + JSON.stringify(${JSON.stringify(claim({}))}) + "]");`;
     expect(await world.run(world.project(agentThat(flood)), { jobId: "job2" })).toMatchObject({
       claims: { total: 0, verified: 0 },
@@ -197,7 +311,7 @@ describe("the text of the sources", () => {
     page: "docs/cli.md",
     statement: "The CLI has `--json`.",
     source: { repository: "docs", path: "src/cli.ts", line: 3 },
-    isFound: true,
+    evidence: "code",
     url: "https://github.com/acme/docs/blob/0123/src/cli.ts#L3",
     isPublic: true,
     ...over,
@@ -206,40 +320,43 @@ describe("the text of the sources", () => {
   const hidden = one({ source: secret, url: null, statement: "The plan has a name.", isPublic: false });
 
   it("says what was found where, and what wasn't first", () => {
-    const lost = one({ source: secret, isFound: false, url: null });
-    expect(sourcesText({ claims: [one(), lost, hidden], isPublicPullRequest: false })).toEqual([
-      "3 statements, 2 with a source.",
-      "",
-      "- `docs/cli.md`: The CLI has \\`--json\\`. – source not found (core: plans/secret.ts, line 1)",
-      "- `docs/cli.md`: The CLI has \\`--json\\`. – source found: " +
-        "[src/cli.ts, line 3](https://github.com/acme/docs/blob/0123/src/cli.ts#L3)",
-      "- `docs/cli.md`: The plan has a name. – source found: core: plans/secret.ts, line 1",
-    ]);
+    const lost = one({ source: secret, evidence: "none", url: null });
+    const unread = one({ evidence: "unread", url: null });
+    const claims = [one(), one({ evidence: "page" }), unread, lost, hidden];
+    const url = "https://github.com/acme/docs/blob/0123/src/cli.ts#L3";
+    expect(sourcesText({ claims, isPublicPullRequest: false })).toEqual({
+      found: "2 of 5 found",
+      lines: [
+        "- `docs/cli.md`: The CLI has \\`--json\\`. – no source found (core: plans/secret.ts, line 1)",
+        "- `docs/cli.md`: The CLI has \\`--json\\`. – source not checked (src/cli.ts, line 3)",
+        `- \`docs/cli.md\`: The CLI has \\\`--json\\\`. – also said on [src/cli.ts, line 3](${url})`,
+        `- \`docs/cli.md\`: The CLI has \\\`--json\\\`. – source found: [src/cli.ts, line 3](${url})`,
+        "- `docs/cli.md`: The plan has a name. – source found: core: plans/secret.ts, line 1",
+      ],
+    });
   });
 
   it("only counts in a public pull request what isn't public", () => {
-    const lost = one({ source: { ...secret, repository: "docs" }, isFound: false, url: null });
-    const lines = sourcesText({
-      claims: [one(), lost, hidden, { ...hidden, isFound: false }],
+    const lost = one({ source: { ...secret, repository: "docs" }, evidence: "none", url: null });
+    const text = sourcesText({
+      claims: [one(), lost, hidden, { ...hidden, evidence: "none" }],
       isPublicPullRequest: true,
     });
-    expect(lines.slice(2)).toEqual([
-      "- `docs/cli.md`: The CLI has \\`--json\\`. – source not found",
+    expect(text?.lines).toEqual([
+      "- `docs/cli.md`: The CLI has \\`--json\\`. – no source found",
       expect.stringContaining("source found: [src/cli.ts, line 3]"),
       "- 2 in sources that aren't public, 1 found",
     ]);
-    expect(lines.join()).not.toMatch(/plan|secret|core/);
+    expect(text?.lines.join()).not.toMatch(/plan|secret|core/);
   });
 
   it("stays short", () => {
-    const many = Array.from({ length: 200 }, (_, n) => one({ isFound: n % 2 === 0 }));
-    const lines = sourcesText({ claims: many, isPublicPullRequest: false });
-    expect(lines).toHaveLength(13);
+    const many = Array.from({ length: 200 }, (_, n) => one({ evidence: n % 2 === 0 ? "code" : "none" }));
+    const { found, lines } = sourcesText({ claims: many, isPublicPullRequest: false }) ?? { lines: [] };
+    expect(found).toBe("100 of 200 found");
+    expect(lines).toHaveLength(11);
     expect(lines.at(-1)).toBe("- … and 190 more, 100 found");
-    expect(sourcesText({ claims: [], isPublicPullRequest: true })).toEqual(["The agent named no sources."]);
-    expect(sourcesText({ claims: [one()], isPublicPullRequest: true })[0]).toBe(
-      "1 statement, 1 with a source.",
-    );
+    expect(sourcesText({ claims: [], isPublicPullRequest: true })).toBeNull();
   });
 });
 
@@ -265,6 +382,13 @@ describe("a repository's place at the code host", () => {
   });
 });
 
-function inTree(cwd: string, script: string): void {
-  execFileSync("sh", ["-c", script], { cwd });
+/** Pushes what these lines do to the base branch. */
+async function push(world: World, ...lines: string[]): Promise<void> {
+  const work = world.dir.file("work");
+  await world.git("clone", "--quiet", world.bare, work);
+  for (const line of lines) execFileSync("sh", ["-c", line], { cwd: work });
+  await world.git("-C", work, "config", "core.symlinks", "true");
+  await world.git("-C", work, "add", "--all");
+  await world.git("-C", work, "commit", "--quiet", "-m", "More");
+  await world.git("-C", work, "push", "--quiet", world.bare, "HEAD:main");
 }

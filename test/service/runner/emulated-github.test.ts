@@ -67,7 +67,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
           change: null,
           credit: null,
           checks: [],
-          sources: [],
+          sources: null,
         },
         openBefore: null,
         settings: {

@@ -75,6 +75,7 @@ function sentencesIn(text: string): string[] {
   }).map(({ name }) => name);
 }
 
+const reversed = (text: string) => text.trim().split(/\s+/).toReversed().join(" ");
 const WRITTEN = PRIVATE_SENTENCES.map(({ written }) => written);
 
 it("knows all of them in what is looked at below", () => {
@@ -85,11 +86,16 @@ it("publishes none of them in a pull request's title, text and sources, a commit
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const { context, input } = await everything(world);
   const source = { repository: "docs", path: "src/index.js", line: 1, quote: "console.log(1);" };
-  const claims = WRITTEN.map((statement) => ({ page: statement.slice(0, 190), statement, source }));
+  const claims = WRITTEN.map((statement) => ({ page: "README.md", statement, source }));
   const names = PRIVATE_SENTENCES.map(({ sentence }) =>
     sentence.slice(0, 70).replaceAll(/[^\p{L}\p{N}\p{M}]+/gu, "-"),
   );
+  // The change has the words, and none of the sentences.
+  const words = WRITTEN.map(reversed)
+    .filter((text) => sentencesIn(text).length === 0)
+    .join("\n");
   const agent = inlineAgent(`${FIX}
+    fs.appendFileSync("README.md", ${JSON.stringify(`${words}\n`)});
     fs.writeFileSync(process.env.DOCS_AGENT_CLAIMS, ${JSON.stringify(JSON.stringify(claims))});
     for (const name of ${JSON.stringify(names)}) fs.writeFileSync("src/" + name + ".txt", "x");
     ${said(WRITTEN[0] ?? "", "", ...WRITTEN.flatMap((each) => [each, ""]), "Ours.")}`);
@@ -103,6 +109,7 @@ it("publishes none of them in a pull request's title, text and sources, a commit
     expect(sentencesIn(text ?? "")).toEqual([]);
   }
   expect(pull?.body).toContain("Ours.");
+  expect(pull?.body).toContain("**Sources: ");
   expect(message).toContain("Ours.");
 });
 
@@ -127,7 +134,9 @@ it("tells no sentence over several statements, names of files that it left out, 
   const parts = sentence.match(/(?:\S+ ?){4}/g) ?? [];
   const source = { repository: "docs", path: "src/index.js", line: 1, quote: "console.log(1);" };
   const claims = parts.map((statement) => ({ page: "README.md", statement, source }));
+  const page = parts.map(reversed).join("\n");
   const agent = inlineAgent(`${FIX}
+    fs.appendFileSync("README.md", ${JSON.stringify(`${page}\n`)});
     fs.writeFileSync(process.env.DOCS_AGENT_CLAIMS, ${JSON.stringify(JSON.stringify(claims))});
     for (const [at, name] of ${JSON.stringify(parts)}.entries())
       fs.writeFileSync("src/" + at + "-" + name.trim().replaceAll(" ", "-") + ".txt", "x");

@@ -24,7 +24,7 @@ const turn = {
   change: null,
   credit: null,
   checks: [],
-  sources: [],
+  sources: null,
   caution: null,
   isOurDraft: false,
 };
@@ -196,7 +196,7 @@ describe("what people and agents wrote", () => {
     expect(bodyOf({ ...turn, checks }, plain)).toContain(
       "- links: 919 new findings: !\\[x\\]\\(https:\u200b//evil.example/x.png\\)",
     );
-    const credit = { name: "[Ana](https://evil.example)", link: null };
+    const credit = { names: ["[Ana](https://evil.example)"], link: null };
     expect(bodyOf({ ...turn, credit }, plain)).toContain(
       "Requested by \\[Ana\\]\\(https:\u200b//evil.example\\).",
     );

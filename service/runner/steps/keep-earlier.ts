@@ -1,0 +1,32 @@
+import { turnCommits } from "../earlier-push.ts";
+import { changedPaths } from "./check.ts";
+import type { NotedTurn } from "../publish/turn-note.ts";
+import type { RunContext, RunnerTurn } from "../turn.ts";
+import { claimsOfChange } from "./claims-of-change.ts";
+
+/**
+ * Those of a job's earlier turns that the change between two commits has, with what still holds of
+ * them: claims whose page and words are in it, and left-out files that it doesn't have either.
+ */
+export async function keepEarlier(
+  earlier: readonly NotedTurn[],
+  change: { from: string; to: string },
+  { jobId }: RunnerTurn,
+  context: RunContext,
+): Promise<NotedTurn[]> {
+  if (earlier.length === 0) return [];
+  const { from, to } = change;
+  const { keys, paths } = await context.mirror.use(async (git) => {
+    const commits = await turnCommits(git, jobId, `${from}..${to}`);
+    const keys = new Set(commits.map(({ key }) => key));
+    return { keys, paths: new Set(await changedPaths(git, from, to)) };
+  });
+  const its = earlier.filter(({ turnKey }) => keys.has(turnKey));
+  const claims = its.flatMap((turn) => turn.claims);
+  const kept = new Set((await claimsOfChange(claims, change, context)) ?? []);
+  return its.map((turn) => ({
+    ...turn,
+    claims: turn.claims.filter((claim) => kept.has(claim)),
+    leftOut: turn.leftOut.filter((path) => !paths.has(path)),
+  }));
+}
