@@ -10,7 +10,7 @@ import { type CommandResult, runCommand, type StateCommand } from "./cli/run-com
 import type { ServiceConfig } from "./config/config.ts";
 import type { Env } from "./config/env.ts";
 import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
-import { createDiffDesk } from "./jobs/diff-desk.ts";
+import { createRunnerDesk } from "./jobs/runner-desk.ts";
 import { Follower } from "./follow/follower.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./jobs/keys.ts";
@@ -25,7 +25,7 @@ export type JobServiceDeps = {
   config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
   /** From `openServiceDatabase`. It must stay open until the service has stopped. */
   database: SqliteDatabase;
-  runner: Pick<RunnerClient, "run" | "upkeep" | "readDiff">;
+  runner: Pick<RunnerClient, "run" | "upkeep" | "readDiff" | "closePull">;
   clock: Clock;
   logger: Logger;
   /** Holds the tokens and secrets that the settings name. */
@@ -138,7 +138,8 @@ export function createJobService({ config, database, runner, clock, logger, env 
   const app = createServiceApp({
     ...deps,
     checkKey: createKeyCheck(db),
-    readDiff: createDiffDesk(deps),
+    desk: createRunnerDesk(deps),
+    lookAtPull: (jobId) => follower.lookNow(jobId),
     accept,
     onEnded,
     ready,

@@ -56,6 +56,15 @@ export class Follower {
     return follower === undefined ? [] : [followTask(follower)];
   }
 
+  /** Looks at a job's pull request soon, because something was done with it. */
+  async lookNow(jobId: string): Promise<void> {
+    const { store, queue, clock } = this.#deps;
+    await queue.commit(() => {
+      store.followed.lookNow(jobId, clock.now());
+      return { value: undefined, adds: this.tasksAfter(jobId) };
+    });
+  }
+
   async run(task: Task, stopped: AbortSignal): Promise<TaskEnd> {
     const { repository: key } = Payload.parse(task.payload);
     const follower = this.#followers.find(({ repository }) => repository.key === key);

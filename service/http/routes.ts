@@ -72,7 +72,8 @@ export const HEADERS = {
       "canceled, and they can be archived. `attachments`: creates and messages take files. " +
       "`requester`: creates and messages take `words` and `requester`. `authors`: they take " +
       "`authors`. `pull-request`: jobs include how their pull request stands at the code host. " +
-      "`diff`: what a job changes can be read. `changes`: which jobs have changed can be waited for.",
+      "`diff`: what a job changes can be read. `close`: a pull request that changes nothing any more " +
+      "can be closed. `changes`: which jobs have changed can be waited for.",
     required: true,
     schema: { type: "string", example: CAPABILITIES },
   },
@@ -476,6 +477,25 @@ export const readDiffRoute = createRoute({
     ...refusals,
     404: fault("No such project, no such job, or it changes nothing that can be found."),
     503: fault("The change can't be read right now.", { "Retry-After": headerRef("RetryAfter") }),
+  },
+});
+
+export const closePullRequestRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/pull-request/close",
+  operationId: "closePullRequest",
+  summary: "Close a pull request that changes nothing any more",
+  description:
+    "For a pull request whose turn says `isEmpty`. Whether it still changes nothing is found out " +
+    "right before. One that is closed already stays so.",
+  security,
+  request: { params: JobParams },
+  responses: {
+    200: json(JobAnswer, "The job with its turns. Its pull request is closed."),
+    ...postRefusals,
+    404: fault("No such project, no such job, or it has no pull request."),
+    409: fault("It stays as it is, because it was merged, changes something, or a turn has yet to end."),
+    503: fault("It can't be closed right now.", { "Retry-After": headerRef("RetryAfter") }),
   },
 });
 

@@ -17,7 +17,7 @@ import { boundedBody, decodeAttachments } from "./bounded-body.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
 import { type StoredJob, type StoredQuestion, toRecord } from "../jobs/job.ts";
-import type { DiffDesk } from "../jobs/diff-desk.ts";
+import type { RunnerDesk } from "../jobs/runner-desk.ts";
 import { LIST_START, parseCursor, toCursor, toWireQuestion, toWireTurn } from "../jobs/report.ts";
 import type { KeyCheck } from "../jobs/keys.ts";
 import * as routes from "./routes.ts";
@@ -31,7 +31,9 @@ export type ServiceAppDeps = Omit<ServiceTaskDeps, "slots" | "watch" | "runner">
    * Called after turns of a job were ended, so that their agents stop and the next turn runs soon.
    */
   onEnded: (jobId: string) => void;
-  readDiff: DiffDesk;
+  desk: RunnerDesk;
+  /** Finds out soon how a job's pull request stands. */
+  lookAtPull: (jobId: string) => Promise<void>;
   /** Takes a webhook of the code host's, with the signature of its body. */
   takeWebhook: (
     projectId: string,
@@ -217,10 +219,23 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
 
   app.openapi(routes.readDiffRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
-    const diff = await deps.readDiff(jobOf(projectId, id));
+    const diff = await deps.desk.readDiff(jobOf(projectId, id));
     if (diff === null) throw new HttpFault(404, "The job changes nothing that can be found.");
     if (diff === "busy") throw new HttpFault(503, "Try again in 5 s.", { "retry-after": "5" });
     return context.json(diff, 200);
+  });
+
+  app.openapi(routes.closePullRequestRoute, async (context) => {
+    const { projectId, id } = context.req.valid("param");
+    const became = await deps.desk.closePull(jobOf(projectId, id));
+    if (became === "busy") throw new HttpFault(503, "Try again in 5 s.", { "retry-after": "5" });
+    if (became === "closed" || became === "merged") await deps.lookAtPull(id);
+    if (became !== "closed") {
+      const [status, why] = NOT_CLOSED[became];
+      throw new HttpFault(status, why);
+    }
+    logger.info({ project: projectId, job_id: id }, "pull request closed");
+    return context.json(fullJob(projectId, id), 200);
   });
 
   app.openapi(routes.answerQuestionRoute, (context) => {
@@ -277,6 +292,12 @@ const REFUSALS = {
   "key-reused": [422, "The Idempotency-Key was used for another request. Send a new one."],
   missing: [404, NO_SUCH_JOB],
   archived: [400, "The job is archived and takes no messages. Create a new one."],
+} as const;
+const NOT_CLOSED = {
+  missing: [404, "The job has no pull request."],
+  merged: [409, "The pull request was merged."],
+  changed: [409, "The pull request changes something again."],
+  working: [409, "The agent is working on a follow-up."],
 } as const;
 const LIMITS = {
   creates: "Too many jobs were created in the last hour",

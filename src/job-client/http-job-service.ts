@@ -160,6 +160,8 @@ export function createHttpJobService({
 
     readDiff: (jobId) => get(`job/${segment(jobId)}/diff`, jobId, readJobDiff),
 
+    closePullRequest: (jobId) => post(`job/${segment(jobId)}/pull-request/close`, jobId, null),
+
     answerQuestion: (jobId, questionId, answer) =>
       post(`job/${segment(jobId)}/answer`, jobId, { questionId, ...answer }),
 

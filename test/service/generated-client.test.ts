@@ -58,6 +58,9 @@ it("is enough for a generated client to use every operation", async () => {
   subject.readDiff = async () => ({ files: [], fileCount: 0, diff: "+more", isCut: false });
   expect(await call("readDiff", job)).toMatchObject({ diff: "+more" });
 
+  subject.notePullRequest(1);
+  expect(await call("closePullRequest", job)).toMatchObject({ id });
+
   const { next } = await call<WireChanges>("changes", project);
   await call("archiveJob", job);
   const changed = await call<WireChanges>("changes", { ...project, after: next, wait: 30 });

@@ -115,6 +115,7 @@ it("answers every documented operation with every documented status, as document
     cancelTurn: `${jobs}/${id}/turn/1/cancel`,
     archiveJob: `${jobs}/${id}/archive`,
     readDiff: `${jobs}/${id}/diff`,
+    closePullRequest: `${jobs}/${id}/pull-request/close`,
   };
   const reads = ["getJob", "listJobs", "readDiff", "changes"];
   for (const [operation, path] of Object.entries(addresses)) {
@@ -160,12 +161,18 @@ it("answers every documented operation with every documented status, as document
   subject.db.exec("UPDATE questions SET answer = 'null'");
   await ask("answerQuestion", addresses.answerQuestion, answered);
   await ask("getJob", addresses.getJob, { headers: { "docs-agent-capabilities": "turns, questions" } });
-  for (const operation of ["cancelTurn", "archiveJob"] as const) {
+  for (const operation of ["cancelTurn", "archiveJob", "closePullRequest"] as const) {
     await ask(operation, addresses[operation], { body: "x".repeat(MAX_BODY_BYTES + 1) });
     const invalid = { method: "POST", body: Buffer.from([0xff]) };
     await ask(operation, addresses[operation], invalid);
     await ask(operation, addresses[operation], { method: "POST" });
   }
+  subject.notePullRequest(1);
+  await ask("closePullRequest", addresses.closePullRequest, { method: "POST" });
+  subject.closePull = async () => "changed";
+  await ask("closePullRequest", addresses.closePullRequest, { method: "POST" });
+  subject.closePull = () => Promise.reject(new Error("busy"));
+  await ask("closePullRequest", addresses.closePullRequest, { method: "POST" });
   for (const path of ["/healthz", "/readyz"]) {
     const operation = path === "/healthz" ? "health" : "readiness";
     await ask(operation, path, { key: null });

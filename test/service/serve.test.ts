@@ -22,6 +22,7 @@ async function openTwo() {
     run: new ScriptedRunner().runTurn,
     upkeep: nothing,
     readDiff: async () => null,
+    closePull: async () => "closed" as const,
     open: nothing,
     close: nothing,
   };

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ServiceConfig, ServiceProject } from "../../service/config/config.ts";
 import { createJobService, type SelfHostedJobService } from "../../service/job-service.ts";
-import type { DiffReader } from "../../service/runner/turn-runner.ts";
+import type { WireTurn } from "../../src/job-client/report-schema.ts";
+import type { DiffReader, PullCloser } from "../../service/runner/turn-runner.ts";
 import { createKey } from "../../service/jobs/keys.ts";
 import { serveHttp } from "../../service/serve.ts";
 import { openServiceDatabase } from "../../service/jobs/state-file.ts";
@@ -113,6 +114,8 @@ export class ServiceUnderTest implements AsyncDisposable {
   upkeeps = 0;
   /** Reads a job's change. */
   readDiff: DiffReader = async () => null;
+  /** Closes a job's pull request. */
+  closePull: PullCloser = async () => "closed";
   readonly #options: ServiceOptions;
   readonly #dead: SelfHostedJobService[] = [];
   readonly #clients: HttpJobService[] = [];
@@ -158,6 +161,22 @@ export class ServiceUnderTest implements AsyncDisposable {
     return this.#live.service.store;
   }
 
+  /** As if all turns so far had left this pull request. */
+  notePullRequest(number: number): void {
+    const url = `https://git.example/acme/docs/pull/${number}`;
+    const size = { files: null, additions: null, deletions: null };
+    const head = { headRef: "docs-agent/job", headSha: "c".repeat(40) };
+    const left = {
+      url,
+      number,
+      title: "Fix",
+      state: "open",
+      ...size,
+      ...head,
+    } satisfies WireTurn["pullRequest"];
+    this.db.prepare("UPDATE turns SET pull_request = ?").run(JSON.stringify(left));
+  }
+
   async start(): Promise<void> {
     const { logger } = this;
     const clock = createSteadyClock(this.clock);
@@ -175,6 +194,7 @@ export class ServiceUnderTest implements AsyncDisposable {
       runner: {
         run: (input) => this.runner.runTurn(input),
         readDiff: (input) => this.readDiff(input),
+        closePull: (input) => this.closePull(input),
         upkeep: async () => {
           this.upkeeps += 1;
         },

@@ -159,6 +159,7 @@ export class TaskRig implements AsyncDisposable {
       sendMessage: async () => this.#nextAnswer(),
       cancelTurn: async () => this.#nextAnswer(),
       answerQuestion: async () => this.#nextAnswer(),
+      closePullRequest: async () => this.#nextAnswer(),
       changes: async () => ({
         ok: false,
         honorsIdempotencyKeys: false,

@@ -20,6 +20,7 @@ export const Capability = z.enum([
   "authors",
   "pull-request",
   "diff",
+  "close",
   "changes",
 ]);
 export type Capability = z.infer<typeof Capability>;
@@ -223,6 +224,11 @@ export interface JobService {
   cancelTurn(jobId: string, turn: number): Promise<JobServiceAnswer>;
   /** Reads what a job changes. Needs `diff`. Safe to repeat. */
   readDiff(jobId: string): Promise<DiffAnswer>;
+  /**
+   * Closes the job's pull request if it changes nothing any more. Needs `close`. Safe to repeat. The
+   * fault has the status 409 if it stays as it is, and says why.
+   */
+  closePullRequest(jobId: string): Promise<JobServiceAnswer>;
   /** Answers a question of the agent's. Needs `questions`. Safe to repeat with the same answer. */
   answerQuestion(jobId: string, questionId: string, answer: QuestionAnswer): Promise<JobServiceAnswer>;
 }
