@@ -77,6 +77,13 @@ export const changesSamples: Of<"changes"> = [
   ["unreadable", { kind: "changes", turn: changed, of: { kind: "unreadable" } }],
 ];
 
+/** Why a pull request wasn't closed. */
+export const notClosedSamples: Of<"not-closed"> = [
+  ["not closed", { kind: "not-closed", turn: changed, said: null }],
+  ["stays open", { kind: "not-closed", turn: changed, said: "The pull request changes something again." }],
+  ["stays open, longest", { kind: "not-closed", turn: onBranch, said: LONG }],
+];
+
 /** Lists of requests. */
 export const listSamples: Of<"list"> = [
   ["none", { ...all, of: "person", turns: [] }],

@@ -164,6 +164,18 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     },
   ],
   [
+    "pull-request, of a follow-up that took everything back",
+    {
+      kind: "pull-request",
+      canClose: true,
+      told: makeUpTold({
+        summary: "I took the note out again.",
+        pullRequest: pullRequest && { ...pullRequest, title: "Nothing left to merge", isEmpty: true },
+      }),
+      prBefore: makeUpJob().prLink ?? "",
+    },
+  ],
+  [
     "answer",
     {
       kind: "no-changes",

@@ -7,7 +7,7 @@ import * as privateMessages from "../src/replies/private-messages.ts";
 import { section } from "../src/replies/blocks.ts";
 import * as shortAnswers from "../src/replies/short-answers.ts";
 import { formSamples } from "./form-samples.ts";
-import { changesSamples, listSamples, standingSamples } from "./list-samples.ts";
+import { changesSamples, listSamples, notClosedSamples, standingSamples } from "./list-samples.ts";
 import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";
 import { newsSamples } from "./news-samples.ts";
 import { outcomeSamples } from "./outcome-samples.ts";
@@ -71,6 +71,7 @@ const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
   welcome: [["welcome", { kind: "welcome" }]],
   list: listSamples,
   changes: changesSamples,
+  "not-closed": notClosedSamples,
   standing: standingSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],
   "ask-which": [

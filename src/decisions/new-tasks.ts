@@ -284,6 +284,15 @@ export function diffTask(cause: string, service: string, payload: DiffPayload): 
   return { id: `diff:${cause}`, type: "diff", share: service, payload };
 }
 
+export const CloseItPayload = Asked.extend({ responseUrl: z.string().nullable(), turnId: z.string() });
+
+export type CloseItPayload = z.infer<typeof CloseItPayload>;
+
+/** The task that closes a turn's pull request for somebody. `cause`: as for {@link listTask}. */
+export function closeTask(cause: string, service: string, payload: CloseItPayload): NewTask {
+  return { id: `close:${cause}`, type: "close", share: service, payload };
+}
+
 export const WelcomePayload = Asked.omit({ threadTs: true });
 
 /**

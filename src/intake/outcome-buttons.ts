@@ -16,7 +16,7 @@ import {
 } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { ALREADY_WATCHING, FINISHED, ON_ITS_WAY, THANKS } from "../replies/short-answers.ts";
-import { diffTask, reactTasks, refreshTask, watchTask } from "../decisions/new-tasks.ts";
+import { closeTask, diffTask, reactTasks, refreshTask, watchTask } from "../decisions/new-tasks.ts";
 import { turnWrites } from "../decisions/turn-writes.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -33,6 +33,9 @@ export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
   onPress(app, deps, ACTIONS.tryAgain, buttonValue, (pressed, body) => tryAgain(deps, pressed, body));
   onPress(app, deps, ACTIONS.showChanges, buttonValue, (pressed, body, context) =>
     showChanges(deps, pressed, body, context),
+  );
+  onPress(app, deps, ACTIONS.closePullRequest, buttonValue, (pressed, body, context) =>
+    closeIt(deps, pressed, body, context),
   );
   onPress(app, deps, ACTIONS.keepWatching, buttonValue, (pressed, { user }) =>
     deps.queue.commit((read) => keepWatching(deps, read, pressed, user.id)),
@@ -105,6 +108,21 @@ async function showChanges(
   if (turn === undefined) return tooOld(deps);
   const asked = { ...placeOfPress(body, context), turnId };
   await deps.queue.add(diffTask(`press:${body.trigger_id}`, turn.request.project.service, asked));
+  return null;
+}
+
+/** Has the job service close the pull request, which tells the thread as usual. */
+async function closeIt(
+  deps: IntakeDeps,
+  { turnId }: ButtonValue,
+  body: BlockAction,
+  context: Pick<Context, "teamId">,
+): Promise<PressAnswer> {
+  const turn = await deps.records.turn.get(turnId);
+  if (turn === undefined) return tooOld(deps);
+  if (!maySteer(deps.followUps, turn, body.user.id)) return notAllowed(turn);
+  const asked = { ...placeOfPress(body, context), turnId };
+  await deps.queue.add(closeTask(`press:${body.trigger_id}`, turn.request.project.service, asked));
   return null;
 }
 

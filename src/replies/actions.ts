@@ -8,6 +8,7 @@ export const ACTIONS = {
   tryAgain: "try_again",
   keepWatching: "keep_watching",
   showChanges: "show_changes",
+  closePullRequest: "close_pull_request",
   stopTurn: "stop_turn",
   followMenu: "follow_menu",
   followIt: "follow_it",

@@ -155,6 +155,7 @@ function button(name: OutcomeButton, turn: Turn, watch: number, url: string | nu
 /** The action and label of each button that belongs to the turn's watch. */
 const TURN_BUTTONS: Record<Exclude<OutcomeButton, "view-pull-request">, [id: string, label: string]> = {
   "show-changes": [ACTIONS.showChanges, "Show changes"],
+  "close-pull-request": [ACTIONS.closePullRequest, "Close it"],
   "try-again": [ACTIONS.tryAgain, "Try again"],
   "keep-watching": [ACTIONS.keepWatching, "Keep watching"],
 };

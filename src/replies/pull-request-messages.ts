@@ -3,13 +3,15 @@ import type { MessageOf } from "../core/ports/notifier.ts";
 import { diffLines, diffText, fileLines, sizeOf } from "../core/text/change-text.ts";
 import { newsText } from "../core/text/pull-request-text.ts";
 import { mentionedIn } from "../core/turn/people.ts";
-import { turnPrLink } from "../core/turn/turn.ts";
+import { cut } from "../core/text/text.ts";
+import { type Turn, turnPrLink } from "../core/turn/turn.ts";
 import {
   codePart,
   linePart,
   NAME_MAX,
   paragraph,
   quotePart,
+  quoteText,
   richText,
   type Rendered,
   SAID_MAX,
@@ -64,8 +66,7 @@ export function newsMessage(
 
 /** What a job changes, or why that can't be shown. */
 export function changesMessage({ turn, of }: MessageOf<"changes">, { httpOrigins, contact }: View): Rendered {
-  const link = pullRequestLink(turnPrLink(turn), httpOrigins);
-  const pr = link === null ? null : `<${escapeMrkdwn(link.url)}|${cutEscaped(link.label, NAME_MAX)}>`;
+  const pr = linkTo(turn, httpOrigins);
   switch (of.kind) {
     case "reading":
       return paragraph("⏳ Reading the changes…");
@@ -91,6 +92,19 @@ export function changesMessage({ turn, of }: MessageOf<"changes">, { httpOrigins
       };
     }
   }
+}
+
+/** Why a pull request wasn't closed. */
+export function notClosedMessage({ turn, said }: MessageOf<"not-closed">, { httpOrigins }: View): Rendered {
+  const pr = linkTo(turn, httpOrigins) ?? "the pull request";
+  if (said === null) return paragraph(`I couldn't close ${pr}. Try again, or close it on its page.`);
+  return paragraph(`I left ${pr} as it is:`, quoteText(cut(said, SAID_MAX)));
+}
+
+/** The turn's pull request in mrkdwn, or null if there is no link that can be trusted. */
+function linkTo(turn: Turn, httpOrigins: View["httpOrigins"]): string | null {
+  const link = pullRequestLink(turnPrLink(turn), httpOrigins);
+  return link === null ? null : `<${escapeMrkdwn(link.url)}|${cutEscaped(link.label, NAME_MAX)}>`;
 }
 
 /** Untrusted lines, in which nothing is markup. */

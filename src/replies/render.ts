@@ -1,6 +1,6 @@
 import type { Message, MessageOf } from "../core/ports/notifier.ts";
 import type { Rendered, Presentation, TeamView, View } from "./blocks.ts";
-import { changesMessage, newsMessage } from "./pull-request-messages.ts";
+import { changesMessage, newsMessage, notClosedMessage } from "./pull-request-messages.ts";
 import { listMessage, standingMessage } from "./list-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import { overdueMessage, questionMessage } from "./question-message.ts";
@@ -33,6 +33,7 @@ const renderers: { [K in Message["kind"]]: (message: MessageOf<K>, view: View) =
   list: listMessage,
   standing: standingMessage,
   changes: changesMessage,
+  "not-closed": notClosedMessage,
   ask: askMessage,
   "ask-which": askWhichMessage,
   "asked-before": askedBeforeMessage,

@@ -8,6 +8,7 @@ import { changesOf, RecordLostError } from "../decisions/turn-writes.ts";
 import { answer } from "./answer.ts";
 import { ask, reply } from "./reply.ts";
 import { cancel } from "./cancel.ts";
+import { close } from "./close.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { diff } from "./diff.ts";
@@ -46,6 +47,7 @@ const handlers: Record<string, Handler> = {
   reply: { pool: "messages", handle: reply, isQuiet: true },
   list: { pool: "messages", handle: list, isQuiet: true },
   diff: { pool: "others", handle: diff, isQuiet: true },
+  close: { pool: "others", handle: close, isQuiet: true },
   ask: { pool: "messages", handle: ask, isQuiet: true },
   welcome: { pool: "messages", handle: welcome, isQuiet: true },
   tell: { pool: "messages", handle: tell, isQuiet: true },

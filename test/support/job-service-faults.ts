@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { send, sendText, type Reply } from "./job-service-wire.ts";
 
-export type JobServiceOp = "create" | "get" | "message" | "answer" | "cancel" | "diff" | "changes";
+export type JobServiceOp = "create" | "get" | "message" | "answer" | "cancel" | "diff" | "close" | "changes";
 
 /**
  * A fault on demand. "before": the call has no effect. "after": it has its effect, but the caller is not told.

@@ -46,6 +46,8 @@ export type JobServiceSideOptions = {
   authors?: boolean;
   /** It tells what jobs change, and announces it; elsewhere there is no such route. @default false */
   diff?: boolean;
+  /** It closes pull requests that change nothing, and announces it; elsewhere there is no such route. @default false */
+  closes?: boolean;
   /** Announces that it tells what changes: an answer waits for a change, or comes at once. @default no feed */
   changes?: "held" | "at-once";
   /** By which an answer of the feed waits. @default the machine's */
@@ -107,6 +109,10 @@ export class JobServiceSide implements AsyncDisposable {
   readonly jobs = new Map<string, SideJob>();
   /** What jobs change, by job id; 404 for the others. */
   readonly diffs = new Map<string, object>();
+  /** The jobs whose pull request was closed by a call, in order. */
+  readonly closed: string[] = [];
+  /** Why pull requests stay open; null: they are closed. */
+  staysOpen: string | null = null;
   readonly faults = new FaultPlan();
   /** Of gets that only ask what is announced. */
   readonly faultsOfLooks = new FaultPlan();
@@ -129,6 +135,7 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #takesRequester: boolean;
   readonly #takesAuthors: boolean;
   readonly #tellsDiffs: boolean;
+  readonly #closes: boolean;
   /** By project and key; null where keys are not honored. */
   readonly #answered: Map<string, Reply> | null;
   #port: number;
@@ -149,6 +156,7 @@ export class JobServiceSide implements AsyncDisposable {
     requester = false,
     authors = false,
     diff = false,
+    closes = false,
     changes,
     now = () => Date.now(),
     monotonicMs = () => performance.now(),
@@ -166,6 +174,7 @@ export class JobServiceSide implements AsyncDisposable {
       ...(authors ? ["authors"] : []),
       ...(pullRequests ? ["pull-request"] : []),
       ...(diff ? ["diff"] : []),
+      ...(closes ? ["close"] : []),
       ...(changes === undefined ? [] : ["changes"]),
     ];
     this.#followsPullRequests = pullRequests;
@@ -174,6 +183,7 @@ export class JobServiceSide implements AsyncDisposable {
     this.#takesRequester = requester;
     this.#takesAuthors = authors;
     this.#tellsDiffs = diff;
+    this.#closes = closes;
     this.#cancels = cancels;
     this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
     this.#tellsTurns = turns;
@@ -310,7 +320,8 @@ export class JobServiceSide implements AsyncDisposable {
     if (
       route === null ||
       (route.op === "cancel" && !this.#cancels) ||
-      (route.op === "diff" && !this.#tellsDiffs)
+      (route.op === "diff" && !this.#tellsDiffs) ||
+      (route.op === "close" && !this.#closes)
     )
       return send(response, { status: 404, json: { error: "No such route" } }, headers);
 
@@ -417,6 +428,13 @@ export class JobServiceSide implements AsyncDisposable {
       return diff === undefined ? { status: 404, json: { error: "No change" } } : { status: 200, json: diff };
     }
     if (call.op === "cancel") return this.#cancel(call);
+    if (call.op === "close") {
+      if (this.staysOpen !== null) return { status: 409, json: { error: this.staysOpen } };
+      const jobId = call.jobId ?? "";
+      this.closed.push(jobId);
+      if (this.#followsPullRequests) this.follow(jobId, { state: "closed" });
+      return { status: 200, json: recordOf(this.#job(jobId), call) };
+    }
     if (!header(request, "content-type")?.startsWith("application/json")) {
       return { status: 400, json: { error: "Content-Type must be application/json" } };
     }

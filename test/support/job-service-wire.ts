@@ -25,7 +25,7 @@ export function sendText(
 export function routeOf(request: IncomingMessage): Route | null {
   const path = (request.url ?? "").split("?")[0] ?? "";
   const [, project, job, call, turn] =
-    /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(?:\/(message|answer|diff))?(?:\/turn\/(\d+)\/cancel)?)?$/.exec(
+    /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(?:\/(message|answer|diff|pull-request\/close))?(?:\/turn\/(\d+)\/cancel)?)?$/.exec(
       path,
     ) ?? [];
   const feed = /^\/v2\/agent\/([^/]+)\/changes$/.exec(path)?.[1];
@@ -42,6 +42,7 @@ export function routeOf(request: IncomingMessage): Route | null {
   if (call === "diff") return request.method === "GET" ? { op: "diff", projectId, jobId } : null;
   if (request.method !== "POST") return null;
   if (turn !== undefined) return { op: "cancel", projectId, jobId, turn: Number(turn) };
+  if (call === "pull-request/close") return { op: "close", projectId, jobId };
   return { op: call === "answer" ? "answer" : "message", projectId, jobId };
 }
 

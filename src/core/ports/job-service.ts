@@ -225,8 +225,8 @@ export interface JobService {
   /** Reads what a job changes. Needs `diff`. Safe to repeat. */
   readDiff(jobId: string): Promise<DiffAnswer>;
   /**
-   * Closes the job's pull request if it changes nothing any more. Needs `close`. Safe to repeat. The
-   * fault has the status 409 if it stays as it is, and says why.
+   * Closes the job's pull request if it changes nothing any more. Needs `close`. Safe to repeat.
+   * The fault has the status 409 if it stays as it is, and says why.
    */
   closePullRequest(jobId: string): Promise<JobServiceAnswer>;
   /** Answers a question of the agent's. Needs `questions`. Safe to repeat with the same answer. */

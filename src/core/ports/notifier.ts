@@ -76,6 +76,11 @@ type Messages = {
       | { kind: "reading" | "gone" | "unreadable" }
       | { kind: "read"; diff: JobDiff; rest: "file" | "page" | null };
   };
+  /**
+   * To one person alone: the turn's pull request wasn't closed. `said` is the job service's reason
+   * (untrusted), or null if it couldn't be asked.
+   */
+  "not-closed": { turn: Turn; said: string | null };
   /** To the author of a reply in a thread alone: asks if it is for the agent. */
   ask: { replyId: string };
   /**

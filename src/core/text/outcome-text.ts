@@ -2,6 +2,7 @@ import {
   canShowChanges,
   cameToNothing,
   endingOf,
+  isLeftEmpty,
   prLinkOf,
   updateOf,
   type Outcome,
@@ -11,7 +12,12 @@ import type { Request } from "../turn/request.ts";
 import type { ResultReport } from "../job/reported-turn.ts";
 import { factLines, problemLines, problemsCount } from "./change-text.ts";
 
-export type OutcomeButton = "view-pull-request" | "show-changes" | "try-again" | "keep-watching";
+export type OutcomeButton =
+  | "view-pull-request"
+  | "show-changes"
+  | "close-pull-request"
+  | "try-again"
+  | "keep-watching";
 
 /**
  * The values that an outcome's text is filled in with, in the markup of the place where it appears.
@@ -104,6 +110,10 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
   const by = words.stopper;
   switch (endingOf(outcome)) {
     case "pull-request": {
+      if (isLeftEmpty(outcome)) {
+        const buttons = outcome.canClose === true ? (["close-pull-request"] as const) : [];
+        return text("➖", `Nothing is left to merge in ${words.pr ?? "the pull request"}.`, "", ...buttons);
+      }
       const update = updateOf(outcome);
       if (update === null) return pullRequestText(report, words.pr);
       if (update === "updated") return updatedText(report, words.pr ?? "the pull request");

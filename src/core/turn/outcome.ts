@@ -72,6 +72,8 @@ export const Outcome = storedObject({
   isPassed: z.boolean().optional(),
   /** True if the service can show what the job changes. */
   hasDiff: z.boolean().optional(),
+  /** True if the service can close a pull request that changes nothing. */
+  canClose: z.boolean().optional(),
   /** Who stopped the turn. Absent if nobody did, or if it ended by itself first. */
   stoppedBy: z.string().optional(),
 });
@@ -128,6 +130,11 @@ export function prLinkOf({ told: report, job }: Outcome): string | null {
 /** True if there is a change, and the service can show it. */
 export function canShowChanges(outcome: Outcome): boolean {
   return outcome.hasDiff === true && (prLinkOf(outcome) !== null || endingOf(outcome) === "branch");
+}
+
+/** True if the turn left a pull request that would change nothing any more. */
+export function isLeftEmpty(outcome: Outcome): boolean {
+  return endingOf(outcome) === "pull-request" && outcome.told?.pullRequest?.isEmpty === true;
 }
 
 /** True if the turn ended without a result, although nobody stopped it. */

@@ -297,6 +297,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
       stoppedBy: stopperOf(turn, kind, report),
       isUnsure: isUnsure || undefined,
       hasDiff: answer.capabilities?.includes("diff") || undefined,
+      canClose: answer.capabilities?.includes("close") || undefined,
     });
   }
   // Nobody answers a turn that is being stopped.
