@@ -4,7 +4,7 @@ import { z } from "zod";
 import { DocsAgentError, messageOf } from "../src/core/errors.ts";
 import { createLogger, createSystemClock } from "../src/process/clock-and-log.ts";
 import type { Finding } from "./cli/check-service.ts";
-import { createProgram } from "./cli/program.ts";
+import { type CheckOptions, createProgram } from "./cli/program.ts";
 import type { ServiceConfig } from "./config/config.ts";
 import { learnedSecrets } from "./base/redaction.ts";
 import { projectSecrets, serviceProxy } from "./config/env.ts";
@@ -50,14 +50,11 @@ async function serve(config: ServiceConfig): Promise<void> {
   await serveUntilSignal({ config, runner, clock, logger, env }, () => process.exit(1));
 }
 
-async function* check(
-  config: ServiceConfig,
-  { path, callModel }: { path: string; callModel: boolean },
-): AsyncGenerator<Finding> {
+async function* check(config: ServiceConfig, { path, ...options }: CheckOptions): AsyncGenerator<Finding> {
   const { checkService } = await import("./cli/check-service.ts");
   await useProxy();
   const configOption = path === "./service.yml" ? "" : ` --config ${path}`;
-  yield* checkService({ config, callModel, configOption, env: process.env, clock });
+  yield* checkService({ config, ...options, configOption, env: process.env, clock });
 }
 
 // The reader has closed the output, like `head` does when it has enough.

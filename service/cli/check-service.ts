@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { StartError } from "../../src/core/errors.ts";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { redactedLine } from "../base/printable-text.ts";
@@ -10,25 +10,24 @@ import { operatorText, TurnFailedError } from "../base/run-error.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
 import { NOBODY } from "../code-host/commit-identities.ts";
 import { createGitHubCodeHost, type PullRequestHost } from "../code-host/github-code-host.ts";
-import { presetOfCheck } from "../config/check-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
 import { branchInTheWay, JOB_BRANCH_PREFIX, refsInTheWay } from "../config/branches.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
-import { isInside } from "../base/paths.ts";
 import { commitTree } from "../runner/git/commit-tree.ts";
+import { ReaderProcesses } from "../runner/apart/apart.ts";
 import { GitRunner, remoteOf } from "../runner/git/git.ts";
 import { BranchInTheWayError } from "../runner/git/git-fault.ts";
 import type { GitCredentials } from "../runner/git/mirror.ts";
 import { prepare } from "../runner/git/mirror-files.ts";
 import { arePublicDocs, isPublicContext } from "../runner/publish/visibility.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
-import { findProgram } from "../runner/sandbox/program.ts";
-import { type AgentCheck, checkAgent, type CheckSandbox, hiddenInside } from "./check-agent.ts";
+import { checkAgent, type CheckSandbox } from "./check-agent.ts";
 import { checkAppKey, checkCodeHost, type Found } from "./check-code-host.ts";
 import { checkCommits } from "./check-commits.ts";
 import { checkDocs } from "./check-docs.ts";
 import { checkModel } from "./check-model.ts";
+import { checkTool, CheckTrial } from "./check-tool.ts";
 import { doCommand } from "./command-socket.ts";
 
 /**
@@ -37,13 +36,23 @@ import { doCommand } from "./command-socket.ts";
  */
 export type Finding = { of: string; what: string; found: string; fault: string | null; isWarning?: boolean };
 
-type Check = { of: string; what: string; run: (signal: AbortSignal) => Promise<string | Found> };
+type Check = {
+  of: string;
+  what: string;
+  run: (signal: AbortSignal) => Promise<string | Found>;
+  /** True if it has a time limit of its own. */
+  takesLong?: boolean;
+};
 export type CheckDeps = {
   config: ServiceConfig;
   /** Where the settings are, as a command-line option: `--config <path>`, or empty. */
   configOption: string;
   /** True if models are called, which may cost a few tokens. */
   callModel: boolean;
+  /** True if the projects' checks aren't run. */
+  skipChecks: boolean;
+  /** Called with what takes a while. */
+  onProgress: (line: string) => void;
   env: Env;
   clock: Clock;
 };
@@ -80,13 +89,17 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
       "root, where only control groups limit agents' processes. Run the service as a user of its own.";
     yield { ...warning, what: "user", found };
   }
-  for (const project of config.projects) yield* findingsOf(projectChecks(project, sandbox, deps), deps);
+  using readers = new ReaderProcesses();
+  for (const project of config.projects) {
+    await using trial = deps.skipChecks ? null : new CheckTrial(project, { ...deps, sandbox, readers });
+    yield* findingsOf(projectChecks(project, sandbox, trial, deps), deps);
+  }
 }
 
 async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps): AsyncGenerator<Finding> {
   const redact = createRedact(config.projects.flatMap((project) => projectSecrets(project, env)));
-  const running = checks.map(async ({ of, what, run }): Promise<Finding[]> => {
-    const signal = AbortSignal.timeout(TIME_LIMIT_MS);
+  const running = checks.map(async ({ of, what, run, takesLong = false }): Promise<Finding[]> => {
+    const signal = takesLong ? new AbortController().signal : AbortSignal.timeout(TIME_LIMIT_MS);
     try {
       const result = await run(signal);
       const { found, warning } = typeof result === "string" ? { found: result, warning: null } : result;
@@ -129,6 +142,7 @@ async function openCheckSandbox({ env }: CheckDeps): Promise<CheckSandbox & Asyn
 function projectChecks(
   project: ServiceProject,
   sandbox: CheckSandbox | null,
+  trial: CheckTrial | null,
   { config, configOption, callModel, env, clock }: CheckDeps,
 ): Check[] {
   const { codeHost, baseBranch, id: of } = project;
@@ -160,7 +174,11 @@ function projectChecks(
   }
   add("commits", async (signal) => checkCommits(project, hosted, { env, redact, signal }));
   for (const check of project.verify) {
-    add(`check ${check.name}`, (signal) => checkTool(check, project, { sandbox, env, signal }));
+    const run = async (signal: AbortSignal) => {
+      const path = await checkTool(check, project, { sandbox, env, signal });
+      return trial === null ? path : trial.run(check, path);
+    };
+    checks.push({ of, what: `check ${check.name}`, run, takesLong: trial !== null });
   }
   add("admin key", async () => {
     openDataDir(config);
@@ -174,42 +192,6 @@ function projectChecks(
     );
   });
   return checks;
-}
-
-/**
- * Checks that a check's tool and its files exist, and that the sandbox shows them to it. Resolves
- * to the program's path.
- */
-async function checkTool(
-  check: ServiceProject["verify"][number],
-  { agent }: ServiceProject,
-  { sandbox, env, signal }: AgentCheck,
-): Promise<string> {
-  const { command, readable, mounts, cwd } = check;
-  const install = presetOfCheck(check)?.install ?? "install it, or correct the check in verify";
-  const missing = (what: string) => new StartError(`There is no ${what}. To mend that: ${install}.`);
-  const [name = "", ...args] = command;
-  const program = await findProgram(name, env["PATH"] ?? "/usr/bin:/bin");
-  if (program === null) throw missing(`program ${name}`);
-  for (const path of [...readable, ...mounts.map(({ from }) => from)]) {
-    if (!existsSync(path)) throw missing(path);
-  }
-  for (const arg of args) {
-    const file = isAbsolute(arg) ? arg : join("/", cwd, arg);
-    const mount = mounts.find(({ at }) => !isAbsolute(arg) && isInside(join("/", at), file));
-    const isShown = isAbsolute(arg) && readable.some((folder) => isInside(folder, arg));
-    const needed = mount === undefined ? file : join(mount.from, file.slice(join("/", mount.at).length));
-    if ((mount !== undefined || isShown) && !existsSync(needed)) throw missing(needed);
-  }
-  if (sandbox === null && mounts.length > 0) {
-    throw new StartError(
-      "A check with mounts needs a sandbox. Set containment to required, or remove the mounts.",
-    );
-  }
-  const shown = { command, readable, shown: mounts, limits: agent.limits };
-  const hidden = await hiddenInside(shown, [program.path], { sandbox, env, signal });
-  if (hidden === undefined) return program.path;
-  throw new StartError(`The sandbox doesn't show the check ${hidden}. Add it to its readable.`);
 }
 
 type Asking = { env: Env; redact: Redact; signal: AbortSignal; gitCredentials: GitCredentials | null };

@@ -24,7 +24,15 @@ type ProgramOptions = {
   /** Serves until it is told to stop. */
   serve: (config: ServiceConfig) => Promise<void>;
   /** Checks everything that a turn needs. */
-  check: (config: ServiceConfig, options: { path: string; callModel: boolean }) => AsyncIterable<Finding>;
+  check: (config: ServiceConfig, options: CheckOptions) => AsyncIterable<Finding>;
+};
+
+/** How the settings are checked. `onProgress` is called with what takes a while. */
+export type CheckOptions = {
+  path: string;
+  callModel: boolean;
+  skipChecks: boolean;
+  onProgress: (line: string) => void;
 };
 
 const AFTER = `
@@ -96,7 +104,8 @@ export function createProgram(options: ProgramOptions): Command {
     .command("check")
     .description("check the settings, and whether everything is there that a turn needs")
     .option("--call-model", "call each model, too, which may cost a few tokens", false)
-    .action(async ({ callModel }: { callModel: boolean }) => {
+    .option("--skip-checks", "don't run the projects' checks on their base branches", false)
+    .action(async (options: Pick<CheckOptions, "callModel" | "skipChecks">) => {
       const config = loadServiceConfig(path(), env);
       const { projects, containment } = config;
       const names = projects.map(({ id }) => id).join(", ");
@@ -108,12 +117,13 @@ export function createProgram(options: ProgramOptions): Command {
         write("containment: none: agents can read and send away all that the service's user can read.\n");
       }
       let faults = 0;
-      for await (const finding of check(config, { path: path(), callModel })) {
+      const onProgress = (line: string) => void process.stderr.write(`…      ${lineText(line)}\n`);
+      for await (const finding of check(config, { ...options, path: path(), onProgress })) {
         if (finding.fault !== null) faults += 1;
         write(findingLine(finding));
       }
       const toFix = faults === 1 ? "one fault" : `${faults} faults`;
-      const well = callModel
+      const well = options.callModel
         ? "Turns can run."
         : "Turns can run if the models answer. Test them: --call-model";
       write(faults === 0 ? `${well}\n` : `Turns can't run yet. Fix ${toFix}.\n`);

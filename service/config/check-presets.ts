@@ -174,10 +174,22 @@ export function presetOfCheck(check: NamedCommand): CheckPreset | null {
 const WORDS_BEFORE_TOOL = 3;
 
 /** The preset whose tool a command runs, also if an operator wrote the command. Null if none. */
-export function presetOfTool({ command }: NamedCommand): CheckPreset | null {
+function presetOfTool({ command }: NamedCommand): CheckPreset | null {
   for (const word of command.slice(0, WORDS_BEFORE_TOOL)) {
     const runs = Object.values(PRESETS).find(({ programs }) => programs.includes(basename(word)));
     if (runs !== undefined) return runs;
   }
   return null;
+}
+
+/**
+ * How to tell that a check's tool ran. `isPreset` is false for an operator's own command, which
+ * need not show it.
+ */
+export type HowItShows = { proof: Proof | null; isPreset: boolean; findingsAt: readonly number[] };
+
+export function howItShows(check: NamedCommand & { findingsAt?: readonly number[] | undefined }): HowItShows {
+  const preset = presetOfCheck(check);
+  const { proof = null } = preset ?? presetOfTool(check) ?? {};
+  return { proof, isPreset: preset !== null, findingsAt: check.findingsAt ?? [] };
 }

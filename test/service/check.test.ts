@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { createCodeHost } from "../../emulators/code-host/index.ts";
 import { ConnectProxy } from "../support/connect-proxy.ts";
 import { need } from "../support/need.ts";
-import { writeFiles } from "../support/repository-of.ts";
+import { repositoryOf, writeFiles } from "../support/repository-of.ts";
 import { startHttpSide } from "../support/turn-network.ts";
 import { type Ran, ServiceFolder } from "../support/service-process.ts";
 
@@ -417,10 +417,49 @@ it("looks for the tools of checks, and says how to install what is missing", asy
   mkdirSync(folder.dir.file("deps"));
   folder.change({ ...WITHOUT_PROJECTS, projects: [{ ...LOCAL[0], verify }] });
   const { stdout } = await folder.run("config", "check");
-  expect(stdout).toMatch(/^ok +docs +check own: .*\/bin\/lint$/m);
+  expect(stdout).toMatch(/^ok +docs +check own: .*\/bin\/lint\. It found nothing on main$/m);
   expect(stdout).toMatch(/^FAULT +docs +check gone: There is no program no-such-lint\. .*install it/m);
   expect(stdout).toMatch(
     /^FAULT +docs +check links: There is no .*copy deploy\/docs-checks to \/opt\/docs-checks/m,
   );
   expect(stdout).toMatch(/^FAULT +docs +check site: There is no .*deps\/tool\.js/m);
+});
+
+it("runs each check once on the base branch, and shows what it says first", async () => {
+  need("bubblewrap");
+  await using folder = await openFolder({ mkdocs: "#!/bin/sh\necho ERROR - no plugin nav >&2; exit 1\n" });
+  const repository = await repositoryOf({ "docs/a.md": "teh\nteh\n" });
+  const find = ["sh", "-c", "grep -rn teh . && exit 1; exit 0"];
+  const verify = [
+    { name: "clean", command: ["sh", "-c", "grep -rn tteh . && exit 1; exit 0"] },
+    { name: "named", command: find, findingsAt: [1] },
+    { name: "own", command: find },
+    { name: "gone", command: ["sh", "-c", "echo bash: x: command not found; exit 1"] },
+    { name: "slow", command: ["sh", "-c", "exec sleep 60"], timeoutSeconds: 2 },
+    "mkdocs",
+  ];
+  folder.change({
+    dataDir: "./data",
+    containment: "required",
+    projects: [{ ...LOCAL[0], repository, verify }],
+  });
+  const ran = await folder.run("config", "check");
+  const said = ran.stdout.split("\n").filter((line) => line.includes("  check "));
+  expect(said.map((line) => line.replace(/: \/[^ ]*\/(\w+)/, ": $1"))).toEqual([
+    "ok     docs  check clean: dash. It found nothing on main",
+    "ok     docs  check named: dash. 2 findings on main. It says: ./docs/a.md:teh / ./docs/a.md:teh",
+    "ok     docs  check own: dash",
+    "warn   docs  check own: It fails on main with exit code 1. If that means that it found something, set findingsAt: [1]. It says: ./docs/a.md:teh / ./docs/a.md:teh",
+    expect.stringMatching(
+      /^FAULT {2}docs {2}check gone: It can't run on main\. .* It says: bash: x: command not found$/,
+    ),
+    "FAULT  docs  check slow: On main, it took longer than 2 seconds.",
+    expect.stringMatching(
+      /^FAULT {2}docs {2}check mkdocs: It can't run on main\. .*plugins that mkdocs\.yml names\. It says: ERROR - no plugin nav$/,
+    ),
+  ]);
+  expect(ran.stderr).toMatch(/^… {6}docs: running slow on main$/m);
+  const skipped = await folder.run("config", "check", "--skip-checks");
+  expect(skipped.stdout).toMatch(/^ok {5}docs {2}check own: \/\S+$/m);
+  expect(skipped.stderr).toBe("");
 });

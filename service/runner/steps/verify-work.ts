@@ -2,13 +2,13 @@ import { MAX_FINDINGS, type ReportedCheck } from "../../../src/core/ports/job-re
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
 import { sentenceCase, redactedLine } from "../../base/printable-text.ts";
 import { faultText } from "../../base/run-error.ts";
-import { presetOfCheck, presetOfTool } from "../../config/check-presets.ts";
+import { howItShows } from "../../config/check-presets.ts";
 import { type ChangedPath, changedPages, patchOfPages } from "../git/changed-pages.ts";
 import type { TurnWork } from "../publish/turn-note.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import { checkOfPages } from "../verify/check-pages.ts";
 import { switchesOf } from "../verify/inline-switches.ts";
-import type { HowItShows, Judged } from "../verify/judge-runs.ts";
+import type { Judged } from "../verify/judge-runs.ts";
 import { type CheckSettings, type Obstacle, outputKey } from "../verify/kept-outputs.ts";
 import type { ToolOutput } from "../verify/output-lines.ts";
 import { runCheck } from "./run-check.ts";
@@ -117,12 +117,7 @@ async function compareRuns(
       : await runCheck({ check: onResult, commit, place: `${place}-result`, limits }, context);
   if ("why" in result) return { ...result, why: `with the change, ${result.why}` };
 
-  const preset = presetOfCheck(check);
-  const how: HowItShows = {
-    proof: (preset ?? presetOfTool(check))?.proof ?? null,
-    isPreset: preset !== null,
-    findingsAt: check.findingsAt ?? [],
-  };
+  const how = howItShows(check);
   const moved = changed.flatMap(({ before: from, after: to }): [string, string][] =>
     from === null || to === null || from === to ? [] : [[from, to]],
   );

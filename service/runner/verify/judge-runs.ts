@@ -2,7 +2,7 @@ import { type ReportedCheck } from "../../../src/core/ports/job-report.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
 import { endOf, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
-import type { Proof } from "../../config/check-presets.ts";
+import type { HowItShows } from "../../config/check-presets.ts";
 import {
   isSummary,
   outputLines,
@@ -13,12 +13,6 @@ import {
   type ToolOutput,
 } from "./output-lines.ts";
 import { mostOf, variationOf, wordsOfPaths } from "./varying-lines.ts";
-
-/**
- * How to tell that a tool ran. `isPreset` is false for an operator's own command, which need not
- * show it.
- */
-export type HowItShows = { proof: Proof | null; isPreset: boolean; findingsAt: readonly number[] };
 
 /** A tool's runs on both sides of a change. */
 export type CheckRuns = {
@@ -97,7 +91,7 @@ export function judgeRuns(runs: CheckRuns, redact: Redact): Judged {
 }
 
 /** What a single run says, for whoever sets a check up. */
-export type Shown = { hasRun: boolean; count: number; words: string[] };
+export type Shown = { hasRun: boolean; isBroken: boolean; count: number; words: string[] };
 
 const MAX_FIRST_LINES = 3;
 
@@ -108,6 +102,7 @@ export function showRun({ output, how }: { output: ToolOutput; how: HowItShows }
   const shown = (lines.length > 0 ? lines.map(({ text }) => text) : said).slice(0, MAX_FIRST_LINES);
   return {
     hasRun: showsThatItRan(output, how),
+    isBroken: isBroken(output.text),
     count: output.code === 0 ? 0 : lines.length,
     words: shown.map((line) => redactedLine(redact, line, WORDS_CHARS)),
   };

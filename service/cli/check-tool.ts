@@ -1,0 +1,194 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { StartError } from "../../src/core/errors.ts";
+import type { Clock, Logger } from "../../src/core/ports/process.ts";
+import { counted } from "../../src/core/text/text.ts";
+import { isInside } from "../base/paths.ts";
+import { createRedact, type Redact, secretForms } from "../base/redaction.ts";
+import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
+import { howItShows, presetOfCheck } from "../config/check-presets.ts";
+import type { ServiceProject } from "../config/config.ts";
+import { type Env, projectSecrets } from "../config/env.ts";
+import type { ReaderProcesses } from "../runner/apart/apart.ts";
+import { openRunnerFolders } from "../runner/folders.ts";
+import { KeyedLock } from "../runner/git/keyed-lock.ts";
+import { Mirror } from "../runner/git/mirror.ts";
+import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
+import { findProgram } from "../runner/sandbox/program.ts";
+import { type CheckContext, runCheck } from "../runner/steps/run-check.ts";
+import { KeptTrees } from "../runner/tree/kept-trees.ts";
+import { type AgentCheck, type CheckSandbox, hiddenInside } from "./check-agent.ts";
+import type { Found } from "./check-code-host.ts";
+
+type CheckSettings = ServiceProject["verify"][number];
+
+/**
+ * Checks that a check's tool and its files exist, and that the sandbox shows them to it. Resolves
+ * to the program's path.
+ */
+export async function checkTool(
+  check: CheckSettings,
+  { agent }: ServiceProject,
+  { sandbox, env, signal }: AgentCheck,
+): Promise<string> {
+  const { command, readable, mounts, cwd } = check;
+  const missing = (what: string) => new StartError(`There is no ${what}. ${toMend(check)}`);
+  const [name = "", ...args] = command;
+  const program = await findProgram(name, env["PATH"] ?? "/usr/bin:/bin");
+  if (program === null) throw missing(`program ${name}`);
+  for (const path of [...readable, ...mounts.map(({ from }) => from)]) {
+    if (!existsSync(path)) throw missing(path);
+  }
+  for (const arg of args) {
+    const file = isAbsolute(arg) ? arg : join("/", cwd, arg);
+    const mount = mounts.find(({ at }) => !isAbsolute(arg) && isInside(join("/", at), file));
+    const isShown = isAbsolute(arg) && readable.some((folder) => isInside(folder, arg));
+    const needed = mount === undefined ? file : join(mount.from, file.slice(join("/", mount.at).length));
+    if ((mount !== undefined || isShown) && !existsSync(needed)) throw missing(needed);
+  }
+  if (sandbox === null && mounts.length > 0) {
+    throw new StartError(
+      "A check with mounts needs a sandbox. Set containment to required, or remove the mounts.",
+    );
+  }
+  const shown = { command, readable, shown: mounts, limits: agent.limits };
+  const hidden = await hiddenInside(shown, [program.path], { sandbox, env, signal });
+  if (hidden === undefined) return program.path;
+  throw new StartError(`The sandbox doesn't show the check ${hidden}. Add it to its readable.`);
+}
+
+function toMend(check: CheckSettings): string {
+  const install = presetOfCheck(check)?.install ?? "install it, or correct the check in verify";
+  return `To mend that: ${install}.`;
+}
+
+type TrialDeps = {
+  env: Env;
+  clock: Clock;
+  /** Null if nothing is contained. */
+  sandbox: CheckSandbox | null;
+  readers: ReaderProcesses;
+  onProgress: (line: string) => void;
+};
+
+/** What is faster needs no word. */
+const SILENT_MS = 1000;
+const REPEATED_MS = 10_000;
+const QUIET: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => QUIET };
+
+/**
+ * Runs a project's checks as a turn does, on the newest commit of its base branch, in a temporary
+ * folder. They run one after the other. Disposing of it removes what it fetched.
+ */
+export class CheckTrial {
+  readonly #project: ServiceProject;
+  readonly #deps: TrialDeps;
+  readonly #redact: Redact;
+  readonly #leftovers = new Set<Promise<void>>();
+  #folder: string | null = null;
+  #opened: Promise<{ context: CheckContext; commit: string } | null> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(project: ServiceProject, deps: TrialDeps) {
+    this.#project = project;
+    this.#deps = deps;
+    this.#redact = createRedact(projectSecrets(project, deps.env));
+  }
+
+  /**
+   * Runs a check, whose program was found at `path`. Rejects with what to do if its tool can't run.
+   */
+  run(check: CheckSettings, path: string): Promise<string | Found> {
+    const ran = this.#last.then(() => this.#run(check, path));
+    this.#last = ran.catch(() => {});
+    return ran;
+  }
+
+  async #run(check: CheckSettings, path: string): Promise<string | Found> {
+    const { baseBranch, agent } = this.#project;
+    const opened = await (this.#opened ??= this.#open());
+    if (opened === null) return `${path}. Not run: there is no copy of the repository`;
+    const { context, commit } = opened;
+    const run = { check, commit, place: `check-${check.name}`.replaceAll(" ", "-"), limits: agent.limits };
+    const output = await this.#announced(`running ${check.name} on ${baseBranch}`, runCheck(run, context));
+    if ("why" in output) {
+      const said = output.details === undefined ? "" : ` ${output.details}`;
+      throw new StartError(`On ${baseBranch}, ${output.why}${said}`);
+    }
+    const how = howItShows(check);
+    const { hasRun, isBroken, count, words } = await context.apart.read("showRun", { output, how });
+    const said = words.length === 0 ? "" : ` It says: ${words.join(" / ")}`;
+    if (hasRun && output.code === 0) return `${path}. It found nothing on ${baseBranch}`;
+    if (hasRun) return `${path}. ${counted(count, "finding")} on ${baseBranch}.${said}`;
+    if (how.isPreset || isBroken) {
+      throw new StartError(`It can't run on ${baseBranch}. ${toMend(check)}${said}`);
+    }
+    const warning =
+      `It fails on ${baseBranch} with exit code ${output.code}. If that means that it found something, ` +
+      `set findingsAt: [${output.code}].${said}`;
+    return { found: path, warning };
+  }
+
+  /** Resolves to null if there is nothing to run checks on, which the other checks report. */
+  async #open(): Promise<{ context: CheckContext; commit: string } | null> {
+    const { env, clock, readers } = this.#deps;
+    const project = this.#project;
+    const { signal } = new AbortController();
+    this.#folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
+    const folders = await openRunnerFolders(this.#folder);
+    const sandbox = await this.#openSandbox(folders.sandbox);
+    const gitCredentials = new CodeHostTokens({ env, clock }).forGit(project);
+    const options = {
+      folders,
+      lock: new KeyedLock(),
+      env,
+      redact: this.#redact,
+      clock,
+      logger: QUIET,
+      signal,
+    };
+    const mirror = new Mirror({ project: { ...project, gitCredentials }, ...options });
+    const { baseBranch, id } = project;
+    const tell = (far: string) => this.#deps.onProgress(`${id}: fetching ${baseBranch}: ${far}`);
+    const fetching = mirror.fetchCommit(`refs/heads/${baseBranch}`, tell).catch(() => null);
+    const commit = await this.#announced(`fetching ${baseBranch}`, fetching);
+    if (commit === null || sandbox === null) return null;
+    const secrets = secretForms(projectSecrets(project, env));
+    const apart = readers.forTurn(id, signal, () => secrets);
+    const trees = new KeptTrees(folders.trees, clock);
+    const afterwards = (act: () => Promise<void>) => void this.#leftovers.add(act());
+    const context = { folders, mirror, trees, sandbox, apart, env, clock, logger: QUIET, signal, afterwards };
+    return { context, commit };
+  }
+
+  async #openSandbox(folder: string) {
+    const { sandbox, env } = this.#deps;
+    if (sandbox === null) return openSandbox({ containment: "none", folder, env });
+    return sandbox.opened.catch(() => null);
+  }
+
+  /** Tells what is being done, if it takes a while. */
+  async #announced<T>(doing: string, done: Promise<T>): Promise<T> {
+    const sinceMs = performance.now();
+    const tell = () => {
+      const seconds = Math.round((performance.now() - sinceMs) / 1000);
+      this.#deps.onProgress(`${this.#project.id}: ${doing}${seconds < 5 ? "" : ` (${seconds} s so far)`}`);
+    };
+    const first = setTimeout(tell, SILENT_MS);
+    const repeated = setInterval(tell, REPEATED_MS);
+    try {
+      return await done;
+    } finally {
+      clearTimeout(first);
+      clearInterval(repeated);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#last;
+    await Promise.all(this.#leftovers);
+    if (this.#folder !== null) await rm(this.#folder, { recursive: true, force: true });
+  }
+}
