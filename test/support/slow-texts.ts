@@ -24,7 +24,7 @@ function mib(text: string, megabytes: number): string {
 const TOOLS = `
   const mib = (text, megabytes) => text.repeat(megabytes * 1024 ** 2 / Buffer.byteLength(text) | 0);
   const claims = (all) => fs.writeFileSync(process.env.TMPDIR + "/claims.json", JSON.stringify(all));
-  const claim = (quote) => ({ page: "docs/a.md", statement: "It says so", source: { repository: "docs", path: "docs/a.md", quote } });
+  const claim = (quote) => ({ page: "README.md", statement: "More", source: { repository: "docs", path: "src/a.txt", quote } });
   const fill = (folder, files) => {
     const home = process.cwd();
     fs.mkdirSync(folder, { recursive: true });
@@ -69,7 +69,7 @@ export function slowRequest(message = MESSAGE): { prompt: string; words: string 
   return { prompt, words };
 }
 
-const LONG_PAGE = { "docs/a.md": mib("a ", 1.9) };
+const LONG_FILE = { "src/a.txt": mib("a ", 24) };
 
 /** By what is slow about them. */
 export const SLOW_TEXTS: Readonly<Record<string, SlowText>> = {
@@ -85,15 +85,19 @@ export const SLOW_TEXTS: Readonly<Record<string, SlowText>> = {
   "a page of one line of half tags": {
     agent: `fs.writeFileSync("docs/a.md", mib("<!-- <a &#x ](", 9));`,
   },
-  "quotes of many short words from a page of them": {
-    files: LONG_PAGE,
-    agent: `claims(Array.from({ length: 200 }, () => claim("a ".repeat(248) + "b")));`,
+  "quotes of many short words from a large file of them": {
+    files: LONG_FILE,
+    agent: `claims(Array.from({ length: 200 }, () => claim("a ".repeat(200) + "b " + "a ".repeat(200))));`,
+  },
+  "a page of the words that many claims state": {
+    agent: `fs.appendFileSync("README.md", mib("more of 1 ", 9.3));
+      claims(Array.from({ length: 200 }, () => ({ ...claim("x"), statement: "more of 1 " + "more words of it ".repeat(300) })));`,
   },
   "claims that are nested 200,000 deep": {
     agent: `fs.writeFileSync(process.env.TMPDIR + "/claims.json", "[".repeat(5e5) + "]".repeat(5e5));`,
   },
   "claims of long words with half secrets": {
-    agent: `claims(Array.from({ length: 200 }, () => ({ ...claim("x"), statement: "eyJ" + "A".repeat(4900) })));`,
+    agent: `claims(Array.from({ length: 200 }, () => ({ ...claim("x"), statement: "More eyJ" + "A".repeat(4900) })));`,
   },
   "a summary of nested Markdown": {
     agent: `console.log("Fix\\n" + "> ".repeat(2000) + "[".repeat(1500) + "*a **b ".repeat(300));`,
