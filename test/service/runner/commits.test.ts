@@ -182,7 +182,7 @@ it("that the code host can't make are refused in words, and leave no branch", as
       ? { kind: "http", status: 200, body: REFUSED, headers: { "content-type": "application/json" } }
       : undefined;
   const refused = await world.run(world.project(writes("one"), { commits: BY_API }));
-  expect(refused).toMatchObject({ kind: "failed", details: [expect.stringContaining("no secrets")] });
+  expect(refused).toMatchObject({ kind: "failed", reason: expect.stringContaining("no secrets") });
   expect(await world.branches()).toEqual(["main"]);
 });
 
