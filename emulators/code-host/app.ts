@@ -66,7 +66,7 @@ export function createCodeHostApp({ host, apps, git, log, limits }: CodeHostAppD
       return serveGit(request, pullRequests.repository, git, async () => {
         if (service !== "git-receive-pack" || method !== "POST") return;
         try {
-          await pullRequests.followBranches();
+          await host.followPush(pullRequests);
         } catch (thrown) {
           // The push itself is done; the next push, or the next start, makes up for this.
           log.error(

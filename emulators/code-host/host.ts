@@ -25,6 +25,8 @@ export type Rules = {
   readonly hiddenRepositories: Set<string>;
   /** New full names of renamed repositories. GraphQL's addresses of pull requests have them. */
   readonly renamed: Map<string, string>;
+  /** The full name of each fork, and that of the repository it was made from. */
+  readonly forks: Map<string, string>;
   /** If false, its address answers 404, as on hosts that only have the REST API. */
   hasGraphql: boolean;
   /** If false, tokens lack `read:org`, so GraphQL refuses documents that name a team's fields. */
@@ -46,6 +48,7 @@ export class Host {
     privateRepositories: new Set(),
     hiddenRepositories: new Set(),
     renamed: new Map(),
+    forks: new Map(),
     hasDrafts: true,
     collaborators: null,
     hasGraphql: true,
@@ -111,6 +114,24 @@ export class Host {
     const isNew = await this.#repositories.create(owner, name, fromDirectory);
     if (isNew) await this.#load(`${owner}/${name}`);
     return isNew;
+  }
+
+  /** See `Repositories.fork`. */
+  async fork(from: PullRequests, owner: string): Promise<void> {
+    const { name, fullName } = from.repository;
+    await this.#repositories.fork(from.repository, owner);
+    this.rules.forks.set(`${owner}/${name}`, fullName);
+    await this.#load(`${owner}/${name}`);
+  }
+
+  /** Takes in what was pushed to a repository, also for those that it is a fork of. */
+  async followPush(pushed: PullRequests): Promise<void> {
+    await pushed.followBranches();
+    const [owner = "", name = ""] = this.rules.forks.get(pushed.repository.fullName)?.split("/") ?? [];
+    const parent = this.find(owner, name);
+    if (parent === undefined) return;
+    await parent.repository.takeFork(pushed.repository);
+    await parent.followBranches();
   }
 
   async #load(fullName: string): Promise<void> {

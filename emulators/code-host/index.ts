@@ -87,6 +87,8 @@ export type CodeHost = AsyncDisposable & {
    * be one.
    */
   createRepository(owner: string, repo: string, fromDirectory: string): Promise<boolean>;
+  /** Makes a fork of a repository for another owner, with the same name. */
+  fork(owner: string, repo: string, by: string): Promise<void>;
   /** Stops listening and ends open connections. */
   close(): Promise<void>;
 };
@@ -156,6 +158,7 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
     gitUrl: (owner, repo) => `${url}/${owner}/${repo}.git`,
     pullRequests: (owner, repo) => host.find(owner, repo)?.all() ?? [],
     createRepository: (owner, repo, fromDirectory) => host.create(owner, repo, fromDirectory),
+    fork: (owner, repo, by) => host.fork(repositoryOf(owner, repo), by),
     close,
     [Symbol.asyncDispose]: close,
   };

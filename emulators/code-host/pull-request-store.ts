@@ -30,6 +30,8 @@ export const PullRequest = z.object({
   body: z.string().nullable(),
   author: z.string(),
   head: z.string(),
+  /** The full name of the fork that its branch is in. Null if it is in the repository itself. */
+  fork: z.string().nullable().default(null),
   base: z.string(),
   state: z.enum(["open", "closed"]),
   isDraft: z.boolean().default(false),

@@ -25,6 +25,7 @@ export type NewPullRequest = {
   title: string;
   body: string | null;
   head: string;
+  fork?: string | null;
   base: string;
   isDraft: boolean;
   author?: string;
@@ -94,7 +95,7 @@ export class PullRequests {
    */
   async commits(pullRequest: PullRequest): Promise<Commits | null> {
     const { repository } = this;
-    const current = pullRequest.state === "open" ? await repository.branchSha(pullRequest.head) : null;
+    const current = pullRequest.state === "open" ? await repository.headSha(pullRequest) : null;
     const head = current ?? (await repository.refSha(`refs/pull/${pullRequest.number}/head`));
     const base = pullRequest.baseSha ?? (await repository.branchSha(pullRequest.base));
     if (head === null || base === null) return null;
@@ -152,9 +153,10 @@ export class PullRequests {
       const { repository } = this;
       const base = await repository.branchSha(wanted.base);
       if (base === null) return refuse({ kind: "invalid-field", field: "base" });
-      const head = await repository.branchSha(wanted.head);
+      const fork = wanted.fork ?? null;
+      const head = await repository.headSha({ ...wanted, fork });
       if (head === null) return refuse({ kind: "invalid-field", field: "head" });
-      if (this.#openOn(wanted)) return refuse({ kind: "exists", head: wanted.head });
+      if (this.#openOn({ ...wanted, fork })) return refuse({ kind: "exists", head: wanted.head });
       const mergeBase = await repository.mergeBase(base, head);
       if (mergeBase === null || mergeBase === head) {
         return refuse({ kind: "no-commits", base: wanted.base, head: wanted.head });
@@ -162,6 +164,7 @@ export class PullRequests {
       const now = this.#time();
       const pullRequest: PullRequest = {
         ...wanted,
+        fork,
         number: Math.max(0, ...this.all().map(({ number }) => number)) + 1,
         author: wanted.author ?? AUTHOR,
         state: "open",
@@ -339,7 +342,7 @@ export class PullRequests {
     const { repository } = this;
     const { number } = pullRequest;
     const pinned = await repository.refSha(`refs/pull/${number}/head`);
-    const head = await repository.branchSha(pullRequest.head);
+    const head = await repository.headSha(pullRequest);
     if (head === null) {
       await this.#save({ ...pullRequest, ...(await this.#closed(pullRequest)) }, "closed", AUTHOR);
       return;
@@ -375,7 +378,7 @@ export class PullRequests {
 
   async #closed(pullRequest: PullRequest, base?: string): Promise<Partial<PullRequest>> {
     const now = this.#time();
-    const head = await this.repository.branchSha(pullRequest.head);
+    const head = await this.repository.headSha(pullRequest);
     if (head !== null) await this.#pin(pullRequest.number, head);
     const baseSha = base ?? (await this.repository.branchSha(pullRequest.base));
     return { state: "closed", closedAt: now, updatedAt: now, baseSha };
@@ -383,25 +386,26 @@ export class PullRequests {
 
   async #whyNotReopened(pullRequest: PullRequest): Promise<string | null> {
     if (pullRequest.mergedAt !== null) return "The pull request was merged.";
-    if ((await this.repository.branchSha(pullRequest.head)) === null) {
+    if ((await this.repository.headSha(pullRequest)) === null) {
       return `The ${pullRequest.head} branch was deleted.`;
     }
     if (!this.#openOn(pullRequest)) return null;
     return `There is already an open pull request from ${pullRequest.head} to ${pullRequest.base}.`;
   }
 
-  async #whyNotInto(base: string, { head }: PullRequest): Promise<PullRequestRefusal | null> {
+  async #whyNotInto(base: string, { head, fork }: PullRequest): Promise<PullRequestRefusal | null> {
     const baseSha = await this.repository.branchSha(base);
-    const headSha = await this.repository.branchSha(head);
+    const headSha = await this.repository.headSha({ head, fork });
     if (baseSha === null) return { kind: "invalid-field", field: "base" };
     if (headSha === null) return { kind: "invalid-field", field: "head" };
-    if (this.#openOn({ head, base })) return { kind: "exists", head };
+    if (this.#openOn({ head, fork, base })) return { kind: "exists", head };
     const hasCommits = (await this.repository.mergeBase(baseSha, headSha)) !== headSha;
     return hasCommits ? null : { kind: "no-commits", base, head };
   }
 
-  #openOn({ head, base }: Pick<PullRequest, "head" | "base">): boolean {
-    return this.all().some((other) => other.state === "open" && other.head === head && other.base === base);
+  #openOn({ head, fork, base }: Pick<PullRequest, "head" | "fork" | "base">): boolean {
+    const open = this.all().filter(({ state }) => state === "open");
+    return open.some((other) => other.head === head && other.fork === fork && other.base === base);
   }
 
   /** Keeps the commits of a pull request, whatever happens to its branch. */

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { CodeHostError } from "./errors.ts";
 import type { Git } from "./git.ts";
@@ -80,6 +80,12 @@ export class Repositories {
     }
     this.#add(owner, name);
     return true;
+  }
+
+  /** Copies a repository to another owner, with all of its branches. */
+  async fork(from: Repository, owner: string): Promise<void> {
+    await cp(from.path, this.#path(owner, from.name), { recursive: true });
+    this.#add(owner, from.name);
   }
 
   #add(owner: string, name: string): void {

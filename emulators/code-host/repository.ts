@@ -49,6 +49,18 @@ export class Repository {
     return this.#shaOf(`refs/heads/${branch}`);
   }
 
+  /** The commit at the tip of a pull request's branch. In a fork, that is as of its last push. */
+  async headSha({ head, fork }: { head: string; fork: string | null }): Promise<string | null> {
+    if (fork === null || !isBranchName(head)) return this.branchSha(head);
+    return this.#shaOf(`refs/forks/${fork}/${head}`);
+  }
+
+  /** Takes in the branches of a fork. */
+  async takeFork(fork: Repository): Promise<void> {
+    const refs = `+refs/heads/*:refs/forks/${fork.fullName}/*`;
+    await this.#run(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", fork.path, refs]);
+  }
+
   /** Where a branch and another commit parted, or `null` when they have no common past. */
   async mergeBase(one: string, other: string): Promise<string | null> {
     const { exitCode, stdout } = await this.#about(["merge-base", one, other]);

@@ -7,6 +7,7 @@ import { GitHubApi, type GitHubOptions } from "../code-host/github-api.ts";
 import { askAsApp, type InstalledApp, PERMISSIONS, readAppKey } from "../code-host/github-app.ts";
 import { createGitHubCodeHost } from "../code-host/github-code-host.ts";
 import type { GitHubSettings } from "../config/config.ts";
+import type { Fork } from "../config/repository.ts";
 
 const NO_BRANCH_YET = "docs-agent/check";
 const USE_AN_APP = "Use a GitHub App: npm run --silent service -- github-app";
@@ -16,6 +17,9 @@ export type Found = { found: string; warning: string | null };
 
 const Installation = z.object({ permissions: z.record(z.string(), z.string()) });
 const Repository = z.object({ private: z.boolean() });
+const Origin = z.object({ full_name: z.string() }).nullish();
+/** A fork of a fork names both. */
+const Forked = z.object({ parent: Origin, source: Origin });
 
 /**
  * Asks the code host whether pull requests can be opened and followed. Rejects with everything that
@@ -23,16 +27,33 @@ const Repository = z.object({ private: z.boolean() });
  */
 export async function checkCodeHost(
   codeHost: GitHubSettings,
-  options: GitHubOptions,
+  options: GitHubOptions & { fork: Fork | null },
   signal: AbortSignal,
 ): Promise<Found> {
   const { owner, repo, app } = codeHost;
+  if (options.fork !== null) await checkFork(options.fork, options, signal);
   if (app !== undefined) await checkInstallation(codeHost, app, options, signal);
   await createGitHubCodeHost(options).find(NO_BRANCH_YET, signal);
   const found = `${owner}/${repo}`;
   return app === undefined
     ? { found, warning: await tokenWarning(codeHost, options, signal) }
     : { found: `${found}, as App ${app.id}`, warning: null };
+}
+
+/** Pull requests can only come from a repository that is a fork of the other. */
+async function checkFork(fork: Fork, options: GitHubOptions, signal: AbortSignal): Promise<void> {
+  const { owner, repo } = fork;
+  const asked = { doing: "Reading the fork", signal, schema: Forked };
+  const { parent, source } = await new GitHubApi(options).ask(asked, "GET /repos/{owner}/{repo}", {
+    owner,
+    repo,
+  });
+  const named = `${options.owner}/${options.repo}`;
+  const origins = [parent, source].flatMap((each) => each?.full_name.toLowerCase() ?? []);
+  if (origins.includes(named.toLowerCase())) return;
+  throw new StartError(
+    `${owner}/${repo} isn't a fork of ${named}. Fork that, or correct pullRequests.fork and codeHost.`,
+  );
 }
 
 /** Checks that the App's key can be read, and warns if everybody can read it. */

@@ -152,7 +152,7 @@ function projectChecks(
   const redact = createRedact(projectSecrets(project, env));
   const hosted =
     codeHost.kind === "github" ? { ...codeHost, tokens: tokens.of(codeHost), clock, redact } : null;
-  const host = hosted && createGitHubCodeHost(hosted);
+  const host = hosted && createGitHubCodeHost({ ...hosted, fork: project.fork });
   const checks: Check[] = [];
   const add = (what: string, run: Check["run"]) => checks.push({ of, what, run });
   add("agent", (signal) => checkAgent(project, { sandbox, env, signal }));
@@ -160,7 +160,8 @@ function projectChecks(
   if (app !== undefined) add(APP_KEY, () => checkAppKey(app));
   add("repository", async (signal) => {
     const { found, warning } = await checkRepository(project, { env, redact, signal, gitCredentials });
-    return { found: `branch ${baseBranch}, and the service may push${found}`, warning };
+    const to = project.fork === null ? "" : ` to ${project.fork.owner}/${project.fork.repo}`;
+    return { found: `branch ${baseBranch}, and the service may push${to}${found}`, warning };
   });
   for (const context of project.context) {
     add(`context ${context.name}`, async (signal) => {
@@ -170,7 +171,7 @@ function projectChecks(
     });
   }
   if (codeHost.kind === "github" && hosted !== null) {
-    add("code host", async (signal) => checkCodeHost(codeHost, hosted, signal));
+    add("code host", async (signal) => checkCodeHost(codeHost, { ...hosted, fork: project.fork }, signal));
   }
   add("commits", async (signal) => checkCommits(project, hosted, { env, redact, signal }));
   for (const check of project.verify) {
@@ -228,13 +229,14 @@ async function contextWarning(
  * Pushes nothing. Rejects with what is wrong, as `Git.run` does.
  */
 async function checkRepository(project: ServiceProject, asking: Asking): Promise<Found> {
-  const { repository, baseBranch } = project;
-  return withGit(repository, asking, async (git, remote) => {
+  const { repository, fork, baseBranch } = project;
+  return withGit(repository, asking, async (git, own, token) => {
     const ref = `refs/heads/${baseBranch}`;
-    const listed = await git.text(["ls-remote", "--", remote.url, ref], { remote });
+    const listed = await git.text(["ls-remote", "--", own.url, ref], { remote: own });
     if (listed === "") {
       throw new TurnFailedError(`The repository has no branch ${baseBranch}. Set baseBranch to one it has.`);
     }
+    const remote = fork === null ? own : remoteOf(fork.repository, token);
     const branch = `${JOB_BRANCH_PREFIX}check`;
     const others = await git.text(["ls-remote", "--", remote.url, ...refsInTheWay(branch)], { remote });
     const inTheWay = branchInTheWay(others, branch);
@@ -244,7 +246,7 @@ async function checkRepository(project: ServiceProject, asking: Asking): Promise
     const commit = await commitTree(git, { ...NOTHING, tree });
     const options = ["--porcelain", "--dry-run"];
     await git.run(["push", ...options, "--", remote.url, `${commit}:refs/heads/${branch}`], { remote });
-    return checkDocs(project, git, remote);
+    return checkDocs(project, git, own);
   });
 }
 
@@ -258,13 +260,14 @@ const NOTHING = {
 async function withGit<Result>(
   repository: string,
   { gitCredentials, ...asking }: Asking,
-  act: (git: GitRunner, remote: ReturnType<typeof remoteOf>) => Promise<Result>,
+  act: (git: GitRunner, remote: ReturnType<typeof remoteOf>, token: string | null) => Promise<Result>,
 ): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
   try {
     const git = new GitRunner({ gitDir: join(folder, "check.git"), home: folder, ...asking });
     await prepare(git);
-    return await act(git, remoteOf(repository, (await gitCredentials?.token(asking.signal)) ?? null));
+    const token = (await gitCredentials?.token(asking.signal)) ?? null;
+    return await act(git, remoteOf(repository, token), token);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -28,7 +28,7 @@ type Pull = z.infer<typeof Pull>;
 
 /** `internal` means that everybody in the enterprise can read it. */
 const Repository = z.object({ private: z.boolean(), visibility: z.string().optional() });
-const Named = z.object({ full_name: z.string() });
+const FullName = z.object({ full_name: z.string() });
 /** For labels, the answer is a list. */
 const Decorated = z
   .object({ assignees: boundedList(z.object({ login: z.string() })).nullish() })
@@ -44,6 +44,9 @@ const READY = `mutation ($id: ID!) {
   markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { isDraft } }
 }`;
 
+/** A repository's name at the code host. */
+type Named = { owner: string; repo: string };
+
 /** See {@link createGitHubCodeHost}. */
 export type PullRequestHost = ReturnType<typeof createGitHubCodeHost>;
 
@@ -51,8 +54,10 @@ export type PullRequestHost = ReturnType<typeof createGitHubCodeHost>;
  * Pull requests on GitHub, or on a host with a compatible API. All methods reject with a
  * `TransientRunError` if asking again may help, and otherwise with a `TurnFailedError`.
  */
-export function createGitHubCodeHost(options: GitHubOptions) {
-  const { owner, repo } = options;
+export function createGitHubCodeHost(options: GitHubOptions & { fork?: Named | null }) {
+  const { owner, repo, fork = null } = options;
+  const from = fork ?? { owner, repo };
+  const isOurs = (pull: Pull) => (fork === null ? isFromHere(pull) : isFrom(fork, pull));
   const api = new GitHubApi(options);
   /** The visibility of the project's own repository, once known. */
   let ownVisibility: boolean | null | undefined;
@@ -64,21 +69,21 @@ export function createGitHubCodeHost(options: GitHubOptions) {
     names.delete(`${owner}/${repo}`.toLowerCase());
     if (names.size === 0) return;
     // The settings may have its old name, which the host still answers to.
-    const asked = { doing: "Reading the repository's name", signal, schema: Named };
+    const asked = { doing: "Reading the repository's name", signal, schema: FullName };
     names.delete((await api.ask(asked, `GET ${REPOSITORY}`)).full_name.toLowerCase());
     if (names.size > 0) throw brokenPromise(doing);
   }
 
   return {
     /**
-     * The pull requests from this branch of the repository itself, newest first, whatever their
-     * state, their base, and whoever opened them.
+     * The pull requests from this branch of the repository, or of the fork, newest first, whatever
+     * their state, their base, and whoever opened them.
      */
     async find(branch: string, signal: AbortSignal): Promise<HostedPullRequest[]> {
       const asked = { doing: "Looking for the pull request", signal, schema: boundedList(Pull) };
-      const pulls = await api.ask(asked, `GET ${PULLS}`, { ...NEWEST, head: `${owner}:${branch}` });
+      const pulls = await api.ask(asked, `GET ${PULLS}`, { ...NEWEST, head: `${from.owner}:${branch}` });
       // Hosts that don't know the filter return all pull requests.
-      const ours = pulls.filter((pull) => pull.head.ref === branch && isFromHere(pull));
+      const ours = pulls.filter((pull) => pull.head.ref === branch && isOurs(pull));
       await assertOurs(asked.doing, ours, signal);
       return ours.toSorted((a, b) => b.number - a.number).map(toPullRequest);
     },
@@ -93,11 +98,14 @@ export function createGitHubCodeHost(options: GitHubOptions) {
     ): Promise<HostedPullRequest | "exists" | "no-drafts"> {
       const { branch, isDraft, ...texts } = input;
       try {
-        const params = { head: branch, ...texts, ...(isDraft && { draft: true }) };
+        const head = fork === null ? branch : `${fork.owner}:${branch}`;
+        // Needed if both belong to the same organization.
+        const repository = fork?.owner === owner ? { head_repo: fork.repo } : {};
+        const params = { head, ...repository, ...texts, ...(isDraft && { draft: true }) };
         const asked = { doing: "Opening the pull request", signal, schema: Pull };
         const pull = await api.ask(asked, `POST ${PULLS}`, params);
         const isAsked = pull.head.ref === branch && pull.base.ref === texts.base;
-        if (!isAsked || !isFromHere(pull)) throw brokenPromise(asked.doing);
+        if (!isAsked || !isOurs(pull)) throw brokenPromise(asked.doing);
         await assertOurs(asked.doing, [pull], signal);
         return toPullRequest(pull);
       } catch (error) {
@@ -186,6 +194,10 @@ function visibilityOf({ private: isPrivate, visibility }: z.infer<typeof Reposit
 function isFromHere({ head, base }: Pull): boolean {
   if (head.repo === null) return false;
   return head.repo === undefined || !base.repo || head.repo.full_name === base.repo.full_name;
+}
+
+function isFrom({ owner, repo }: Named, { head }: Pull): boolean {
+  return head.repo?.full_name.toLowerCase() === `${owner}/${repo}`.toLowerCase();
 }
 
 /** True if its page is where such a page is in its own repository, as far as the answer says. */

@@ -303,6 +303,8 @@ const PullRequests = section({
     "a list of user names at the code host",
     15,
   ).default([]),
+  // Where branches are pushed, if not to the repository itself.
+  fork: text("a fork of the repository, as owner/repo", 201, /^[\w.-]{1,100}\/[\w.-]{1,100}$/).optional(),
   titleTemplate: text(WANT_TITLE, 100, isTitle).default("{title}"),
   // Whether a pull request names the requester and links to the thread. `auto` means in private
   // repositories only.

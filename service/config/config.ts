@@ -10,7 +10,7 @@ import { type Env, gitVariables, type NamedVariable, type ServiceModel, variable
 import { KIND_TRAITS } from "../gateway/model-kinds.ts";
 import { pathFaults } from "./path-faults.ts";
 import { at, looksSecret } from "./place.ts";
-import { ownerAndRepo, repositoryKind } from "./repository.ts";
+import { type Fork, forkAt, ownerAndRepo, repositoryKind } from "./repository.ts";
 
 type ProjectSettings = ServiceSettings["projects"][number];
 
@@ -121,6 +121,8 @@ function toConfig(settings: ServiceSettings, folder: string) {
       repository: repositoryIn(folder, project.repository),
       codeHost: codeHostIn(folder, project.codeHost),
       commits: commitsIn(folder, project.commits),
+      /** The repository that branches are pushed to, if it isn't the project's own. */
+      fork: forkIn(folder, project),
       context: project.context.map((each) => ({
         ...each,
         repository: repositoryIn(folder, each.repository),
@@ -141,6 +143,12 @@ function repositoryIn(folder: string, repository: string): string {
 function codeHostIn(folder: string, codeHost: ProjectSettings["codeHost"]): ProjectSettings["codeHost"] {
   if (codeHost.kind === "none" || codeHost.app === undefined) return codeHost;
   return { ...codeHost, app: { ...codeHost.app, keyFile: resolve(folder, codeHost.app.keyFile) } };
+}
+
+function forkIn(folder: string, { repository, codeHost, pullRequests }: ProjectSettings): Fork | null {
+  if (codeHost.kind === "none" || pullRequests.fork === undefined) return null;
+  const { owner, repo } = codeHost;
+  return forkAt(repositoryIn(folder, repository), `${owner}/${repo}`, pullRequests.fork);
 }
 
 function commitsIn(folder: string, { signingKeyFile, ...commits }: ProjectSettings["commits"]) {
@@ -238,6 +246,7 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
       return [
         ...otherRepository(project, place),
         ...commitFaults(project, place),
+        ...forkFaults(project, place),
         ...twice(checks, (at) => `${place}.verify[${at}].name`),
         ...twice(contexts, (each) => `${place}.context[${each}].name`),
         ...inAgentEnv(
@@ -294,6 +303,27 @@ function commitFaults({ codeHost, commits }: ProjectSettings, place: string): st
   return [
     `${place}.commits.signingKeyFile needs name and email. Set both to those of the account that the ` +
       "key belongs to: an App has no keys.",
+  ];
+}
+
+function forkFaults({ repository, codeHost, pullRequests, commits }: ProjectSettings, place: string) {
+  const { fork } = pullRequests;
+  if (fork === undefined) return [];
+  const at = `${place}.pullRequests.fork`;
+  if (codeHost.kind === "none") return [`${at} needs a code host. Remove it, or set codeHost.`];
+  const named = `${codeHost.owner}/${codeHost.repo}`;
+  return [
+    ...(fork.toLowerCase() === named.toLowerCase() ? [`${at} is the repository itself. Remove it.`] : []),
+    ...(forkAt(repository, named, fork) === null
+      ? [`${at} needs a repository whose address ends with ${named}. Correct ${place}.repository.`]
+      : []),
+    ...(codeHost.app === undefined
+      ? []
+      : [
+          `${at} needs codeHost.tokenEnv in place of app: an App's token is for one repository. Use a ` +
+            "token of the account that owns the fork.",
+        ]),
+    ...(commits.by === "api" ? [`${at} can't be used with commits.by: api. Set that to git.`] : []),
   ];
 }
 

@@ -49,6 +49,20 @@ export function ownerAndRepo(repository: string, apiUrl: string): string | null 
   return /([^/]+\/[^/]+?)(?:\.git)?\/*$/.exec(url.pathname)?.[1] ?? null;
 }
 
+/** A fork that branches are pushed to: its name at the code host, and its address. */
+export type Fork = { owner: string; repo: string; repository: string };
+
+/**
+ * The fork that is named `owner/repo`, at the same host as the repository, which is named `of`
+ * there. Null if the repository's address doesn't end with that name.
+ */
+export function forkAt(repository: string, of: string, named: string): Fork | null {
+  const [, start, name, end = ""] = /^(.*[/:])([^/:]+\/[^/:]+?)((?:\.git)?\/*)$/.exec(repository) ?? [];
+  if (start === undefined || name?.toLowerCase() !== of.toLowerCase()) return null;
+  const [owner = "", repo = ""] = named.split("/");
+  return { owner, repo, repository: `${start}${named}${end}` };
+}
+
 /**
  * True if git can use the URL. ssh would take a user or host that begins with "-" for an option.
  */

@@ -109,7 +109,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     });
     const host = project.codeHost;
     const hosted = host.kind === "github" ? { ...host, tokens: tokens.of(host), clock, redact } : null;
-    const codeHost = hosted && createGitHubCodeHost(hosted);
+    const codeHost = hosted && createGitHubCodeHost({ ...hosted, fork: project.fork });
     const commitHost = hosted !== null && project.commits.by === "api" ? createGitHubCommits(hosted) : null;
     return { redact, apart, mirror, contextRepositories, codeHost, commitHost, hosted };
   }

@@ -163,6 +163,25 @@ it("tries the key that signs commits, and says what is wrong with it", async () 
   expect((await folder.run("config", "check")).stderr).toMatch(/signingKeyFile needs name and email/);
 });
 
+it("tries the fork that branches are pushed to", async () => {
+  await using folder = await openFolder({});
+  await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
+  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
+  await codeHost.fork("acme", "docs", "docs-bot");
+  await codeHost.createRepository("other", "docs", folder.dir.file("docs-repository"));
+  const settings = settingsFor(codeHost.gitUrl("acme", "docs"), codeHost.apiUrl);
+  const checked = async (fork: string) => {
+    const { projects } = settings as { projects: object[] };
+    folder.configure({ ...settings, projects: [{ ...projects[0], pullRequests: { fork } }] });
+    return (await folder.run("config", "check")).stdout;
+  };
+  const good = await checked("docs-bot/docs");
+  expect(good).toContain("ok     docs  repository: branch main, and the service may push to docs-bot/docs");
+  expect(good).toContain("ok     docs  code host: acme/docs");
+  expect(await checked("other/docs")).toMatch(/FAULT .*other\/docs isn't a fork of acme\/docs\. Fork that/);
+  expect(await checked("nobody/docs")).toMatch(/FAULT {2}docs {2}repository: There is no such repository/);
+});
+
 it("warns of a private repository that agents read for public docs, and of no other", async () => {
   await using folder = await openFolder({});
   await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });

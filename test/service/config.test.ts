@@ -119,6 +119,29 @@ it("takes no author and no key for commits that the code host makes", async () =
   expect(faults).toMatch(/commits\.signingKeyFile can't be used with by: api/);
 });
 
+it("takes a fork only with a token, beside the repository that it is of", async () => {
+  const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
+  const pullRequests = { fork: "docs-bot/docs" };
+  const repository = "https://github.com/acme/docs.git";
+  const [project] = (await load(withProject({ repository, codeHost, pullRequests }))).projects;
+  expect(project?.fork).toEqual({
+    owner: "docs-bot",
+    repo: "docs",
+    repository: "https://github.com/docs-bot/docs.git",
+  });
+  expect(await faultsOf(withProject({ repository, pullRequests }))).toMatch(/fork needs a code host\./);
+  const app = { id: 12, keyFile: "./app.pem", installationId: 77 };
+  const { tokenEnv: _, ...asApp } = { ...codeHost, app };
+  const commits = { by: "api" };
+  const both = await faultsOf(withProject({ repository, codeHost: asApp, pullRequests, commits }));
+  expect(both).toMatch(/fork needs codeHost\.tokenEnv in place of app: an App's token is for one repository/);
+  expect(both).toMatch(/fork can't be used with commits\.by: api/);
+  const itself = { fork: "Acme/docs" };
+  expect(await faultsOf(withProject({ repository, codeHost, pullRequests: itself }))).toMatch(
+    /fork is the repository itself\./,
+  );
+});
+
 it("lists every fault at once, with its place and what to put there", async () => {
   const message = await faultsOf({
     listen: { port: "4000", hots: "x" },

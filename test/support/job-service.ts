@@ -50,6 +50,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
       requester: "auto",
     },
     commits: { signOff: false, signingKeyFile: null, by: "git" },
+    fork: null,
     context: [],
     verify: [],
     gitCredentialsEnv: null,

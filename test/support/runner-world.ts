@@ -221,6 +221,7 @@ export async function openRunnerWorld({
           requester: "auto",
         },
         commits: { signOff: false, signingKeyFile: null, by: "git" },
+        fork: null,
         context: [],
         verify: [],
         gitCredentialsEnv: null,

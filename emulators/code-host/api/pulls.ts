@@ -22,7 +22,7 @@ type ApiContext = Context<ApiEnv>;
 export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.get(PULLS, async (context) => {
     const pullRequests = mustFind(host, context.req.param("owner"), context.req.param("repo"));
-    const page = pageOf(context, listed(context, pullRequests), host.links().apiUrl);
+    const page = pageOf(context, listed(context, pullRequests, host), host.links().apiUrl);
     return context.json(
       await Promise.all(page.map((pullRequest) => brief(context, host, pullRequests, pullRequest))),
     );
@@ -33,13 +33,14 @@ export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
     const { owner } = pullRequests.repository;
     const { title, body, head, base, draft } = await readBody(context, CreatePullRequest);
     if (title === "") throw validationFailed({ resource: "Issue", code: "missing_field", field: "title" });
-    const branch = headBranch(head, owner);
+    const fork = forkOf(head, pullRequests, host);
+    const branch = headBranch(head, fork?.split("/")[0] ?? owner);
     if (branch === null) throw refusalOf({ kind: "invalid-field", field: "head" }, owner);
     if (draft && !host.rules.hasDrafts) {
       throw new ApiRefusal(422, "Draft pull requests are not supported in this repository.");
     }
     const author = loginOf(context);
-    const wanted = { title, body: body ?? null, head: branch, base, isDraft: draft, author };
+    const wanted = { title, body: body ?? null, head: branch, fork, base, isDraft: draft, author };
     const made = await pullRequests.create(wanted);
     if (!made.ok) throw refusalOf(made.refusal, owner);
     return context.json(await full(context, host, pullRequests, made.value, UNKNOWN), 201);
@@ -110,20 +111,31 @@ export function named(
 }
 
 /** The list that the query asks for, newest first unless it says otherwise. */
-function listed(context: ApiContext, pullRequests: PullRequests): PullRequest[] {
+function listed(context: ApiContext, pullRequests: PullRequests, host: Host): PullRequest[] {
   const { state = "open", head, base, sort = "created", direction } = context.req.query();
   const { owner } = pullRequests.repository;
-  const branch = head === undefined || head === "" ? undefined : headFilter(head, owner);
+  const fork = head === undefined ? null : forkOf(head, pullRequests, host);
+  const branch =
+    head === undefined || head === "" ? undefined : headFilter(head, fork?.split("/")[0] ?? owner);
   const found = pullRequests
     .all()
     .filter(
       (pullRequest) => state === "all" || pullRequest.state === (state === "closed" ? "closed" : "open"),
     )
-    .filter((pullRequest) => branch === undefined || pullRequest.head === branch)
+    .filter(
+      (pullRequest) => branch === undefined || (pullRequest.head === branch && pullRequest.fork === fork),
+    )
     .filter((pullRequest) => base === undefined || base === "" || pullRequest.base === base);
   const ordered =
     sort === "updated" ? found.toSorted((one, other) => one.updatedAt.localeCompare(other.updatedAt)) : found;
   return direction === "asc" ? [...ordered] : ordered.toReversed();
+}
+
+/** The full name of the fork that `owner:branch` names, or null. */
+function forkOf(head: string, { repository }: PullRequests, { rules }: Host): string | null {
+  const owner = head.slice(0, Math.max(0, head.indexOf(":"))).toLowerCase();
+  const forks = [...rules.forks].filter(([, parent]) => parent === repository.fullName);
+  return forks.find(([name]) => name.toLowerCase().startsWith(`${owner}/`))?.[0] ?? null;
 }
 
 /** GitHub ignores a `head` that has no owner; `null` matches no branch. */

@@ -20,7 +20,14 @@ export function addRepositoryRoutes(api: Hono<ApiEnv>, host: Host): void {
     const isPrivate = host.rules.privateRepositories.has(repository.fullName);
     if (isPrivate && !context.get("canPush")) throw notFound();
     const shape = repositoryShape(repository, defaultBranch, context.get("canPush"), host.links());
-    return context.json({ ...shape, private: isPrivate, visibility: isPrivate ? "private" : "public" });
+    const parent = host.rules.forks.get(repository.fullName);
+    const made = parent === undefined ? {} : { fork: true, parent: { full_name: parent } };
+    return context.json({
+      ...shape,
+      ...made,
+      private: isPrivate,
+      visibility: isPrivate ? "private" : "public",
+    });
   });
 
   // A branch's name may hold slashes, escaped or not.

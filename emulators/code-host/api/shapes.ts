@@ -81,6 +81,17 @@ export function pullRequestShape(parts: PullRequestParts, links: Links) {
     user: owner,
     repo: repositoryShape(repository, defaultBranch, canPush, links),
   });
+  const own = side(pullRequest.head, commits?.head);
+  const [forkOwner = "", forkName = ""] = pullRequest.fork?.split("/") ?? [];
+  const head =
+    pullRequest.fork === null
+      ? own
+      : {
+          ...own,
+          label: `${forkOwner}:${pullRequest.head}`,
+          user: userShape(forkOwner, "User", links),
+          repo: { ...own.repo, name: forkName, full_name: pullRequest.fork, fork: true },
+        };
   return {
     url,
     id: idOf("pull", repository.fullName, number),
@@ -110,7 +121,7 @@ export function pullRequestShape(parts: PullRequestParts, links: Links) {
     labels: pullRequest.labels.map((name) => ({ id: idOf("label", name), name })),
     milestone: null,
     draft: pullRequest.isDraft,
-    head: side(pullRequest.head, commits?.head),
+    head,
     base: side(pullRequest.base, commits?.base),
     author_association: "CONTRIBUTOR",
     auto_merge: null,

@@ -44,7 +44,14 @@ const NO_SHALLOW = /shallow (?:capabilities|clients|requests)/;
 const NEEDS_ALL = /shallow update not allowed/;
 
 /** The parts of a project that identify its mirror and lead to its remote. */
-export type MirroredProject = { id: string; repository: string; gitCredentials: GitCredentials | null };
+export type MirroredProject = {
+  id: string;
+  repository: string;
+  /** The repository that has the branches of jobs, if it is another one. */
+  fork?: { repository: string } | null;
+  /** For both. */
+  gitCredentials: GitCredentials | null;
+};
 
 /** What git authenticates with. Ask for it right before each use. */
 export type GitCredentials = Pick<TokenProvider, "token" | "drop">;
@@ -66,8 +73,14 @@ type TellFar = (far: string) => void;
 /** What a turn needs of a repository: its base branch, and the branch of its job. */
 type TurnBranches = { baseBranch: string; jobId: string; tell?: TellFar };
 
-/** `depth` is how many commits deep at least. */
-type Fetch = { options: readonly string[]; refs: readonly string[]; depth: number; tell: TellFar };
+/** `forkRefs` are fetched from the fork. `depth` is how many commits deep at least. */
+type Fetch = {
+  options: readonly string[];
+  refs: readonly string[];
+  forkRefs: readonly string[];
+  depth: number;
+  tell: TellFar;
+};
 
 /**
  * Our copy of a project's repository. Except for `use` and `fetch`, the methods are for whoever has
@@ -108,8 +121,10 @@ export class Mirror {
   ): Promise<Result> {
     // With a pattern, it is no fault if there is no such branch.
     const job = `+refs/heads/${jobBranch(jobId)}*:${JOBS_PREFIX}${jobId}*`;
-    const refs = [`+refs/heads/${baseBranch}:${BASE_REF}`, job];
-    return this.#fetch({ options: ["--prune"], refs, depth: SOME_HISTORY, tell }, act);
+    const base = `+refs/heads/${baseBranch}:${BASE_REF}`;
+    const { fork } = this.#options.project;
+    const refs = fork ? { refs: [base], forkRefs: [job] } : { refs: [base, job], forkRefs: [] };
+    return this.#fetch({ options: ["--prune"], ...refs, depth: SOME_HISTORY, tell }, act);
   }
 
   /**
@@ -119,7 +134,7 @@ export class Mirror {
   fetchCommit(ref: string, tell: TellFar = () => {}): Promise<string> {
     // To prune, git looks for the whole name at the remote, and `ref` is only the end of one.
     const refs = [`+${ref}:${BASE_REF}`];
-    return this.#fetch({ options: ["--no-prune"], refs, depth: ONE_COMMIT, tell }, (git) =>
+    return this.#fetch({ options: ["--no-prune"], refs, forkRefs: [], depth: ONE_COMMIT, tell }, (git) =>
       git.text(["rev-parse", "--verify", `${BASE_REF}^{commit}`]),
     );
   }
@@ -154,13 +169,16 @@ export class Mirror {
   }
 
   async #receive(fetch: Fetch, depth: number | null): Promise<void> {
-    const { options, refs, tell } = fetch;
+    const { options, refs, forkRefs, tell } = fetch;
     const deep = depth === null ? [] : [`--depth=${depth}`];
     const args = ["fetch", ...FETCH_OPTIONS, ...deep, ...options, "--"];
     const { clock, logger, signal } = this.#options;
     const told = { gitDir: this.path, clock, logger, signal, tell };
     try {
       await fetchOn((watch) => this.#talk(args, refs, { watch }), told);
+      // Of a part of a history that has no such branch, git says 1.
+      const call = { at: this.#home, okCodes: [0, 1] };
+      if (forkRefs.length > 0) await fetchOn((watch) => this.#talk(args, forkRefs, { watch, ...call }), told);
     } catch (error) {
       if (depth === null || !NO_SHALLOW.test(operatorText(error))) throw error;
       // Of a server that can't give a part of a history, all is fetched.
@@ -208,7 +226,7 @@ export class Mirror {
   /** The remote's branches of jobs, in git's order, which is that of the job ids. */
   async jobBranches(): Promise<{ jobId: string; commit: string }[]> {
     const heads = `refs/heads/${JOB_BRANCH_PREFIX}`;
-    const listing = await this.#talk(["ls-remote", "--refs", "--"], [`${heads}*`]);
+    const listing = await this.#talk(["ls-remote", "--refs", "--"], [`${heads}*`], { at: this.#home });
     const lines = listing.split("\n");
     return lines.flatMap((line) => {
       const [commit = "", ref = ""] = line.split("\t");
@@ -226,7 +244,8 @@ export class Mirror {
     const ref = `refs/heads/${jobBranch(jobId)}`;
     const options = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"];
     const lease = `--force-with-lease=${ref}:${expected ?? ""}`;
-    const push = () => this.#talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`]);
+    const push = () =>
+      this.#talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`], { at: this.#home });
     try {
       await push().catch(async (error: unknown) => {
         // None of the server's branches has what this one began from, so it needs all of that.
@@ -245,7 +264,7 @@ export class Mirror {
   }
 
   async #branchInTheWay(branch: string): Promise<string | null> {
-    const listed = await this.#talk(["ls-remote", "--"], refsInTheWay(branch));
+    const listed = await this.#talk(["ls-remote", "--"], refsInTheWay(branch), { at: this.#home });
     return branchInTheWay(listed, branch);
   }
 
@@ -260,8 +279,12 @@ export class Mirror {
     if (await isHere()) return true;
     const depth = await this.#depth(SOME_HISTORY);
     const options = depth === null ? [] : [`--depth=${depth}`];
-    await this.#talk(["fetch", ...FETCH_OPTIONS, ...options, "--"], [commit], { okCodes: [0, 1, 128] });
-    return isHere();
+    const args = ["fetch", ...FETCH_OPTIONS, ...options, "--"];
+    for (const at of new Set([this.#options.project.repository, this.#home])) {
+      await this.#talk(args, [commit], { okCodes: [0, 1, 128], at });
+      if (await isHere()) return true;
+    }
+    return false;
   }
 
   /** True if the mirror got many objects since it was packed. */
@@ -299,17 +322,26 @@ export class Mirror {
     return new Map(lines.map((line) => [line.split(" ")[0] ?? "", line.split(" ")[1] ?? ""]));
   }
 
-  /** Runs git with the remote's address between the arguments. Resolves to its output. */
+  /** The address of the repository with the branches of jobs. */
+  get #home(): string {
+    const { repository, fork } = this.#options.project;
+    return fork?.repository ?? repository;
+  }
+
+  /**
+   * Runs git with the remote's address between the arguments, by default that of the repository
+   * itself. Resolves to its output.
+   */
   async #talk(
     args: readonly string[],
     refs: readonly string[],
-    call: Pick<GitCall, "okCodes" | "watch"> = {},
+    { at, ...call }: Pick<GitCall, "okCodes" | "watch"> & { at?: string } = {},
   ): Promise<string> {
     const { project, signal } = this.#options;
-    const { repository, gitCredentials } = project;
+    const { gitCredentials } = project;
     for (let isAgain = false; ; isAgain = true) {
       const token = (await gitCredentials?.token(signal)) ?? null;
-      const remote = remoteOf(repository, token);
+      const remote = remoteOf(at ?? project.repository, token);
       try {
         return await this.git.text([...args, remote.url, ...refs], { remote, ...call });
       } catch (error) {
