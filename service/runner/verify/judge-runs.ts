@@ -62,13 +62,16 @@ export function judgeRuns(runs: CheckRuns, redact: Redact): Judged {
 
   const [ranBefore, ranAfter] = [showsThatItRan(first, how), showsThatItRan(result, how)];
   if (how.isPreset) {
-    if (!ranBefore && !ranAfter) return notChecked(says("It couldn't run, with the change or without."));
+    if (!ranBefore && !ranAfter)
+      return notChecked(says("Nothing shows that it ran, with the change or without."));
     if (!ranBefore) {
       const words = firstWords(first.text, how, redact);
-      return notChecked(["It couldn't run before the change.", words].filter(Boolean).join(" It says: "));
+      return notChecked(
+        ["Nothing shows that it ran before the change.", words].filter(Boolean).join(" It says: "),
+      );
     }
     if (!ranAfter && !isFindingsCode(result, how))
-      return notChecked(says("With the change, it couldn't run."));
+      return notChecked(says("With the change, nothing shows that it ran."));
   }
   if (result.code === 0) return judged("passed", []);
   const { fresh, isTooMuch, isNear } = newFindings(runs);
@@ -78,7 +81,7 @@ export function judgeRuns(runs: CheckRuns, redact: Redact): Judged {
     if (isTooMuch) return notChecked("What it says differs from run to run, also without the change.");
     return judged("failed", fresh.length > 0 ? fresh : ["It failed and didn't say why."], mayVary);
   }
-  if (how.isPreset && !ranAfter) return notChecked(says("With the change, it couldn't run."));
+  if (how.isPreset && !ranAfter) return notChecked(says("With the change, nothing shows that it ran."));
   if (result.text.trim() === "") {
     return notChecked("It fails without saying why, and already did before the change.");
   }

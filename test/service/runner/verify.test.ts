@@ -109,12 +109,14 @@ it("believes a preset only if its tool shows that it ran, on both sides", async 
   expect(await resultWith(found("- /old"), found("- /old\\n- /new"))).toBe("failed - /new");
   expect(await resultWith(BUILT, 'throw new Error("bad sidebar")')).toContain("failed ");
   expect(await resultWith('import "gone"', 'import "gone";')).toMatch(
-    /^not-checked It couldn't run, with the change or without\. It says: .*Cannot find package 'gone'/,
+    /^not-checked Nothing shows that it ran, with the change or without\. It says: .*Cannot find package 'gone'/,
   );
   expect(await resultWith('import "gone"', BUILT)).toMatch(
-    /^not-checked It couldn't run before the change\./,
+    /^not-checked Nothing shows that it ran before the change\./,
   );
-  expect(await resultWith("", ";")).toBe("not-checked It couldn't run, with the change or without.");
+  expect(await resultWith("", ";")).toBe(
+    "not-checked Nothing shows that it ran, with the change or without.",
+  );
 });
 
 it("takes nothing for a finding that differs from run to run without the change, too", async () => {
