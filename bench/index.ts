@@ -12,6 +12,7 @@ import { polls } from "./scenarios/polls.ts";
 import { turns } from "./scenarios/turns.ts";
 import { redisMemory } from "./scenarios/redis-memory.ts";
 import { polling } from "./scenarios/polling.ts";
+import { serviceHistory } from "./scenarios/service-history.ts";
 import { serviceRequests } from "./scenarios/service-requests.ts";
 import { serviceTurns } from "./scenarios/service-turns.ts";
 import { slowTexts } from "./scenarios/slow-texts.ts";
@@ -37,5 +38,6 @@ export const scenarios: readonly Scenario[] = [
   redisMemory,
   serviceTurns,
   serviceRequests,
+  serviceHistory,
   slowTexts,
 ];

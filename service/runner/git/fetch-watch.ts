@@ -31,7 +31,7 @@ export function readProgress(line: string): FetchProgress | null {
   if (phase === "") return null;
   const mark = line.replace(/ \| .*/, "");
   if (percent === undefined || !(RECEIVES.includes(phase) || phase === "Resolving")) {
-    return { text: "the git server prepares it", received: 0, mark };
+    return { text: "the git server is preparing it", received: 0, mark };
   }
   if (phase === "Resolving") return { text: `received, ${percent} % unpacked`, received: 0, mark };
   const amount = size === undefined ? "" : `, ${Math.ceil(Number(size))} ${UNITS[unit ?? ""] ?? "bytes"}`;

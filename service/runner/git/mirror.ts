@@ -260,7 +260,9 @@ export class Mirror {
       throw inTheWay === null ? error : new BranchInTheWayError(inTheWay, error.details);
     }
     const known = `${JOBS_PREFIX}${jobId}`;
-    await this.git.run(commit === null ? ["update-ref", "-d", known] : ["update-ref", known, commit]);
+    const note = commit === null ? ["update-ref", "-d", known] : ["update-ref", known, commit];
+    // If it can't be noted, the next fetch finds it.
+    await this.git.run(note, { okCodes: [0, 1, 128] });
   }
 
   async #branchInTheWay(branch: string): Promise<string | null> {

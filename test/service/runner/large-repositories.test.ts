@@ -150,8 +150,8 @@ it.each([
   ["Receiving objects:   0% (1/20000)", "0 %"],
   ["Unpacking objects: 100% (3/3), 1.02 KiB | 522.00 KiB/s, done.", "100 %, 2 KB"],
   ["Resolving deltas:  12% (120/1000)", "received, 12 % unpacked"],
-  ["remote: Counting objects: 120345", "the git server prepares it"],
-  ["remote: Compressing objects:  71% (71/100)", "the git server prepares it"],
+  ["remote: Counting objects: 120345", "the git server is preparing it"],
+  ["remote: Compressing objects:  71% (71/100)", "the git server is preparing it"],
   ["remote: Welcome to our server: 71% off", undefined],
   ["fatal: early EOF", undefined],
 ])("reads how far git says that it is: %s", (line, text) => {
