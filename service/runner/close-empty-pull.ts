@@ -1,15 +1,17 @@
-import type { PullRequestHost } from "../code-host/github-code-host.ts";
 import { jobBranch } from "../config/branches.ts";
-import type { Mirror } from "./git/mirror.ts";
 import { readWholeChange } from "./publish/whole-change.ts";
+import { noteClosed } from "./seen-closed.ts";
+import type { RunContext } from "./turn.ts";
 import type { CloseInput, CloseResult } from "./turn-runner.ts";
+
+type CloseDeps = Pick<RunContext, "mirror" | "codeHost" | "folders" | "clock">;
 
 /**
  * Closes a job's pull request if merging it would change nothing. Reads the branch right before,
  * and opens it again if somebody pushed in that moment. Safe to repeat.
  */
 export async function closeEmptyPull(
-  { mirror, codeHost }: { mirror: Mirror; codeHost: PullRequestHost | null },
+  { mirror, codeHost, folders, clock }: CloseDeps,
   { project: { baseBranch }, jobId, number, signal }: CloseInput,
 ): Promise<CloseResult> {
   const pulls = (await codeHost?.find(jobBranch(jobId), signal)) ?? [];
@@ -18,17 +20,24 @@ export async function closeEmptyPull(
   if (pull.state !== "open") return pull.state;
   // What it would change in another branch isn't known.
   if (pull.baseRef !== baseBranch) return "changed";
-  const { headSha: commit } = pull;
   const merged = pulls.find(({ state, baseRef }) => state === "merged" && baseRef === baseBranch);
-  const isEmpty = await mirror.fetch({ baseBranch, jobId }, async () => {
-    const { base, job } = await mirror.tips(jobId);
-    if (job !== commit) return false;
-    const mergedHead = merged?.headSha ?? null;
-    return (await readWholeChange(mirror, { base, commit, jobId, mergedHead })).nothingLeft !== null;
-  });
-  if (!isEmpty) return "changed";
-  const closed = await codeHost.change(number, { state: "closed" }, signal);
-  if (closed.headSha === commit) return closed.state === "merged" ? "merged" : "closed";
+  // The branch itself is asked, because it takes a while until the code host shows what was pushed.
+  const isEmpty = () =>
+    mirror.fetch({ baseBranch, jobId }, async () => {
+      const { base, job: commit } = await mirror.tips(jobId);
+      if (commit === null) return false;
+      const mergedHead = merged?.headSha ?? null;
+      return (await readWholeChange(mirror, { base, commit, jobId, mergedHead })).nothingLeft !== null;
+    });
+  if (!(await isEmpty())) return "changed";
+  const { state } = await codeHost.change(number, { state: "closed" }, signal);
+  if (state === "merged") return "merged";
+  if (await isEmpty()) {
+    // A follow-up that is asked for from now on may open another one.
+    const ended = pulls.filter((each) => each.state === "closed").map((each) => each.number);
+    await noteClosed(folders.notes, jobId, { numbers: [...ended, number], nowMs: clock.now() });
+    return "closed";
+  }
   await codeHost.change(number, { state: "open" }, signal);
   return "changed";
 }

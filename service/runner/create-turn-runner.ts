@@ -183,7 +183,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   const closePull: PullCloser = async (input) => {
     const { folders } = await open();
-    return closeEmptyPull(reach(input.project, folders, deps.logger, input.signal), input);
+    const reached = reach(input.project, folders, deps.logger, input.signal);
+    return closeEmptyPull({ ...reached, folders, clock: deps.clock }, input);
   };
 
   return {

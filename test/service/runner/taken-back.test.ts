@@ -108,6 +108,9 @@ it("closes a pull request that changes nothing, once, and no other", async () =>
   expect(world.pulls()[0]?.state).toBe("open");
   expect([await world.close(1), await world.close(1)]).toEqual(["closed", "closed"]);
   expect(world.pulls()[0]?.state).toBe("closed");
+  // The code host's clock knows whole seconds. Whoever asks for more right after it gets another one.
+  const next = { prompt: "Add two", earlierTurns: [ADDED, REMOVED], acceptedAt: Date.now() };
+  expect(await world.run(world.project(ADD_TWO), next)).toMatchObject({ pullRequest: { number: 2 } });
 });
 
 it("opens a pull request again to which somebody pushed while it was closed", async () => {
