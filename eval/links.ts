@@ -13,7 +13,6 @@ const found = new WeakMap<Files, Promise<string[]>>();
 
 /**
  * The links and anchors between these files that lead nowhere, in one line each without positions.
- * What the preset `links` of the job service's checks runs, too.
  */
 export function brokenLinks(files: Files): Promise<string[]> {
   const links = found.get(files) ?? lookForBrokenLinks(files);
