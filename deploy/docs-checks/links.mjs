@@ -1,12 +1,12 @@
-// The check of the preset `links`: whether links from page to page, to pictures and to headings lead
-// somewhere. What a tree of files can't prove is no finding. It reads settings of a site as text alone,
-// and runs nothing of the repository's.
+// The check of the preset `links`: whether links from page to page, to pictures and to headings
+// lead somewhere. What a tree of files can't prove is no finding. It reads settings of a site as
+// text alone, and runs nothing of the repository's.
 //
 //   node links.mjs                    the pages of this folder
-//   node links.mjs --proof -- PATHS   only these, and those that name them; the last line says how many
+//   node links.mjs --proof -- PATHS   only these, and those that name them; at the end, how many
 //
-// Exit code 1: findings. 0: none. 3: it couldn't look. It is one file, longer than others, because it is
-// copied alone to where its packages are.
+// Exit code 1: findings. 0: none. 3: it couldn't look. It is one file, longer than others, because
+// it is copied alone to where its packages are.
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { posix } from "node:path";
 
@@ -26,7 +26,9 @@ const ROUTE_ENDING = /\.(?:mdx?|markdown|rst|adoc|asciidoc|ipynb|html?|astro|vue
 
 // --- The tree of files
 
-/** Every file and folder below the working directory, without `.git` and the packages of programs. */
+/**
+ * Every file and folder below the working directory, without `.git` and the packages of programs.
+ */
 function readTree() {
   const files = new Set();
   const folders = new Set([""]);
@@ -56,8 +58,8 @@ function readTree() {
 }
 
 /**
- * What may be meant by a path: the file itself, a page without its ending, the page of a folder; the
- * same paths in small letters; and files by their names.
+ * What may be meant by a path: the file itself, a page without its ending, the page of a folder;
+ * the same paths in small letters; and files by their names.
  */
 function findPlaces(files, folders) {
   const places = new Map([...folders].map((folder) => [folder, []]));
@@ -135,8 +137,8 @@ function endOfBraces(text, at, env) {
 }
 
 /**
- * The tag of HTML or JSX that begins at `at`: its name, its attributes and where it ends; null if there
- * is none. A value in braces is null, unless it is one string.
+ * The tag of HTML or JSX that begins at `at`: its name, its attributes and where it ends; null if
+ * there is none. A value in braces is null, unless it is one string.
  */
 function readTag(text, at, env) {
   if (env.budget <= 0) return null;
@@ -245,7 +247,9 @@ function commentBlock(state, startLine, endLine, silent) {
   return true;
 }
 
-/** A rule of markdown-it for pages with JSX: a tag or an expression that has its lines for itself. */
+/**
+ * A rule of markdown-it for pages with JSX: a tag or an expression that has its lines for itself.
+ */
 function jsxBlock(state, startLine, endLine, silent) {
   if (!state.env.jsx) return false;
   const at = state.bMarks[startLine] + state.tShift[startLine];
@@ -334,7 +338,9 @@ function inlineTag(state, silent) {
   return true;
 }
 
-/** Reads Markdown as sites do, or with JSX, where indented text and text in tags is Markdown, too. */
+/**
+ * Reads Markdown as sites do, or with JSX, where indented text and text in tags is Markdown, too.
+ */
 function markdownReader(markdownIt, jsx) {
   const reader = markdownIt({ html: true }).disable(["linkify", "replacements", "smartquotes"]);
   reader.normalizeLink = (link) => link;
@@ -456,7 +462,9 @@ class MarkdownPage {
     }
   }
 
-  /** What a definition list explains is an anchor, too: the line before one that begins with `: `. */
+  /**
+   * What a definition list explains is an anchor, too: the line before one that begins with `: `.
+   */
   #readTerms(raw) {
     const lines = [this.#lastLine, ...raw.split("\n")];
     for (const [index, line] of lines.entries()) {
@@ -662,7 +670,10 @@ function indexHeadings(page) {
   return byLetters;
 }
 
-/** True if an anchor is made of a heading, by any generator; headings of the same words get numbers. */
+/**
+ * True if an anchor is made of a heading, by any generator; headings of the same words get
+ * numbers.
+ */
 function isMadeOfHeading(anchor, byLetters, sluggers) {
   const same = byLetters.get(lettersOf(anchor)) ?? [];
   if (same.length > 0 && !/^[\p{L}\p{M}\p{N}_-]*$/u.test(anchor)) return true;
@@ -683,8 +694,16 @@ function addLabel(ids, label) {
 }
 
 /** Anchors that the frame of a site has, that tools make, or that choose a line or a tab. */
-const FRAME_ANCHORS =
-  /^$|^[!/]|^(?:top|_top|start-of-content|readme|__.*|docsearch.*|comments?)$|^L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?$|^(?:tab|tabpanel|tabs)[-/]|^(?:user-content-)?fn(?:ref)?[:_-]|^id\d+$/i;
+const FRAME_ANCHORS = new RegExp(
+  [
+    "^$|^[!/]",
+    "^(?:top|_top|start-of-content|readme|__.*|docsearch.*|comments?)$",
+    String.raw`^L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?$`,
+    "^(?:tab|tabpanel|tabs)[-/]|^(?:user-content-)?fn(?:ref)?[:_-]",
+    String.raw`^id\d+$`,
+  ].join("|"),
+  "i",
+);
 
 // --- Sites
 
@@ -720,7 +739,9 @@ const STATIC_FOLDERS = [
   "docs/.vuepress/public",
   ".vuepress/public",
 ];
-/** Generators whose routes follow from their files, so that a route beside others proves something. */
+/**
+ * Generators whose routes follow from their files, so that a route beside others proves something.
+ */
 const KNOWN_ROUTES = new Set(["docusaurus", "mkdocs", "vitepress", "astro", "mintlify", "hugo"]);
 /** A first part of a route that names no folder: a language or a version. */
 const LANGUAGE_OR_VERSION =
@@ -728,7 +749,15 @@ const LANGUAGE_OR_VERSION =
 const LANGUAGE = /^[a-z]{2}(?:-[a-z]{2,4})?$/i;
 /** Routes that generators make of tags, lists and searches. */
 const MADE_ROUTE =
-  /(?:^|\/)(?:tags?|categor(?:y|ies)|archives?|authors?|page|search|playground|api-docs|\d{4}\/\d{1,2})(?:\/|$)/i;
+  /(?:^|\/)(?:tags?|categor(?:y|ies)|archives?|authors?|page|search|playground|\d{4}\/\d{1,2})(?:\/|$)/i;
+
+/** Folders of content below a site's own: versions, languages, modules. */
+const NESTED_ROOTS = [
+  /(?:^|\/)versioned_docs\/[^/]+$/,
+  /(?:^|\/)i18n\/[^/]+\/docusaurus-plugin-content-\w+(?:\/(?:current|version-[^/]+))?$/,
+  /(?:^|\/)modules\/[^/]+\/pages$/,
+  /(?:^|\/)content\/[a-z]{2}(?:-[a-z]+)?$/i,
+];
 
 function findSites(tree) {
   const sites = [];
@@ -754,13 +783,12 @@ function describeSite(tree, kind, folder, settings) {
     .map((path) => join(folder, path))
     .filter((path) => path !== null && tree.folders.has(path));
   for (const path of tree.folders) {
-    const below =
-      /(?:^|\/)(?:versioned_docs\/[^/]+|i18n\/[^/]+\/docusaurus-plugin-content-\w+(?:\/(?:current|version-[^/]+))?|modules\/[^/]+\/pages|content\/[a-z]{2}(?:-[a-z]+)?)$/i;
-    if (below.test(path) && path.startsWith(folder)) roots.push(path);
+    const below = NESTED_ROOTS.some((pattern) => pattern.test(path));
+    if (below && path.startsWith(folder)) roots.push(path);
   }
   const prefixes = [
     ...strings(
-      /\b(?:base|baseUrl|routeBasePath|basePath|baseURL)["']?\s*[:=]\s*["'`](?:https?:\/\/[^/"'`]+)?([^"'`]{1,200})/g,
+      /\b(?:base(?:Url|URL|Path)?|routeBasePath)["']?\s*[:=]\s*["'`](?:https?:\/\/[^/"'`]+)?([^"'`]{1,200})/g,
     ),
     ...strings(/\b(?:site_url|url)["']?\s*[:=]\s*["']?https?:\/\/[^/\s"']+\/([^\s"']{1,200})/g),
     ...roots.map((path) => posix.basename(path)),
@@ -780,6 +808,9 @@ function describeSite(tree, kind, folder, settings) {
   };
 }
 
+const REDIRECT_FILE =
+  /^(?:docs|mint|vercel|staticwebapp\.config|\.openpublishing\.redirection.*)\.json$|^redirects?\.\w+$/i;
+
 /** Routes that lead elsewhere. What isn't understood redirects nothing. */
 function readRedirects(tree) {
   const routes = new Set();
@@ -796,11 +827,7 @@ function readRedirects(tree) {
   };
   for (const path of tree.files) {
     const name = posix.basename(path);
-    if (
-      /^(?:docs|mint|vercel|staticwebapp\.config|\.openpublishing\.redirection[\w.-]*)\.json$|^redirects?\.\w+$/.test(
-        name,
-      )
-    ) {
+    if (REDIRECT_FILE.test(name)) {
       const pattern = /"(?:source|source_path|source_path_from_root|route|from)"\s*:\s*"([^"]{1,500})"/g;
       for (const [, route] of matches(tree, path, pattern)) {
         add(route);
@@ -828,7 +855,9 @@ function readRedirects(tree) {
   return { routes, patterns };
 }
 
-/** True if a route has the form of a redirect: `a/:b` is one part more than `a`, `a/*` any number. */
+/**
+ * True if a route has the form of a redirect: `a/:b` is one part more than `a`, `a/*` any number.
+ */
 function hasForm(parts, pattern) {
   for (const [index, part] of pattern.entries()) {
     if (/\*|\(/.test(part)) return true;
@@ -841,7 +870,10 @@ function matches(tree, path, pattern) {
   return (tree.read(path) ?? "").matchAll(pattern);
 }
 
-/** A route or a page's path in one spelling: `a/b` for `/a/b/`, `a/b.html`, `a/b.md` and `a/b/index.md`. */
+/**
+ * A route or a page's path in one spelling: `a/b` for `/a/b/`, `a/b.html`, `a/b.md` and
+ * `a/b/index.md`.
+ */
 function routeKey(path) {
   return withoutEnding(path.replace(/^\/+|\/+$/g, ""))
     .replace(/(?:^|\/)(?:_?index|readme)$/i, "")
@@ -864,7 +896,10 @@ function routeVariants(key) {
   );
 }
 
-/** The pages behind each route of a site, and the folders in which routes are. A page may be unknown: null. */
+/**
+ * The pages behind each route of a site, and the folders in which routes are. A page may be
+ * unknown: null.
+ */
 function readRoutes(tree, site) {
   const routes = new Map();
   const add = (key, path) => {
@@ -894,6 +929,14 @@ function readRoutes(tree, site) {
     for (let at = folderOf(route); at !== ""; at = folderOf(at)) folders.add(at);
   return { routes, folders };
 }
+
+/** How MyST, Sphinx and notebooks give something a label. */
+const LABELS = [
+  /\(([^()\n]{1,200})\)(?:=|\s*$)/gm,
+  /\.\. _`?([^`:\n]{1,200})`?:/g,
+  /\b(?:name|label|id)["']?\s*[:=]\s*["']?([^\s"'\\,}]{1,200})/g,
+  /\\label\{([^{}\n]{1,200})\}/g,
+];
 
 // --- Where a link leads
 
@@ -940,7 +983,9 @@ class Docs {
     return found;
   }
 
-  /** What a page's front matter says of its routes: `slug`, `permalink`, and where it was before. */
+  /**
+   * What a page's front matter says of its routes: `slug`, `permalink`, and where it was before.
+   */
   namesOf(path) {
     const { head } = splitFrontMatter((this.read(path) ?? "").slice(0, 20_000));
     const names = [];
@@ -1042,10 +1087,9 @@ class Docs {
       this.allLabels = new Set();
       for (const path of this.files) {
         if (!/\.(?:md|rst|ipynb|txt|ya?ml)$/.test(path)) continue;
-        const pattern =
-          /\(([^()\n]{1,200})\)(?:=|\s*$)|\.\. _`?([^`:\n]{1,200})`?:|\b(?:name|label|id)["']?\s*[:=]\s*["']?([^\s"'\\,}]{1,200})|\\label\{([^{}\n]{1,200})\}/gm;
-        for (const [, ...ids] of matches(this, path, pattern))
-          for (const id of ids) if (id) this.allLabels.add(id.toLowerCase());
+        for (const pattern of LABELS) {
+          for (const [, id] of matches(this, path, pattern)) this.allLabels.add(id.toLowerCase());
+        }
         for (const [, text] of matches(this, path, /^#{1,6} +(.{1,300})$/gm))
           this.allLabels.add(spelledOut(text));
       }
@@ -1055,8 +1099,21 @@ class Docs {
 }
 
 /** The containers of VitePress and others, which look like mkdocstrings' blocks. */
-const CONTAINER =
-  /^::: *(?:tip|info|warning|danger|details|note|caution|important|code-group|raw|v-pre|steps|tabs?|moniker|zone|row|column|card|custom|demo|caution|admonition)/i;
+const CONTAINERS = [
+  "tip",
+  "info",
+  "warning",
+  "danger",
+  "details",
+  "note",
+  "caution",
+  "important",
+  "code-group",
+];
+const CONTAINER = new RegExp(
+  `^::: *(?:${CONTAINERS.join("|")}|raw|v-pre|steps|tab|moniker|zone|row|column|card)`,
+  "i",
+);
 
 /** A text without its fences, but for those of MyST's directives. */
 function withoutSamples(text) {
@@ -1084,7 +1141,7 @@ function includesOf(docs, path) {
     /<!--\s*@include:\s*([^\s#{]{1,300})/g,
     /\[!INCLUDE\s*\[[^\]\n]{0,300}\]\(([^)\n]{1,300})\)/gi,
     /^`{3,}\s*\{include\}\s*(\S{1,300})/gm,
-    /^\s*import\s+[\w{},\s*]{1,300}\s+from\s*["']((?:\.|@site|@\/|~|\/|@components|src\/)[^"'\n]{1,300})["']/gm,
+    /^\s*import\s+[\w{},\s*]{1,300}\s+from\s*["']((?:[.~/]|@site|@\/|@components|src\/)[^"'\n]{1,300})["']/gm,
     /\{\{<\s*(?:readfile|\w*include\w*)\s+(?:file=)?["']?([^\s"'>]{1,300})/gi,
     /\{\{%\s*\w+\s+(?:file=)?["']?([^\s"'%]{1,300})/g,
     /^\s*(::: [\w.]{1,200})\s*$/gm,
@@ -1189,7 +1246,8 @@ function findRelative(docs, site, path, target, isMarkdown) {
   const folder = folderOf(path);
   const here = join(folder, target);
   const isFile = PAGE.test(target) || PICTURE.test(target) || /\.ipynb$/i.test(target);
-  // A browser resolves a link by the page's address, which may be a folder deeper or less deep than its file.
+  // A browser resolves a link by the page's address, which may be a folder deeper or less deep
+  // than its file.
   const routeFolder = isIndex(path) ? folderOf(folder) : withoutEnding(path);
   const isByAddress = !isFile || !isMarkdown || ["hugo", "jekyll", "mintlify", "astro"].includes(site.kind);
   const folders = isByAddress ? [folder, routeFolder] : [folder];

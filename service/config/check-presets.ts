@@ -62,7 +62,7 @@ const PRESETS: Readonly<Record<string, CheckPreset>> = {
     settings: {
       command: [
         NODE,
-        `${CHECKS_FOLDER}/node_modules/.bin/markdownlint-cli2`,
+        `${CHECKS_FOLDER}/markdownlint.mjs`,
         "--no-globs",
         "--config",
         `${CHECKS_FOLDER}/.markdownlint-cli2.jsonc`,
@@ -70,7 +70,7 @@ const PRESETS: Readonly<Record<string, CheckPreset>> = {
       ],
       readable: [CHECKS_FOLDER],
     },
-    programs: ["markdownlint-cli2", "markdownlint-cli2-bin.mjs"],
+    programs: ["markdownlint.mjs", "markdownlint-cli2", "markdownlint-cli2-bin.mjs"],
     // https://github.com/DavidAnson/markdownlint-cli2#exit-codes
     proof: {
       findingsAt: [1],
