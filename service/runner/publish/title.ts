@@ -90,8 +90,9 @@ function withoutMarks(line: string): string {
     .replace(/(?<=[^.])[.:]$/, "");
 }
 
+/** A name such as GitHub or API stays as it is. */
 function lowerFirst(title: string): string {
-  return /^\p{Lu}\p{Ll}/u.test(title) ? title.slice(0, 1).toLowerCase() + title.slice(1) : title;
+  return /^\p{Lu}\p{Ll}+(?!\p{L})/u.test(title) ? title.slice(0, 1).toLowerCase() + title.slice(1) : title;
 }
 
 /** The verbs that changes of documentation begin with. */

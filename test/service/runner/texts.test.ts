@@ -9,7 +9,7 @@ import { remoteOf } from "../../../service/runner/git/git.ts";
 import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
 import { mergedBody } from "../../../service/runner/publish/our-parts.ts";
 import { bodyOf, changeTitle, commitMessageOf } from "../../../service/runner/publish/pull-request-text.ts";
-import { belowTitle, titleOf } from "../../../service/runner/publish/title.ts";
+import { belowTitle, formattedTitle, titleOf } from "../../../service/runner/publish/title.ts";
 import { createRedact } from "../../../service/base/redaction.ts";
 
 const plain = (text: string) => text;
@@ -258,6 +258,16 @@ describe("what people and agents wrote", () => {
     ["Fixed-width fonts have a page", "Fixed-width fonts have a page"],
   ])("reads %j as an instruction where it is one", (summary, title) =>
     expect(titleOf({ ...turn, summary }, plain)).toBe(title),
+  );
+
+  it.each([
+    ["docs: {title}", "Correct the port", "docs: correct the port"],
+    ["docs(api)!: {title}", "Correct the port", "docs(api)!: correct the port"],
+    ["docs: {title}", "GitHub asks for a token", "docs: GitHub asks for a token"],
+    ["[docs] {title}", "Correct the port", "[docs] Correct the port"],
+    ["{title} (docs)", "Correct the port", "Correct the port (docs)"],
+  ])("has the format of %j", (template, title, formatted) =>
+    expect(formattedTitle(template, title)).toBe(formatted),
   );
 
   it("says its title once, and shows code as it is", () => {
