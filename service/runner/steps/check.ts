@@ -5,13 +5,12 @@ import { createGiveWay } from "../../base/give-way.ts";
 import { readInside } from "../confined-files.ts";
 import { boundedPaths } from "../publish/bounded-paths.ts";
 import { isNoRoom, TurnFailedError } from "../../base/run-error.ts";
-import { leftBehind } from "../tree/left-behind.ts";
+import { createLeftBehind } from "../tree/left-behind.ts";
 import { leftOutNotes } from "../tree/left-out-notes.ts";
 import { filterOf, ignoredPaths, isLfsPointer, readAttributes, storedEndsOf } from "../tree/path-rules.ts";
 import {
   copyChanges,
   createIsDoc,
-  type DocsChange,
   type LeftOutFile,
   selectChanges,
   type WhyLeftOut,
@@ -164,29 +163,29 @@ async function readRules(
   const written: string[] = [];
   for (const { path, kind } of changes) {
     await giveWay();
-    if ((kind !== "added" && kind !== "modified") || !isDoc(path)) continue;
-    written.push(path);
-    if (kind === "added") added.push(path);
+    if (kind === "added" && isDoc(path)) added.push(path);
+    if (kind === "modified" && isDoc(path)) written.push(path);
   }
-  const { ignored, attributes } = await mirror.use(async (git) => ({
-    ignored: await ignoredPaths(git, snapshot, added, join(scratch, "ignore")),
-    attributes: await readAttributes(git, snapshot, written, join(scratch, "attributes")),
-  }));
-  const filtered = new Map<string, WhyLeftOut>();
+  const ignored = await mirror.use((git) => ignoredPaths(git, snapshot, added, join(scratch, "ignore")));
+  const asked = [words ?? prompt, ...earlierTurns.map((turn) => turn.words ?? turn.prompt)];
+  const leftBehind = createLeftBehind(docs, asked);
+  const refused = new Map<string, WhyLeftOut>();
+  for (const path of added) {
+    await giveWay();
+    const isOutside = ignored.has(path) || (portableNames && !isPortable(path));
+    const why = isOutside ? "other" : leftBehind(path);
+    if (why === null) written.push(path);
+    else refused.set(path, why);
+  }
+  const attributes = await mirror.use((git) =>
+    readAttributes(git, snapshot, written, join(scratch, "attributes")),
+  );
   for (const [path, each] of attributes) {
     await giveWay();
     const filter = filterOf(each);
     if (filter === null || isLfsPointer(await readInside(tree, path, MAX_POINTER_BYTES))) continue;
-    filtered.set(path, filter === "lfs" ? "lfs" : "filter");
+    refused.set(path, filter === "lfs" ? "lfs" : "filter");
   }
-  const asked = [words ?? prompt, ...earlierTurns.map((turn) => turn.words ?? turn.prompt)];
-  const refusal = ({ path, kind }: DocsChange): WhyLeftOut | null => {
-    if (kind === "added") {
-      if (ignored.has(path) || (portableNames && !isPortable(path))) return "other";
-      const left = leftBehind(path, docs, asked);
-      if (left !== null) return left;
-    }
-    return kind === "deleted" ? null : (filtered.get(path) ?? null);
-  };
+  const refusal = (path: string) => refused.get(path) ?? null;
   return { refusal, storedEnds: (path: string) => storedEndsOf(attributes.get(path)) };
 }

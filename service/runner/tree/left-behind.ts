@@ -34,22 +34,31 @@ const IN_CAPITALS = new RegExp(
 );
 const TEXT = /\.(?:md|mdx|markdown|txt|rst|adoc|asciidoc|html)$/i;
 
+/** As much of each text is searched for names. */
+const MAX_WORDS_LENGTH = 20_000;
+/** Of a file's name. */
+const MAX_PARTS = 5;
+
 /**
- * What a new file is, if a tool has left it behind, or if it is a note of the agent's at the
- * repository's top. Null if it is neither, or if `words`, what people asked for, or a glob name it.
+ * Returns a function that tells what a new file is: one that a tool has left behind, or a note of
+ * the agent's at the repository's top. Null if it is neither, or if `words`, what people asked for,
+ * or a glob name it.
  */
-export function leftBehind(
-  path: string,
+export function createLeftBehind(
   globs: readonly string[],
   words: readonly string[],
-): "tool" | "note" | null {
-  const names = path.split("/");
-  const isSpelled = (name: string) => globs.some((glob) => glob.split("/").includes(name));
-  const ofTool = names.some((name) => isOfTool(name) && !isSpelled(name));
-  const [name = ""] = names;
-  if (!ofTool && (names.length > 1 || !isNote(name) || isSpelled(name))) return null;
-  if (words.some((text) => isNamedIn(text, names.at(-1) ?? ""))) return null;
-  return ofTool ? "tool" : "note";
+): (path: string) => "tool" | "note" | null {
+  const spelled = new Set(globs.flatMap((glob) => glob.split("/")));
+  const named = namesIn(words);
+  return (path) => {
+    const names = path.split("/");
+    const ofTool = names.some((name) => isOfTool(name) && !spelled.has(name));
+    const [top = ""] = names;
+    if (!ofTool && (names.length > 1 || !isNote(top) || spelled.has(top))) return null;
+    const name = names.at(-1)?.toLowerCase() ?? "";
+    if (named.has(name) || named.has(wordsOfName(name))) return null;
+    return ofTool ? "tool" : "note";
+  };
 }
 
 function isOfTool(name: string): boolean {
@@ -68,17 +77,24 @@ function isNote(name: string): boolean {
   return NOTES.has(stem.toLowerCase()) || (stem === stem.toUpperCase() && IN_CAPITALS.test(stem));
 }
 
-/** True if a text has a file's name, or, if it has several words, these words. */
-function isNamedIn(text: string, name: string): boolean {
-  const said = text.toLowerCase();
-  const lower = name.toLowerCase();
-  const parts = lower.replace(TEXT, "").split(/[ _-]+/);
-  return (
-    said.includes(lower) ||
-    (parts.length > 1 &&
-      said
-        .split(/[\s_-]+/)
-        .join(" ")
-        .includes(parts.join(" ")))
-  );
+/** A name of several words as people write them. A single word alone names no file. */
+function wordsOfName(name: string): string {
+  const parts = name.replace(TEXT, "").split(/[ _-]+/);
+  return parts.length > 1 ? parts.join(" ") : name;
+}
+
+/** The names of files that texts may mean, in lower case. */
+function namesIn(texts: readonly string[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const text of texts) {
+    const lower = text.slice(0, MAX_WORDS_LENGTH).toLowerCase();
+    for (const token of lower.split(/[\s\p{Pi}\p{Pf}"'`()<>[\]{},;*|]+/u)) {
+      names.add((token.split("/").at(-1) ?? "").replace(/[.:!?]{1,9}$/, ""));
+    }
+    const words = lower.split(/[\s_-]+/).map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, ""));
+    for (let count = 2; count <= MAX_PARTS; count += 1) {
+      for (let at = 0; at + count <= words.length; at += 1) names.add(words.slice(at, at + count).join(" "));
+    }
+  }
+  return names;
 }

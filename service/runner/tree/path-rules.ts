@@ -11,6 +11,8 @@ const HERE = "./";
 type Attributes = Record<(typeof ASKED)[number], string>;
 
 const ASKED = ["filter", "working-tree-encoding", "text", "crlf", "eol"] as const;
+/** Of paths at once, so that the answer isn't larger than we take. */
+const MAX_ASKED = 2000;
 /** The values by which git says that there is no text. */
 const NO_TEXT = new Set(["set", "unset", "unspecified", ""]);
 
@@ -51,17 +53,18 @@ export async function readAttributes(
   await mkdir(gitDir, { recursive: true });
   const own = { GIT_DIR: gitDir };
   await git.run(["init", "--bare", "--quiet", "--template="], { env: own, cwd: gitDir });
-  const answer = await git.run(["check-attr", "-z", "--stdin", ...ASKED], {
-    env: { ...own, GIT_WORK_TREE: tree },
-    cwd: tree,
-    stdin: listed(paths),
-  });
-  const words = answer.toString("utf8").split("\0");
-  for (let at = 0; at + 2 < words.length; at += 3) {
-    const [path = "", name = "", value = ""] = words.slice(at, at + 3);
-    const key = path.slice(HERE.length);
-    const known = found.get(key) ?? { ...NOTHING };
-    found.set(key, { ...known, [name]: value });
+  for (let from = 0; from < paths.length; from += MAX_ASKED) {
+    const answer = await git.run(["check-attr", "-z", "--stdin", ...ASKED], {
+      env: { ...own, GIT_WORK_TREE: tree },
+      cwd: tree,
+      stdin: listed(paths.slice(from, from + MAX_ASKED)),
+    });
+    const words = answer.toString("utf8").split("\0");
+    for (let at = 0; at + 2 < words.length; at += 3) {
+      const [path = "", name = "", value = ""] = words.slice(at, at + 3);
+      const key = path.slice(HERE.length);
+      found.set(key, { ...(found.get(key) ?? NOTHING), [name]: value });
+    }
   }
   return found;
 }

@@ -46,14 +46,14 @@ export async function selectChanges(
   changes: readonly TreeChange[],
   startPaths: Iterable<string>,
   isDoc: (path: string) => boolean,
-  refusal: (change: DocsChange) => WhyLeftOut | null,
+  refusal: (path: string) => WhyLeftOut | null,
 ): Promise<Selection> {
   const giveWay = createGiveWay();
   const wanted: DocsChange[] = [];
   const leftOut: LeftOutFile[] = [];
   for (const { path, kind } of changes) {
     await giveWay();
-    const why = kind === "other" || !isDoc(path) ? "other" : refusal({ path, kind });
+    const why = kind === "other" || !isDoc(path) ? "other" : refusal(path);
     if (why !== null) leftOut.push({ path, why });
     else if (kind !== "other") wanted.push({ path, kind });
   }
