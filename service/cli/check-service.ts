@@ -12,7 +12,7 @@ import { NOBODY } from "../code-host/commit-identities.ts";
 import { createGitHubCodeHost, type PullRequestHost } from "../code-host/github-code-host.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
-import { branchInTheWay, JOB_BRANCH_PREFIX, refsInTheWay } from "../config/branches.ts";
+import { branchInTheWay, jobBranch, refsInTheWay } from "../config/branches.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
 import { commitTree } from "../runner/git/commit-tree.ts";
 import { ReaderProcesses } from "../runner/apart/apart.ts";
@@ -229,7 +229,7 @@ async function contextWarning(
  * Pushes nothing. Rejects with what is wrong, as `Git.run` does.
  */
 async function checkRepository(project: ServiceProject, asking: Asking): Promise<Found> {
-  const { repository, fork, baseBranch } = project;
+  const { repository, fork, baseBranch, pullRequests } = project;
   return withGit(repository, asking, async (git, own, token) => {
     const ref = `refs/heads/${baseBranch}`;
     const listed = await git.text(["ls-remote", "--", own.url, ref], { remote: own });
@@ -237,7 +237,7 @@ async function checkRepository(project: ServiceProject, asking: Asking): Promise
       throw new TurnFailedError(`The repository has no branch ${baseBranch}. Set baseBranch to one it has.`);
     }
     const remote = fork === null ? own : remoteOf(fork.repository, token);
-    const branch = `${JOB_BRANCH_PREFIX}check`;
+    const branch = jobBranch(pullRequests.branchPrefix, "check");
     const others = await git.text(["ls-remote", "--", remote.url, ...refsInTheWay(branch)], { remote });
     const inTheWay = branchInTheWay(others, branch);
     if (inTheWay !== null) throw new BranchInTheWayError(inTheWay);

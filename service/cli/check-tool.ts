@@ -149,7 +149,8 @@ export class CheckTrial {
       logger: QUIET,
       signal,
     };
-    const mirror = new Mirror({ project: { ...project, gitCredentials }, ...options });
+    const { branchPrefix } = project.pullRequests;
+    const mirror = new Mirror({ project: { ...project, gitCredentials, branchPrefix }, ...options });
     const { baseBranch, id } = project;
     const tell = (far: string) => this.#deps.onProgress(`${id}: fetching ${baseBranch}: ${far}`);
     const fetching = mirror.fetchCommit(`refs/heads/${baseBranch}`, tell).catch(() => null);

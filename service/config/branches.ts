@@ -1,5 +1,6 @@
-/** The service only writes to branches that begin with this. */
-export const JOB_BRANCH_PREFIX = "docs-agent/";
+/** What the branches of jobs begin with, if the settings don't say. */
+export const DEFAULT_BRANCH_PREFIX = "docs-agent/";
+const MAX_PREFIX_LENGTH = 90;
 
 const JOB_ID = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,99}$/;
 const MAX_LENGTH = 200;
@@ -8,7 +9,7 @@ const MAX_LENGTH = 200;
  * True if git accepts this as a branch's name (`git check-ref-format --branch`) and no command
  * takes it for an option.
  */
-function isBranchName(name: string): boolean {
+export function isGitBranch(name: string): boolean {
   if (name === "" || name === "@" || name === "HEAD" || name.length > MAX_LENGTH) return false;
   if (name.startsWith("-") || name.endsWith(".") || name.includes("..") || name.includes("@{")) return false;
   // oxlint-disable-next-line no-control-regex
@@ -17,11 +18,20 @@ function isBranchName(name: string): boolean {
 }
 
 /**
- * True if pull requests can go to this branch. A job's own branch can't be a base. Neither can
- * `docs-agent`, because git then allows no branches below it.
+ * True if the branches of jobs can begin with this, whatever their ids. Hosts and git itself read
+ * `refs/…` as a whole name.
  */
-export function isBaseBranch(name: string): boolean {
-  return isBranchName(name) && !`${name}/`.startsWith(JOB_BRANCH_PREFIX);
+export function isBranchPrefix(prefix: string): boolean {
+  const isShort = prefix !== "" && prefix.length <= MAX_PREFIX_LENGTH;
+  return isShort && !prefix.startsWith("refs/") && isGitBranch(jobBranch(prefix, "job-0"));
+}
+
+/**
+ * True if pull requests of jobs can go to this branch. The service writes only to branches that
+ * begin with the prefix, so a base doesn't. Nor is it a folder of theirs, such as `docs-agent`.
+ */
+export function isBaseBranch(name: string, branchPrefix: string): boolean {
+  return isGitBranch(name) && !name.startsWith(branchPrefix) && !branchPrefix.startsWith(`${name}/`);
 }
 
 /** True if the id can be part of a folder's and a branch's name. */
@@ -30,8 +40,8 @@ export function isJobId(id: string): boolean {
 }
 
 /** The branch of a job. The id must satisfy {@link isJobId}. */
-export function jobBranch(jobId: string): string {
-  return `${JOB_BRANCH_PREFIX}${jobId}`;
+export function jobBranch(branchPrefix: string, jobId: string): string {
+  return `${branchPrefix}${jobId}`;
 }
 
 /** Patterns for `git ls-remote` that list every branch that may be in the way of this one. */

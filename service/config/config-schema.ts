@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { CHECK_PRESETS } from "./check-presets.ts";
-import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branches.ts";
+import { DEFAULT_BRANCH_PREFIX, isGitBranch, isBranchPrefix } from "./branches.ts";
 import { isSafeHttpUrl, repositoryKind, repositoryOfPage } from "./repository.ts";
 import { parseHostRule } from "../egress/find-route.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
@@ -190,12 +190,7 @@ const CodeHost = z.discriminatedUnion(
     "then pushes a branch, and you open the merge request",
 );
 
-const Branch = text(
-  `the name of a branch that git takes, not ${JOB_BRANCH_PREFIX.slice(0, -1)} and none that begins ` +
-    `with ${JOB_BRANCH_PREFIX}`,
-  200,
-  isBaseBranch,
-).default("main");
+const Branch = text("the name of a branch that git takes", 200, isGitBranch).default("main");
 const isGlob = (text: string) => !/^[/!]/.test(text) && !text.split("/").includes("..");
 const WANT_GLOBS = 'a list of globs inside the repository, for example ["docs/**"]';
 const Globs = list(text("a glob inside the repository, for example docs/**", 300, isGlob), WANT_GLOBS);
@@ -305,6 +300,9 @@ const PullRequests = section({
   ).default([]),
   // Where branches are pushed, if not to the repository itself.
   fork: text("a fork of the repository, as owner/repo", 201, /^[\w.-]{1,100}\/[\w.-]{1,100}$/).optional(),
+  branchPrefix: text("what branches can begin with, for example docs-agent/", 90, isBranchPrefix).default(
+    DEFAULT_BRANCH_PREFIX,
+  ),
   titleTemplate: text(WANT_TITLE, 100, isTitle).default("{title}"),
   // Whether a pull request names the requester and links to the thread. `auto` means in private
   // repositories only.

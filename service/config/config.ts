@@ -9,6 +9,7 @@ import { ServiceSettings, settingNames } from "./config-schema.ts";
 import { type Env, gitVariables, type NamedVariable, type ServiceModel, variableFaults } from "./env.ts";
 import { KIND_TRAITS } from "../gateway/model-kinds.ts";
 import { pathFaults } from "./path-faults.ts";
+import { isBaseBranch } from "./branches.ts";
 import { at, looksSecret } from "./place.ts";
 import { type Fork, forkAt, ownerAndRepo, repositoryKind } from "./repository.ts";
 
@@ -245,6 +246,7 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
       const contexts = project.context.map(({ name }) => name);
       return [
         ...otherRepository(project, place),
+        ...baseFaults(project, place),
         ...commitFaults(project, place),
         ...forkFaults(project, place),
         ...twice(checks, (at) => `${place}.verify[${at}].name`),
@@ -272,6 +274,15 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
           : []),
       ];
     }),
+  ];
+}
+
+/** The service writes to no base branch, and git keeps branches like files in folders. */
+function baseFaults({ baseBranch, pullRequests: { branchPrefix } }: ProjectSettings, place: string) {
+  if (isBaseBranch(baseBranch, branchPrefix)) return [];
+  return [
+    `${place}.baseBranch leaves no room for the branches of jobs, which begin with ` +
+      `pullRequests.branchPrefix. Change one of the two.`,
   ];
 }
 

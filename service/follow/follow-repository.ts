@@ -201,8 +201,8 @@ function faultDelayMs(faults: number): number {
 /**
  * The settings may name another repository by now, which has a pull request with this number, too.
  */
-function isOurs({ headRef, url }: PullFacts, { jobId, link }: FollowedJob): boolean {
-  return headRef === jobBranch(jobId) || url === link;
+function isOurs({ headRef, url }: PullFacts, { jobId, branchPrefix, link }: FollowedJob): boolean {
+  return headRef === jobBranch(branchPrefix, jobId) || url === link;
 }
 
 /** The number in the address of a pull request's page. */

@@ -93,9 +93,11 @@ function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
   const { project, jobId, prompt, words, requester, authors, attachments, idempotencyKey } = asked;
   const id = jobId ?? `job-${randomBytes(10).toString("hex")}`;
   if (jobId === null) {
-    const job = [id, project.id, sourceName(project), project.baseBranch, project.model, nowMs];
-    const columns = "id, project_id, repository, ref, model, created_at, active_at";
-    tables.run(`INSERT INTO jobs (${columns}) VALUES (?, ?, ?, ?, ?, ?6, ?6)`, ...job);
+    const { branchPrefix } = project.pullRequests;
+    const named = [sourceName(project), project.baseBranch, branchPrefix, project.model];
+    const columns = "id, project_id, repository, ref, branch_prefix, model, created_at, active_at";
+    const sql = `INSERT INTO jobs (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?7, ?7)`;
+    tables.run(sql, id, project.id, ...named, nowMs);
   } else tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, id);
   const addTurn = `INSERT INTO turns (job_id, project_id, prompt, accepted_at, words, requester,
     authors, number) VALUES (?1, ?, ?, ?, ?, ?, ?,

@@ -24,6 +24,7 @@ export type FollowMemory = z.infer<typeof FollowMemory>;
 /** A job whose pull request is followed. Times are epoch milliseconds. */
 const FollowedRow = z.object({
   jobId: z.string(),
+  branchPrefix: z.string(),
   /** The address of the pull request's page. */
   link: z.string(),
   beganAt: z.int(),
@@ -35,7 +36,8 @@ const FollowedRow = z.object({
 });
 export type FollowedJob = z.infer<typeof FollowedRow>;
 
-const SELECT = `SELECT job_id AS jobId, link, began_at AS beganAt, look_at AS lookAt, memory,
+const SELECT = `SELECT job_id AS jobId, branch_prefix AS branchPrefix,
+    link, began_at AS beganAt, look_at AS lookAt, memory,
     pull_request AS record
   FROM followed JOIN jobs ON jobs.id = job_id
   WHERE look_at IS NOT NULL`;

@@ -335,6 +335,11 @@ export class JobStore {
     });
   }
 
+  /** What the branches of a project's jobs begin with. */
+  branchPrefixes(projectId: string): string[] {
+    return this.#tables.ids(`SELECT DISTINCT branch_prefix AS id FROM jobs WHERE project_id = ?`, projectId);
+  }
+
   /** The projects that have jobs, including those that are no longer in the settings. */
   projectIds(): string[] {
     return this.#tables.ids(`SELECT DISTINCT project_id AS id FROM jobs`);

@@ -4,6 +4,7 @@ import { Authors, JobStatus, Requester } from "../../src/core/ports/job-service.
 import { WireFollowedPullRequest, WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import type { WireJobRecord } from "../../src/job-client/schema.ts";
 import { json } from "../base/json.ts";
+import type { ServiceProject } from "../config/config.ts";
 import { TurnQuality } from "../runner/turn-runner.ts";
 import { columnsOf } from "./tables.ts";
 
@@ -15,6 +16,8 @@ export const JobRow = z.object({
   projectId: z.string(),
   repository: z.string(),
   ref: z.string(),
+  /** What its branch begins with, whatever the settings say by now. */
+  branchPrefix: z.string(),
   model: z.string(),
   prLink: z.string().nullable(),
   createdAt: z.int(),
@@ -102,6 +105,11 @@ export const SELECT_JOB = `SELECT ${columnsOf(JobRow.omit({ status: true }))}, $
 export const SELECT_TURN = `SELECT ${columnsOf(TurnRow)} FROM turns`;
 /** Selects {@link QuestionRow}s. */
 export const SELECT_QUESTION = `SELECT ${columnsOf(QuestionRow)} FROM questions`;
+
+/** The project as it is for a job, which keeps the branch that it began with. */
+export function projectOfJob(project: ServiceProject, { branchPrefix }: Pick<StoredJob, "branchPrefix">) {
+  return { ...project, pullRequests: { ...project.pullRequests, branchPrefix } };
+}
 
 /** The job in wire format. */
 export function toRecord(job: StoredJob): WireJobRecord {

@@ -7,7 +7,7 @@ import { messageOf } from "../../src/core/errors.ts";
 import { detailsOf, TransientRunError } from "../base/run-error.ts";
 import type { AttachmentFiles } from "./attachment-files.ts";
 import type { ServiceProject } from "../config/config.ts";
-import type { TurnKey, StoredTurn } from "./job.ts";
+import { projectOfJob, type StoredTurn, type TurnKey } from "./job.ts";
 import type { JobStore } from "./job-store.ts";
 import { RunnerLostError, type RunTurnResult } from "../runner/turn-runner.ts";
 import type { RunnerClient } from "../runner/process/runner-client.ts";
@@ -92,7 +92,7 @@ export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSi
   const release = await slots.take({ projectId: project.id, limit, signal });
   if (release === null) return signal.aborted ? next(deps, jobId) : again(deps);
   try {
-    return await runInSlot(deps, turn, project, { stopped, ended: signal });
+    return await runInSlot(deps, turn, projectOfJob(project, job), { stopped, ended: signal });
   } finally {
     release();
   }

@@ -2,7 +2,7 @@ import type { JobDiff } from "../../src/core/ports/job-report.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { CloseResult, DiffReader, PullCloser } from "../runner/turn-runner.ts";
-import type { StoredJob } from "./job.ts";
+import { projectOfJob, type StoredJob } from "./job.ts";
 import type { ServiceTaskDeps } from "./run-job.ts";
 
 /**
@@ -33,7 +33,7 @@ export function createRunnerDesk({ projects, store, runner, logger }: DeskDeps):
   const running = new Set<{ projectId: string }>();
 
   async function bounded<Result>(
-    { id: jobId, projectId }: StoredJob,
+    { id: jobId, projectId, branchPrefix }: StoredJob,
     problemWith: string,
     act: (project: ServiceProject, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result | null | "busy"> {
@@ -44,7 +44,7 @@ export function createRunnerDesk({ projects, store, runner, logger }: DeskDeps):
     const request = { projectId };
     running.add(request);
     try {
-      return await act(project, AbortSignal.timeout(WITHIN_MS));
+      return await act(projectOfJob(project, { branchPrefix }), AbortSignal.timeout(WITHIN_MS));
     } catch (thrown) {
       logger.warn({ project: projectId, job_id: jobId, problem: operatorText(thrown) }, problemWith);
       return "busy";

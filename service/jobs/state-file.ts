@@ -249,4 +249,8 @@ export const serviceSchema: readonly string[] = [
   -- JSON, or null: who wrote what the prompt quotes.
   ALTER TABLE turns ADD COLUMN authors TEXT NOT NULL DEFAULT 'null';
   `,
+  `
+  -- What the job's branch begins with, as the settings were when it was created.
+  ALTER TABLE jobs ADD COLUMN branch_prefix TEXT NOT NULL DEFAULT 'docs-agent/';
+  `,
 ];

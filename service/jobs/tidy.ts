@@ -1,5 +1,6 @@
 import type { NewTask, TaskEnd } from "../../src/core/ports/task-queue.ts";
 import { messageOf } from "../../src/core/errors.ts";
+import { projectOfJob } from "./job.ts";
 import type { ServiceTaskDeps } from "./run-job.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -38,7 +39,12 @@ export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise
   await deps.attachments.sweep();
   try {
     const unfinished = new Set(store.unfinishedJobs());
-    await deps.runner.upkeep({ projects: [...projects.values()], unfinished, signal: stopped });
+    // Jobs keep the branches that they began with, so a project may have several kinds of them.
+    const all = [...projects.values()].flatMap((project) => {
+      const prefixes = [project.pullRequests.branchPrefix, ...store.branchPrefixes(project.id)];
+      return [...new Set(prefixes)].map((branchPrefix) => projectOfJob(project, { branchPrefix }));
+    });
+    await deps.runner.upkeep({ projects: all, unfinished, signal: stopped });
   } catch (thrown) {
     if (!stopped.aborted)
       logger.warn({ problem: messageOf(thrown) }, "what the runner keeps can't be tidied");

@@ -18,7 +18,7 @@ export async function findPulls(
   pushed: Known["pushed"] = null,
 ): Promise<BranchPulls> {
   if (codeHost === null) return branchPulls(turn, []);
-  const all = await codeHost.find(jobBranch(turn.jobId), signal);
+  const all = await codeHost.find(jobBranch(turn.project.pullRequests.branchPrefix, turn.jobId), signal);
   const numbers = all.filter(({ state }) => state === "closed").map(({ number }) => number);
   const seenClosed = await noteClosed(folders.notes, turn.jobId, { numbers, nowMs: clock.now() });
   return branchPulls(turn, all, { seenClosed, pushed });

@@ -12,9 +12,9 @@ type CloseDeps = Pick<RunContext, "mirror" | "codeHost" | "folders" | "clock">;
  */
 export async function closeEmptyPull(
   { mirror, codeHost, folders, clock }: CloseDeps,
-  { project: { baseBranch }, jobId, number, signal }: CloseInput,
+  { project: { baseBranch, pullRequests }, jobId, number, signal }: CloseInput,
 ): Promise<CloseResult> {
-  const pulls = (await codeHost?.find(jobBranch(jobId), signal)) ?? [];
+  const pulls = (await codeHost?.find(jobBranch(pullRequests.branchPrefix, jobId), signal)) ?? [];
   const pull = pulls.find((each) => each.number === number);
   if (codeHost === null || pull === undefined) return "missing";
   if (pull.state !== "open") return pull.state;

@@ -99,13 +99,17 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const apart = deps.readers.forTurn(project.id, signal, () => [...learnedSecrets(), ...forms]);
     const mirrorOf = (mirrored: MirroredProject) =>
       new Mirror({ project: mirrored, folders, lock: mirrorLock, env, redact, clock, logger, signal });
-    const mirror = mirrorOf({ ...project, gitCredentials: tokens.forGit(project) });
+    const mirror = mirrorOf({
+      ...project,
+      branchPrefix: project.pullRequests.branchPrefix,
+      gitCredentials: tokens.forGit(project),
+    });
     // They belong to this project alone, because others may have no right to read them.
     const contextRepositories = project.context.map((each) => {
       const { name, repository, gitCredentialsEnv } = each;
       const gitCredentials = tokens.in(gitCredentialsEnv);
       const id = `${project.id} context ${name}`;
-      return { ...each, mirror: mirrorOf({ id, repository, gitCredentials }) };
+      return { ...each, mirror: mirrorOf({ id, repository, gitCredentials, branchPrefix: "" }) };
     });
     const host = project.codeHost;
     const hosted = host.kind === "github" ? { ...host, tokens: tokens.of(host), clock, redact } : null;
@@ -164,11 +168,17 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const opened = await open();
     const { clock, logger } = deps;
     const projects = all.flatMap((settings) => {
-      const { baseBranch } = settings;
+      const { baseBranch, pullRequests } = settings;
+      const { branchPrefix } = pullRequests;
       const { mirror, contextRepositories, codeHost } = reach(settings, opened.folders, logger, signal);
       return [
-        { mirror, codeHost: settings.deleteMergedBranches ? codeHost : null, baseBranch },
-        ...contextRepositories.map((context) => ({ mirror: context.mirror, codeHost: null, baseBranch })),
+        { mirror, codeHost: settings.deleteMergedBranches ? codeHost : null, baseBranch, branchPrefix },
+        ...contextRepositories.map((context) => ({
+          mirror: context.mirror,
+          codeHost: null,
+          baseBranch,
+          branchPrefix,
+        })),
       ];
     });
     const isUnfinished = (jobId: string) => unfinished.has(jobId) || running.has(jobId);

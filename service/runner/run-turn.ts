@@ -121,7 +121,7 @@ function assertNames({ jobId, project }: RunnerTurn): void {
   if (!isJobId(jobId)) {
     throw new TurnFailedError(`The job id ${JSON.stringify(jobId.slice(0, 100))} cannot name a branch.`);
   }
-  if (!isBaseBranch(project.baseBranch)) {
+  if (!isBaseBranch(project.baseBranch, project.pullRequests.branchPrefix)) {
     const named = JSON.stringify(project.baseBranch.slice(0, 100));
     throw new TurnFailedError("The project's base branch isn't set up correctly.", {
       details: [`${named} can't be a base branch. Correct the project's baseBranch.`],

@@ -3,14 +3,18 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isJobId, jobBranch } from "../config/branches.ts";
 import { RefConflictError } from "./git/git-fault.ts";
+import { hasPart } from "./publish/our-parts.ts";
 import type { KeyedLock } from "./git/keyed-lock.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { RunContext } from "./turn.ts";
 
 /** A project whose mirror and branches are maintained. Without a code host, its branches stay. */
-type UpkeepProject = Pick<RunContext, "mirror" | "codeHost"> & { baseBranch: string };
+type UpkeepProject = Pick<RunContext, "mirror" | "codeHost"> & { baseBranch: string; branchPrefix: string };
 
-/** By mirror: how far the last pass got with the branches, and when it was last packed. */
+/**
+ * How far the last pass got with the branches, by mirror and prefix, and when mirrors were last
+ * packed.
+ */
 export type UpkeepMemory = { places: Map<string, string>; packedAtMs: Map<string, number> };
 
 type UpkeepContext = {
@@ -95,22 +99,24 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
  * somebody added later stays.
  */
 async function removeMergedBranches(
-  { codeHost, mirror, baseBranch }: UpkeepProject,
+  { codeHost, mirror, baseBranch, branchPrefix }: UpkeepProject,
   { memory: { places }, isUnfinished, logger, signal }: UpkeepContext,
 ): Promise<number> {
   if (codeHost === null) return 0;
-  const after = places.get(mirror.path) ?? "";
+  const place = `${mirror.path} ${branchPrefix}`;
+  const after = places.get(place) ?? "";
   const all = await mirror.use(() => mirror.jobBranches());
   const next = all.filter(({ jobId }) => jobId > after).slice(0, MAX_BRANCHES);
   let removed = 0;
   for (const { jobId, commit } of next) {
     // Noted before anything can fail, so that one branch doesn't hold up the others.
-    places.set(mirror.path, jobId);
+    places.set(place, jobId);
     if (!isJobId(jobId) || isUnfinished(jobId)) continue;
-    const pulls = await codeHost.find(jobBranch(jobId), signal);
+    const pulls = await codeHost.find(jobBranch(branchPrefix, jobId), signal);
     const [newest] = pulls;
     const isMerged = newest?.state === "merged" && newest.baseRef === baseBranch && newest.headSha === commit;
-    if (!isMerged || pulls.some(({ state }) => state === "open")) continue;
+    // People's branches may begin alike.
+    if (!isMerged || !hasPart(newest.body, "main") || pulls.some(({ state }) => state === "open")) continue;
     await mirror.use(async () => {
       if (isUnfinished(jobId)) return;
       try {
@@ -124,7 +130,7 @@ async function removeMergedBranches(
     });
   }
   // Starts from the beginning again after the end.
-  if (next.length < MAX_BRANCHES) places.delete(mirror.path);
+  if (next.length < MAX_BRANCHES) places.delete(place);
   return removed;
 }
 

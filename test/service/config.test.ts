@@ -237,6 +237,40 @@ it.each(["main", "release/2.x", "docs_v2", "dokümantasyon"])(
   },
 );
 
+it.each(["docs-agent/", "docs/bot-", "team/docs/", "x"])(
+  "takes the prefix %j for branches",
+  async (branchPrefix) => {
+    const { projects } = await load(withProject({ pullRequests: { branchPrefix } }));
+    expect(projects[0]?.pullRequests.branchPrefix).toBe(branchPrefix);
+  },
+);
+
+it.each(["", "/", "a//", "-x/", "refs/heads/", "a b/", "a..b/", "a.lock/", ".a/", "x".repeat(91)])(
+  "refuses the prefix %j for branches",
+  async (branchPrefix) => {
+    expect(await faultsOf(withProject({ pullRequests: { branchPrefix } }))).toContain(
+      "pullRequests.branchPrefix must be",
+    );
+  },
+);
+
+it.each([
+  ["docs-agent", "docs-agent/"],
+  ["docs-agent/x", "docs-agent/"],
+  ["release", "release/docs/"],
+  ["release/docs", "release/docs/"],
+  ["docs-main", "docs-"],
+])("refuses the base branch %j beside the prefix %j", async (baseBranch, branchPrefix) => {
+  expect(await faultsOf(withProject({ baseBranch, pullRequests: { branchPrefix } }))).toContain(
+    "projects[0].baseBranch leaves no room for the branches of jobs",
+  );
+});
+
+it("takes a base branch that only looks like the prefix", async () => {
+  const settings = withProject({ baseBranch: "docs-agents", pullRequests: { branchPrefix: "docs-agent/" } });
+  expect((await load(settings)).projects[0]?.baseBranch).toBe("docs-agents");
+});
+
 it("takes names of variables that begin like a token", async () => {
   const names = ["npm_config_user_agent", "npm_package_engines_node", "npm_lifecycle_script"];
   expect((await load(withProject({ agentEnv: names }))).projects[0]?.agentEnv).toEqual(names);
@@ -250,7 +284,6 @@ it.each([
   "refs/heads/x.lock",
   "HEAD",
   "@",
-  "docs-agent/x",
   "a:b",
   "/a",
   "a/",

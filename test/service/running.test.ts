@@ -532,3 +532,26 @@ async function untilTidied({ db, clock }: ServiceUnderTest): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
+
+it("lets a job keep the branch that it began with when the settings say another prefix", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const prefixOf = async (run: number) => {
+    const { input, end } = await subject.runner.run(run);
+    end(resultNamed(input.jobId, "no-changes"));
+    await subject.service.queue.idle();
+    return input.project.pullRequests.branchPrefix;
+  };
+  const post = (path: string) => subject.ask(`/v2/agent/docs/job${path}`, { body: { prompt: "Fix" } });
+  const { id } = (await (await post("")).json()) as { id: string };
+  expect(await prefixOf(1)).toBe("docs-agent/");
+
+  await subject.stop();
+  const [project = makeServiceProject()] = subject.projects;
+  const pullRequests = { ...project.pullRequests, branchPrefix: "docs-bot-" };
+  subject.projects.splice(0, 1, { ...project, pullRequests });
+  await subject.start();
+  await post(`/${id}/message`);
+  expect(await prefixOf(2)).toBe("docs-agent/");
+  await post("");
+  expect(await prefixOf(3)).toBe("docs-bot-");
+});

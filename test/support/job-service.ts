@@ -47,6 +47,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
       reviewers: [],
       assignees: [],
       titleTemplate: "{title}",
+      branchPrefix: "docs-agent/",
       requester: "auto",
     },
     commits: { signOff: false, signingKeyFile: null, by: "git" },

@@ -7,6 +7,7 @@ export const SETTINGS: ServiceProject["pullRequests"] = {
   reviewers: [],
   assignees: [],
   titleTemplate: "{title}",
+  branchPrefix: "docs-agent/",
   requester: "auto",
 };
 

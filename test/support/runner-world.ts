@@ -177,8 +177,8 @@ export async function openRunnerWorld({
       });
     },
     /** A person's call to the API about a pull request. */
-    async asPerson(method: "PATCH" | "PUT", path: string, body: object): Promise<void> {
-      const answer = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls/${path}`, {
+    async asPerson(method: "PATCH" | "POST" | "PUT", path: string, body: object): Promise<void> {
+      const answer = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls${path && `/${path}`}`, {
         method,
         headers: { authorization: `token ${token}`, "content-type": "application/json" },
         body: JSON.stringify(body),
@@ -218,6 +218,7 @@ export async function openRunnerWorld({
           reviewers: [],
           assignees: [],
           titleTemplate: "{title}",
+          branchPrefix: "docs-agent/",
           requester: "auto",
         },
         commits: { signOff: false, signingKeyFile: null, by: "git" },

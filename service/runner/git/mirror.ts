@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock, Logger } from "../../../src/core/ports/process.ts";
-import { branchInTheWay, JOB_BRANCH_PREFIX, jobBranch, refsInTheWay } from "../../config/branches.ts";
+import { branchInTheWay, jobBranch, refsInTheWay } from "../../config/branches.ts";
 import type { Env } from "../../config/env.ts";
 import type { TokenProvider } from "../../code-host/token-provider.ts";
 import type { RunnerFolders } from "../folders.ts";
@@ -51,6 +51,8 @@ export type MirroredProject = {
   fork?: { repository: string } | null;
   /** For both. */
   gitCredentials: GitCredentials | null;
+  /** What the branches of its jobs begin with. */
+  branchPrefix: string;
 };
 
 /** What git authenticates with. Ask for it right before each use. */
@@ -120,7 +122,7 @@ export class Mirror {
     act: (git: GitRunner) => Promise<Result>,
   ): Promise<Result> {
     // With a pattern, it is no fault if there is no such branch.
-    const job = `+refs/heads/${jobBranch(jobId)}*:${JOBS_PREFIX}${jobId}*`;
+    const job = `+refs/heads/${this.#branchOf(jobId)}*:${JOBS_PREFIX}${jobId}*`;
     const base = `+refs/heads/${baseBranch}:${BASE_REF}`;
     const { fork } = this.#options.project;
     const refs = fork ? { refs: [base], forkRefs: [job] } : { refs: [base, job], forkRefs: [] };
@@ -225,7 +227,7 @@ export class Mirror {
 
   /** The remote's branches of jobs, in git's order, which is that of the job ids. */
   async jobBranches(): Promise<{ jobId: string; commit: string }[]> {
-    const heads = `refs/heads/${JOB_BRANCH_PREFIX}`;
+    const heads = `refs/heads/${this.#options.project.branchPrefix}`;
     const listing = await this.#talk(["ls-remote", "--refs", "--"], [`${heads}*`], { at: this.#home });
     const lines = listing.split("\n");
     return lines.flatMap((line) => {
@@ -241,7 +243,7 @@ export class Mirror {
    * branch's name leaves no room for it.
    */
   async push(jobId: string, commit: string | null, expected: string | null): Promise<void> {
-    const ref = `refs/heads/${jobBranch(jobId)}`;
+    const ref = `refs/heads/${this.#branchOf(jobId)}`;
     const options = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"];
     const lease = `--force-with-lease=${ref}:${expected ?? ""}`;
     const push = () =>
@@ -256,13 +258,17 @@ export class Mirror {
     } catch (error) {
       // Most servers report both alike, so their branches tell.
       if (!(error instanceof RefConflictError || error instanceof BranchInTheWayError)) throw error;
-      const inTheWay = await this.#branchInTheWay(jobBranch(jobId));
+      const inTheWay = await this.#branchInTheWay(this.#branchOf(jobId));
       throw inTheWay === null ? error : new BranchInTheWayError(inTheWay, error.details);
     }
     const known = `${JOBS_PREFIX}${jobId}`;
     const note = commit === null ? ["update-ref", "-d", known] : ["update-ref", known, commit];
     // If it can't be noted, the next fetch finds it.
     await this.git.run(note, { okCodes: [0, 1, 128] });
+  }
+
+  #branchOf(jobId: string): string {
+    return jobBranch(this.#options.project.branchPrefix, jobId);
   }
 
   async #branchInTheWay(branch: string): Promise<string | null> {

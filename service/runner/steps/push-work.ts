@@ -42,7 +42,7 @@ export async function publishWork(
     else
       commit = await commitByApi(commitHost, context, {
         jobId,
-        branch: jobBranch(jobId),
+        branch: jobBranch(turn.project.pullRequests.branchPrefix, jobId),
         commit,
         expected: job,
       });

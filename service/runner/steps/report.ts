@@ -26,7 +26,7 @@ import type { Worked } from "./work-in-rounds.ts";
 export async function reportWork(turn: RunnerTurn, given: RunContext, found: PushedWork): Promise<Success> {
   const { mirror, redact, signal } = given;
   const { project, jobId } = turn;
-  const branch = jobBranch(jobId);
+  const branch = jobBranch(project.pullRequests.branchPrefix, jobId);
   if (!found.push.isInBase) given.report({ branch });
   const codeHost = given.codeHost && hostAfterPush(given.codeHost, found.push.note, given);
   const context = { ...given, codeHost };

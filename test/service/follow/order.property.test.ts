@@ -52,6 +52,7 @@ it("ends with what the host shows, in whatever order and however often it is hea
         versions[versions.length - 1] ?? { record: recordOf(1, "open"), updatedAt: OPENED };
       let job: FollowedJob = {
         jobId: "a",
+        branchPrefix: "docs-agent/",
         link: newest().record.url,
         beganAt: now,
         lookAt: now,
@@ -114,6 +115,7 @@ it("ends with what the host shows, in whatever order and however often it is hea
 it("ends after ninety days, and two weeks after it was closed", () => {
   const job = (over: Partial<FollowedJob> = {}): FollowedJob => ({
     jobId: "a",
+    branchPrefix: "docs-agent/",
     link: "",
     beganAt: OPENED,
     lookAt: 0,

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { isBaseBranch } from "../../../service/config/branches.ts";
+import { isBaseBranch, jobBranch } from "../../../service/config/branches.ts";
 import { repositoryKind } from "../../../service/config/repository.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
@@ -66,13 +66,32 @@ it.each([
   "a\\b",
 ])("a base branch %j is taken if git takes it", (name) => {
   const { status } = spawnSync("git", ["check-ref-format", "--branch", name]);
-  expect(isBaseBranch(name)).toBe(status === 0);
+  expect(isBaseBranch(name, "docs-agent/")).toBe(status === 0);
+});
+
+// Whatever the prefix and the base branch, git takes both branches.
+it("a base branch leaves room for the branches of jobs", async () => {
+  await using dir = await openTempDir();
+  const git = (...args: string[]) => spawnSync("git", ["-C", dir.path, ...args], { encoding: "utf8" });
+  git("init", "--quiet", "--bare", ".");
+  const tree = git("mktree").stdout.trim();
+  const who = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
+  const commit = git(...who, "commit-tree", "-m", "x", tree).stdout.trim();
+  for (const base of ["a", "a/b", "a/b/c", "ab", "a-b"]) {
+    for (const prefix of ["a/", "a/b/", "a/b", "a-", "b/a/"]) {
+      if (!isBaseBranch(base, prefix)) continue;
+      for (const name of [base, jobBranch(prefix, "job-1")]) {
+        expect(git("update-ref", `refs/heads/${name}`, commit).status).toBe(0);
+      }
+      for (const name of [base, jobBranch(prefix, "job-1")]) git("update-ref", "-d", `refs/heads/${name}`);
+    }
+  }
 });
 
 // `refs/heads/docs-agent` and `refs/heads/docs-agent/job1` can't both be there.
 it.each(["docs-agent", "docs-agent/x"])(
   "the base branch %s is refused: no job could have a branch",
   (name) => {
-    expect(isBaseBranch(name)).toBe(false);
+    expect(isBaseBranch(name, "docs-agent/")).toBe(false);
   },
 );

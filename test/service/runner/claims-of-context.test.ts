@@ -27,7 +27,7 @@ it("sources in context repositories are linked at the code host, and public only
   for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true });
   const open = async (id: string) => {
     const repository = dir.file(`code-host/repositories/acme/${id}.git`);
-    const project = { id, repository, gitCredentials: null };
+    const project = { id, repository, gitCredentials: null, branchPrefix: "" };
     const mirror = new Mirror({ project, folders, lock, env: world.env, redact, clock, logger, signal });
     const commit = await mirror.fetch(
       { baseBranch: "main", jobId: "job1" },

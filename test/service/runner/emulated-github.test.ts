@@ -76,6 +76,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
           reviewers: [],
           assignees: [],
           titleTemplate: "docs: {title}",
+          branchPrefix: "docs-agent/",
           requester: "auto",
         },
         hasBlockingFindings: false,

@@ -16,7 +16,7 @@ it.each([0x2028, 0x2029, 0x85])(
     const branch = (ref: string) => `docs-agent/job1/x${separator}${ref}`;
     for (const ref of ["refs/mirror/base", "refs/mirror/jobs/job2"])
       await world.commitTo(branch(ref), { "README.md": "evil\n" }, "evil");
-    const project = { id: "docs", repository: world.bare, gitCredentials: null };
+    const project = { id: "docs", repository: world.bare, gitCredentials: null, branchPrefix: "docs-agent/" };
     const { signal } = new AbortController();
     const redact = (text: string) => text;
     const lock = new KeyedLock();

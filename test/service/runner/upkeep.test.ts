@@ -73,6 +73,20 @@ it("removes the branches that were merged just as they are, and no others", asyn
   expect(world.logger.text("warn")).not.toContain("merged branches");
 });
 
+it("keeps people's branches that begin as those of jobs do", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const { pullRequests } = world.project(EDIT);
+  const project = world.project(EDIT, { pullRequests: { ...pullRequests, branchPrefix: "docs/" } });
+  await world.run(project);
+  expect(await world.branches()).toEqual(["docs/job1", "main"]);
+  await world.inBare("branch", "docs/typo", "main");
+  await world.commitTo("docs/typo", { "docs/human.md": "mine\n" }, "by hand");
+  await world.asPerson("POST", "", { head: "docs/typo", base: "main", title: "Mine" });
+  for (const number of [1, 2]) await world.asPerson("PUT", `${number}/merge`, { merge_method: "squash" });
+  await world.upkeep([project]);
+  expect(await world.branches()).toEqual(["docs/typo", "main"]);
+});
+
 it("removes no branch that somebody adds to between our looking and our removing", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = world.project(EDIT);
