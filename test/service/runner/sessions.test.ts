@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createSystemClock } from "../../../src/process/clock-and-log.ts";
 import { TransientRunError } from "../../../service/base/run-error.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -136,12 +137,17 @@ it("resumes the session of a turn that was pushed and whose pull request came la
 });
 
 it("does not resume a session that knows of work which somebody removed before its turn ended", async () => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const system = createSystemClock();
+  let passedMs = 0;
+  const clock = { ...system, now: () => system.now() + passedMs };
+  await using world = await openRunnerWorld({ ...LOGIC_ONLY, clock });
   const project = sessionProject(world, { resume: true });
   world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
   await expect(ask(world, project, "First")).rejects.toThrow(TransientRunError);
   world.api.fault = undefined;
   await world.inBare("update-ref", "-d", "refs/heads/docs-agent/job1");
+  // Before that, the git server may just not show the branch yet.
+  passedMs = 60_000;
   expect(await ask(world, project, "First")).toMatchObject(PULL_REQUEST);
   expect(await toldOf(world)).toMatchObject({ how: "new", prompts: [] });
 });
