@@ -87,7 +87,9 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
         if (!(await mirror.needsPacking())) return 0;
         // Noted before packing. One that takes too long now would take as long in an hour.
         memory.packedAtMs.set(mirror.path, nowMs);
-        await mirror.pack();
+        // The same project has several, if the settings named another one when a job began.
+        const its = context.projects.filter((each) => each.mirror.path === mirror.path);
+        await mirror.pack(its.map(({ branchPrefix }) => branchPrefix));
         return 1;
       }),
     );

@@ -228,12 +228,20 @@ export class Mirror {
   /** The remote's branches of jobs, in git's order, which is that of the job ids. */
   async jobBranches(): Promise<{ jobId: string; commit: string }[]> {
     const heads = `refs/heads/${this.#options.project.branchPrefix}`;
-    const listing = await this.#talk(["ls-remote", "--refs", "--"], [`${heads}*`], { at: this.#home });
-    const lines = listing.split("\n");
-    return lines.flatMap((line) => {
-      const [commit = "", ref = ""] = line.split("\t");
-      return ref.startsWith(heads) ? [{ jobId: ref.slice(heads.length), commit }] : [];
-    });
+    const branches = await this.#branches([heads]);
+    return [...branches].map(([ref, commit]) => ({ jobId: ref.slice(heads.length), commit }));
+  }
+
+  /** The remote's branches whose full names begin with one of these, and their commits. */
+  async #branches(beginnings: readonly string[]): Promise<Map<string, string>> {
+    const patterns = beginnings.map((each) => `${each}*`);
+    const listing = await this.#talk(["ls-remote", "--refs", "--"], patterns, { at: this.#home });
+    const lines = listing.split("\n").map((line) => line.split("\t"));
+    return new Map(
+      lines.flatMap(([commit = "", ref = ""]): [string, string][] =>
+        beginnings.some((each) => ref.startsWith(each)) ? [[ref, commit]] : [],
+      ),
+    );
   }
 
   /**
@@ -305,19 +313,22 @@ export class Mirror {
 
   /**
    * Packs the mirror, and removes objects that no branch has had for two weeks. Turns wait for
-   * this, for half an hour at most.
+   * this, for half an hour at most. `branchPrefixes` are what the branches of its jobs begin with.
    */
-  async pack(): Promise<void> {
-    await this.#forgetBranches();
+  async pack(branchPrefixes: readonly string[]): Promise<void> {
+    await this.#forgetBranches(branchPrefixes);
     await this.git.run(["gc", "--quiet"], { timeLimitMs: PACK_TIME_LIMIT_MS });
   }
 
   /** Forgets the branches of jobs that are gone at the remote. */
-  async #forgetBranches(): Promise<void> {
+  async #forgetBranches(branchPrefixes: readonly string[]): Promise<void> {
     const known = [...(await this.#refs(JOBS_PREFIX)).keys()];
     if (known.length === 0) return;
-    const there = new Set((await this.jobBranches()).map(({ jobId }) => `${JOBS_PREFIX}${jobId}`));
-    const gone = known.filter((ref) => !there.has(ref));
+    const heads = branchPrefixes.map((prefix) => `refs/heads/${prefix}`);
+    const there = await this.#branches(heads);
+    const gone = known.filter(
+      (ref) => !heads.some((each) => there.has(each + ref.slice(JOBS_PREFIX.length))),
+    );
     await this.git.run(["update-ref", "--stdin"], { stdin: gone.map((ref) => `delete ${ref}\n`).join("") });
   }
 

@@ -128,8 +128,20 @@ it("packs a mirror that many objects came to", async () => {
   // So that they are on a branch that the mirror knows.
   await world.run(world.project(inlineAgent("")), { jobId: "job2" });
   expect(await loose()).toBeGreaterThan(900);
-  await world.upkeep([project]);
+  // This one began when the settings had another prefix.
+  const { pullRequests } = project;
+  const before = { ...project, pullRequests: { ...pullRequests, branchPrefix: "docs/bot-" } };
+  await world.run({ ...before, agent: world.project(EDIT).agent }, { jobId: "job0" });
+  await world.upkeep([project, before]);
   expect(await loose()).toBeLessThan(100);
+  const known = await world.git(
+    "-C",
+    path,
+    "for-each-ref",
+    "--format=%(refname:lstrip=3)",
+    "refs/mirror/jobs",
+  );
+  expect(known.split("\n")).toEqual(["job0", "job1"]);
   expect(await world.run(world.project(EDIT), { jobId: "job3" })).toMatchObject({ kind: "pull-request" });
 });
 
