@@ -50,7 +50,9 @@ export function createGitHubCommits(options: GitHubOptions) {
   async function tipOf(branch: string, signal: AbortSignal): Promise<string | null> {
     const asked = { doing: "Looking at the branch", signal, schema: Ref };
     try {
-      return (await api.ask(asked, `GET ${REFS}/ref/heads/${branch}`)).object.sha;
+      // A name may have characters that mean something in an address.
+      const named = branch.split("/").map(encodeURIComponent).join("/");
+      return (await api.ask(asked, `GET ${REFS}/ref/heads/${named}`)).object.sha;
     } catch (error) {
       if (error instanceof RefusedByCodeHostError && error.status === 404) return null;
       throw error;

@@ -15,6 +15,7 @@ type KnownRefusal = {
   shows?: "line" | "address";
 };
 
+const UNSEEN_BRANCH = "The code host doesn't see the branch that was pushed.";
 const BYPASS = "add the service's App or account to the rule's bypass list";
 
 /**
@@ -177,7 +178,7 @@ export const KNOWN_REFUSALS: readonly KnownRefusal[] = [
       /\bno commits between\b/,
       /\bnot all refs are readable/,
     ),
-    reason: "The code host doesn't see the branch that was pushed.",
+    reason: UNSEEN_BRANCH,
     advice: "Check that repository and codeHost name the same repository, and ask again.",
   },
   {
@@ -219,7 +220,7 @@ const LINK = /\b[a-z][a-z0-9+.-]*:\/\/\S*/gi;
 
 /** True if the host may only not see yet what was pushed a moment ago. */
 export function saysUnseenBranch(said: string): boolean {
-  return knownRefusal([said])?.[0] === "The code host doesn't see the branch that was pushed.";
+  return knownRefusal([said])?.[0] === UNSEEN_BRANCH;
 }
 
 /** What a code host refuses in these lines, if it is known. Null if it isn't. */

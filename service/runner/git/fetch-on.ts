@@ -45,6 +45,8 @@ export async function fetchOn(
       tell("the connection broke, trying again");
     }
     await removeHalfPacks(gitDir);
+    // An abort before this isn't told again.
+    signal.throwIfAborted();
     await within(clock, waitMs, once(signal, "abort"), null);
     signal.throwIfAborted();
     waitMs = Math.min(waitMs * 2, TRY_AGAIN_MS.max);

@@ -137,28 +137,36 @@ export function inBatches<One extends { bytes: number }>(all: readonly One[], ma
 }
 
 /**
- * A file that one commit has different from another. `was` is null unless it was a regular file,
- * and `is` if it is gone.
+ * A file that one commit has different from another, and its mode there. `was` is null unless it
+ * was a regular file, and `is` if it is gone.
  */
-export type ChangedEntry = { path: string; was: string | null; is: string | null };
+export type ChangedEntry = { path: string; mode: string; was: string | null; is: string | null };
 
-const CHANGED_FILE = /^:(?<before>\d{6}) \d{6} (?<was>\w+) (?<is>\w+) (?<status>[A-Z])/;
+const CHANGED_FILE = /^:(?<before>\d{6}) (?<mode>\d{6}) (?<was>\w+) (?<is>\w+) (?<status>[A-Z])/;
 
 /** The files that differ between two commits. */
 export async function changedEntries(git: GitRunner, from: string, to: string): Promise<ChangedEntry[]> {
-  const listed = await git.lines(["diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", from, to]);
+  const listed = await git.lines(["diff-tree", ...CHANGED, from, to]);
   return listed.flatMap((line, at) => {
     const {
       before = "",
+      mode = "",
       was = "",
       is = "",
       status,
     } = (at % 2 === 0 && CHANGED_FILE.exec(line)?.groups) || {};
     if (status === undefined) return [];
     const path = listed[at + 1] ?? "";
-    return [{ path, was: before.startsWith("100") ? was : null, is: status === "D" ? null : is }];
+    return [{ path, mode, was: before.startsWith("100") ? was : null, is: status === "D" ? null : is }];
   });
 }
+
+/** The paths of the files that differ between two commits. */
+export function changedPaths(git: GitRunner, from: string, to: string): Promise<string[]> {
+  return git.lines(["diff-tree", "--name-only", ...CHANGED, from, to]);
+}
+
+const CHANGED = ["-r", "-z", "--no-renames", "--no-ext-diff", "--end-of-options"];
 
 /** All regular files of a commit, and their sizes in bytes. */
 export async function filesOfCommit(git: GitRunner, commit: string): Promise<ListedFile[]> {
@@ -197,8 +205,7 @@ export async function makeCommit(git: GitRunner, input: CommitInput): Promise<st
   const { index, parent, allowed } = input;
   const tree = await git.text(["write-tree"], { env: { GIT_INDEX_FILE: index } });
   const commit = await commitTree(git, { ...input, tree, parents: [parent] });
-  const options = ["-r", "-z", "--name-only", "--no-renames", "--no-ext-diff"];
-  const differing = await git.lines(["diff-tree", ...options, parent, commit]);
+  const differing = await changedPaths(git, parent, commit);
   const foreign = differing.find((path) => !allowed.has(path));
   if (foreign !== undefined) throw new GitError(`The commit changes ${foreign}, which it must not.`);
   return differing.length === 0 ? null : commit;

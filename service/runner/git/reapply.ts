@@ -1,3 +1,4 @@
+import { NOBODY } from "../../code-host/commit-identities.ts";
 import { type CommitWords, commitTree } from "./commit-tree.ts";
 import type { GitRunner } from "./git.ts";
 
@@ -6,7 +7,7 @@ type Moved = { commit: string; from: string; onto: string };
 type Clash = { kind: "contained" } | { kind: "conflict" };
 
 /** Nobody sees the commits that it makes. */
-const UNSEEN = { name: "docs-agent", email: "docs-agent@localhost", signingKeyFile: null };
+const UNSEEN = { ...NOBODY, signingKeyFile: null };
 
 /**
  * Makes the change of a commit, compared with `from`, on top of another commit, with the same

@@ -4,6 +4,7 @@ import { numberIn, turnCommits } from "../earlier-push.ts";
 import { GitError } from "../git/git-fault.ts";
 import type { GitRunner } from "../git/git.ts";
 import type { Mirror } from "../git/mirror.ts";
+import { changedPaths } from "../git/objects.ts";
 import { changeOnto } from "../git/reapply.ts";
 
 /** A changed file. The lines are null if git doesn't count them, as for pictures. */
@@ -85,8 +86,7 @@ type Compared = { base: string; parted: string; from: string; commit: string; pa
 /** True if the base branch got the same change meanwhile, perhaps as a part of others. */
 async function hasAlready(git: GitRunner, { base, parted, from, commit, pages }: Compared): Promise<boolean> {
   if (base === parted) return false;
-  const names = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", parted, base, "--"];
-  const changedThere = new Set(await git.lines(names));
+  const changedThere = new Set(await changedPaths(git, parted, base));
   if (!pages.every(({ path }) => changedThere.has(path))) return false;
   try {
     return (await changeOnto(git, { commit, from, onto: base })).kind === "contained";
@@ -96,8 +96,13 @@ async function hasAlready(git: GitRunner, { base, parted, from, commit, pages }:
   }
 }
 
-/** True if the history of `last` has this commit, and that has `first`. */
+/**
+ * True if the history of `last` has this commit, and that has `first`. False if nobody has the
+ * commit any more.
+ */
 async function isBetween(mirror: Mirror, commit: string, first: string, last: string): Promise<boolean> {
+  // Otherwise, all of the history would be fetched to look for it.
+  if (!(await mirror.has(commit))) return false;
   if ((await mirror.mergeBase(commit, last)) !== commit) return false;
   return (await mirror.mergeBase(first, commit)) === first;
 }

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import type { GitRunner } from "../git/git.ts";
-import { indexLine, makeCommit, readSnapshot, storeFiles, writeIndex } from "../git/objects.ts";
+import { changedPaths, indexLine, makeCommit, readSnapshot, storeFiles, writeIndex } from "../git/objects.ts";
 import { createGiveWay } from "../../base/give-way.ts";
 import { readInside } from "../confined-files.ts";
 import { boundedPaths } from "../publish/bounded-paths.ts";
@@ -80,11 +79,6 @@ export async function withoutFiles(
     const commit = await makeCommit(git, { index, parent, allowed, ...words });
     return { ...work, commit, files: work.files - paths.size };
   });
-}
-
-/** The paths that a commit changes against another. */
-export function changedPaths(git: GitRunner, from: string, to: string): Promise<string[]> {
-  return git.lines(["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", from, to]);
 }
 
 async function changesIn({ folders, start }: TurnTree, { clock, signal }: RunContext): Promise<TreeChange[]> {

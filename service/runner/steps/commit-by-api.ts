@@ -2,7 +2,7 @@ import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import type { CommitHost, HostedCommit } from "../../code-host/github-commits.ts";
 import type { GitRunner } from "../git/git.ts";
 import { RefConflictError } from "../git/git-fault.ts";
-import { readObjects } from "../git/objects.ts";
+import { changedEntries, readObjects } from "../git/objects.ts";
 import type { RunContext } from "../turn.ts";
 
 /** GitHub takes requests of about 40 MB, in which a file is a third larger. */
@@ -55,14 +55,8 @@ export async function commitByApi(
 
 async function readChange(git: GitRunner, commit: string): Promise<Omit<HostedCommit, "branch">> {
   const parent = await git.text(["rev-parse", `${commit}^`]);
-  const options = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff"];
-  const listed = await git.lines(["diff-tree", ...options, parent, commit]);
-  const files = listed.flatMap((line, at) => {
-    const [, mode = "", , oid = "", status = ""] =
-      line.startsWith(":") && at % 2 === 0 ? line.split(" ") : [];
-    return status === "" ? [] : [{ mode, oid, status, path: listed[at + 1] ?? "" }];
-  });
-  const added = files.filter(({ status }) => status !== "D");
+  const files = await changedEntries(git, parent, commit);
+  const added = files.flatMap(({ path, mode, is }) => (is === null ? [] : [{ path, mode, oid: is }]));
   // A FileAddition has no mode: https://docs.github.com/en/graphql/reference/commits
   const special = added.find(({ mode }) => mode !== "100644");
   if (special !== undefined) {
@@ -84,6 +78,6 @@ async function readChange(git: GitRunner, commit: string): Promise<Omit<HostedCo
     parent,
     message: (await git.run(["log", "-1", "--format=%B", commit])).toString("utf8"),
     additions: contents.map((content, at) => ({ path: added[at]?.path ?? "", contents: content })),
-    deletions: files.filter(({ status }) => status === "D").map(({ path }) => path),
+    deletions: files.filter(({ is }) => is === null).map(({ path }) => path),
   };
 }

@@ -1,5 +1,5 @@
 import { turnCommits } from "../earlier-push.ts";
-import { changedPaths } from "./check.ts";
+import { changedPaths } from "../git/objects.ts";
 import type { NotedTurn } from "../publish/turn-note.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import { claimsOfChange } from "./claims-of-change.ts";

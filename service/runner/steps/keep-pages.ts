@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { createGiveWay } from "../../base/give-way.ts";
 import type { StoredEnds } from "../bytes/keep-bytes.ts";
-import { readObjects } from "../git/objects.ts";
+import { inBatches, readObjects } from "../git/objects.ts";
 import type { DocsChange } from "../tree/select-changes.ts";
 import type { RunContext } from "../turn.ts";
 import type { TurnTree } from "./open-tree.ts";
@@ -62,9 +62,11 @@ export async function keepPages(
     else if (bytes !== null) await writeFile(copy, bytes);
   }
 
-  for (const batch of batches(tree, [...copies.keys()], beforeOf)) {
-    const pages = await readPages(tree, batch.map(beforeOf), context);
-    for (const path of batch) await keep(path, copies.get(path) ?? "", pages);
+  const all = [...copies].map(([path, copy]) => ({ path, copy, bytes: sizeOf(tree, beforeOf(path)) }));
+  for (const batch of inBatches(all, BATCH_BYTES)) {
+    const paths = batch.map(({ path }) => beforeOf(path));
+    const pages = await readPages(tree, paths, context);
+    for (const { path, copy } of batch) await keep(path, copy, pages);
   }
   return kept;
 }
@@ -130,27 +132,6 @@ function createFindSiblings({ start: { snapshot, written } }: TurnTree): (path: 
 function sizeOf({ start: { snapshot, written } }: TurnTree, path: string): number {
   const size = snapshot.get(path)?.mode.startsWith("100") === true ? (written.get(path)?.size ?? 0) : 0;
   return size > MAX_PAGE_BYTES ? 0 : size;
-}
-
-/** Paths in groups whose pages can be read at once. */
-function* batches(
-  tree: TurnTree,
-  paths: readonly string[],
-  pageOf: (path: string) => string,
-): Generator<string[]> {
-  let batch: string[] = [];
-  let bytes = 0;
-  for (const path of paths) {
-    const size = sizeOf(tree, pageOf(path));
-    if (bytes + size > BATCH_BYTES) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(path);
-    bytes += size;
-  }
-  yield batch;
 }
 
 /** Pages of the commit that the tree was made from, by path. Leaves out what isn't a file there. */

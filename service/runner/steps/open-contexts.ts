@@ -1,5 +1,5 @@
 import type { GitRunner } from "../git/git.ts";
-import { readSnapshot } from "../git/objects.ts";
+import { readSnapshot, sizesOf } from "../git/objects.ts";
 import { operatorText, TurnFailedError } from "../../base/run-error.ts";
 import { createIsDoc } from "../tree/select-changes.ts";
 import type { ContextRepository, RunContext, RunnerTurn } from "../turn.ts";
@@ -63,9 +63,11 @@ async function assertSize(
   const files = [...(await readSnapshot(git, commit)).values()].filter(
     ({ mode, path }) => mode !== "160000" && isWanted(path),
   );
-  const stdin = files.map(({ oid }) => `${oid}\n`).join("");
-  const sizes = await git.text(["cat-file", "--batch-check=%(objectsize)"], { stdin });
-  const bytes = sizes.split("\n").reduce((sum, size) => sum + Number(size), 0);
+  const sizes = await sizesOf(
+    git,
+    files.map(({ oid }) => oid),
+  );
+  const bytes = files.reduce((sum, { oid }) => sum + (sizes.get(oid) ?? 0), 0);
   if (bytes <= MAX_BYTES) return;
   throw new TurnFailedError("The files have more than 1 GB. Narrow them down by paths.");
 }

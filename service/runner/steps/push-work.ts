@@ -4,6 +4,7 @@ import type { HostedPullRequest } from "../../code-host/github-code-host.ts";
 import type { BranchPulls } from "../branch-pulls.ts";
 import { holdsPush, turnKeyOf } from "../earlier-push.ts";
 import { RefConflictError } from "../git/git-fault.ts";
+import { changedPaths } from "../git/objects.ts";
 import { reapply } from "../git/reapply.ts";
 import { firstOf } from "../publish/publish.ts";
 import { readTurnNote, type TurnWork, writeTurnNote } from "../publish/turn-note.ts";
@@ -89,8 +90,7 @@ export async function goOnAfterMerge(
     // Somebody else changed the branch, or the base branch has the merged commits themselves.
     if (job !== commit || mergeBase === parent) return null;
     const onBase = await reapply(git, { commit, from: parent, onto: base, committer, atMs: clock.wallMs() });
-    const names = ["diff", "--name-only", "-z", parent, commit];
-    return { ...onBase, base, files: (await git.lines(names)).length };
+    return { ...onBase, base, files: (await changedPaths(git, parent, commit)).length };
   });
   if (made === null || made.kind === "conflict") return pushed;
   if (made.kind === "contained") return null;

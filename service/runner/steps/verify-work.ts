@@ -24,7 +24,8 @@ type Change = { base: string; commit: string; changed: readonly ChangedPath[] };
 
 /**
  * Runs the project's checks on both commits, one after the other: the one that would be pushed, and
- * its base. Only findings that are new in `commit` count. Rejects only if aborted.
+ * its base. Only findings that are new in `commit` count. Rejects if aborted, and with a `GitError`
+ * if the two can't be compared.
  */
 export async function verifyWork(
   turn: RunnerTurn,

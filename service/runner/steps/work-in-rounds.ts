@@ -9,7 +9,8 @@ import { sumOf } from "../turn-runner.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { type Verified, verifyWork } from "./verify-work.ts";
 import { checkClaims } from "./check-claims.ts";
-import { changedPaths, type CheckedWork, checkWork, withoutFiles } from "./check.ts";
+import { changedPaths } from "../git/objects.ts";
+import { type CheckedWork, checkWork, withoutFiles } from "./check.ts";
 import type { TurnTree } from "./open-tree.ts";
 import type { TurnStart } from "../turn-start.ts";
 

@@ -7,7 +7,7 @@ const HUNK = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 /**
  * The lines that a change adds to pages and that match one of these patterns, as
- * `path:line: turns the check off: …`. A line that the change also takes away has only moved.
+ * `path:line turns a check off: …`. A line that the change also takes away has only moved.
  * `patch` is git's, without context lines. Bounded and redacted.
  */
 export function addedSwitches(

@@ -41,7 +41,7 @@ export type Judged = {
 /** The most lines that are kept of what is new. */
 const MAX_LINES = 1000;
 const MAX_LAST_WORDS_LENGTH = 500;
-/** CheckRuns on the base that are compared. */
+/** Of runs on the base that are compared. */
 const MAX_RUNS = 4;
 
 /** Decides what runs on both sides of a change say about it. */
