@@ -125,9 +125,11 @@ describe("a colleague's sentence from Slack", () => {
   it("doesn't get into a public pull request by sources, wrapped lines and names of files", async () => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const source = { repository: "docs", path: "src/index.js", line: 1, quote: "console.log(1);" };
-    const claims = [{ page: MESSAGE, statement: MESSAGE, source }];
+    // The page never has so many of its words in a row that they are the sentence.
+    const claims = [{ page: "README.md", statement: MESSAGE, source }];
     const agent = inlineAgent(
       `${FIX}
+      fs.appendFileSync("README.md", "\\nThe installer needs at least four gigabytes of free disk\\n");
       fs.writeFileSync(process.env.DOCS_AGENT_CLAIMS, ${JSON.stringify(JSON.stringify(claims))});
       fs.writeFileSync("src/the-installer-now-needs-at-least-four-gigabytes-of-free.txt", "x");` +
         said(
@@ -142,7 +144,7 @@ describe("a colleague's sentence from Slack", () => {
     );
     await world.run(world.project(agent), input);
     const body = world.pulls()[0]?.body ?? "";
-    expect(body).toContain("`a page`: a statement – source found");
+    expect(body).toContain("`README.md`: a statement – no source found");
     expect(body).toContain("- `a file`");
     expect(body).toContain("\n\nWell.\n\n");
     expect(body).not.toMatch(/gigabytes/);
