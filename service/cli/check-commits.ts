@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { codeOf, StartError } from "../../src/core/errors.ts";
@@ -15,6 +15,8 @@ import { prepare } from "../runner/git/mirror-files.ts";
 import { runProgram } from "../runner/process-group.ts";
 import type { Found } from "./check-code-host.ts";
 
+const PRIVATE_KEY = /^-----BEGIN [A-Z ]*PRIVATE KEY-----/;
+
 type Trying = { env: Env; redact: Redact; signal: AbortSignal };
 
 /** Finds out whose commits a project's are, and tries the key that signs them. */
@@ -29,8 +31,8 @@ export async function checkCommits(
   });
   // What is wrong with the code host is said of the code host.
   if (identity === null) return { found: "not known, because the code host didn't answer", warning: null };
-  const found = `by ${identity.name} <${identity.email}>`;
-  const { signingKeyFile, by } = project.commits;
+  const { signingKeyFile, by, signOff } = project.commits;
+  const found = `by ${identity.name} <${identity.email}>${signOff ? ", signed off" : ""}`;
   if (by === "api" && hosted !== null) {
     await createGitHubCommits(hosted).check(trying.signal);
     return { found: `${found}, made and signed by the code host`, warning: null };
@@ -47,17 +49,15 @@ export async function checkCommits(
 }
 
 /**
- * Signs a commit that is thrown away, and verifies it. Resolves to a warning if others can read the
- * key, or null.
+ * Signs a commit that is thrown away, and verifies it. Rejects with what is wrong with the key.
+ * Resolves to a warning if anybody can read it, or null.
  */
 async function checkSigningKey(
   committer: Committer,
   keyFile: string,
   trying: Trying,
 ): Promise<string | null> {
-  const stats = await stat(keyFile).catch((error: unknown) => {
-    throw new StartError(`Can't read commits.signingKeyFile, ${keyFile} (${codeOf(error)}). Correct it.`);
-  });
+  const publicKey = await publicKeyOf(keyFile, trying);
   const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
   try {
     const git = new GitRunner({ gitDir: join(folder, "check.git"), home: folder, ...trying });
@@ -65,17 +65,30 @@ async function checkSigningKey(
     const tree = await git.text(["mktree"]);
     const commit = await commitTree(git, { committer, tree, parents: [], message: "Try", atMs: 0 });
     const signers = join(folder, "signers");
-    await writeFile(signers, `${committer.email} ${await publicKeyOf(keyFile, trying)}`);
+    await writeFile(signers, `${committer.email} ${publicKey}`);
     await git.run(["-c", `gpg.ssh.allowedSignersFile=${signers}`, "verify-commit", commit]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  const isOpen = (stats.mode & 0o077) !== 0;
-  return isOpen ? `Others on this machine can read ${keyFile}. Run chmod 600 on it.` : null;
+  const isOpen = ((await stat(keyFile)).mode & 0o007) !== 0;
+  return isOpen ? `Others on this machine can read ${keyFile}. Run chmod o= on it.` : null;
 }
 
+/** Rejects if the file isn't a private key that the service can use. */
 async function publicKeyOf(keyFile: string, { env, signal }: Trying): Promise<string> {
-  const { stdout } = await runProgram(
+  const setting = `commits.signingKeyFile, ${keyFile}`;
+  const words = await readFile(keyFile, "utf8").catch((error: unknown) => {
+    throw new StartError(`Can't read ${setting} (${codeOf(error)}). Correct it.`);
+  });
+  if (!PRIVATE_KEY.test(words)) {
+    throw new StartError(`${setting}, isn't a private SSH key. Set it to one, such as id_ed25519.`);
+  }
+  // Of one's own keys, SSH takes only those that nobody else can read.
+  const { mode, uid } = await stat(keyFile);
+  if (uid === process.getuid?.() && (mode & 0o077) !== 0) {
+    throw new StartError(`Others on this machine can read ${keyFile}. Run chmod 600 on it.`);
+  }
+  const { ending, stdout, stderr } = await runProgram(
     {
       command: "ssh-keygen",
       args: ["-y", "-P", "", "-f", keyFile],
@@ -87,5 +100,13 @@ async function publicKeyOf(keyFile: string, { env, signal }: Trying): Promise<st
     },
     signal,
   );
-  return stdout.toString("utf8");
+  if (ending.kind === "not-started") {
+    throw new StartError("There is no ssh-keygen, which signs commits. Install OpenSSH 8.2 or later.");
+  }
+  if (stderr.includes("passphrase")) {
+    throw new StartError(`${setting}, has a passphrase. Remove it with ssh-keygen -p, or use another key.`);
+  }
+  const publicKey = stdout.toString("utf8");
+  if (publicKey === "") throw new StartError(`ssh-keygen can't read ${setting}. Set it to another key.`);
+  return publicKey;
 }

@@ -115,7 +115,7 @@ export class CheckTrial {
     const output = await this.#announced(`running ${check.name} on ${baseBranch}`, runCheck(run, context));
     if ("why" in output) {
       const said = output.details === undefined ? "" : ` ${output.details}`;
-      throw new StartError(`On ${baseBranch}, ${output.why}${said}`);
+      throw new StartError(`On ${baseBranch}, ${output.why} Correct the check, or raise its limits.${said}`);
     }
     const how = howItShows(check);
     const { hasRun, isBroken, count, words } = await context.apart.read("showRun", { output, how });

@@ -285,6 +285,8 @@ const Check = z.preprocess((given) => {
 const WANT_TITLE = "a text with {title} in it, for example docs: {title}";
 const isTitle = (template: string) => template.includes("{title}") && !/\p{Cc}/u.test(template);
 const WANT_REVIEWER = "a user name at the code host, or a team as owner/team, without @";
+const WANT_BRANCH_PREFIX =
+  "the beginning of a branch name that git allows, without spaces, for example docs-agent/";
 const PullRequests = section({
   draft: z.boolean("true or false").default(false),
   labels: list(text("a label of 1 to 50 characters", 50), "a list of at most 20 labels", 20).default([]),
@@ -300,9 +302,7 @@ const PullRequests = section({
   ).default([]),
   // Where branches are pushed, if not to the repository itself.
   fork: text("a fork of the repository, as owner/repo", 201, /^[\w.-]{1,100}\/[\w.-]{1,100}$/).optional(),
-  branchPrefix: text("what branches can begin with, for example docs-agent/", 90, isBranchPrefix).default(
-    DEFAULT_BRANCH_PREFIX,
-  ),
+  branchPrefix: text(WANT_BRANCH_PREFIX, 90, isBranchPrefix).default(DEFAULT_BRANCH_PREFIX),
   titleTemplate: text(WANT_TITLE, 100, isTitle).default("{title}"),
   // Whether a pull request names the requester and links to the thread. `auto` means in private
   // repositories only.

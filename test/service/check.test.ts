@@ -153,11 +153,17 @@ it("tries the key that signs commits, and says what is wrong with it", async () 
   const makeKey = (passphrase: string) =>
     execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", passphrase, "-f", keyFile]);
   makeKey("a passphrase");
-  expect(await checked()).toEqual([expect.stringMatching(/^FAULT .*couldn't be signed.*passphrase/)]);
+  expect(await checked()).toEqual([expect.stringMatching(/^FAULT .*has a passphrase\. Remove it with/)]);
+  chmodSync(keyFile, 0o644);
+  expect(await checked()).toEqual([expect.stringMatching(/^FAULT .*Others .* Run chmod 600 on it\./)]);
+  rmSync(keyFile);
+  writeFileSync(keyFile, readFileSync(`${keyFile}.pub`));
+  expect(await checked()).toEqual([expect.stringMatching(/^FAULT .*isn't a private SSH key/)]);
   rmSync(keyFile);
   rmSync(`${keyFile}.pub`);
   makeKey("");
-  const found = "docs  commits: by Acme Docs <docs@acme.example>, signed";
+  settle({ signOff: true });
+  const found = "docs  commits: by Acme Docs <docs@acme.example>, signed off, signed";
   expect(await checked()).toEqual([`ok     ${found}`]);
   settle({ name: undefined });
   expect((await folder.run("config", "check")).stderr).toMatch(/signingKeyFile needs name and email/);
@@ -472,7 +478,7 @@ it("runs each check once on the base branch, and shows what it says first", asyn
     expect.stringMatching(
       /^FAULT {2}docs {2}check gone: It can't run on main\. .* It says: bash: x: command not found$/,
     ),
-    "FAULT  docs  check slow: On main, it took longer than 2 seconds.",
+    "FAULT  docs  check slow: On main, it took longer than 2 seconds. Correct the check, or raise its limits.",
     expect.stringMatching(
       /^FAULT {2}docs {2}check mkdocs: It can't run on main\. .*plugins that mkdocs\.yml names\. It says: ERROR - no plugin nav$/,
     ),
