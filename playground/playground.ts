@@ -188,7 +188,7 @@ function serviceProcess(
           timeLimitMinutes: 15,
           permissions: "ask",
         },
-        verify: [{ name: "links", command: [process.execPath, path("check-links.ts")] }],
+        verify: [{ name: "links", command: [process.execPath, path("check-links.ts")], findingsAt: [1] }],
         ...(agent === null ? { model: "rule-based, no AI" } : { agentEnv: Object.keys(agentEnv) }),
         codeHost: {
           kind: "github",
