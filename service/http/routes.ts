@@ -72,7 +72,7 @@ export const HEADERS = {
       "canceled, and they can be archived. `attachments`: creates and messages take files. " +
       "`requester`: creates and messages take `words` and `requester`. `authors`: they take " +
       "`authors`. `pull-request`: jobs include how their pull request stands at the code host. " +
-      "`diff`: what a job changes can be read. `close`: a pull request that changes nothing any more " +
+      "`diff`: what a job changes can be read. `close`: a pull request that changes nothing anymore " +
       "can be closed. `changes`: which jobs have changed can be waited for.",
     required: true,
     schema: { type: "string", example: CAPABILITIES },
@@ -342,7 +342,7 @@ export const changesRoute = createRoute({
     200: json(WireChanges.extend({}).openapi("Changes"), "The jobs that have changed."),
     ...invalid,
     ...refusals,
-    410: fault("The cursor isn't known any more. Begin without one, and read the jobs you wait for."),
+    410: fault("The cursor isn't known anymore. Begin without one, and read the jobs you wait for."),
     429: fault("Too many requests wait already.", { "Retry-After": headerRef("RetryAfter") }),
   },
 });
@@ -484,7 +484,7 @@ export const closePullRequestRoute = createRoute({
   method: "post",
   path: "/v2/agent/{projectId}/job/{id}/pull-request/close",
   operationId: "closePullRequest",
-  summary: "Close a pull request that changes nothing any more",
+  summary: "Close a pull request that changes nothing anymore",
   description:
     "For a pull request whose turn says `isEmpty`. Whether it still changes nothing is found out " +
     "right before. One that is closed already stays so.",

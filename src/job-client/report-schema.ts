@@ -56,7 +56,7 @@ export const WirePullRequest = z
     isEmpty: z
       .boolean()
       .optional()
-      .describe("True if merging it would change nothing any more. Otherwise absent."),
+      .describe("True if merging it would change nothing anymore. Otherwise absent."),
   })
   .meta({
     id: "PullRequest",

@@ -4,7 +4,7 @@ import { press, privately } from "../support/presses.ts";
 import { askedFor, done, jobOf, LINK, MINUTE_MS, PR, reply, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
 
-const CLOSES = { turns: true, closes: true, pullRequests: true };
+const CLOSES = { turns: true, closes: true, diff: true, pullRequests: true };
 
 /** A thread whose follow-up took everything back, and the outcome of that. */
 async function takenBack(options: WorldOptions = {}) {
@@ -18,7 +18,7 @@ async function takenBack(options: WorldOptions = {}) {
   const turn = { summary: "Took it back.", pullRequest: { ...pullRequest, isEmpty: true } };
   world.service.finish(jobId, { status: "completed", prLink: PR, turn });
   const outcome = await world.until(() =>
-    world.replies(DOCS, root.ts).find((each) => world.slack.visibleText(each).includes("left to merge")),
+    world.replies(DOCS, root.ts).find((each) => world.slack.visibleText(each).includes("left to merge in")),
   );
   await world.settle();
   return { world, root, jobId, outcome };
@@ -34,6 +34,9 @@ it("says that nothing is left to merge, and closes the pull request for whoever 
   await using _ = world;
   expect(world.slack.visibleText(outcome)).toContain(`Nothing is left to merge in ${LINK}.`);
   expect(world.slack.visibleText(outcome)).toContain("Took it back.");
+  expect(JSON.stringify(outcome.blocks)).not.toContain("show_changes");
+  const shown = world.replies(DOCS, root.ts).map((each) => world.slack.visibleText(each));
+  expect(shown).toContainEqual(expect.stringContaining(`➖ Nothing left to merge: ${LINK}`));
   await pressed(world, BEN, outcome);
   expect(world.service.closed).toEqual([jobId]);
   await world.pass(15 * MINUTE_MS);

@@ -23,7 +23,7 @@ export type WholeChange = {
 };
 
 /** Why a branch that took everything back changes nothing, for people. */
-export const TAKEN_BACK_TEXT = "Nothing is changed any more: the last follow-up took everything back.";
+export const TAKEN_BACK_TEXT = "Nothing is left to merge: the last follow-up took everything back.";
 
 const STATUSES: Readonly<Record<string, ChangedPage["status"]>> = { A: "added", D: "removed" };
 const Count = z.coerce.number().int().nullable().catch(null);

@@ -1,6 +1,6 @@
 import type { ReactionChange } from "../ports/notifier.ts";
 import { upToMinute, utcTimeOfDay } from "./text.ts";
-import { endingOf, cameToNothing, type Outcome } from "../turn/outcome.ts";
+import { endingOf, cameToNothing, isLeftEmpty, type Outcome } from "../turn/outcome.ts";
 import { diffText } from "./change-text.ts";
 import { shownPullRequestState } from "./pull-request-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
@@ -108,6 +108,8 @@ function pullRequestLine(turn: Turn, { pr }: Pick<OutcomeWords, "pr">): string |
   return pr === null ? state : `${state}: ${pr}`;
 }
 
+const NOTHING_LEFT = "➖ Nothing left to merge";
+
 function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
   const { told: report } = outcome;
   const ending = endingOf(outcome);
@@ -115,6 +117,7 @@ function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | 
     case "pull-request": {
       // The title is left out, since it may describe the first turn alone while the size covers all
       // turns.
+      if (isLeftEmpty(outcome)) return words.pr === null ? NOTHING_LEFT : `${NOTHING_LEFT}: ${words.pr}`;
       const isDraft = report?.pullRequest?.isDraft === true;
       const name = words.pr ?? "Pull request ready";
       const parts = [name, isDraft ? "draft" : "", diffText(report?.pullRequest)];

@@ -129,6 +129,7 @@ export function prLinkOf({ told: report, job }: Outcome): string | null {
 
 /** True if there is a change, and the service can show it. */
 export function canShowChanges(outcome: Outcome): boolean {
+  if (isLeftEmpty(outcome)) return false;
   return outcome.hasDiff === true && (prLinkOf(outcome) !== null || endingOf(outcome) === "branch");
 }
 

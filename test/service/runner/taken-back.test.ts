@@ -4,7 +4,7 @@ import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 
-const TAKEN_BACK = "Nothing is changed any more: the last follow-up took everything back.";
+const TAKEN_BACK = "Nothing is left to merge: the last follow-up took everything back.";
 const ADD = ["sh", "-c", "echo one > docs/one.md; echo Add one; echo; echo It was missing."];
 const REMOVE = ["sh", "-c", "rm docs/one.md; echo Remove one again"];
 const ADD_TWO = ["sh", "-c", "echo two > docs/two.md; echo Add two"];
