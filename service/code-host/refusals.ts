@@ -1,4 +1,4 @@
-import { oneLine } from "../base/printable-text.ts";
+import { oneLine, printableText } from "../base/printable-text.ts";
 
 /** What a refusal means: the reason, for people, and what the operator can do. */
 export type RefusalWords = [reason: string, advice: string];
@@ -44,7 +44,11 @@ export const KNOWN_REFUSALS: readonly KnownRefusal[] = [
     advice: "Add this machine's address to the organization's IP allow list.",
   },
   {
-    says: anyOf(/\barchived\b.{0,40}\bread-?only/, /\b(?:is|was|been) archived/, /\barchived repositor/),
+    says: anyOf(
+      /\barchived\b.{0,40}\bread-?only/,
+      /\b(?:is|was|been) archived/,
+      /\barchived (?:repositor|project)/,
+    ),
     reason: "The repository is archived, so it can't be changed.",
     advice: "Unarchive the repository, or remove the project from the settings.",
   },
@@ -54,7 +58,7 @@ export const KNOWN_REFUSALS: readonly KnownRefusal[] = [
     advice: "Turn them on in the repository's settings, or set codeHost to { kind: none }.",
   },
   {
-    says: anyOf(/\brepository\b.{0,30}\b(?:disabled|locked|blocked)/, /\bDMCA\b/, /\btrade controls?\b/),
+    says: anyOf(/\brepository\b.{0,30}\b(?:disabled|blocked)/, /\bDMCA\b/, /\btrade controls?\b/),
     reason: "The code host has disabled this repository.",
     advice: "Ask the repository's owner what the code host told them.",
   },
@@ -90,8 +94,18 @@ export const KNOWN_REFUSALS: readonly KnownRefusal[] = [
   },
   {
     says: anyOf(
+      /\b(?:repository|project|account|namespace)\b.{0,60}\bexceed(?:s|ed)\b.{0,60}\b(?:size|limit|storage)/,
+      /\bquota\b.{0,30}\bexceeded/,
+      /\b(?:exceed(?:s|ed)|over)\b.{0,30}\bquota/,
+    ),
+    reason: "A limit of the repository or its account is reached.",
+    advice: "Raise the limit at the code host, or make room.",
+    shows: "line",
+  },
+  {
+    says: anyOf(
       /\bGH001\b/,
-      /\bexceed(?:s|ed|ing)?\b.{0,60}\b(?:size|limit)/,
+      /^(?!.*\blength\b).*\bexceed(?:s|ed|ing)?\b.{0,60}\b(?:size|limit)/,
       /\b(?:file|blob|object|pack)\b.{0,200}\b(?:larger than|too large|too big)\b/,
       /\blarge files? detected/,
       /\bmax(?:imum)? file size/,
@@ -136,6 +150,7 @@ export const KNOWN_REFUSALS: readonly KnownRefusal[] = [
       /\bwork item\b/,
       /\bcommitlint\b/,
       /\bconventional commits?\b/,
+      /\[(?:subject|type|scope|header|body|footer)-[a-z-]+\]/,
     ),
     reason: "The repository has a rule for commit messages.",
     advice: "Set pullRequests.titleTemplate so that messages fit it, or let the rule pass the service's.",
@@ -207,15 +222,26 @@ export const KNOWN_REFUSALS: readonly KnownRefusal[] = [
 ];
 
 const MAX_QUOTED = 200;
-/** Says only that a line with the rule follows. */
+/** Says only that a line with the rule follows, or that there is one. */
 const BANNER = anyOf(
+  /^\W*(?:errors?|fatal|rejected|refused|declined|denied|failed|attention|sorry)\W*$/,
+  /^\W*(?:[\w-]+ ){0,3}(?:push|hook)\b\W*(?:(?:was|is) )?(?:rejected|refused|declined|denied|blocked)\W*$/,
   /^(?:GH\d{3}: )?Repository rule violations found/,
   /^Review all repository rules/,
   /^Found \d+ violations?/,
 );
 /** What hosts and hooks put before their words. */
-const PREFIXES = /^(?:[-*•>\s]|error: |fatal: |GL-HOOK-ERR: |GitLab: |Gitea: )+/i;
-const IDLE = /^\s*(?:warning|hint):/i;
+const PREFIXES =
+  /^(?:[-*•>|║│✖✗✘❌\s]|\[alert\]|error: |fatal: |GL-HOOK-ERR: |GitLab: |Gitea: |Forgejo: )+/iu;
+const SUFFIXES = /\s+[*|║│]+\s*$/;
+/** Isn't the reason: a warning, or a check that begins, or that found nothing. */
+const IDLE = anyOf(
+  /^\s*(?:warning|hint):/,
+  /^\s*(?:[✓✔✅☑]|\[?(?:ok|pass(?:ed)?)\b)/,
+  /(?:[✓✔✅☑]|(?<!\b(?:not|n't|never) )\b(?:ok|passed|done|skipped))[\])]?[.!]?\s*$/,
+  /^\s*(?:\[[^\]]*\] *)?(?:check|runn|verify|validat|scann)ing\b(?!.*(?:fail|reject|error|must|\bno))/,
+  /\b(?:no|0) (?:secrets?|problems?|violations?|issues?|errors?) (?:were )?(?:detected|found)\b/,
+);
 const LINK = /\b[a-z][a-z0-9+.-]*:\/\/\S*/gi;
 
 /** True if the host may only not see yet what was pushed a moment ago. */
@@ -225,9 +251,9 @@ export function saysUnseenBranch(said: string): boolean {
 
 /** What a code host refuses in these lines, if it is known. Null if it isn't. */
 export function knownRefusal(lines: readonly string[]): RefusalWords | null {
-  const told = lines.filter((line) => !IDLE.test(line));
+  const told = spoken(lines);
   for (const { says, reason, advice, shows } of KNOWN_REFUSALS) {
-    const line = told.find((each) => says.test(each));
+    const line = told.find((each) => says.test(each.replace(LINK, "")));
     if (line === undefined) continue;
     if (shows === "address") return [withAddress(reason, told), advice];
     const quoted = shows === "line" ? quotedLine([line]) : null;
@@ -249,13 +275,18 @@ function withAddress(reason: string, lines: readonly string[]): string {
  * none does.
  */
 export function quotedLine(lines: readonly string[]): string | null {
-  const said = lines
-    .filter((line) => !IDLE.test(line))
-    .map((line) => oneLine(line.replace(LINK, "").replace(PREFIXES, ""), MAX_QUOTED))
+  const said = spoken(lines)
+    .map((line) => line.replace(LINK, "").replace(PREFIXES, "").replace(SUFFIXES, ""))
+    .map((line) => oneLine(line, MAX_QUOTED))
     // Markup and JSON are for programs.
     .filter((line) => /\p{L}/u.test(line) && !/^[<{]/.test(line));
   const first = said.find((line) => !BANNER.test(line)) ?? said[0];
   return first === undefined ? null : `It said: “${first}”`;
+}
+
+/** The lines that may be the reason, without colors. */
+function spoken(lines: readonly string[]): string[] {
+  return lines.map(printableText).filter((line) => !IDLE.test(line));
 }
 
 /** One expression for all of these, in upper and lower case. */

@@ -39,6 +39,12 @@ it.each([
   ["Gitea: Not allowed to push to protected branch main", "protected"],
   ["Resource protected by organization SAML enforcement.", "single sign-on"],
   ["Repository was archived so is read-only.", "archived"],
+  ["GitLab: You cannot push to an archived project", "archived"],
+  ["✖   type may not be empty [type-empty]", "rule for commit messages"],
+  ["\u001b[31mBranch name\u001b[0m must start with feature/", "rule for branch names"],
+  ["- File path length exceeds the limit of 50 characters", "which files may change"],
+  ["this repository has exceeded its size limit of 10 GB by 5 MB", "A limit of the repository"],
+  ["the account 'acme' has exceeded its user limit", "A limit of the repository"],
 ])("knows other hosts' words, too: %j", (said, reason) => {
   expect(knownRefusal([said])?.[0]).toContain(reason);
 });
@@ -46,6 +52,26 @@ it.each([
 it("takes no warning for the reason, such as one about a file that is only rather large", () => {
   const lines = ["warning: GH001: Large files detected.", "- Commits must have verified signatures."];
   expect(knownRefusal(lines)?.[0]).toContain("verified signature");
+});
+
+it.each([
+  ["Checking commit messages... ok", "Running secret scanning... passed", "Spelling: teh"],
+  ["✓ commit message", "\u001b[32m✔\u001b[0m branch name", "✗ Spelling: teh"],
+  [
+    "[policy] verifying signed commits",
+    "No secrets detected.",
+    "Get help: https://x.example.com/#commitlint",
+  ],
+])("takes no check that passed for the reason: %j, %j", (...lines) => {
+  expect(knownRefusal(lines)).toBeNull();
+});
+
+it.each([
+  "Checking the commit message: FAILED",
+  "The author is not OK",
+  "Verifying author: must be at acme.com",
+])("still knows a check that failed: %s", (line) => {
+  expect(knownRefusal([line])).not.toBeNull();
 });
 
 it("says where a repository has moved", () => {
@@ -65,6 +91,11 @@ it.each([
     "GH013: Repository rule violations found for refs/heads/x.",
   ],
   [["See https://x.example.com/a?b for more."], "See for more."],
+  [["*** ERROR ***", "No pushes on Fridays."], "No pushes on Fridays."],
+  [["+-----+", "| PUSH REJECTED |", "| No pushes on Fridays. |"], "No pushes on Fridays."],
+  [["[pre-receive hook] rejected", "✗ docs/a.md: Spelling"], "docs/a.md: Spelling"],
+  [["refs/heads/x: wants [A-Z]+.*"], "refs/heads/x: wants [A-Z]+.*"],
+  [["Your push was rejected.", "pre-receive hook declined"], "Your push was rejected."],
 ])("quotes the first line that says something: %j", (lines, quoted) => {
   expect(quotedLine(lines)).toBe(`It said: “${quoted}”`);
 });

@@ -2,8 +2,11 @@ import remarkParse from "remark-parse";
 import { unified } from "unified";
 import { BREAK, isNestedTooDeep } from "./inert-text.ts";
 
-const DESCRIPTION =
-  /^(?!.*\b(?:types?|kinds?|breaking)\b).*\b(?:description|summary|overview|what|changes?|details)\b/i;
+const DESCRIPTION = new RegExp(
+  String.raw`^(?!.*\b(?:types?|kinds?|breaking|current|previous)\b)` +
+    String.raw`.*\b(?:description|summary|overview|what|changes?|details)\b`,
+  "i",
+);
 const CHECKS = /\b(?:test(?:s|ed|ing)?|checks?|verif\w+|validation|qa)\b/i;
 
 /** Only blocks matter. Marks within lines could take long to pair. */

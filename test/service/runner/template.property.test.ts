@@ -171,6 +171,7 @@ it.each([
   ["a comment that never ends", "Hello\n\n<!--\n## Summary", ""],
   ["a quote and a list", "> ## Summary\n\n- ## Changes\n\n## Details", "## Details"],
   ["the kinds of a change", "## Type of change\n\n- [ ] Fix\n\n## What changes", "## What changes"],
+  ["what is there today", "## What is the current behavior?\n\n## What is new?", "## What is new?"],
 ])("finds our place after %s", (_what, text, above) => {
   const [before = ""] = parseTemplate(text).filled(MAIN, CHECKS).split(MAIN);
   expect(before.trimEnd()).toBe(text.slice(0, text.indexOf(above) + above.length).trimEnd());
