@@ -21,6 +21,7 @@ const PICTURE = /\.(?:png|jpe?g|gif|svg|webp|avif|bmp|mp4|webm)$/i;
 /** What a build may make, so that its absence proves nothing. */
 const MADE =
   /(?:^|\/)(?:rss|feed|atom|sitemap|robots|llms|index|search|genindex|modindex|py-modindex)[\w-]*\.\w+$/i;
+const COMPONENT = /\.(?:[jt]sx?|vue|astro)$/i;
 /** What a route leaves out. */
 const ROUTE_ENDING = /\.(?:mdx?|markdown|rst|adoc|asciidoc|ipynb|html?|astro|vue|[jt]sx?|txt)$/i;
 
@@ -59,7 +60,7 @@ function readTree() {
 
 /**
  * What may be meant by a path: the file itself, a page without its ending, the page of a folder;
- * the same paths in small letters; and files by their names.
+ * the same paths in small letters; and files and folders by their names.
  */
 function findPlaces(files, folders) {
   const places = new Map([...folders].map((folder) => [folder, []]));
@@ -68,6 +69,7 @@ function findPlaces(files, folders) {
     if (map.has(key)) map.get(key).push(path);
     else map.set(key, [path]);
   };
+  for (const folder of folders) add(byName, posix.basename(folder), folder);
   for (const path of files) {
     add(places, path, path);
     add(byName, posix.basename(path), path);
@@ -377,6 +379,12 @@ const LINK_ATTRIBUTES = {
 };
 const TITLE_ATTRIBUTES = new Set(["title", "label", "name", "header", "heading", "path", "query", "body"]);
 
+/** True for what leads somewhere. Components of a site's own may add to the beginning of a path. */
+function isLinkOf(component, key, value) {
+  if (key !== "href" && !(key === "to" && component.endsWith("Link"))) return false;
+  return /^[./#]/.test(value) || /^(?:\w*Card|Link|NavLink|LinkButton|Button|Tile)$/.test(component);
+}
+
 /** What a page of Markdown links to, and what may be an anchor in it. */
 class MarkdownPage {
   links = [];
@@ -408,8 +416,11 @@ class MarkdownPage {
     this.#env.jsx = jsx;
     this.#env.references = {};
     const tokens = this.#readers[jsx ? "jsx" : "plain"].parse(body, this.#env);
+    // Tabs of MkDocs are anchors, by themselves or after their heading: `heading--tab`.
+    for (const [, tab] of body.matchAll(/^\s*===[!+]? "([^"\n]{1,200})"/gm)) this.headings.push([tab]);
     let line = firstLine + 1;
     for (const [index, token] of tokens.entries()) {
+      if (token.type === "fence") this.#readIds(token.info);
       if (token.map) line = firstLine + token.map[0] + 1;
       if (token.type === "inline") this.#readInline(token, line, tokens[index - 1].type === "heading_open");
       else if (token.type === "comment") this.#readIds(token.content);
@@ -494,10 +505,7 @@ class MarkdownPage {
       if (key === "id" || (key === "name" && !isComponent)) this.ids.add(value);
       if (isComponent && TITLE_ATTRIBUTES.has(key))
         this.headings.push([value, `param-${value}`, `response-${value}`]);
-      if (
-        key === LINK_ATTRIBUTES[name.toLowerCase()] ||
-        (isComponent && (key === "href" || (key === "to" && name.endsWith("Link"))))
-      ) {
+      if (key === LINK_ATTRIBUTES[name.toLowerCase()] || (isComponent && isLinkOf(name, key, value))) {
         add(value, false);
       }
     }
@@ -509,6 +517,9 @@ class MarkdownPage {
     for (const [, id] of raw.matchAll(/\{[^{}\n]{0,100}\bid\s*=\s*["']?([^\s"'{}]{1,200})/g))
       this.ids.add(id);
     for (const [, id] of raw.matchAll(/^\(([^()\n]{1,200})\)=/gm)) addLabel(this.ids, id);
+    // The macros of Material for MkDocs: `<!-- md:setting a.b -->`
+    for (const [, id] of raw.matchAll(/<!-- md:(?:setting|option) (\S{1,200})/g))
+      this.ids.add(id).add(`+${id}`);
     for (const [, , text] of raw.matchAll(/<h([1-6])\b[^>]{0,300}>([^]{0,500}?)<\/h\1>/gi)) {
       this.headings.push([text.replace(/<[^>]{0,500}>/g, "").trim()]);
     }
@@ -545,8 +556,10 @@ function readAsciiDoc(text) {
   return page;
 }
 
-function readHtmlPage(text) {
-  const page = { links: [], ids: new Set(), headings: [], isOpen: /<script\b/i.test(text) };
+/** A page of HTML, or a component, whose headings and computed ids aren't known. */
+function readHtmlPage(text, isComponent) {
+  const made = isComponent ? /<h[1-6\s{]|\bid=(?!["'])|Heading|location\.hash/ : /<script\b/i;
+  const page = { links: [], ids: new Set(), headings: [], isOpen: made.test(text) };
   for (const [, , id] of text.matchAll(/\s(?:id|name)\s*=\s*(["']?)([^"'\s>]{1,300})\1/gi)) page.ids.add(id);
   return page;
 }
@@ -678,6 +691,9 @@ function isMadeOfHeading(anchor, byLetters, sluggers) {
   const same = byLetters.get(lettersOf(anchor)) ?? [];
   if (same.length > 0 && !/^[\p{L}\p{M}\p{N}_-]*$/u.test(anchor)) return true;
   if (same.some((texts) => slugsOf(texts, sluggers).has(anchor))) return true;
+  const [, heading, tab] = /^(.+?)--(.+)$/s.exec(anchor) ?? [];
+  if (tab !== undefined && [heading, tab].every((part) => isMadeOfHeading(part, byLetters, sluggers)))
+    return true;
   const [, first, number] = /^(.*)[-_](\d{1,4})$/s.exec(anchor) ?? [];
   if (number === undefined) return anchor === "section" && byLetters.has("");
   const alike = byLetters.get(lettersOf(first === "section" ? "" : first)) ?? [];
@@ -1011,7 +1027,9 @@ class Docs {
         );
       } else if (/\.rst$/i.test(path)) page = readRestructuredText(text);
       else if (/\.a(?:doc|sciidoc)$/i.test(path)) page = readAsciiDoc(text);
-      else page = /\.html?$/i.test(path) ? readHtmlPage(text) : null;
+      else if (/\.html?$/i.test(path) || COMPONENT.test(path))
+        page = readHtmlPage(text, COMPONENT.test(path));
+      else page = null;
       this.pages.set(path, page);
     }
     return page;
@@ -1053,10 +1071,15 @@ class Docs {
     return null;
   }
 
-  /** True if some file's path ends so. */
-  hasEnding(path) {
-    const tail = `/${path.replace(/^\/+/, "")}`;
-    return (this.byName.get(posix.basename(path)) ?? []).some((file) => `/${file}`.endsWith(tail));
+  /** True if the path of some file or folder ends so, or some route of this site. */
+  hasEnding(path, site) {
+    const tail = `/${path.replace(/^(?:\.{0,2}\/)+|\/+$/g, "")}`;
+    const named = this.byName.get(posix.basename(tail)) ?? [];
+    if (named.some((other) => `/${other}`.endsWith(tail))) return true;
+    const routed = `/${routeKey(tail)}`;
+    return (
+      site !== undefined && [...this.routesOf(site).routes.keys()].some((key) => `/${key}`.endsWith(routed))
+    );
   }
 
   /** True if a page has an anchor, or may have it by what it includes. */
@@ -1075,7 +1098,7 @@ class Docs {
     page.byLetters ??= indexHeadings(page);
     if (isMadeOfHeading(kind === "plain" ? anchor.toLowerCase() : anchor, page.byLetters, sluggers))
       return true;
-    page.includes ??= includesOf(this, path);
+    page.includes ??= PAGE.test(path) ? includesOf(this, path) : [];
     return page.includes.some(
       (file) => file === null || (depth < 5 && this.hasAnchor(file, anchor, depth + 1)),
     );
@@ -1147,7 +1170,7 @@ function includesOf(docs, path) {
     /^\s*(::: [\w.]{1,200})\s*$/gm,
     /^\s*(\{%[^\n]{0,300}include[^\n]{0,300}%\})\s*$/gm,
     ...(["mkdocs", "jekyll", "plain"].includes(kind) ? [/^\s*(\{\{[^<%\n][^\n]{0,300}\}\})\s*$/gm] : []),
-    /^\s*(<Snippet\b|<!--\s*md:|`{3,}\s*\{(?:auto|eval-rst|toctree))/gm,
+    /^\s*(<Snippet\b|`{3,}\s*\{(?:auto|eval-rst|toctree))/gm,
   ];
   for (const [, name] of text.matchAll(/^\{\{[<%]\s*([\w-]{1,100})\s*[%>]\}\}\s*$/gm)) {
     if (!new RegExp(`\\{\\{[<%]\\s*/${name}`).test(text)) named.push("{");
@@ -1155,20 +1178,15 @@ function includesOf(docs, path) {
   for (const pattern of patterns) {
     for (const [, name] of text.matchAll(pattern)) if (!CONTAINER.test(name)) named.push(name);
   }
-  return named
-    .map((name) => {
-      if (/^(?:::: |\{|<|`)/.test(name)) return null;
-      const here = join(folder, name);
-      const tail = name.replace(/^(?:@\w*|~)?\/|^(?:\.{1,2}\/)+/, "");
-      const file = here !== null && docs.at(here, false)?.[0];
-      const found =
-        file ||
-        (docs.byName.get(posix.basename(tail)) ?? []).find((other) => `/${other}`.endsWith(`/${tail}`));
-      if (!found || !docs.files.has(found)) return null;
-      if (PAGE.test(found)) return found;
-      return /<h[1-6\s{]|\bid=|eading|hash/.test(docs.read(found) ?? "<h1") ? null : undefined;
-    })
-    .filter((file) => file !== undefined);
+  return named.map((name) => {
+    if (/^(?:::: |\{|<|`)/.test(name)) return null;
+    const here = join(folder, name);
+    const tail = name.replace(/^(?:@\w*|~)?\/|^(?:\.{1,2}\/)+/, "");
+    const file = here !== null && docs.at(here, false)?.[0];
+    const found =
+      file || (docs.byName.get(posix.basename(tail)) ?? []).find((other) => `/${other}`.endsWith(`/${tail}`));
+    return found && docs.files.has(found) ? found : null;
+  });
 }
 
 function decoded(text) {
@@ -1210,19 +1228,21 @@ function faultOf(docs, path, { link, isMarkdown }) {
         );
   if (place.fault) return place.fault;
   if (place.pages.length === 0 || FRAME_ANCHORS.test(anchor)) return null;
-  if (target === "" && isPartial(path)) return null;
+  if (target === "" && isPartial(docs, path)) return null;
   if (site.kind === "sphinx" && docs.labels.has(anchor.toLowerCase())) return null;
   const pages = place.pages.filter((page) => page === null || PAGE.test(page) || /\.html?$/i.test(page));
   if (pages.length === 0 || pages.some((page) => page === null || docs.hasAnchor(page, anchor))) return null;
   return `no heading or id is called "${anchor}" there`;
 }
 
-/** A page that others show, so that its links may be read from elsewhere. */
-function isPartial(path) {
-  return (
-    /(?:^|\/)(?:_[^/]*|snippets?|includes?|partials?|shared|templates?|archetypes|layouts)\//i.test(path) ||
-    /(?:^|\/)_(?!index)[^/]*$/.test(path)
-  );
+/** A page that others show, or that is filled in, so that its links may be read from elsewhere. */
+function isPartial(docs, path) {
+  if (docs.siteOf(path).kind === "jekyll") return /(?:^|\/)_(?:includes|layouts)\//.test(path);
+  return /(?:^|\/)(?:_(?!index)|(?:snippets?|includes?|partials?|shared)\/)/i.test(path) || isTemplate(path);
+}
+
+function isTemplate(path) {
+  return /(?:^|\/)(?:templates?|archetypes|layouts)\//i.test(path);
 }
 
 const UNSURE = { pages: [] };
@@ -1266,15 +1286,17 @@ function findRelative(docs, site, path, target, isMarkdown) {
   }
   if (here === null || places.includes(null)) return UNSURE;
   if (isTranslated(docs, here) || /^[A-Z][A-Z\d_]+$/.test(target)) return UNSURE;
+  // Some page may show it from where the link is right, if anything is called so.
+  const isShown = isPartial(docs, path);
   if (
-    isPartial(path) ||
+    (isShown && (isTemplate(path) || !target.includes("/") || docs.hasEnding(target, site))) ||
     docs.isMoved(here) ||
     keys.some((key) => (isFile ? docs.isMoved(`${key}.md`) : docs.isRedirected(key)))
   )
     return UNSURE;
   const other = otherCase(docs, here);
   if (other) return { fault: `it is spelled "${other}"` };
-  if (isFile) return { fault: "it isn't there" };
+  if (isFile || isShown) return { fault: "it isn't there" };
   if (site.kind === "sphinx" && docs.labels.has(target.toLowerCase())) return UNSURE;
   if (MADE.test(target) || MADE_ROUTE.test(target) || (site.hasLinkHook && !/[./]/.test(target)))
     return UNSURE;
@@ -1317,12 +1339,22 @@ function otherCase(docs, path) {
   return spelled === undefined ? null : posix.basename(spelled);
 }
 
+/** True if a language has a folder in a site that shows no other's pages for those it lacks. */
+function isOwnLanguage(docs, site, part) {
+  return (
+    ["mintlify", "vitepress"].includes(site.kind) &&
+    LANGUAGE.test(part) &&
+    site.roots.some((root) => docs.folders.has(join(root, part)))
+  );
+}
+
 function findRoute(docs, site, target, isMarkdown) {
   const bare = target.replace(/^\/+|\/+$/g, "");
   if (bare === "") return UNSURE;
   const candidates = [bare];
   for (let rest = bare; candidates.length < 5;) {
     const [first] = rest.split("/", 1);
+    if (isOwnLanguage(docs, site, first)) break;
     if (first === rest || !(site.prefixes.has(first) || LANGUAGE_OR_VERSION.test(first))) {
       if (site.prefixes.has(first) || LANGUAGE_OR_VERSION.test(first)) return UNSURE;
       break;
@@ -1331,9 +1363,10 @@ function findRoute(docs, site, target, isMarkdown) {
     candidates.push(rest);
   }
   const { routes, folders } = docs.routesOf(site);
-  const pages = [];
-  let isThere = false;
+  // A language or a version that has no such page may show another's, but its own comes first.
   for (const candidate of candidates) {
+    const pages = [];
+    let isThere = false;
     for (const folder of new Set(["", site.folder, ...site.roots, ...site.statics])) {
       const file = join(folder, candidate);
       const hit = file === null ? UNSURE : found(docs, site, file);
@@ -1348,9 +1381,9 @@ function findRoute(docs, site, target, isMarkdown) {
       isThere = true;
       pages.push(page);
     }
+    if (isThere) return { pages: [...new Set(pages)] };
     if (docs.isRedirected(key)) return UNSURE;
   }
-  if (isThere) return { pages: [...new Set(pages)] };
   const isPage = PAGE.test(bare);
   if (isPage || PICTURE.test(bare)) {
     if (candidates.some((candidate) => docs.hasEnding(candidate))) return UNSURE;

@@ -123,9 +123,13 @@ const STYLES: Record<
       "docs/keys.md":
         "# Keys\n\n## Make { #make }\n\n## Other {: #other .c }\n\n## Twice\n\n## Twice\n\n[](){#here}\n",
       "docs/sub/index.md": "",
+      "docs/plugin.md": `# P\n\n#### <!-- md:setting a.b -->\n\n<!-- md:option c:d -->\n\n=== "Tab"\n\n    x\n`,
     },
     page: "docs/a.md",
     right: [
+      "plugin.md#a.b",
+      "plugin.md#+c:d",
+      "plugin.md#p--tab",
       "keys.md#make",
       "keys.md#other",
       "keys.md#twice_1",
@@ -134,7 +138,7 @@ const STYLES: Record<
       "../sub/",
       "../keys/#make",
     ],
-    wrong: ["keys.md#gone", "gone.md", "../gone/"],
+    wrong: ["keys.md#gone", "gone.md", "../gone/", "plugin.md#a.c", "plugin.md#p--gone"],
     inside: ["inside.md"],
   },
   vitepress: {
@@ -179,11 +183,36 @@ const STYLES: Record<
     files: {
       "docs.json": `{"redirects":[{"source":"/was/:slug*","destination":"/b"}]}`,
       "a.mdx": "# A\n",
+      "fr/b.mdx": "# B\n",
+      "d.mdx": "# D\n",
       "b.mdx": `## Costs $5: now\n\n<ResponseField name="icon" type="x">\n\n    ## Deep\n\n</ResponseField>\n`,
     },
     page: "a.mdx",
-    right: ["b", "/b", "./b#deep", "/b#costs-%245%3A-now", "/b#param-icon", "/was/it"],
-    wrong: ["/c", "./c", "/b#gone"],
+    right: ["b", "/b", "./b#deep", "/b#costs-%245%3A-now", "/b#param-icon", "/was/it", "/fr/b", "/fr/b#b"],
+    wrong: ["/c", "./c", "/b#gone", "/fr/d", "/fr/b#deep"],
+  },
+  jekyll: {
+    files: {
+      "_config.yml": "",
+      "_docs/a.md": "---\npermalink: /docs/a/\n---\n# A\n",
+      "_docs/b.md": "# B\n",
+    },
+    page: "_docs/a.md",
+    right: ["b.md#b", "#a", "/any/route/", "any-route"],
+    wrong: ["gone.md", "#gone"],
+  },
+  partial: {
+    files: {
+      "docusaurus.config.js": "",
+      "docs/_part.mdx": "# Part\n",
+      "docs/sub/x.md": "",
+      "docs/sub/02-y.md": "",
+      "docs/z.mdx": "import Part from './_part.mdx';\nimport S from './S.jsx';\n\n<Part />\n",
+      "docs/S.jsx": `import React from 'react';\nexport default () => <b id="bold" />;\n`,
+    },
+    page: "docs/_part.mdx",
+    right: ["./x.md", "../sub/y", "z#part", "z#bold", "#any", `<RepoLink href="src/main.js" />`],
+    wrong: ["./gone.md", "../sub/gone", "z#gone"],
   },
   hugo: {
     files: {
