@@ -1,12 +1,14 @@
+import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
-import markdownIt from "markdown-it";
-import { lint } from "markdownlint/promise";
-import relativeLinks from "markdownlint-rule-relative-links";
+import { join, resolve } from "node:path";
 import { type Files, writeFiles } from "./files.ts";
 
-const PAGES = /\.(?:md|mdx|markdown)$/;
+/** The check of the preset `links`, which projects have, too. */
+const PROGRAM = resolve(import.meta.dirname, "../deploy/docs-checks/links.mjs");
+const FINDINGS = 1;
+/** Whoever judges doesn't wait longer. */
+const LIMITS = { timeout: 120_000, maxBuffer: 16 * 1024 ** 2 };
 
 /** A task's own repository is looked at once, however many solutions are judged. */
 const found = new WeakMap<Files, Promise<string[]>>();
@@ -24,21 +26,18 @@ async function lookForBrokenLinks(files: Files): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), "eval-links-"));
   try {
     await writeFiles(folder, files);
-    const results = await lint({
-      files: [...files.keys()].filter((path) => PAGES.test(path)).map((path) => join(folder, path)),
-      config: { default: false, "relative-links": true, "link-fragments": true },
-      customRules: [relativeLinks],
-      markdownItFactory: () => markdownIt({ html: true }),
-      noInlineConfig: true,
-    });
-    return Object.entries(results).flatMap(([file, problems]) =>
-      problems.map(({ ruleDescription, errorDetail, errorContext }) =>
-        `${relative(folder, file)}: ${errorDetail ?? ruleDescription} ${errorContext ?? ""}`
-          .replaceAll(folder, "")
-          .trim(),
-      ),
-    );
+    const said = await outputOf(folder);
+    return said.split("\n").flatMap((line) => (line === "" ? [] : [line.replace(/:\d+ /, ": ")]));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function outputOf(cwd: string): Promise<string> {
+  const { promise, resolve: done, reject } = Promise.withResolvers<string>();
+  execFile(process.execPath, [PROGRAM], { cwd, ...LIMITS }, (error, stdout) => {
+    if (error === null || error.code === FINDINGS) done(stdout);
+    else reject(error);
+  });
+  return promise;
 }
