@@ -11,27 +11,39 @@ const BASE = "refs/check/base";
 const FETCH_LIMIT_MS = 20_000;
 
 /**
- * Looks at what the base branch holds: with what its documentation is made, and whether `docs`
- * covers it. Fetches names only, if the git server can do that. `found` is empty or goes on with a
- * sentence. Where the server doesn't let us list files in time, nothing is said.
+ * Says with what a project's documentation is made, and whether `docs` covers it. `paths` are those
+ * of its base branch, or null if nobody could list them.
  */
-export async function checkDocs(
-  { baseBranch, docs }: Pick<ServiceProject, "baseBranch" | "docs">,
+export function checkDocs({ docs }: Pick<ServiceProject, "docs">, paths: readonly string[] | null): Found {
+  if (paths === null) return { found: "not known, because the files can't be listed", warning: null };
+  const covered = findNavigation(paths, createIsDoc(docs));
+  const { generators, pages, coveredPages } = covered;
+  const share = `docs covers ${coveredPages} of ${counted(pages, "page")}`;
+  const made = generators.length === 0 ? "" : `, made with ${generators.join(", ")}`;
+  return { found: `${share}${made}`, warning: missingText(covered) };
+}
+
+/**
+ * Lists the files of a branch. Fetches names only, if the git server can do that. Null where it
+ * doesn't let us list them in time.
+ */
+export async function fetchPaths(
   git: GitRunner,
   remote: ReturnType<typeof remoteOf>,
-): Promise<Found> {
+  branch: string,
+): Promise<string[] | null> {
   const options = ["--quiet", "--no-tags", "--depth=1", "--filter=blob:none"];
-  const ref = `+refs/heads/${baseBranch}:${BASE}`;
+  const ref = `+refs/heads/${branch}:${BASE}`;
   try {
     await git.run(["fetch", ...options, "--", remote.url, ref], { remote, timeLimitMs: FETCH_LIMIT_MS });
   } catch (error) {
     if (!(error instanceof DocsAgentError)) throw error;
-    return { found: "", warning: null };
+    return null;
   }
-  const paths = await git.lines(["ls-tree", "-r", "-z", "--name-only", "--full-tree", BASE]);
-  const covered = findNavigation(paths, createIsDoc(docs));
-  const { generators, pages, coveredPages } = covered;
-  const share = `${coveredPages} of ${counted(pages, "page")}`;
-  const made = `. Made with ${generators.join(", ")}; docs covers ${share}`;
-  return { found: generators.length === 0 ? "" : made, warning: missingText(covered) };
+  return pathsIn(git, BASE);
+}
+
+/** The files of a commit that is here. */
+export function pathsIn(git: GitRunner, commit: string): Promise<string[]> {
+  return git.lines(["ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options", commit]);
 }

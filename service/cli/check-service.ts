@@ -25,7 +25,7 @@ import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { checkAgent, type CheckSandbox } from "./check-agent.ts";
 import { checkAppKey, checkCodeHost, type Found } from "./check-code-host.ts";
 import { checkCommits } from "./check-commits.ts";
-import { checkDocs } from "./check-docs.ts";
+import { checkDocs, fetchPaths } from "./check-docs.ts";
 import { checkModel } from "./check-model.ts";
 import { checkTool, CheckTrial } from "./check-tool.ts";
 import { doCommand } from "./command-socket.ts";
@@ -91,7 +91,8 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   }
   using readers = new ReaderProcesses();
   for (const project of config.projects) {
-    await using trial = deps.skipChecks ? null : new CheckTrial(project, { ...deps, sandbox, readers });
+    const isTried = !deps.skipChecks && project.verify.length > 0;
+    await using trial = isTried ? new CheckTrial(project, { ...deps, sandbox, readers }) : null;
     yield* findingsOf(projectChecks(project, sandbox, trial, deps), deps);
   }
 }
@@ -159,10 +160,19 @@ function projectChecks(
   add("model", (signal) => checkModel(project, { calls: callModel, env, signal }));
   if (app !== undefined) add(APP_KEY, () => checkAppKey(app));
   add("repository", async (signal) => {
-    const { found, warning } = await checkRepository(project, { env, redact, signal, gitCredentials });
+    await checkRepository(project, { env, redact, signal, gitCredentials });
     const to = project.fork === null ? "" : ` to ${project.fork.owner}/${project.fork.repo}`;
-    return { found: `branch ${baseBranch}, and the service may push${to}${found}`, warning };
+    return `branch ${baseBranch}, and the service may push${to}`;
   });
+  const pages = async (signal: AbortSignal) => {
+    if (trial !== null) return checkDocs(project, await trial.paths());
+    const asking = { env, redact, signal, gitCredentials };
+    const fetch = (git: GitRunner, remote: ReturnType<typeof remoteOf>) =>
+      fetchPaths(git, remote, baseBranch);
+    // What is wrong with the repository is said of the repository.
+    return checkDocs(project, await withGit(project.repository, asking, fetch).catch(() => null));
+  };
+  checks.push({ of, what: "pages", run: pages, takesLong: trial !== null });
   for (const context of project.context) {
     add(`context ${context.name}`, async (signal) => {
       const gitCredentials = tokens.in(context.gitCredentialsEnv);
@@ -228,9 +238,9 @@ async function contextWarning(
  * Asks the git server whether the base branch exists and whether a job's branch could be pushed.
  * Pushes nothing. Rejects with what is wrong, as `Git.run` does.
  */
-async function checkRepository(project: ServiceProject, asking: Asking): Promise<Found> {
+async function checkRepository(project: ServiceProject, asking: Asking): Promise<void> {
   const { repository, fork, baseBranch, pullRequests } = project;
-  return withGit(repository, asking, async (git, own, token) => {
+  await withGit(repository, asking, async (git, own, token) => {
     const ref = `refs/heads/${baseBranch}`;
     const listed = await git.text(["ls-remote", "--", own.url, ref], { remote: own });
     if (listed === "") {
@@ -246,7 +256,6 @@ async function checkRepository(project: ServiceProject, asking: Asking): Promise
     const commit = await commitTree(git, { ...NOTHING, tree });
     const options = ["--porcelain", "--dry-run"];
     await git.run(["push", ...options, "--", remote.url, `${commit}:refs/heads/${branch}`], { remote });
-    return checkDocs(project, git, own);
   });
 }
 

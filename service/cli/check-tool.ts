@@ -12,7 +12,7 @@ import { howItShows, presetOfCheck } from "../config/check-presets.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
 import type { ReaderProcesses } from "../runner/apart/apart.ts";
-import { openRunnerFolders } from "../runner/folders.ts";
+import { openRunnerFolders, type RunnerFolders } from "../runner/folders.ts";
 import { KeyedLock } from "../runner/git/keyed-lock.ts";
 import { Mirror } from "../runner/git/mirror.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
@@ -21,6 +21,7 @@ import { type CheckContext, runCheck } from "../runner/steps/run-check.ts";
 import { KeptTrees } from "../runner/tree/kept-trees.ts";
 import { type AgentCheck, type CheckSandbox, hiddenInside } from "./check-agent.ts";
 import type { Found } from "./check-code-host.ts";
+import { pathsIn } from "./check-docs.ts";
 
 type CheckSettings = ServiceProject["verify"][number];
 
@@ -73,6 +74,9 @@ type TrialDeps = {
   onProgress: (line: string) => void;
 };
 
+/** What was fetched of a project's base branch. */
+type Copy = { folders: RunnerFolders; mirror: Mirror; commit: string };
+
 /** What is faster needs no word. */
 const SILENT_MS = 1000;
 const REPEATED_MS = 10_000;
@@ -86,15 +90,23 @@ export class CheckTrial {
   readonly #project: ServiceProject;
   readonly #deps: TrialDeps;
   readonly #redact: Redact;
+  readonly #signal = new AbortController().signal;
   readonly #leftovers = new Set<Promise<void>>();
   #folder: string | null = null;
-  #opened: Promise<{ context: CheckContext; commit: string } | null> | undefined;
+  #copy: Promise<Copy | null> | undefined;
+  #context: Promise<CheckContext | null> | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(project: ServiceProject, deps: TrialDeps) {
     this.#project = project;
     this.#deps = deps;
     this.#redact = createRedact(projectSecrets(project, deps.env));
+  }
+
+  /** The files of the base branch, or null if it can't be fetched. */
+  async paths(): Promise<string[] | null> {
+    const copy = await this.#fetchedOnce();
+    return copy && copy.mirror.use((git) => pathsIn(git, copy.commit));
   }
 
   /**
@@ -108,9 +120,10 @@ export class CheckTrial {
 
   async #run(check: CheckSettings, path: string): Promise<string | Found> {
     const { baseBranch, agent } = this.#project;
-    const opened = await (this.#opened ??= this.#open());
-    if (opened === null) return `${path}. Not run: there is no copy of the repository`;
-    const { context, commit } = opened;
+    const copy = await this.#fetchedOnce();
+    const context = copy && (await (this.#context ??= this.#open(copy)));
+    if (copy === null || context === null) return `${path}. Not run: there is no copy of the repository`;
+    const { commit } = copy;
     const run = { check, commit, place: `check-${check.name}`.replaceAll(" ", "-"), limits: agent.limits };
     const output = await this.#announced(`running ${check.name} on ${baseBranch}`, runCheck(run, context));
     if ("why" in output) {
@@ -131,37 +144,46 @@ export class CheckTrial {
     return { found: path, warning };
   }
 
+  #fetchedOnce(): Promise<Copy | null> {
+    return (this.#copy ??= this.#fetch());
+  }
+
   /** Resolves to null if there is nothing to run checks on, which the other checks report. */
-  async #open(): Promise<{ context: CheckContext; commit: string } | null> {
-    const { env, clock, readers } = this.#deps;
+  async #fetch(): Promise<Copy | null> {
+    const { env, clock } = this.#deps;
     const project = this.#project;
-    const { signal } = new AbortController();
+    const { baseBranch, id } = project;
     this.#folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
     const folders = await openRunnerFolders(this.#folder);
-    const sandbox = await this.#openSandbox(folders.sandbox);
     const gitCredentials = new CodeHostTokens({ env, clock }).forGit(project);
-    const options = {
+    const { branchPrefix } = project.pullRequests;
+    const mirror = new Mirror({
+      project: { ...project, gitCredentials, branchPrefix },
       folders,
       lock: new KeyedLock(),
       env,
       redact: this.#redact,
       clock,
       logger: QUIET,
-      signal,
-    };
-    const { branchPrefix } = project.pullRequests;
-    const mirror = new Mirror({ project: { ...project, gitCredentials, branchPrefix }, ...options });
-    const { baseBranch, id } = project;
+      signal: this.#signal,
+    });
     const tell = (far: string) => this.#deps.onProgress(`${id}: fetching ${baseBranch}: ${far}`);
     const fetching = mirror.fetchCommit(`refs/heads/${baseBranch}`, tell).catch(() => null);
     const commit = await this.#announced(`fetching ${baseBranch}`, fetching);
-    if (commit === null || sandbox === null) return null;
-    const secrets = secretForms(projectSecrets(project, env));
-    const apart = readers.forTurn(id, signal, () => secrets);
+    return commit === null ? null : { folders, mirror, commit };
+  }
+
+  /** What checks run in. Resolves to null if there is no sandbox. */
+  async #open({ folders, mirror }: Copy): Promise<CheckContext | null> {
+    const { env, clock, readers } = this.#deps;
+    const sandbox = await this.#openSandbox(folders.sandbox);
+    if (sandbox === null) return null;
+    const signal = this.#signal;
+    const secrets = secretForms(projectSecrets(this.#project, env));
+    const apart = readers.forTurn(this.#project.id, signal, () => secrets);
     const trees = new KeptTrees(folders.trees, clock);
     const afterwards = (act: () => Promise<void>) => void this.#leftovers.add(act());
-    const context = { folders, mirror, trees, sandbox, apart, env, clock, logger: QUIET, signal, afterwards };
-    return { context, commit };
+    return { folders, mirror, trees, sandbox, apart, env, clock, logger: QUIET, signal, afterwards };
   }
 
   async #openSandbox(folder: string) {
@@ -188,7 +210,7 @@ export class CheckTrial {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#last;
+    await Promise.all([this.#last, this.#copy?.catch(() => {})]);
     await Promise.all(this.#leftovers);
     if (this.#folder !== null) await rm(this.#folder, { recursive: true, force: true });
   }

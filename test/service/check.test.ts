@@ -90,6 +90,7 @@ it("finds everything that a turn needs", async () => {
     `ok     docs  agent: ${folder.dir.file("bin/opencode")}`,
     "ok     docs  model: anthropic. Not called: add --call-model to test it",
     "ok     docs  repository: branch main, and the service may push",
+    "ok     docs  pages: docs covers 2 of 2 pages",
     "ok     docs  context own: main",
     "ok     docs  code host: acme/docs",
     expect.stringMatching(
@@ -110,23 +111,23 @@ it("names the generator of the docs, and the navigation that agents may not chan
     const project = { ...LOCAL[0], repository: folder.dir.file(`host/repositories/acme/${repo}.git`), docs };
     folder.change({ ...WITHOUT_PROJECTS, projects: [project] });
     const { stdout } = await folder.run("config", "check");
-    return stdout.split("\n").filter((line) => line.includes("docs  repository"));
+    return stdout.split("\n").filter((line) => line.includes("docs  pages"));
   };
   expect(await checked("data", ["docs.json", "a.mdx", "b/_meta.json", "modules/ROOT/nav.adoc"])).toEqual([
-    "ok     docs  repository: branch main, and the service may push. Made with Mintlify, Nextra, Antora; docs covers 2 of 2 pages",
+    "ok     docs  pages: docs covers 2 of 2 pages, made with Mintlify, Nextra, Antora",
   ]);
   expect(
     await checked("code", ["website/sidebars.js", "mkdocs.yml", "docs/.vitepress/config.mts", "a.md"]),
   ).toEqual([
-    "ok     docs  repository: branch main, and the service may push. Made with MkDocs, Docusaurus, VitePress; docs covers 1 of 1 page",
-    "warn   docs  repository: Agents may not change this navigation, so new pages don't get into it: " +
+    "ok     docs  pages: docs covers 1 of 1 page, made with MkDocs, Docusaurus, VitePress",
+    "warn   docs  pages: Agents may not change this navigation, so new pages don't get into it: " +
       "mkdocs.yml of MkDocs (the build runs it, or what it names); website/sidebars.js of Docusaurus (the build runs " +
       "it, or what it names); docs/.vitepress/config.mts of VitePress (the build runs it, or what it names). " +
       "If they may, add these names to docs.",
   ]);
   expect(await checked("narrow", ["docs.json", "docs/a.md", "b.md"], ["docs/**"])).toEqual([
-    "ok     docs  repository: branch main, and the service may push. Made with Mintlify; docs covers 1 of 2 pages",
-    "warn   docs  repository: Agents may not change this navigation, so new pages don't get into it: docs.json of Mintlify. " +
+    "ok     docs  pages: docs covers 1 of 2 pages, made with Mintlify",
+    "warn   docs  pages: Agents may not change this navigation, so new pages don't get into it: docs.json of Mintlify. " +
       "If they may, add these names to docs.",
   ]);
 });
@@ -469,6 +470,8 @@ it("runs each check once on the base branch, and shows what it says first", asyn
     projects: [{ ...LOCAL[0], repository, verify }],
   });
   const ran = await folder.run("config", "check");
+  // Those of the commit that they ran on.
+  expect(ran.stdout).toContain("\nok     docs  pages: docs covers 1 of 1 page\n");
   const said = ran.stdout.split("\n").filter((line) => line.includes("  check "));
   expect(said.map((line) => line.replace(/: \/[^ ]*\/(\w+)/, ": $1"))).toEqual([
     "ok     docs  check clean: dash. It found nothing on main",
