@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { startOf } from "../../../src/core/text/text.ts";
 import { json } from "../../base/json.ts";
+import { DOCS_NAME } from "../claims-file.ts";
 
 /** Further ones are ignored. */
 const MAX_CLAIMS = 200;
@@ -18,7 +19,7 @@ const Claim = z.object({
   page: z.string(),
   statement: z.string(),
   // A statement without a source counts as one whose source isn't found.
-  source: Source.catch({ repository: "docs", path: "", line: null, quote: "" }),
+  source: Source.catch({ repository: DOCS_NAME, path: "", line: null, quote: "" }),
 });
 /** A statement and its source, as an agent wrote them. The file's size limits their length. */
 export type Claim = z.infer<typeof Claim>;

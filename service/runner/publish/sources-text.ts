@@ -1,4 +1,5 @@
 import { cut } from "../../../src/core/text/text.ts";
+import { DOCS_NAME } from "../claims-file.ts";
 import { type CheckedClaim, countClaims, inShownOrder } from "./checked-claim.ts";
 import { fileName, plainMarkdown } from "./inert-text.ts";
 
@@ -40,7 +41,7 @@ function countText(claims: readonly CheckedClaim[], what: string): string {
 
 function claimText({ page, statement, source, evidence, url }: CheckedClaim, isPublic: boolean): string {
   const { repository, path, line } = source;
-  const from = repository === "docs" ? "" : `${repository}: `;
+  const from = repository === DOCS_NAME ? "" : `${repository}: `;
   const place = plainMarkdown(`${from}${path}${line === null ? "" : `, line ${line}`}`);
   const linked = url === null ? place : `[${place}](${url})`;
   // A source that nobody has seen may contain a name that isn't public.
