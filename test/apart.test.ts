@@ -38,6 +38,7 @@ const APART = [
   "service/runner/verify/added-switches.ts",
   "service/runner/verify/judge-runs.ts",
   "service/runner/verify/output-lines.ts",
+  "service/runner/verify/moved-pages.ts",
   "service/runner/verify/varying-lines.ts",
 ];
 

@@ -12,6 +12,7 @@ import {
   steadyLines,
   type ToolOutput,
 } from "./output-lines.ts";
+import { createRename } from "./moved-pages.ts";
 import { mostOf, variationOf, wordsOfPaths } from "./varying-lines.ts";
 
 /** A tool's runs on both sides of a change. */
@@ -149,7 +150,8 @@ const BROKEN = new RegExp(
   String.raw`^\s*(?:[\w.[\]-]+:? +){0,5}(?:cannot find (?:module|package)|err_module_not_found|` +
     String.raw`(?:modulenotfound|import|syntax)error\b|no module named|command not found|` +
     String.raw`could not import extension|extension error\b|cannot load such file|segmentation fault|` +
-    String.raw`error while loading shared libraries)|` +
+    String.raw`error while loading shared libraries|unable to access jarfile)|` +
+    String.raw`\b(?:can't|could not) find gem\b|` +
     String.raw`\b(?:plugin|module|package|extension|theme)\b.{0,100} (?:is|are) not (?:installed|found)\b`,
   "i",
 );
@@ -182,9 +184,9 @@ function newFindings({ base, result, how, paths, moved }: CheckRuns): NewFinding
   const keys = before.map((lines) => lines.map(({ key }) => key));
   const changed = wordsOfPaths(paths);
   const { masked, isTooMuch, isNear } = variationOf(keys, changed);
-  const rename = renamer(moved);
+  const rename = createRename(moved);
   const known = keys.map((run) =>
-    run.flatMap((key) => [...new Set([key, rename(key)])].map((each) => masked(each))),
+    run.flatMap((key) => [...new Set([key, ...rename(key)])].map((each) => masked(each))),
   );
   const left = mostOf(known);
   const fresh = found.filter(({ key }) => {
@@ -212,31 +214,14 @@ function newFindings({ base, result, how, paths, moved }: CheckRuns): NewFinding
   return answer([]);
 }
 
-/** Gives old names of pages their new ones. */
-function renamer(moved: CheckRuns["moved"]): (line: string) => string {
-  if (moved.length === 0) return (line) => line;
-  const to = new Map(moved);
-  const spaced = moved.filter(([from]) => PATH_END.test(from));
-  return (line) => {
-    const renamed = spaced.reduce((rest, [from, into]) => rest.replaceAll(from, into), line);
-    return renamed.replace(PATH, (path) => {
-      const start = path.startsWith("./") ? "./" : "";
-      const into = to.get(path.slice(start.length));
-      return into === undefined ? path : `${start}${into}`;
-    });
-  };
-}
-
-const PATH = /[^\s"'`()<>[\]{},:;|]+/g;
-const PATH_END = /[\s"'`()<>[\]{},:;|]/;
-
 /** True if a tool says nothing that it doesn't say on the base in the same order. */
 function saysTheSame({ base, result, moved }: CheckRuns): boolean {
-  const rename = renamer(moved);
+  const rename = createRename(moved);
   const lines = steadyLines(result.text);
   return base.some(({ text }) => {
     let at = 0;
-    for (const line of steadyLines(text)) if (line === lines[at] || rename(line) === lines[at]) at += 1;
+    for (const line of steadyLines(text))
+      if (line === lines[at] || rename(line).includes(lines[at] ?? "")) at += 1;
     return at >= lines.length;
   });
 }

@@ -3,8 +3,8 @@
  * a temporary folder, the number of a process. This finds out what does, by comparing runs.
  */
 
-/** One part of a line: a word or a number, or a single other character. */
-const PARTS = /[\p{L}\p{N}]+|[^\p{L}\p{N}]/gu;
+/** One part of a line: a UUID, a word or a number, or a single other character. */
+const PARTS = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\p{L}\p{N}_]+|[^\p{L}\p{N}_]/giu;
 /** Takes the place of a part that looks like an id. No line has it. */
 const ANY = "\0";
 
@@ -98,9 +98,13 @@ function partsOf(line: string): string[] {
   return line.match(PARTS) ?? [];
 }
 
+/** What Python calls temporary files (`tempfile.py`: `_RandomNameSequence`). */
+const PYTHON_TEMPORARY = /^tmp[a-z\d_]{8}$/;
+
 /** True for parts with digits, and for letters that are mixed in no way of writing a word. */
 function isIdLike(part: string): boolean {
-  return /\p{N}/u.test(part) || !/^(?:\p{Lu}?\P{Lu}*|\P{Ll}*)$/u.test(part);
+  const isMixed = !/^(?:\p{Lu}?\P{Lu}*|\P{Ll}*)$/u.test(part);
+  return /\p{N}/u.test(part) || isMixed || PYTHON_TEMPORARY.test(part);
 }
 
 /** The places at which lines of one shape differ between two runs, with what stands there. */
@@ -125,7 +129,7 @@ function isAlike(part: string, seen: ReadonlySet<string>, changed: ReadonlySet<s
   if (/^\d+$/.test(part) && all.every((each) => /^\d+$/.test(each))) return true;
   const lengths = all.map(({ length }) => length);
   const isAsLong = part.length >= Math.min(...lengths) && part.length <= Math.max(...lengths);
-  const isHex = all.some((each) => !/^[0-9a-f]+$/i.test(each)) || /^[0-9a-f]+$/i.test(part);
+  const isHex = all.some((each) => !/^[0-9a-f-]+$/i.test(each)) || /^[0-9a-f-]+$/i.test(part);
   return isAsLong && isHex && !changed.has(part);
 }
 

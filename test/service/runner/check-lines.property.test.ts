@@ -16,6 +16,8 @@ const ids = fc.constantFrom<fc.Arbitrary<string>[]>(
   [fc.stringMatching(/^[0-9a-f]{12}$/).filter((id) => /\d/.test(id))],
   [fc.stringMatching(/^[0-9][A-Za-z0-9]{9}$/)],
   [fc.integer({ min: 100_000, max: 999_999 }).map(String)],
+  [fc.uuid().map((id) => id.replaceAll(/\d(?=[^-]*-[^-]*$)/g, "a"))],
+  [fc.stringMatching(/^tmp[a-z\d_]{8}$/)],
 );
 const shapes = fc.constantFrom(
   (line: string, id: string) => `${line} (run ${id})`,
@@ -34,9 +36,14 @@ const world = fc
     }),
   );
 
-function judged(base: readonly string[][], result: readonly string[], paths: string[] = []) {
+function judged(
+  base: readonly string[][],
+  result: readonly string[],
+  paths: string[] = [],
+  moved: [string, string][] = [],
+) {
   const output = (lines: readonly string[]) => ({ text: lines.join("\n"), code: 1 });
-  const runs = { base: base.map(output), result: output(result), how: HOW, paths, moved: [] };
+  const runs = { base: base.map(output), result: output(result), how: HOW, paths, moved };
   return judgeRuns(runs, createRedact([]));
 }
 
@@ -68,6 +75,19 @@ it("a finding that is new stays one, beside what differs", () => {
 it("a line that names a changed page is never taken for one that differs", () => {
   const found = judged([["page1.md is odd"], ["page2.md is odd"]], ["page3.md is odd"], ["page3.md"]);
   expect(found).toMatchObject({ result: "failed", lines: ["page3.md is odd"] });
+});
+
+it("an old finding on a page that moved is an old one, however the tool names the page", () => {
+  const moved: [string, string][] = [
+    ["docs/guide/a.md", "docs/start/b.md"],
+    ["docs/old/index.md", "docs/new/index.md"],
+  ];
+  const before = ["/guide/a", "docs/guide/a.md", "guide/a.md", "a.md", "site/guide/a.html", "/old/"];
+  const after = ["/start/b", "docs/start/b.md", "start/b.md", "b.md", "site/start/b.html", "/new/"];
+  const lines = (pages: string[]) => pages.map((path) => `Problem on ${path}: it has a broken link`);
+  expect(judged([lines(before)], lines(after), moved.flat(), moved)).toMatchObject({ result: "passed" });
+  const news = lines([...after, "start/b.md", "guide/a.md"]);
+  expect(judged([lines(before)], news, moved.flat(), moved)).toMatchObject({ result: "failed" });
 });
 
 it("gives each tool the changed pages that it reads, and the whole tree if there are many", () => {

@@ -1,0 +1,66 @@
+/** A page that a change moved. */
+type Moved = readonly [from: string, to: string];
+
+/**
+ * Returns a function that gives old names of pages their new ones in a line of a tool's output: one
+ * line for each way in which tools shorten a page's path.
+ */
+export function createRename(moved: readonly Moved[]): (line: string) => string[] {
+  if (moved.length === 0) return () => [];
+  const names = new Map(moved.flatMap(namesOfMoved));
+  const spaced = moved.filter(([from]) => PATH_END.test(from));
+  const renamed = (line: string, rename: (path: string) => string) =>
+    spaced.reduce((rest, [from, into]) => rest.replaceAll(from, into), line).replace(PATH, rename);
+  return (line) => [
+    renamed(line, (path) => renamedPath(path, names)),
+    renamed(line, (path) =>
+      path.replace(/[^/]+$/, (name) => (isPath(path) ? names.get(name) : null) ?? name),
+    ),
+  ];
+}
+
+const PATH = /[^\s"'`()<>[\]{},:;|]+/g;
+const PATH_END = /[\s"'`()<>[\]{},:;|]/;
+/** What addresses of pages leave out or write in another way. */
+const ENDING = /(?:(?:^|\/)(?:index|README))?\.(?:mdx?|markdown|rst|adoc|html?)$/;
+
+/** A page's route may be a common word. */
+function isPath(text: string): boolean {
+  return /[./]/.test(text);
+}
+
+/** The path, with the longest of its ends that is an old name replaced. */
+function renamedPath(path: string, names: ReadonlyMap<string, string>): string {
+  if (!isPath(path)) return path;
+  for (let at = 0; at >= 0; at = path.indexOf("/", at) + 1 || -1) {
+    const end = path.slice(at);
+    const slash = end.endsWith("/") ? "/" : "";
+    const ending = end.endsWith(".html") ? ".html" : slash;
+    const into = names.get(end) ?? names.get(end.slice(0, end.length - ending.length));
+    if (into === undefined) continue;
+    return path.slice(0, at) + (names.has(end) ? into : into + ending);
+  }
+  return path;
+}
+
+/** A moved page's old and new names: below each folder that both are in, as a page and a route. */
+function namesOfMoved([from, to]: Moved): [string, string][] {
+  const [olds, news] = [from.split("/"), to.split("/")];
+  let shared = 0;
+  while (shared < olds.length - 1 && olds[shared] === news[shared]) shared += 1;
+  const below = Array.from({ length: shared + 1 }, (_, at) => [olds, news].map((all) => all.slice(at)));
+  const pairs = [...below, [olds, news].map((all) => all.slice(-1))].map((pair) =>
+    pair.map((parts) => parts.join("/")),
+  );
+  return pairs.flatMap(([old = "", now = ""]): [string, string][] => {
+    const routes = [old, now].map((name) => name.replace(ENDING, ""));
+    const [oldRoute = "", newRoute = ""] = routes;
+    const isRoute = ENDING.test(old) && oldRoute !== "" && newRoute !== "";
+    return isRoute
+      ? [
+          [old, now],
+          [oldRoute, newRoute],
+        ]
+      : [[old, now]];
+  });
+}
