@@ -48,11 +48,12 @@ export function keepBytes({ before, now, stored, siblings, withinMs }: PageBytes
   });
   if (!isText(now) || (before !== null && !isText(before))) return bytes(null);
   const is = now.toString(BYTES);
+  if (is === "") return bytes(null);
   const was = before?.toString(BYTES) ?? "";
   const page = partsOf(was);
   if (page.text === "") return bytes(newPage(is, stored, siblings));
   const { text: written, tail } = partsOf(is);
-  const text = is === "" ? "" : withFeeds(written);
+  const text = withFeeds(written);
   if (text === withFeeds(page.text)) {
     // Git would take a line feed for each of these ends.
     const isStored = stored === "text" && !was.includes("\r");

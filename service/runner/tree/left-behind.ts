@@ -11,11 +11,14 @@ const NAMES = new Set(
     [".continue", ".roo", ".cline", ".kilocode", ".windsurf", ".crush", ".serena", ".amp", ".junie", ".kiro"],
   ].flat(),
 );
-const BEGINNINGS = [".#", "._", ".aider", ".nfs", ".fuse_hidden"];
+const BEGINNINGS = [".#", "._", "~$", ".~lock.", ".aider", ".nfs", ".fuse_hidden"];
 const ENDINGS = [
   ["~", ".orig", ".rej", ".bak", ".backup", ".old", ".save", ".tmp", ".temp", ".swp", ".swo", ".swn"],
   [".log", ".pid", ".pyc", ".pyo", ".crswap", ".part"],
 ].flat();
+
+/** Numbered copies, unfinished writes and dumps: `a.md.tmp.12.34`, `a_LOCAL_12.md`, `core.12`. */
+const NUMBERED = /\.(?:tmp|bak|orig|sw)\.?\d[\d.]*$|_(?:BACKUP|BASE|LOCAL|REMOTE)_\d+\.|^core\.\d+$/i;
 
 /** The names of notes that agents write to themselves, without their extension. */
 const NOTES = new Set(
@@ -67,6 +70,7 @@ function isOfTool(name: string): boolean {
     NAMES.has(lower) ||
     BEGINNINGS.some((beginning) => lower.startsWith(beginning)) ||
     ENDINGS.some((ending) => lower.endsWith(ending)) ||
+    NUMBERED.test(name) ||
     /^#.+#$/.test(lower)
   );
 }

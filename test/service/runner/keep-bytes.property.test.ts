@@ -153,6 +153,7 @@ it("if nothing but line ends, the mark or the end changes, that is the change", 
   const lf = "a\nb\n";
   for (const [before, now] of [
     ["a\r\nb\r\n", lf],
+    ["a\r\nb\r\n", ""],
     [lf, "a\r\nb\r\n"],
     [`${MARK}${lf}`, lf],
     [lf, "a\nb"],

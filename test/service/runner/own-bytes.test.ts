@@ -131,6 +131,10 @@ it("what tools and agents leave beside pages is left out, unless somebody asked 
     "docs/Thumbs.db",
     "docs/__pycache__/x.pyc",
     "docs/x.rej",
+    "docs/x.md.tmp.71.1730",
+    "docs/x_LOCAL_12.md",
+    "docs/~$x.docx",
+    "docs/core.12",
     "NOTES.md",
     "FIX_SUMMARY.md",
     "IMPLEMENTATION_PLAN.md",
@@ -146,7 +150,7 @@ it("what tools and agents leave beside pages is left out, unless somebody asked 
   expect(result).toMatchObject({ kind: "pull-request", leftOut: left.toSorted() });
   const notes = "notes" in result ? (result.notes ?? []) : [];
   expect(notes).toEqual([
-    expect.stringMatching(/^Not included, because tools leave such files behind: .* and 2 more\. /),
+    expect.stringMatching(/^Not included, because tools leave such files behind: .* and 6 more\. /),
     expect.stringContaining("it looks like the agent's own notes: CLAUDE.md, FIX_SUMMARY.md, "),
   ]);
   expect(await world.changed()).toEqual([...wanted, "TODO.md", "docs/old.bak"].toSorted());
