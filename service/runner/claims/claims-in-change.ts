@@ -41,9 +41,17 @@ export function addedLines({ before, after }: ChangedText): string {
 const STEM_LENGTH = 5;
 const HAS_DIGIT = /\p{N}/u;
 
+/** Numbers as pages spell them out. One is an article, too. */
+const NUMBERS = new Map(
+  "two three four five six seven eight nine ten eleven twelve"
+    .split(" ")
+    .map((word, at) => [word, String(at + 2)]),
+);
+
 /** The form in which words are compared. A number is compared whole. */
 function stemOf(word: string): string {
-  const lower = word.slice(0, 100).toLowerCase();
+  const written = word.slice(0, 100).toLowerCase();
+  const lower = NUMBERS.get(written) ?? written;
   return HAS_DIGIT.test(lower) ? lower : lower.slice(0, STEM_LENGTH);
 }
 

@@ -92,11 +92,11 @@ function whiteAt(content: Uint8Array, at: number): number {
  * What begins lines of comments and quotes, in the languages that are there. Some of it only counts
  * alone, because words begin with it, too: `--flag`.
  */
-const MARK = /(?:\/\/|\/\*|<!--)[/*!]*|#+!?|>+|;+|"""|'''|(?:\*+\/?|---*>?|%+|\.\.)(?=\s|$)/y;
+const MARK = /(?:\/\/|\/\*|<!--)[/*!]*|#+!?|>+|;+|"""|'''|(?:\*+\/?|---*>?|%+|\.\.|[|'!]|REM|rem)(?=\s|$)/y;
 /** Longer ones are drawings. Their rest counts as words. */
 const MAX_MARK_BYTES = 16;
 /** The bytes that marks begin with. */
-const FIRST = new Set(Buffer.from("/<*#>-;%\"'."));
+const FIRST = new Set(Buffer.from("/<*#>-;%\"'.|!Rr"));
 
 /** How many bytes of a mark are there, or none. */
 function markAt(content: Uint8Array, at: number): number {

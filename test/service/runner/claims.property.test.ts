@@ -21,7 +21,8 @@ const word = fc.constantFrom(
 const words = fc.array(word, { minLength: 2, maxLength: 12 });
 /** White space as files have it, and what may begin a line. */
 const space = fc.constantFrom(" ", "  ", "\t", "\u00a0", "\u3000", "\r\n", "\n\n", "\n    ");
-const mark = fc.constantFrom("//", "///", "#", " *", ">", "> >", "--", ";;", "..", "%", "\t// *");
+const marks = ["//", "///", "#", " *", ">", "> >", "--", "-- |", ";;", "..", "%", "'", "!", "REM", "\t// *"];
+const mark = fc.constantFrom(...marks);
 const lineEnd = fc.constantFrom("\n", "\r\n");
 const anywhere = { isCut: false, hint: null, counts: () => true };
 
@@ -139,6 +140,15 @@ it("a claim is about the change if most of its words, and all its numbers, are i
       expect(claimsInChange({ claims, pages })).toEqual([true, true, false, false, false, false, false]);
     }),
   );
+});
+
+it("a number may be spelled out, and is another one if it changes", () => {
+  const claims = [{ page: "a.md", statement: "It tries again five times" }];
+  const isIn = (after: string) =>
+    claimsInChange({ claims, pages: new Map([["a.md", { before: null, after: bytes(after) }]]) });
+  expect(isIn("It tries again five times.")).toEqual([true]);
+  expect(isIn("It tries again 5 times.")).toEqual([true]);
+  expect(isIn("It tries again six times.")).toEqual([false]);
 });
 
 it("claims are joined over turns: of what several state, the newest one's sources stay", () => {
