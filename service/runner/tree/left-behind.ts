@@ -17,7 +17,7 @@ const ENDINGS = [
   [".log", ".pid", ".pyc", ".pyo", ".crswap", ".part"],
 ].flat();
 
-/** Numbered copies, unfinished writes and dumps: `a.md.tmp.12.34`, `a_LOCAL_12.md`, `core.12`. */
+/** Unfinished writes and copies with a number, the sides of a merge, and dumps of memory. */
 const NUMBERED = /\.(?:tmp|bak|orig|sw)\.?\d[\d.]*$|_(?:BACKUP|BASE|LOCAL|REMOTE)_\d+\.|^core\.\d+$/i;
 
 /** The names of notes that agents write to themselves, without their extension. */

@@ -24,9 +24,11 @@ const PATH_END = /[\s"'`()<>[\]{},:;|]/;
 /** What addresses of pages leave out or write in another way. */
 const ENDING = /(?:(?:^|\/)(?:index|README))?\.(?:mdx?|markdown|rst|adoc|html?)$/;
 
-/** A page's route may be a common word. */
+const MAX_PATH_CHARACTERS = 500;
+
+/** A page's route may be a common word, and what is longer names no page. */
 function isPath(text: string): boolean {
-  return /[./]/.test(text);
+  return text.length <= MAX_PATH_CHARACTERS && /[./]/.test(text);
 }
 
 /** The path, with the longest of its ends that is an old name replaced. */
