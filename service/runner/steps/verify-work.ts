@@ -36,6 +36,8 @@ export async function verifyWork(
   const { verify } = turn.project;
   if (verify.length === 0) return verified;
   const changed = await context.mirror.use((git) => changedPages(git, base, commit));
+  // A follow-up took everything back, so there is nothing to check.
+  if (changed.length === 0) return verified;
   const change = { base, commit, changed };
   for (const [index, check] of verify.entries()) {
     context.onProgress(`checking: ${check.name}`);

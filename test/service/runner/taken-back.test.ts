@@ -20,9 +20,13 @@ async function opened(): Promise<World> {
 
 it("says on top of an open pull request that a follow-up took everything back, until one changes something", async () => {
   await using world = await opened();
-  const back = await world.run(world.project(REMOVE), FOLLOW_UP);
+  const command = ["sh", "-c", "exit 1"];
+  const rest = { cwd: ".", env: {}, timeoutSeconds: 30, blocking: true, readable: [], mounts: [] };
+  const verify = [{ name: "links", command, ...rest }];
+  const back = await world.run(world.project(REMOVE, { verify }), FOLLOW_UP);
   expect(back).toMatchObject({
     kind: "pull-request",
+    checks: [],
     pullRequest: { number: 1, state: "open", isEmpty: true },
   });
   const [empty] = world.pulls();
@@ -36,7 +40,7 @@ it("says on top of an open pull request that a follow-up took everything back, u
   const [full] = world.pulls();
   expect(full?.title).toBe("Add two");
   expect(above(full?.body)).toContain("`docs/two.md` (new, +1)");
-  expect(above(full?.body)).not.toMatch(/Nothing is changed|missing/);
+  expect(above(full?.body)).not.toMatch(/Nothing is left|missing/);
 });
 
 it("leaves the title alone that a person gave a pull request which then changes nothing", async () => {
