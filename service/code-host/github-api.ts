@@ -56,6 +56,8 @@ const GraphqlAnswer = z.object({
   errors: boundedList(GraphqlError).default([]),
 });
 
+/** GitHub's limit of what is made within a minute (https://github.com/cli/cli/issues/4801). */
+const TOO_QUICK = /submitted too quickly/i;
 /** The wait that GitHub asks for if a secondary limit names no time. */
 const SECONDARY_WAIT_MS = 60_000;
 const REQUEST_TIME_LIMIT_MS = 30_000;
@@ -270,6 +272,7 @@ function faultOf(
   const isLimited =
     status === 429 ||
     isSecondary ||
+    (status === 422 && TOO_QUICK.test(said)) ||
     (status === 403 && (headers["retry-after"] !== undefined || headers["x-ratelimit-remaining"] === "0"));
   // Octokit reports a lost connection as a 500 without a response.
   if (isLimited || status >= 500) {

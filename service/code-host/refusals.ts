@@ -237,6 +237,8 @@ const SUFFIXES = /\s+[*|║│]+\s*$/;
 /** Isn't the reason: a warning, or a check that begins, or that found nothing. */
 const IDLE = anyOf(
   /^\s*(?:warning|hint):/,
+  // A hook quotes the message.
+  /^\s*signed-off-by: .*<\S+@\S+>\s*$/,
   /^\s*(?:[✓✔✅☑]|\[?(?:ok|pass(?:ed)?)\b)/,
   /(?:[✓✔✅☑]|(?<!\b(?:not|n't|never) )\b(?:ok|passed|done|skipped))[\])]?[.!]?\s*$/,
   /^\s*(?:\[[^\]]*\] *)?(?:check|runn|verify|validat|scann)ing\b(?!.*(?:fail|reject|error|must|\bno))/,

@@ -47,7 +47,7 @@ export function refusalWords(
   if (status === 401) return [`The code host refused the service's ${who}.`, renewal];
   if (status === 403 && OF_RIGHTS.test(text)) {
     return [
-      `The service's ${who} may not open pull requests.`,
+      `The service's ${who} may not open pull requests. ${quotedLine(said) ?? ""}`.trim(),
       `Give ${named} the right to write pull requests.`,
     ];
   }

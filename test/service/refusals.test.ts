@@ -56,6 +56,7 @@ it("takes no warning for the reason, such as one about a file that is only rathe
 
 it.each([
   ["Checking commit messages... ok", "Running secret scanning... passed", "Spelling: teh"],
+  ["subject: docs: Add a page", "", "Signed-off-by: Docs Bot <bot@example.com>"],
   ["✓ commit message", "\u001b[32m✔\u001b[0m branch name", "✗ Spelling: teh"],
   [
     "[policy] verifying signed commits",

@@ -266,7 +266,7 @@ export class Mirror {
     } catch (error) {
       // Most servers report both alike, so their branches tell.
       if (!(error instanceof RefConflictError || error instanceof BranchInTheWayError)) throw error;
-      const inTheWay = await this.#branchInTheWay(this.#branchOf(jobId));
+      const inTheWay = await this.branchInTheWay(jobId);
       throw inTheWay === null ? error : new BranchInTheWayError(inTheWay, error.details);
     }
     const known = `${JOBS_PREFIX}${jobId}`;
@@ -279,7 +279,9 @@ export class Mirror {
     return jobBranch(this.#options.project.branchPrefix, jobId);
   }
 
-  async #branchInTheWay(branch: string): Promise<string | null> {
+  /** The remote's branch that leaves no room for the job's, or null. */
+  async branchInTheWay(jobId: string): Promise<string | null> {
+    const branch = this.#branchOf(jobId);
     const listed = await this.#talk(["ls-remote", "--"], refsInTheWay(branch), { at: this.#home });
     return branchInTheWay(listed, branch);
   }

@@ -53,15 +53,19 @@ export function changedPullRequestText(
 }
 
 /**
- * The titles that we may have given it: for the earlier turns that are in the branch, for all of
- * them, because somebody may have taken some out, and for none.
+ * The titles that we may have given it: for the earlier turns that are in the branch, for none, and
+ * for all since any of them. Somebody may have taken some out, and of those before a merge, or
+ * before a turn that took everything back, it told nothing.
  */
 function titlesBefore(turn: TurnText, redact: Redact): string[] {
   const { number, earlierTurns } = turn;
   const published = earlierTurns.flatMap(({ outcome }, at) =>
     outcome === "pull-request" ? [number - earlierTurns.length + at] : [],
   );
-  const all = { ...turn, change: { pages: [], turns: new Set(published), nothingLeft: null } };
-  const titles = [titleBefore(turn, redact), titleBefore(all, redact), NOTHING_LEFT_TITLE];
+  const since = published.map((_, at) => {
+    const change = { pages: [], turns: new Set(published.slice(at)), nothingLeft: null };
+    return titleBefore({ ...turn, change }, redact);
+  });
+  const titles = [titleBefore(turn, redact), ...since, NOTHING_LEFT_TITLE];
   return titles.filter((title) => title !== null);
 }

@@ -1,7 +1,8 @@
 import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import type { CommitHost, HostedCommit } from "../../code-host/github-commits.ts";
 import type { GitRunner } from "../git/git.ts";
-import { RefConflictError } from "../git/git-fault.ts";
+import { RefusedByCodeHostError } from "../../code-host/github-api.ts";
+import { BranchInTheWayError, RefConflictError } from "../git/git-fault.ts";
 import { changedEntries, readObjects } from "../git/objects.ts";
 import type { RunContext } from "../turn.ts";
 
@@ -27,8 +28,13 @@ export async function commitByApi(
 ): Promise<string> {
   const change = await mirror.use((git) => readChange(git, commit));
   const { parent } = change;
-  if (parent !== expected && !(await host.point(branch, parent, expected, signal))) {
-    throw new RefConflictError(MOVED);
+  if (parent !== expected) {
+    const isPointed = await host.point(branch, parent, expected, signal).catch(async (error: unknown) => {
+      if (!(error instanceof RefusedByCodeHostError)) throw error;
+      const inTheWay = await mirror.use(() => mirror.branchInTheWay(jobId));
+      throw inTheWay === null ? error : new BranchInTheWayError(inTheWay, error.details);
+    });
+    if (!isPointed) throw new RefConflictError(MOVED);
   }
   let made: string | null;
   try {

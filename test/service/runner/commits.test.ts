@@ -177,6 +177,12 @@ it("that the code host can't make are refused in words, and leave no branch", as
     kind: "failed",
     reason: "The code host can't commit docs/run.sh, because it is executable.",
   });
+  await world.inBare("update-ref", "refs/heads/docs-agent", "main");
+  expect(await world.run(world.project(writes("one"), { commits: BY_API }))).toMatchObject({
+    kind: "failed",
+    reason: "The branch docs-agent is in the way of the service's branch.",
+  });
+  await world.inBare("update-ref", "-d", "refs/heads/docs-agent");
   world.codeHost.traffic.fault = (_, body) =>
     body.includes("createCommitOnBranch")
       ? { kind: "http", status: 200, body: REFUSED, headers: { "content-type": "application/json" } }

@@ -5,6 +5,10 @@ import { TransientRunError } from "../../../service/base/run-error.ts";
 import { atNight } from "../../support/nightly.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
+const TOO_QUICK = JSON.stringify({
+  message: "Validation Failed",
+  errors: [{ resource: "PullRequest", code: "custom", message: "was submitted too quickly" }],
+});
 /** Changes one documentation file and one that is none. */
 const EDITING_AGENT = ["sh", "-c", "echo more >> README.md; echo x > src/index.js; echo Add more"];
 
@@ -58,6 +62,14 @@ const faults: [string, (world: World) => void][] = [
       (world.api.fault = (request) =>
         request.startsWith("POST")
           ? { kind: "http", status: 403, headers: { "x-ratelimit-remaining": "0" } }
+          : undefined),
+  ],
+  [
+    "the create is one of too many in a minute",
+    (world) =>
+      (world.api.fault = (request) =>
+        request.startsWith("POST")
+          ? { kind: "http", status: 422, body: TOO_QUICK, headers: { "content-type": "application/json" } }
           : undefined),
   ],
   [

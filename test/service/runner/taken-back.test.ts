@@ -41,6 +41,14 @@ it("says on top of an open pull request that a follow-up took everything back, u
   expect(full?.title).toBe("Add two");
   expect(above(full?.body)).toContain("`docs/two.md` (new, +1)");
   expect(above(full?.body)).not.toMatch(/Nothing is left|missing/);
+
+  const last = [ADDED, REMOVED, { prompt: "Add two", summary: "Add two" }].map((turn) => ({
+    ...turn,
+    outcome: "pull-request" as const,
+  }));
+  const removeTwo = ["sh", "-c", "rm docs/two.md; echo Remove two again"];
+  await world.run(world.project(removeTwo), { prompt: "Take that back", earlierTurns: last });
+  expect(world.pulls()[0]?.title).toBe("Nothing left to merge");
 });
 
 it("leaves the title alone that a person gave a pull request which then changes nothing", async () => {
