@@ -20,10 +20,10 @@ const PAGE = /\.(?:md|mdx|markdown|rst|adoc|asciidoc)$/i;
 const PICTURE = /\.(?:png|jpe?g|gif|svg|webp|avif|bmp|mp4|webm)$/i;
 /** What a build may make, so that its absence proves nothing. */
 const MADE =
-  /(?:^|\/)(?:rss|feed|atom|sitemap|robots|llms|index|search|genindex|modindex|py-modindex)[\w-]*\.\w+$/i;
+  /(?:^|\/)(?:rss|feed|atom|sitemap|robots|llms|index|search|print|genindex|(?:py-)?modindex)[\w-]*\.\w+$/i;
 const COMPONENT = /\.(?:[jt]sx?|vue|astro)$/i;
 /** What a route leaves out. */
-const ROUTE_ENDING = /\.(?:mdx?|markdown|rst|adoc|asciidoc|ipynb|html?|astro|vue|[jt]sx?|txt)$/i;
+const ROUTE_ENDING = /\.(?:mdx?|markdown|mdoc|qmd|rst|adoc|asciidoc|ipynb|html?|astro|vue|[jt]sx?|txt)$/i;
 
 // --- The tree of files
 
@@ -74,6 +74,9 @@ function findPlaces(files, folders) {
     add(places, path, path);
     add(byName, posix.basename(path), path);
     if (ROUTE_ENDING.test(path)) add(places, path.replace(ROUTE_ENDING, ""), path);
+    // Next.js leaves folders in parentheses out of routes.
+    const route = path.replace(/(?<=^|\/)\([^()/]+\)\//g, "");
+    if (route !== path && PAGE.test(path)) add(places, withoutEnding(route), path);
     if (isIndex(path)) add(places, folderOf(path), path);
   }
   return {
@@ -107,7 +110,7 @@ function isIndex(path) {
 }
 
 function withoutEnding(path) {
-  return path.replace(/\.(?:md|mdx|markdown|rst|adoc|asciidoc|ipynb|html?|astro|vue)$/i, "");
+  return path.replace(/\.(?:md|mdx|markdown|mdoc|qmd|rst|adoc|asciidoc|ipynb|html?|astro|vue)$/i, "");
 }
 
 // --- Tags, comments and expressions in Markdown
@@ -467,6 +470,9 @@ class MarkdownPage {
       const plain = raw.replace(/\s*\{[^{}]{0,200}\}\s*$/, "");
       const withoutLabels = plain.replace(/<(\w+)\b[^<>]{0,300}>[^<]{0,300}<\/\1>/g, "");
       const unmarked = text.replace(/\s*\{[^{}]{0,200}\}\s*$/, "");
+      // Nextra and Fumadocs
+      const id = /\[#([^\s[\]]{1,200})\]\s*$/.exec(raw)?.[1];
+      if (id) this.ids.add(id);
       this.headings.push([unmarked, text, plain, withoutLabels, plain.replace(/<[^>]{0,500}>/g, "")]);
       const isFilledIn = /<!--|\{[{%]/.test(raw);
       if (isFilledIn) for (const [word] of raw.matchAll(/[\w.-]+/g)) this.ids.add(word);
@@ -511,7 +517,7 @@ class MarkdownPage {
     }
   }
 
-  /** Explicit ids: `{#id}`, `{: #id .class }`, `(label)=`, and headings of HTML. */
+  /** Explicit ids: `{#id}`, `{: #id .class }`, `[#id]`, `(label)=`, and headings of HTML. */
   #readIds(raw) {
     for (const [, id] of raw.matchAll(/\{[^{}\n#]{0,100}#([^\s{}"'=*]+)[^{}\n]{0,200}\}/g)) this.ids.add(id);
     for (const [, id] of raw.matchAll(/\{[^{}\n]{0,100}\bid\s*=\s*["']?([^\s"'{}]{1,200})/g))
@@ -1298,6 +1304,8 @@ function findRelative(docs, site, path, target, isMarkdown) {
   if (other) return { fault: `it is spelled "${other}"` };
   if (isFile || isShown) return { fault: "it isn't there" };
   if (site.kind === "sphinx" && docs.labels.has(target.toLowerCase())) return UNSURE;
+  // DocFX makes these of code.
+  if (site.kind === "docfx" && /\.ya?ml$/i.test(target)) return UNSURE;
   if (MADE.test(target) || MADE_ROUTE.test(target) || (site.hasLinkHook && !/[./]/.test(target)))
     return UNSURE;
   if (keys.some((key) => docs.gone.has(key))) return { fault: "it isn't there" };
@@ -1387,7 +1395,9 @@ function findRoute(docs, site, target, isMarkdown) {
   const isPage = PAGE.test(bare);
   if (isPage || PICTURE.test(bare)) {
     if (candidates.some((candidate) => docs.hasEnding(candidate))) return UNSURE;
-    const isSure = isPage || (isMarkdown && site.kind !== "docfx");
+    // In Mintlify, such a picture is below the top, also in HTML.
+    const isBelow = site.kind === "mintlify" && docs.folders.has(join(site.folder, folderOf(bare)));
+    const isSure = isPage || isBelow || (isMarkdown && site.kind !== "docfx");
     return isSure ? { fault: "it isn't there" } : UNSURE;
   }
   const keys = candidates.map(routeKey);
