@@ -8,13 +8,14 @@ type Moved = readonly [from: string, to: string];
 export function createRename(moved: readonly Moved[]): (line: string) => string[] {
   if (moved.length === 0) return () => [];
   const names = new Map(moved.flatMap(namesOfMoved));
+  const files = new Map(moved.flatMap((pair) => named(pair.map((path) => path.split("/").slice(-1)))));
   const spaced = moved.filter(([from]) => PATH_END.test(from));
   const renamed = (line: string, rename: (path: string) => string) =>
     spaced.reduce((rest, [from, into]) => rest.replaceAll(from, into), line).replace(PATH, rename);
   return (line) => [
     renamed(line, (path) => renamedPath(path, names)),
     renamed(line, (path) =>
-      path.replace(/[^/]+$/, (name) => (isPath(path) ? names.get(name) : null) ?? name),
+      path.replace(/[^/]+$/, (name) => (isPath(path) ? files.get(name) : null) ?? name),
     ),
   ];
 }
@@ -45,24 +46,19 @@ function renamedPath(path: string, names: ReadonlyMap<string, string>): string {
   return path;
 }
 
-/** A moved page's old and new names: below each folder that both are in, as a page and a route. */
+/** A moved page's old and new names, below each folder that both are in. */
 function namesOfMoved([from, to]: Moved): [string, string][] {
   const [olds, news] = [from.split("/"), to.split("/")];
   let shared = 0;
   while (shared < olds.length - 1 && olds[shared] === news[shared]) shared += 1;
-  const below = Array.from({ length: shared + 1 }, (_, at) => [olds, news].map((all) => all.slice(at)));
-  const pairs = [...below, [olds, news].map((all) => all.slice(-1))].map((pair) =>
-    pair.map((parts) => parts.join("/")),
-  );
-  return pairs.flatMap(([old = "", now = ""]): [string, string][] => {
-    const routes = [old, now].map((name) => name.replace(ENDING, ""));
-    const [oldRoute = "", newRoute = ""] = routes;
-    const isRoute = ENDING.test(old) && oldRoute !== "" && newRoute !== "";
-    return isRoute
-      ? [
-          [old, now],
-          [oldRoute, newRoute],
-        ]
-      : [[old, now]];
-  });
+  return Array.from({ length: shared + 1 }, (_, at) => [olds.slice(at), news.slice(at)]).flatMap(named);
+}
+
+/** An old and a new name, as of a page and as of a route. */
+function named(pair: readonly string[][]): [string, string][] {
+  const [old = "", now = ""] = pair.map((parts) => parts.join("/"));
+  const [oldRoute, newRoute] = [old.replace(ENDING, ""), now.replace(ENDING, "")];
+  const isRoute = oldRoute !== old && oldRoute !== "" && newRoute !== "";
+  const route: [string, string][] = isRoute ? [[oldRoute, newRoute]] : [];
+  return [[old, now], ...route];
 }

@@ -81,9 +81,28 @@ it("an old finding on a page that moved is an old one, however the tool names th
   const moved: [string, string][] = [
     ["docs/guide/a.md", "docs/start/b.md"],
     ["docs/old/index.md", "docs/new/index.md"],
+    ["docs/x.md", "docs/deep/y.md"],
   ];
-  const before = ["/guide/a", "docs/guide/a.md", "guide/a.md", "a.md", "site/guide/a.html", "/old/"];
-  const after = ["/start/b", "docs/start/b.md", "start/b.md", "b.md", "site/start/b.html", "/new/"];
+  const before = [
+    "/guide/a",
+    "docs/guide/a.md",
+    "guide/a.md",
+    "a.md",
+    "site/guide/a.html",
+    "/old/",
+    "/x",
+    "x.md",
+  ];
+  const after = [
+    "/start/b",
+    "docs/start/b.md",
+    "start/b.md",
+    "b.md",
+    "site/start/b.html",
+    "/new/",
+    "/deep/y",
+    "y.md",
+  ];
   const lines = (pages: string[]) => pages.map((path) => `Problem on ${path}: it has a broken link`);
   expect(judged([lines(before)], lines(after), moved.flat(), moved)).toMatchObject({ result: "passed" });
   const news = lines([...after, "start/b.md", "guide/a.md"]);
