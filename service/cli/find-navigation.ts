@@ -17,6 +17,7 @@ const NAVIGATION: readonly Navigation[] = [
   navigation("MkDocs", String.raw`\.(?:pages|nav\.ya?ml)$`),
   navigation("Docusaurus", `sidebars?${CODE}`, true),
   navigation("Docusaurus", String.raw`(?:sidebars|_category_)\.(?:json|ya?ml)$`),
+  navigation("Docusaurus", `docusaurus\\.config${CODE}`, true),
   navigation("VitePress", String.raw`\.vitepress/(?:config|sidebar)(?:/[^/]+)*` + CODE, true),
   navigation("VuePress", String.raw`\.vuepress/(?:config|sidebar)(?:/[^/]+)*` + CODE, true),
   navigation("Astro", `astro\\.config${CODE}`, true),
@@ -27,6 +28,8 @@ const NAVIGATION: readonly Navigation[] = [
   // Extensions run the commands that `ext` names.
   navigation("Antora", String.raw`antora\.yml$`, true),
   navigation("Antora", String.raw`nav\.adoc$`),
+  navigation("Fern", String.raw`fern/(?:.+/)?(?:docs|versions/[^/]+)\.yml$`),
+  navigation("Nuxt", String.raw`content/(?:.+/)?\.navigation\.yml$`),
   navigation("Jupyter Book", String.raw`_toc\.yml$`),
   navigation("MyST", String.raw`myst\.yml$`, true),
   navigation("DocFX", String.raw`(?:toc|TOC)\.yml$`),

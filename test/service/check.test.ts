@@ -125,6 +125,14 @@ it("names the generator of the docs, and the navigation that agents may not chan
       "it, or what it names); docs/.vitepress/config.mts of VitePress (the build runs it, or what it names). " +
       "If they may, add these names to docs.",
   ]);
+  expect(
+    await checked("others", ["docusaurus.config.ts", "fern/docs.yml", "content/1.a/.navigation.yml", "a.md"]),
+  ).toEqual([
+    "ok     docs  pages: docs covers 1 of 1 page, made with Docusaurus, Fern, Nuxt",
+    "warn   docs  pages: Agents may not change this navigation, so new pages don't get into it: " +
+      "docusaurus.config.ts of Docusaurus (the build runs it, or what it names); fern/docs.yml of Fern; " +
+      "content/1.a/.navigation.yml of Nuxt. If they may, add these names to docs.",
+  ]);
   expect(await checked("narrow", ["docs.json", "docs/a.md", "b.md"], ["docs/**"])).toEqual([
     "ok     docs  pages: docs covers 1 of 2 pages, made with Mintlify",
     "warn   docs  pages: Agents may not change this navigation, so new pages don't get into it: docs.json of Mintlify. " +
