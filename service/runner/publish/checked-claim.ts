@@ -32,7 +32,7 @@ function isOlder(claim: unknown): claim is { isFound: boolean } {
 }
 
 /** More aren't kept of all turns together. */
-const MAX_JOINED = 400;
+export const MAX_JOINED_CLAIMS = 400;
 
 /**
  * The claims of several rounds or turns, oldest first. Of what more than one of them states, the
@@ -47,7 +47,7 @@ export function joinedClaims(lists: readonly (readonly CheckedClaim[])[]): Check
     joined.unshift(...news);
     for (const claim of news) stated.add(keyOf(claim));
   }
-  return joined.slice(-MAX_JOINED);
+  return joined.slice(-MAX_JOINED_CLAIMS);
 }
 
 /** How many statements there are, and how many of them code says. */

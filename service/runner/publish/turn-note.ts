@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { json } from "../../base/json.ts";
 import { TurnQuality } from "../turn-runner.ts";
-import { CheckedClaim } from "./checked-claim.ts";
+import { CheckedClaim, MAX_JOINED_CLAIMS } from "./checked-claim.ts";
 
 /** Texts about a change, each with what is left of it without the words of others. */
 export const Withheld = z.array(z.object({ text: z.string(), rest: z.string() }));
@@ -43,7 +43,7 @@ export type TurnWork = z.infer<typeof TurnWork>;
  * What a job's last commit doesn't say about itself. It is kept after the turn's end, because the
  * service may die before it has noted that.
  */
-const TurnNote = TurnWork.extend({
+export const TurnNote = TurnWork.extend({
   version: z.literal(1),
   /** Identifies the turn. */
   turnKey: z.string(),
@@ -61,12 +61,25 @@ export type TurnNote = z.infer<typeof TurnNote>;
 /** More turns aren't kept. The newest are. */
 const MAX_TURNS = 50;
 
-/** The turns of a job that a turn follows, as the job's last note has them. */
+/**
+ * The turns of a job that a turn follows, as the job's last note has them. Of their claims, the
+ * newest are kept.
+ */
 export function turnsBefore(note: TurnNote | null, turnKey: string): NotedTurn[] {
   if (note === null) return [];
   const { claims, leftOut, requester } = note;
   const last = { turnKey: note.turnKey, claims: claims ?? [], leftOut, requester };
-  return [...note.earlier, last].filter((each) => each.turnKey !== turnKey).slice(-MAX_TURNS);
+  let room = MAX_JOINED_CLAIMS;
+  return [...note.earlier, last]
+    .filter((each) => each.turnKey !== turnKey)
+    .slice(-MAX_TURNS)
+    .toReversed()
+    .map((each) => {
+      const kept = each.claims.slice(0, room);
+      room -= kept.length;
+      return { ...each, claims: kept };
+    })
+    .toReversed();
 }
 
 /**

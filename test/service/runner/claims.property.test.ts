@@ -4,6 +4,7 @@ import { claimsInChange } from "../../../service/runner/claims/claims-in-change.
 import { quoteFinder } from "../../../service/runner/claims/find-quotes.ts";
 import { linkedPath, sourcePlace } from "../../../service/runner/claims/source-place.ts";
 import { type CheckedClaim, joinedClaims } from "../../../service/runner/publish/checked-claim.ts";
+import { TurnNote, turnsBefore } from "../../../service/runner/publish/turn-note.ts";
 
 const word = fc.constantFrom(
   "the",
@@ -170,4 +171,31 @@ it("claims are joined over turns: of what several state, the newest one's source
       );
     }),
   );
+});
+
+it("of a job with many turns and many claims, the newest are kept", () => {
+  const claim = { page: "a.md", statement: "", isFound: true, url: null, isPublic: true };
+  const source = { repository: "docs", path: "a.ts", line: null };
+  const claims = (turn: number) =>
+    Array.from({ length: 30 }, () => ({ ...claim, statement: `of ${turn}`, source }));
+  const turn = (number: number) => ({
+    turnKey: `${number}-key`,
+    claims: claims(number),
+    leftOut: [],
+    requester: null,
+  });
+  const note = TurnNote.parse({
+    ...turn(99),
+    version: 1,
+    commit: "0",
+    isPushed: true,
+    openPull: null,
+    newestPull: null,
+    earlier: Array.from({ length: 98 }, (_, at) => turn(at + 1)),
+  });
+  const kept = turnsBefore(note, "100-key");
+  expect(kept.map(({ turnKey }) => turnKey)).toEqual(Array.from({ length: 50 }, (_, at) => `${at + 50}-key`));
+  expect(kept.flatMap((each) => each.claims)).toHaveLength(400);
+  expect(kept.at(-1)?.claims).toHaveLength(30);
+  expect(kept[0]?.claims).toEqual([]);
 });
