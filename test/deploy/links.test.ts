@@ -360,6 +360,81 @@ it("reads the pages that changed and those that name one, and says how many", as
   expect((await run()).lines.at(-1)).toBe("links: 5 of 5 pages read");
 });
 
+it("reads no pages that name another of the same name, and all if settings changed", async () => {
+  const files = {
+    "docs.json": "{}",
+    "one/topic.mdx": "# One\n",
+    "two/topic.mdx": "# Two\n",
+    "two/near.mdx": "[a](topic#one) and [b](./gone)\n",
+    "near-one.mdx": "[a](one/topic#one)\n\n[b](gone)\n",
+    "route.mdx": "A topic of [a](/one/topic#two).\n\n[b](/was)\n",
+    "shows.mdx": "import T from './one/topic.mdx';\n\n<T />\n",
+    "far.mdx": "[a](shows#two)\n",
+  };
+  const run = (path: string) => withTree(files, (folder) => check(folder, "--proof", "--", path).lines);
+  expect(await run("one/topic.mdx")).toEqual([
+    `far.mdx:1 shows#two: no heading or id is called "two" there`,
+    `route.mdx:1 /one/topic#two: no heading or id is called "two" there`,
+    "links: 5 of 7 pages read",
+  ]);
+  expect(await run("docs.json")).toContain("route.mdx:3 /was: no page has this route");
+});
+
+it("finds in changed pages and those around them what it finds in all", async () => {
+  const names = [
+    "a.md",
+    "b.md",
+    "01-c.md",
+    "in/index.md",
+    "in/a.md",
+    "in/b c.md",
+    "in/deep/a.md",
+    "_part.md",
+  ];
+  const target = fc.constantFrom(
+    ...["a", "b", "01-c", "c", "in", "index", "b%20c", "deep/a", "_part"].flatMap((name) =>
+      ["", "./", "../", "in/", "/", "/in/", "../in/"].flatMap((start) => [
+        `${start}${name}`,
+        `${start}${name}.md#head`,
+      ]),
+    ),
+    "..",
+    "./",
+    "../in/",
+    "#head",
+  );
+  const piece = fc.oneof(
+    target.map((link) => `[x](${link})\n`),
+    target.map((link) => `<a href="${link}">x</a>\n`),
+    target.map((link) => `[x]\n\n[x]: ${link}\n`),
+    fc.constantFrom("# Head\n", '--8<-- "_part.md"\n', '--8<-- "in/a.md"\n', "```\n# Head\n```\n"),
+  );
+  const tree = fc.record(
+    Object.fromEntries(
+      names.map((name) => [name, fc.array(piece, { maxLength: 4 }).map((all) => all.join("\n"))]),
+    ),
+    { requiredKeys: [] },
+  );
+  const settings = fc.constantFrom("docusaurus.config.js", "mkdocs.yml", "docs.json", "none.txt");
+  await fc.assert(
+    fc.asyncProperty(tree, settings, fc.constantFrom(...names), async (pages, setting, changed) => {
+      const { [changed]: _gone, ...without } = pages;
+      const place = (files: Tree) => ({
+        [setting]: "",
+        ...Object.fromEntries(Object.entries(files).map(([name, text]) => [`docs/${name}`, text])),
+      });
+      const linksIn = (files: Tree, ...options: string[]) =>
+        withTree(place(files), (folder) =>
+          check(folder, ...options).lines.map((line) => line.replace(/: [^:]*$/, "")),
+        );
+      const before = new Set(await linksIn(pages));
+      const fresh = (await linksIn(without)).filter((line) => !before.has(line));
+      expect(await linksIn(without, "--", `docs/${changed}`)).toEqual(expect.arrayContaining(fresh));
+    }),
+    { numRuns: 10 },
+  );
+});
+
 it("fails with another code if it can't look", async () => {
   expect((await withTree({}, (folder) => check(folder, "--fix"))).status).toBe(3);
 });
