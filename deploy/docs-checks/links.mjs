@@ -1174,6 +1174,10 @@ function withoutSamples(text) {
   return kept.join("\n");
 }
 
+/** Pictures, data and code, as they are shown on pages. */
+const WITHOUT_ANCHORS =
+  /\.(?:png|jpe?g|gif|svg|webp|avif|bmp|mp4|webm|json5?|ya?ml|toml|s?css|less|py|sh|go|rs|java|c|cpp|rb)$/i;
+
 /** What a page shows of other files: their paths, or null for one that isn't known. */
 function includesOf(docs, path) {
   const text = withoutSamples(docs.read(path) ?? "");
@@ -1200,8 +1204,9 @@ function includesOf(docs, path) {
   for (const pattern of patterns) {
     for (const [, name] of text.matchAll(pattern)) if (!CONTAINER.test(name)) named.push(name);
   }
-  return named.map((name) => {
-    if (/^(?:::: |\{|<|`)/.test(name)) return null;
+  const files = named.map((shown) => {
+    if (/^(?:::: |\{|<|`)/.test(shown)) return null;
+    const name = shown.replace(/\?.*$/s, "");
     const here = join(folder, name);
     const tail = name.replace(/^(?:@\w*|~)?\/|^(?:\.{1,2}\/)+/, "");
     const file = here !== null && docs.at(here, false)?.[0];
@@ -1209,6 +1214,7 @@ function includesOf(docs, path) {
       file || (docs.byName.get(posix.basename(tail)) ?? []).find((other) => `/${other}`.endsWith(`/${tail}`));
     return found && docs.files.has(found) ? found : null;
   });
+  return files.filter((file) => file === null || !WITHOUT_ANCHORS.test(file));
 }
 
 function decoded(text) {
@@ -1331,7 +1337,7 @@ function findRelative(docs, site, path, target, isMarkdown) {
   if (MADE.test(target) || MADE_ROUTE.test(target) || (site.hasLinkHook && !/[./]/.test(target)))
     return UNSURE;
   if (keys.some((key) => docs.gone.has(key))) return { fault: "it isn't there" };
-  if (docs.namesOf(path).length > 0 && site.kind !== "plain") return UNSURE;
+  if (site.kind !== "plain" && docs.namesOf(path).some((name) => name.includes("/"))) return UNSURE;
   const isKnownFolder = site.kind === "plain" || places.some((place) => docs.folders.has(folderOf(place)));
   return isKnownFolder && site.kind !== "sphinx" ? { fault: "it isn't there" } : UNSURE;
 }

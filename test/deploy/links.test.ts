@@ -241,12 +241,16 @@ const STYLES: Record<
       "docs/_part.mdx": "# Part\n",
       "docs/sub/x.md": "",
       "docs/sub/02-y.md": "",
-      "docs/z.mdx": "import Part from './_part.mdx';\nimport S from './S.jsx';\n\n<Part />\n",
+      "docs/z.mdx":
+        "---\nid: z\n---\nimport Part from './_part.mdx';\nimport S from './S.jsx';\n" +
+        "import P from './p.svg?raw';\n\n<Part />\n\n[x](gone-near)\n",
+      "docs/p.svg": "",
       "docs/S.jsx": `import React from 'react';\nexport default () => <b id="bold" />;\n`,
     },
     page: "docs/_part.mdx",
     right: ["./x.md", "../sub/y", "z#part", "z#bold", "#any", `<RepoLink href="src/main.js" />`],
     wrong: ["./gone.md", "../sub/gone", "z#gone"],
+    inside: ["gone-near"],
   },
   hugo: {
     files: {
@@ -419,11 +423,11 @@ it("finds in changed pages and those around them what it finds in all", async ()
   await fc.assert(
     fc.asyncProperty(tree, settings, fc.constantFrom(...names), async (pages, setting, changed) => {
       const { [changed]: _gone, ...without } = pages;
-      const place = (files: Tree) => ({
+      const place = (files: Partial<Tree>) => ({
         [setting]: "",
-        ...Object.fromEntries(Object.entries(files).map(([name, text]) => [`docs/${name}`, text])),
+        ...Object.fromEntries(Object.entries(files).map(([name, text]) => [`docs/${name}`, text ?? ""])),
       });
-      const linksIn = (files: Tree, ...options: string[]) =>
+      const linksIn = (files: Partial<Tree>, ...options: string[]) =>
         withTree(place(files), (folder) =>
           check(folder, ...options).lines.map((line) => line.replace(/: [^:]*$/, "")),
         );
