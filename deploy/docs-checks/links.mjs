@@ -1476,6 +1476,7 @@ class Changes {
   #spellings = new Set();
   #byName = new Map();
   #pages = new Set();
+  #names = null;
   #docs;
 
   constructor(docs, paths) {
@@ -1486,6 +1487,7 @@ class Changes {
   add(path) {
     const docs = this.#docs;
     this.#pages.add(path);
+    this.#names = null;
     const text = PAGE.test(path) && docs.files.has(path) ? (docs.read(path) ?? "") : "";
     const keys = [path.replace(ROUTE_ENDING, ""), routeKey(path), ...routesIn(docs.siteOf(path), path)];
     if (text) keys.push(...docs.namesOf(path).map(routeKey));
@@ -1526,9 +1528,13 @@ class Changes {
     });
   }
 
-  /** True if a page's text names something that changed, in a link that may lead to it or at all. */
+  /**
+   * How a page's text names what changed: "not" at all, in links that are all "right", or else in a
+   * way ("somehow") that the whole page has to tell.
+   */
   areNamedOn(path) {
     const text = this.#docs.read(path) ?? "";
+    let named = "not";
     for (const { 0: name, index } of text.matchAll(this.#pattern)) {
       let start = index;
       while (start > 0 && index - start < 300 && !/[\s"'`()<>[\]{}|,;=]/.test(text[start - 1])) start--;
@@ -1537,10 +1543,15 @@ class Changes {
       const opening = text.slice(Math.max(0, start - 7), start);
       // A word of a sentence names no path.
       if (!/[./]/.test(token) && !/(?:["'(<={]|\]:)\s{0,4}$/.test(opening)) continue;
-      const isLink = /(?:\]\(|\]:\s{0,4}|(?:href|src)=["'])$/.test(opening);
-      if (isLink ? this.concern(path, token) : this.#isEndOf(token)) return true;
+      const link = /(?:\]\(|\]:\s{0,4}|(?:href|src)=["'])$/.exec(opening)?.[0];
+      if (!(link ? this.concern(path, token) : this.#isEndOf(token))) continue;
+      const next = text[start + token.length] ?? "\n";
+      const isWhole = link && (/\s/.test(next) || next === { "(": ")" }[link[1]] || next === link.at(-1));
+      if (!isWhole || faultOf(this.#docs, path, { link: token, isMarkdown: link[0] === "]" }) !== null)
+        return "somehow";
+      named = "right";
     }
-    return false;
+    return named;
   }
 
   /** True if a path, or the end of it, is the end of a path that changed. */
@@ -1562,6 +1573,10 @@ class Changes {
 
   /** What a page's text has if it names something that changed. */
   get #pattern() {
+    return (this.#names ??= this.#patternOfNames());
+  }
+
+  #patternOfNames() {
     const names = [...this.#byName.keys()]
       .filter((name) => !INDEX_NAME.test(name))
       .flatMap((name) => [name, encodeURI(name)]);
@@ -1582,23 +1597,23 @@ function isSettings(path) {
 }
 
 /**
- * The pages to read: all, or those that changed, those that name one that did, and so on with those
- * that show what changed on themselves.
+ * The pages to read, each with how it names what changed: all, or those that changed, those that
+ * name one that did, and so on with those that show what changed on themselves.
  */
 function choosePages(docs, all, changes) {
-  if (changes === null) return all;
-  const chosen = new Set(all.filter((path) => changes.has(path)));
+  if (changes === null) return new Map(all.map((path) => [path, "somehow"]));
+  const named = new Map();
   for (let depth = 0, isNew = true; isNew && depth < 5; depth++) {
     isNew = false;
-    for (const path of all) if (!changes.has(path) && changes.areNamedOn(path)) chosen.add(path);
-    for (const path of chosen) {
-      if (changes.has(path) || !includesOf(docs, path).some((file) => file !== null && changes.has(file)))
-        continue;
+    for (const path of all) named.set(path, changes.has(path) ? "somehow" : changes.areNamedOn(path));
+    for (const path of all) {
+      const mayShow = named.get(path) === "somehow" && !changes.has(path);
+      if (!mayShow || !includesOf(docs, path).some((file) => file !== null && changes.has(file))) continue;
       changes.add(path);
       isNew = true;
     }
   }
-  return all.filter((path) => chosen.has(path));
+  return new Map([...named].filter(([, how]) => how !== "not"));
 }
 
 function inert(text) {
@@ -1647,10 +1662,12 @@ async function main(args) {
   const changes = changed.length === 0 || changed.some(isSettings) ? null : new Changes(docs, changed);
   docs.isWhole = changes === null;
   const pages = choosePages(docs, all, changes);
-  const findings = pages.flatMap((path) => findingsOn(docs, path, changes));
+  const findings = [...pages].flatMap(([path, how]) =>
+    how === "right" ? [] : findingsOn(docs, path, changes),
+  );
   const output = [
     ...findings,
-    ...(options.includes("--proof") ? [`links: ${pages.length} of ${all.length} pages read`] : []),
+    ...(options.includes("--proof") ? [`links: ${pages.size} of ${all.length} pages read`] : []),
   ];
   if (output.length > 0) process.stdout.write(`${output.join("\n")}\n`);
   return findings.length > 0 ? 1 : 0;
