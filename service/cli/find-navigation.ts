@@ -1,3 +1,4 @@
+import { anyEnding, PAGE_ENDINGS } from "../base/page-endings.ts";
 /**
  * A generator of documentation, by the files that have its navigation. `isCode` is true for files
  * that run in the build, or that name programs which do.
@@ -40,7 +41,7 @@ const NAVIGATION: readonly Navigation[] = [
 
 /** What tests and installed packages hold is nobody's documentation. */
 const ELSEWHERE = /(?:^|\/)(?:node_modules|vendor|third_party|tests?|__tests__|fixtures|examples?)\//;
-const PAGE = /\.(?:mdx?|markdown|mdoc|qmd|rst|adoc|asciidoc)$/;
+const PAGE = anyEnding(PAGE_ENDINGS, "");
 /** Of names that are told. */
 const MAX_NAMED = 5;
 

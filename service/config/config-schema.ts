@@ -4,13 +4,14 @@ import { z } from "zod";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { CHECK_PRESETS } from "./check-presets.ts";
 import { DEFAULT_BRANCH_PREFIX, isGitBranch, isBranchPrefix } from "./branches.ts";
+import { PAGE_ENDINGS } from "../base/page-endings.ts";
 import { isSafeHttpUrl, repositoryKind, repositoryOfPage } from "./repository.ts";
 import { parseHostRule } from "../egress/find-route.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
 
 /** The files that count as documentation, unless a project's settings say otherwise. */
 const DEFAULT_DOCS_GLOBS = [
-  "**/*.{md,mdx,markdown,mdoc,qmd,rst,adoc,asciidoc}",
+  `**/*.{${PAGE_ENDINGS.join(",")}}`,
   "docs/**",
   "**/{doc,docs}/**/*.txt",
   // Navigation that is data. Where it is code, or can name some, `config check` says so.

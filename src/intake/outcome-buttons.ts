@@ -32,10 +32,15 @@ export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
 
   onPress(app, deps, ACTIONS.tryAgain, buttonValue, (pressed, body) => tryAgain(deps, pressed, body));
   onPress(app, deps, ACTIONS.showChanges, buttonValue, (pressed, body, context) =>
-    showChanges(deps, pressed, body, context),
+    // Whoever reads the thread may read the change, too.
+    askService(deps, pressed, body, context, { may: () => true, task: diffTask }),
   );
   onPress(app, deps, ACTIONS.closePullRequest, buttonValue, (pressed, body, context) =>
-    closeIt(deps, pressed, body, context),
+    // The thread hears of the close as of any other.
+    askService(deps, pressed, body, context, {
+      may: (turn) => maySteer(deps.followUps, turn, body.user.id),
+      task: closeTask,
+    }),
   );
   onPress(app, deps, ACTIONS.keepWatching, buttonValue, (pressed, { user }) =>
     deps.queue.commit((read) => keepWatching(deps, read, pressed, user.id)),
@@ -97,32 +102,19 @@ function keepWatching(
   };
 }
 
-/** Whoever reads the thread may read the change, too. */
-async function showChanges(
+/** Asks the job service for something about a turn, for whoever pressed and `may` do that. */
+async function askService(
   deps: IntakeDeps,
   { turnId }: ButtonValue,
   body: BlockAction,
   context: Pick<Context, "teamId">,
+  { may, task }: { may: (turn: Turn) => boolean; task: typeof diffTask | typeof closeTask },
 ): Promise<PressAnswer> {
   const turn = await deps.records.turn.get(turnId);
   if (turn === undefined) return tooOld(deps);
+  if (!may(turn)) return notAllowed(turn);
   const asked = { ...placeOfPress(body, context), turnId };
-  await deps.queue.add(diffTask(`press:${body.trigger_id}`, turn.request.project.service, asked));
-  return null;
-}
-
-/** Has the job service close the pull request, which tells the thread as usual. */
-async function closeIt(
-  deps: IntakeDeps,
-  { turnId }: ButtonValue,
-  body: BlockAction,
-  context: Pick<Context, "teamId">,
-): Promise<PressAnswer> {
-  const turn = await deps.records.turn.get(turnId);
-  if (turn === undefined) return tooOld(deps);
-  if (!maySteer(deps.followUps, turn, body.user.id)) return notAllowed(turn);
-  const asked = { ...placeOfPress(body, context), turnId };
-  await deps.queue.add(closeTask(`press:${body.trigger_id}`, turn.request.project.service, asked));
+  await deps.queue.add(task(`press:${body.trigger_id}`, turn.request.project.service, asked));
   return null;
 }
 

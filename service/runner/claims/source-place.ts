@@ -1,3 +1,4 @@
+import { anyEnding, PAGE_ENDINGS } from "../../base/page-endings.ts";
 import { posix } from "node:path";
 import { isSafePath } from "../tree/names.ts";
 
@@ -37,8 +38,22 @@ export function linkedPath(link: string, target: string, rest: string): string |
   return isSafePath(path) ? path : null;
 }
 
-const PROSE =
-  /\.(?:mdx?|markdown|mdown|mkdn?|mdoc|rst|rest|adoc|asciidoc|asc|txt|html?|[qr]md|org|textile|wiki|ipynb)$/i;
+const PROSE = anyEnding(
+  [
+    PAGE_ENDINGS,
+    "mdown",
+    "mkdn?",
+    "rest",
+    "asc",
+    "txt",
+    "html?",
+    "rmd",
+    "org",
+    "textile",
+    "wiki",
+    "ipynb",
+  ].flat(),
+);
 
 /** True if files of this name hold text that is written for readers. */
 export function isProse(path: string): boolean {

@@ -1,3 +1,4 @@
+import { PAGE_ENDINGS } from "../../base/page-endings.ts";
 import type { GitRunner } from "./git.ts";
 
 /** A path that differs between two commits. `before` or `after` is null where it isn't there. */
@@ -5,21 +6,8 @@ export type ChangedPath = { before: string | null; after: string | null };
 
 /** Each new file is compared with each one that is gone, so this bounds what that costs. */
 const OPTIONS = ["-r", "-M", "-l500", "--no-ext-diff"];
-/** The endings of pages that a person reads as text. */
-const PAGES = [
-  "md",
-  "mdx",
-  "markdown",
-  "mdoc",
-  "qmd",
-  "rmd",
-  "rst",
-  "adoc",
-  "asciidoc",
-  "txt",
-  "html",
-  "org",
-];
+/** The endings of files that a person reads as text. */
+const READ_ENDINGS = [...PAGE_ENDINGS, "rmd", "txt", "html", "org"];
 
 /** What differs between two commits. A renamed file is one, also if some of its lines changed. */
 export async function changedPages(git: GitRunner, from: string, to: string): Promise<ChangedPath[]> {
@@ -41,6 +29,6 @@ export async function changedPages(git: GitRunner, from: string, to: string): Pr
 /** The changed lines of pages, as git writes them, without what is around them. */
 export function patchOfPages(git: GitRunner, from: string, to: string): Promise<Buffer> {
   const options = [...OPTIONS, "-p", "-U0", "--text", "--no-textconv", "--no-color"];
-  const pages = PAGES.map((ending) => `:(glob,icase)**/*.${ending}`);
+  const pages = READ_ENDINGS.map((ending) => `:(glob,icase)**/*.${ending}`);
   return git.run(["-c", "core.quotePath=false", "diff-tree", ...options, from, to, "--", ...pages]);
 }

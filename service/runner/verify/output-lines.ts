@@ -1,3 +1,4 @@
+import { anyEnding, PAGE_ENDINGS } from "../../base/page-endings.ts";
 import { printableText } from "../../base/printable-text.ts";
 
 /** A tool's output, and its exit code. */
@@ -31,7 +32,19 @@ const POSITIONS: readonly RegExp[] = [
 /** Where an error occurred in code, with the file. */
 const STACK_FRAME = /^\s*at (?:.*\()?(?<file>[^()]*?):\d+:\d+\)?(?: \{)?$/;
 const OTHER_FRAME = /^\s*at async Promise\.all|^\s*\.{3} \d+ lines matching cause stack trace/;
-const PAGE = /\.(?:mdx?|markdown|mdoc|qmd|rmd|rst|txt|adoc|asciidoc|asc|html?|ipynb|org|json|ya?ml|toml)$/i;
+/** Tools name settings and navigation as the places of faults, too. */
+const PAGE = anyEnding([
+  ...PAGE_ENDINGS,
+  "rmd",
+  "txt",
+  "asc",
+  "html?",
+  "ipynb",
+  "org",
+  "json",
+  "ya?ml",
+  "toml",
+]);
 /** Progress lines, as site builders mark them. */
 const PROGRESS = /^\s*(?:\[(?:info|success)\]|info\s+-\s|node version: v[\d.]+$)/i;
 

@@ -1,20 +1,11 @@
 import { expect, it } from "vitest";
-import type { ServiceProject } from "../../../service/config/config.ts";
 import { TransientRunError } from "../../../service/base/run-error.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { sessionProject, toldOf } from "../../support/session-agent.ts";
+import { shellCheck } from "../../support/shell-check.ts";
 
 /** Fails with a line for each page that has "teh", as long as it is told to. */
-const NO_TEH: ServiceProject["verify"][number] = {
-  name: "words",
-  command: ["sh", "-c", "grep -rl teh docs && exit 1; exit 0"],
-  cwd: ".",
-  env: {},
-  timeoutSeconds: 30,
-  blocking: true,
-  readable: [],
-  mounts: [],
-};
+const NO_TEH = shellCheck("grep -rl teh docs && exit 1; exit 0");
 
 /** Writes a misspelled page; does `second` where it is told of findings. */
 function agentThat(second: string): string[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createSystemClock } from "../../../src/process/clock-and-log.ts";
 import { TransientRunError } from "../../../service/base/run-error.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
+import { LaterClock } from "../../support/later-clock.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { atNight } from "../../support/nightly.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
@@ -137,9 +137,7 @@ it("resumes the session of a turn that was pushed and whose pull request came la
 });
 
 it("does not resume a session that knows of work which somebody removed before its turn ended", async () => {
-  const system = createSystemClock();
-  let passedMs = 0;
-  const clock = { ...system, now: () => system.now() + passedMs };
+  const clock = new LaterClock();
   await using world = await openRunnerWorld({ ...LOGIC_ONLY, clock });
   const project = sessionProject(world, { resume: true });
   world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
@@ -147,7 +145,7 @@ it("does not resume a session that knows of work which somebody removed before i
   world.api.fault = undefined;
   await world.inBare("update-ref", "-d", "refs/heads/docs-agent/job1");
   // Before that, the git server may just not show the branch yet.
-  passedMs = 60_000;
+  clock.laterMs = 60_000;
   expect(await ask(world, project, "First")).toMatchObject(PULL_REQUEST);
   expect(await toldOf(world)).toMatchObject({ how: "new", prompts: [] });
 });

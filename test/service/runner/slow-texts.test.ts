@@ -4,6 +4,7 @@ import { ReaderProcesses } from "../../../service/runner/apart/apart.ts";
 import { atNight } from "../../support/nightly.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 import { SLOW_TEXTS, slowAgent, slowRequest, type SlowText } from "../../support/slow-texts.ts";
+import { shellCheck } from "../../support/shell-check.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 
@@ -12,21 +13,7 @@ function projectOf(world: World, slow: SlowText): ServiceProject {
   const command = inlineAgent(slowAgent(slow));
   const isAcp = kind === "acp";
   const project = isAcp ? world.acpProject(command, { maxOutputBytes: 1024 ** 3 }) : world.project(command);
-  const verify: ServiceProject["verify"] =
-    check === undefined
-      ? []
-      : [
-          {
-            name: "lines",
-            command: ["sh", "-c", check],
-            cwd: ".",
-            env: {},
-            timeoutSeconds: 30,
-            blocking: false,
-            readable: [],
-            mounts: [],
-          },
-        ];
+  const verify = check === undefined ? [] : [shellCheck(check, { name: "lines", blocking: false })];
   return { ...project, verify };
 }
 

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
+import { shellCheck } from "../../support/shell-check.ts";
 
 const FILES = {
   ...START_FILES,
@@ -106,18 +107,7 @@ it("of a first round, the sources stay whose pages the second one leaves as they
       fs.writeFileSync(process.env.TMPDIR + "/claims.json", JSON.stringify(claims));
     }
     console.log("Say more");`);
-  const verify = [
-    {
-      name: "words",
-      command: ["sh", "-c", "if grep -rn BAD docs; then exit 1; fi"],
-      cwd: ".",
-      env: {},
-      timeoutSeconds: 30,
-      blocking: true,
-      readable: [],
-      mounts: [],
-    },
-  ];
+  const verify = [shellCheck("if grep -rn BAD docs; then exit 1; fi")];
   expect(await world.run(world.project(agent, { verify }))).toMatchObject({
     claims: { total: 1, verified: 1 },
   });

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { above } from "../../support/pull-request-texts.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
+import { shellCheck } from "../../support/shell-check.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 
@@ -20,9 +21,7 @@ async function opened(): Promise<World> {
 
 it("says on top of an open pull request that a follow-up took everything back, until one changes something", async () => {
   await using world = await opened();
-  const command = ["sh", "-c", "exit 1"];
-  const rest = { cwd: ".", env: {}, timeoutSeconds: 30, blocking: true, readable: [], mounts: [] };
-  const verify = [{ name: "links", command, ...rest }];
+  const verify = [shellCheck("exit 1", { name: "links" })];
   const back = await world.run(world.project(REMOVE, { verify }), FOLLOW_UP);
   expect(back).toMatchObject({
     kind: "pull-request",

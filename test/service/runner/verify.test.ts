@@ -1,25 +1,14 @@
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import type { ServiceProject } from "../../../service/config/config.ts";
 import { CHECK_PRESETS } from "../../../service/config/check-presets.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
+import { type Check, shellCheck } from "../../support/shell-check.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
-type Check = ServiceProject["verify"][number];
 
-/** A check whose tool is a script of the shell. */
+/** Its findings don't block. */
 function check(script: string, changes: Partial<Check> = {}): Check {
-  return {
-    name: "words",
-    command: ["sh", "-c", script],
-    cwd: ".",
-    env: {},
-    timeoutSeconds: 30,
-    blocking: false,
-    readable: [],
-    mounts: [],
-    ...changes,
-  };
+  return shellCheck(script, { blocking: false, ...changes });
 }
 
 /** Finds each "teh", with its line; exits with 1 if there is one. */

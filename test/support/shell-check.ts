@@ -1,0 +1,18 @@
+import type { ServiceProject } from "../../service/config/config.ts";
+
+export type Check = ServiceProject["verify"][number];
+
+/** A check whose tool is a script of the shell. */
+export function shellCheck(script: string, changes: Partial<Check> = {}): Check {
+  return {
+    name: "words",
+    command: ["sh", "-c", script],
+    cwd: ".",
+    env: {},
+    timeoutSeconds: 30,
+    blocking: true,
+    readable: [],
+    mounts: [],
+    ...changes,
+  };
+}
