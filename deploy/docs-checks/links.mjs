@@ -59,17 +59,24 @@ function readTree() {
   return { files, folders, closed, ...findPlaces(files, folders) };
 }
 
+/** The value of a key in a map. If there is none, one is made and kept: by default, a list. */
+function entryOf(map, key, make = () => []) {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}
+
 /**
  * What may be meant by a path: the file itself, a page without its ending, the page of a folder;
- * the same paths in small letters; and files and folders by their names.
+ * and files and folders by their names.
  */
 function findPlaces(files, folders) {
   const places = new Map([...folders].map((folder) => [folder, []]));
   const byName = new Map();
-  const add = (map, key, path) => {
-    if (map.has(key)) map.get(key).push(path);
-    else map.set(key, [path]);
-  };
+  const add = (map, key, path) => entryOf(map, key).push(path);
   for (const folder of folders) add(byName, posix.basename(folder), folder);
   for (const path of files) {
     add(places, path, path);
@@ -80,11 +87,7 @@ function findPlaces(files, folders) {
     if (route !== path && PAGE.test(path)) add(places, withoutEnding(route), path);
     if (isIndex(path)) add(places, folderOf(path), path);
   }
-  return {
-    places,
-    byName,
-    anyCase: new Map([...places.keys()].map((place) => [place.toLowerCase(), place])),
-  };
+  return { places, byName };
 }
 
 function leadsToFileBelow(top, path) {
@@ -686,10 +689,8 @@ function indexHeadings(page) {
     const letters = texts.map(lettersOf);
     for (const key of new Set(
       letters.flatMap((all) => [all, all.replace(/^\d+/, ""), all.replace(/[^a-z\d]/g, "")]),
-    )) {
-      if (byLetters.has(key)) byLetters.get(key).push(texts);
-      else byLetters.set(key, [texts]);
-    }
+    ))
+      entryOf(byLetters, key).push(texts);
   }
   return byLetters;
 }
@@ -796,7 +797,7 @@ function findSites(tree) {
       sites.push(describeSite(tree, kind, folder, tree.read(path) ?? ""));
     }
   }
-  return sites.filter(({ kind }) => kind !== null);
+  return sites;
 }
 
 /** Where a site has its pages and pictures, and what its routes may begin with. */
@@ -823,7 +824,9 @@ function describeSite(tree, kind, folder, settings) {
   const statics = STATIC_FOLDERS.map((path) => join(folder, path)).filter(
     (path) => path !== null && tree.folders.has(path),
   );
-  const hasLinkHook = [...tree.files].some((path) => /(?:^|\/)_markup\/render-link\.html$/.test(path));
+  const hasLinkHook = (tree.byName.get("render-link.html") ?? []).some(
+    (path) => tree.files.has(path) && posix.basename(folderOf(path)) === "_markup",
+  );
   return {
     kind,
     folder,
@@ -925,11 +928,7 @@ function routeVariants(key) {
 function readRoutes(tree, site) {
   const routes = new Map();
   const add = (key, path) => {
-    for (const route of routeVariants(key)) {
-      const pages = routes.get(route);
-      if (pages) pages.add(path);
-      else routes.set(route, new Set([path]));
-    }
+    for (const route of routeVariants(key)) entryOf(routes, route, () => new Set()).add(path);
   };
   for (const root of site.roots) {
     for (const path of tree.files) {
@@ -964,7 +963,7 @@ const LABELS = [
 
 /** The tree with what was read of it so far. */
 class Docs {
-  constructor(tree, readers, gone) {
+  constructor(tree, readers) {
     Object.assign(this, tree);
     this.readers = readers;
     this.texts = new Map();
@@ -972,8 +971,11 @@ class Docs {
     this.verdicts = new Map();
     this.plainHeadings = new Map();
     this.routes = new Map();
-    this.gone = gone;
+    this.includes = new Map();
+    /** The routes of pages that were removed. */
+    this.gone = new Set();
     this.sites = findSites(this);
+    this.siteByPath = new Map();
     this.plain = { kind: "plain", folder: "", settings: "", roots: [""], statics: [""], prefixes: new Set() };
   }
 
@@ -993,6 +995,10 @@ class Docs {
 
   /** The site that a page belongs to: that of the deepest folder of content. */
   siteOf(path) {
+    return entryOf(this.siteByPath, path, () => this.#findSiteOf(path));
+  }
+
+  #findSiteOf(path) {
     let found = this.plain;
     let depth = -1;
     for (const site of this.sites) {
@@ -1043,13 +1049,23 @@ class Docs {
   }
 
   routesOf(site) {
-    if (!this.routes.has(site)) this.routes.set(site, readRoutes(this, site));
-    return this.routes.get(site);
+    return entryOf(this.routes, site, () => readRoutes(this, site));
+  }
+
+  /** What a page shows of other files: their paths, or null for one that isn't known. */
+  includesOf(path) {
+    return entryOf(this.includes, path, () => (PAGE.test(path) ? findIncludes(this, path) : []));
   }
 
   get redirects() {
     this.readRedirects ??= readRedirects(this);
     return this.readRedirects;
+  }
+
+  /** Every place, by its path in small letters. */
+  get anyCase() {
+    this.inSmallLetters ??= new Map([...this.places.keys()].map((place) => [place.toLowerCase(), place]));
+    return this.inSmallLetters;
   }
 
   isRedirected(route) {
@@ -1083,17 +1099,15 @@ class Docs {
     const tail = `/${path.replace(/^(?:\.{0,2}\/)+|\/+$/g, "")}`;
     const named = this.byName.get(posix.basename(tail)) ?? [];
     if (named.some((other) => `/${other}`.endsWith(tail))) return true;
+    if (site === undefined) return false;
     const routed = `/${routeKey(tail)}`;
-    return (
-      site !== undefined && [...this.routesOf(site).routes.keys()].some((key) => `/${key}`.endsWith(routed))
-    );
+    for (const key of this.routesOf(site).routes.keys()) if (`/${key}`.endsWith(routed)) return true;
+    return false;
   }
 
   /** True if a page has an anchor, or may have it by what it includes. */
   hasAnchor(path, anchor, depth = 0) {
-    const key = `${path}#${anchor}`;
-    if (!this.verdicts.has(key)) this.verdicts.set(key, this.#looksForAnchor(path, anchor, depth));
-    return this.verdicts.get(key);
+    return entryOf(this.verdicts, `${path}#${anchor}`, () => this.#looksForAnchor(path, anchor, depth));
   }
 
   #looksForAnchor(path, anchor, depth) {
@@ -1106,8 +1120,7 @@ class Docs {
     page.byLetters ??= indexHeadings(page);
     if (isMadeOfHeading(kind === "plain" ? anchor.toLowerCase() : anchor, page.byLetters, sluggers))
       return true;
-    page.includes ??= PAGE.test(path) ? includesOf(this, path) : [];
-    return page.includes.some(
+    return this.includesOf(path).some(
       (file) => file === null || (depth < 5 && this.hasAnchor(file, anchor, depth + 1)),
     );
   }
@@ -1178,8 +1191,7 @@ function withoutSamples(text) {
 const WITHOUT_ANCHORS =
   /\.(?:png|jpe?g|gif|svg|webp|avif|bmp|mp4|webm|json5?|ya?ml|toml|s?css|less|py|sh|go|rs|java|c|cpp|rb)$/i;
 
-/** What a page shows of other files: their paths, or null for one that isn't known. */
-function includesOf(docs, path) {
+function findIncludes(docs, path) {
   const text = withoutSamples(docs.read(path) ?? "");
   const { kind } = docs.siteOf(path);
   const named = [];
@@ -1497,8 +1509,7 @@ class Changes {
     for (const spelling of keys.flatMap((key) => [...routeVariants(key)]).map((key) => key.toLowerCase())) {
       if (spelling === "" || this.#spellings.has(spelling)) continue;
       this.#spellings.add(spelling);
-      const name = posix.basename(spelling);
-      this.#byName.set(name, [...(this.#byName.get(name) ?? []), spelling]);
+      entryOf(this.#byName, posix.basename(spelling)).push(spelling);
     }
   }
 
@@ -1608,7 +1619,7 @@ function choosePages(docs, all, changes) {
     for (const path of all) named.set(path, changes.has(path) ? "somehow" : changes.areNamedOn(path));
     for (const path of all) {
       const mayShow = named.get(path) === "somehow" && !changes.has(path);
-      if (!mayShow || !includesOf(docs, path).some((file) => file !== null && changes.has(file))) continue;
+      if (!mayShow || !docs.includesOf(path).some((file) => file !== null && changes.has(file))) continue;
       changes.add(path);
       isNew = true;
     }
@@ -1647,11 +1658,10 @@ async function main(args) {
   const changed = divider < 0 ? [] : args.slice(divider + 1).map((path) => posix.normalize(path));
   const tree = readTree();
   const gone = new Set(changed.filter((path) => !tree.files.has(path)));
-  const docs = new Docs(
-    tree,
-    { plain: markdownReader(markdownIt, false), jsx: markdownReader(markdownIt, true) },
-    new Set(),
-  );
+  const docs = new Docs(tree, {
+    plain: markdownReader(markdownIt, false),
+    jsx: markdownReader(markdownIt, true),
+  });
   for (const path of gone)
     if (PAGE.test(path))
       for (const key of routesIn(docs.siteOf(path), path).flatMap((key) => [...routeVariants(key)]))
