@@ -40,13 +40,11 @@ export type CommitInput = {
  * See `createCommitOnBranch` in docs.github.com/graphql/reference/mutations. Nothing is signed
  * here.
  */
-export async function createCommitOnBranch(host: Host, caller: Holder, input: CommitInput): Promise<object> {
-  const { branch, expectedHeadOid: parent, message, fileChanges } = input;
-  const [owner = "", name = ""] = (branch.repositoryNameWithOwner ?? "").split("/");
-  const pullRequests = host.find(owner, name);
-  if (pullRequests === undefined || host.rules.hiddenRepositories.has(pullRequests.repository.fullName)) {
-    throw fault("NOT_FOUND", `Could not resolve to a Repository with the name '${owner}/${name}'.`);
-  }
+export async function createCommitOnBranch(
+  pullRequests: PullRequests,
+  caller: Holder,
+  { branch, expectedHeadOid: parent, message, fileChanges }: CommitInput,
+): Promise<object> {
   const { repository } = pullRequests;
   const stale = fault(
     "STALE_DATA",

@@ -22,17 +22,19 @@ type Page = { first?: number | null; last?: number | null; after?: unknown; befo
  */
 export function queryRoot(asking: Asking): object {
   const { host, cost, rateLimit, caller } = asking;
+  const named = (owner: string, name: string): PullRequests => {
+    const found = host.find(owner, name);
+    if (found !== undefined && !host.rules.hiddenRepositories.has(found.repository.fullName)) return found;
+    throw fault("NOT_FOUND", `Could not resolve to a Repository with the name '${owner}/${name}'.`);
+  };
   return {
     rateLimit: { ...rateLimit, cost },
     repository({ owner, name }: { owner: string; name: string }) {
-      const found = host.find(owner, name);
-      if (found !== undefined && !host.rules.hiddenRepositories.has(found.repository.fullName)) {
-        return repositoryNode(asking, found);
-      }
-      throw fault("NOT_FOUND", `Could not resolve to a Repository with the name '${owner}/${name}'.`);
+      return repositoryNode(asking, named(owner, name));
     },
     async createCommitOnBranch({ input }: { input: CommitInput }) {
-      return createCommitOnBranch(host, caller, input);
+      const [owner = "", name = ""] = (input.branch.repositoryNameWithOwner ?? "").split("/");
+      return createCommitOnBranch(named(owner, name), caller, input);
     },
     async updateRefs({ input }: { input: RefsInput }) {
       const found = visible(host).find(
