@@ -1,10 +1,10 @@
 import { createHmac } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { commitTo } from "../test/support/commit-to.ts";
+import { writeFiles } from "../test/support/repository-of.ts";
 import { SLOW_TEXTS, slowAgent, slowRequest, type SlowText } from "../test/support/slow-texts.ts";
 import type { Checkout } from "./checkout.ts";
 import { Program } from "./program.ts";
@@ -51,7 +51,7 @@ type Host = z.infer<typeof Host>;
 const Pulls = z.array(z.object({ number: z.number(), head: z.object({ ref: z.string() }) }));
 
 /** A kind of slow text: its name, what runs it once, and how long to measure it. */
-export type SlowKind = { name: string; run: () => Promise<void>; forMs: number };
+type SlowKind = { name: string; run: () => Promise<void>; forMs: number };
 export type SlowWorld = Awaited<ReturnType<typeof openSlowWorld>>;
 
 /**
@@ -62,8 +62,8 @@ export async function openSlowWorld(checkout: Checkout, dir: string) {
   const stack = new AsyncDisposableStack();
   const texts = Object.entries(SLOW_TEXTS).map(([name, text], at) => ({ name, text, id: `slow-${at}` }));
   const samples = join(dir, "samples");
-  for (const { id, text } of texts) writeSample(join(samples, id), text.files);
-  for (const id of [ASKED, OTHER, PLAIN, REVIEWED]) writeSample(join(samples, id));
+  for (const { id, text } of texts) await writeFiles(join(samples, id), { ...START_FILES, ...text.files });
+  for (const id of [ASKED, OTHER, PLAIN, REVIEWED]) await writeFiles(join(samples, id), START_FILES);
   const options = {
     dataDir: join(dir, "code-host"),
     samples,
@@ -165,13 +165,6 @@ export async function openSlowWorld(checkout: Checkout, dir: string) {
     runPlain: async () => void (await ended(PLAIN, await service.create(PLAIN, slowRequest()))),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
-}
-
-function writeSample(folder: string, files: Record<string, string> = {}): void {
-  for (const [path, text] of Object.entries({ ...START_FILES, ...files })) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
 }
 
 function projectOf(host: Host, id: string, agent: object): ProjectSettings {

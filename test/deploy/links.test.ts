@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { writeFiles } from "../support/repository-of.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 const PROGRAM = resolve("deploy/docs-checks/links.mjs");
@@ -11,10 +11,7 @@ type Tree = Record<string, string>;
 
 async function withTree<T>(files: Tree, use: (folder: string) => T): Promise<T> {
   await using dir = await openTempDir();
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(dir.file(path)), { recursive: true });
-    writeFileSync(dir.file(path), text);
-  }
+  await writeFiles(dir.path, files);
   return use(dir.path);
 }
 

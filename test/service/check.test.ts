@@ -8,6 +8,7 @@ import { need } from "../support/need.ts";
 import { repositoryOf, writeFiles } from "../support/repository-of.ts";
 import { startHttpSide } from "../support/turn-network.ts";
 import { type Ran, ServiceFolder } from "../support/service-process.ts";
+import { makeSigningKey } from "../support/signing-key.ts";
 
 const TOKEN = "code-host-token-0123456789";
 const KEY = "sk-key-of-a-model-0123456789";
@@ -159,9 +160,7 @@ it("tries the key that signs commits, and says what is wrong with it", async () 
     return ran.stdout.split("\n").filter((line) => / commits: /.test(line));
   };
   expect(await checked()).toEqual([expect.stringMatching(/^FAULT .*Can't read .*signing-key \(ENOENT\)/)]);
-  const makeKey = (passphrase: string) =>
-    execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", passphrase, "-f", keyFile]);
-  makeKey("a passphrase");
+  makeSigningKey(keyFile, "a passphrase");
   expect(await checked()).toEqual([expect.stringMatching(/^FAULT .*has a passphrase\. Remove it with/)]);
   chmodSync(keyFile, 0o644);
   expect(await checked()).toEqual([expect.stringMatching(/^FAULT .*Others .* Run chmod 600 on it\./)]);
@@ -170,7 +169,7 @@ it("tries the key that signs commits, and says what is wrong with it", async () 
   expect(await checked()).toEqual([expect.stringMatching(/^FAULT .*isn't a private SSH key/)]);
   rmSync(keyFile);
   rmSync(`${keyFile}.pub`);
-  makeKey("");
+  makeSigningKey(keyFile, "");
   settle({ signOff: true });
   const found = "docs  commits: by Acme Docs <docs@acme.example>, signed off, signed";
   expect(await checked()).toEqual([`ok     ${found}`]);

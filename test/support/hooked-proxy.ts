@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, request as httpRequest } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
+import { closeNow, listenOnLoopback } from "../../emulators/loopback-server.ts";
 
 /**
  * Called before a request is passed on, and after its answer is complete but not yet sent back. If
@@ -50,16 +51,8 @@ export async function startHookedProxy(
     response.writeHead(answer.statusCode ?? 502, answer.headers).end(answerBody);
   }
 
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
   return {
-    url: `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}`,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    url: `http://127.0.0.1:${await listenOnLoopback(server, 0)}`,
+    [Symbol.asyncDispose]: () => closeNow(server),
   };
 }

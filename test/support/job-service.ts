@@ -10,6 +10,7 @@ import { createHttpJobService, type HttpJobService } from "../../src/job-client/
 import type { Clock } from "../../src/core/ports/process.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { COMMIT_SETTINGS, SETTINGS } from "./pull-request-texts.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { ScriptedRunner } from "./scripted-runner.ts";
 import { openTempDir, type TempDir } from "./temp-dir.ts";
@@ -41,16 +42,8 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
       tokenEnv: "T",
       pollSeconds: 60,
     },
-    pullRequests: {
-      draft: false,
-      labels: [],
-      reviewers: [],
-      assignees: [],
-      titleTemplate: "{title}",
-      branchPrefix: "docs-agent/",
-      requester: "auto",
-    },
-    commits: { signOff: false, signingKeyFile: null, by: "git" },
+    pullRequests: SETTINGS,
+    commits: COMMIT_SETTINGS,
     fork: null,
     context: [],
     verify: [],

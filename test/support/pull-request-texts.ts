@@ -11,11 +11,29 @@ export const SETTINGS: ServiceProject["pullRequests"] = {
   requester: "auto",
 };
 
+/** Settings of commits, likewise. */
+export const COMMIT_SETTINGS: ServiceProject["commits"] = {
+  signOff: false,
+  signingKeyFile: null,
+  by: "git",
+};
+
 /** What an agent does: it mends the readme's typo. */
 export const FIX = `
   const text = fs.readFileSync("README.md", "utf8");
   fs.writeFileSync("README.md", text.replace("Teh", "The"));
 `;
+
+/** An agent that adds a page and says so. */
+export function addsPage(page: string): [string, string, string] {
+  return ["sh", "-c", `echo ${page} > docs/${page}.md; echo Add ${page}`];
+}
+
+/** The turn after one whose agent added the page `one`. */
+export const FOLLOW_UP = {
+  prompt: "More",
+  earlierTurns: [{ prompt: "Fix the typo", summary: "Add one" }],
+};
 
 export const REQUESTER = {
   name: "Ana @ops",

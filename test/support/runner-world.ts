@@ -14,6 +14,7 @@ import type { CloseResult, RunTurnInput, RunTurnResult, TurnNews } from "../../s
 import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { commitTo } from "./commit-to.ts";
 import { need } from "./need.ts";
+import { COMMIT_SETTINGS, SETTINGS } from "./pull-request-texts.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { repositoryOf } from "./repository-of.ts";
 import { openTempDir } from "./temp-dir.ts";
@@ -212,16 +213,8 @@ export async function openRunnerWorld({
           tokenEnv: "DOCS_TOKEN",
           pollSeconds: 60,
         },
-        pullRequests: {
-          draft: false,
-          labels: [],
-          reviewers: [],
-          assignees: [],
-          titleTemplate: "{title}",
-          branchPrefix: "docs-agent/",
-          requester: "auto",
-        },
-        commits: { signOff: false, signingKeyFile: null, by: "git" },
+        pullRequests: SETTINGS,
+        commits: COMMIT_SETTINGS,
         fork: null,
         context: [],
         verify: [],

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { closeNow, listenOnLoopback } from "../../emulators/loopback-server.ts";
 
 /**
  * Called with each piece of an answer before it is passed on. `sentBytes` is how much of this answer was before it.
@@ -18,12 +18,7 @@ export async function startStreamingProxy(target: string, pieceBytes = 64 * 1024
     /** What was sent as answers, without their heads. */
     sentBytes: 0,
     onPiece: undefined as OnPiece | undefined,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    [Symbol.asyncDispose]: () => closeNow(server),
   };
   const server = createServer((request, response) => {
     for (const side of [request, response]) side.on("error", () => {});
@@ -56,8 +51,6 @@ export async function startStreamingProxy(target: string, pieceBytes = 64 * 1024
     response.end();
   }
 
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  proxy.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  proxy.url = `http://127.0.0.1:${await listenOnLoopback(server, 0)}`;
   return proxy;
 }

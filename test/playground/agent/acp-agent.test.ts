@@ -23,7 +23,6 @@ const SAMPLE = fileURLToPath(new URL("../../../playground/sample-docs", import.m
 type World = AsyncDisposable & {
   agent: ClientContext;
   root: string;
-  /** The file for its sources. */
   updates: SessionUpdate[];
   /** What was asked of the client's file methods. */
   reads: string[];

@@ -4,6 +4,7 @@ import { createRedact } from "../../../service/base/redaction.ts";
 import { CHECK_PRESETS } from "../../../service/config/check-presets.ts";
 import { checkOfPages } from "../../../service/runner/verify/check-pages.ts";
 import { judgeRuns } from "../../../service/runner/verify/judge-runs.ts";
+import { shellCheck } from "../../support/shell-check.ts";
 
 const HOW = { proof: null, isPreset: false, findingsAt: [1] };
 const word = fc.constantFrom("broken", "link", "to", "page", "heading", "unknown", "word");
@@ -112,8 +113,7 @@ it("an old finding on a page that moved is an old one, however the tool names th
 it("gives each tool the changed pages that it reads, and the whole tree if there are many", () => {
   const checkOf = (name: string) => {
     const preset = CHECK_PRESETS.get(name);
-    const rest = { name, cwd: ".", env: {}, timeoutSeconds: 1, blocking: true, readable: [], mounts: [] };
-    return { ...rest, command: [...(preset?.settings.command ?? [])] };
+    return shellCheck("", { name, command: [...(preset?.settings.command ?? [])], timeoutSeconds: 1 });
   };
   const there = new Set(["docs/a.md", "docs/-x y.MDX", "docs/a.png", "web/b.md"]);
   const argsOf = (name: string, paths: Iterable<string>, cwd = ".") => {

@@ -4,24 +4,23 @@ import { expect, it } from "vitest";
 import { TransientRunError } from "../../../service/base/run-error.ts";
 import { installApp } from "../../support/github-app.ts";
 import { need } from "../../support/need.ts";
-import { SETTINGS } from "../../support/pull-request-texts.ts";
+import { addsPage, COMMIT_SETTINGS, FOLLOW_UP, SETTINGS } from "../../support/pull-request-texts.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
+import { makeSigningKey } from "../../support/signing-key.ts";
 import { whileWorking } from "../../support/while-working.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 
-const writes = (page: string) => ["sh", "-c", `echo ${page} > docs/${page}.md; echo Add ${page}`];
 const by = (world: World, branch = "docs-agent/job1") =>
   world.inBare("log", "-1", "--format=%an <%ae>%n%cn <%ce>", branch).then((text) => text.split("\n"));
 const messageOf = (world: World) => world.inBare("log", "-1", "--format=%B", "docs-agent/job1");
-const NOT_SIGNED = { signOff: false, signingKeyFile: null, by: "git" as const };
 
 it("are by the App's bot, whose id isn't the App's, and which is asked for once", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const { settings } = installApp(world.codeHost, world.dir.file("app.pem"));
   const asked: string[] = [];
   world.api.before = async (request) => void asked.push(request);
-  const project = world.project(writes("one"), { codeHost: settings });
+  const project = world.project(addsPage("one"), { codeHost: settings });
   await world.run(project);
   await world.run(project, { jobId: "job2" });
   expect(asked.filter((each) => each.includes("/users/"))).toHaveLength(1);
@@ -36,11 +35,11 @@ it("are by the App's bot, whose id isn't the App's, and which is asked for once"
 it("are nobody's if the code host doesn't say whose, and those of the settings if these do", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   world.api.fault = (request) => (request.includes("/user") ? { kind: "http", status: 403 } : undefined);
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   const nobody = "Docs Agent <docs-agent@noreply.invalid>";
   expect(await by(world)).toEqual([nobody, nobody]);
-  const commits = { ...NOT_SIGNED, name: "Acme Docs", email: "docs@acme.example" };
-  await world.run(world.project(writes("one"), { commits }), { jobId: "job2" });
+  const commits = { ...COMMIT_SETTINGS, name: "Acme Docs", email: "docs@acme.example" };
+  await world.run(world.project(addsPage("one"), { commits }), { jobId: "job2" });
   const acme = "Acme Docs <docs@acme.example>";
   expect(await by(world, "docs-agent/job2")).toEqual([acme, acme]);
 });
@@ -50,7 +49,7 @@ it("have the pull request's title and format, wrapped lines, and a sign-off as t
   const said = `Corrected the port\n\n- docs/one.md: ${"it said another one, ".repeat(9)}as people found out`;
   const command = ["sh", "-c", `echo one > docs/one.md; printf '%s' "$0"`, said];
   const project = world.project(command, {
-    commits: { ...NOT_SIGNED, name: "Zoë", email: "zoe@acme.example", signOff: true },
+    commits: { ...COMMIT_SETTINGS, name: "Zoë", email: "zoe@acme.example", signOff: true },
     pullRequests: { ...SETTINGS, titleTemplate: "docs(site): {title}" },
   });
   await world.run(project);
@@ -74,9 +73,7 @@ it("are signed wherever they are made, and a turn whose key can't sign says so",
   need("openssh-client");
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const keyFile = world.dir.file("signing key");
-  const makeKey = (file: string, passphrase: string) =>
-    execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", passphrase, "-C", "", "-f", file]);
-  makeKey(keyFile, "");
+  makeSigningKey(keyFile, "");
   const email = "docs@acme.example";
   const signers = world.dir.file("signers");
   writeFileSync(signers, `${email} ${readFileSync(`${keyFile}.pub`, "utf8")}`);
@@ -85,16 +82,15 @@ it("are signed wherever they are made, and a turn whose key can't sign says so",
   const signedBy = (signingKeyFile: string) => ({
     commits: { name: "Acme Docs", email, signOff: true, signingKeyFile, by: "git" as const },
   });
-  await world.run(world.project(writes("one"), signedBy(keyFile)));
+  await world.run(world.project(addsPage("one"), signedBy(keyFile)));
   await isSigned("docs-agent/job1");
   // The turn's change goes on from the base branch.
   const { onLine, wait } = whileWorking(world, () =>
     world.asPerson("PUT", "1/merge", { merge_method: "squash" }),
   );
-  const [, , second = ""] = writes("two");
+  const [, , second] = addsPage("two");
   const result = await world.run(world.project(["sh", "-c", wait + second], signedBy(keyFile)), {
-    prompt: "More",
-    earlierTurns: [{ prompt: "Fix the typo", summary: "Add one" }],
+    ...FOLLOW_UP,
     onLine,
   });
   expect(result).toMatchObject({ pullRequest: { number: 2 } });
@@ -103,8 +99,10 @@ it("are signed wherever they are made, and a turn whose key can't sign says so",
   expect(await world.said(result)).not.toContain(readFileSync(keyFile, "utf8").split("\n")[2]);
 
   const locked = world.dir.file("locked");
-  makeKey(locked, "a passphrase");
-  expect(await world.run(world.project(writes("three"), signedBy(locked)), { jobId: "job3" })).toMatchObject({
+  makeSigningKey(locked, "a passphrase");
+  expect(
+    await world.run(world.project(addsPage("three"), signedBy(locked)), { jobId: "job3" }),
+  ).toMatchObject({
     kind: "failed",
     reason: "The commit couldn't be signed.",
     details: [expect.stringContaining("without a passphrase"), expect.stringContaining("passphrase")],
@@ -112,7 +110,6 @@ it("are signed wherever they are made, and a turn whose key can't sign says so",
 });
 
 const BY_API = { signOff: true, signingKeyFile: null, by: "api" as const };
-const FOLLOW_UP = { prompt: "More", earlierTurns: [{ prompt: "Fix the typo", summary: "Add one" }] };
 
 it("are made by the code host if the settings say so, and git pushes none", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
@@ -134,11 +131,11 @@ it("are made by the code host if the settings say so, and git pushes none", asyn
     /^Correct it\n\nDocs-Agent-Job: job1\nDocs-Agent-Turn: 1-\w+\nSigned-off-by: acme-docs-agent\[bot\] <.*>$/,
   );
   // On top of it, and, once it was merged, from the base branch again.
-  await world.run(project(writes("two")), FOLLOW_UP);
+  await world.run(project(addsPage("two")), FOLLOW_UP);
   expect(await world.commits()).toBe(2);
   await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
   const earlierTurns = [...FOLLOW_UP.earlierTurns, { prompt: "More", summary: "Add two" }];
-  const third = await world.run(project(writes("three")), { prompt: "Even more", earlierTurns });
+  const third = await world.run(project(addsPage("three")), { prompt: "Even more", earlierTurns });
   expect(third).toMatchObject({ pullRequest: { number: 2, files: 1 } });
   expect(await world.commits()).toBe(1);
   expect(await world.changed()).toEqual(["docs/three.md"]);
@@ -153,7 +150,7 @@ it("of the code host are known again where its answer was lost, and are on no br
     isLost = true;
     return { kind: "drop-after" };
   };
-  await expect(world.run(project(writes("one")))).rejects.toThrow(TransientRunError);
+  await expect(world.run(project(addsPage("one")))).rejects.toThrow(TransientRunError);
   expect(await world.commits()).toBe(1);
   const again = await world.run(project(["sh", "-c", "echo second > docs/second.md"]));
   expect(again).toMatchObject({ pullRequest: { number: 1, title: "Add one" } });
@@ -165,7 +162,9 @@ it("of the code host are known again where its answer was lost, and are on no br
     isMoved = true;
     await world.commitTo("docs-agent/job1", { "docs/b.md": "B\n" }, "Somebody else's");
   };
-  await expect(world.run(project(writes("two")), FOLLOW_UP)).rejects.toThrow("The branch changed meanwhile.");
+  await expect(world.run(project(addsPage("two")), FOLLOW_UP)).rejects.toThrow(
+    "The branch changed meanwhile.",
+  );
   expect(await world.changed()).toEqual(["docs/b.md", "docs/one.md"]);
 });
 
@@ -178,7 +177,7 @@ it("that the code host can't make are refused in words, and leave no branch", as
     reason: "The code host can't commit docs/run.sh, because it is executable.",
   });
   await world.inBare("update-ref", "refs/heads/docs-agent", "main");
-  expect(await world.run(world.project(writes("one"), { commits: BY_API }))).toMatchObject({
+  expect(await world.run(world.project(addsPage("one"), { commits: BY_API }))).toMatchObject({
     kind: "failed",
     reason: "The branch docs-agent is in the way of the service's branch.",
   });
@@ -187,7 +186,7 @@ it("that the code host can't make are refused in words, and leave no branch", as
     body.includes("createCommitOnBranch")
       ? { kind: "http", status: 200, body: REFUSED, headers: { "content-type": "application/json" } }
       : undefined;
-  const refused = await world.run(world.project(writes("one"), { commits: BY_API }));
+  const refused = await world.run(world.project(addsPage("one"), { commits: BY_API }));
   expect(refused).toMatchObject({ kind: "failed", reason: expect.stringContaining("no secrets") });
   expect(await world.branches()).toEqual(["main"]);
 });

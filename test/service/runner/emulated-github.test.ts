@@ -8,6 +8,7 @@ import { branchPulls } from "../../../service/runner/branch-pulls.ts";
 import type { RunnerTurn } from "../../../service/runner/turn.ts";
 import { ReaderProcesses } from "../../../service/runner/apart/apart.ts";
 import { publish } from "../../../service/runner/publish/publish.ts";
+import { SETTINGS } from "../../support/pull-request-texts.ts";
 
 const TOKEN = "ghp_0123456789abcdefghijklmnop";
 
@@ -70,15 +71,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
           sources: null,
         },
         openBefore: null,
-        settings: {
-          draft: false,
-          labels: [],
-          reviewers: [],
-          assignees: [],
-          titleTemplate: "docs: {title}",
-          branchPrefix: "docs-agent/",
-          requester: "auto",
-        },
+        settings: { ...SETTINGS, titleTemplate: "docs: {title}" },
         hasBlockingFindings: false,
         template: null,
         redact: (text) => text,

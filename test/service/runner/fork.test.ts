@@ -1,9 +1,8 @@
 import { expect, it } from "vitest";
 import { forkAt } from "../../../service/config/repository.ts";
-import { SETTINGS } from "../../support/pull-request-texts.ts";
+import { addsPage, SETTINGS } from "../../support/pull-request-texts.ts";
 import { openRunnerWorld } from "../../support/runner-world.ts";
 
-const writes = (page: string) => ["sh", "-c", `echo ${page} > docs/${page}.md; echo Add ${page}`];
 const BRANCH = "docs-agent/job1";
 
 it("pushes branches to the fork alone, and opens, updates and goes on from pull requests of it", async () => {
@@ -12,7 +11,7 @@ it("pushes branches to the fork alone, and opens, updates and goes on from pull 
   const inFork = (...args: string[]) =>
     world.git("-C", world.bare.replace("acme/docs.git", "docs-bot/docs.git"), ...args);
   const project = (page: string) =>
-    world.project(writes(page), {
+    world.project(addsPage(page), {
       pullRequests: { ...SETTINGS, fork: "docs-bot/docs" },
       fork: forkAt(world.codeHost.gitUrl("acme", "docs"), "acme/docs", "docs-bot/docs"),
     });

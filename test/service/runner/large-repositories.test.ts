@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { closeNow, listenOnLoopback } from "../../../emulators/loopback-server.ts";
 import { readProgress, withoutProgress } from "../../../service/runner/git/fetch-watch.ts";
 import { addCommits } from "../../support/long-history.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -203,9 +202,9 @@ it("fetches all from a server that can give nothing less", async () => {
     const file = createReadStream(`${world.bare}${new URL(request.url ?? "", "http://x").pathname}`);
     file.on("error", () => response.writeHead(404).end());
     file.on("open", () => file.pipe(response));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const repository = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  });
+  const repository = `http://127.0.0.1:${await listenOnLoopback(server, 0)}/`;
+  onTestFinished(() => closeNow(server));
   const context = { name: "cli", repository, ref: "main", paths: [], publish: "allow" as const };
   const seen = inlineAgent(
     `fs.cpSync(process.env.DOCS_AGENT_CONTEXT + "/cli/docs/long/1.md", "docs/seen.md")`,
@@ -214,7 +213,6 @@ it("fetches all from a server that can give nothing less", async () => {
     const result = await world.run(world.project(seen, { context: [context] }), { jobId });
     expect(result).toMatchObject({ kind: "pull-request", notes: [] });
   }
-  server.close();
   expect(world.logger.text("warn")).not.toContain("mirror is broken");
 });
 

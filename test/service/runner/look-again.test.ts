@@ -1,31 +1,31 @@
 import { expect, it } from "vitest";
 import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import { TransientRunError } from "../../../service/base/run-error.ts";
+import { addsPage, FOLLOW_UP } from "../../support/pull-request-texts.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { sessionProject } from "../../support/session-agent.ts";
+import { shellCheck } from "../../support/shell-check.ts";
 import { whileWorking } from "../../support/while-working.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 const BRANCH = "docs-agent/job1";
-const FOLLOW_UP = { prompt: "More", earlierTurns: [{ prompt: "Fix the typo", summary: "Add one" }] };
 const CLOSED = "#1 was closed without merging";
 
-const writes = (page: string) => ["sh", "-c", `echo ${page} > docs/${page}.md; echo Add ${page}`];
 const close = (world: World) => world.asPerson("PATCH", "1", { state: "closed" });
 /** Asked for before what happens next. */
 const askedBefore = () => ({ ...FOLLOW_UP, acceptedAt: Date.now() });
 
 it("says what to do if nobody can be asked about a closed pull request, and opens one when asked again", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   const input = askedBefore();
   await close(world);
-  expect(await world.run(world.project(writes("two")), input)).toMatchObject({
+  expect(await world.run(world.project(addsPage("two")), input)).toMatchObject({
     kind: "failed",
     reason: `${CLOSED}, so nothing was published. To get a new pull request, ask again.`,
   });
   expect(await world.changed()).toEqual(["docs/one.md"]);
-  expect(await world.run(world.project(writes("two")), FOLLOW_UP)).toMatchObject({
+  expect(await world.run(world.project(addsPage("two")), FOLLOW_UP)).toMatchObject({
     pullRequest: { number: 2, state: "open" },
   });
   expect(await world.changed()).toEqual(["docs/one.md", "docs/two.md"]);
@@ -36,7 +36,7 @@ it.each([
   ["not told", () => null],
 ])("asks nobody twice about a close, whatever time the code host gives it: %s", async (_, closedAt) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   const input = askedBefore();
   await close(world);
   // Its answers say so, and nothing else changes.
@@ -51,28 +51,28 @@ it.each([
     request.startsWith("GET") && request.includes("/pulls?")
       ? { kind: "http", status: 200, headers, body }
       : undefined;
-  expect(await world.run(world.project(writes("two")), input)).toMatchObject({ kind: "failed" });
-  expect(await world.run(world.project(writes("two")), FOLLOW_UP)).toMatchObject({
+  expect(await world.run(world.project(addsPage("two")), input)).toMatchObject({ kind: "failed" });
+  expect(await world.run(world.project(addsPage("two")), FOLLOW_UP)).toMatchObject({
     pullRequest: { number: 2, state: "open" },
   });
 });
 
 it("takes a close that the service saw before for a known one", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   await close(world);
   const input = { ...FOLLOW_UP, closedSeenAt: 2000 };
-  expect(await world.run(world.project(writes("two")), { ...input, acceptedAt: 1999 })).toMatchObject({
+  expect(await world.run(world.project(addsPage("two")), { ...input, acceptedAt: 1999 })).toMatchObject({
     kind: "failed",
   });
-  expect(await world.run(world.project(writes("two")), { ...input, acceptedAt: 2000 })).toMatchObject({
+  expect(await world.run(world.project(addsPage("two")), { ...input, acceptedAt: 2000 })).toMatchObject({
     pullRequest: { number: 2, state: "open" },
   });
 });
 
 it("sees that a pull request was closed while the agent worked, though our clock is ahead", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   const { onLine, wait } = whileWorking(world, () => close(world));
   const agent = ["sh", "-c", `${wait}echo two > docs/two.md; echo Add two`];
   const input = { ...FOLLOW_UP, acceptedAt: Date.now() + 3_600_000, onLine };
@@ -82,7 +82,7 @@ it("sees that a pull request was closed while the agent worked, though our clock
 
 it("answers a follow-up that changes nothing, whatever became of the pull request", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   const input = askedBefore();
   await close(world);
   const answer = ["sh", "-c", "echo It is on the first page."];
@@ -105,7 +105,7 @@ it.each<[string, QuestionAnswer | null, boolean, object]>([
   ["yes, once it was reopened", { choice: "open" }, true, { pullRequest: { number: 1, state: "open" } }],
 ])("asks whether to open another after a close, and hears %s", async (_, answer, isReopened, expected) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   const input = askedBefore();
   await close(world);
   const project = sessionProject(world, {});
@@ -123,7 +123,7 @@ it.each<[string, QuestionAnswer | null, boolean, object]>([
 
 it("runs again if what was merged meanwhile leaves no room for the change", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   const { onLine, wait } = whileWorking(world, async () => {
     await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
     await world.commitTo("main", { "README.md": "# Acme\n\nTheir product.\n" }, "Reword");
@@ -138,7 +138,7 @@ it("runs again if what was merged meanwhile leaves no room for the change", asyn
 
 it("opens nothing for a change that was merged meanwhile", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   const { onLine, wait } = whileWorking(world, async () => {
     await world.asPerson("PUT", "1/merge", { merge_method: "merge" });
     await world.commitTo("main", { "docs/two.md": "two\n" }, "The same");
@@ -153,14 +153,13 @@ it("opens nothing for a change that was merged meanwhile", async () => {
 
 it("checks the change once more on the base branch that it goes on from", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   const { onLine, wait } = whileWorking(world, async () => {
     await world.asPerson("PUT", "1/merge", { merge_method: "rebase" });
     await world.commitTo("main", { "docs/rules.md": "no two\n" }, "Forbid it");
   });
   const command = "test -e docs/two.md && grep -l 'no two' docs/rules.md && exit 1; exit 0";
-  const check = { name: "rules", command: ["sh", "-c", command], cwd: ".", env: {}, timeoutSeconds: 60 };
-  const verify = [{ ...check, blocking: true, readable: [], mounts: [] }];
+  const verify = [shellCheck(command, { name: "rules", timeoutSeconds: 60 })];
   const agent = ["sh", "-c", `${wait}echo two > docs/two.md; echo Add two`];
   expect(await world.run(world.project(agent, { verify }), { ...FOLLOW_UP, onLine })).toMatchObject({
     checks: [{ name: "rules", result: "failed", findings: ["docs/rules.md"] }],
@@ -180,7 +179,7 @@ it.each([
 ])("loses no work if somebody pushes and opens %s, so that our push is refused", async (_, act) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   await world.inBare("update-ref", "refs/heads/v1", "refs/heads/main");
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   const { onLine, wait } = whileWorking(world, async () => {
     await world.commitTo(BRANCH, { "docs/theirs.md": "mine\n" }, "By hand");
     await act(world);
@@ -195,7 +194,7 @@ it.each([
 it("keeps a merged branch as it is for whoever opens a backport of it meanwhile", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   await world.inBare("update-ref", "refs/heads/v1", "refs/heads/main");
-  await world.run(world.project(writes("one")));
+  await world.run(world.project(addsPage("one")));
   await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
   const merged = await world.inBare("rev-parse", BRANCH);
   const { onLine, wait } = whileWorking(world, () => open(world, "v1"));
@@ -209,7 +208,7 @@ it("keeps a merged branch as it is for whoever opens a backport of it meanwhile"
 it("counts a turn as pushed only if its commit is somewhere, whatever pull request is newer", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   world.api.fault = (request) => (request.startsWith("GET") ? { kind: "http", status: 503 } : undefined);
-  await expect(world.run(world.project(writes("one")))).rejects.toThrow(TransientRunError);
+  await expect(world.run(world.project(addsPage("one")))).rejects.toThrow(TransientRunError);
   world.api.fault = undefined;
   await world.inBare("update-ref", `refs/heads/${BRANCH}`, "refs/heads/main");
   await world.commitTo(BRANCH, { "docs/theirs.md": "mine\n" }, "Something else");

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { above, FIX, said, SETTINGS } from "../../support/pull-request-texts.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
+import { shellCheck } from "../../support/shell-check.ts";
 
 describe("the settings", () => {
   const decorated = { ...SETTINGS, draft: true, labels: ["docs"], assignees: ["ana"] };
@@ -59,16 +60,7 @@ describe("the settings", () => {
 });
 
 describe("what a check found", () => {
-  const NO_TODO = {
-    name: "todo",
-    command: ["/bin/sh", "-c", "! grep -rn TODO docs"],
-    cwd: ".",
-    env: {},
-    timeoutSeconds: 60,
-    blocking: true,
-    readable: [],
-    mounts: [],
-  };
+  const NO_TODO = shellCheck("! grep -rn TODO docs", { name: "todo", timeoutSeconds: 60 });
   const write = (text: string) => inlineAgent(`fs.writeFileSync("docs/a.md", ${JSON.stringify(text)});`);
   const earlierTurns = [{ prompt: "Fix the typo", summary: null }];
 
