@@ -56,17 +56,12 @@ export function changeTitle(turn: TurnText, redact: Redact): string {
   return wholeTitle([...earlierTitles(turn, redact), titleOf(turn, redact)]);
 }
 
-/** The title that it had before this turn. Null if this is its first turn. */
-export function titleBefore(turn: TurnText, redact: Redact): string | null {
-  const titles = earlierTitles(turn, redact);
-  return titles.length === 0 ? null : wholeTitle(titles);
-}
-
 function isNothingLeft({ change }: TurnText): boolean {
   return (change?.nothingLeft ?? null) !== null;
 }
 
-function earlierTitles(turn: TurnText, redact: Redact): string[] {
+/** The titles of the earlier turns that are part of the change, oldest first. */
+export function earlierTitles(turn: TurnText, redact: Redact): string[] {
   return contributing(turn).map((earlier) => titleOf({ ...earlier, jobId: turn.jobId }, redact));
 }
 

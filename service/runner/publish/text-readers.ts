@@ -4,12 +4,12 @@ import {
   bodyOf,
   changeTitle,
   checksPart,
+  earlierTitles,
   NOTHING_LEFT_TITLE,
-  titleBefore,
   type TurnText,
 } from "./pull-request-text.ts";
 import { parseTemplate } from "./template.ts";
-import { formattedTitle } from "./title.ts";
+import { formattedTitle, wholeTitle } from "./title.ts";
 
 /** GitHub's own limit. */
 const MAX_BODY_LENGTH = 65_536;
@@ -62,10 +62,9 @@ function titlesBefore(turn: TurnText, redact: Redact): string[] {
   const published = earlierTurns.flatMap(({ outcome }, at) =>
     outcome === "pull-request" ? [number - earlierTurns.length + at] : [],
   );
-  const since = published.map((_, at) => {
-    const change = { pages: [], turns: new Set(published.slice(at)), nothingLeft: null };
-    return titleBefore({ ...turn, change }, redact);
-  });
-  const titles = [titleBefore(turn, redact), ...since, NOTHING_LEFT_TITLE];
-  return titles.filter((title) => title !== null);
+  const change = { pages: [], turns: new Set(published), nothingLeft: null };
+  const all = earlierTitles({ ...turn, change }, redact);
+  const groups = [earlierTitles(turn, redact), ...all.map((_, at) => all.slice(at))];
+  const titles = groups.filter(({ length }) => length > 0).map((group) => wholeTitle(group));
+  return [...titles, NOTHING_LEFT_TITLE];
 }

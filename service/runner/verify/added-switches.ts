@@ -1,6 +1,7 @@
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
 import { redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
+import { beyond } from "./varying-lines.ts";
 
 const MAX_LINES = 100;
 const HUNK = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
@@ -41,13 +42,7 @@ export function addedSwitches(
     }
     if (each.startsWith("+")) line += 1;
   }
-  const isNew = ({ text }: { text: string }) => {
-    const times = removed.get(text) ?? 0;
-    removed.set(text, times - 1);
-    return times <= 0;
-  };
-  return added
-    .filter(isNew)
+  return beyond(added, removed, ({ text }) => text)
     .slice(0, MAX_LINES)
     .map(({ at, text }) => redactedLine(redact, `${at} turns a check off: ${text}`, SHOWN_CHARS.line));
 }

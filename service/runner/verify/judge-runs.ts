@@ -13,7 +13,7 @@ import {
   type ToolOutput,
 } from "./output-lines.ts";
 import { createRename } from "./moved-pages.ts";
-import { mostOf, variationOf, wordsOfPaths } from "./varying-lines.ts";
+import { beyond, mostOf, variationOf, wordsOfPaths } from "./varying-lines.ts";
 
 /** A tool's runs on both sides of a change. */
 export type CheckRuns = {
@@ -49,8 +49,8 @@ const MAX_RUNS = 4;
 export function judgeRuns(runs: CheckRuns, redact: Redact): Judged {
   const { base, result, how } = runs;
   const first = base[0] ?? result;
-  const says = (why: string) =>
-    [why, firstWords(result.text, how, redact)].filter(Boolean).join(" It says: ");
+  const says = (why: string, { text } = result) =>
+    [why, firstWords(text, how, redact)].filter(Boolean).join(" It says: ");
   const judged = (kind: Judged["result"], lines: string[], wantsAnotherRun = false): Judged => ({
     result: kind,
     // Redacted before it is cut, because half a secret is a secret, too.
@@ -65,12 +65,7 @@ export function judgeRuns(runs: CheckRuns, redact: Redact): Judged {
   if (how.isPreset) {
     if (!ranBefore && !ranAfter)
       return notChecked(says("Nothing shows that it ran, with the change or without."));
-    if (!ranBefore) {
-      const words = firstWords(first.text, how, redact);
-      return notChecked(
-        ["Nothing shows that it ran before the change.", words].filter(Boolean).join(" It says: "),
-      );
-    }
+    if (!ranBefore) return notChecked(says("Nothing shows that it ran before the change.", first));
     if (!ranAfter && !isFindingsCode(result, how))
       return notChecked(says("With the change, nothing shows that it ran."));
   }
@@ -188,12 +183,7 @@ function newFindings({ base, result, how, paths, moved }: CheckRuns): NewFinding
   const known = keys.map((run) =>
     run.flatMap((key) => [...new Set([key, ...rename(key)])].map((each) => masked(each))),
   );
-  const left = mostOf(known);
-  const fresh = found.filter(({ key }) => {
-    const times = left.get(masked(key)) ?? 0;
-    left.set(masked(key), times - 1);
-    return times <= 0;
-  });
+  const fresh = beyond(found, mostOf(known), ({ key }) => masked(key));
   const answer = (lines: readonly OutputLine[]): NewFindings => ({
     fresh: lines.map(({ text }) => text),
     isTooMuch: isTooMuch && lines.length > 0,

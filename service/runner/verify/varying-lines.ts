@@ -67,14 +67,24 @@ export function mostOf(runs: readonly (readonly string[])[]): Map<string, number
   return most;
 }
 
+/** Those of `some` whose keys aren't `known`, each as often as there are more than known. */
+export function beyond<One>(
+  some: readonly One[],
+  known: ReadonlyMap<string, number>,
+  keyOf: (one: One) => string,
+): One[] {
+  const seen = new Map<string, number>();
+  return some.filter((one) => {
+    const key = keyOf(one);
+    const times = (seen.get(key) ?? 0) + 1;
+    seen.set(key, times);
+    return times > (known.get(key) ?? 0);
+  });
+}
+
 /** The lines of `some` that aren't in `others`, each as often as that. */
 function difference(some: readonly string[], others: readonly string[]): string[] {
-  const left = countsOf(others);
-  return some.filter((line) => {
-    const times = left.get(line) ?? 0;
-    left.set(line, times - 1);
-    return times <= 0;
-  });
+  return beyond(some, countsOf(others), (line) => line);
 }
 
 function countsOf(lines: readonly string[]): Map<string, number> {
