@@ -29,7 +29,7 @@ export function claimsInChange({
 }
 
 /** The lines that a page gets, one after the other. Those that only move aren't new. */
-export function addedLines({ before, after }: ChangedText): string {
+function addedLines({ before, after }: ChangedText): string {
   const linesOf = (text: Buffer | null) => text?.toString("utf8").split("\n") ?? [];
   const old = new Set(linesOf(before).map((line) => line.trim()));
   return linesOf(after)

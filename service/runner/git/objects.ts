@@ -81,6 +81,13 @@ export async function readObjects(git: GitRunner, oids: readonly string[]): Prom
   });
 }
 
+/** Like {@link readObjects}, by their ids, each read once. */
+export async function readObjectsById(git: GitRunner, oids: readonly string[]): Promise<Map<string, Buffer>> {
+  const asked = [...new Set(oids)];
+  const contents = await readObjects(git, asked);
+  return new Map(contents.map((content, at) => [asked[at] ?? "", content]));
+}
+
 /**
  * The regular files with these names in a commit. Leaves out those that are missing, are links, or
  * are larger than 2 MiB, and everything beyond 32 MiB in total.

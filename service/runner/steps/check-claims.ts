@@ -1,4 +1,5 @@
 import type { LocatedClaim, SourceFile } from "../claims/check-sources.ts";
+import type { GitRunner } from "../git/git.ts";
 import { type LocatedFile, locateFiles } from "./locate-files.ts";
 import type { Claim } from "../claims/parse-claims.ts";
 import { isProse, type SourcePlace, sourcePlace, type SeenAt } from "../claims/source-place.ts";
@@ -8,7 +9,7 @@ import {
   type ChangedEntry,
   changedEntries,
   inBatches,
-  readObjects,
+  readObjectsById,
   readSnapshot,
   sizesOf,
   type Snapshot,
@@ -17,7 +18,7 @@ import type { CheckedClaim } from "../publish/checked-claim.ts";
 import { type HostedRepository, repositoryAt } from "../publish/hosted-pages.ts";
 import { createIsDoc } from "../tree/select-changes.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
-import { claimsOfChange } from "./claims-of-change.ts";
+import { claimsOfChange, ifComparable } from "./claims-of-change.ts";
 import type { TurnTree } from "./open-tree.ts";
 
 /** For all that is read, because other turns wait for the mirrors. */
@@ -67,8 +68,9 @@ export async function checkClaims(
   const named = content && (await context.apart.read("parseClaims", content));
   if (named === null || named.length === 0) return null;
   const placed = named.map((claim) => placedClaim(claim, seenAt));
-  const claims = await claimsOfChange(placed, { from: base, to: commit }, context);
-  const changed = await limit.inMirror(context.mirror, (git) => changedEntries(git, base, commit));
+  const listing = context.mirror.use((git) => changedEntries(git, base, commit));
+  const changed = await ifComparable(listing, context);
+  const claims = changed && (await claimsOfChange(placed, changed, context));
   const repositories = repositoriesOf(work, changed, turn, context);
   const checked: CheckedClaim[] = [];
   const byRepository = Map.groupBy(claims ?? placed, ({ place }) => place?.repository ?? "");
@@ -206,12 +208,9 @@ async function batchesOf(
   );
 }
 
-async function readSources(
-  git: Parameters<typeof readObjects>[0],
-  batch: readonly WantedFile[],
-): Promise<Map<string, SourceFile>> {
-  const oids = [...new Set(batch.flatMap(({ oid, after }) => [oid, after ?? []].flat()))];
-  const contents = new Map((await readObjects(git, oids)).map((content, at) => [oids[at] ?? "", content]));
+async function readSources(git: GitRunner, batch: readonly WantedFile[]): Promise<Map<string, SourceFile>> {
+  const oids = batch.flatMap(({ oid, after }) => [oid, after ?? []].flat());
+  const contents = await readObjectsById(git, oids);
   const contentOf = (oid: string) => contents.get(oid) ?? Buffer.alloc(0);
   return new Map(
     batch.map(({ path, oid, after }) => {

@@ -1,7 +1,7 @@
 import type { ChangedText } from "../claims/claims-in-change.ts";
 import type { Claim } from "../claims/parse-claims.ts";
 import { GitError } from "../git/git-fault.ts";
-import { changedEntries, inBatches, readObjects, sizesOf } from "../git/objects.ts";
+import { type ChangedEntry, inBatches, readObjectsById, sizesOf } from "../git/objects.ts";
 import { faultText, TurnFailedError } from "../../base/run-error.ts";
 import type { RunContext } from "../turn.ts";
 
@@ -12,20 +12,26 @@ const BATCH_BYTES = 48 * 1024 ** 2;
 const MAX_ALL_BYTES = 128 * 1024 ** 2;
 
 type Stated = Pick<Claim, "page" | "statement">;
-type Change = { from: string; to: string };
 
 /**
- * Those of the claims that the change between two commits makes: their page is in it, and their
- * words are in lines that it adds. Null if that can't be read. Rejects only if aborted, and if no
- * reader can be started.
+ * Those of the claims that a change makes: their page is among the `changed` files, and their words
+ * are in lines that it adds. Null if that can't be read. Rejects as {@link ifComparable} does.
  */
-export async function claimsOfChange<One extends Stated>(
+export function claimsOfChange<One extends Stated>(
   claims: readonly One[],
-  change: Change,
+  changed: readonly ChangedEntry[],
   context: RunContext,
 ): Promise<One[] | null> {
+  return ifComparable(madeBy(claims, changed, context), context);
+}
+
+/**
+ * What was read to compare claims with a change. Null if git or a reader can't, which is logged.
+ * Rejects only if aborted, and if no git or reader can be started.
+ */
+export async function ifComparable<Read>(reading: Promise<Read>, context: RunContext): Promise<Read | null> {
   try {
-    return await madeBy(claims, change, context);
+    return await reading;
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof GitError || error instanceof TurnFailedError)) throw error;
@@ -39,42 +45,41 @@ export async function claimsOfChange<One extends Stated>(
 
 async function madeBy<One extends Stated>(
   claims: readonly One[],
-  { from, to }: Change,
+  changed: readonly ChangedEntry[],
   { mirror, apart }: RunContext,
 ): Promise<One[]> {
   if (claims.length === 0) return [];
-  const pages = await mirror.use(async (git) => {
-    const named = new Set(claims.map(({ page }) => page));
-    const files = (await changedEntries(git, from, to)).flatMap(({ path, was, is }) =>
-      is !== null && named.has(path) ? [{ path, was, is }] : [],
-    );
-    const sizes = await sizesOf(
-      git,
-      files.flatMap(({ was, is }) => (was === null ? [is] : [is, was])),
-    );
-    const sizeOf = (oid: string | null) => (oid === null ? 0 : (sizes.get(oid) ?? Infinity));
-    let room = MAX_ALL_BYTES;
-    return files.flatMap((file) => {
-      const bytes = sizeOf(file.is) + sizeOf(file.was);
-      if (bytes > MAX_PAGE_BYTES || bytes > room) return [];
-      room -= bytes;
-      return [{ ...file, bytes }];
-    });
+  const named = new Set(claims.map(({ page }) => page));
+  const files = changed.flatMap(({ path, was, is }) =>
+    is !== null && named.has(path) ? [{ path, was, is }] : [],
+  );
+  const sizes = await mirror.use((git) => sizesOf(git, oidsOf(files)));
+  const sizeOf = (oid: string | null) => (oid === null ? 0 : (sizes.get(oid) ?? Infinity));
+  let room = MAX_ALL_BYTES;
+  const pages = files.flatMap((file) => {
+    const bytes = sizeOf(file.is) + sizeOf(file.was);
+    if (bytes > MAX_PAGE_BYTES || bytes > room) return [];
+    room -= bytes;
+    return [{ ...file, bytes }];
   });
   const made = new Set<One>();
   for (const batch of inBatches(pages, BATCH_BYTES)) {
-    const oids = batch.flatMap(({ was, is }) => (was === null ? [is] : [is, was]));
-    const contents = await mirror.use((git) => readObjects(git, oids));
-    const texts = new Map<string, ChangedText>();
-    let at = 0;
-    for (const { path, was } of batch) {
-      const after = contents[at++] ?? Buffer.alloc(0);
-      texts.set(path, { after, before: was === null ? null : (contents[at++] ?? null) });
-    }
+    const contents = await mirror.use((git) => readObjectsById(git, oidsOf(batch)));
+    const contentOf = (oid: string) => contents.get(oid) ?? Buffer.alloc(0);
+    const texts = new Map<string, ChangedText>(
+      batch.map(({ path, was, is }) => [
+        path,
+        { after: contentOf(is), before: was === null ? null : contentOf(was) },
+      ]),
+    );
     const its = claims.filter(({ page }) => texts.has(page));
     const asked = its.map(({ page, statement }) => ({ page, statement }));
     const isMade = await apart.read("claimsInChange", { claims: asked, pages: texts });
     for (const [index, claim] of its.entries()) if (isMade[index] === true) made.add(claim);
   }
   return claims.filter((claim) => made.has(claim));
+}
+
+function oidsOf(files: readonly { was: string | null; is: string }[]): string[] {
+  return files.flatMap(({ was, is }) => (was === null ? [is] : [is, was]));
 }

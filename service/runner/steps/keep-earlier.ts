@@ -1,5 +1,5 @@
 import { turnCommits } from "../earlier-push.ts";
-import { changedPaths } from "../git/objects.ts";
+import { changedEntries } from "../git/objects.ts";
 import type { NotedTurn } from "../publish/turn-note.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import { claimsOfChange } from "./claims-of-change.ts";
@@ -10,20 +10,20 @@ import { claimsOfChange } from "./claims-of-change.ts";
  */
 export async function keepEarlier(
   earlier: readonly NotedTurn[],
-  change: { from: string; to: string },
+  { from, to }: { from: string; to: string },
   { jobId }: RunnerTurn,
   context: RunContext,
 ): Promise<NotedTurn[]> {
   if (earlier.length === 0) return [];
-  const { from, to } = change;
-  const { keys, paths } = await context.mirror.use(async (git) => {
+  const { keys, changed } = await context.mirror.use(async (git) => {
     const commits = await turnCommits(git, jobId, `${from}..${to}`);
     const keys = new Set(commits.map(({ key }) => key));
-    return { keys, paths: new Set(await changedPaths(git, from, to)) };
+    return { keys, changed: await changedEntries(git, from, to) };
   });
   const its = earlier.filter(({ turnKey }) => keys.has(turnKey));
   const claims = its.flatMap((turn) => turn.claims);
-  const kept = new Set((await claimsOfChange(claims, change, context)) ?? []);
+  const kept = new Set((await claimsOfChange(claims, changed, context)) ?? []);
+  const paths = new Set(changed.map(({ path }) => path));
   return its.map((turn) => ({
     ...turn,
     claims: turn.claims.filter((claim) => kept.has(claim)),

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { createGiveWay } from "../../base/give-way.ts";
 import type { StoredEnds } from "../bytes/keep-bytes.ts";
-import { inBatches, readObjects } from "../git/objects.ts";
+import { inBatches, readObjectsById } from "../git/objects.ts";
 import type { DocsChange } from "../tree/select-changes.ts";
 import type { RunContext } from "../turn.ts";
 import type { TurnTree } from "./open-tree.ts";
@@ -128,25 +128,30 @@ function createFindSiblings({ start: { snapshot, written } }: TurnTree): (path: 
   };
 }
 
-/** The bytes that a file has in the commit, or none if there is no file that can be read. */
-function sizeOf({ start: { snapshot, written } }: TurnTree, path: string): number {
-  const size = snapshot.get(path)?.mode.startsWith("100") === true ? (written.get(path)?.size ?? 0) : 0;
-  return size > MAX_PAGE_BYTES ? 0 : size;
+/** A page of the commit that the tree was made from. Null if no file is there, or a larger one. */
+function readable({ start: { snapshot, written } }: TurnTree, path: string) {
+  const entry = snapshot.get(path);
+  const bytes = written.get(path)?.size ?? Infinity;
+  return entry?.mode.startsWith("100") === true && bytes <= MAX_PAGE_BYTES ? { oid: entry.oid, bytes } : null;
 }
 
-/** Pages of the commit that the tree was made from, by path. Leaves out what isn't a file there. */
+/** The bytes of a page that can be read, or none. */
+function sizeOf(tree: TurnTree, path: string): number {
+  return readable(tree, path)?.bytes ?? 0;
+}
+
+/** Pages of the commit that the tree was made from, by path. Leaves out what can't be read. */
 async function readPages(
   tree: TurnTree,
   paths: readonly string[],
   { mirror }: RunContext,
 ): Promise<Map<string, Buffer>> {
-  const { snapshot, written } = tree.start;
-  const entries = [...new Set(paths)].flatMap((path) => {
-    const entry = snapshot.get(path);
-    const size = written.get(path)?.size ?? Infinity;
-    return entry?.mode.startsWith("100") === true && size <= MAX_PAGE_BYTES ? [entry] : [];
-  });
-  const oids = entries.map(({ oid }) => oid);
-  const contents = await mirror.use((git) => readObjects(git, oids));
-  return new Map(contents.map((content, nth) => [entries[nth]?.path ?? "", content]));
+  const oids = new Map(
+    paths.flatMap((path) => {
+      const page = readable(tree, path);
+      return page === null ? [] : [[path, page.oid] as const];
+    }),
+  );
+  const contents = await mirror.use((git) => readObjectsById(git, [...oids.values()]));
+  return new Map([...oids].map(([path, oid]) => [path, contents.get(oid) ?? Buffer.alloc(0)]));
 }

@@ -1,5 +1,5 @@
 import type { GitRunner } from "../git/git.ts";
-import { readObjects, type Snapshot, type SnapshotEntry } from "../git/objects.ts";
+import { readObjectsById, type Snapshot, type SnapshotEntry } from "../git/objects.ts";
 import { parentsOf } from "../tree/names.ts";
 import { linkedPath, withoutLine } from "../claims/source-place.ts";
 
@@ -28,14 +28,14 @@ export async function locateFiles(
       if (entry?.mode.startsWith("100") === true) found.set(named, { path, oid: entry.oid });
       return [];
     });
-    const oids = [...new Set(links.map(({ link }) => link.oid))];
-    const targets = new Map(
-      (await readObjects(git, oids)).map((target, at) => [oids[at], target.toString("utf8")]),
+    const targets = await readObjectsById(
+      git,
+      links.map(({ link }) => link.oid),
     );
     open = new Map(
       links.flatMap(({ named, path, link }) => {
         const rest = path.slice(link.path.length + 1);
-        const next = linkedPath(link.path, targets.get(link.oid) ?? "", rest);
+        const next = linkedPath(link.path, targets.get(link.oid)?.toString("utf8") ?? "", rest);
         return next === null ? [] : [[named, next] as const];
       }),
     );

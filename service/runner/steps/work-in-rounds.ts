@@ -143,26 +143,27 @@ async function workAgain(
   const second = await round(where, turn, context, again);
   const refused = [...new Set([...first.ran.refused, ...second.ran.refused])];
   const ran = { ...second.ran, refused };
-  const claims = await claimsOfBoth(first, second, context);
-  if (!(await haveSameFiles(first, second, context))) return { ...second, ran, claims };
-  if (ran.summary !== null) return { ...second, ran, claims };
+  const touched = await touchedFiles(first, second, context);
+  const claims = touched === null ? second.claims : claimsOfBoth(first, second, touched);
+  if (touched?.size !== 0 || ran.summary !== null) return { ...second, ran, claims };
   return { ...second, commit: first.commit, ran: { ...ran, summary: first.ran.summary }, claims };
 }
 
-/** A second round's claims, and those of the first one about pages that it left as they were. */
-async function claimsOfBoth(first: Round, second: Round, { mirror }: RunContext): Promise<Round["claims"]> {
-  const { claims } = first;
-  const [from, to] = [first.commit, second.commit];
-  if (claims === null || from === null || to === null) return second.claims;
-  const touched = new Set(await mirror.use((git) => changedPaths(git, from, to)));
-  return joinedClaims([claims.filter(({ page }) => !touched.has(page)), second.claims ?? []]);
+/** The files that a second round has different from the first. Null if either changed nothing. */
+async function touchedFiles(
+  { commit: from }: Round,
+  { commit: to }: Round,
+  { mirror }: RunContext,
+): Promise<ReadonlySet<string> | null> {
+  if (from === null || to === null) return null;
+  return new Set(await mirror.use((git) => changedPaths(git, from, to)));
 }
 
-async function haveSameFiles(one: Round, other: Round, { mirror }: RunContext): Promise<boolean> {
-  if (one.commit === null || other.commit === null) return false;
-  const trees = [`${one.commit}^{tree}`, `${other.commit}^{tree}`];
-  const names = await mirror.use((git) => git.text(["rev-parse", ...trees]));
-  return new Set(names.split("\n")).size === 1;
+/** A second round's claims, and those of the first one about pages that it left as they were. */
+function claimsOfBoth(first: Round, second: Round, touched: ReadonlySet<string>): Round["claims"] {
+  if (first.claims === null) return second.claims;
+  const still = first.claims.filter(({ page }) => !touched.has(page));
+  return joinedClaims([still, second.claims ?? []]);
 }
 
 /** A session that knows of a round whose work was dropped would mislead the job's next turn. */
