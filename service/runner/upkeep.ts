@@ -77,18 +77,20 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
       return true;
     }),
   );
-  for (const project of context.projects) {
-    const { mirror } = project;
-    if (!existsSync(mirror.path)) continue;
+  const there = context.projects.filter(({ mirror }) => existsSync(mirror.path));
+  for (const project of there) {
     await step("merged branches removed", () => removeMergedBranches(project, context));
+  }
+  // A project has several prefixes if the settings named another one when a job began.
+  for (const its of Map.groupBy(there, ({ mirror }) => mirror.path).values()) {
+    const mirror = its[0]?.mirror;
+    if (mirror === undefined) continue;
     if ((memory.packedAtMs.get(mirror.path) ?? 0) > nowMs - PACK_EVERY_MS) continue;
     await step("mirror packed", () =>
       mirror.use(async () => {
         if (!(await mirror.needsPacking())) return 0;
         // Noted before packing. One that takes too long now would take as long in an hour.
         memory.packedAtMs.set(mirror.path, nowMs);
-        // The same project has several, if the settings named another one when a job began.
-        const its = context.projects.filter((each) => each.mirror.path === mirror.path);
         await mirror.pack(its.map(({ branchPrefix }) => branchPrefix));
         return 1;
       }),

@@ -1,6 +1,6 @@
 import { within } from "../core/ports/process.ts";
 import { idsToName } from "../core/text/prompt.ts";
-import { type Names } from "../core/text/readable-text.ts";
+import type { Names } from "../core/text/readable-text.ts";
 import type { Admission, Directory } from "../core/ports/directory.ts";
 import type { Requester, Job } from "../core/ports/job-service.ts";
 import type { Place, Request, ThreadContext, ThreadMessage } from "../core/turn/request.ts";

@@ -268,9 +268,11 @@ export function listTask(cause: string, payload: ListPayload): NewTask {
   return { id: `list:${cause}`, type: "list", payload };
 }
 
-export const DiffPayload = Asked.extend({
-  responseUrl: z.string().nullable(),
-  turnId: z.string(),
+export const CloseItPayload = Asked.extend({ responseUrl: z.string().nullable(), turnId: z.string() });
+
+export type CloseItPayload = z.infer<typeof CloseItPayload>;
+
+export const DiffPayload = CloseItPayload.extend({
   /** True if the person was told that it takes a moment. */
   isTold: z.boolean().optional(),
   /** Where the rest of a long change is. Absent until that is known. */
@@ -283,10 +285,6 @@ export type DiffPayload = z.infer<typeof DiffPayload>;
 export function diffTask(cause: string, service: string, payload: DiffPayload): NewTask {
   return { id: `diff:${cause}`, type: "diff", share: service, payload };
 }
-
-export const CloseItPayload = Asked.extend({ responseUrl: z.string().nullable(), turnId: z.string() });
-
-export type CloseItPayload = z.infer<typeof CloseItPayload>;
 
 /** The task that closes a turn's pull request for somebody. `cause`: as for {@link listTask}. */
 export function closeTask(cause: string, service: string, payload: CloseItPayload): NewTask {

@@ -26,8 +26,8 @@ export function registerMessages(app: App, deps: IntakeDeps): void {
 
 /**
  * A new message by a person, with or without files, or a reply that was also sent to the channel.
- * Slack also sends a mention when it is edited, however
- * old it is, or added to a message (github.com/slack-go/slack/pull/1256).
+ * Slack also sends a mention when it is edited, however old it is, or added to a message
+ * (github.com/slack-go/slack/pull/1256).
  */
 const Said = WrittenMessage.extend({ subtype: SaidSubtype });
 

@@ -1,8 +1,7 @@
 import { LINK_MAX, labelled, section, NAME_MAX, type TeamView } from "./blocks.ts";
 import { escapeMrkdwn, cutEscaped } from "./mrkdwn.ts";
 import type { KnownBlock } from "@slack/types";
-import type { Request } from "../core/turn/request.ts";
-import { isReply } from "../core/turn/request.ts";
+import { isReply, type Request } from "../core/turn/request.ts";
 import { ACTIONS } from "./actions.ts";
 
 /** Builds a permalink like Slack's, for channels that the app may not read. */

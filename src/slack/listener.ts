@@ -1,7 +1,7 @@
-import { isJsonFields } from "../core/text/json-fields.ts";
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { parse } from "node:querystring";
+import { isJsonFields } from "../core/text/json-fields.ts";
 import type { Clock, Logger } from "../core/ports/process.ts";
 import { jsonOf } from "../core/text/text.ts";
 import { isSlackBody } from "./slack-body.ts";

@@ -1,4 +1,3 @@
-import { isJsonFields } from "../core/text/json-fields.ts";
 import { setTimeout } from "node:timers/promises";
 import type {
   App,
@@ -6,6 +5,7 @@ import type {
   SocketModeReceiver as BoltReceiver,
   SocketModeReceiverOptions,
 } from "@slack/bolt";
+import { isJsonFields } from "../core/text/json-fields.ts";
 import { within } from "../core/ports/process.ts";
 import { StartError } from "../core/errors.ts";
 import { counted, jsonOf } from "../core/text/text.ts";

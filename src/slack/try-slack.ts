@@ -1,5 +1,5 @@
-import { isJsonFields } from "../core/text/json-fields.ts";
 import { LogLevel, WebClient } from "@slack/web-api";
+import { isJsonFields } from "../core/text/json-fields.ts";
 import { jsonOf } from "../core/text/text.ts";
 import type { StartFinding } from "../core/ports/process.ts";
 import { slackTrouble } from "./identity.ts";

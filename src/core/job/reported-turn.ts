@@ -182,11 +182,12 @@ function pullRequestReport(
   { url, files, additions, deletions, isDraft, isEmpty }: ReportedPullRequest,
   title: string | null,
 ): PullRequestReport {
-  const size = { files, additions, deletions };
   return {
     url: cut(url, URL_MAX),
     title,
-    ...size,
+    files,
+    additions,
+    deletions,
     isDraft: isDraft || undefined,
     isEmpty: isEmpty || undefined,
   };
