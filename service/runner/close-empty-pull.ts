@@ -1,5 +1,5 @@
 import { jobBranch } from "../config/branches.ts";
-import { readWholeChange } from "./publish/whole-change.ts";
+import { isNothingLeft, readWholeChange } from "./publish/whole-change.ts";
 import { noteClosed } from "./seen-closed.ts";
 import type { RunContext } from "./turn.ts";
 import type { CloseInput, CloseResult } from "./turn-runner.ts";
@@ -27,7 +27,7 @@ export async function closeEmptyPull(
       const { base, job: commit } = await mirror.tips(jobId);
       if (commit === null) return false;
       const mergedHead = merged?.headSha ?? null;
-      return (await readWholeChange(mirror, { base, commit, jobId, mergedHead })).nothingLeft !== null;
+      return isNothingLeft(await readWholeChange(mirror, { base, commit, jobId, mergedHead }));
     });
   if (!(await isEmpty())) return "changed";
   const { state } = await codeHost.change(number, { state: "closed" }, signal);

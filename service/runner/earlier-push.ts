@@ -95,7 +95,7 @@ export async function holdsPush(
 }
 
 /** True if this history has the commit. */
-async function isIn(mirror: Mirror, tip: string, commit: string): Promise<boolean> {
+export async function isIn(mirror: Mirror, tip: string, commit: string): Promise<boolean> {
   return (await mirror.mergeBase(commit, tip)) === commit;
 }
 

@@ -247,7 +247,7 @@ export function createTail(maxBytes: number) {
   let kept = Buffer.alloc(0);
   return {
     add(chunk: Buffer) {
-      kept = Buffer.concat([kept, chunk]).subarray(-maxBytes);
+      kept = Buffer.concat([kept, chunk.subarray(-maxBytes)]).subarray(-maxBytes);
     },
     text: () => kept.toString("utf8"),
   };

@@ -4,7 +4,7 @@ import { redactedLine } from "../base/printable-text.ts";
 import { turnCommits } from "./earlier-push.ts";
 import type { Mirror } from "./git/mirror.ts";
 import { readTurnNote } from "./publish/turn-note.ts";
-import { readWholeChange } from "./publish/whole-change.ts";
+import { pagesBetween } from "./publish/whole-change.ts";
 import type { RunContext } from "./turn.ts";
 
 /** As in {@link DiffInput}. */
@@ -37,7 +37,7 @@ export function readDiff(
     if (commit === null) return null;
     const base = await baseOf(mirror, { baseTip, commit, jobId });
     if (base === null) return null;
-    const { pages } = await readWholeChange(mirror, { base, commit, jobId });
+    const pages = await pagesBetween(git, base, commit);
     const config = ["-c", `core.bigFileThreshold=${MAX_FILE}`, "-c", "core.quotePath=false"];
     const written = await git.run([...config, "diff-tree", ...OPTIONS, base, commit, "--"]);
     const { diff, isCut } = await apart.read("shownDiff", written.subarray(0, MAX_READ_BYTES));

@@ -292,8 +292,7 @@ export class Mirror {
    */
   async has(commit: string): Promise<boolean> {
     if (!COMMIT.test(commit)) return false;
-    const isHere = async () =>
-      (await this.git.text(["cat-file", "-t", commit], { okCodes: [0, 128] })) === "commit";
+    const isHere = () => areHere(this.git, [commit]);
     if (await isHere()) return true;
     const depth = await this.#depth(SOME_HISTORY);
     const options = depth === null ? [] : [`--depth=${depth}`];

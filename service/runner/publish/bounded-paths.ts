@@ -5,10 +5,8 @@ const MAX_LEFT_OUT = 50;
 
 /** Paths for a result: redacted, and limited in number and length. */
 export function boundedPaths(paths: readonly string[], redact: Redact): string[] {
-  return withinMax(
-    paths.map((path) => redactedLine(redact, path, 200)),
-    0,
-  );
+  const shown = paths.slice(0, MAX_LEFT_OUT).map((path) => redactedLine(redact, path, 200));
+  return withMore(shown, paths.length - shown.length);
 }
 
 /** Several such lists as one. */
@@ -20,11 +18,10 @@ export function joinedPaths(lists: readonly (readonly string[])[]): string[] {
     if (count === undefined) paths.add(path);
     else more += Number(count);
   }
-  return withinMax([...paths], more);
+  const shown = [...paths].slice(0, MAX_LEFT_OUT);
+  return withMore(shown, more + paths.size - shown.length);
 }
 
-function withinMax(paths: readonly string[], others: number): string[] {
-  const shown = paths.slice(0, MAX_LEFT_OUT);
-  const more = others + paths.length - shown.length;
+function withMore(shown: string[], more: number): string[] {
   return more > 0 ? [...shown, `… and ${more} more`] : shown;
 }

@@ -9,7 +9,7 @@ import type { BranchPulls } from "../branch-pulls.ts";
 import type { RunContext } from "../turn.ts";
 import { saysOurDraft } from "./our-parts.ts";
 import type { TurnText } from "./pull-request-text.ts";
-import type { WholeChange } from "./whole-change.ts";
+import { isNothingLeft } from "./whole-change.ts";
 
 /** GitHub's own limit. */
 const MAX_TITLE_LENGTH = 256;
@@ -67,7 +67,7 @@ export async function publish(input: PublishInput): Promise<Published | "closed"
     const { own, open } = pulls;
     const ended =
       open === null ? (own.find(({ headSha }) => headSha === commit) ?? (await firstOf(own, isTurns))) : null;
-    if (open === null && ended?.state !== "merged" && nothingLeftIn(input) !== null) return "nothing-left";
+    if (open === null && ended?.state !== "merged" && isNothingLeft(input.turn.change)) return "nothing-left";
     if (ended !== null) return { pullRequest: reported(ended, redact), notes: [] };
     const isClosed = own.some(({ number, state }) => number === openBefore && state === "closed");
     if (open === null && isClosed) return "closed";
@@ -75,7 +75,7 @@ export async function publish(input: PublishInput): Promise<Published | "closed"
     if (opened === null) continue;
     const isNew = opened.pullRequest.number !== openBefore;
     const refused = isNew ? await decorate(opened.pullRequest, input) : [];
-    const isEmpty = nothingLeftIn(input) !== null;
+    const isEmpty = isNothingLeft(input.turn.change);
     const pullRequest = { ...reported(opened.pullRequest, redact), ...(isEmpty && { isEmpty }) };
     return { pullRequest, notes: [...opened.notes, ...refused] };
   }
@@ -89,11 +89,6 @@ export async function firstOf(
 ): Promise<HostedPullRequest | null> {
   for (const pull of pulls) if (await holds(pull)) return pull;
   return null;
-}
-
-/** Why the branch would change nothing, or null. */
-function nothingLeftIn({ turn: { change } }: PublishInput): WholeChange["nothingLeft"] {
-  return change?.nothingLeft ?? null;
 }
 
 type Found = { pullRequest: HostedPullRequest; notes: string[] };
@@ -124,7 +119,7 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   const { codeHost, settings, hasBlockingFindings, apart, signal } = input;
   const wasOurDraft = found.isDraft && saysOurDraft(found.body);
   const { nodeId } = found;
-  const isEmpty = nothingLeftIn(input) !== null;
+  const isEmpty = isNothingLeft(input.turn.change);
   const marksReady = wasOurDraft && !hasBlockingFindings && !isEmpty && nodeId !== null;
   // Marked ready before the text changes. If the turn is interrupted in between, its next attempt
   // finds it ready.

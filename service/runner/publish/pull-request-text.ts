@@ -20,7 +20,7 @@ import {
 import type { SourcesText } from "./sources-text.ts";
 import { DRAFT_MARK, marked } from "./our-parts.ts";
 import { belowTitle, formattedTitle, titleOf, wholeTitle } from "./title.ts";
-import { type ChangedPage, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
+import { type ChangedPage, isNothingLeft, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
 import { wrappedText } from "./wrapped-text.ts";
 
 /** What a pull request's text is made from. Its own turn is last. */
@@ -52,12 +52,8 @@ export const NOTHING_LEFT_TITLE = "Nothing left to merge";
 
 /** A pull request's title for all of its turns, before the settings' format is applied. */
 export function changeTitle(turn: TurnText, redact: Redact): string {
-  if (isNothingLeft(turn)) return NOTHING_LEFT_TITLE;
+  if (isNothingLeft(turn.change)) return NOTHING_LEFT_TITLE;
   return wholeTitle([...earlierTitles(turn, redact), titleOf(turn, redact)]);
-}
-
-function isNothingLeft({ change }: TurnText): boolean {
-  return (change?.nothingLeft ?? null) !== null;
 }
 
 /** The titles of the earlier turns that are part of the change, oldest first. */

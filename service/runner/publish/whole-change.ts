@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JobDiff } from "../../../src/core/ports/job-report.ts";
-import { numberIn, turnCommits } from "../earlier-push.ts";
+import { isIn, numberIn, turnCommits } from "../earlier-push.ts";
 import { GitError } from "../git/git-fault.ts";
 import type { GitRunner } from "../git/git.ts";
 import type { Mirror } from "../git/mirror.ts";
@@ -21,6 +21,11 @@ export type WholeChange = {
    */
   nothingLeft: "taken-back" | "in-base" | null;
 };
+
+/** True if merging it would change nothing. False if it couldn't be read. */
+export function isNothingLeft(change: WholeChange | null): boolean {
+  return (change?.nothingLeft ?? null) !== null;
+}
 
 /** Why a branch that took everything back changes nothing, for people. */
 export const TAKEN_BACK_TEXT = "Nothing is left to merge: the last follow-up took everything back.";
@@ -46,8 +51,19 @@ export async function readWholeChange(
   if (parted === null) throw new GitError(`${base} and ${commit} have no history in common.`);
   const from =
     mergedHead !== null && (await isBetween(mirror, mergedHead, parted, commit)) ? mergedHead : parted;
+  const pages = await pagesBetween(git, from, commit);
+  const begun = await lastUnchanged(git, from, commit);
+  const commits = await turnCommits(git, jobId, `${begun}..${commit}`);
+  const turns = new Set(commits.map(({ key }) => numberIn(key)));
+  if (pages.length === 0) return { pages, turns, nothingLeft: "taken-back" };
+  const isInBase = await hasAlready(git, { base, parted, from, commit, pages });
+  return { pages, turns, nothingLeft: isInBase ? "in-base" : null };
+}
+
+/** The files that differ between two commits. */
+export async function pagesBetween(git: GitRunner, from: string, to: string): Promise<ChangedPage[]> {
   const options = ["-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff"];
-  const listed = await git.lines(["diff-tree", ...options, from, commit]);
+  const listed = await git.lines(["diff-tree", ...options, from, to]);
   // First each file's state, which begins with a colon and ends with a letter, followed by its
   // path. Then its lines, with the path.
   const statusOf = new Map<string, ChangedPage["status"]>();
@@ -55,19 +71,13 @@ export async function readWholeChange(
   for (; listed[at]?.startsWith(":") === true; at += 2) {
     statusOf.set(listed[at + 1] ?? "", STATUSES[listed[at]?.at(-1) ?? ""] ?? "changed");
   }
-  const pages = listed.slice(at).flatMap((line) => {
+  return listed.slice(at).flatMap((line) => {
     const [additions, deletions, ...rest] = line.split("\t");
     if (rest.length === 0) return [];
     const path = rest.join("\t");
     const status = statusOf.get(path) ?? ("changed" as const);
     return [{ path, status, additions: Count.parse(additions), deletions: Count.parse(deletions) }];
   });
-  const begun = await lastUnchanged(git, from, commit);
-  const commits = await turnCommits(git, jobId, `${begun}..${commit}`);
-  const turns = new Set(commits.map(({ key }) => numberIn(key)));
-  if (pages.length === 0) return { pages, turns, nothingLeft: "taken-back" };
-  const isInBase = await hasAlready(git, { base, parted, from, commit, pages });
-  return { pages, turns, nothingLeft: isInBase ? "in-base" : null };
 }
 
 /** As far back as we look for a commit that took everything back. */
@@ -103,6 +113,5 @@ async function hasAlready(git: GitRunner, { base, parted, from, commit, pages }:
 async function isBetween(mirror: Mirror, commit: string, first: string, last: string): Promise<boolean> {
   // Otherwise, all of the history would be fetched to look for it.
   if (!(await mirror.has(commit))) return false;
-  if ((await mirror.mergeBase(commit, last)) !== commit) return false;
-  return (await mirror.mergeBase(first, commit)) === first;
+  return (await isIn(mirror, last, commit)) && (await isIn(mirror, commit, first));
 }

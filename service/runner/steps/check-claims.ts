@@ -16,7 +16,7 @@ import {
 } from "../git/objects.ts";
 import type { CheckedClaim } from "../publish/checked-claim.ts";
 import { type HostedRepository, repositoryAt } from "../publish/hosted-pages.ts";
-import { createIsDoc } from "../tree/select-changes.ts";
+import { createIsDoc, createIsShown } from "../tree/select-changes.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 import { claimsOfChange, ifComparable } from "./claims-of-change.ts";
 import type { TurnTree } from "./open-tree.ts";
@@ -109,7 +109,7 @@ function repositoriesOf(
   };
   const others = contexts.map(({ name, repository, paths, ...each }): [string, Repository] => {
     // The agent can't have read the others.
-    const isShown = paths.length === 0 ? () => true : createIsDoc(paths);
+    const isShown = createIsShown(paths);
     const evidenceOf = (path: string) => (isShown(path) ? ("code" as const) : ("none" as const));
     const hosted = codeHost && repositoryAt(codeHost, repository);
     return [name, { ...each, hosted, listing: null, evidenceOf, changed: [] }];

@@ -8,7 +8,7 @@ import type { CopiedPart, Runs, Source, Told } from "../publish/copied-words.ts"
 import type { Text } from "../publish/read-text.ts";
 import type { Withheld } from "../publish/turn-note.ts";
 import { isPublicContext } from "../publish/visibility.ts";
-import { createIsDoc } from "../tree/select-changes.ts";
+import { createIsShown } from "../tree/select-changes.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
 
 /** Where found words come from: another person in Slack, an attached file, a private repository. */
@@ -150,7 +150,7 @@ async function copiesOf(
   { apart, onProgress }: RunContext,
 ): Promise<Float64Array> {
   onProgress(`comparing the change with the private repository ${name}`);
-  const isWanted = paths.length === 0 ? () => true : createIsDoc(paths);
+  const isWanted = createIsShown(paths);
   const listed = await mirror.use((git) => filesOfCommit(git, commit));
   const files = listed.filter(
     ({ path, bytes }) => bytes <= MAX_FILE_BYTES && !NOT_TEXT.test(path) && isWanted(path),

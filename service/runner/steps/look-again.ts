@@ -4,6 +4,7 @@ import type { HostedPullRequest } from "../../code-host/github-code-host.ts";
 import { findPulls } from "../branch-pulls.ts";
 import { RefConflictError } from "../git/git-fault.ts";
 import { reapply } from "../git/reapply.ts";
+import { isNothingLeft } from "../publish/whole-change.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import type { TurnStart } from "../turn-start.ts";
 import type { Worked } from "./work-in-rounds.ts";
@@ -50,7 +51,7 @@ export async function lookAgain<Work extends Committed>(
     if (closedSince !== null && !isAllowed) {
       // Then no other one is opened, so there is nothing to ask.
       const change = await readChange(turn, context, work.commit, pulls.mergedHead);
-      if ((change?.nothingLeft ?? null) !== null) return { ...ready, start: { ...before, pulls, job } };
+      if (isNothingLeft(change)) return { ...ready, start: { ...before, pulls, job } };
       if (!(await mayOpenAnother(turn, context, closedSince))) {
         return { kind: "unwanted", reason: `Nothing was published, because ${closed(closedSince)}.` };
       }

@@ -1,7 +1,7 @@
 import type { GitRunner } from "../git/git.ts";
 import { readSnapshot, sizesOf } from "../git/objects.ts";
 import { operatorText, TurnFailedError } from "../../base/run-error.ts";
-import { createIsDoc } from "../tree/select-changes.ts";
+import { createIsShown } from "../tree/select-changes.ts";
 import type { ContextRepository, RunContext, RunnerTurn } from "../turn.ts";
 import { openTree, type TurnTree } from "./open-tree.ts";
 
@@ -48,7 +48,7 @@ async function openOne(
   place: string,
   context: RunContext,
 ): Promise<TurnTree> {
-  const isWanted = paths.length === 0 ? () => true : createIsDoc(paths);
+  const isWanted = createIsShown(paths);
   const tell = (far: string) => context.report({ step: `Reading the context repository ${name}: ${far}` });
   const commit = await mirror.fetchCommit(ref, tell);
   await mirror.use((git) => assertSize(git, commit, isWanted));

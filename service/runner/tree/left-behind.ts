@@ -52,13 +52,14 @@ export function createLeftBehind(
   words: readonly string[],
 ): (path: string) => "tool" | "note" | null {
   const spelled = new Set(globs.flatMap((glob) => glob.split("/")));
-  const named = namesIn(words);
+  let named: ReadonlySet<string> | undefined;
   return (path) => {
     const names = path.split("/");
     const ofTool = names.some((name) => isOfTool(name) && !spelled.has(name));
     const [top = ""] = names;
     if (!ofTool && (names.length > 1 || !isNote(top) || spelled.has(top))) return null;
     const name = names.at(-1)?.toLowerCase() ?? "";
+    named ??= namesIn(words);
     if (named.has(name) || named.has(wordsOfName(name))) return null;
     return ofTool ? "tool" : "note";
   };

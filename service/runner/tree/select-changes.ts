@@ -34,6 +34,11 @@ export function createIsDoc(globs: readonly string[]): (path: string) => boolean
     isSafePath(path) && isWanted(path) && !path.split("/").some((name) => NEVER.has(nameAnywhere(name)));
 }
 
+/** Tells which files of a context repository agents see, by its `paths`: without any, all. */
+export function createIsShown(paths: readonly string[]): (path: string) => boolean {
+  return paths.length === 0 ? () => true : createIsDoc(paths);
+}
+
 /**
  * Selects the changes inside the documentation. Leaves out a new file that needs the place of
  * something that stays, and one whose name, or the name of a folder in its path, differs from
