@@ -20,8 +20,8 @@ const User = z.object({ login: z.string().regex(/^[\w.-]{1,100}(?:\[bot\])?$/), 
 type WithCommits = Pick<ServiceProject, "codeHost" | "commits">;
 
 /**
- * Knows whose commits are made in each project: by default those of the account that the service
- * has at the code host. Keep one for as long as possible, because it asks for each account once.
+ * Knows the author of each project's commits: by default, the account that the service has at the
+ * code host. Keep one for as long as possible, because it asks for each account once.
  */
 export class CommitIdentities {
   readonly #known = new Map<string, CommitIdentity>();

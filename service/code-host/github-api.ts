@@ -288,7 +288,7 @@ function faultOf(
 /** The lines of what the host says, with what only a status or a header says put into words. */
 function wordsOf(status: number, headers: Readonly<Record<string, unknown>>, body: unknown): string[] {
   const parsed = RefusalBody.safeParse(body).data;
-  // Other bodies are those of proxies and error pages.
+  // Any other body comes from a proxy or an error page.
   const lines = parsed === undefined ? [] : [parsed.message, ...parsed.errors.slice(0, MAX_LINES)];
   // https://docs.github.com/en/rest/authentication/authenticating-to-the-rest-api
   const sso = headers["x-github-sso"];

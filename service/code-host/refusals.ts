@@ -153,7 +153,7 @@ export const KNOWN_REFUSALS: readonly KnownRefusal[] = [
       /\[(?:subject|type|scope|header|body|footer)-[a-z-]+\]/,
     ),
     reason: "The repository has a rule for commit messages.",
-    advice: "Set pullRequests.titleTemplate so that messages fit it, or let the rule pass the service's.",
+    advice: "Set pullRequests.titleTemplate so that messages fit it, or exempt the service from the rule.",
     shows: "line",
   },
   {
@@ -211,7 +211,7 @@ export const KNOWN_REFUSALS: readonly KnownRefusal[] = [
       /\bforce-?push/,
     ),
     reason: "The branch is protected, and its rules refused the push.",
-    advice: `Except the branches that begin with pullRequests.branchPrefix from the rule, or ${BYPASS}.`,
+    advice: `Exempt the branches that begin with pullRequests.branchPrefix from the rule, or ${BYPASS}.`,
   },
   {
     says: anyOf(/\bmoved permanently/, /\brepository (?:has )?(?:been )?(?:moved|renamed|transferred)/),

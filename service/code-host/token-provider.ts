@@ -68,5 +68,5 @@ export function otherRefusal({ status, said }: Pick<CodeHostRefusal, "status" | 
   const quoted = quotedLine(said);
   return quoted === null
     ? [`The code host answered ${status}.`, ""]
-    : [`The code host refused. ${quoted}`, "Mend what it says."];
+    : [`The code host refused. ${quoted}`, "Fix what it names."];
 }

@@ -486,8 +486,8 @@ export const closePullRequestRoute = createRoute({
   operationId: "closePullRequest",
   summary: "Close a pull request that changes nothing anymore",
   description:
-    "For a pull request whose turn says `isEmpty`. Whether it still changes nothing is found out " +
-    "right before. One that is closed already stays so.",
+    "For a pull request whose turn says `isEmpty`. The service looks once " +
+    "more, right before, that it still changes nothing. One that is closed already stays closed.",
   security,
   request: { params: JobParams },
   responses: {

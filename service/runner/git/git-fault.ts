@@ -161,7 +161,7 @@ const OWN_FAULTS: readonly OwnFault[] = [
               "The git server refused the service's credentials.",
               "Check the token's rights on the repository. An App needs contents: write.",
             ]
-          : [`The git server refused. ${quoted}`, "Mend what it says."];
+          : [`The git server refused. ${quoted}`, "Fix what it names."];
       return new CredentialsRefusedError(reason, { details: [advice, said] });
     },
   },
