@@ -1,31 +1,26 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { codeOf, StartError } from "../../src/core/errors.ts";
-import type { Redact } from "../base/redaction.ts";
-import { CommitIdentities, NOBODY } from "../code-host/commit-identities.ts";
+import { type CommitIdentities, NOBODY } from "../code-host/commit-identities.ts";
 import { createGitHubCommits } from "../code-host/github-commits.ts";
 import type { GitHubOptions } from "../code-host/github-api.ts";
 import type { ServiceProject } from "../config/config.ts";
-import type { Env } from "../config/env.ts";
 import { TransientRunError } from "../base/run-error.ts";
-import { type Committer, commitTree } from "../runner/git/commit-tree.ts";
-import { GitRunner } from "../runner/git/git.ts";
-import { prepare } from "../runner/git/mirror-files.ts";
+import type { Committer } from "../runner/git/commit-tree.ts";
 import { runProgram } from "../runner/process-group.ts";
 import type { Found } from "./check-code-host.ts";
+import { emptyCommit, inScratchRepository, type Trying } from "./scratch-repository.ts";
 
 const PRIVATE_KEY = /^-----BEGIN [A-Z ]*PRIVATE KEY-----/;
-
-type Trying = { env: Env; redact: Redact; signal: AbortSignal };
 
 /** Finds out whose commits a project's are, and tries the key that signs them. */
 export async function checkCommits(
   project: Pick<ServiceProject, "codeHost" | "commits">,
   hosted: GitHubOptions | null,
-  trying: Trying,
+  { identities, ...trying }: Trying & { identities: CommitIdentities },
 ): Promise<Found> {
-  const identity = await new CommitIdentities().of(project, hosted, trying.signal).catch((error: unknown) => {
+  const identity = await identities.of(project, hosted, trying.signal).catch((error: unknown) => {
     if (error instanceof TransientRunError) return null;
     throw error;
   });
@@ -58,18 +53,12 @@ async function checkSigningKey(
   trying: Trying,
 ): Promise<string | null> {
   const publicKey = await publicKeyOf(keyFile, trying);
-  const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
-  try {
-    const git = new GitRunner({ gitDir: join(folder, "check.git"), home: folder, ...trying });
-    await prepare(git);
-    const tree = await git.text(["mktree"]);
-    const commit = await commitTree(git, { committer, tree, parents: [], message: "Try", atMs: 0 });
+  await inScratchRepository(trying, async (git, folder) => {
+    const commit = await emptyCommit(git, committer);
     const signers = join(folder, "signers");
     await writeFile(signers, `${committer.email} ${publicKey}`);
     await git.run(["-c", `gpg.ssh.allowedSignersFile=${signers}`, "verify-commit", commit]);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
   const isOpen = ((await stat(keyFile)).mode & 0o007) !== 0;
   return isOpen ? `Others on this machine can read ${keyFile}. Run chmod o= on it.` : null;
 }

@@ -5,21 +5,19 @@ import { join } from "node:path";
 import { StartError } from "../../src/core/errors.ts";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { redactedLine } from "../base/printable-text.ts";
-import { createRedact, type Redact } from "../base/redaction.ts";
+import { createRedact } from "../base/redaction.ts";
 import { operatorText, TurnFailedError } from "../base/run-error.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
-import { NOBODY } from "../code-host/commit-identities.ts";
+import { CommitIdentities, NOBODY } from "../code-host/commit-identities.ts";
 import { createGitHubCodeHost, type PullRequestHost } from "../code-host/github-code-host.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
 import { branchInTheWay, jobBranch, refsInTheWay } from "../config/branches.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
-import { commitTree } from "../runner/git/commit-tree.ts";
 import { ReaderProcesses } from "../runner/apart/apart.ts";
-import { GitRunner, remoteOf } from "../runner/git/git.ts";
+import { type GitRunner, remoteOf } from "../runner/git/git.ts";
 import { BranchInTheWayError } from "../runner/git/git-fault.ts";
 import type { GitCredentials } from "../runner/git/mirror.ts";
-import { prepare } from "../runner/git/mirror-files.ts";
 import { arePublicDocs, isPublicContext } from "../runner/publish/visibility.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { checkAgent, type CheckSandbox } from "./check-agent.ts";
@@ -29,6 +27,7 @@ import { checkDocs, fetchPaths } from "./check-docs.ts";
 import { checkModel } from "./check-model.ts";
 import { checkTool, CheckTrial } from "./check-tool.ts";
 import { doCommand } from "./command-socket.ts";
+import { emptyCommit, inScratchRepository, type Trying } from "./scratch-repository.ts";
 
 /**
  * The result of checking one thing that a turn needs. `fault` says what is wrong and what to do. If
@@ -90,10 +89,11 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
     yield { ...warning, what: "user", found };
   }
   using readers = new ReaderProcesses();
+  const shared = { ...deps, sandbox, tokens: new CodeHostTokens(deps), identities: new CommitIdentities() };
   for (const project of config.projects) {
     const isTried = !deps.skipChecks && project.verify.length > 0;
-    await using trial = isTried ? new CheckTrial(project, { ...deps, sandbox, readers }) : null;
-    yield* findingsOf(projectChecks(project, sandbox, trial, deps), deps);
+    await using trial = isTried ? new CheckTrial(project, { ...shared, readers }) : null;
+    yield* findingsOf(projectChecks(project, trial, shared), deps);
   }
 }
 
@@ -140,22 +140,31 @@ async function openCheckSandbox({ env }: CheckDeps): Promise<CheckSandbox & Asyn
   };
 }
 
+/** What the checks of all projects share, so that the code host is asked for everything once. */
+type SharedDeps = CheckDeps & {
+  /** Null if nothing is contained. */
+  sandbox: CheckSandbox | null;
+  tokens: CodeHostTokens;
+  identities: CommitIdentities;
+};
+
 function projectChecks(
   project: ServiceProject,
-  sandbox: CheckSandbox | null,
   trial: CheckTrial | null,
-  { config, configOption, callModel, env, clock }: CheckDeps,
+  { config, configOption, callModel, env, clock, sandbox, tokens, identities }: SharedDeps,
 ): Check[] {
   const { codeHost, baseBranch, id: of } = project;
   const app = codeHost.kind === "github" ? codeHost.app : undefined;
-  const tokens = new CodeHostTokens({ env, clock });
   const gitCredentials = tokens.forGit(project);
   const redact = createRedact(projectSecrets(project, env));
   const hosted =
-    codeHost.kind === "github" ? { ...codeHost, tokens: tokens.of(codeHost), clock, redact } : null;
-  const host = hosted && createGitHubCodeHost({ ...hosted, fork: project.fork });
+    codeHost.kind === "github"
+      ? { ...codeHost, tokens: tokens.of(codeHost), clock, redact, fork: project.fork }
+      : null;
+  const host = hosted && createGitHubCodeHost(hosted);
   const checks: Check[] = [];
-  const add = (what: string, run: Check["run"]) => checks.push({ of, what, run });
+  const add = (what: string, run: Check["run"], takesLong = false) =>
+    checks.push({ of, what, run, takesLong });
   add("agent", (signal) => checkAgent(project, { sandbox, env, signal }));
   add("model", (signal) => checkModel(project, { calls: callModel, env, signal }));
   if (app !== undefined) add(APP_KEY, () => checkAppKey(app));
@@ -164,6 +173,7 @@ function projectChecks(
     const to = project.fork === null ? "" : ` to ${project.fork.owner}/${project.fork.repo}`;
     return `branch ${baseBranch}, and the service may push${to}`;
   });
+  const isTried = trial !== null;
   const pages = async (signal: AbortSignal) => {
     if (trial !== null) return checkDocs(project, await trial.paths());
     const asking = { env, redact, signal, gitCredentials };
@@ -172,7 +182,7 @@ function projectChecks(
     // What is wrong with the repository is said of the repository.
     return checkDocs(project, await withGit(project.repository, asking, fetch).catch(() => null));
   };
-  checks.push({ of, what: "pages", run: pages, takesLong: trial !== null });
+  add("pages", pages, isTried);
   for (const context of project.context) {
     add(`context ${context.name}`, async (signal) => {
       const gitCredentials = tokens.in(context.gitCredentialsEnv);
@@ -181,15 +191,15 @@ function projectChecks(
     });
   }
   if (codeHost.kind === "github" && hosted !== null) {
-    add("code host", async (signal) => checkCodeHost(codeHost, { ...hosted, fork: project.fork }, signal));
+    add("code host", (signal) => checkCodeHost(codeHost, hosted, signal));
   }
-  add("commits", async (signal) => checkCommits(project, hosted, { env, redact, signal }));
+  add("commits", (signal) => checkCommits(project, hosted, { identities, env, redact, signal }));
   for (const check of project.verify) {
     const run = async (signal: AbortSignal) => {
       const path = await checkTool(check, project, { sandbox, env, signal });
       return trial === null ? path : trial.run(check, path);
     };
-    checks.push({ of, what: `check ${check.name}`, run, takesLong: trial !== null });
+    add(`check ${check.name}`, run, isTried);
   }
   add("admin key", async () => {
     openDataDir(config);
@@ -205,7 +215,7 @@ function projectChecks(
   return checks;
 }
 
-type Asking = { env: Env; redact: Redact; signal: AbortSignal; gitCredentials: GitCredentials | null };
+type Asking = Trying & { gitCredentials: GitCredentials | null };
 
 /** Asks the git server whether a repository has that branch or tag. Rejects with what is wrong. */
 async function checkContext({ repository, ref }: { repository: string; ref: string }, asking: Asking) {
@@ -252,32 +262,19 @@ async function checkRepository(project: ServiceProject, asking: Asking): Promise
     const inTheWay = branchInTheWay(others, branch);
     if (inTheWay !== null) throw new BranchInTheWayError(inTheWay);
     // A commit to push: git only asks the server for permission if there is something to push.
-    const tree = await git.text(["mktree"]);
-    const commit = await commitTree(git, { ...NOTHING, tree });
+    const commit = await emptyCommit(git, { ...NOBODY, signingKeyFile: null });
     const options = ["--porcelain", "--dry-run"];
     await git.run(["push", ...options, "--", remote.url, `${commit}:refs/heads/${branch}`], { remote });
   });
 }
 
-const NOTHING = {
-  parents: [],
-  message: "",
-  committer: { ...NOBODY, signingKeyFile: null },
-  atMs: 0,
-};
-
 async function withGit<Result>(
   repository: string,
-  { gitCredentials, ...asking }: Asking,
+  { gitCredentials, ...trying }: Asking,
   act: (git: GitRunner, remote: ReturnType<typeof remoteOf>, token: string | null) => Promise<Result>,
 ): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
-  try {
-    const git = new GitRunner({ gitDir: join(folder, "check.git"), home: folder, ...asking });
-    await prepare(git);
-    const token = (await gitCredentials?.token(asking.signal)) ?? null;
-    return await act(git, remoteOf(repository, token), token);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  return inScratchRepository(trying, async (git) => {
+    const token = (await gitCredentials?.token(trying.signal)) ?? null;
+    return act(git, remoteOf(repository, token), token);
+  });
 }

@@ -7,7 +7,7 @@ import type { Clock, Logger } from "../../src/core/ports/process.ts";
 import { counted } from "../../src/core/text/text.ts";
 import { isInside } from "../base/paths.ts";
 import { createRedact, type Redact, secretForms } from "../base/redaction.ts";
-import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
+import type { CodeHostTokens } from "../code-host/code-host-tokens.ts";
 import { howItShows, presetOfCheck } from "../config/check-presets.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
@@ -71,6 +71,7 @@ type TrialDeps = {
   /** Null if nothing is contained. */
   sandbox: CheckSandbox | null;
   readers: ReaderProcesses;
+  tokens: CodeHostTokens;
   onProgress: (line: string) => void;
 };
 
@@ -124,7 +125,7 @@ export class CheckTrial {
     const context = copy && (await (this.#context ??= this.#open(copy)));
     if (copy === null || context === null) return `${path}. Not run: there is no copy of the repository`;
     const { commit } = copy;
-    const run = { check, commit, place: `check-${check.name}`.replaceAll(" ", "-"), limits: agent.limits };
+    const run = { check, commit, place: "check", limits: agent.limits };
     const output = await this.#announced(`running ${check.name} on ${baseBranch}`, runCheck(run, context));
     if ("why" in output) {
       const said = output.details === undefined ? "" : ` ${output.details}`;
@@ -150,12 +151,12 @@ export class CheckTrial {
 
   /** Resolves to null if there is nothing to run checks on, which the other checks report. */
   async #fetch(): Promise<Copy | null> {
-    const { env, clock } = this.#deps;
+    const { env, clock, tokens } = this.#deps;
     const project = this.#project;
     const { baseBranch, id } = project;
     this.#folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
     const folders = await openRunnerFolders(this.#folder);
-    const gitCredentials = new CodeHostTokens({ env, clock }).forGit(project);
+    const gitCredentials = tokens.forGit(project);
     const { branchPrefix } = project.pullRequests;
     const mirror = new Mirror({
       project: { ...project, gitCredentials, branchPrefix },

@@ -46,7 +46,7 @@ const PAGE = anyEnding(PAGE_ENDINGS, "");
 const MAX_NAMED = 5;
 
 /** What a repository's documentation is made with, and what the patterns leave out of it. */
-export type Covered = {
+type Covered = {
   generators: string[];
   pages: number;
   coveredPages: number;
@@ -85,10 +85,8 @@ function patternsOf(paths: readonly string[]): string[] {
 export function missingText({ missing }: Covered): string | null {
   if (missing.length === 0) return null;
   const said = missing.map(({ generator, patterns, isCode }) => {
-    const [first = ""] = patterns;
-    const what = patterns.length === 1 ? first : `${patterns.join(", ")}`;
     const why = isCode ? " (the build runs it, or what it names)" : "";
-    return `${what} of ${generator}${why}`;
+    return `${patterns.join(", ")} of ${generator}${why}`;
   });
   return (
     `Agents may not change this navigation, so new pages don't get into it: ${said.join("; ")}. ` +

@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { z } from "zod";
-import { within } from "../../src/core/ports/process.ts";
+import { pause } from "../base/pause.ts";
 import { TransientRunError } from "../base/run-error.ts";
 import { GitHubApi, type GitHubOptions, RefusedByCodeHostError } from "./github-api.ts";
 
@@ -121,8 +120,7 @@ export function createGitHubCommits(options: GitHubOptions) {
           if (!ELSEWHERE.test(said)) throw error;
           if ((await tipOf(branch, signal)) !== parent || tries >= TRIES) return null;
         }
-        await within(clock, tries * TRY_AGAIN_MS, once(signal, "abort"), null);
-        signal.throwIfAborted();
+        await pause(clock, tries * TRY_AGAIN_MS, signal);
       }
     },
   };

@@ -9,7 +9,7 @@ const NODE = process.execPath;
  * How a tool shows that it ran, as plain data. A tool that can't run often ends like one that found
  * something. Texts are regular expressions for one line.
  */
-export type Proof = {
+type Proof = {
   /** The exit codes that mean findings. */
   findingsAt: readonly number[];
   /** A line that it prints when it has looked at everything. */
@@ -23,7 +23,7 @@ export type Proof = {
 };
 
 /** How a tool is told which pages to look at. Those that look at the whole site have none. */
-export type PageArguments = {
+type PageArguments = {
   /** The command's last arguments, by which it looks at everything. */
   whole: readonly string[];
   /** What comes before the paths. */

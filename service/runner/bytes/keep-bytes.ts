@@ -21,7 +21,7 @@ export type StoredEnds = "text" | "as-is";
  * `damaged` means that the page wasn't UTF-8, and that the agent's editor lost letters of it.
  * `bytes` is null if the page is right as the agent left it.
  */
-export type KeptBytes = { isDamaged: boolean; bytes: Buffer | null };
+type KeptBytes = { isDamaged: boolean; bytes: Buffer | null };
 
 /** Each byte is a character, so that every encoding that ASCII is a part of stays as it is. */
 const BYTES = "latin1";

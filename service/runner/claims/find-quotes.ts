@@ -8,7 +8,7 @@ export type Lines = { from: number; to: number };
  * `isCut` is true if the quote may end in the middle of a word. Of several places that count, the
  * one nearest to the line `hint` is chosen.
  */
-export type Wanted = { isCut: boolean; hint: number | null; counts: (place: Lines) => boolean };
+type Wanted = { isCut: boolean; hint: number | null; counts: (place: Lines) => boolean };
 
 /**
  * A function that finds a quote in a text, whatever white space is between its words there, and

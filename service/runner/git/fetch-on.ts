@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import { type Clock, type Logger, within } from "../../../src/core/ports/process.ts";
+import type { Clock, Logger } from "../../../src/core/ports/process.ts";
+import { pause } from "../../base/pause.ts";
 import { operatorText, TransientRunError } from "../../base/run-error.ts";
 import { type FetchWatch, watchFetch } from "./fetch-watch.ts";
 import { GitError, RefConflictError } from "./git-fault.ts";
@@ -45,10 +45,7 @@ export async function fetchOn(
       tell("the connection broke, trying again");
     }
     await removeHalfPacks(gitDir);
-    // An abort before this isn't told again.
-    signal.throwIfAborted();
-    await within(clock, waitMs, once(signal, "abort"), null);
-    signal.throwIfAborted();
+    await pause(clock, waitMs, signal);
     waitMs = Math.min(waitMs * 2, TRY_AGAIN_MS.max);
   }
 }

@@ -31,7 +31,7 @@ export class BranchInTheWayError extends TurnFailedError {
 }
 
 /** What git wrote, without secrets. */
-export type GitOutput = { stdout: string; stderr: string };
+type GitOutput = { stdout: string; stderr: string };
 type RemoteFault = TransientRunError | TurnFailedError;
 
 const MAX_DETAIL = 600;

@@ -21,7 +21,7 @@ type Tree = ReturnType<typeof blocks.parse>;
 type Node = Tree["children"][number];
 
 /** A repository's template for pull requests, with the places that our parts belong to. */
-export type Template = {
+type Template = {
   /** True if it has its own section for checks. */
   hasChecks: boolean;
   /**

@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import { type Clock, within } from "../../../src/core/ports/process.ts";
+import type { Clock } from "../../../src/core/ports/process.ts";
+import { pause } from "../../base/pause.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import { RefusedByCodeHostError } from "../../code-host/github-api.ts";
 import type { PullRequestHost } from "../../code-host/github-code-host.ts";
@@ -58,8 +58,7 @@ export function hostAfterPush(
           const leftMs = untilMs - clock.now();
           if (leftMs <= 0 || !(await isUnseen(error))) throw error;
           onProgress("waiting for the code host to see the branch");
-          await within(clock, Math.min(pauseMs, leftMs), once(signal, "abort"), null);
-          signal.throwIfAborted();
+          await pause(clock, Math.min(pauseMs, leftMs), signal);
         }
       }
     };

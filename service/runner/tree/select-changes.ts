@@ -19,7 +19,7 @@ export type WhyLeftOut = "other" | "tool" | "note" | "lfs" | "filter" | "encodin
 export type LeftOutFile = { path: string; why: WhyLeftOut };
 
 /** What is committed, and what is left out. */
-export type Selection = { committed: DocsChange[]; leftOut: LeftOutFile[] };
+type Selection = { committed: DocsChange[]; leftOut: LeftOutFile[] };
 
 /**
  * Tells which paths count as documentation. A path counts if a glob matches it. Names that start

@@ -9,7 +9,7 @@ const PARTS = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\p{L}\p{N}_]+|[^\p{L}\p
 const ANY = "\0";
 
 /** The lines of all runs of one tool. */
-export type Variation = {
+type Variation = {
   /** The line with {@link ANY} in place of what differs between runs. */
   masked: (line: string) => string;
   /** True if the runs differ in more than ids, so that a new line says nothing. */
