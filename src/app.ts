@@ -19,9 +19,9 @@ import { createSlackNotifier } from "./replies/slack-notifier.ts";
 import { createSlackWorkStatus } from "./replies/slack-work-status.ts";
 import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection.ts";
 import { followUpScopes } from "./slack/setup.ts";
-import { createFirstTries } from "./decisions/deps.ts";
 import { isRedisUrl } from "./store/redis/redis-location.ts";
 import { createTaskHandler } from "./tasks/index.ts";
+import { createFirstTries } from "./decisions/first-tries.ts";
 
 /** Time for calls in progress to end at a stop. */
 const CLOSE_MS = 1000;

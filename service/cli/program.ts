@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Clock } from "../../src/core/ports/process.ts";
-import { JobStatus } from "../../src/core/ports/job-service.ts";
 import { loadServiceConfig, type ServiceConfig } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
 import { isSafeHttpUrl } from "../config/repository.ts";
@@ -12,6 +11,7 @@ import { doCommand } from "./command-socket.ts";
 import type { NewAppOptions } from "./github-app.ts";
 import { type CommandResult, MAX_LISTED, type StateCommand } from "./run-command.ts";
 import { lineText } from "./show.ts";
+import { JobStatus } from "../../src/core/contract/job.ts";
 
 type AppOptions = Omit<NewAppOptions, "clock" | "write">;
 

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { JobStatus, type QuestionAnswer } from "../../src/core/ports/job-service.ts";
 import type { Logger } from "../../src/core/ports/process.ts";
 import { MAX_ANSWER_CHARS } from "../../src/job-client/report-schema.ts";
 import { StartError } from "../../src/core/errors.ts";
@@ -10,6 +9,7 @@ import { JobStore } from "../jobs/job-store.ts";
 import { terminalText } from "../base/printable-text.ts";
 import { createKey, listKeys, revokeKey } from "../jobs/keys.ts";
 import { jobDetails, jobTable, keyTable } from "./show.ts";
+import { JobStatus, type QuestionAnswer } from "../../src/core/contract/job.ts";
 
 export const MAX_LISTED = 1000;
 

@@ -1,11 +1,11 @@
-import type {
-  PlanStep,
-  ReportedCheck,
-  ReportedPullRequest,
-  ReportedUsage,
+import {
+  NOTHING_NEW,
+  type PlanStep,
+  type ReportedCheck,
+  type ReportedPullRequest,
+  type ReportedUsage,
 } from "../../src/core/ports/job-report.ts";
 import { cut } from "../../src/core/text/text.ts";
-import { NOTHING_NEW } from "../../src/core/text/change-text.ts";
 import type { KeptAttachment } from "../jobs/attachment-files.ts";
 import { terminalText } from "../base/printable-text.ts";
 import {

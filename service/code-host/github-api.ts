@@ -1,7 +1,6 @@
 import { Octokit } from "@octokit/rest";
 import { z } from "zod";
 import type { Clock } from "../../src/core/ports/process.ts";
-import { boundRetryAfterMs, parseRetryAfter } from "../../src/core/job/retry.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import { oneLine, redactedLine } from "../base/printable-text.ts";
 import type { Redact } from "../base/redaction.ts";
@@ -15,6 +14,7 @@ import {
   TooLargeAnswerError,
 } from "./bounded-fetch.ts";
 import type { TokenProvider } from "./token-provider.ts";
+import { boundRetryAfterMs, parseRetryAfter } from "../../src/core/job/retry-after.ts";
 
 /** The error that Octokit throws. */
 const RequestFailure = z.object({

@@ -1,10 +1,10 @@
-import { boundRetryAfterMs } from "../../src/core/job/retry.ts";
 import type { Clock } from "../../src/core/ports/process.ts";
 import { createRedact } from "../base/redaction.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
 import { createGitHubFollowedHost, type FollowedHost } from "../code-host/github-followed-host.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { type Env, envValue, projectSecrets } from "../config/env.ts";
+import { boundRetryAfterMs } from "../../src/core/job/retry-after.ts";
 
 /** A repository of a code host, with the projects that access it with the same token. */
 export type FollowedRepository = {

@@ -2,7 +2,6 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { JobDiff } from "../../src/core/ports/job-report.ts";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../src/core/job/attachment.ts";
 import { wordsIn } from "../../src/core/text/text.ts";
-import { Capability, JobStatus } from "../../src/core/ports/job-service.ts";
 import {
   AnswerRequest,
   CAPABILITIES_HEADER,
@@ -14,6 +13,7 @@ import {
   WireJobList,
 } from "../../src/job-client/schema.ts";
 import { MAX_ANSWER_CHARS } from "../../src/job-client/report-schema.ts";
+import { Capability, JobStatus } from "../../src/core/contract/job.ts";
 
 /** The most bytes of a request's body. */
 export const MAX_BODY_BYTES = 256 * 1024;

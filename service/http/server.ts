@@ -12,7 +12,6 @@ import {
   parseCapabilities,
   type WireJob,
 } from "../../src/job-client/schema.ts";
-import type { QuestionAnswer } from "../../src/core/ports/job-service.ts";
 import { boundedBody, decodeAttachments } from "./bounded-body.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
@@ -22,6 +21,7 @@ import { LIST_START, parseCursor, toCursor, toWireQuestion, toWireTurn } from ".
 import type { KeyCheck } from "../jobs/keys.ts";
 import * as routes from "./routes.ts";
 import type { ServiceTaskDeps } from "../jobs/run-job.ts";
+import type { QuestionAnswer } from "../../src/core/contract/job.ts";
 
 export type ServiceAppDeps = Omit<ServiceTaskDeps, "slots" | "watch" | "runner"> & {
   checkKey: KeyCheck;

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { type JobStatus } from "../../src/core/ports/job-service.ts";
 import { cut } from "../../src/core/text/text.ts";
 import { MAX_SHOWN_TURNS } from "../../src/core/ports/job-report.ts";
 import { transaction } from "../../src/store/sqlite/sqlite-database.ts";
@@ -27,6 +26,7 @@ import { ChangeFeed } from "./change-feed.ts";
 import { QuestionStore } from "./question-store.ts";
 import { cutOrNull, type ListPlace } from "./report.ts";
 import { columnsOf, Tables } from "./tables.ts";
+import type { JobStatus } from "../../src/core/contract/job.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;

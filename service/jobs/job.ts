@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { FailureCause, ReportedOutcome } from "../../src/core/ports/job-report.ts";
-import { Authors, JobStatus, Requester } from "../../src/core/ports/job-service.ts";
 import { WireFollowedPullRequest, WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import type { WireJobRecord } from "../../src/job-client/schema.ts";
 import { json } from "../base/json.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { TurnQuality } from "../runner/turn-runner.ts";
 import { columnsOf } from "./tables.ts";
+import { Authors, JobStatus, Requester } from "../../src/core/contract/job.ts";
 
 const Flag = z.int().transform((value) => value === 1);
 

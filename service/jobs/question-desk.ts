@@ -1,9 +1,9 @@
 import type { Clock, Logger } from "../../src/core/ports/process.ts";
-import type { QuestionAnswer } from "../../src/core/ports/job-service.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { TurnKey } from "./job.ts";
 import type { JobStore } from "./job-store.ts";
 import type { AgentQuestion } from "../runner/turn-runner.ts";
+import type { QuestionAnswer } from "../../src/core/contract/job.ts";
 
 /** The most questions that one run of an agent may ask. */
 export const MAX_ASKED = 20;

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import type { QuestionAnswer } from "../../src/core/ports/job-service.ts";
 import { MAX_QUESTIONS } from "../../src/job-client/report-schema.ts";
 import type { AgentQuestion } from "../runner/turn-runner.ts";
 import { QuestionRow, SELECT_QUESTION, type StoredQuestion, type TurnKey } from "./job.ts";
 import type { Tables } from "./tables.ts";
+import type { QuestionAnswer } from "../../src/core/contract/job.ts";
 
 /** The questions of running agents. {@link JobStore} removes them when the run ends. */
 export class QuestionStore {

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { z } from "zod";
 import { within, type Clock, type Logger } from "../../src/core/ports/process.ts";
-import { boundRetryAfterMs, MAX_RETRY_AFTER_MS } from "../../src/core/job/retry.ts";
 import type { NewTask, Task, TaskEnd } from "../../src/core/ports/task-queue.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import { detailsOf, TransientRunError } from "../base/run-error.ts";
@@ -14,6 +13,7 @@ import type { RunnerClient } from "../runner/process/runner-client.ts";
 import type { QuestionDesk } from "./question-desk.ts";
 import { ReportWriter } from "./report-writer.ts";
 import type { TurnSlots, TurnWatch } from "./turn-slots.ts";
+import { MAX_RETRY_AFTER_MS, boundRetryAfterMs } from "../../src/core/job/retry-after.ts";
 
 /** What the service's tasks need. */
 export type ServiceTaskDeps = {

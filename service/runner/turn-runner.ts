@@ -6,7 +6,6 @@ import {
   WireClaims,
 } from "../../src/core/ports/job-report.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
-import type { Authors, QuestionAnswer, Requester } from "../../src/core/ports/job-service.ts";
 import {
   WireCheck,
   WireContext,
@@ -16,6 +15,7 @@ import {
   WireUsage,
 } from "../../src/job-client/report-schema.ts";
 import type { ServiceProject } from "../config/config.ts";
+import type { Authors, QuestionAnswer, Requester } from "../../src/core/contract/job.ts";
 
 /** A question of an agent to a person. Texts are bounded and redacted. */
 export const AgentQuestion = z.object({

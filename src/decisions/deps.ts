@@ -6,6 +6,7 @@ import type { Notifier, WorkStatus } from "../core/ports/notifier.ts";
 import type { RecordKind, RecordOf, RecordStore, Slots } from "../core/ports/records.ts";
 import type { Series, TaskRun } from "../core/ports/task-queue.ts";
 import type { FileReader } from "../core/turn/files.ts";
+import type { FirstTries } from "./first-tries.ts";
 import type { MessageReader, ThreadReader } from "../core/turn/shared.ts";
 
 /** Everything the tasks depend on. Each takes the part it needs. */
@@ -40,33 +41,3 @@ export type TaskDeps = {
   /** How long the records of an ended turn are kept, milliseconds. */
   retentionMs: number;
 };
-
-/** Tells if Slack refused, for now, the first attempt of this process to post a status message. */
-export type FirstTries = ReturnType<typeof createFirstTries>;
-
-/**
- * Lets a command wait for its status message. Only one waits at a time, because under load quick
- * answers matter more.
- */
-export function createFirstTries() {
-  const waiting = new Map<string, (isRefused: boolean) => void>();
-  return {
-    /**
-     * Resolves to true if Slack refuses the turn's status message, and to false if it accepts it or
-     * isn't asked within `ms`.
-     */
-    async isRefused(turnId: string, ms: number): Promise<boolean> {
-      if (waiting.size > 0) return false;
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      waiting.set(turnId, resolve);
-      const timer = setTimeout(resolve, ms, false);
-      return promise.finally(() => {
-        clearTimeout(timer);
-        waiting.delete(turnId);
-      });
-    },
-    note(turnId: string, isRefused: boolean): void {
-      waiting.get(turnId)?.(isRefused);
-    },
-  };
-}

@@ -6,12 +6,12 @@ import { sortFiles, type FileLook, type FileReader, type Unfetched } from "../co
 import type { Request, SharedFile } from "../core/turn/request.ts";
 import { withAlong, type Along } from "../core/turn/submitting.ts";
 import type { Directory } from "../core/ports/directory.ts";
-import type { Job } from "../core/ports/job-service.ts";
 import { besideOfRequest, refusedOf, threadOfRequest } from "./goes-along.ts";
 import { filesOf } from "../core/turn/shared.ts";
 import type { Turn, TurnFiles } from "../core/turn/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import type { TurnPayload } from "./payload.ts";
+import type { Job } from "../core/contract/job.ts";
 
 /** How long a request waits to hear what its message holds. */
 const MESSAGE_WITHIN_MS = 2_000;

@@ -2,7 +2,6 @@ import { within } from "../core/ports/process.ts";
 import { idsToName } from "../core/text/prompt.ts";
 import type { Names } from "../core/text/readable-text.ts";
 import type { Admission, Directory } from "../core/ports/directory.ts";
-import type { Requester, Job } from "../core/ports/job-service.ts";
 import type { Place, Request, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
 import { startOf } from "../core/text/text.ts";
 import type { Turn } from "../core/turn/turn.ts";
@@ -21,6 +20,7 @@ import { jobKey } from "../core/job/project.ts";
 import { threadIdOf } from "../core/ports/records.ts";
 import type { TaskEnd } from "../core/ports/task-queue.ts";
 import type { TurnPayload } from "./payload.ts";
+import type { Job, Requester } from "../core/contract/job.ts";
 
 /** The most names of one kind to look up. The rest stay ids. */
 const MAX_NAMES = 20;

@@ -1,4 +1,4 @@
-import type { FirstTries, TaskDeps } from "../decisions/deps.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
 import type { Directory } from "../core/ports/directory.ts";
 import type { Notifier, Refusal } from "../core/ports/notifier.ts";
 import type { ProjectRef } from "../core/job/project.ts";
@@ -7,6 +7,7 @@ import type { FollowUps } from "../core/turn/people.ts";
 import type { AcceptanceEnd } from "../decisions/accept.ts";
 import type { TaskQueue } from "../core/ports/task-queue.ts";
 import type { Context } from "@slack/bolt";
+import type { FirstTries } from "../decisions/first-tries.ts";
 
 /** What happened to a request. `known` was accepted before (a redelivery). */
 export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };

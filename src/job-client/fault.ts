@@ -1,6 +1,5 @@
-import type { Announced, AnswerWith, JobServiceFault, ReportedJob } from "../core/ports/job-service.ts";
+import type { Announced, AnswerWith, JobServiceFault } from "../core/ports/job-service.ts";
 import { JobDiff } from "../core/ports/job-report.ts";
-import { parseRetryAfter } from "../core/job/retry.ts";
 import { cut, jsonOf } from "../core/text/text.ts";
 import {
   CAPABILITIES_HEADER,
@@ -11,6 +10,8 @@ import {
 } from "./schema.ts";
 import type { Exchange } from "./exchange.ts";
 import { ReceivedReport } from "./report-schema.ts";
+import type { ReportedJob } from "../core/contract/job.ts";
+import { parseRetryAfter } from "../core/job/retry-after.ts";
 
 const MAX_SAID_CHARS = 300;
 /** Characters that could forge a log line or reorder the text around it. */

@@ -18,8 +18,8 @@ import {
   Review,
   WireClaims,
 } from "../core/ports/job-report.ts";
-import type { JobReport } from "../core/ports/job-service.ts";
 import { Time, orNull, readableItems, clipped, Millis, SHOWN_CHARS } from "../core/ports/reading.ts";
+import type { JobReport } from "../core/contract/job.ts";
 
 const Count = z.int().min(0);
 

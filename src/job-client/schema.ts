@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { Attachment } from "../core/job/attachment.ts";
-import { Authors, Capability, type Job, JobStatus, Requester } from "../core/ports/job-service.ts";
 import { readableItems } from "../core/ports/reading.ts";
 import { WireFollowedPullRequest, WireQuestion, WireTurn } from "./report-schema.ts";
+import { Authors, Capability, type Job, JobStatus, Requester } from "../core/contract/job.ts";
 
 /** Ids are part of keys, task ids and log lines. A longer one breaks the contract. */
 const JOB_ID_MAX_CHARS = 300;

@@ -4,7 +4,6 @@ import {
   type JobService,
   type JobServiceAnswer,
   type JobServiceFault,
-  type Job,
 } from "../core/ports/job-service.ts";
 import { composePrompt } from "../core/text/prompt.ts";
 import { sentJobAppend } from "../core/job/watching.ts";
@@ -31,6 +30,7 @@ import { namesOfRequest, requesterOf, withheldIn } from "../decisions/goes-along
 import { filesOfRequest, readAlong } from "../decisions/files-along.ts";
 import { closedForMs, heedRetryAfter, notAsked, retryLater } from "./project-gate.ts";
 import { TurnPayload } from "../decisions/payload.ts";
+import type { Job } from "../core/contract/job.ts";
 
 /**
  * Creates the job or sends it a message, at most once per turn. That the call is being made is

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { stringify } from "yaml";
 import type { ReportedTurn } from "../../src/core/ports/job-report.ts";
 import { createCodeHost } from "../../emulators/code-host/index.ts";
-import type { JobService, JobStatus } from "../../src/core/ports/job-service.ts";
+import type { JobService } from "../../src/core/ports/job-service.ts";
 import { createHttpJobService } from "../../src/job-client/http-job-service.ts";
 import { AppProcess, type Program } from "../support/app-process.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -15,6 +15,7 @@ import type { RealAgent } from "./agents.ts";
 import type { InstalledAgent } from "./install.ts";
 import { SOURCE } from "./model/script.ts";
 import { type ModelCall, type ScriptedModel, startScriptedModel } from "./model/server.ts";
+import type { JobStatus } from "../../src/core/contract/job.ts";
 
 const run = promisify(execFile);
 const SERVICE = fileURLToPath(new URL("../../service/main.ts", import.meta.url));

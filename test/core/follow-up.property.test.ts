@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ReportedTurn } from "../../src/core/ports/job-report.ts";
 import { pullRequestAfter, withPrBefore } from "../../src/core/turn/follow-up.ts";
-import type { Job } from "../../src/core/ports/job-service.ts";
 import { endingOf, updateOf } from "../../src/core/turn/outcome.ts";
 import { afterSubmit, beforeSubmit } from "../../src/core/turn/submitting.ts";
 import { endTurn, newTurn, stopTurn, turnAfterCancel, watchingFrom } from "../../src/core/turn/turn.ts";
@@ -10,6 +9,7 @@ import type { Turn } from "../../src/core/turn/turn.ts";
 import { FRESH_POLL_STATE, pollStateAfter, turnAfterPoll } from "../../src/core/job/watching.ts";
 import type { Polled } from "../../src/core/job/watching.ts";
 import { found, makeJob, makeReported, makeRequest } from "../support/builders.ts";
+import type { Job } from "../../src/core/contract/job.ts";
 
 const policy = { minMs: 1000, maxMs: 10_000, deadlineMs: 86_400_000 };
 const PR = "https://github.com/acme/docs/pull/7";

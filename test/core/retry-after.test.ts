@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { boundRetryAfterMs, MAX_RETRY_AFTER_MS, parseRetryAfter } from "../../src/core/job/retry.ts";
+import { MAX_RETRY_AFTER_MS, boundRetryAfterMs, parseRetryAfter } from "../../src/core/job/retry-after.ts";
 
 const now = Date.parse("2026-11-21T10:00:00Z");
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { Capability, Job } from "../../src/core/ports/job-service.ts";
 import { openClient } from "../support/job-service-client.ts";
 import { startRawServer, startTcpServer } from "../support/job-service-raw.ts";
 import { DEFAULT_API_KEY } from "../support/job-service-side.ts";
+import { Capability, Job } from "../../src/core/contract/job.ts";
 
 const Answer = z.discriminatedUnion("ok", [
   z.strictObject({

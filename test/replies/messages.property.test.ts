@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ReportedTurn, ReportedOutcome } from "../../src/core/ports/job-report.ts";
-import type { Job } from "../../src/core/ports/job-service.ts";
-import { JobStatus } from "../../src/core/ports/job-service.ts";
 import type { Message, Refusal } from "../../src/core/ports/notifier.ts";
 import { OutcomeKind, OutcomeReason, prLinkOf } from "../../src/core/turn/outcome.ts";
 import type { Outcome } from "../../src/core/turn/outcome.ts";
@@ -25,6 +23,7 @@ import type { Presentation, TeamView } from "../../src/replies/blocks.ts";
 import { pullRequestLink } from "../../src/replies/links.ts";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builders.ts";
+import { type Job, JobStatus } from "../../src/core/contract/job.ts";
 
 const ANA = "U0ANA";
 const DOCS = "C0DOCS";

@@ -1,6 +1,6 @@
-import type { JobStatus } from "../../src/core/ports/job-service.ts";
 import type { WireFollowedPullRequest, WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import type { WireJob, WireJobRecord } from "../../src/job-client/schema.ts";
+import type { JobStatus } from "../../src/core/contract/job.ts";
 
 /** A job as the service side holds it; tests may read all of it. */
 export type SideJob = {

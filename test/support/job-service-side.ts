@@ -1,7 +1,6 @@
 import type { Attachment } from "../../src/core/job/attachment.ts";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Authors, Requester } from "../../src/core/ports/job-service.ts";
 import {
   AnswerRequest,
   CreateJobRequest,
@@ -14,6 +13,7 @@ import type { WireFollowedPullRequest, WireQuestion, WireTurn } from "../../src/
 import { SideFeed } from "./side-feed.ts";
 import { endJob, JobScript, newTurn, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
 import { bearer, header, readBody, routeOf, send, type Reply, type Route } from "./job-service-wire.ts";
+import type { Authors, Requester } from "../../src/core/contract/job.ts";
 
 export const DEFAULT_PROJECT_ID = "docs";
 export const DEFAULT_API_KEY = "mint_test-key-0123456789";

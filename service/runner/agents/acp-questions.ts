@@ -4,11 +4,11 @@ import type {
   ElicitationFormMode,
 } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import { SHOWN_CHARS } from "../../../src/core/ports/reading.ts";
 import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
 import { redactedLine, redactedText } from "../../base/printable-text.ts";
 import type { AgentRun } from "./agent.ts";
+import type { QuestionAnswer } from "../../../src/core/contract/job.ts";
 
 /** A form with more fields is declined, because nobody would fill it in within a thread. */
 const MAX_FIELDS = 5;

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { JobDiff } from "../../../src/core/ports/job-report.ts";
-import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import type { ServiceConfig } from "../../config/config.ts";
 import {
   AgentQuestion,
@@ -12,6 +11,7 @@ import {
   type UpkeepInput,
 } from "../turn-runner.ts";
 import type { RunnerTurn } from "../turn.ts";
+import type { QuestionAnswer } from "../../../src/core/contract/job.ts";
 
 /** What a runner must know before it runs turns. Secrets are in its own environment. */
 export type RunnerSettings = Pick<ServiceConfig, "dataDir" | "containment" | "logLevel" | "projects">;

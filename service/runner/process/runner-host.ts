@@ -1,9 +1,9 @@
-import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
 import type { AgentQuestion, TurnNews } from "../turn-runner.ts";
 import type { LocalTurnRunner } from "../create-turn-runner.ts";
 import { detailsOf, faultText, TransientRunError } from "../../base/run-error.ts";
 import type { FromRunner, ToRunner } from "./messages.ts";
 import type { ThreadNote } from "./thread-note.ts";
+import type { QuestionAnswer } from "../../../src/core/contract/job.ts";
 
 type Tell = (message: FromRunner) => Promise<void>;
 type Run = { abort: AbortController; answers: Map<number, (answer: QuestionAnswer | null) => void> };

@@ -1,7 +1,4 @@
-import type { ReportedCheck } from "../../../src/core/ports/job-report.ts";
-import { countFindings } from "../../../src/core/job/reported-turn.ts";
-import type { Requester } from "../../../src/core/ports/job-service.ts";
-import { NOTHING_NEW } from "../../../src/core/text/change-text.ts";
+import { NOTHING_NEW, type ReportedCheck, countFindings } from "../../../src/core/ports/job-report.ts";
 import { counted, cut } from "../../../src/core/text/text.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
@@ -22,6 +19,7 @@ import { DRAFT_MARK, marked } from "./our-parts.ts";
 import { belowTitle, formattedTitle, titleOf, wholeTitle } from "./title.ts";
 import { type ChangedPage, isNothingLeft, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
 import { wrappedText } from "./wrapped-text.ts";
+import type { Requester } from "../../../src/core/contract/job.ts";
 
 /** What a pull request's text is made from. Its own turn is last. */
 export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words"> & {

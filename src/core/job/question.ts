@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { ReportedQuestion } from "../ports/job-report.ts";
-import type { JobServiceAnswer, QuestionAnswer } from "../ports/job-service.ts";
+import type { JobServiceAnswer } from "../ports/job-service.ts";
 import { storedObject } from "../ports/reading.ts";
 import { Request } from "../turn/request.ts";
 import { cut, excerpt, plainLine } from "../text/text.ts";
+import type { QuestionAnswer } from "../contract/job.ts";
 
 /** How much of a question is kept, in UTF-16 units. A message shows no more. */
 const TEXT_MAX = 1000;

@@ -1,5 +1,11 @@
 import { z } from "zod";
-import type { PlanStep, ReportedCheck, ReportedPullRequest, ReportedTurn } from "../ports/job-report.ts";
+import {
+  countFindings,
+  type PlanStep,
+  type ReportedCheck,
+  type ReportedPullRequest,
+  type ReportedTurn,
+} from "../ports/job-report.ts";
 import type { JobServiceAnswer } from "../ports/job-service.ts";
 import { storedObject } from "../ports/reading.ts";
 import { cut, excerpt, passage, plainLine } from "../text/text.ts";
@@ -219,12 +225,6 @@ function qualityReport({ checks, claims, notes }: ReportedTurn): QualityReport {
     ...(claims === null ? {} : { claims }),
     ...(sentences.length === 0 ? {} : { notes: sentences.slice(0, MAX_NOTES) }),
   };
-}
-
-/** The number of findings that a list stands for. Its last line may be `… and 7 more`. */
-export function countFindings(findings: readonly string[]): number {
-  const more = /^… and (\d{1,9}) more$/.exec(findings.at(-1) ?? "")?.[1];
-  return more === undefined ? findings.length : findings.length - 1 + Number(more);
 }
 
 function checkReport({ name, result, findings }: ReportedCheck): z.infer<typeof CheckReport> {

@@ -65,6 +65,15 @@ export const ReportedCheck = z.object({
 });
 export type ReportedCheck = z.infer<typeof ReportedCheck>;
 
+/** What is said of a check that fails as it does without the change. */
+export const NOTHING_NEW = "nothing new; it fails without the change, too";
+
+/** The number of findings that a list stands for. Its last line may be `… and 7 more`. */
+export function countFindings(findings: readonly string[]): number {
+  const more = /^… and (\d{1,9}) more$/.exec(findings.at(-1) ?? "")?.[1];
+  return more === undefined ? findings.length : findings.length - 1 + Number(more);
+}
+
 /** The numbers of statements about a change, and of those that code says, as sent and read. */
 export const WireClaims = z
   .object({

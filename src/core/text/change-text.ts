@@ -1,10 +1,8 @@
-import type { JobDiff } from "../ports/job-report.ts";
+import { type JobDiff, NOTHING_NEW } from "../ports/job-report.ts";
 import type { PullRequestReport, QualityReport, ResultReport } from "../job/reported-turn.ts";
 import { counted, cut, grouped } from "./text.ts";
 
 const MAX_PROBLEMS = 5;
-/** What is said of a check that fails as it does without the change. */
-export const NOTHING_NEW = "nothing new; it fails without the change, too";
 
 /** The known part of a change's size: `3 files, +12 −4`. */
 export function diffText(

@@ -1,9 +1,9 @@
-import type { Authors } from "../ports/job-service.ts";
 import type { QuotedMessage, Request, ShownMessage, ThreadContext, ThreadMessage } from "../turn/request.ts";
 import { idsIn, type Names, inOneLine, readableText, withNames } from "./readable-text.ts";
 import { startOf, utcTime, withPlainCode, wordsIn } from "./text.ts";
 import { leftOutLines, type Quoting } from "../turn/left-out.ts";
 import { allSegments } from "../turn/shared.ts";
+import type { Authors } from "../contract/job.ts";
 
 /**
  * The most characters that go to the job service of a quoted message, and of it and its thread

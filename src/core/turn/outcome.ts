@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ReportedTurn } from "../ports/job-report.ts";
-import { Job } from "../ports/job-service.ts";
 import { storedObject } from "../ports/reading.ts";
 import { ResultReport } from "../job/reported-turn.ts";
+import { Job } from "../contract/job.ts";
 
 /** How a turn ended. */
 export const OutcomeKind = z.enum([

@@ -1,12 +1,4 @@
-import type {
-  Authors,
-  Job,
-  Besides,
-  JobServiceAnswer,
-  JobServiceFault,
-  JobServiceSuccess,
-  Requester,
-} from "../ports/job-service.ts";
+import type { Besides, JobServiceAnswer, JobServiceFault, JobServiceSuccess } from "../ports/job-service.ts";
 import type { Admission } from "../ports/directory.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs, type PollingPolicy } from "../job/retry.ts";
@@ -27,6 +19,7 @@ import {
 import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 import { reportedTurns } from "../job/reported-turn.ts";
 import { withKnownFiles, withoutWithheld } from "./shared.ts";
+import type { Authors, Job, Requester } from "../contract/job.ts";
 
 /**
  * Services keep idempotency keys for days. After this time a key may be forgotten, and the create

@@ -1,13 +1,7 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
 import type { ReportedTurn } from "../ports/job-report.ts";
-import {
-  Authors,
-  Job,
-  Requester,
-  type JobServiceFault,
-  type JobServiceSuccess,
-} from "../ports/job-service.ts";
+import type { JobServiceFault, JobServiceSuccess } from "../ports/job-service.ts";
 import { endingOf, Outcome, outcomeKindOf, prLinkOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "../job/retry.ts";
@@ -17,6 +11,7 @@ import { Request } from "./request.ts";
 import { storedObject } from "../ports/reading.ts";
 import { isBefore, isFollowedBy, ownTurn, progressOf, resultReport } from "../job/reported-turn.ts";
 import { type ResultReport, TurnProgress } from "../job/reported-turn.ts";
+import { Authors, Job, Requester } from "../contract/job.ts";
 
 /**
  * How long a watched turn's agent wasn't working because it waited in line or for an answer.
