@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { within, type Clock, type Logger } from "../src/core/ports/process.ts";
-import type { Step, Task, TaskCounts } from "../src/core/ports/task-queue.ts";
+import type { StepOf, Task, TaskCounts } from "../src/core/ports/task-queue.ts";
 import { messageOf } from "../src/core/errors.ts";
 import { SqliteTaskQueue } from "../src/queue/sqlite/sqlite-task-queue.ts";
+import type { NoRecords } from "../src/store/records.ts";
 import { GroupCommit } from "../src/store/sqlite/group-commit.ts";
 import type { SqliteDatabase } from "../src/store/sqlite/sqlite-database.ts";
 import { AttachmentFiles } from "./jobs/attachment-files.ts";
@@ -60,7 +61,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
     of: (type: string) => POOLS[type] ?? "others",
     budgets: { jobs: 2 * config.jobsAtOnce, follow: 4, others: 16 },
   };
-  const queue = new SqliteTaskQueue({ store: { db, commits }, clock, logger, pools });
+  const queue = new SqliteTaskQueue<NoRecords>({ store: { db, commits }, clock, logger, pools });
   const follower = new Follower({ store, projects, queue, env, clock, logger });
   const underWay = new Set<Promise<unknown>>();
   let cancelAddAgain: () => void = () => {};
@@ -109,7 +110,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
 
   const deps = { store, projects, slots, watch, questions, attachments, runner, clock, logger };
   /** If a task throws, the database has a fault, and the queue tries again in a minute. */
-  async function handle(task: Task, stopped: AbortSignal): Promise<Step> {
+  async function handle(task: Task, stopped: AbortSignal): Promise<StepOf<NoRecords>> {
     if (task.type === "run-job") {
       const value = await runJob(deps, task, stopped);
       await attachments.sweep();

@@ -1,5 +1,6 @@
 import type { Config } from "./config/config.ts";
 import type { Clock, Logger } from "./core/ports/process.ts";
+import { type AppRecords, recordSchemas } from "./core/ports/records.ts";
 import { isRedisUrl } from "./store/redis/redis-location.ts";
 import type { RedisTaskQueue } from "./queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "./queue/sqlite/sqlite-task-queue.ts";
@@ -8,7 +9,10 @@ import type { Store } from "./store/record-store.ts";
 import { taskPools } from "./tasks/index.ts";
 
 /** Everything durable in one place: records, tasks and slots. */
-export type Backend = AsyncDisposable & { store: Store; queue: SqliteTaskQueue | RedisTaskQueue };
+export type Backend = AsyncDisposable & {
+  store: Store<AppRecords>;
+  queue: SqliteTaskQueue<AppRecords> | RedisTaskQueue<AppRecords>;
+};
 
 type OpenBackendOptions = {
   config: Pick<Config, "storeUrl" | "retentionMs">;
@@ -28,7 +32,7 @@ type OpenBackendOptions = {
  */
 export async function openBackend(options: OpenBackendOptions): Promise<Backend> {
   const { config, clock, logger } = options;
-  const at = { ...options, url: config.storeUrl, keepSetAsideMs: config.retentionMs };
+  const at = { ...options, url: config.storeUrl, keepSetAsideMs: config.retentionMs, schemas: recordSchemas };
   const shared = { clock, logger, pools: taskPools, keepDeadMs: config.retentionMs };
   if (isRedisUrl(config.storeUrl)) {
     // Loaded only when needed, because it slows down the start.
@@ -39,6 +43,6 @@ export async function openBackend(options: OpenBackendOptions): Promise<Backend>
     return { store, queue, [Symbol.asyncDispose]: () => store.close() };
   }
   const store = await openStore(at);
-  const queue = new SqliteTaskQueue({ ...shared, store });
+  const queue = new SqliteTaskQueue<AppRecords>({ ...shared, store });
   return { store, queue, [Symbol.asyncDispose]: () => store.close() };
 }

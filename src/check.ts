@@ -3,6 +3,7 @@ import { type Config, contactWarning } from "./config/config.ts";
 import { codeOrNameOf } from "./core/errors.ts";
 import { offersFeed } from "./core/job/watching.ts";
 import type { JobServiceFault } from "./core/ports/job-service.ts";
+import { recordSchemas } from "./core/ports/records.ts";
 import type { Clock, StartFinding, Logger } from "./core/ports/process.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
 import { followUpScopes } from "./slack/setup.ts";
@@ -22,7 +23,11 @@ const QUIET: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () 
  * false if nobody could use the app like this.
  */
 export async function check(config: Config, { write, clock }: CheckDeps): Promise<boolean> {
-  const { isInUse, ...store } = await tryStore(config.storeUrl, { clock, logger: QUIET });
+  const { isInUse, ...store } = await tryStore(config.storeUrl, {
+    clock,
+    logger: QUIET,
+    kinds: Object.keys(recordSchemas),
+  });
   const wantedScopes = followUpScopes(config.followUps);
   const warning = contactWarning(config);
   const trying = [

@@ -1,15 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "./core/ports/process.ts";
-import type { TaskQueue } from "./core/ports/task-queue.ts";
+import type { AppQueue } from "./core/ports/records.ts";
 import { messageOf } from "./core/errors.ts";
+import type { AppRecords } from "./core/ports/records.ts";
 import type { Store } from "./store/record-store.ts";
 
 /** Probes come from several sides at once. The disk is checked at most this often. */
 const FRESH_MS = 250;
 
 type HealthDeps = {
-  store: Pick<Store, "check" | "setAsideCount" | "risk">;
-  queue: Pick<TaskQueue, "check" | "counts">;
+  store: Pick<Store<AppRecords>, "check" | "setAsideCount" | "risk">;
+  queue: Pick<AppQueue, "check" | "counts">;
   /** "ok", or what is wrong with the connection to Slack. Returns at once. */
   slack: () => string;
   /** True if the process is about to end and accepts requests only until proxies have noticed. */

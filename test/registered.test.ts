@@ -36,14 +36,7 @@ function registered(): Registered {
   const never = () => Promise.reject(new Error("not used"));
   registerIntake(recording, {
     queue: { add: never, commit: never, read: never },
-    records: {
-      turn: { get: never },
-      thread: { get: never },
-      reply: { get: never },
-      service: { get: never },
-      draft: { get: never },
-      withheld: { get: never },
-    },
+    records: { get: never },
     series: { of: never },
     firstTries: { isRefused: never },
     notifier: { replyPrivately: never },

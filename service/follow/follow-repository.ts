@@ -1,5 +1,6 @@
 import { codeOf, messageOf } from "../../src/core/errors.ts";
 import type { TaskEnd, TaskQueue } from "../../src/core/ports/task-queue.ts";
+import type { NoRecords } from "../../src/store/records.ts";
 import { detailsOf, RunError, TransientRunError } from "../base/run-error.ts";
 import type { PullFacts, PullLook } from "../code-host/github-pull-facts.ts";
 import { RefusedByCodeHostError } from "../code-host/github-api.ts";
@@ -18,7 +19,7 @@ const REFUSALS = [401, 403, 404];
 const NONE: ReadonlySet<string> = new Set();
 
 export type FollowDeps = Pick<ServiceTaskDeps, "store" | "clock" | "logger"> & {
-  queue: Pick<TaskQueue, "add" | "commit">;
+  queue: Pick<TaskQueue<NoRecords>, "add" | "commit">;
 };
 
 /**

@@ -1,7 +1,7 @@
 import { isReply, type Request } from "../core/turn/request.ts";
-import type { Limit, Plan } from "../core/ports/task-queue.ts";
+import type { Limit } from "../core/ports/task-queue.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
-import type { AskedQuestion, Read, Write, RecordOf } from "../core/ports/records.ts";
+import type { AskedQuestion, Plan, Read, AppRecords, Write } from "../core/ports/records.ts";
 import {
   inLine,
   jobInThread,
@@ -227,7 +227,7 @@ export function askingBeside(request: Request, same: Turn): Plan<void> {
   return askingOf({ version: 1, request, sameAs: { turnId: same.id } });
 }
 
-function askingOf(record: RecordOf<"reply">): Plan<void> {
+function askingOf(record: AppRecords["reply"]): Plan<void> {
   const { id } = record.request;
   const payload = { replyId: id } satisfies z.infer<typeof AskPayload>;
   return {

@@ -1,6 +1,6 @@
 import { isUnheard, type AnswerResult, type PersonAnswer } from "../core/job/question.ts";
-import { keyOfWrite, readAfter, type Read } from "../core/ports/records.ts";
-import type { Decision, TaskEnd } from "../core/ports/task-queue.ts";
+import { type Decision, type Read, keyOfWrite, readAfter } from "../core/ports/records.ts";
+import type { TaskEnd } from "../core/ports/task-queue.ts";
 import { isJobClosed } from "../core/turn/follow-up.ts";
 import { newTurn, questionOf, withQuestion, type Turn } from "../core/turn/turn.ts";
 import { accepting } from "./accept.ts";

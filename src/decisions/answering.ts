@@ -1,12 +1,11 @@
 import { questionSlot } from "../core/turn/delivery.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
-import type { AskedQuestion, Read } from "../core/ports/records.ts";
+import type { AskedQuestion, Plan, Read } from "../core/ports/records.ts";
 import { answerInWords, answerQuestion, type Answering, type Given } from "../core/job/question.ts";
 import { newestOfThread } from "../core/turn/follow-up.ts";
 import { maySteer, notAllowed, type FollowUps } from "../core/turn/people.ts";
 import type { Request } from "../core/turn/request.ts";
 import { compareTs } from "../core/turn/shared.ts";
-import type { Plan } from "../core/ports/task-queue.ts";
 import { isAsking, questionOf, takesAnswers, withQuestion, type Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import { questionTasks, refreshTasks, answerTask } from "./new-tasks.ts";

@@ -247,9 +247,9 @@ async function newestSeen(
   job: Job,
 ): Promise<string | null> {
   const threadKey = threadIdOf(request);
-  const thread = threadKey === null ? undefined : await records.thread.get(threadKey);
+  const thread = threadKey === null ? undefined : await records.get("thread", threadKey);
   const ids = (thread?.turnIds ?? []).filter((other) => other !== id).slice(-TURNS);
-  const turns = await Promise.all(ids.map((other) => records.turn.get(other)));
+  const turns = await Promise.all(ids.map((other) => records.get("turn", other)));
   const key = jobKey(request.project, job.id);
   const seen = turns
     .filter((turn) => turn?.job && jobKey(turn.request.project, turn.job.id) === key)
@@ -258,10 +258,7 @@ async function newestSeen(
 }
 
 /** The `ts` of messages in a thread that people chose not to share. The list only grows. */
-export async function withheldIn(
-  { records }: { records: { withheld: Pick<TaskDeps["records"]["withheld"], "get"> } },
-  place: Place,
-): Promise<string[]> {
+export async function withheldIn({ records }: Pick<TaskDeps, "records">, place: Place): Promise<string[]> {
   const id = threadIdOf(place);
-  return id === null ? [] : ((await records.withheld.get(id))?.messages ?? []);
+  return id === null ? [] : ((await records.get("withheld", id))?.messages ?? []);
 }

@@ -1,12 +1,20 @@
 import { pullRequestAfter, shownWith, withPrBefore } from "../core/turn/follow-up.ts";
 import { jobKey } from "../core/job/project.ts";
-import { THREAD_TURNS_MAX, keyOfWrite, readAfter, threadId, threadIdOf } from "../core/ports/records.ts";
+import {
+  type Decision,
+  type Plan,
+  THREAD_TURNS_MAX,
+  keyOfWrite,
+  readAfter,
+  threadId,
+  threadIdOf,
+} from "../core/ports/records.ts";
 import type { JobRecord, Read, ThreadRecord, Write } from "../core/ports/records.ts";
 import type { MessageRef, Request } from "../core/turn/request.ts";
 import { keepTurnMs, type Turn, isUnsent } from "../core/turn/turn.ts";
 import { DocsAgentError } from "../core/errors.ts";
 import type { z } from "zod";
-import type { Decision, NewTask, Plan, Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { NewTask, Task, TaskEnd } from "../core/ports/task-queue.ts";
 import { readTask, type TaskWith } from "./payload.ts";
 import type { TaskDeps } from "./deps.ts";
 import { hasStatusMessage } from "../core/turn/delivery.ts";
@@ -25,7 +33,7 @@ export async function readTurnTask<T extends { turnId: string }>(
 ): Promise<{ task: TaskWith<T>; turn: Turn }> {
   const task = readTask(schema, given);
   const { turnId } = task.payload;
-  return { task, turn: requireTurn(await records.turn.get(turnId), turnId) };
+  return { task, turn: requireTurn(await records.get("turn", turnId), turnId) };
 }
 
 /** The turn's current state during a decision. Throws a {@link RecordLostError}. */

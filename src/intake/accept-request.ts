@@ -112,7 +112,7 @@ function reassureLater(deps: IntakeDeps, request: Request): void {
 
   async function reassure(): Promise<void> {
     if (deps.reassured.delete(request.id)) return;
-    const turn = await deps.records.turn.get(request.id);
+    const turn = await deps.records.get("turn", request.id);
     if (turn === undefined) return;
     const { statusOf, shown } = turn.delivery;
     const isVisible = statusOf === undefined ? isPosted(turn.delivery, STATUS_SLOT) : shown !== null;

@@ -46,7 +46,7 @@ async function openForm(
   const pressed = questionValue.read(value);
   if (pressed === null) return tooOld(deps);
   try {
-    const turn = await deps.records.turn.get(pressed.turnId);
+    const turn = await deps.records.get("turn", pressed.turnId);
     const question = turn === undefined ? undefined : questionOf(turn, pressed.question);
     if (turn === undefined || question === undefined) return tooOld(deps);
     if (!maySteer(deps.followUps, turn, user.id)) return notAllowed(turn);

@@ -72,7 +72,7 @@ export function registerFollowIt(app: App, deps: IntakeDeps): void {
 /** The same form with another beginning. It keeps what was typed. */
 async function formWithNote(deps: IntakeDeps, metadata: string, answer: string): Promise<ModalView> {
   const { draftId, told: warnedOf = [] } = FormMetadata.parse(JSON.parse(metadata));
-  const draft = await deps.records.draft.get(draftId);
+  const draft = await deps.records.get("draft", draftId);
   if (draft === undefined) return textView(answer);
   const asked = [section(answer)];
   return requestForm(draftId, draft, namesOf(deps.projects), deps.projects[0].name, { warnedOf, asked });

@@ -5,7 +5,7 @@ import type { ProjectRef } from "../core/job/project.ts";
 import { PROMPT_MAX_CHARS } from "../core/turn/request.ts";
 import type { FollowUps } from "../core/turn/people.ts";
 import type { AcceptanceEnd } from "../decisions/accept.ts";
-import type { TaskQueue } from "../core/ports/task-queue.ts";
+import type { AppQueue } from "../core/ports/records.ts";
 import type { Context } from "@slack/bolt";
 import type { FirstTries } from "../decisions/first-tries.ts";
 
@@ -15,11 +15,10 @@ export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };
 /** Everything the ways in depend on. */
 export type IntakeDeps = Pick<
   TaskDeps,
-  "clock" | "logger" | "polling" | "retentionMs" | "threadReader" | "messageReader" | "series"
+  "clock" | "logger" | "polling" | "records" | "retentionMs" | "threadReader" | "messageReader" | "series"
 > & {
   fileReader: Pick<TaskDeps["fileReader"], "look">;
-  queue: Pick<TaskQueue, "add" | "commit" | "read">;
-  records: Pick<TaskDeps["records"], "turn" | "thread" | "reply" | "draft" | "service" | "withheld">;
+  queue: Pick<AppQueue, "add" | "commit" | "read">;
   notifier: Pick<Notifier, "replyPrivately">;
   firstTries: Pick<FirstTries, "isRefused">;
   directory: Pick<Directory, "admission" | "personName" | "channelName" | "groupName">;

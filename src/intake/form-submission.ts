@@ -26,7 +26,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
     if ("kind" in project) return refuse(PROJECT, refusalText(project));
     try {
       const { draftId, told: warnedOf = [] } = FormMetadata.parse(JSON.parse(view.private_metadata));
-      const draft = await deps.records.draft.get(draftId);
+      const draft = await deps.records.get("draft", draftId);
       if (draft === undefined) return refuse(INSTRUCTIONS, FORM_EXPIRED);
       const shared = await ofMembers(deps, sharedOf(draft, values));
       if (typed === "" && quotesNothing(shared)) {

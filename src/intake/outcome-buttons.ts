@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import type { App, BlockAction, Context } from "@slack/bolt";
 import { isPosted, outcomeSlot } from "../core/turn/delivery.ts";
 import { maySteer, notAllowed, noteVote, votesOf } from "../core/turn/people.ts";
-import type { Plan } from "../core/ports/task-queue.ts";
-import type { Read } from "../core/ports/records.ts";
+import type { Plan, Read } from "../core/ports/records.ts";
 import type { Request } from "../core/turn/request.ts";
 import { askedAgain } from "../core/turn/shared.ts";
 import { canKeepWatching, isFollowUp, pressButton, resumeTurn, type Turn } from "../core/turn/turn.ts";
@@ -56,7 +55,7 @@ async function tryAgain(
   { turnId, watch }: ButtonValue,
   body: BlockAction,
 ): Promise<PressAnswer> {
-  const turn = await deps.records.turn.get(turnId);
+  const turn = await deps.records.get("turn", turnId);
   if (turn === undefined) return tooOld(deps);
   // The request would go to another person's job, and this person would become a requester there.
   if (isFollowUp(turn) && !maySteer(deps.followUps, turn, body.user.id)) return notAllowed(turn);
@@ -110,7 +109,7 @@ async function askService(
   context: Pick<Context, "teamId">,
   { may, task }: { may: (turn: Turn) => boolean; task: typeof diffTask | typeof closeTask },
 ): Promise<PressAnswer> {
-  const turn = await deps.records.turn.get(turnId);
+  const turn = await deps.records.get("turn", turnId);
   if (turn === undefined) return tooOld(deps);
   if (!may(turn)) return notAllowed(turn);
   const asked = { ...placeOfPress(body, context), turnId };

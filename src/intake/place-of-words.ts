@@ -71,7 +71,7 @@ function isKnown(read: Read, { id }: Request): boolean {
 async function newestRequests({ series, records }: IntakeDeps, request: Request): Promise<Turn[]> {
   const ids = await series.of(requestListOf("person", request));
   const newest = ids.slice(-NEWEST_REQUESTS).toReversed();
-  const turns = await Promise.all(newest.map((id) => records.turn.get(id)));
+  const turns = await Promise.all(newest.map((id) => records.get("turn", id)));
   return turns.filter((turn) => turn !== undefined);
 }
 

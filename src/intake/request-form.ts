@@ -116,7 +116,7 @@ async function offeredAt({
   projects,
 }: IntakeDeps): Promise<Pick<Draft, "takesFiles" | "quotesWordsOnly">> {
   const services = [...new Set(projects.map(({ service }) => service))];
-  const known = await Promise.all(services.map((service) => records.service.get(service)));
+  const known = await Promise.all(services.map((service) => records.get("service", service)));
   const offered = known.map((service) => service?.capabilities);
   const takesFiles = offered[0]?.includes("attachments");
   const quotesWordsOnly = offered.every((capabilities) => capabilities?.includes("requester"));

@@ -1,7 +1,6 @@
 import type { App } from "@slack/bolt";
 import { maySteer, followTurn, muteIn, notAllowed } from "../core/turn/people.ts";
 import { stopTurn, type Turn } from "../core/turn/turn.ts";
-import type { Plan } from "../core/ports/task-queue.ts";
 import { ACTIONS, buttonValue, followValue } from "../replies/actions.ts";
 import * as shortAnswers from "../replies/short-answers.ts";
 import { changesOf, turnWrites } from "../decisions/turn-writes.ts";
@@ -10,7 +9,7 @@ import { shownBy } from "../core/turn/follow-up.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, onPress, tooOld, type PressAnswer } from "./press.ts";
 import { STATUS_SLOT } from "../core/turn/delivery.ts";
-import { threadId, type Read, type ThreadRecord, type Write } from "../core/ports/records.ts";
+import { type Plan, type Read, type ThreadRecord, type Write, threadId } from "../core/ports/records.ts";
 
 /**
  * Handles **Stop** in a status message or overdue notice, and the menu beside it, where people

@@ -1,6 +1,6 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { z } from "zod";
-import { threadId, type RecordOf } from "../core/ports/records.ts";
+import { threadId, type AppRecords } from "../core/ports/records.ts";
 import { isReply, type Request, type Segment } from "../core/turn/request.ts";
 import { isDirect } from "../core/turn/request-list.ts";
 import { wordsIn } from "../core/text/text.ts";
@@ -58,7 +58,7 @@ const OWN = "own-open-request";
 export async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void> {
   const { teamId, channelId, ts, threadTs, userId, files } = message;
   if (deps.followUps === "mention" || !isReply(threadTs, ts)) return;
-  const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
+  const thread = await deps.records.get("thread", threadId({ teamId, channelId, ts: threadTs }));
   if (thread === undefined) return;
   const typed = await wordsForApp(deps, message.typed);
   if (typed === null) return;
@@ -113,7 +113,7 @@ const SENT = { aim: "thread", isChosen: true } as const;
 
 async function placeToSend(
   deps: IntakeDeps,
-  { answers }: RecordOf<"reply">,
+  { answers }: AppRecords["reply"],
   request: Request,
 ): Promise<MessagePlace> {
   const at = await placeOf(deps, request);
@@ -143,9 +143,9 @@ async function keptReply(
   { records }: Pick<IntakeDeps, "records">,
   value: string | undefined,
   userId: string,
-): Promise<RecordOf<"reply"> | undefined> {
+): Promise<AppRecords["reply"] | undefined> {
   const replyId = replyValue.read(value)?.replyId;
-  const reply = replyId === undefined ? undefined : await records.reply.get(replyId);
+  const reply = replyId === undefined ? undefined : await records.get("reply", replyId);
   return reply?.request.userId === userId ? reply : undefined;
 }
 
@@ -181,7 +181,7 @@ export async function noteChange(
   const { data: change } = Change.safeParse(event);
   if (change === undefined || (deps.followUps !== "ask" && !isDirect(change.channelId))) return;
   const id = causeOf({ teamId, ...change });
-  const kept = await deps.records.reply.get(id);
+  const kept = await deps.records.get("reply", id);
   // **Start another** sends what a mention said when it arrived.
   if (kept === undefined || kept.sameAs !== undefined) return;
   const typed = parseMessageText(change.text);

@@ -1,12 +1,15 @@
 import type { Clock, Logger } from "../core/ports/process.ts";
 import { messageOf } from "../core/errors.ts";
 import type { SqliteStore } from "../store/open-store.ts";
+import type { Kinds } from "../store/records.ts";
 import { KEEP_DONE_MS } from "./storable-task.ts";
 import type { TaskTable } from "./sqlite/task-table.ts";
 
 type QueueHousekeepingOptions = {
   table: TaskTable;
-  store: Pick<SqliteStore, "commits" | "sweep"> & { slots: Pick<SqliteStore["slots"], "pullIn"> };
+  store: Pick<SqliteStore<Kinds>, "commits" | "sweep"> & {
+    slots: Pick<SqliteStore<Kinds>["slots"], "pullIn">;
+  };
   clock: Clock;
   logger: Logger;
   /** How long abandoned tasks are kept. @default 90 days */

@@ -1,6 +1,7 @@
 import { within, type Clock, type Logger } from "../core/ports/process.ts";
-import type { Decision, Step, Task, TaskEnd, TaskHandler } from "../core/ports/task-queue.ts";
+import type { DecisionOf, StepOf, Task, TaskEnd, TaskHandlerOf } from "../core/ports/task-queue.ts";
 import { DocsAgentError, messageOf } from "../core/errors.ts";
+import type { Kinds } from "../store/records.ts";
 import { StoreInUseError, StoreUnavailableError } from "../store/store-errors.ts";
 import { type Pools, checkTaskEnd } from "./storable-task.ts";
 
@@ -41,15 +42,15 @@ const standstillMs = 60_000;
  * This process's runs of tasks, within the budgets of their pools, each from its start until its
  * result is stored.
  */
-export abstract class TaskRuns<R extends Run> {
+export abstract class TaskRuns<R extends Kinds, U extends Run> {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #budgets: Pools["budgets"];
-  readonly #running = new Map<R["key"], R>();
+  readonly #running = new Map<U["key"], U>();
   /** Number of running tasks, by pool. */
   readonly #held = new Map<string, number>();
   /** Runs whose results couldn't be stored, each with the reason. */
-  readonly #unwritten = new Map<R, unknown>();
+  readonly #unwritten = new Map<U, unknown>();
   /** Resolves when none is held after the stop. */
   readonly #drained = Promise.withResolvers<void>();
   #beganAtMs: number;
@@ -65,17 +66,17 @@ export abstract class TaskRuns<R extends Run> {
   }
 
   /** Commits a decision that a run makes before it ends. */
-  protected abstract commit<T>(run: R, decide: Decision<T>): Promise<T>;
+  protected abstract commit<T>(run: U, decide: DecisionOf<R, T>): Promise<T>;
   /** Stores how a run ends. Rejects with a store error if it may succeed later. */
-  protected abstract end(run: R, step: Step): Promise<void>;
+  protected abstract end(run: U, step: StepOf<R>): Promise<void>;
   /** Makes tasks run again as if they hadn't run. */
-  protected abstract handBack(runs: readonly R[]): Promise<void>;
+  protected abstract handBack(runs: readonly U[]): Promise<void>;
 
   get size(): number {
     return this.#running.size;
   }
 
-  get all(): readonly R[] {
+  get all(): readonly U[] {
     return [...this.#running.values()];
   }
 
@@ -113,7 +114,7 @@ export abstract class TaskRuns<R extends Run> {
   }
 
   /** The run of a task, unless its result is already on the disk. */
-  runOf(key: R["key"]): R | undefined {
+  runOf(key: U["key"]): U | undefined {
     return this.#running.get(key);
   }
 
@@ -155,7 +156,7 @@ export abstract class TaskRuns<R extends Run> {
     if (runs.length > 0) await this.handBack(runs);
   }
 
-  protected hold(run: R): void {
+  protected hold(run: U): void {
     // This process had lost the task and has it again.
     const before = this.#running.get(run.key);
     if (before !== undefined) this.forget(before);
@@ -163,7 +164,7 @@ export abstract class TaskRuns<R extends Run> {
     this.#held.set(run.pool, this.heldIn(run.pool) + 1);
   }
 
-  protected forget(run: R): void {
+  protected forget(run: U): void {
     if (!this.holds(run)) return;
     this.#running.delete(run.key);
     this.#unwritten.delete(run);
@@ -175,11 +176,11 @@ export abstract class TaskRuns<R extends Run> {
    * False once the run was released or another run of its task began. The task may be running
    * again.
    */
-  protected holds(run: R): boolean {
+  protected holds(run: U): boolean {
     return this.#running.get(run.key) === run;
   }
 
-  protected assertHeld(run: R): void {
+  protected assertHeld(run: U): void {
     if (!this.holds(run)) throw new QueueStoppedError();
   }
 
@@ -187,9 +188,9 @@ export abstract class TaskRuns<R extends Run> {
    * Runs a held task and stores its result. It is held until that succeeds, so that its work isn't
    * done twice.
    */
-  protected async run(handler: TaskHandler, run: R): Promise<void> {
+  protected async run(handler: TaskHandlerOf<R>, run: U): Promise<void> {
     this.#beganAtMs = this.#clock.monotonicMs();
-    let step: Step;
+    let step: StepOf<R>;
     try {
       step = await handler(run.task, {
         signal: run.abort.signal,
@@ -216,7 +217,7 @@ export abstract class TaskRuns<R extends Run> {
   }
 
   /** The end of a run whose handler threw: it is tried again in a minute. */
-  #unexpectedFailure({ task: { id, type, attempt } }: R, thrown: unknown): TaskEnd {
+  #unexpectedFailure({ task: { id, type, attempt } }: U, thrown: unknown): TaskEnd {
     const reason = messageOf(thrown);
     this.#logger.warn(
       { task: id, type, attempt, error: reason },
@@ -225,7 +226,7 @@ export abstract class TaskRuns<R extends Run> {
     return { kind: "retry", dueAt: this.#clock.now() + throwDelayMs, reason, isUnexpected: true };
   }
 
-  async #waitToWrite(run: R, thrown: unknown): Promise<void> {
+  async #waitToWrite(run: U, thrown: unknown): Promise<void> {
     const { id, type } = run.task;
     // Logged as an error only once, however long it takes.
     const level = this.#unwritten.has(run) ? "debug" : "error";

@@ -1,6 +1,7 @@
 import type { RedisClientType } from "@redis/client";
 import { messageOf } from "../core/errors.ts";
 import { KEEP_DONE_MS } from "../queue/storable-task.ts";
+import { type AppRecords, recordSchemas } from "../core/ports/records.ts";
 import { type OpenRedisStoreOptions, checkRedis } from "../store/redis/open-redis-store.ts";
 import { RedisConnection } from "../store/redis/redis-connection.ts";
 import { REMOVED_AFTER_MS, fromEntryText, toEntryText } from "../store/redis/redis-storage.ts";
@@ -15,14 +16,14 @@ const NOTHING_NEXT = { endedAt: null, reason: null, nextPayload: null };
 
 /** Opens a Redis. Rejects if it isn't ours to use; as a target, also if it may evict its data. */
 export async function openRedisSide(
-  options: Omit<OpenRedisStoreOptions, "keepSetAsideMs">,
+  options: Omit<OpenRedisStoreOptions<AppRecords>, "keepSetAsideMs" | "schemas">,
   isTarget: boolean,
 ): Promise<Side> {
   const { clock, logger, serverNow } = options;
   const redis = await RedisConnection.open(options.url, logger, {
     remedy: "Check that Redis runs and that the URL is right, and run this again.",
   });
-  await checkRedis(redis, logger, isTarget ? "load" : "dump");
+  await checkRedis(redis, logger, { purpose: isTarget ? "load" : "dump", kinds: Object.keys(recordSchemas) });
   const { prefix, shown, halfLoadedKey, schemaKey } = redis;
 
   async function serverTime(): Promise<number> {

@@ -1,5 +1,4 @@
 import type { Clock, Logger } from "../core/ports/process.ts";
-import type { RecordKind, RecordOf, WriteOf } from "../core/ports/records.ts";
 import type { Append } from "../core/ports/task-queue.ts";
 import { messageOf } from "../core/errors.ts";
 import { GroupCommit, syncWal } from "./sqlite/group-commit.ts";
@@ -7,9 +6,11 @@ import { openRecords } from "./record-store.ts";
 import { assertRoom, isHalfLoaded, openSqliteDatabase, writeProbe } from "./sqlite/sqlite-database.ts";
 import { SqliteSlots } from "./sqlite/sqlite-slots.ts";
 import { SqliteStorage, openSqliteSeries, removeExpired } from "./sqlite/sqlite-storage.ts";
+import type { KindOf, Kinds, SchemasOf, WriteOf } from "./records.ts";
 import { StoreHalfLoadedError } from "./store-errors.ts";
 
-type OpenStoreOptions = {
+type OpenStoreOptions<R extends Kinds> = {
+  schemas: SchemasOf<R>;
   /**
    * `sqlite://path` (relative to the working directory), `sqlite:///absolute/path`, or `memory://`.
    */
@@ -27,13 +28,13 @@ type OpenStoreOptions = {
 };
 
 /** A store in a SQLite file, which this process owns. */
-export type SqliteStore = Awaited<ReturnType<typeof openStore>>;
+export type SqliteStore<R extends Kinds> = Awaited<ReturnType<typeof openStore<R>>>;
 
 const sweepLimit = 500;
 const ninetyDaysMs = 90 * 24 * 60 * 60_000;
 
 /** Opens the store at `url`. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
-export async function openStore(options: OpenStoreOptions) {
+export async function openStore<R extends Kinds>(options: OpenStoreOptions<R>) {
   const { url, clock, logger, ownerWaitMs, keepSetAsideMs = ninetyDaysMs, onBroken } = options;
   const location = url === "memory://" ? "memory" : { path: url.slice("sqlite://".length) };
   const database = await openSqliteDatabase(location, { clock, ownerWaitMs });
@@ -47,11 +48,11 @@ export async function openStore(options: OpenStoreOptions) {
   const slots = new SqliteSlots({ db, commits, clock });
   const series = openSqliteSeries({ db, commits, clock });
   const storageOf = (namespace: string) => new SqliteStorage({ db, commits, namespace, clock });
-  const records = openRecords(storageOf, { clock, logger, keepSetAsideMs });
-  const { records: kinds, setAside } = records;
+  const records = openRecords(storageOf, { schemas: options.schemas, clock, logger, keepSetAsideMs });
+  const { recordsOf, setAside } = records;
 
-  function read<K extends RecordKind>(kind: K, id: string): RecordOf<K> | undefined {
-    const store = kinds[kind];
+  function read<K extends KindOf<R>>(kind: K, id: string): R[K] | undefined {
+    const store = recordsOf(kind);
     const text = store.storage.read(id);
     if (text === undefined) return undefined;
     const { record, aside } = store.fromText(id, text);
@@ -63,13 +64,14 @@ export async function openStore(options: OpenStoreOptions) {
     return record;
   }
 
-  function peek<K extends RecordKind>(kind: K, id: string): RecordOf<K> | undefined {
-    const text = kinds[kind].storage.peek(id);
-    return text === undefined ? undefined : kinds[kind].fromText(id, text).record;
+  function peek<K extends KindOf<R>>(kind: K, id: string): R[K] | undefined {
+    const store = recordsOf(kind);
+    const text = store.storage.peek(id);
+    return text === undefined ? undefined : store.fromText(id, text).record;
   }
 
-  function write<K extends RecordKind>({ kind, id, record, ttlMs }: WriteOf<K>): void {
-    const store = kinds[kind];
+  function write<K extends KindOf<R>>({ kind, id, record, ttlMs }: WriteOf<R, K>): void {
+    const store = recordsOf(kind);
     if (record === null) store.storage.remove(id);
     else store.storage.write(id, store.toText(id, record), ttlMs);
   }

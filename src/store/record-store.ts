@@ -1,23 +1,18 @@
 import { Keyv } from "keyv";
 import { z } from "zod";
 import type { Clock, Logger } from "../core/ports/process.ts";
-import {
-  type RecordKind,
-  type RecordOf,
-  recordSchemas,
-  type RecordStore,
-  type Slots,
-} from "../core/ports/records.ts";
 import type { Series } from "../core/ports/task-queue.ts";
 import { DocsAgentError, messageOf } from "../core/errors.ts";
 import { keepNewest } from "../core/keep-newest.ts";
 import { jsonOf } from "../core/text/text.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
+import type { KindOf, Kinds, RecordReader, RecordStore, SchemasOf } from "./records.ts";
 
-/** Everything the app stores. */
-export interface Store extends AsyncDisposable {
-  readonly slots: Slots;
+/** Everything a program stores. */
+export interface Store<R extends Kinds> extends AsyncDisposable {
+  readonly slots: RateLimiter;
   readonly series: Series;
-  readonly records: { readonly [K in RecordKind]: RecordStore<RecordOf<K>> };
+  readonly records: RecordReader<R>;
   /** Number of records set aside since the store was opened. */
   setAsideCount(): number;
   /**
@@ -58,14 +53,15 @@ export type RecordStorage = {
 /** A record that couldn't be parsed, and the key and text under which it is kept. */
 export type SetAside = { id: string; reason: string; key: string; text: string };
 
-export type RecordsOptions = {
+export type RecordsOptions<R extends Kinds> = {
+  schemas: SchemasOf<R>;
   clock: Clock;
   logger: Logger;
   /** How long a record that can't be parsed is kept for the operator, milliseconds. */
   keepSetAsideMs: number;
 };
 
-type RecordStoreOptions<T, S> = RecordsOptions & {
+type RecordStoreOptions<T, S> = Omit<RecordsOptions<Kinds>, "schemas"> & {
   storage: S;
   /** Where records go that can't be parsed, under `<name>:<id>`. */
   setAside: RecordStorage;
@@ -82,8 +78,9 @@ const PARSED_MAX = 1_000;
 const Envelope = z.object({ value: z.any() });
 
 /** A store's records, with one storage per kind. */
-export type Records<S extends RecordStorage> = {
-  records: { readonly [K in RecordKind]: KeyvRecordStore<RecordOf<K>, S> };
+export type Records<R extends Kinds, S extends RecordStorage> = {
+  records: RecordReader<R>;
+  recordsOf: <K extends KindOf<R>>(kind: K) => KeyvRecordStore<R[K], S>;
   /** Where records go that can't be parsed, under `<kind>:<id>`. */
   setAside: S;
   setAsideCount(): number;
@@ -91,10 +88,10 @@ export type Records<S extends RecordStorage> = {
   recordsNamed<T>(name: string, schema: z.ZodType<T>): KeyvRecordStore<T, S>;
 };
 
-export function openRecords<S extends RecordStorage>(
+export function openRecords<R extends Kinds, S extends RecordStorage>(
   storageOf: (namespace: string) => S,
-  options: RecordsOptions,
-): Records<S> {
+  { schemas, ...options }: RecordsOptions<R>,
+): Records<R, S> {
   let setAsideCount = 0;
   const setAside = storageOf("set-aside");
   const shared = {
@@ -102,22 +99,16 @@ export function openRecords<S extends RecordStorage>(
     setAside,
     onSetAside: () => (setAsideCount += 1),
   };
+  const opened: { [K in KindOf<R>]?: KeyvRecordStore<R[K], S> } = {};
   function named<T>(name: string, schema: z.ZodType<T>): KeyvRecordStore<T, S> {
     return new KeyvRecordStore({ ...shared, storage: storageOf(name), schema });
   }
+  function recordsOf<K extends KindOf<R>>(kind: K): KeyvRecordStore<R[K], S> {
+    return (opened[kind] ??= named<R[K]>(kind, schemas[kind]));
+  }
   return {
-    records: {
-      turn: named("turn", recordSchemas.turn),
-      job: named("job", recordSchemas.job),
-      thread: named("thread", recordSchemas.thread),
-      draft: named("draft", recordSchemas.draft),
-      service: named("service", recordSchemas.service),
-      notice: named("notice", recordSchemas.notice),
-      reply: named("reply", recordSchemas.reply),
-      withheld: named("withheld", recordSchemas.withheld),
-      asked: named("asked", recordSchemas.asked),
-      feed: named("feed", recordSchemas.feed),
-    },
+    records: { get: (kind, id) => recordsOf(kind).get(id) },
+    recordsOf,
     setAside,
     setAsideCount: () => setAsideCount,
     recordsNamed: named,

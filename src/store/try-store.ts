@@ -16,8 +16,14 @@ type Tried = StartFinding & {
   isInUse: boolean;
 };
 
-/** Finds out if the store at `url` can be opened and written. Changes nothing in it. */
-export async function tryStore(url: string, deps: { clock: Clock; logger: Logger }): Promise<Tried> {
+/**
+ * Finds out if the store at `url` can be opened and written. Changes nothing in it. `kinds` are the
+ * kinds of records that the program keeps there.
+ */
+export async function tryStore(
+  url: string,
+  deps: { clock: Clock; logger: Logger; kinds: readonly string[] },
+): Promise<Tried> {
   const fine = { level: "ok", name: NAME, isInUse: false } as const;
   if (url === "memory://") {
     const found = "memory:// loses every request when the process ends. Use it for tests only.";
@@ -26,7 +32,7 @@ export async function tryStore(url: string, deps: { clock: Clock; logger: Logger
   try {
     if (isRedisUrl(url)) {
       const { tryRedis } = await import("./redis/try-redis.ts");
-      const isInUse = await tryRedis(url, deps.logger);
+      const isInUse = await tryRedis(url, deps);
       return { ...fine, isInUse, found: `${shownStoreUrl(url)} can be written` };
     }
     const path = resolve(url.slice("sqlite://".length));

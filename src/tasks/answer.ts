@@ -1,7 +1,8 @@
 import { faultForLog } from "../core/ports/job-service.ts";
 import { resultOf, sentAnswer } from "../core/job/question.ts";
 import { isGivenUp } from "../core/job/retry.ts";
-import type { Decision, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Decision, Step } from "../core/ports/records.ts";
 import { questionOf, withQuestion, type Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { closedForMs, heedRetryAfter, retryLater } from "./project-gate.ts";

@@ -7,8 +7,15 @@ import {
   waitForOwnTurn,
 } from "../core/job/watching.ts";
 import type { JobServiceAnswer } from "../core/ports/job-service.ts";
-import { type JobRecord, keyOfWrite, type Read, readAfter, type Write } from "../core/ports/records.ts";
-import type { Append, NewTask, Plan } from "../core/ports/task-queue.ts";
+import {
+  type JobRecord,
+  type Plan,
+  type Read,
+  type Write,
+  keyOfWrite,
+  readAfter,
+} from "../core/ports/records.ts";
+import type { Append, NewTask } from "../core/ports/task-queue.ts";
 import { shownWith } from "../core/turn/follow-up.ts";
 import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/turn/overdue.ts";
 import { withPullRequest } from "../core/turn/pull-request-news.ts";
@@ -33,10 +40,10 @@ export async function readWatchedJob(
   { records }: Pick<TaskDeps, "records">,
   key: string,
 ): Promise<WatchedJob | undefined> {
-  const job = await records.job.get(key);
+  const job = await records.get("job", key);
   if (job === undefined) return undefined;
   const turns = await Promise.all(
-    job.openTurnIds.slice(0, POLLED_TURNS_MAX).map((id) => records.turn.get(id)),
+    job.openTurnIds.slice(0, POLLED_TURNS_MAX).map((id) => records.get("turn", id)),
   );
   if (turns.length > 0 && turns.every((turn) => turn === undefined)) {
     throw new RecordLostError(`There is no readable record of a turn of job ${key}.`);

@@ -6,7 +6,8 @@ import {
   unwatchTurn,
   type Turn,
 } from "../core/turn/turn.ts";
-import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Task } from "../core/ports/task-queue.ts";
+import type { Step } from "../core/ports/records.ts";
 import { changesOf, readTurnTask, turnNow } from "../decisions/turn-writes.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { TurnPayload } from "../decisions/payload.ts";
@@ -33,12 +34,13 @@ export async function cancel(deps: TaskDeps, given: Task): Promise<Step> {
   if (configured === undefined || job === null) return { kind: "done" };
   if (stage.name !== "watching" || stop === undefined || stop.isTaken === true) return { kind: "done" };
   const { jobService, service } = configured;
-  const { newestTurnId = turnId } = (await deps.records.job.get(jobKey(turn.request.project, job.id))) ?? {};
+  const { newestTurnId = turnId } =
+    (await deps.records.get("job", jobKey(turn.request.project, job.id))) ?? {};
   const isLast = newestTurnId === turnId;
 
   const seen = await askJobService(deps, turn.request.project, () => jobService.getJob(job.id));
   const { capabilities = [] } = seen;
-  const offered = seen.ok ? capabilities : (await deps.records.service.get(service))?.capabilities;
+  const offered = seen.ok ? capabilities : (await deps.records.get("service", service))?.capabilities;
   const now = deps.clock.now();
   const change = (current: Turn): Turn =>
     seen.ok ? turnAfterOwnAnswer(current, seen, now, isLast) : current;

@@ -1,5 +1,6 @@
 import { faultForLog, isFromServiceThatIsUp } from "../core/ports/job-service.ts";
-import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Task } from "../core/ports/task-queue.ts";
+import type { Step } from "../core/ports/records.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { CloseItPayload } from "../decisions/new-tasks.ts";
 import { readTask } from "../decisions/payload.ts";
@@ -19,7 +20,7 @@ const STAYS = 409;
 export async function close(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(CloseItPayload, given);
   const { teamId, channelId, threadTs, userId, responseUrl, turnId } = task.payload;
-  const turn = await deps.records.turn.get(turnId);
+  const turn = await deps.records.get("turn", turnId);
   if (turn === undefined) return { kind: "done" };
   const to = { place: { teamId, channelId, threadTs }, userId, responseUrl };
   const { project } = turn.request;

@@ -1,7 +1,7 @@
 import { isPosted, outcomeSlot, settledAt } from "../core/turn/delivery.ts";
-import type { ThreadRecord } from "../core/ports/records.ts";
+import type { Step, ThreadRecord } from "../core/ports/records.ts";
 import { statusKey } from "../core/text/status-text.ts";
-import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Task } from "../core/ports/task-queue.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
@@ -32,7 +32,7 @@ async function nextCheckForEarlier(
   const now = clock.now();
   const before = thread.turnIds.slice(0, Math.max(0, thread.turnIds.indexOf(turn.id)));
   for (const otherId of before.slice(-EARLIER_TURNS_MAX)) {
-    const other = await records.turn.get(otherId);
+    const other = await records.get("turn", otherId);
     // Turns that moved to a direct message are no longer in this thread's order.
     if (other?.stage.name !== "ended" || other.delivery.away !== null) continue;
     if (isPosted(other.delivery, outcomeSlot(other.watch))) continue;

@@ -1,7 +1,8 @@
 import { isFromServiceThatIsUp, type DiffAnswer } from "../core/ports/job-service.ts";
 import { within } from "../core/ports/process.ts";
 import type { MessageOf } from "../core/ports/notifier.ts";
-import type { Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Step } from "../core/ports/records.ts";
 import { isLongDiff, visibleDiff } from "../core/text/change-text.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { DiffPayload } from "../decisions/new-tasks.ts";
@@ -22,7 +23,7 @@ export async function diff(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(DiffPayload, given);
   const { payload } = task;
   const { teamId, channelId, threadTs, userId, responseUrl, turnId } = payload;
-  const turn = await deps.records.turn.get(turnId);
+  const turn = await deps.records.get("turn", turnId);
   if (turn === undefined) return { kind: "done" };
   const to = { place: { teamId, channelId, threadTs }, userId, responseUrl };
   let { rest } = payload;

@@ -7,8 +7,8 @@ import {
   type JobServiceSuccess,
   type JobServiceFault,
 } from "../core/ports/job-service.ts";
-import type { FeedRecord, Write } from "../core/ports/records.ts";
-import type { NewTask, Step, Task } from "../core/ports/task-queue.ts";
+import type { FeedRecord, Step, Write } from "../core/ports/records.ts";
+import type { NewTask, Task } from "../core/ports/task-queue.ts";
 import { awaitsFirstLook, isFollowing } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { FeedPayload, watchTask } from "../decisions/new-tasks.ts";
@@ -40,7 +40,7 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   const askedAt = deps.clock.now();
   const closedMs = await closedForMs(deps, project);
   if (closedMs > 0) return { kind: "wait", dueAt: askedAt + closedMs };
-  const known = await deps.records.feed.get(projectKey(project));
+  const known = await deps.records.get("feed", projectKey(project));
   const cursor = known?.cursor ?? null;
   // A process that died may have died of what it was told, so this run asks without waiting.
   const waitS = cursor !== null && task.deaths === 0 ? WAIT_S : 0;
@@ -142,9 +142,9 @@ async function watchesOf(deps: TaskDeps, project: ProjectRef, followedWithinMs: 
   const ids = new Set(await deps.series.of(sentJobsOf(project)));
   const watches = await Promise.all(
     [...ids].map(async (id): Promise<NewTask[]> => {
-      const job = await deps.records.job.get(jobKey(project, id));
+      const job = await deps.records.get("job", jobKey(project, id));
       const turnId = job?.openTurnIds[0] ?? job?.pullRequest?.turnId;
-      const turn = turnId === undefined ? undefined : await deps.records.turn.get(turnId);
+      const turn = turnId === undefined ? undefined : await deps.records.get("turn", turnId);
       if (turn === undefined || turn.job === null) return [];
       const isOpen = turn.stage.name === "watching";
       if (!isOpen && !isFollowing(turn, now) && !awaitsFirstLook(turn, now)) return [];

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { OutcomeReason } from "../core/turn/outcome.ts";
 import { MAX_UNEXPECTED_FAILURES, isGivenUp, retryDelayMs } from "../core/job/retry.ts";
-import type { Step, Task, TaskEnd, TaskHandler } from "../core/ports/task-queue.ts";
+import type { Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Step, TaskHandler } from "../core/ports/records.ts";
 import { DocsAgentError, messageOf } from "../core/errors.ts";
 import { endTurn } from "../core/turn/turn.ts";
 import { changesOf, RecordLostError } from "../decisions/turn-writes.ts";

@@ -12,7 +12,8 @@ import {
   type Standing,
   type Viewer,
 } from "../core/turn/request-list.ts";
-import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Task } from "../core/ports/task-queue.ts";
+import type { Step } from "../core/ports/records.ts";
 import { jobKey } from "../core/job/project.ts";
 import { cameToNothing, prLinkOf } from "../core/turn/outcome.ts";
 import { isTriedAgain, type Turn } from "../core/turn/turn.ts";
@@ -58,7 +59,7 @@ async function listedTurns(
 ): Promise<Turn[]> {
   const { channelId } = place;
   const turnIds = await series.of(seriesOf(of, place));
-  const turns = await Promise.all(turnIds.toReversed().map((id) => records.turn.get(id)));
+  const turns = await Promise.all(turnIds.toReversed().map((id) => records.get("turn", id)));
   const kept = turns.filter((turn) => turn !== undefined);
   if (of === "person" || !isDirect(channelId)) return kept;
   return kept.filter(
@@ -119,9 +120,9 @@ async function standingOf(
 async function withPullRequest({ records }: Pick<TaskDeps, "records">, turn: Turn): Promise<Turn> {
   const { job, stage, request } = turn;
   if (stage.name !== "ended" || job === null || turn.pullRequest !== undefined) return turn;
-  const left = (await records.job.get(jobKey(request.project, job.id)))?.pullRequest;
+  const left = (await records.get("job", jobKey(request.project, job.id)))?.pullRequest;
   if (left === undefined || left.url !== prLinkOf(stage.outcome)) return turn;
-  const pullRequest = (await records.turn.get(left.turnId))?.pullRequest;
+  const pullRequest = (await records.get("turn", left.turnId))?.pullRequest;
   return pullRequest === undefined ? turn : { ...turn, pullRequest };
 }
 

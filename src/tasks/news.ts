@@ -1,7 +1,8 @@
 import { newsSlot, settledAt, type Delivery } from "../core/turn/delivery.ts";
 import { GROUP_MS, isGrouping, nextNews, withClosed, withTold } from "../core/turn/pull-request-news.ts";
 import type { TurnPullRequest } from "../core/turn/pull-request-news.ts";
-import type { Decision, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Decision, Step } from "../core/ports/records.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { newsTasks } from "../decisions/new-tasks.ts";
 import { TurnPayload } from "../decisions/payload.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { newDelivery, type Delivery } from "../core/turn/delivery.ts";
 import type { Message, Recipient } from "../core/ports/notifier.ts";
-import type { Read, Write } from "../core/ports/records.ts";
+import type { Read, Step, Write } from "../core/ports/records.ts";
 import { requestListOf } from "../core/turn/request-list.ts";
-import type { NewTask, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { NewTask, Task, TaskEnd } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { Slotted, TaskOwner, readTask, type SlottedTask } from "../decisions/payload.ts";
 import { afterFault, postOnce } from "./post.ts";
@@ -67,7 +67,7 @@ async function tellPerson(deps: TaskDeps, task: SlottedTask, to: Recipient, mess
 }
 
 async function hasBegun(deps: Pick<TaskDeps, "records">, openTaskId: string): Promise<boolean> {
-  const turn = await deps.records.turn.get(openTaskId.slice("open:".length));
+  const turn = await deps.records.get("turn", openTaskId.slice("open:".length));
   return turn !== undefined && turn.stage.name !== "accepted";
 }
 
@@ -80,7 +80,7 @@ export async function welcome(deps: TaskDeps, given: Task): Promise<Step> {
   const { payload } = task;
   const { teamId, channelId } = payload;
   // Only an attempt that hasn't begun to send checks if they are a newcomer.
-  if ((await deps.records.notice.get(task.id)) === undefined) {
+  if ((await deps.records.get("notice", task.id)) === undefined) {
     const asked = await deps.series.of(requestListOf("person", payload));
     if (asked.length > 0) return { kind: "done" };
     const isEmpty = await deps.notifier.isEmpty({ teamId, channelId, threadTs: null });
@@ -107,7 +107,7 @@ async function postNotice(
 ): Promise<Step | null> {
   const { id, type } = task;
   const delivery =
-    (await deps.records.notice.get(id))?.delivery ?? newDelivery({ channelId, threadTs: null });
+    (await deps.records.get("notice", id))?.delivery ?? newDelivery({ channelId, threadTs: null });
   const noted = (read: Read, change: (delivery: Delivery) => Delivery): Write => {
     const record = { version: 1, delivery: change(read("notice", id)?.delivery ?? delivery) } as const;
     return { kind: "notice", id, record, ttlMs: deps.retentionMs };

@@ -1,6 +1,7 @@
 import { settledAt, STATUS_SLOT } from "../core/turn/delivery.ts";
 import { statusKey } from "../core/text/status-text.ts";
-import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Task } from "../core/ports/task-queue.ts";
+import type { Step } from "../core/ports/records.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { messageTasks } from "../decisions/new-tasks.ts";

@@ -1,12 +1,12 @@
 import { STATUS_SLOT, moveToDirectMessage, type Delivery } from "../core/turn/delivery.ts";
 import type { Message, MessageOf, NotifierFault } from "../core/ports/notifier.ts";
-import type { Step, TaskEnd } from "../core/ports/task-queue.ts";
+import type { TaskEnd } from "../core/ports/task-queue.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import type { TaskWith, TurnPayload } from "../decisions/payload.ts";
 import { afterFault, postOnce, updatePost } from "./post.ts";
 import { changeTurn } from "../decisions/turn-writes.ts";
-import { threadIdOf, type ThreadRecord } from "../core/ports/records.ts";
+import { type Step, type ThreadRecord, threadIdOf } from "../core/ports/records.ts";
 
 type Change = (delivery: Delivery) => Delivery;
 type TurnTask = TaskWith<TurnPayload>;
@@ -121,7 +121,7 @@ export async function aside(
   // Also those who muted the thread that the turn reported to before it moved.
   const threadTs = request.threadTs ?? slots[STATUS_SLOT]?.ts ?? null;
   const id = away === null ? null : threadIdOf({ ...request, threadTs });
-  const before = id === null ? undefined : await records.thread.get(id);
+  const before = id === null ? undefined : await records.get("thread", id);
   const muted = [...(thread?.muted ?? []), ...(before?.muted ?? [])];
   return { movedBecause: isExplained ? null : away, muted };
 }
@@ -132,7 +132,7 @@ export async function threadRecordOf(
   { request: { teamId }, delivery }: Turn,
 ): Promise<ThreadRecord | undefined> {
   const id = threadIdOf({ teamId, ...delivery });
-  return id === null ? undefined : await records.thread.get(id);
+  return id === null ? undefined : await records.get("thread", id);
 }
 
 async function reportDirectly(

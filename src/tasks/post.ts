@@ -4,7 +4,7 @@ import type { Place } from "../core/turn/request.ts";
 import type { Message, NotifierFault, PostLabel } from "../core/ports/notifier.ts";
 import { isStoreAnswerLost } from "../core/errors.ts";
 import { AFTER_STORE_FAULT_MS, isGivenUp, retryDelayMs } from "../core/job/retry.ts";
-import type { Slot } from "../core/ports/records.ts";
+import type { ReservedTime } from "../store/rate-limiter.ts";
 import type { TaskEnd } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 
@@ -147,7 +147,11 @@ function retryAt({ payload }: SlottedTask, dueAt: number, reason: string): TaskE
  * The time of a slot that isn't reserved ahead, so that other posts are delayed by one gap at most.
  * Posts that wait like this take turns, and at most every second slot.
  */
-async function idleSlot({ slots, clock }: Deps, gate: string, heldMs: number | undefined): Promise<Slot> {
+async function idleSlot(
+  { slots, clock }: Deps,
+  gate: string,
+  heldMs: number | undefined,
+): Promise<ReservedTime> {
   const turn = await slots.reserve(`patient:${gate}`, { gapMs: 2 * POST_RATE.gapMs }, heldMs);
   const lateMs = clock.now() - turn.at;
   if (lateMs < 0) return turn;

@@ -1,6 +1,7 @@
 import { questionSlot, OVERDUE_SLOT } from "../core/turn/delivery.ts";
 import { questionKey } from "../core/job/question.ts";
-import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Task } from "../core/ports/task-queue.ts";
+import type { Step } from "../core/ports/records.ts";
 import { questionOf, withQuestion } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { showPart } from "./post-for-turn.ts";

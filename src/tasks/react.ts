@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { NotifierFault } from "../core/ports/notifier.ts";
 import { askingMessage, reactionChanges, reactionOf } from "../core/text/status-text.ts";
-import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Task } from "../core/ports/task-queue.ts";
+import type { Step } from "../core/ports/records.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { ThankPayload } from "../decisions/new-tasks.ts";
 import { readTask, TurnPayload } from "../decisions/payload.ts";

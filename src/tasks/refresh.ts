@@ -1,6 +1,7 @@
 import { STATUS_SLOT } from "../core/turn/delivery.ts";
 import { isOnlyStepNew, statusKey } from "../core/text/status-text.ts";
-import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Task } from "../core/ports/task-queue.ts";
+import type { Step } from "../core/ports/records.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { TurnPayload } from "../decisions/payload.ts";
@@ -16,7 +17,7 @@ export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   const { delivery, request } = turn;
   const { teamId } = request;
   const slot = delivery.slots[STATUS_SLOT];
-  const others = await Promise.all((delivery.alsoShows ?? []).map((id) => deps.records.turn.get(id)));
+  const others = await Promise.all((delivery.alsoShows ?? []).map((id) => deps.records.get("turn", id)));
   const followUps = others.filter((other) => other !== undefined);
   const shown = [turn, ...followUps];
   const isShown = (other: Turn) => other.delivery.shown === statusKey(other);

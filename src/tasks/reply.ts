@@ -1,5 +1,6 @@
 import type { Message, Recipient } from "../core/ports/notifier.ts";
-import type { Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Step } from "../core/ports/records.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { readTask, type SlottedTask } from "../decisions/payload.ts";
 import { afterFault, untilSlot } from "./post.ts";
@@ -58,16 +59,16 @@ export async function reply(deps: TaskDeps, given: Task): Promise<Step> {
 export async function ask(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(AskPayload, given);
   const { replyId } = task.payload;
-  const reply = await deps.records.reply.get(replyId);
+  const reply = await deps.records.get("reply", replyId);
   if (reply === undefined) return { kind: "done" };
   const { userId, responseUrl } = reply.request;
   const to = { place: privatePlace(reply.request), userId, responseUrl };
-  const same = reply.sameAs === undefined ? undefined : await deps.records.turn.get(reply.sameAs.turnId);
+  const same = reply.sameAs === undefined ? undefined : await deps.records.get("turn", reply.sameAs.turnId);
   if (same !== undefined) {
     const agoMs = deps.clock.now() - same.request.receivedAt;
     return answerPrivately(deps, task, to, { kind: "asked-before", replyId, turn: same, agoMs });
   }
-  const asking = reply.answers && (await deps.records.turn.get(reply.answers.turnId));
+  const asking = reply.answers && (await deps.records.get("turn", reply.answers.turnId));
   const question = asking && questionOf(asking, reply.answers?.question ?? 0);
   if (question !== undefined) {
     return answerPrivately(deps, task, to, { kind: "ask-which", replyId, question });

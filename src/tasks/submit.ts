@@ -8,7 +8,7 @@ import {
 import { composePrompt } from "../core/text/prompt.ts";
 import { sentJobAppend } from "../core/job/watching.ts";
 import { AFTER_STORE_FAULT_MS } from "../core/job/retry.ts";
-import type { Plan, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { Task, TaskEnd } from "../core/ports/task-queue.ts";
 import {
   afterSubmit,
   askedBy,
@@ -22,7 +22,7 @@ import {
 } from "../core/turn/submitting.ts";
 import { deadlineOf, endTurn, isFollowUp, turnPrLink, type Turn } from "../core/turn/turn.ts";
 import { isStoreAnswerLost } from "../core/errors.ts";
-import { threadIdOf, type ServiceRecord, type Write } from "../core/ports/records.ts";
+import { type Plan, type ServiceRecord, type Step, type Write, threadIdOf } from "../core/ports/records.ts";
 import { changesOf, readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 import { cancelTask, feedTasks, submitTask, watchTask } from "../decisions/new-tasks.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
@@ -65,7 +65,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const configured = deps.jobServices.of(request.project);
   if (configured === undefined) return notConfigured(deps, known);
   const { service, jobService } = configured;
-  const announced = await deps.records.service.get(service);
+  const announced = await deps.records.get("service", service);
   // A service at another address doesn't know the key of an earlier create.
   const isSentElsewhere = known.stage.name === "submitting" && service !== request.project.service;
   const isRepeatable = !isSentElsewhere && followed !== "none";
@@ -313,7 +313,7 @@ async function followedTurn(
   let { follows } = turn.request;
   if (follows === undefined) return undefined;
   while (follows !== undefined) {
-    const followed = await records.turn.get(follows.turnId);
+    const followed: Turn | undefined = await records.get("turn", follows.turnId);
     if (followed === undefined) return "none";
     if (followed.job !== null) return { job: followed.job };
     if (followed.stage.name !== "ended") return "pending";

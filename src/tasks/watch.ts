@@ -1,7 +1,8 @@
 import { isFresh, isLate, isOut, nextPollAt, type PollState, pollStateAfter } from "../core/job/watching.ts";
 import { retryDelayMs } from "../core/job/retry.ts";
 import { faultForLog } from "../core/ports/job-service.ts";
-import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Task } from "../core/ports/task-queue.ts";
+import type { Step } from "../core/ports/records.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { applyAnswer, POLLED_TURNS_MAX, readWatchedJob } from "./apply-answer.ts";
 import { projectKey, type ProjectRef } from "../core/job/project.ts";
@@ -100,6 +101,6 @@ async function toldBy(
   { records, series, clock }: Pick<TaskDeps, "records" | "series" | "clock">,
   project: ProjectRef,
 ): Promise<{ told?: { usual: Usual | null } }> {
-  if (!isFresh(await records.feed.get(projectKey(project)), clock.now())) return {};
+  if (!isFresh(await records.get("feed", projectKey(project)), clock.now())) return {};
   return { told: { usual: usualOf(await series.of(historyOf(project))) } };
 }

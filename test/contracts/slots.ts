@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Slots } from "../../src/core/ports/records.ts";
+import type { RateLimiter } from "../../src/store/rate-limiter.ts";
 
 /** Slots under test. */
 export type SlotsSubject = AsyncDisposable & {
   /** Other ones after `reopen`. */
-  readonly slots: Slots;
+  readonly slots: RateLimiter;
   now(): number;
   advance(ms: number): void;
   /** The machine's clock is set back by so many milliseconds, and the app has noticed it. */

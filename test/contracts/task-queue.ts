@@ -1,5 +1,6 @@
 import { describe } from "vitest";
-import type { Series, TaskQueue } from "../../src/core/ports/task-queue.ts";
+import type { Series } from "../../src/core/ports/task-queue.ts";
+import type { AppQueue } from "../../src/core/ports/records.ts";
 import { describeAdding } from "./task-queue/adding.ts";
 import { describeClock } from "./task-queue/clock.ts";
 import { describeCrash } from "./task-queue/crash.ts";
@@ -12,7 +13,7 @@ import { describeStopping } from "./task-queue/stopping.ts";
 /** A queue under test, with the time, the faults and the crashes that tests need. */
 export type TaskQueueSubject = AsyncDisposable & {
   /** The queue that is open now: another one after `reopen`. */
-  readonly queue: TaskQueue;
+  readonly queue: AppQueue;
   /** What it appends to. */
   readonly series: Series;
   /** The time of the process that has the queue, in epoch milliseconds. */

@@ -4,12 +4,19 @@ import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
 import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { startRedisServer } from "../support/redis-server.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
 
 it("rejects a decision on a record that is not text, instead of making it again without end", async () => {
   await using server = await startRedisServer();
   const clock = createSystemClock();
   const logger = new RecordingLogger();
-  await using store = await openRedisStore({ url: server.url, clock, logger, keepSetAsideMs: 60_000 });
+  await using store = await openRedisStore({
+    schemas: recordSchemas,
+    url: server.url,
+    clock,
+    logger,
+    keepSetAsideMs: 60_000,
+  });
   const pools = { of: () => "rest", budgets: { rest: 2 } };
   const queue = new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
   await store.redis.client.set(`${store.redis.prefix}:turn:one`, Buffer.from([0x22, 0xff, 0x22]));

@@ -12,6 +12,7 @@ import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import { openRedisClient, redisPrefix } from "../support/redis.ts";
 import { ScriptedHandler } from "../support/scripted-handler.ts";
 import { PATIENT } from "../support/patient.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 const clock = createSystemClock();
 let server: RedisServer;
@@ -23,7 +24,13 @@ afterAll(() => server[Symbol.asyncDispose]());
 /** A queue at work on the Redis at `url`. */
 async function startQueue(url: string) {
   const logger = new RecordingLogger();
-  const store = await openRedisStore({ url, clock, logger, keepSetAsideMs: 60_000 });
+  const store = await openRedisStore<AppRecords>({
+    schemas: recordSchemas,
+    url,
+    clock,
+    logger,
+    keepSetAsideMs: 60_000,
+  });
   const queue = new RedisTaskQueue({
     store,
     clock,
@@ -149,7 +156,13 @@ it("takes two connections, and three commands a second at most when nothing is t
   const connections = async () =>
     (await admin.clientList()).filter(({ name }) => name === redis.prefix).length;
   const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await admin.info("stats"))?.[1]);
-  await using store = await openRedisStore({ url: redis.url, clock, logger, keepSetAsideMs: 60_000 });
+  await using store = await openRedisStore({
+    schemas: recordSchemas,
+    url: redis.url,
+    clock,
+    logger,
+    keepSetAsideMs: 60_000,
+  });
   const pools = { of: () => "rest", budgets: { rest: 20 } };
   const queue = new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
   const handler = new ScriptedHandler();
@@ -210,7 +223,13 @@ it("asks on a new connection after one answer was late", async () => {
   await once(proxy, "listening");
   const logger = new RecordingLogger();
   const url = `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const store = await openRedisStore({ url, clock, logger, keepSetAsideMs: 60_000 });
+  const store = await openRedisStore<AppRecords>({
+    schemas: recordSchemas,
+    url,
+    clock,
+    logger,
+    keepSetAsideMs: 60_000,
+  });
   const startedAtMs = clock.monotonicMs();
   isSilent = true;
   await expect(store.check()).rejects.toMatchObject({ code: "store_answer_lost" });
@@ -224,7 +243,13 @@ it("asks on a new connection after one answer was late", async () => {
 it("goes on when the connection is cut before anything was asked of the queue", async () => {
   await using way = await cutOnce(server.url, { connection: 1, chunk: 7 });
   const logger = new RecordingLogger();
-  await using store = await openRedisStore({ url: way.url, clock, logger, keepSetAsideMs: 60_000 });
+  await using store = await openRedisStore({
+    schemas: recordSchemas,
+    url: way.url,
+    clock,
+    logger,
+    keepSetAsideMs: 60_000,
+  });
   const pools = { of: () => "rest", budgets: { rest: 2 } };
   const queue = new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
   while (way.cuts() === 0) await queue.check().catch(() => {});

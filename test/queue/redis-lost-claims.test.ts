@@ -8,6 +8,7 @@ import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { ScriptedHandler } from "../support/scripted-handler.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
 
 const clock = createSystemClock();
 
@@ -18,7 +19,13 @@ afterEach(() => {
 it("counts no death for a claim whose answer was lost", async () => {
   await using server = await startRedisServer();
   const logger = new RecordingLogger();
-  await using store = await openRedisStore({ url: server.url, clock, logger, keepSetAsideMs: 60_000 });
+  await using store = await openRedisStore({
+    schemas: recordSchemas,
+    url: server.url,
+    clock,
+    logger,
+    keepSetAsideMs: 60_000,
+  });
   const pools = { of: () => "all", budgets: { all: 2 } };
   const queue = new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
   await queue.add({ id: "a", type: "test", payload: null });

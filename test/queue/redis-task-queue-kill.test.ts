@@ -8,6 +8,7 @@ import { RecordingLogger } from "../support/recording-logger.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { leasesAreOver, liveTasks, openRedisClient } from "../support/redis.ts";
 import { ScriptedHandler } from "../support/scripted-handler.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
 
 const child = fileURLToPath(new URL("../support/store-child.ts", import.meta.url));
 const DURABLE = { appendonly: "yes", appendfsync: "always" };
@@ -40,7 +41,13 @@ it.each([
   const left = await liveTasks(admin, PREFIX);
   await leasesAreOver(admin, PREFIX);
   const logger = new RecordingLogger();
-  await using store = await openRedisStore({ url: server.url, clock, logger, keepSetAsideMs: 60_000 });
+  await using store = await openRedisStore({
+    schemas: recordSchemas,
+    url: server.url,
+    clock,
+    logger,
+    keepSetAsideMs: 60_000,
+  });
   const queue = new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
   const handler = new ScriptedHandler();
   queue.start(handler.handle);

@@ -7,6 +7,7 @@ import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { ScriptedHandler } from "../support/scripted-handler.ts";
 import { openTempDir } from "../support/temp-dir.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 const child = fileURLToPath(new URL("../support/store-child.ts", import.meta.url));
 
@@ -21,9 +22,15 @@ describe("SQLite task queue of a process that is killed", () => {
 
     const clock = new ManualClock(Date.now());
     const logger = new RecordingLogger();
-    await using store = await openStore({ url, clock, logger, ownerWaitMs: 0 });
+    await using store = await openStore<AppRecords>({
+      schemas: recordSchemas,
+      url,
+      clock,
+      logger,
+      ownerWaitMs: 0,
+    });
     const pools = { of: () => "all", budgets: { all: 16 } };
-    const queue = new SqliteTaskQueue({ store, clock, logger, pools });
+    const queue = new SqliteTaskQueue<AppRecords>({ store, clock, logger, pools });
     const known = new Set(
       store.db
         .prepare("SELECT id FROM tasks")

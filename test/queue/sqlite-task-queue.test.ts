@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import type { Plan } from "../../src/core/ports/task-queue.ts";
+import { type AppRecords, type Plan } from "../../src/core/ports/records.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import { taskSql } from "../../src/queue/sqlite/task-table.ts";
 import { openStore } from "../../src/store/open-store.ts";
@@ -11,6 +11,7 @@ import { RecordingLogger } from "../support/recording-logger.ts";
 import { ScriptedHandler, gate } from "../support/scripted-handler.ts";
 import { openFileSubject, openMemorySubject } from "../support/sqlite-task-queue.ts";
 import { turns } from "../support/turns.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
 
 describeTaskQueue("SQLite file", openFileSubject);
 describeTaskQueue("SQLite in memory", openMemorySubject);
@@ -22,10 +23,10 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 async function openParts() {
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  const store = await openStore({ url: "memory://", clock, logger });
+  const store = await openStore<AppRecords>({ schemas: recordSchemas, url: "memory://", clock, logger });
   const { db, commits } = store;
   const pools = { of: () => "all", budgets: { all: 16 } };
-  const queue = new SqliteTaskQueue({ store: { db, commits }, clock, logger, pools });
+  const queue = new SqliteTaskQueue<AppRecords>({ store: { db, commits }, clock, logger, pools });
   const handler = new ScriptedHandler();
   return {
     clock,
@@ -315,7 +316,13 @@ describe("SQLite task queue on a file that cannot be written", () => {
     const path = subject.db.location() ?? "";
     await rm(`${path}-owner`);
     const { clock, logger } = subject;
-    await using _second = await openStore({ url: `sqlite://${path}`, clock, logger, ownerWaitMs: 0 });
+    await using _second = await openStore({
+      schemas: recordSchemas,
+      url: `sqlite://${path}`,
+      clock,
+      logger,
+      ownerWaitMs: 0,
+    });
 
     subject.advance(SECOND_MS);
     await turns();

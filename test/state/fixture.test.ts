@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { recordSchemas } from "../../src/core/ports/records.ts";
-import type { RecordKind } from "../../src/core/ports/records.ts";
+import type { AppRecords } from "../../src/core/ports/records.ts";
 import { taskPools } from "../../src/tasks/index.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { dumpOf, loadInto } from "../support/state.ts";
@@ -54,7 +54,7 @@ it("reads each record and knows each task that the first schema kept", () => {
   const records = entries.filter(({ kind }) => kind === "record");
   const kinds = new Set<string>();
   for (const { id, text } of records) {
-    const kind = id.slice(0, id.indexOf(":")) as RecordKind;
+    const kind = id.slice(0, id.indexOf(":")) as keyof AppRecords;
     const { value } = JSON.parse(text) as { value: unknown };
     expect(recordSchemas[kind].parse(value)).toEqual(value);
     kinds.add(kind);

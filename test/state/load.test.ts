@@ -1,7 +1,7 @@
 // @module-tag redis-server
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TaskQueue } from "../../src/core/ports/task-queue.ts";
+import { type AppQueue, type AppRecords } from "../../src/core/ports/records.ts";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import type { Side } from "../../src/state/transfer.ts";
@@ -13,6 +13,7 @@ import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import { redisPrefix } from "../support/redis.ts";
 import { dumpOf, loadInto } from "../support/state.ts";
 import { openTempDir } from "../support/temp-dir.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
 
 const clock = createSystemClock();
 const logger = new RecordingLogger();
@@ -30,12 +31,24 @@ afterAll(() => server[Symbol.asyncDispose]());
 /** An app on a store, as far as its store and its queue go. */
 async function openApp(store: string) {
   if (store.startsWith("redis:")) {
-    const opened = await openRedisStore({ url: store, clock, logger, keepSetAsideMs: HOUR_MS });
+    const opened = await openRedisStore({
+      schemas: recordSchemas,
+      url: store,
+      clock,
+      logger,
+      keepSetAsideMs: HOUR_MS,
+    });
     const queue = new RedisTaskQueue({ store: opened, clock, logger, pools, keepDeadMs: HOUR_MS });
     return { store: opened, queue, ...closing(opened, queue) };
   }
-  const opened = await openStore({ url: `sqlite://${store}`, clock, logger, ownerWaitMs: 0 });
-  const queue = new SqliteTaskQueue({ store: opened, clock, logger, pools });
+  const opened = await openStore({
+    schemas: recordSchemas,
+    url: `sqlite://${store}`,
+    clock,
+    logger,
+    ownerWaitMs: 0,
+  });
+  const queue = new SqliteTaskQueue<AppRecords>({ store: opened, clock, logger, pools });
   return { store: opened, queue, ...closing(opened, queue) };
 }
 
@@ -56,7 +69,7 @@ async function startPlaces(drafts = 600) {
   {
     await using app = await openApp(from);
     for (let n = 0; n < drafts; n += 1) {
-      void app.store.records.draft.set(`draft ${n}`, Draft(`${n}\u2028\u2029\n`), 48 * HOUR_MS);
+      void app.store.recordsOf("draft").set(`draft ${n}`, Draft(`${n}\u2028\u2029\n`), 48 * HOUR_MS);
     }
     await app.queue.commit(() => ({
       appends: ["a", "b"].map((entry) => ({ series: "s", entry, keep: 9, ttlMs: 48 * HOUR_MS })),
@@ -92,7 +105,7 @@ describe.each(["sqlite", "redis"] as const)("a load into %s", (kind) => {
     const totals = { records: 600, series: 1, tasks: 1, done: 1 };
     expect(await loadInto({ store, clock }, places.lines)).toMatchObject(totals);
     await using app = await openApp(store);
-    expect(await app.store.records.draft.get("draft 599")).toEqual(Draft("599\u2028\u2029\n"));
+    expect(await app.store.records.get("draft", "draft 599")).toEqual(Draft("599\u2028\u2029\n"));
     expect(await app.store.series.of("s")).toEqual(["a", "b"]);
     expect(await app.queue.counts()).toMatchObject({ waiting: 1, dead: 0 });
     expect(await app.queue.add({ id: "done", type: "test", payload: null })).toBe(false);
@@ -106,7 +119,7 @@ describe.each(["sqlite", "redis"] as const)("a load into %s", (kind) => {
     await expect(loadInto({ store, clock }, places.lines)).rejects.toThrow(/isn't empty. Set STORE_URL to/);
     await using app = await openApp(store);
     await expect(loadInto({ store, clock }, places.lines)).rejects.toThrow(/Stop (the app|all replicas)/);
-    expect(await app.store.records.draft.get("draft 2")).toEqual(Draft("2\u2028\u2029\n"));
+    expect(await app.store.records.get("draft", "draft 2")).toEqual(Draft("2\u2028\u2029\n"));
   });
 
   it("that broke off lets no app start and nothing be dumped, and is repeated from the beginning", async () => {
@@ -127,8 +140,8 @@ describe.each(["sqlite", "redis"] as const)("a load into %s", (kind) => {
     await using other = await startPlaces(2);
     expect(await loadInto({ store, clock }, other.lines)).toMatchObject({ records: 2 });
     await using app = await openApp(store);
-    expect(await app.store.records.draft.get("draft 1")).toEqual(Draft("1\u2028\u2029\n"));
-    expect(await app.store.records.draft.get("draft 2")).toBeUndefined();
+    expect(await app.store.records.get("draft", "draft 1")).toEqual(Draft("1\u2028\u2029\n"));
+    expect(await app.store.records.get("draft", "draft 2")).toBeUndefined();
     expect(await app.store.series.of("s")).toEqual(["a", "b"]);
   });
 
@@ -167,7 +180,7 @@ it.each([
 ] as const)("from %s into %s, a task that was added again while it ran runs once more", async (from, to) => {
   await using dir = await openTempDir();
   const stores = { sqlite: dir.file("state.sqlite"), redis: redisPrefix(server.url).url };
-  const add = (queue: TaskQueue, n: number) =>
+  const add = (queue: AppQueue, n: number) =>
     queue.add({ id: "t", type: "test", payload: n, onDuplicate: "latest" });
   {
     await using app = await openApp(stores[from]);

@@ -4,11 +4,13 @@ import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { evictSomething, openRedisClient } from "../support/redis.ts";
 import { startRedisServer } from "../support/redis-server.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 const REMEDY = "Check that Redis runs and that STORE_URL is right.";
 
 function open(url: string) {
   return openRedisStore({
+    schemas: recordSchemas,
     url,
     clock: new ManualClock(),
     logger: new RecordingLogger(),
@@ -55,7 +57,14 @@ describe("a Redis that is told to evict keys while the app runs", () => {
     const server = resources.use(await startRedisServer(settings));
     const clock = new ManualClock();
     const logger = new RecordingLogger();
-    const open = () => openRedisStore({ url: server.url, clock, logger, keepSetAsideMs: 1000 });
+    const open = () =>
+      openRedisStore<AppRecords>({
+        schemas: recordSchemas,
+        url: server.url,
+        clock,
+        logger,
+        keepSetAsideMs: 1000,
+      });
     const admin = await openRedisClient(server.url);
     resources.defer(() => admin.destroy());
     const errors = () => logger.lines.filter(({ level }) => level === "error");
@@ -128,7 +137,13 @@ it("says that Redis refuses the password after it was changed, and goes on once 
   await using server = await startRedisServer({ requirepass: "first" });
   const logger = new RecordingLogger();
   const url = server.url.replace("//", "//:first@");
-  await using store = await openRedisStore({ url, clock: new ManualClock(), logger, keepSetAsideMs: 1000 });
+  await using store = await openRedisStore({
+    schemas: recordSchemas,
+    url,
+    clock: new ManualClock(),
+    logger,
+    keepSetAsideMs: 1000,
+  });
   const admin = await openRedisClient(url);
   await admin.configSet("requirepass", "second");
   await admin.sendCommand(["CLIENT", "KILL", "SKIPME", "yes"]);

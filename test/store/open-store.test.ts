@@ -4,9 +4,15 @@ import { openStore } from "../../src/store/open-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
 
 function openMemory() {
-  return openStore({ url: "memory://", clock: new ManualClock(), logger: new RecordingLogger() });
+  return openStore({
+    schemas: recordSchemas,
+    url: "memory://",
+    clock: new ManualClock(),
+    logger: new RecordingLogger(),
+  });
 }
 
 describe("store", () => {
@@ -14,6 +20,7 @@ describe("store", () => {
     await using dir = await openTempDir();
     const path = dir.file("deep/er/store.sqlite");
     await using store = await openStore({
+      schemas: recordSchemas,
       url: `sqlite://${path}`,
       clock: new ManualClock(),
       logger: new RecordingLogger(),

@@ -4,11 +4,12 @@ import { Note, type RecordStoreSubject, describeRecordStore } from "../contracts
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 async function openSubject(url: string, cleanUp: () => Promise<void>): Promise<RecordStoreSubject> {
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  const open = () => openStore({ url, clock, logger, ownerWaitMs: 0 });
+  const open = () => openStore<AppRecords>({ schemas: recordSchemas, url, clock, logger, ownerWaitMs: 0 });
   let store = await open();
   let notes = store.recordsNamed("notes", Note);
   let drafts = store.recordsNamed("drafts", Note);
@@ -57,6 +58,7 @@ describeRecordStore("SQLite in memory", () => openSubject("memory://", async () 
 describe("record store", () => {
   it("rejects when the storage fails", async () => {
     await using store = await openStore({
+      schemas: recordSchemas,
       url: "memory://",
       clock: new ManualClock(),
       logger: new RecordingLogger(),
@@ -73,6 +75,7 @@ describe("record store", () => {
   it("forgets what was set aside after the time that was asked for", async () => {
     const clock = new ManualClock();
     await using store = await openStore({
+      schemas: recordSchemas,
       url: "memory://",
       clock,
       logger: new RecordingLogger(),
@@ -95,7 +98,12 @@ describe("record store", () => {
 
   it("counts and logs what a decision set aside once it is on the disk, and once", async () => {
     const logger = new RecordingLogger();
-    await using store = await openStore({ url: "memory://", clock: new ManualClock(), logger });
+    await using store = await openStore({
+      schemas: recordSchemas,
+      url: "memory://",
+      clock: new ManualClock(),
+      logger,
+    });
     store.db.exec("INSERT INTO kv (key, value) VALUES ('turn:b', '{')");
     const all = await Promise.allSettled([
       store.commits.run(() => store.decided.read("turn", "b")),

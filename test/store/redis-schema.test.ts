@@ -8,6 +8,7 @@ import { RecordingLogger } from "../support/recording-logger.ts";
 import { openRedisClient, redisPrefix } from "../support/redis.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import { dumpOf } from "../support/state.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 const logger = new RecordingLogger();
 const MINUTE_MS = 60_000;
@@ -26,7 +27,14 @@ afterAll(async () => {
 });
 
 function open(url: string, clock = new ManualClock(), onBroken?: (error: Error) => void) {
-  return openRedisStore({ url, clock, logger, keepSetAsideMs: MINUTE_MS, onBroken });
+  return openRedisStore<AppRecords>({
+    schemas: recordSchemas,
+    url,
+    clock,
+    logger,
+    keepSetAsideMs: MINUTE_MS,
+    onBroken,
+  });
 }
 
 /** What the keys of a store, and their types and texts are. */
@@ -80,13 +88,13 @@ it("a store that a version without schemas has written is taken over, and keeps 
   const { url, prefix } = redisPrefix(server.url);
   {
     await using store = await open(url);
-    await store.records.draft.set("d", DRAFT);
+    await store.recordsOf("draft").set("d", DRAFT);
     await store.slots.reserve("gate", { gapMs: 1000 });
     await store.check();
   }
   await admin.del(`${prefix}:schema`);
   await using store = await open(url);
-  expect(await store.records.draft.get("d")).toEqual(DRAFT);
+  expect(await store.records.get("draft", "d")).toEqual(DRAFT);
   expect(await admin.get(`${prefix}:schema`)).toBe("1");
 });
 
@@ -116,7 +124,7 @@ describe("a newer version's store", () => {
         for (const { id } of own) await admin.sendCommand(["CLIENT", "KILL", "ID", String(id)]);
       }
       await vi.waitFor(() => expect(broken[0]?.message).toContain("schema version 2"), { timeout: 10_000 });
-      expect(await store.records.draft.get("d").catch(() => undefined)).toBeUndefined();
+      expect(await store.records.get("draft", "d").catch(() => undefined)).toBeUndefined();
     },
   );
 });

@@ -7,6 +7,7 @@ import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import { redisPrefix } from "../support/redis.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 let server: RedisServer;
 beforeAll(async () => {
@@ -18,7 +19,14 @@ async function openRecords(): Promise<RecordStoreSubject> {
   const redis = redisPrefix(server.url);
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  const open = () => openRedisStore({ url: redis.url, clock, logger, keepSetAsideMs: 60_000 });
+  const open = () =>
+    openRedisStore<AppRecords>({
+      schemas: recordSchemas,
+      url: redis.url,
+      clock,
+      logger,
+      keepSetAsideMs: 60_000,
+    });
   let store = await open();
   let notes = store.recordsNamed("notes", Note);
   let drafts = store.recordsNamed("drafts", Note);
@@ -61,6 +69,7 @@ async function openSlots(): Promise<SlotsSubject> {
   const startMs = clock.now() - clock.monotonicMs();
   const open = () =>
     openRedisStore({
+      schemas: recordSchemas,
       url: redis.url,
       clock,
       logger: new RecordingLogger(),
@@ -96,7 +105,14 @@ it("Redis: a slot that one replica reserved is kept by another whose clock is mi
     clock.setTo(clock.now() + aheadMs);
     const logger = new RecordingLogger();
     const serverNow = () => redisClock.now();
-    return openRedisStore({ url: redis.url, clock, logger, keepSetAsideMs: 60_000, serverNow });
+    return openRedisStore({
+      schemas: recordSchemas,
+      url: redis.url,
+      clock,
+      logger,
+      keepSetAsideMs: 60_000,
+      serverNow,
+    });
   };
   const stores = [await openReplica(-4 * 60_000), await openReplica(4 * 60_000)] as const;
   const [behind, ahead] = stores;
@@ -114,6 +130,7 @@ it("Redis: a slot that one replica reserved is kept by another whose clock is mi
 it("Redis: sends nothing to a server that has fallen silent, and goes on once it speaks", async () => {
   await using silent = await startRedisServer();
   const store = await openRedisStore({
+    schemas: recordSchemas,
     url: silent.url,
     clock: new ManualClock(),
     logger: new RecordingLogger(),
@@ -138,7 +155,13 @@ it("Redis: has no more listeners on its connection than Node.js allows without a
   await using server = await startRedisServer();
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  await using store = await openRedisStore({ url: server.url, clock, logger, keepSetAsideMs: 60_000 });
+  await using store = await openRedisStore({
+    schemas: recordSchemas,
+    url: server.url,
+    clock,
+    logger,
+    keepSetAsideMs: 60_000,
+  });
   const { client } = store.redis;
   const counts = client.eventNames().map((name) => client.listenerCount(name));
   expect(Math.max(...counts)).toBeLessThanOrEqual(10);

@@ -5,6 +5,7 @@ import { openSqliteDatabase } from "../../src/store/sqlite/sqlite-database.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
 
 async function open(path: string) {
   const { db, close } = await openSqliteDatabase({ path }, { clock: new ManualClock(), ownerWaitMs: 0 });
@@ -74,6 +75,7 @@ describe("SQLite database that is damaged", () => {
 describe("SQLite database that is taken away while it is in use", () => {
   async function openApp(path: string) {
     return await openStore({
+      schemas: recordSchemas,
       url: `sqlite://${path}`,
       clock: new ManualClock(),
       logger: new RecordingLogger(),
@@ -95,7 +97,7 @@ describe("SQLite database that is taken away while it is in use", () => {
     await using dir = await openTempDir();
     const path = dir.file("store.sqlite");
     await using store = await openApp(path);
-    const before = store.records.service;
+    const before = store.recordsOf("service");
     await before.set("a", { version: 1, honorsIdempotencyKeys: true });
     await store.check();
 
@@ -115,11 +117,11 @@ describe("SQLite database that is taken away while it is in use", () => {
     await using dir = await openTempDir();
     const path = dir.file("store.sqlite");
     await using first = await openApp(path);
-    const ofFirst = first.records.service;
+    const ofFirst = first.recordsOf("service");
     await ofFirst.set("a", { version: 1, honorsIdempotencyKeys: true });
     await rm(`${path}-owner`);
     await using second = await openApp(path);
-    const ofSecond = second.records.service;
+    const ofSecond = second.recordsOf("service");
 
     const late = ofFirst.set("a", { version: 1, honorsIdempotencyKeys: false });
     await expect(late).rejects.toMatchObject({

@@ -5,10 +5,19 @@ import { openSqliteDatabase } from "../../src/store/sqlite/sqlite-database.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 async function openMemory() {
   const clock = new ManualClock();
-  return { clock, store: await openStore({ url: "memory://", clock, logger: new RecordingLogger() }) };
+  return {
+    clock,
+    store: await openStore({
+      schemas: recordSchemas,
+      url: "memory://",
+      clock,
+      logger: new RecordingLogger(),
+    }),
+  };
 }
 
 it("forgets an entry when its time is over, and its row with the next sweep", async () => {
@@ -46,13 +55,18 @@ it("reads the same before and after a crash, before its entries are listed by na
   await using dir = await openTempDir();
   const clock = new ManualClock();
   const open = () =>
-    openStore({ url: `sqlite://${dir.file("store.sqlite")}`, clock, logger: new RecordingLogger() });
-  async function append(store: SqliteStore, series: string, ...entries: string[]) {
+    openStore({
+      schemas: recordSchemas,
+      url: `sqlite://${dir.file("store.sqlite")}`,
+      clock,
+      logger: new RecordingLogger(),
+    });
+  async function append(store: SqliteStore<AppRecords>, series: string, ...entries: string[]) {
     await store.commits.run(() => {
       for (const entry of entries) store.decided.append({ series, entry, keep: 3, ttlMs: 9000 });
     });
   }
-  const entriesIn = ({ db }: SqliteStore) =>
+  const entriesIn = ({ db }: SqliteStore<AppRecords>) =>
     db.prepare("SELECT group_concat(entry) AS entries FROM series").get();
   {
     await using store = await open();
@@ -93,7 +107,12 @@ it("goes on with the entries of a file of the first schema", async () => {
   const insert = first.db.prepare("INSERT INTO series (name, entry, expires_at) VALUES ('a', ?, ?)");
   for (const entry of ["1", "2"]) insert.run(entry, clock.now() + 9000);
   first.close();
-  await using store = await openStore({ url: `sqlite://${path}`, clock, logger: new RecordingLogger() });
+  await using store = await openStore({
+    schemas: recordSchemas,
+    url: `sqlite://${path}`,
+    clock,
+    logger: new RecordingLogger(),
+  });
   expect(await store.series.of("a")).toEqual(["1", "2"]);
   const append = () => store.decided.append({ series: "a", entry: "3", keep: 2, ttlMs: 9000 });
   await store.commits.run(append);

@@ -6,12 +6,18 @@ import { ManualClock } from "../support/manual-clock.ts";
 import { unindexedSteps } from "../support/query-plan.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
 
 async function openSubject(): Promise<SlotsSubject> {
   const dir = await openTempDir();
   const clock = new ManualClock();
   const open = () =>
-    openStore({ url: `sqlite://${dir.file("store.sqlite")}`, clock, logger: new RecordingLogger() });
+    openStore({
+      schemas: recordSchemas,
+      url: `sqlite://${dir.file("store.sqlite")}`,
+      clock,
+      logger: new RecordingLogger(),
+    });
   let store = await open();
   return {
     get slots() {
@@ -39,7 +45,12 @@ describeSlots("SQLite", openSubject);
 
 async function openMemory() {
   const clock = new ManualClock();
-  const store = await openStore({ url: "memory://", clock, logger: new RecordingLogger() });
+  const store = await openStore({
+    schemas: recordSchemas,
+    url: "memory://",
+    clock,
+    logger: new RecordingLogger(),
+  });
   const rows = () => store.db.prepare("SELECT gate FROM slots ORDER BY gate").all();
   return { clock, store, rows, [Symbol.asyncDispose]: () => store.close() };
 }

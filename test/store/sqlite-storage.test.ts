@@ -5,10 +5,16 @@ import { SqliteStorage, storageSql } from "../../src/store/sqlite/sqlite-storage
 import { ManualClock } from "../support/manual-clock.ts";
 import { unindexedSteps } from "../support/query-plan.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
 
 async function openParts() {
   const clock = new ManualClock();
-  const store = await openStore({ url: "memory://", clock, logger: new RecordingLogger() });
+  const store = await openStore({
+    schemas: recordSchemas,
+    url: "memory://",
+    clock,
+    logger: new RecordingLogger(),
+  });
   const { db, commits } = store;
   const storageOf = (namespace: string) => new SqliteStorage({ db, commits, namespace, clock });
   return { clock, db, storageOf, [Symbol.asyncDispose]: () => store.close() };

@@ -41,9 +41,9 @@ const CHANGES: Record<string, readonly (readonly [string, string])[]> = {
     pool: "messages",
     handle: async ({ records, clock, logger }, task) => {
       if (process.env["HOLD_TAGS"]) return { kind: "wait", dueAt: clock.now() + 200 };
-      const turn = await records.turn.get(task.payload.turnId);
+      const turn = await records.get("turn", task.payload.turnId);
       const { service, id } = turn.request.project;
-      const job = await records.job.get([service, id, turn.job.id].join(" "));
+      const job = await records.get("job", [service, id, turn.job.id].join(" "));
       logger.info({ request: turn.request.instructions, marks: [turn.mark, job.mark] }, "tagged");
       return { kind: "done" };
     },

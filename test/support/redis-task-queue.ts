@@ -9,6 +9,7 @@ import { RecordingLogger } from "./recording-logger.ts";
 import { leasesAreOver, redisPrefix } from "./redis.ts";
 import { isIdle, serverTimeOf, untilIdle, type untilIdleInTime } from "./redis-time.ts";
 import type { ModelSubject } from "./task-queue-model.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 const concurrency = 4;
 const slow = { type: "slow", concurrency: 2 };
@@ -29,9 +30,20 @@ export async function openRedisSubject(
   const machine = new ManualClock();
   const logger = new RecordingLogger();
   const serverNow = serverTimeOf(machine);
-  async function open(): Promise<{ clock: Clock; store: RedisStore; queue: RedisTaskQueue }> {
+  async function open(): Promise<{
+    clock: Clock;
+    store: RedisStore<AppRecords>;
+    queue: RedisTaskQueue<AppRecords>;
+  }> {
     const clock = createSteadyClock(machine);
-    const store = await openRedisStore({ url: redis.url, clock, logger, keepSetAsideMs: 60_000, serverNow });
+    const store = await openRedisStore({
+      schemas: recordSchemas,
+      url: redis.url,
+      clock,
+      logger,
+      keepSetAsideMs: 60_000,
+      serverNow,
+    });
     const queue = new RedisTaskQueue({
       store,
       clock,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../src/core/ports/process.ts";
 import type { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import type { ManualClock } from "./manual-clock.ts";
+import type { AppRecords } from "../../src/core/ports/records.ts";
 
 /** Redis's time while nobody sets the clock of its machine. */
 export function serverTimeOf(clock: ManualClock): () => number {
@@ -10,7 +11,10 @@ export function serverTimeOf(clock: ManualClock): () => number {
 }
 
 /** Resolves when, at the clock's time, nothing runs and nothing is due. */
-export async function untilIdle(queue: () => RedisTaskQueue, clock: Pick<Clock, "now">): Promise<void> {
+export async function untilIdle(
+  queue: () => RedisTaskQueue<AppRecords>,
+  clock: Pick<Clock, "now">,
+): Promise<void> {
   for (;;) {
     if (await isIdle(queue(), clock)) return;
     await sleep(5);
@@ -22,7 +26,7 @@ export async function untilIdle(queue: () => RedisTaskQueue, clock: Pick<Clock, 
  * may run alone, is noticed only then. Rejects after a minute.
  */
 export async function untilIdleInTime(
-  queue: () => RedisTaskQueue,
+  queue: () => RedisTaskQueue<AppRecords>,
   clock: Pick<Clock, "now">,
   machine: Pick<ManualClock, "advance">,
 ): Promise<void> {
@@ -37,7 +41,7 @@ export async function untilIdleInTime(
 }
 
 /** Whether, at the clock's time, nothing runs and nothing is due. */
-export async function isIdle(queue: RedisTaskQueue, clock: Pick<Clock, "now">): Promise<boolean> {
+export async function isIdle(queue: RedisTaskQueue<AppRecords>, clock: Pick<Clock, "now">): Promise<boolean> {
   if (queue.size > 0) return false;
   const next = await queue.nextDueAt();
   return (next === null || next > clock.now()) && queue.size === 0;

@@ -1,4 +1,5 @@
-import type { Step, Task, TaskHandler, TaskQueue } from "../../src/core/ports/task-queue.ts";
+import type { Task } from "../../src/core/ports/task-queue.ts";
+import type { Step, TaskHandler, AppQueue } from "../../src/core/ports/records.ts";
 
 /** What one run of a task does. */
 export type Script = (task: Task, signal: AbortSignal) => Step | Promise<Step>;
@@ -53,7 +54,7 @@ export class ScriptedHandler {
   }
 
   /** Resolves once a task added last has started: whatever was due and free to run has then been started, too. */
-  async allDueStarted(queue: TaskQueue): Promise<void> {
+  async allDueStarted(queue: AppQueue): Promise<void> {
     this.#sentinels += 1;
     const id = `sentinel-${this.#sentinels}-${this.runs.length}`;
     await queue.add({ id, type: "sentinel", payload: null });

@@ -11,6 +11,7 @@ import { RecordingLogger } from "./recording-logger.ts";
 import type { ModelSubject } from "./task-queue-model.ts";
 import { openTempDir } from "./temp-dir.ts";
 import { turn } from "./turns.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 /** A clock as one process has it: once the process is dead, nothing wakes it. */
 function mortal(clock: Clock): Clock & { die(): void } {
@@ -34,7 +35,7 @@ const pools = {
 };
 
 export type SqliteTaskQueueSubject = ModelSubject & {
-  readonly queue: SqliteTaskQueue;
+  readonly queue: SqliteTaskQueue<AppRecords>;
   /** The database that is open now, and what writes to it. */
   readonly db: DatabaseSync;
   readonly commits: GroupCommit;
@@ -47,9 +48,9 @@ export type SqliteTaskQueueSubject = ModelSubject & {
 /** A process as far as the queue sees it: its own commits, its own timers. */
 type Process = {
   clock: Clock;
-  store: SqliteStore;
+  store: SqliteStore<AppRecords>;
   commits: GroupCommit;
-  queue: SqliteTaskQueue;
+  queue: SqliteTaskQueue<AppRecords>;
   die(): void;
 };
 
@@ -57,13 +58,13 @@ type Process = {
 function startProcess(
   subject: Subject,
   steady: Clock,
-  store: SqliteStore,
+  store: SqliteStore<AppRecords>,
   commits: GroupCommit,
   whenDead: () => void,
 ): Process {
   const clock = mortal(steady);
   const slots = new SqliteSlots({ db: store.db, commits, clock });
-  const queue = new SqliteTaskQueue({
+  const queue = new SqliteTaskQueue<AppRecords>({
     store: {
       ...store,
       commits,
@@ -138,7 +139,13 @@ export async function openFileSubject(): Promise<SqliteTaskQueueSubject> {
   const path = dir.file("store.sqlite");
   async function open(): Promise<Process> {
     const clock = createSteadyClock(subject.clock);
-    const store = await openStore({ url: `sqlite://${path}`, ...subject, clock, ownerWaitMs: 0 });
+    const store = await openStore({
+      schemas: recordSchemas,
+      url: `sqlite://${path}`,
+      ...subject,
+      clock,
+      ownerWaitMs: 0,
+    });
     return startProcess(subject, clock, store, store.commits, () => store.db.close());
   }
   let process = await open();
@@ -164,7 +171,7 @@ export async function openFileSubject(): Promise<SqliteTaskQueueSubject> {
 /** In memory: what the old process's handlers do after a crash reaches the same database, and must find that it is not theirs. */
 export async function openMemorySubject(): Promise<SqliteTaskQueueSubject> {
   const subject = newSubject();
-  const store = await openStore({ url: "memory://", ...subject });
+  const store = await openStore<AppRecords>({ schemas: recordSchemas, url: "memory://", ...subject });
   function start(): Process {
     let isDead = false;
     const commits = new GroupCommit({

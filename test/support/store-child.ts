@@ -3,26 +3,33 @@
  * it is killed or an add is refused. Writes "open" once it owns the store, and then each id whose add was acknowledged, a line each.
  */
 import { writeSync } from "node:fs";
-import type { TaskQueue } from "../../src/core/ports/task-queue.ts";
+import type { AppQueue } from "../../src/core/ports/records.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { createSystemClock } from "../../src/process/clock-and-log.ts";
 import { RecordingLogger } from "./recording-logger.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 const clock = createSystemClock();
 const logger = new RecordingLogger();
 const pools = { of: () => "all", budgets: { all: 2 } };
 
-async function openQueue(url: string): Promise<TaskQueue> {
+async function openQueue(url: string): Promise<AppQueue> {
   if (url.startsWith("redis:")) {
     // Only who needs it waits for it.
     const { openRedisStore } = await import("../../src/store/redis/open-redis-store.ts");
     const { RedisTaskQueue } = await import("../../src/queue/redis/redis-task-queue.ts");
-    const store = await openRedisStore({ url, clock, logger, keepSetAsideMs: 60_000 });
+    const store = await openRedisStore({
+      schemas: recordSchemas,
+      url,
+      clock,
+      logger,
+      keepSetAsideMs: 60_000,
+    });
     return new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
   }
-  const store = await openStore({ url, clock, logger });
-  return new SqliteTaskQueue({ store, clock, logger, pools });
+  const store = await openStore<AppRecords>({ schemas: recordSchemas, url, clock, logger });
+  return new SqliteTaskQueue<AppRecords>({ store, clock, logger, pools });
 }
 
 const queue = await openQueue(process.argv[2] ?? "");

@@ -9,7 +9,7 @@ import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { openBackend } from "../../src/backend.ts";
 import type { Backend } from "../../src/backend.ts";
 import type { Clock } from "../../src/core/ports/process.ts";
-import type { TaskQueue } from "../../src/core/ports/task-queue.ts";
+import type { AppQueue } from "../../src/core/ports/records.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { createSlackSide } from "../../emulators/slack/index.ts";
@@ -58,7 +58,7 @@ export type WorldOptions = {
 /** `clock` is the app's own, which stays where it is if somebody sets the machine's. */
 type RunningApp = { queue: Queue; clock: Clock; url: string; stop: () => Promise<void> };
 /** What is asked of a queue of any backend. */
-type Queue = Pick<TaskQueue, "counts"> & { idle(): Promise<void>; nextDueAt(): Promise<number | null> };
+type Queue = Pick<AppQueue, "counts"> & { idle(): Promise<void>; nextDueAt(): Promise<number | null> };
 
 /** Whole suites run on Redis too: `npx vitest run --project redis`. */
 const IS_ON_REDIS = process.env["TEST_STORE"] === "redis";

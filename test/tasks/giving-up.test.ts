@@ -90,7 +90,9 @@ describe("telling a person that something was given up", () => {
 describe("what a handler throws", () => {
   /** Runs `open` on a turn whose record cannot be read because of `thrown`. */
   async function runWith(rig: TaskRig, thrown: unknown, overrides: object = {}) {
-    const records = { ...rig.deps.records, turn: { get: () => Promise.reject(thrown) } };
+    const records: TaskRig["deps"]["records"] = {
+      get: (kind, id) => (kind === "turn" ? Promise.reject(thrown) : rig.deps.records.get(kind, id)),
+    };
     const handler = createTaskHandler({ ...rig.deps, records });
     return rig.carryOut(await handler(rig.task(openTask(turn), overrides), rig.run));
   }

@@ -7,7 +7,8 @@ import type {
   PostLabel,
 } from "../../src/core/ports/notifier.ts";
 import type { JobService, JobServiceAnswer } from "../../src/core/ports/job-service.ts";
-import type { NewTask, Step, Task, TaskEnd, TaskRun } from "../../src/core/ports/task-queue.ts";
+import type { NewTask, Task, TaskEnd } from "../../src/core/ports/task-queue.ts";
+import type { Step, TaskRun } from "../../src/core/ports/records.ts";
 import type { Place } from "../../src/core/turn/request.ts";
 import type { Turn } from "../../src/core/turn/turn.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
@@ -17,6 +18,7 @@ import type { TaskDeps } from "../../src/decisions/deps.ts";
 import { makeJob } from "../support/builders.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
 
 /** How one call of a {@link ScriptedSlack} goes wrong: after it had its effect, or instead. */
 export type SlackFault = { fault: NotifierFault; hadEffect?: boolean };
@@ -106,8 +108,8 @@ export class TaskRig implements AsyncDisposable {
   readonly clock: ManualClock;
   readonly slack: ScriptedSlack;
   readonly logger = new RecordingLogger();
-  readonly store: SqliteStore;
-  readonly queue: SqliteTaskQueue;
+  readonly store: SqliteStore<AppRecords>;
+  readonly queue: SqliteTaskQueue<AppRecords>;
   /** As the queue gives it to a handler. */
   readonly run: TaskRun = {
     signal: new AbortController().signal,
@@ -126,14 +128,17 @@ export class TaskRig implements AsyncDisposable {
   static async open(): Promise<TaskRig> {
     const clock = new ManualClock();
     const logger = new RecordingLogger();
-    return new TaskRig(clock, await openStore({ url: "memory://", clock, logger }));
+    return new TaskRig(
+      clock,
+      await openStore<AppRecords>({ schemas: recordSchemas, url: "memory://", clock, logger }),
+    );
   }
 
-  private constructor(clock: ManualClock, store: SqliteStore) {
+  private constructor(clock: ManualClock, store: SqliteStore<AppRecords>) {
     this.clock = clock;
     this.store = store;
     this.slack = new ScriptedSlack(clock);
-    this.queue = new SqliteTaskQueue({
+    this.queue = new SqliteTaskQueue<AppRecords>({
       store,
       clock,
       logger: this.logger,
@@ -219,11 +224,11 @@ export class TaskRig implements AsyncDisposable {
   }
 
   async save(turn: Turn): Promise<void> {
-    await this.store.records.turn.set(turn.id, turn);
+    await this.store.recordsOf("turn").set(turn.id, turn);
   }
 
   async saved(turn: Turn): Promise<Turn> {
-    const saved = await this.store.records.turn.get(turn.id);
+    const saved = await this.store.records.get("turn", turn.id);
     if (saved === undefined) throw new Error(`no turn ${turn.id}`);
     return saved;
   }

@@ -13,6 +13,7 @@ import { watch } from "../../src/tasks/watch.ts";
 import { makeJob, makeRequest } from "../support/builders.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { TaskRig } from "./setup.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
 
@@ -92,7 +93,12 @@ it("a gate that is open holds nothing up, however the clock ticks", async () => 
     monotonicMs: () => 0,
     wakeAt: () => () => {},
   };
-  await using store = await openStore({ url: "memory://", clock, logger: new RecordingLogger() });
+  await using store = await openStore({
+    schemas: recordSchemas,
+    url: "memory://",
+    clock,
+    logger: new RecordingLogger(),
+  });
   const deps = { clock, slots: store.slots, logger: new RecordingLogger() };
   expect(await closedForMs(deps, makeRequest().project)).toBe(0);
 });
@@ -281,19 +287,19 @@ it("the job's record names its open turns, their pull request, and the thread it
   const inThread = { ...second, delivery: { ...second.delivery, threadTs: "1.1" } };
   for (const turn of [inThread, inThread]) await write(turn);
   const key = jobKey(first.request.project, "job-1");
-  expect(await rig.deps.records.job.get(key)).toMatchObject({
+  expect(await rig.deps.records.get("job", key)).toMatchObject({
     openTurnIds: ["command:1", "mention:2"],
     thread: { teamId: "T1", channelId: "C1", ts: "1.1" },
   });
-  expect(await rig.deps.records.thread.get("T1:C1:1.1")).toMatchObject({ turnIds: ["mention:2"] });
+  expect(await rig.deps.records.get("thread", "T1:C1:1.1")).toMatchObject({ turnIds: ["mention:2"] });
 
   const job = makeJob({ id: "job-1", status: "completed", prLink: PR });
   for (const turn of [first, inThread]) await write(endTurn(turn, "pull-request", rig.clock.now(), { job }));
-  expect(await rig.deps.records.job.get(key)).toMatchObject({
+  expect(await rig.deps.records.get("job", key)).toMatchObject({
     openTurnIds: [],
     pullRequest: { url: PR, turnId: "command:1" },
   });
   // Whoever is watched again stands where it stood.
   for (const turn of [inThread, first]) await write(resumeTurn(turn, rig.clock.now()));
-  expect((await rig.deps.records.job.get(key))?.openTurnIds).toEqual(["command:1", "mention:2"]);
+  expect((await rig.deps.records.get("job", key))?.openTurnIds).toEqual(["command:1", "mention:2"]);
 });

@@ -3,21 +3,9 @@ import { ProjectRef } from "../job/project.ts";
 import { Delivery } from "../turn/delivery.ts";
 import { type MessageRef, type Place, QuotedMessage, Request, ThreadContext } from "../turn/request.ts";
 import { Turn } from "../turn/turn.ts";
+import type { ReadOf, WriteOf } from "../../store/records.ts";
 import { storedObject } from "./reading.ts";
-
-/**
- * Records of one kind, by id. A record that can't be parsed is set aside and reads as absent.
- * Decisions that depend on a record's current state belong in `TaskQueue.commit`.
- */
-export interface RecordStore<T> {
-  get(id: string): Promise<T | undefined>;
-  /**
-   * Durable when it resolves. Rejects and writes nothing if the record doesn't fit its schema. The
-   * record is gone after `ttlMs`.
-   */
-  set(id: string, record: T, ttlMs?: number): Promise<void>;
-  delete(id: string): Promise<void>;
-}
+import type { DecisionOf, PlanOf, StepOf, TaskHandlerOf, TaskQueue, TaskRunOf } from "./task-queue.ts";
 
 /**
  * A known job: where it runs, where it reports, and what its turns have left. It is written before
@@ -177,14 +165,16 @@ export const recordSchemas = {
   asked: AskedRecord,
   feed: FeedRecord,
 };
-export type RecordKind = keyof typeof recordSchemas;
-export type RecordOf<K extends RecordKind> = z.infer<(typeof recordSchemas)[K]>;
+export type AppRecords = { [K in keyof typeof recordSchemas]: z.infer<(typeof recordSchemas)[K]> };
 
-/**
- * Reads a record's current state during a decision. Undefined if there is none, or it can't be
- * parsed.
- */
-export type Read = <K extends RecordKind>(kind: K, id: string) => RecordOf<K> | undefined;
+export type Read = ReadOf<AppRecords>;
+export type Write = WriteOf<AppRecords>;
+export type Plan<T> = PlanOf<AppRecords, T>;
+export type Decision<T> = DecisionOf<AppRecords, T>;
+export type Step = StepOf<AppRecords>;
+export type TaskRun = TaskRunOf<AppRecords>;
+export type TaskHandler = TaskHandlerOf<AppRecords>;
+export type AppQueue = TaskQueue<AppRecords>;
 
 /** Reads records as they will be after these writes, by {@link keyOfWrite}. */
 export function readAfter(read: Read, writes: ReadonlyMap<string, Write>): Read {
@@ -198,54 +188,9 @@ export function keyOfWrite({ kind, id }: Pick<Write, "kind" | "id">): string {
   return `${kind} ${id}`;
 }
 
-function isOfKind<K extends RecordKind>(write: Write, kind: K): write is Write & WriteOf<K> {
+function isOfKind<K extends keyof AppRecords>(
+  write: Write,
+  kind: K,
+): write is Write & WriteOf<AppRecords, K> {
   return write.kind === kind;
-}
-
-/**
- * A record to write, or null to remove it. `ttlMs` is how long to keep it from now on; absent means
- * for good.
- */
-export type WriteOf<K extends RecordKind> = {
-  [P in K]: { kind: P; id: string; record: RecordOf<P> | null; ttlMs?: number };
-}[K];
-export type Write = WriteOf<RecordKind>;
-
-/** A time of one's own at a gate. */
-export type Slot = {
-  /** When it comes, epoch milliseconds by this machine's clock. */
-  at: number;
-  /**
-   * When it comes by the clock that all replicas share. A task keeps this and gives it back,
-   * because another replica, whose clock may be minutes away, may go on with the task.
-   */
-  slotMs: number;
-};
-
-/**
- * Hands out rate slots: each caller gets a time of its own at once, first come, first served. They
- * keep the rates that Slack and job services allow.
- */
-export interface Slots {
-  /**
-   * Takes the gate's next free slot. That is now if the gate is free. `burst` is how many slots an
-   * idle gate gives at once. `heldMs` is the `slotMs` of a slot reserved before: it is still good
-   * unless the gate was postponed past it or its time passed seconds ago. Without a burst, slots
-   * that are used late still keep the gap: if several come late together, all but the first get a
-   * slightly later time.
-   */
-  reserve(gate: string, rate: { gapMs: number; burst?: number }, heldMs?: number): Promise<Slot>;
-  /**
-   * Takes a slot for now if the gate is idle: its burst is all saved up, none was used within the
-   * gap, and it isn't postponed. Otherwise takes none and returns null. So optional calls never
-   * delay others by more than one gap.
-   */
-  takeIfIdle(gate: string, rate: { gapMs: number }): Promise<Slot | null>;
-  /** Makes the gate's slots good only from `untilMs` on. */
-  postpone(gate: string, untilMs: number): Promise<void>;
-  /**
-   * When the gate's slots are good again, epoch milliseconds. That is now unless the gate was
-   * postponed. Takes none.
-   */
-  openAt(gate: string): Promise<number>;
 }

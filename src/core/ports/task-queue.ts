@@ -1,4 +1,4 @@
-import type { Read, Write } from "./records.ts";
+import type { Kinds, ReadOf, WriteOf } from "../../store/records.ts";
 
 /**
  * A short text to add to the end of a series. The newest `keep` entries stay. An entry may
@@ -86,8 +86,8 @@ export type Limit = { gate: string; limit: number; windowMs: number };
  * carried out or counted, and the commit rejects with a `LimitReachedError` for the first such
  * limit.
  */
-export type Plan<T> = {
-  writes?: readonly Write[];
+export type PlanOf<R extends Kinds, T> = {
+  writes?: readonly WriteOf<R>[];
   adds?: readonly NewTask[];
   appends?: readonly Append[];
   within?: readonly Limit[];
@@ -98,17 +98,17 @@ export type Plan<T> = {
  * Decides from the current records. It must be pure: it runs again if somebody else wrote in
  * between, and only its last result counts.
  */
-export type Decision<T> = (read: Read) => Plan<T>;
+export type DecisionOf<R extends Kinds, T> = (read: ReadOf<R>) => PlanOf<R, T>;
 
 /** How a run of a task ends: just the end, or a decision that also writes and adds. */
-export type Step = TaskEnd | Decision<TaskEnd>;
+export type StepOf<R extends Kinds> = TaskEnd | DecisionOf<R, TaskEnd>;
 
 /** A run of a task, which the task belongs to until another run takes it over. */
-export type TaskRun = {
+export type TaskRunOf<R extends Kinds> = {
   /** Aborts when the queue stops and the grace period is over. */
   signal: AbortSignal;
   /** Like {@link TaskQueue.commit}, but rejects if another run has taken the task over. */
-  commit: <T>(decide: Decision<T>) => Promise<T>;
+  commit: <T>(decide: DecisionOf<R, T>) => Promise<T>;
   /**
    * Throws if another run has taken the task over, which can happen after a pause. Call it right
    * before an effect that must not happen twice.
@@ -120,12 +120,12 @@ export type TaskRun = {
  * Runs one task. A thrown error is an unexpected failure, retried after 60 s. If a step can't be
  * stored, the queue keeps trying to store it; the handler doesn't run again for it.
  */
-export type TaskHandler = (task: Task, run: TaskRun) => Promise<Step>;
+export type TaskHandlerOf<R extends Kinds> = (task: Task, run: TaskRunOf<R>) => Promise<StepOf<R>>;
 
 export type TaskCounts = { waiting: number; running: number; dead: number };
 
 /** Durable tasks that run at least once, and the decisions that go with them. */
-export interface TaskQueue {
+export interface TaskQueue<R extends Kinds> {
   /**
    * Adds the task if its id allows it (see `onDuplicate`). Once this resolves, the task survives a
    * crash and a power cut. Resolves to true if it was added.
@@ -135,15 +135,15 @@ export interface TaskQueue {
    * Carries out a decision: all its writes and adds or, if it rejects, none. Durable when it
    * resolves.
    */
-  commit<T>(decide: Decision<T>): Promise<T>;
+  commit<T>(decide: DecisionOf<R, T>): Promise<T>;
   /**
    * Answers a question about the current records without waiting for a lock or a disk. `ask` may
    * run more than once, since the first run may use stale records. Anything to write because of the
    * answer must be decided anew in a commit.
    */
-  read<T>(ask: (read: Read) => T): Promise<T>;
+  read<T>(ask: (read: ReadOf<R>) => T): Promise<T>;
   /** Starts running due tasks. Each task is run by one handler at a time. */
-  start(handler: TaskHandler): void;
+  start(handler: TaskHandlerOf<R>): void;
   /**
    * Starts no more tasks, waits up to `graceMs` for running ones, then aborts them. They run again
    * after the next start. It doesn't wait for aborted handlers, and they can't write anything.

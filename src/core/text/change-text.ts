@@ -1,4 +1,4 @@
-import { type JobDiff, NOTHING_NEW } from "../ports/job-report.ts";
+import type { JobDiff } from "../ports/job-report.ts";
 import type { PullRequestReport, QualityReport, ResultReport } from "../job/reported-turn.ts";
 import { counted, cut, grouped } from "./text.ts";
 

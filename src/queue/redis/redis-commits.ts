@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../core/ports/process.ts";
-import type { Read, RecordKind, RecordOf, WriteOf } from "../../core/ports/records.ts";
-import type { Decision, TaskEnd } from "../../core/ports/task-queue.ts";
+import type { DecisionOf, TaskEnd } from "../../core/ports/task-queue.ts";
 import { DocsAgentError, LimitReachedError } from "../../core/errors.ts";
+import type { KindOf, Kinds, ReadOf, WriteOf } from "../../store/records.ts";
 import type { SetAside } from "../../store/record-store.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import type { RedisStorage } from "../../store/redis/redis-storage.ts";
@@ -40,7 +40,7 @@ const Answer = z.union([
   z.tuple([z.literal("full"), z.string(), z.coerce.number()]),
 ]);
 
-type Options = { store: RedisStore; clock: Clock; work: RedisWork; pools: Pools };
+type Options<R extends Kinds> = { store: RedisStore<R>; clock: Clock; work: RedisWork; pools: Pools };
 
 /**
  * The most attempts at a decision. Others may write in between often, but not endlessly. Bytes that
@@ -48,9 +48,12 @@ type Options = { store: RedisStore; clock: Clock; work: RedisWork; pools: Pools 
  */
 const ROUNDS = 1_000;
 
-type AsideOfKind = SetAside & { kind: RecordKind };
+type AsideOfKind<R extends Kinds> = SetAside & { kind: KindOf<R> };
 /** The entries that a decision read, by key, as it saw them. `aside`: it can't be parsed. */
-type Seen = Map<string, { storage: RedisStorage; text: string | undefined; aside?: AsideOfKind }>;
+type Seen<R extends Kinds> = Map<
+  string,
+  { storage: RedisStorage; text: string | undefined; aside?: AsideOfKind<R> }
+>;
 /** An entry to write, or to remove. `keep` is what the script reads as how long to keep it. */
 type Entry = { storage: RedisStorage; key: string; text?: string; keep: number | "" | "none" };
 const REMOVED = { keep: "none" } as const;
@@ -60,10 +63,10 @@ const REMOVED = { keep: "none" } as const;
  * decisions of this process are about to write them. The script carries it out only if the records
  * still match. If they don't, the decision runs again on the current records.
  */
-export class RedisCommits {
-  readonly #options: Options;
+export class RedisCommits<R extends Kinds> {
+  readonly #options: Options<R>;
 
-  constructor(options: Options) {
+  constructor(options: Options<R>) {
     this.#options = options;
   }
 
@@ -74,7 +77,7 @@ export class RedisCommits {
    * was added.
    */
   carryOut<T>(
-    decide: Decision<T>,
+    decide: DecisionOf<R, T>,
     { claim, endOf }: { claim?: TaskClaim | undefined; endOf?: (value: T) => TaskEnd } = {},
   ): Promise<{ value: T; added: boolean[] }> {
     const { store, work, pools, clock } = this.#options;
@@ -105,7 +108,7 @@ export class RedisCommits {
       for (const { storage, key, text } of entries) storage.saw(key, text);
       const answer = Answer.parse(await asked);
       if (answer[0] === "ok") {
-        for (const aside of asides) store.records[aside.kind].wasSetAside(aside);
+        for (const aside of asides) store.recordsOf(aside.kind).wasSetAside(aside);
         return { value, added: answer[1].split("").map((flag) => flag === "1") };
       }
       // Nothing was written.
@@ -124,7 +127,7 @@ export class RedisCommits {
   }
 
   /** Answers from the current records, reading each once. */
-  async read<T>(ask: (read: Read) => T): Promise<T> {
+  async read<T>(ask: (read: ReadOf<R>) => T): Promise<T> {
     const { value } = await this.#onRecords(ask, async (value, seen) =>
       (await this.#isCurrent(seen)) ? { value } : null,
     );
@@ -133,10 +136,10 @@ export class RedisCommits {
 
   /** Decides and acts, until `act` resolves to a value. Null means that a record had changed. */
   async #onRecords<P, T>(
-    decide: (read: Read) => P,
-    act: (made: P, seen: Seen) => Promise<T | null>,
+    decide: (read: ReadOf<R>) => P,
+    act: (made: P, seen: Seen<R>) => Promise<T | null>,
   ): Promise<T> {
-    const seen: Seen = new Map();
+    const seen: Seen<R> = new Map();
     for (let round = 0; round < ROUNDS; round += 1) {
       seen.clear();
       let made;
@@ -153,8 +156,8 @@ export class RedisCommits {
     throw new TypeError(`A record that is decided on was never what it was read as: ${keys}`);
   }
 
-  #read<K extends RecordKind>(seen: Seen, kind: K, id: string): RecordOf<K> | undefined {
-    const store = this.#options.store.records[kind];
+  #read<K extends KindOf<R>>(seen: Seen<R>, kind: K, id: string): R[K] | undefined {
+    const store = this.#options.store.recordsOf(kind);
     const { storage } = store;
     const key = storage.keyOf(id);
     const { text: entry } = seen.get(key) ?? { text: storage.last(key) };
@@ -168,7 +171,7 @@ export class RedisCommits {
    * Resolves to true if Redis still has what was read. Otherwise, stores what Redis has now as last
    * seen.
    */
-  async #isCurrent(seen: Seen): Promise<boolean> {
+  async #isCurrent(seen: Seen<R>): Promise<boolean> {
     const keys = [...seen.keys()];
     if (keys.length === 0) return true;
     const texts = await this.#options.store.redis.ask((client) => client.mGet(keys));
@@ -177,16 +180,16 @@ export class RedisCommits {
     return isSame;
   }
 
-  #entryOf<K extends RecordKind>({ kind, id, record, ttlMs }: WriteOf<K>): Entry {
-    const store = this.#options.store.records[kind];
+  #entryOf<K extends KindOf<R>>({ kind, id, record, ttlMs }: WriteOf<R, K>): Entry {
+    const store = this.#options.store.recordsOf(kind);
     const { storage } = store;
     const entry = record === null ? REMOVED : storage.entry(store.toText(id, record), ttlMs);
     return { storage, key: storage.keyOf(id), ...entry };
   }
 
-  #asideEntries({ kind, id, key, text }: AsideOfKind): Entry[] {
-    const { setAside, keepSetAsideMs, records } = this.#options.store;
-    const { storage } = records[kind];
+  #asideEntries({ kind, id, key, text }: AsideOfKind<R>): Entry[] {
+    const { setAside, keepSetAsideMs, recordsOf } = this.#options.store;
+    const { storage } = recordsOf(kind);
     return [
       { storage: setAside, key: setAside.keyOf(key), ...setAside.entry(text, keepSetAsideMs) },
       { storage, key: storage.keyOf(id), ...REMOVED },

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { Clock, Logger } from "../../core/ports/process.ts";
-import type { Read } from "../../core/ports/records.ts";
 import type {
-  Decision,
+  DecisionOf,
   NewTask,
-  Step,
+  StepOf,
   TaskCounts,
-  TaskHandler,
+  TaskHandlerOf,
   TaskQueue,
 } from "../../core/ports/task-queue.ts";
 import { messageOf } from "../../core/errors.ts";
+import type { Kinds, ReadOf } from "../../store/records.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import { StoreAnswerLostError } from "../../store/store-errors.ts";
 import { type Pools, fromStoredPayload } from "../storable-task.ts";
@@ -19,8 +19,8 @@ import { ClaimLostError, RedisCommits, type TaskClaim } from "./redis-commits.ts
 import { type ClaimAsked, RedisWork } from "./redis-work.ts";
 import { LOOK } from "./task-script.ts";
 
-type RedisTaskQueueOptions = {
-  store: RedisStore;
+type RedisTaskQueueOptions<R extends Kinds> = {
+  store: RedisStore<R>;
   clock: Clock;
   logger: Logger;
   pools: Pools;
@@ -52,15 +52,15 @@ const Looked = z.tuple([z.int(), z.int(), z.int(), z.string()]);
  * A task queue on Redis that any number of replicas share. One script changes tasks and records
  * together. Its guarantees are described in `task-script.ts`.
  */
-export class RedisTaskQueue implements TaskQueue {
-  readonly #options: RedisTaskQueueOptions;
+export class RedisTaskQueue<R extends Kinds> implements TaskQueue<R> {
+  readonly #options: RedisTaskQueueOptions<R>;
   readonly #work: RedisWork;
-  readonly #commits: RedisCommits;
-  readonly #runs: RedisRuns;
+  readonly #commits: RedisCommits<R>;
+  readonly #runs: RedisRuns<R>;
   /** Identifies this process as the owner of claims and the sender of wake-ups. */
   readonly #name = randomUUID();
 
-  #handler: TaskHandler | undefined;
+  #handler: TaskHandlerOf<R> | undefined;
   #claims = 0;
   /** Claims whose answers were lost, with the monotonic times when they were made. */
   #lost: { token: string; atMs: number }[] = [];
@@ -72,7 +72,7 @@ export class RedisTaskQueue implements TaskQueue {
   #cancelWake: () => void = noop;
   #stopListening: () => void = noop;
 
-  constructor(options: RedisTaskQueueOptions) {
+  constructor(options: RedisTaskQueueOptions<R>) {
     this.#options = options;
     const { store, clock, logger, pools, leaseMs = 30_000 } = options;
     const work = new RedisWork({ redis: store.redis, leaseMs, onCall: () => this.#claim() });
@@ -88,16 +88,16 @@ export class RedisTaskQueue implements TaskQueue {
     return added[0] === true;
   }
 
-  async commit<T>(decide: Decision<T>): Promise<T> {
+  async commit<T>(decide: DecisionOf<R, T>): Promise<T> {
     if (this.#runs.isReleased) throw new QueueStoppedError();
     return (await this.#commits.carryOut(decide)).value;
   }
 
-  read<T>(ask: (read: Read) => T): Promise<T> {
+  read<T>(ask: (read: ReadOf<R>) => T): Promise<T> {
     return this.#commits.read(ask);
   }
 
-  start(handler: TaskHandler): void {
+  start(handler: TaskHandlerOf<R>): void {
     if (this.#runs.isStopped) throw new QueueStoppedError();
     this.#handler = handler;
     const { redis } = this.#options.store;
@@ -210,16 +210,20 @@ export class RedisTaskQueue implements TaskQueue {
   }
 }
 
-type RedisRunsOptions = TaskRunsOptions & { work: RedisWork; commits: RedisCommits; leaseMs: number };
+type RedisRunsOptions<R extends Kinds> = TaskRunsOptions & {
+  work: RedisWork;
+  commits: RedisCommits<R>;
+  leaseMs: number;
+};
 
 /** `heldAtMs` is a monotonic time at which nobody else had the task. */
 type RedisRun = Run & { claim: TaskClaim; heldAtMs: number };
 
 /** This process's runs of tasks, each from its claim until Redis has its end. */
-class RedisRuns extends TaskRuns<RedisRun> {
-  readonly #options: RedisRunsOptions;
+class RedisRuns<R extends Kinds> extends TaskRuns<R, RedisRun> {
+  readonly #options: RedisRunsOptions<R>;
 
-  constructor(options: RedisRunsOptions) {
+  constructor(options: RedisRunsOptions<R>) {
     super(options);
     this.#options = options;
   }
@@ -239,7 +243,12 @@ class RedisRuns extends TaskRuns<RedisRun> {
   }
 
   /** Runs claimed tasks. `heldAtMs` is a time before the claim was made. */
-  begin(handler: TaskHandler, token: string, heldAtMs: number, tasks: z.infer<typeof ClaimedTasks>): void {
+  begin(
+    handler: TaskHandlerOf<R>,
+    token: string,
+    heldAtMs: number,
+    tasks: z.infer<typeof ClaimedTasks>,
+  ): void {
     const runs = tasks.map(([id, pool, type, stored, attempt, unexpectedFailures, ...counts]): RedisRun => {
       const [deaths, ageMs] = counts;
       const addedAt = this.#options.clock.now() - ageMs;
@@ -254,7 +263,7 @@ class RedisRuns extends TaskRuns<RedisRun> {
     }
   }
 
-  protected override async commit<T>(run: RedisRun, decide: Decision<T>): Promise<T> {
+  protected override async commit<T>(run: RedisRun, decide: DecisionOf<R, T>): Promise<T> {
     super.assertHeld(run);
     const beganAtMs = this.#options.clock.monotonicMs();
     const { value } = await this.#options.commits.carryOut(decide, { claim: run.claim });
@@ -269,7 +278,7 @@ class RedisRuns extends TaskRuns<RedisRun> {
       throw new ClaimLostError();
   }
 
-  protected override async end({ claim, task: { id, type } }: RedisRun, step: Step): Promise<void> {
+  protected override async end({ claim, task: { id, type } }: RedisRun, step: StepOf<R>): Promise<void> {
     const decide = typeof step === "function" ? step : () => ({ value: step });
     try {
       await this.#options.commits.carryOut(decide, { claim, endOf: (end) => end });

@@ -1,16 +1,17 @@
-import type { Decision, Step, TaskEnd, TaskHandler } from "../../core/ports/task-queue.ts";
+import type { DecisionOf, StepOf, TaskEnd, TaskHandlerOf } from "../../core/ports/task-queue.ts";
 import { messageOf } from "../../core/errors.ts";
+import type { Kinds } from "../../store/records.ts";
 import type { GroupCommit } from "../../store/sqlite/group-commit.ts";
 import { type Run, TaskRuns, type TaskRunsOptions } from "../task-runs.ts";
 import type { LoadedTask, TaskTable } from "./task-table.ts";
 
-type SqliteRunsOptions = TaskRunsOptions & {
+type SqliteRunsOptions<R extends Kinds> = TaskRunsOptions & {
   table: TaskTable;
   commits: GroupCommit;
   /** Carries out a handler's final decision, inside a transaction. */
-  carryOut: (decide: Decision<TaskEnd>) => TaskEnd;
+  carryOut: (decide: DecisionOf<R, TaskEnd>) => TaskEnd;
   /** Commits a decision that a handler makes before it ends. */
-  commit: <T>(decide: Decision<T>) => Promise<T>;
+  commit: <T>(decide: DecisionOf<R, T>) => Promise<T>;
   /** Does work in the next transaction. See `GroupCommit.run`. */
   write: (work: () => void) => Promise<void>;
   /** Called when due tasks couldn't be started. They are still due. */
@@ -35,8 +36,8 @@ const countRunsForMs = 60_000;
 const doubtfulDeaths = 2;
 
 /** Runs a table's due tasks, and counts for each how many processes die while running it. */
-export class SqliteRuns extends TaskRuns<SqliteRun> {
-  readonly #options: SqliteRunsOptions;
+export class SqliteRuns<R extends Kinds> extends TaskRuns<R, SqliteRun> {
+  readonly #options: SqliteRunsOptions<R>;
   readonly #table: TaskTable;
   /** Tasks up to this number are older than this process. */
   readonly #newestBefore: number;
@@ -48,7 +49,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
   #heldBack: SqliteRun[] = [];
   #countsSinceMs = -Infinity;
 
-  constructor(options: SqliteRunsOptions) {
+  constructor(options: SqliteRunsOptions<R>) {
     super(options);
     this.#options = options;
     this.#table = options.table;
@@ -71,7 +72,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
   }
 
   /** Starts due tasks. Returns when the next one is due, like {@link nextStartAt}. */
-  startDue(handler: TaskHandler, nowMs: number): number {
+  startDue(handler: TaskHandlerOf<R>, nowMs: number): number {
     if (!this.mayBegin) return this.nextStartAt();
     const suspects: SqliteRun[] = [];
     let nextAt = Infinity;
@@ -126,11 +127,11 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     await super.drain(graceMs);
   }
 
-  protected override commit<T>(_: SqliteRun, decide: Decision<T>): Promise<T> {
+  protected override commit<T>(_: SqliteRun, decide: DecisionOf<R, T>): Promise<T> {
     return this.#options.commit(decide);
   }
 
-  protected override async end(run: SqliteRun, step: Step): Promise<void> {
+  protected override async end(run: SqliteRun, step: StepOf<R>): Promise<void> {
     const { commits, carryOut, write } = this.#options;
     await write(() => {
       if (!this.holds(run)) return;
@@ -175,7 +176,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
    * One of these tasks may have killed the last process and may kill this one at once, so their
    * starts are counted first.
    */
-  #countAndRun(handler: TaskHandler, runs: readonly SqliteRun[]): void {
+  #countAndRun(handler: TaskHandlerOf<R>, runs: readonly SqliteRun[]): void {
     this.#options.commits
       .run(() => {})
       .then(

@@ -1,8 +1,14 @@
 import type { Clock, Logger } from "../../core/ports/process.ts";
-import type { Read } from "../../core/ports/records.ts";
-import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../../core/ports/task-queue.ts";
+import type {
+  DecisionOf,
+  NewTask,
+  TaskCounts,
+  TaskHandlerOf,
+  TaskQueue,
+} from "../../core/ports/task-queue.ts";
 import { type LimitReachedError, messageOf } from "../../core/errors.ts";
 import type { SqliteStore } from "../../store/open-store.ts";
+import type { Kinds, ReadOf } from "../../store/records.ts";
 import type { GroupCommit } from "../../store/sqlite/group-commit.ts";
 import { writeProbe } from "../../store/sqlite/sqlite-database.ts";
 import { QueueHousekeeping } from "../queue-housekeeping.ts";
@@ -12,13 +18,13 @@ import { QueueStoppedError, faultDelayMs } from "../task-runs.ts";
 import { TaskTable } from "./task-table.ts";
 
 /** What the queue uses of a store. */
-type QueueStore = Pick<SqliteStore, "db" | "commits" | "decided" | "sweep"> & {
-  slots: Pick<SqliteStore["slots"], "takeWithin" | "pullIn">;
+type QueueStore<R extends Kinds> = Pick<SqliteStore<R>, "db" | "commits" | "decided" | "sweep"> & {
+  slots: Pick<SqliteStore<R>["slots"], "takeWithin" | "pullIn">;
 };
 
-type SqliteTaskQueueOptions = {
+type SqliteTaskQueueOptions<R extends Kinds> = {
   /** A program without records, series and limits has only the first two. */
-  store: Pick<QueueStore, "db" | "commits"> & Partial<QueueStore>;
+  store: Pick<QueueStore<R>, "db" | "commits"> & Partial<QueueStore<R>>;
   clock: Clock;
   logger: Logger;
   pools: Pools;
@@ -27,11 +33,13 @@ type SqliteTaskQueueOptions = {
 };
 
 /** For a queue without records, series and limits. */
-const TASKS_ONLY: Omit<QueueStore, "db" | "commits"> = {
-  decided: { read: noRecords, peek: noRecords, write: noRecords, append: noRecords },
-  slots: { takeWithin: noRecords, pullIn: noop },
-  sweep: () => false,
-};
+function tasksOnly<R extends Kinds>(): Omit<QueueStore<R>, "db" | "commits"> {
+  return {
+    decided: { read: noRecords, peek: noRecords, write: noRecords, append: noRecords },
+    slots: { takeWithin: noRecords, pullIn: noop },
+    sweep: () => false,
+  };
+}
 
 /** The longest time between passes: timers leave out the time in which the machine was asleep. */
 const passAtLeastEveryMs = 10_000;
@@ -40,26 +48,26 @@ const passAtLeastEveryMs = 10_000;
  * A task queue on the `tasks` table of a SQLite file that one process owns. That process keeps in
  * memory which tasks are running.
  */
-export class SqliteTaskQueue implements TaskQueue {
-  readonly #options: SqliteTaskQueueOptions;
-  readonly #store: QueueStore;
+export class SqliteTaskQueue<R extends Kinds> implements TaskQueue<R> {
+  readonly #options: SqliteTaskQueueOptions<R>;
+  readonly #store: QueueStore<R>;
   readonly #commits: GroupCommit;
   readonly #clock: Clock;
   readonly #table: TaskTable;
-  readonly #runs: SqliteRuns;
+  readonly #runs: SqliteRuns<R>;
   readonly #housekeeping: QueueHousekeeping;
 
-  #handler: TaskHandler | undefined;
+  #handler: TaskHandlerOf<R> | undefined;
   /** The last pass's error, until a pass succeeds. */
   #fault: unknown;
   #isPassPending = false;
   #cancelWake: () => void = noop;
   #whenIdle: Array<() => void> = [];
 
-  constructor(options: SqliteTaskQueueOptions) {
+  constructor(options: SqliteTaskQueueOptions<R>) {
     this.#options = options;
     const { clock, logger, pools } = options;
-    const store = { ...TASKS_ONLY, ...options.store };
+    const store = { ...tasksOnly<R>(), ...options.store };
     const { db, commits } = store;
     this.#store = store;
     this.#commits = commits;
@@ -91,16 +99,16 @@ export class SqliteTaskQueue implements TaskQueue {
     });
   }
 
-  async commit<T>(decide: Decision<T>): Promise<T> {
+  async commit<T>(decide: DecisionOf<R, T>): Promise<T> {
     if (this.#runs.isReleased) throw new QueueStoppedError();
     return this.#writing(async () => valueOf(await this.#commits.run(() => this.#carryOut(decide))));
   }
 
-  async read<T>(ask: (read: Read) => T): Promise<T> {
+  async read<T>(ask: (read: ReadOf<R>) => T): Promise<T> {
     return ask(this.#store.decided.peek);
   }
 
-  start(handler: TaskHandler): void {
+  start(handler: TaskHandlerOf<R>): void {
     if (this.#handler) throw new Error("The task queue was started before");
     if (this.#runs.isStopped) throw new QueueStoppedError();
     this.#handler = handler;
@@ -158,7 +166,7 @@ export class SqliteTaskQueue implements TaskQueue {
    * Inside a transaction: decides, writes and adds. A refusal is returned rather than thrown: it
    * has nothing to undo, and an error would make all works of the transaction run again.
    */
-  #carryOut<T>(decide: Decision<T>): CarriedOut<T> {
+  #carryOut<T>(decide: DecisionOf<R, T>): CarriedOut<T> {
     const { decided, slots } = this.#store;
     const { writes = [], adds = [], appends = [], within = [], value } = decide(decided.read);
     const refused = within.length > 0 ? slots.takeWithin(within) : null;
@@ -196,7 +204,7 @@ export class SqliteTaskQueue implements TaskQueue {
   }
 
   /** Starts due tasks and sleeps until there is something to do. Tries again if this fails. */
-  #pass(handler: TaskHandler): void {
+  #pass(handler: TaskHandlerOf<R>): void {
     const nowMs = this.#clock.now();
     try {
       this.#commits.assertOwned();

@@ -1,6 +1,7 @@
 import type { Logger } from "../../core/ports/process.ts";
 import { messageOf } from "../../core/errors.ts";
 import { type RecordsOptions, openRecords } from "../record-store.ts";
+import type { Kinds } from "../records.ts";
 import { StoreUnavailableError } from "../store-errors.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { RedisMemory, readInfo } from "./redis-memory.ts";
@@ -8,7 +9,7 @@ import { type Purpose, admitStore } from "./redis-schema.ts";
 import { openRedisSlots } from "./redis-slots.ts";
 import { RedisStorage, openRedisSeries } from "./redis-storage.ts";
 
-export type OpenRedisStoreOptions = RecordsOptions & {
+export type OpenRedisStoreOptions<R extends Kinds> = RecordsOptions<R> & {
   /** `redis://…` or `rediss://…`: see `readRedisUrl`. */
   url: string;
   /** For tests: Redis's time, epoch milliseconds. */
@@ -18,17 +19,17 @@ export type OpenRedisStoreOptions = RecordsOptions & {
 };
 
 /** A store on Redis, which any number of replicas share. */
-export type RedisStore = Awaited<ReturnType<typeof openRedisStore>>;
+export type RedisStore<R extends Kinds> = Awaited<ReturnType<typeof openRedisStore<R>>>;
 
 /**
  * Opens the store at `url`. Rejects with a `StoreUnavailableError`, also if Redis may evict its
  * data, or if another program or a newer version uses it.
  */
-export async function openRedisStore(options: OpenRedisStoreOptions) {
-  const { url, clock, logger, keepSetAsideMs, serverNow } = options;
+export async function openRedisStore<R extends Kinds>(options: OpenRedisStoreOptions<R>) {
+  const { url, schemas, clock, logger, keepSetAsideMs, serverNow } = options;
   const redis = await RedisConnection.open(url, logger, { serverNow });
   const memory = new RedisMemory(redis, logger);
-  const risk = await checkRedis(redis, logger, "app", memory);
+  const risk = await checkRedis(redis, logger, { purpose: "app", kinds: Object.keys(schemas) }, memory);
   const stopWatching = watch(redis, memory, options);
   const storageOf = (namespace: string) => new RedisStorage({ redis, namespace, clock });
   async function close(): Promise<void> {
@@ -36,7 +37,7 @@ export async function openRedisStore(options: OpenRedisStoreOptions) {
     await redis.close();
   }
   return {
-    ...openRecords(storageOf, { clock, logger, keepSetAsideMs }),
+    ...openRecords(storageOf, { schemas, clock, logger, keepSetAsideMs }),
     redis,
     keepSetAsideMs,
     series: openRedisSeries(redis),
@@ -58,12 +59,12 @@ export async function openRedisStore(options: OpenRedisStoreOptions) {
 function watch(
   redis: RedisConnection,
   memory: RedisMemory,
-  { clock, onBroken }: OpenRedisStoreOptions,
+  { clock, schemas, onBroken }: Pick<OpenRedisStoreOptions<Kinds>, "clock" | "schemas" | "onBroken">,
 ): () => void {
   let isOver = false;
   let cancel = noop;
   async function look(): Promise<void> {
-    const refused = await admitStore(redis, "app");
+    const refused = await admitStore(redis, { purpose: "app", kinds: Object.keys(schemas) });
     if (refused !== null) return onBroken?.(refused);
     await memory.look();
   }
@@ -95,14 +96,14 @@ const LOOK_EVERY_MS = 60_000;
 export async function checkRedis(
   redis: RedisConnection,
   logger: Logger,
-  purpose: Purpose,
+  use: { purpose: Purpose; kinds: readonly string[] },
   memory = new RedisMemory(redis, logger),
 ): Promise<string | null> {
   try {
     await assertVersion(redis);
-    const refused = await admitStore(redis, purpose);
+    const refused = await admitStore(redis, use);
     if (refused !== null) throw refused;
-    if (purpose === "dump") return null;
+    if (use.purpose === "dump") return null;
     await memory.look();
     const risk = await findRisk(redis);
     if (risk !== null) logger.warn({ store: redis.shown }, `store: ${risk}`);

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { DocsAgentError } from "../../core/errors.ts";
-import { recordSchemas } from "../../core/ports/records.ts";
 import { StoreHalfLoadedError, StoreUnavailableError } from "../store-errors.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
@@ -13,25 +12,21 @@ import type { RedisConnection } from "./redis-connection.ts";
 const READS = 1;
 const WRITES = 1;
 
-/** What stands under our prefix, by its type in Redis: the next part of each key. */
+/** What stands under our prefix besides records: the next part of each key, by its type in Redis. */
 const NAMES = {
-  string: [
-    ...Object.keys(recordSchemas),
-    "set-aside",
-    "done",
-    "slot",
-    "alone",
-    "probe",
-    "schema",
-    "half-loaded",
-  ],
+  string: ["set-aside", "done", "slot", "alone", "probe", "schema", "half-loaded"],
   hash: ["task"],
   list: ["series"],
   zset: ["due", "pools", "dead", "doubtful"],
 };
-const TYPES: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(NAMES).flatMap(([type, names]) => names.map((name) => [name, type])),
-);
+
+/** The type in Redis of everything under our prefix, by the next part of its key. */
+type Types = Readonly<Record<string, string>>;
+
+function typesWith(kinds: readonly string[]): Types {
+  const all = Object.entries({ ...NAMES, string: [...NAMES.string, ...kinds] });
+  return Object.fromEntries(all.flatMap(([type, names]) => names.map((name) => [name, type])));
+}
 
 /** What a store is opened for. A check and a dump claim nothing. */
 export type Purpose = "app" | "check" | "load" | "dump";
@@ -64,11 +59,15 @@ const CLAIM = `
 /**
  * Marks what is under our prefix as ours, if the purpose is to write there. Resolves to the reason
  * why it can't be used, or to null: it is another program's, a newer version's, or, for an app, a
- * dump is being loaded.
+ * dump is being loaded. `kinds` are the kinds of records in the store.
  */
-export async function admitStore(redis: RedisConnection, purpose: Purpose): Promise<DocsAgentError | null> {
-  const [foreign, schema, isHalfLoaded] = Looked.parse(await redis.run(LOOK, [JSON.stringify(TYPES)]));
-  const other = foreign || (schema === "" ? await findOther(redis) : "");
+export async function admitStore(
+  redis: RedisConnection,
+  { purpose, kinds }: { purpose: Purpose; kinds: readonly string[] },
+): Promise<DocsAgentError | null> {
+  const types = typesWith(kinds);
+  const [foreign, schema, isHalfLoaded] = Looked.parse(await redis.run(LOOK, [JSON.stringify(types)]));
+  const other = foreign || (schema === "" ? await findOther(redis, types) : "");
   if (other !== "") {
     return new StoreUnavailableError(
       redis.shown,
@@ -93,7 +92,7 @@ export async function admitStore(redis: RedisConnection, purpose: Purpose): Prom
  * Looks at each key of a store that no version with schemas has opened. Returns one that isn't
  * ours, or an empty text.
  */
-async function findOther(redis: RedisConnection): Promise<string> {
+async function findOther(redis: RedisConnection, ours: Types): Promise<string> {
   const { prefix } = redis;
   const options = { MATCH: `${prefix}:*`, COUNT: SCAN_COUNT };
   let cursor = "0";
@@ -105,7 +104,7 @@ async function findOther(redis: RedisConnection): Promise<string> {
     for (const [n, key] of page.keys.entries()) {
       const [kind = ""] = key.slice(prefix.length + 1).split(":");
       // A key that has expired meanwhile has no type.
-      if (types[n] !== "none" && types[n] !== TYPES[kind]) return key;
+      if (types[n] !== "none" && types[n] !== ours[kind]) return key;
     }
   } while (cursor !== "0");
   return "";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../../core/ports/process.ts";
-import type { Slots } from "../../core/ports/records.ts";
+import type { RateLimiter } from "../rate-limiter.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 /**
@@ -99,7 +99,7 @@ const OPEN = `${COMMON}
 const SlotAnswer = z.tuple([z.coerce.number(), z.coerce.number()]);
 
 /** Slots shared by all replicas on one Redis. */
-export function openRedisSlots(redis: RedisConnection, clock: Clock): Slots {
+export function openRedisSlots(redis: RedisConnection, clock: Clock): RateLimiter {
   /** What was asked in this turn of the event loop. Many polls of a project begin together. */
   const opening = new Map<string, Promise<number>>();
   function run(script: string, gate: string, ...numbers: (number | "")[]): Promise<unknown> {

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../../core/ports/process.ts";
-import type { Slot, Slots } from "../../core/ports/records.ts";
+import type { RateLimiter, ReservedTime } from "../rate-limiter.ts";
 import type { Limit } from "../../core/ports/task-queue.ts";
 import { LimitReachedError } from "../../core/errors.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -36,7 +36,7 @@ const SAVE_EVERY_MS = 1_000;
  * commit that happens anyway. A crash in between costs at most a few messages that Slack turns
  * away, and those are sent again.
  */
-export class SqliteSlots implements Slots {
+export class SqliteSlots implements RateLimiter {
   readonly #clock: Clock;
   readonly #commits: GroupCommit;
   readonly #gates = new Map<string, Gate>();
@@ -58,7 +58,7 @@ export class SqliteSlots implements Slots {
     name: string,
     { gapMs, burst = 1 }: { gapMs: number; burst?: number },
     heldMs?: number,
-  ): Promise<Slot> {
+  ): Promise<ReservedTime> {
     const now = this.#clock.now();
     const gate = this.#gate(name);
     const apart = burst === 1 ? gate.usedAt + gapMs : 0;
@@ -75,7 +75,7 @@ export class SqliteSlots implements Slots {
     return slotAt(free);
   }
 
-  async takeIfIdle(name: string, { gapMs }: { gapMs: number }): Promise<Slot | null> {
+  async takeIfIdle(name: string, { gapMs }: { gapMs: number }): Promise<ReservedTime | null> {
     const now = this.#clock.now();
     const gate = this.#gate(name);
     if (Math.max(gate.nextAt, gate.blockedUntil, gate.usedAt + gapMs) > now) return null;
@@ -176,7 +176,7 @@ export class SqliteSlots implements Slots {
 }
 
 /** The process that owns the file has one clock. */
-function slotAt(ms: number): Slot {
+function slotAt(ms: number): ReservedTime {
   const slotMs = Math.ceil(ms);
   return { at: slotMs, slotMs };
 }

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import type { Decision, Limit } from "../../../src/core/ports/task-queue.ts";
+import type { Limit } from "../../../src/core/ports/task-queue.ts";
+import type { Decision } from "../../../src/core/ports/records.ts";
 import { LimitReachedError } from "../../../src/core/errors.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { HOUR_MS, MINUTE_MS, task } from "./task.ts";
