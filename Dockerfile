@@ -9,7 +9,6 @@ RUN npm ci --omit=dev --omit=optional && npm cache clean --force
 
 COPY LICENSE manifest.yml ./
 COPY src ./src
-COPY service ./service
 
 # A named volume takes over this owner. A bind mount does not: make it writable for uid 1000.
 RUN mkdir -p data node_modules/.cache/docs-agent && chown node:node data node_modules/.cache/docs-agent
@@ -28,7 +27,7 @@ USER node
 EXPOSE 4000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:4000/healthz`, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "service/main.ts"]
+CMD ["node", "src/service/main.ts"]
 
 # The Slack app: what docker build makes by itself.
 FROM base AS app
@@ -37,7 +36,7 @@ ENV STORE_URL=sqlite:///app/data/docs-agent.sqlite
 # What V8 and Node.js make of the sources is kept in the image: a start is faster and smaller, also
 # in a read-only container.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/docs-agent
-RUN node --min-semi-space-size=4 --max-semi-space-size=16 --heap-growing-percent=25 src/main.ts --help > /dev/null
+RUN node --min-semi-space-size=4 --max-semi-space-size=16 --heap-growing-percent=25 src/app/main.ts --help > /dev/null
 EXPOSE 3000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/healthz`, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
@@ -45,4 +44,4 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
 # Node itself is process 1, so that SIGTERM reaches it.
 # Collects garbage sooner than V8 does by itself: a burst takes a third less memory (npm run bench
 # -- memory).
-CMD ["node", "--min-semi-space-size=4", "--max-semi-space-size=16", "--heap-growing-percent=25", "src/main.ts"]
+CMD ["node", "--min-semi-space-size=4", "--max-semi-space-size=16", "--heap-growing-percent=25", "src/app/main.ts"]

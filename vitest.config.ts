@@ -37,7 +37,7 @@ const ON_REDIS_NIGHTLY = [
  * starting a program takes longer the larger the process is that starts it. So V8's young
  * generation is small in them.
  */
-const PROGRAMS = ["test/service/**/*.test.ts", "test/emulators/code-host/*.test.ts"];
+const PROGRAMS = ["test/service/**/*.test.ts", "test/world/code-host/*.test.ts"];
 
 const onRedis = { globalSetup: ["test/support/redis-for-all.ts"], env: { TEST_STORE: "redis" } };
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { jsonOf } from "../src/core/text/text.ts";
+import { jsonOf } from "../src/shared/text/text.ts";
 import { BenchError } from "./scenario.ts";
 
 const READY_WITHIN_MS = 30_000;

@@ -92,8 +92,8 @@ export class ServiceProgram implements AsyncDisposable {
     };
     writeFileSync(config, JSON.stringify(settings));
     // Earlier commits have it in `src`.
-    const places = ["service/main.ts", "src/service/main.ts"].map((place) => join(checkout.root, place));
-    const main = places.find((place) => existsSync(place)) ?? "service/main.ts";
+    const places = ["src/service/main.ts", "service/main.ts"].map((place) => join(checkout.root, place));
+    const main = places.find((place) => existsSync(place)) ?? "src/service/main.ts";
     // For git and the shell.
     const env = { PATH: "/usr/local/bin:/usr/bin:/bin", ...secrets };
     const keys = projects.map(({ id }): [string, string] => {

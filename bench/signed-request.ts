@@ -1,4 +1,4 @@
-import { signatureHeaders } from "../emulators/slack/signing.ts";
+import { signatureHeaders } from "../world/slack/signing.ts";
 import { APP_ID, BOT_USER_ID, channelId, promptOf, SIGNING_SECRET, TEAM_ID } from "./identity.ts";
 
 /** `n`: the number of the request, which its job and its outcome carry too. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Checkout } from "./checkout.ts";
-import { taskPools } from "../src/tasks/index.ts";
+import { taskPools } from "../src/app/tasks/index.ts";
 import { PROJECT_ID, SIGNING_SECRET } from "./identity.ts";
 import { Program } from "./program.ts";
 import type { BenchRedis } from "./redis.ts";

@@ -15,7 +15,7 @@ import { EvalOptionError, type EvalSettings } from "./settings.ts";
 import type { Task } from "./task.ts";
 import { makeState, openWorld, type World } from "./world.ts";
 
-const BRIEF = new URL("../service/runner/agents/brief.md", import.meta.url);
+const BRIEF = new URL("../src/service/runner/agents/brief.md", import.meta.url);
 
 /** `evaluation.json`: what a killed evaluation goes on with. */
 const Started = z.object({ ranWith: RanWith, startedAt: z.string(), port: z.int() });

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Command } from "commander";
-import { DocsAgentError } from "../src/core/errors.ts";
+import { DocsAgentError } from "../src/shared/errors.ts";
 import { checkTasks, writePatch } from "./authoring.ts";
 import { comparisonText } from "./compare.ts";
 import { defaultStateRoot, evaluate } from "./evaluate.ts";

@@ -31,7 +31,7 @@ export type TaskRun = z.infer<typeof TaskRun>;
 export const RanWith = z.object({
   preset: z.string(),
   model: z.string().nullable(),
-  /** SHA-256 of `service/runner/agents/brief.md`, its first 12 digits. */
+  /** SHA-256 of `src/service/runner/agents/brief.md`, its first 12 digits. */
   brief: z.string(),
   /** Each task with a hash of all that it consists of. */
   tasks: z.record(z.string(), z.string()),

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReportedTurn } from "../src/core/ports/job-report.ts";
-import type { JobServiceAnswer } from "../src/core/ports/job-service.ts";
-import { DocsAgentError } from "../src/core/errors.ts";
-import { composePrompt } from "../src/core/text/prompt.ts";
-import type { Segment } from "../src/core/turn/request.ts";
+import type { ReportedTurn } from "../src/shared/contract/job-report.ts";
+import type { JobServiceAnswer } from "../src/app/rules/ports/job-service.ts";
+import { DocsAgentError } from "../src/shared/errors.ts";
+import { composePrompt } from "../src/app/rules/words/prompt.ts";
+import type { Segment } from "../src/app/rules/turn/request.ts";
 import { judgeApart } from "./judge-apart.ts";
 import type { TaskRun } from "./report-schema.ts";
 import type { Task } from "./task.ts";

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
-import { DocsAgentError } from "../src/core/errors.ts";
-import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "../service/config/agent-presets.ts";
+import { DocsAgentError } from "../src/shared/errors.ts";
+import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "../src/service/config/agent-presets.ts";
 
 /** A run that uses its share takes no more than so many times what it has on average. */
 const SHARE = 3;

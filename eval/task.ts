@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { DocsAgentError } from "../src/core/errors.ts";
+import { DocsAgentError } from "../src/shared/errors.ts";
 import { Check } from "./checks.ts";
 import { type Files, patched, readFiles } from "./files.ts";
 

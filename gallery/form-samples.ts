@@ -1,9 +1,9 @@
 import type { ModalView } from "@slack/types";
-import type { Draft } from "../src/core/ports/records.ts";
-import type { QuotedMessage, Segment, SharedFile, ThreadMessage } from "../src/core/turn/request.ts";
-import { answerModal } from "../src/intake/answers.ts";
-import { askedBefore } from "../src/intake/asked-before.ts";
-import { requestForm } from "../src/intake/request-form.ts";
+import type { Draft } from "../src/app/rules/records.ts";
+import type { QuotedMessage, Segment, SharedFile, ThreadMessage } from "../src/app/rules/turn/request.ts";
+import { answerModal } from "../src/app/intake/answers.ts";
+import { askedBefore } from "../src/app/intake/asked-before.ts";
+import { requestForm } from "../src/app/intake/request-form.ts";
 import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";
 import { longestQuestion, shortQuestion } from "./question-samples.ts";
 

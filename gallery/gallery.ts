@@ -1,12 +1,12 @@
 import { WebAPIPlatformError } from "@slack/web-api";
 import type { ModalView } from "@slack/types";
 import type { WebClient } from "@slack/web-api";
-import { readContent } from "../emulators/slack/web-api/chat.ts";
-import { SlackRefusal } from "../emulators/slack/refusal.ts";
-import { parseView } from "../emulators/slack/validate-blocks.ts";
-import type { Rendered } from "../src/replies/blocks.ts";
-import { MESSAGE_TEXT_MAX } from "../src/replies/blocks.ts";
-import { render } from "../src/replies/render.ts";
+import { readContent } from "../world/slack/web-api/chat.ts";
+import { SlackRefusal } from "../world/slack/refusal.ts";
+import { parseView } from "../world/slack/validate-blocks.ts";
+import type { Rendered } from "../src/app/messages/blocks.ts";
+import { MESSAGE_TEXT_MAX } from "../src/app/messages/blocks.ts";
+import { render } from "../src/app/messages/render.ts";
 import { CONTACT } from "./made-up.ts";
 import { samples } from "./samples.ts";
 

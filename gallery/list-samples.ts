@@ -1,6 +1,6 @@
-import type { JobDiff } from "../src/core/ports/job-report.ts";
-import type { Message, MessageOf } from "../src/core/ports/notifier.ts";
-import type { ListedTurn } from "../src/core/turn/request-list.ts";
+import type { JobDiff } from "../src/shared/contract/job-report.ts";
+import type { Message, MessageOf } from "../src/app/rules/ports/notifier.ts";
+import type { ListedTurn } from "../src/app/rules/thread/request-list.ts";
 import { makeUpFollowedTurn } from "./news-samples.ts";
 import { LONG, NOON, makeUpJob, makeUpOutcome, makeUpRequest, makeUpTold, makeUpTurn } from "./made-up.ts";
 

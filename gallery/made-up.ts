@@ -1,11 +1,11 @@
-import type { ReportedTurn } from "../src/core/ports/job-report.ts";
-import type { Outcome } from "../src/core/turn/outcome.ts";
-import type { Request } from "../src/core/turn/request.ts";
-import { resultReport } from "../src/core/job/reported-turn.ts";
-import type { ResultReport } from "../src/core/job/reported-turn.ts";
-import { newTurn } from "../src/core/turn/turn.ts";
-import type { Turn, TurnStage } from "../src/core/turn/turn.ts";
-import type { Job } from "../src/core/contract/job.ts";
+import type { ReportedTurn } from "../src/shared/contract/job-report.ts";
+import type { Outcome } from "../src/app/rules/turn/outcome.ts";
+import type { Request } from "../src/app/rules/turn/request.ts";
+import { resultReport } from "../src/app/rules/turn/reported-turn.ts";
+import type { ResultReport } from "../src/app/rules/turn/reported-turn.ts";
+import { newTurn } from "../src/app/rules/turn/turn.ts";
+import type { Turn, TurnStage } from "../src/app/rules/turn/turn.ts";
+import type { Job } from "../src/shared/contract/job.ts";
 
 /** The people and places of the gallery, by id. */
 export const NAMES: Readonly<Record<string, string>> = {

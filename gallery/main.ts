@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { WebClient } from "@slack/web-api";
-import { messageOf } from "../src/core/errors.ts";
+import { messageOf } from "../src/shared/errors.ts";
 import { askSlack, faultLines, renderedSamples } from "./gallery.ts";
 import { galleryPage } from "./page.ts";
 

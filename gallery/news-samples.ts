@@ -1,7 +1,7 @@
-import type { FollowedPullRequest, Review } from "../src/core/ports/job-report.ts";
-import type { MessageOf } from "../src/core/ports/notifier.ts";
-import { withPullRequest, type PullRequestNews } from "../src/core/turn/pull-request-news.ts";
-import type { Turn } from "../src/core/turn/turn.ts";
+import type { FollowedPullRequest, Review } from "../src/shared/contract/job-report.ts";
+import type { MessageOf } from "../src/app/rules/ports/notifier.ts";
+import { withPullRequest, type PullRequestNews } from "../src/app/rules/turn/pull-request-news.ts";
+import type { Turn } from "../src/app/rules/turn/turn.ts";
 import { ANA, BEN, LONG, NOON, UNBROKEN, makeUpOutcome, makeUpTold, makeUpTurn } from "./made-up.ts";
 
 const URL = "https://github.com/tidepool/docs/pull/7";

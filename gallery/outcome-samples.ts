@@ -1,6 +1,6 @@
-import type { MessageOf } from "../src/core/ports/notifier.ts";
-import { OutcomeReason } from "../src/core/turn/outcome.ts";
-import type { Outcome, endingOf } from "../src/core/turn/outcome.ts";
+import type { MessageOf } from "../src/app/rules/ports/notifier.ts";
+import { OutcomeReason } from "../src/app/rules/turn/outcome.ts";
+import type { Outcome, endingOf } from "../src/app/rules/turn/outcome.ts";
 import {
   BEN,
   LONG,

@@ -1,4 +1,4 @@
-import type { MessageOf } from "../src/core/ports/notifier.ts";
+import type { MessageOf } from "../src/app/rules/ports/notifier.ts";
 import { ANA, BEN, NOON, makeUpOutcome, makeUpTurn } from "./made-up.ts";
 
 type Notice = MessageOf<"overdue">;

@@ -1,6 +1,6 @@
-import type { MessageOf } from "../src/core/ports/notifier.ts";
-import { AnswerResult, questionsAfter } from "../src/core/job/question.ts";
-import type { PersonAnswer, Question } from "../src/core/job/question.ts";
+import type { MessageOf } from "../src/app/rules/ports/notifier.ts";
+import { AnswerResult, questionsAfter } from "../src/app/rules/thread/question.ts";
+import type { PersonAnswer, Question } from "../src/app/rules/thread/question.ts";
 import { BEN, LONG, NOON, UNBROKEN, makeUpTurn } from "./made-up.ts";
 
 type QuestionMessage = MessageOf<"question">;

@@ -1,11 +1,11 @@
 import type { ModalView } from "@slack/types";
-import type { Message, MessageOf, Refusal } from "../src/core/ports/notifier.ts";
-import { PROMPT_MAX_CHARS } from "../src/core/turn/request.ts";
-import { alreadyDone, tooOld } from "../src/intake/press.ts";
-import type { Rendered } from "../src/replies/blocks.ts";
-import * as privateMessages from "../src/replies/private-messages.ts";
-import { section } from "../src/replies/blocks.ts";
-import * as shortAnswers from "../src/replies/short-answers.ts";
+import type { Message, MessageOf, Refusal } from "../src/app/rules/ports/notifier.ts";
+import { PROMPT_MAX_CHARS } from "../src/app/rules/turn/request.ts";
+import { alreadyDone, tooOld } from "../src/app/intake/press.ts";
+import type { Rendered } from "../src/app/messages/blocks.ts";
+import * as privateMessages from "../src/app/messages/private-messages.ts";
+import { section } from "../src/app/messages/blocks.ts";
+import * as shortAnswers from "../src/app/messages/short-answers.ts";
 import { formSamples } from "./form-samples.ts";
 import { changesSamples, listSamples, notClosedSamples, standingSamples } from "./list-samples.ts";
 import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";

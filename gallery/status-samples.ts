@@ -1,9 +1,9 @@
-import type { PlanStep } from "../src/core/ports/job-report.ts";
-import type { MessageOf } from "../src/core/ports/notifier.ts";
-import type { Outcome } from "../src/core/turn/outcome.ts";
-import type { Request } from "../src/core/turn/request.ts";
-import { progressOf } from "../src/core/job/reported-turn.ts";
-import type { TurnStage } from "../src/core/turn/turn.ts";
+import type { PlanStep } from "../src/shared/contract/job-report.ts";
+import type { MessageOf } from "../src/app/rules/ports/notifier.ts";
+import type { Outcome } from "../src/app/rules/turn/outcome.ts";
+import type { Request } from "../src/app/rules/turn/request.ts";
+import { progressOf } from "../src/app/rules/turn/reported-turn.ts";
+import type { TurnStage } from "../src/app/rules/turn/turn.ts";
 import { BEN, LONG, NOON, makeUpOutcome, makeUpReport, makeUpTold, makeUpTurn } from "./made-up.ts";
 import { FOLLOWED_STATES, makeUpFollowedTurn } from "./news-samples.ts";
 import { endings } from "./outcome-samples.ts";

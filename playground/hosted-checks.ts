@@ -4,7 +4,7 @@ import remarkGfm from "remark-gfm";
 import remarkParse from "remark-parse";
 import { unified } from "unified";
 import { z } from "zod";
-import type { CodeHost, HostEvent } from "../emulators/code-host/index.ts";
+import type { CodeHost, HostEvent } from "../world/code-host/index.ts";
 
 /** The name of the check that runs on the code host for every pull request. */
 export const HOSTED_CHECK = "anchors";

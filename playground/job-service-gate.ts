@@ -1,7 +1,7 @@
 import { createServer, request as httpRequest } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { closeNow, listenOnLoopback } from "../emulators/loopback-server.ts";
+import { closeNow, listenOnLoopback } from "../world/loopback-server.ts";
 
 /** Stands between the app and the job service, so that the weather there can be made. */
 export interface JobServiceGate extends AsyncDisposable {

@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { DocsAgentError, messageOf } from "../src/core/errors.ts";
-import { onStopSignal } from "../src/process/stop-signals.ts";
+import { DocsAgentError, messageOf } from "../src/shared/errors.ts";
+import { onStopSignal } from "../src/shared/machine/stop-signals.ts";
 import { startPlayground } from "./playground.ts";
 import { openStateFolder } from "./state-folder.ts";
 

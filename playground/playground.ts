@@ -6,17 +6,17 @@ import { promisify } from "node:util";
 import { stringify } from "yaml";
 import { z } from "zod";
 import { EXAMPLES } from "./agent/examples.ts";
-import { createCodeHost } from "../emulators/code-host/index.ts";
-import type { CodeHost } from "../emulators/code-host/index.ts";
+import { createCodeHost } from "../world/code-host/index.ts";
+import type { CodeHost } from "../world/code-host/index.ts";
 import { renderedSamples } from "../gallery/gallery.ts";
 import { galleryPage } from "../gallery/page.ts";
 import type { AgentMood } from "./agent-mood.ts";
 import { HOSTED_CHECK, startHostedChecks } from "./hosted-checks.ts";
 import { startJobServiceGate } from "./job-service-gate.ts";
-import { createManagedProcess } from "../emulators/managed-process.ts";
-import type { ManagedProcess } from "../emulators/managed-process.ts";
-import { createSlackSide } from "../emulators/slack/index.ts";
-import type { SlackSide } from "../emulators/slack/index.ts";
+import { createManagedProcess } from "../world/managed-process.ts";
+import type { ManagedProcess } from "../world/managed-process.ts";
+import { createSlackSide } from "../world/slack/index.ts";
+import type { SlackSide } from "../world/slack/index.ts";
 import type { Secrets, StateFolder } from "./state-folder.ts";
 import {
   createWeatherControls,

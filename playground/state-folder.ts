@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { DocsAgentError, messageOf } from "../src/core/errors.ts";
-import { WorkspaceSnapshot } from "../emulators/slack/index.ts";
+import { DocsAgentError, messageOf } from "../src/shared/errors.ts";
+import { WorkspaceSnapshot } from "../world/slack/index.ts";
 
 /** What the playground finds in its folder cannot be used. */
 export class StateFolderError extends DocsAgentError {

@@ -5,105 +5,122 @@ import { expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
+const TEXT = ["src/shared", "src/shared/text"];
+/** What the job service's folders may import of what is shared. Only `jobs` and `pulls` have tasks. */
+const SHARED = [...TEXT, "src/shared/machine", "src/shared/contract"];
+const TASKS = ["src/shared/store", "src/shared/queue"];
+
 /** The folders in the order of ARCHITECTURE.md: what each may import besides itself and the packages it names. */
 const MAY_IMPORT: Record<string, string[]> = {
-  "src/core": [],
-  "src/process": ["src/core"],
-  "src/store": ["src/core"],
-  "src/queue": ["src/core", "src/store"],
-  "src/replies": ["src/core"],
-  "src/slack": ["src/core", "src/process", "src/replies"],
-  "src/config": ["src/core", "src/process", "src/slack", "src/store"],
-  "src/job-client": ["src/core", "src/process"],
-  "src/decisions": ["src/core"],
-  "src/tasks": ["src/core", "src/decisions"],
-  "src/intake": ["src/core", "src/decisions", "src/replies"],
-  "src/state": ["src/core", "src/process", "src/queue", "src/store"],
-  "service/gateway": ["src/core", "src/process", "service/base"],
-  "service/egress": ["src/core", "src/process", "src/config", "service/gateway"],
-  "service/config": [
-    "src/core",
-    "src/process",
-    "src/config",
-    "service/base",
-    "service/egress",
-    "service/gateway",
+  "src/shared": [],
+  "src/shared/text": [],
+  "src/shared/machine": TEXT,
+  "src/shared/contract": TEXT,
+  "src/shared/store": [...TEXT, "src/shared/machine"],
+  "src/shared/queue": [...TEXT, "src/shared/machine", "src/shared/store"],
+  "src/app/rules": [...SHARED, ...TASKS],
+  "src/app/messages": [...TEXT, "src/app/rules"],
+  "src/app/slack": [...SHARED, "src/shared/store", "src/app/rules", "src/app/messages"],
+  "src/app/config": [...TEXT, "src/shared/machine", "src/shared/store", "src/app/rules", "src/app/slack"],
+  "src/app/job-client": [...SHARED, "src/app/rules"],
+  "src/app/gather": [...SHARED, ...TASKS, "src/app/rules"],
+  "src/app/tasks": [...SHARED, ...TASKS, "src/app/rules", "src/app/gather"],
+  "src/app/intake": [
+    ...SHARED,
+    ...TASKS,
+    "src/app/rules",
+    "src/app/gather",
+    "src/app/messages",
+    "src/app/slack",
   ],
-  "service/base": ["src/core"],
-  "service/code-host": ["src/core", "src/process", "service/base", "service/config"],
-  "service/runner": [
-    "src/core",
-    "src/process",
-    "src/job-client",
-    "service/base",
-    "service/code-host",
-    "service/config",
-    "service/egress",
-    "service/gateway",
+  "src/app/dump": [...TEXT, ...TASKS, "src/shared/machine", "src/app/rules"],
+  "src/service/base": SHARED,
+  "src/service/network": [...SHARED, "src/service/base"],
+  "src/service/config": [...SHARED, "src/service/base", "src/service/network"],
+  "src/service/pulls/code-host": [...SHARED, "src/service/base", "src/service/config"],
+  "src/service/runner": [
+    ...SHARED,
+    "src/service/base",
+    "src/service/config",
+    "src/service/network",
+    "src/service/pulls/code-host",
   ],
-  "service/jobs": [
-    "src/core",
-    "src/process",
-    "src/job-client",
-    "src/queue",
-    "src/store",
-    "service/base",
-    "service/code-host",
-    "service/config",
-    "service/runner",
+  "src/service/jobs": [
+    ...SHARED,
+    ...TASKS,
+    "src/service/base",
+    "src/service/config",
+    "src/service/pulls/code-host",
+    "src/service/runner",
   ],
-  "service/follow": [
-    "src/core",
-    "src/job-client",
-    "service/base",
-    "service/code-host",
-    "service/config",
-    "service/jobs",
+  "src/service/pulls/follow": [
+    ...SHARED,
+    ...TASKS,
+    "src/service/base",
+    "src/service/config",
+    "src/service/jobs",
+    "src/service/pulls/code-host",
   ],
-  "service/http": [
-    "src/core",
-    "src/process",
-    "src/job-client",
-    "service/base",
-    "service/config",
-    "service/jobs",
+  "src/service/commands": [...SHARED, "src/service/base", "src/service/config", "src/service/jobs"],
+  "src/service/http": [
+    ...SHARED,
+    "src/shared/queue",
+    "src/service/base",
+    "src/service/config",
+    "src/service/jobs",
   ],
-  "service/cli": [
-    "src/core",
-    "src/process",
-    "src/job-client",
-    "service/base",
-    "service/code-host",
-    "service/config",
-    "service/egress",
-    "service/jobs",
-    "service/runner",
+  "src/service/cli": [
+    ...SHARED,
+    "src/service/base",
+    "src/service/commands",
+    "src/service/config",
+    "src/service/jobs",
+    "src/service/network",
+    "src/service/pulls/code-host",
+    "src/service/runner",
   ],
   // Slack's entities, which both sides of the wire write and read the same way.
-  emulators: ["src/core", "src/process", "src/replies"],
-  gallery: ["emulators", "src/core", "src/intake", "src/process", "src/replies"],
-  playground: ["emulators", "gallery", "src/config", "src/core", "src/process", "src/replies"],
+  world: [...SHARED, "src/app/messages"],
+  gallery: [...SHARED, "src/app/intake", "src/app/messages", "src/app/rules", "world"],
+  playground: [...SHARED, "src/app/messages", "gallery", "world"],
 };
-/** The programs that put the folders together. */
-const PROGRAMS: Record<string, RegExp> = { src: /^src\//, service: /^(src|service)\// };
+/** The programs that put the folders together. Neither imports the other. */
+const PROGRAMS: Record<string, RegExp> = {
+  "src/app": /^src\/(?:app|shared)\//,
+  "src/service": /^src\/(?:service|shared)\//,
+};
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
-  apart: ["agents", "bytes", "claims", "publish", "verify"],
-  bytes: [],
-  git: [],
-  tree: ["git"],
-  sandbox: [],
-  steps: ["agents", "apart", "bytes", "claims", "git", "publish", "sandbox", "tree", "verify"],
-  process: ["apart"],
-  agents: ["claims", "sandbox"],
-  claims: ["publish", "tree"],
-  publish: ["git"],
-  verify: ["sandbox"],
+  "process/apart": ["agents", "workspace/bytes", "turn/claims", "publish", "turn/checks"],
+  process: ["process/apart"],
+  "workspace/bytes": [],
+  "workspace/git": ["workspace"],
+  "workspace/sandbox": ["workspace"],
+  "workspace/tree": ["workspace", "workspace/git"],
+  workspace: ["workspace/sandbox"],
+  "turn/checks": ["workspace", "workspace/sandbox"],
+  "turn/claims": ["publish", "workspace/tree"],
+  "turn/steps": [
+    "agents",
+    "process/apart",
+    "publish",
+    "turn",
+    "turn/checks",
+    "turn/claims",
+    "workspace",
+    "workspace/bytes",
+    "workspace/git",
+    "workspace/sandbox",
+    "workspace/tree",
+  ],
+  turn: ["publish", "turn/steps", "workspace/git"],
+  agents: ["workspace", "workspace/sandbox"],
+  publish: ["workspace/git"],
 };
 type Import = { file: string; folder: string; target: string };
 
 function imports(): Import[] {
-  return ["src", "service", "emulators", "gallery", "playground"]
+  return ["src", "world", "gallery", "playground"]
     .flatMap((top) =>
       readdirSync(join(ROOT, top), { recursive: true, encoding: "utf8" }).map((name) => `${top}/${name}`),
     )
@@ -119,12 +136,11 @@ function imports(): Import[] {
     });
 }
 
-/** `src/core/turn/turn.ts` → `src/core`, `src/app.ts` → `src`, `emulators/slack/post.ts` → `emulators`. */
+/** The deepest folder of the tables: `src/app/rules/turn/turn.ts` → `src/app/rules`, `src/app/app.ts` → `src/app`. */
 function folderOf(file: string): string {
-  const [top = "", second, third] = file.split("/");
-  return ["src", "service"].includes(top) && second !== undefined && third !== undefined
-    ? `${top}/${second}`
-    : top;
+  const known = [...Object.keys(MAY_IMPORT), ...Object.keys(PROGRAMS)];
+  const folders = known.filter((folder) => file.startsWith(`${folder}/`));
+  return folders.toSorted((a, b) => b.length - a.length)[0] ?? dirname(file);
 }
 
 const all = imports();
@@ -133,13 +149,19 @@ const own = all.filter(({ target }) => target.endsWith(".ts"));
 it("finds the imports it is about", () => {
   expect(own.length).toBeGreaterThan(100);
   expect([...new Set(own.map(({ folder }) => folder))].toSorted()).toEqual(
-    [...Object.keys(PROGRAMS), ...Object.keys(MAY_IMPORT)].toSorted(),
+    [
+      ...Object.keys(PROGRAMS),
+      ...Object.keys(MAY_IMPORT).filter((name) => MAY_IMPORT[name]?.length !== 0),
+    ].toSorted(),
   );
 });
 
-it("core imports nothing but zod and itself", () => {
+/** A hash is a pure function, too. */
+const PURE = ["zod", "node:crypto"];
+
+it("the rules import no package but zod", () => {
   const outside = all.filter(
-    ({ folder, target }) => folder === "src/core" && folderOf(target) !== "src/core" && target !== "zod",
+    ({ folder, target }) => folder === "src/app/rules" && !target.endsWith(".ts") && !PURE.includes(target),
   );
   expect(outside).toEqual([]);
 });
@@ -154,7 +176,8 @@ it("imports point one way", () => {
 });
 
 it("imports point one way in the runner, too", () => {
-  const inRunner = (file: string) => /^service\/runner\/(\w+)\//.exec(file)?.[1];
+  const rooms = Object.keys(RUNNER_MAY_IMPORT).toSorted((a, b) => b.length - a.length);
+  const inRunner = (file: string) => rooms.find((room) => file.startsWith(`src/service/runner/${room}/`));
   const between = own.flatMap(({ file, target }) => {
     const [from, to] = [inRunner(file), inRunner(target)];
     return from === undefined || to === undefined || from === to ? [] : [{ file, from, to }];
@@ -184,9 +207,9 @@ it("no import leads back to where it began", () => {
 it("only the edges know Slack's packages", () => {
   const knowing = all.filter(({ file, target }) => file.startsWith("src/") && target.startsWith("@slack/"));
   expect([...new Set(knowing.map(({ folder }) => folder))].toSorted()).toEqual([
-    "src/intake",
-    "src/replies",
-    "src/slack",
+    "src/app/intake",
+    "src/app/messages",
+    "src/app/slack",
   ]);
 });
 
@@ -195,7 +218,7 @@ it("what ships needs no devDependency", () => {
     dependencies: Record<string, string>;
   };
   const packages = all
-    .filter(({ file, target }) => /^(src|service)\//.test(file) && !target.endsWith(".ts"))
+    .filter(({ file, target }) => file.startsWith("src/") && !target.endsWith(".ts"))
     .filter(({ target }) => !target.startsWith("node:"))
     .map(({ target }) =>
       target
@@ -211,14 +234,7 @@ it("the Docker image gets what ships, and nothing else of the project", () => {
   const copied = [...dockerfile.matchAll(/^COPY (?:--\S+ )*(.+) \S+$/gm)].flatMap((match) =>
     (match[1] ?? "").split(" "),
   );
-  expect(copied.toSorted()).toEqual([
-    "LICENSE",
-    "manifest.yml",
-    "package-lock.json",
-    "package.json",
-    "service",
-    "src",
-  ]);
+  expect(copied.toSorted()).toEqual(["LICENSE", "manifest.yml", "package-lock.json", "package.json", "src"]);
   const kept = readFileSync(join(ROOT, ".dockerignore"), "utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));
@@ -227,10 +243,9 @@ it("the Docker image gets what ships, and nothing else of the project", () => {
     "!manifest.yml",
     "!package-lock.json",
     "!package.json",
-    "!service",
     "!src",
     "*",
   ]);
-  const shipped = own.filter(({ file }) => /^(src|service)\//.test(file));
-  expect(shipped.filter(({ target }) => !/^(src|service)\//.test(target))).toEqual([]);
+  const shipped = own.filter(({ file }) => file.startsWith("src/"));
+  expect(shipped.filter(({ target }) => !target.startsWith("src/"))).toEqual([]);
 });

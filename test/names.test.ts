@@ -49,7 +49,7 @@ function lastWord(text: string): string {
 
 it("no two exported things share a name", () => {
   const filesByName = new Map<string, string[]>();
-  for (const source of sourcesIn("src", "service", "emulators", "playground")) {
+  for (const source of sourcesIn("src", "world", "playground")) {
     for (const name of exportedNames(source)) {
       filesByName.set(name, [...(filesByName.get(name) ?? []), source.file]);
     }
@@ -59,7 +59,7 @@ it("no two exported things share a name", () => {
 });
 
 it("documents that the code cites are in the repository", () => {
-  const cited = sourcesIn("src", "service", "emulators", "playground", "test", "bench")
+  const cited = sourcesIn("src", "world", "playground", "test", "bench")
     .filter(({ file }) => !file.startsWith("playground/sample-docs/"))
     .flatMap(({ file, text }) =>
       text
@@ -76,9 +76,7 @@ it("files that ARCHITECTURE.md names are in the repository", () => {
   const named = [
     ...readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8").matchAll(/`(?:[\w-]+\/)*([\w.-]+\.ts)`/g),
   ].map(([, name]) => name ?? "");
-  const files = sourcesIn("src", "service", "emulators", "playground", "test").map(({ file }) =>
-    basename(file),
-  );
+  const files = sourcesIn("src", "world", "playground", "test").map(({ file }) => basename(file));
   expect(named.length).toBeGreaterThan(20);
   expect(named.filter((name) => !files.includes(name))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppProcess } from "../../test/support/app-process.ts";
-import { type JobServiceSideOptions, startJobServiceSide } from "../../test/support/job-service-side.ts";
+import { type JobServiceSideOptions, startJobServiceSide } from "../../world/job-service/side.ts";
 import { ANA, DOCS, environment, startSlackSide } from "../../test/support/world.ts";
 import type { Scenario } from "../scenario.ts";
 import { quantile } from "../table.ts";

@@ -1,4 +1,4 @@
-import { nextPollDelayMs } from "../../src/core/job/retry.ts";
+import { nextPollDelayMs } from "../../src/app/rules/retry.ts";
 import { pollingCost, tenthOfAge } from "../polling-trace.ts";
 import type { Scenario } from "../scenario.ts";
 

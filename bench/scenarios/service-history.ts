@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { createCodeHost } from "../../emulators/code-host/index.ts";
+import { createCodeHost } from "../../world/code-host/index.ts";
 import { commitTo } from "../../test/support/commit-to.ts";
 import { addCommits } from "../../test/support/long-history.ts";
-import { startStreamingProxy } from "../../test/support/streaming-proxy.ts";
+import { startStreamingProxy } from "../../world/faults/streaming-proxy.ts";
 import type { Scenario } from "../scenario.ts";
 import { ServiceProgram } from "../service-program.ts";
 

@@ -1,5 +1,5 @@
 import { type Server, type ServerResponse, createServer } from "node:http";
-import { CAPABILITIES_HEADER } from "../../src/job-client/schema.ts";
+import { CAPABILITIES_HEADER } from "../../src/shared/contract/schema.ts";
 import { numberIn, pullRequestOf } from "../identity.ts";
 import { nowMs } from "../scenario.ts";
 import { type Journal, noteFirst } from "./journal.ts";

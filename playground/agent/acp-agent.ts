@@ -12,7 +12,7 @@ import {
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import { messageOf } from "../../src/core/errors.ts";
+import { messageOf } from "../../src/shared/errors.ts";
 import type { AgentMood } from "../agent-mood.ts";
 import { listFiles } from "./folder.ts";
 import { ToldToFailError } from "./mood.ts";

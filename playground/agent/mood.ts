@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { AgentMood } from "../agent-mood.ts";
-import { DocsAgentError } from "../../src/core/errors.ts";
+import { DocsAgentError } from "../../src/shared/errors.ts";
 import type { Ask } from "./which-page.ts";
 
 /** The agent was told to fail. The message is for the person who asked. */

@@ -1,4 +1,4 @@
-import { type Person, type SlackMessage, type SlackSide, slackbot } from "../../emulators/slack/index.ts";
+import { type Person, type SlackMessage, type SlackSide, slackbot } from "../../world/slack/index.ts";
 import type { PageAct } from "./page-protocol.ts";
 
 const INVITE = "invite_mentioned";

@@ -1,5 +1,5 @@
-import { ImpossibleForAPerson, type Person, type SlackSide, slackbot } from "../../emulators/slack/index.ts";
-import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
+import { ImpossibleForAPerson, type Person, type SlackSide, slackbot } from "../../world/slack/index.ts";
+import { escapeMrkdwn } from "../../src/app/messages/mrkdwn.ts";
 import { answerInvitation, inviteAbsentApp } from "./absent-app.ts";
 import { readComposed, userNamed } from "./composed.ts";
 import type { EventRetries } from "./event-retries.ts";

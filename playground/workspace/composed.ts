@@ -1,4 +1,4 @@
-import type { TypedPart, Workspace } from "../../emulators/slack/index.ts";
+import type { TypedPart, Workspace } from "../../world/slack/index.ts";
 
 /** What Slack's composer makes of what a person typed. */
 export type Composed =

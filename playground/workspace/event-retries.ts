@@ -1,4 +1,4 @@
-import type { MentionOutcome, DeliveryOutcome, SlackSide } from "../../emulators/slack/index.ts";
+import type { MentionOutcome, DeliveryOutcome, SlackSide } from "../../world/slack/index.ts";
 import type { PendingRetries } from "./page-protocol.ts";
 
 /**

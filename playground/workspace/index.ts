@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { closeNow, listenOnLoopback } from "../../emulators/loopback-server.ts";
-import type { SlackSide } from "../../emulators/slack/index.ts";
+import { closeNow, listenOnLoopback } from "../../world/loopback-server.ts";
+import type { SlackSide } from "../../world/slack/index.ts";
 import { readAssets } from "./assets.ts";
 import { Changes } from "./changes.ts";
 import { EventRetries } from "./event-retries.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { AgentMood } from "../agent-mood.ts";
-import type { MessageBlock, ModalView } from "../../emulators/slack/block-kit/blocks.ts";
+import type { MessageBlock, ModalView } from "../../world/slack/block-kit/blocks.ts";
 
 /**
  * What the page and the playground say to each other. Both sides are checked against it; it needs

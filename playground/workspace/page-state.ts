@@ -5,7 +5,7 @@ import type {
   SlackSide,
   User,
   Workspace,
-} from "../../emulators/slack/index.ts";
+} from "../../world/slack/index.ts";
 import type {
   AppSurface,
   Example,

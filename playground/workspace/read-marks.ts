@@ -1,4 +1,4 @@
-import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
 
 /** How far each person has read each channel and thread, by timestamp. */
 export class ReadMarks {

@@ -1,4 +1,4 @@
-import type { SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackSide } from "../../world/slack/index.ts";
 
 /** Who and what {@link seedWorkspace} put there. */
 export type Seeded = {

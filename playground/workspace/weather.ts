@@ -1,5 +1,5 @@
-import { DocsAgentError } from "../../src/core/errors.ts";
-import type { SlackSide } from "../../emulators/slack/index.ts";
+import { DocsAgentError } from "../../src/shared/errors.ts";
+import type { SlackSide } from "../../world/slack/index.ts";
 import type { AgentMood } from "../agent-mood.ts";
 import type { SlackWeather, WeatherAction, WeatherState } from "./page-protocol.ts";
 

@@ -1,5 +1,5 @@
-import type { AgentPresetName } from "../../service/config/agent-presets.ts";
-import type { ModelKind } from "../../service/gateway/model-kinds.ts";
+import type { AgentPresetName } from "../../src/service/config/agent-presets.ts";
+import type { ModelKind } from "../../src/service/network/gateway/model-kinds.ts";
 
 /** A real agent to drive: its package in the version that docs/agents.md speaks of. */
 export type RealAgent = {

@@ -5,20 +5,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { stringify } from "yaml";
-import type { ReportedTurn } from "../../src/core/ports/job-report.ts";
-import { createCodeHost } from "../../emulators/code-host/index.ts";
-import type { JobService } from "../../src/core/ports/job-service.ts";
-import { createHttpJobService } from "../../src/job-client/http-job-service.ts";
+import type { ReportedTurn } from "../../src/shared/contract/job-report.ts";
+import { createCodeHost } from "../../world/code-host/index.ts";
+import type { JobService } from "../../src/app/rules/ports/job-service.ts";
+import { createHttpJobService } from "../../src/app/job-client/http-job-service.ts";
 import { AppProcess, type Program } from "../support/app-process.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import type { RealAgent } from "./agents.ts";
 import type { InstalledAgent } from "./install.ts";
 import { SOURCE } from "./model/script.ts";
 import { type ModelCall, type ScriptedModel, startScriptedModel } from "./model/server.ts";
-import type { JobStatus } from "../../src/core/contract/job.ts";
+import type { JobStatus } from "../../src/shared/contract/job.ts";
 
 const run = promisify(execFile);
-const SERVICE = fileURLToPath(new URL("../../service/main.ts", import.meta.url));
+const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
 const TOKEN = "code-host-token-0123456789";
 /** What the scripted model takes; the agent must never have it. */
 const MODEL_KEY = "sk-real-key-of-the-operator-0123456789";
@@ -120,7 +120,7 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
     (await run(process.execPath, [SERVICE, ...args, "--config", config], { env })).stdout.trim();
   const apiKey = await command("keys", "create", "--project", "docs");
   const program: Program = {
-    file: "service/main.ts",
+    file: "src/service/main.ts",
     args: ["serve", "--config", config],
     readyMessage: "job service is ready",
   };

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { AGENT_PRESETS } from "../../service/config/agent-presets.ts";
+import { AGENT_PRESETS } from "../../src/service/config/agent-presets.ts";
 import type { RealAgent } from "./agents.ts";
 
 const run = promisify(execFile);

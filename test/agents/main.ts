@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { messageOf } from "../../src/core/errors.ts";
+import { messageOf } from "../../src/shared/errors.ts";
 import { type RealAgent, realAgents } from "./agents.ts";
 import { type Drive, driveAgent } from "./drive.ts";
 import { driveEvaluation } from "./evaluation.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseCapabilities, WireChanges, WireJob, WireJobList } from "../../src/job-client/schema.ts";
-import type { AgentQuestion } from "../../service/runner/turn-runner.ts";
+import { parseCapabilities, WireChanges, WireJob, WireJobList } from "../../src/shared/contract/schema.ts";
+import type { AgentQuestion } from "../../src/service/runner/turn-runner.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import {
   create,

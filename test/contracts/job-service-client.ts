@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { JobService, JobServiceAnswer } from "../../src/core/ports/job-service.ts";
-import type { Job, JobStatus } from "../../src/core/contract/job.ts";
+import type { JobService, JobServiceAnswer } from "../../src/app/rules/ports/job-service.ts";
+import type { Job, JobStatus } from "../../src/shared/contract/job.ts";
 
 /** A job service of the contract and its client, as {@link describeJobServiceClient} drives them. */
 export type JobServiceFixture = AsyncDisposable & {

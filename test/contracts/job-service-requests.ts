@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { z } from "zod";
-import { WireJobRecord } from "../../src/job-client/schema.ts";
-import type { AgentQuestion } from "../../service/runner/turn-runner.ts";
-import type { QuestionAnswer } from "../../src/core/contract/job.ts";
+import { WireJobRecord } from "../../src/shared/contract/schema.ts";
+import type { AgentQuestion } from "../../src/service/runner/turn-runner.ts";
+import type { QuestionAnswer } from "../../src/shared/contract/job.ts";
 
 /** A service of the contract, as the conformance suites drive it over HTTP. */
 export type JobServiceServer = AsyncDisposable & {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { SlackDelivery, SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackDelivery, SlackSide } from "../../world/slack/index.ts";
 import type { AppProcess } from "../support/app-process.ts";
-import { startJobServiceSide, type JobServiceSideOptions } from "../support/job-service-side.ts";
+import { startJobServiceSide, type JobServiceSideOptions } from "../../world/job-service/side.ts";
 import { onRequests } from "../support/request-boundaries.ts";
 import { isTaken, untilTaken } from "../support/taken.ts";
 import { ANA, DOCS, environment, RANDOM, startSlackSide } from "../support/world.ts";

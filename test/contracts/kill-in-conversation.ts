@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Talk } from "../support/talk.ts";
-import { startJobServiceSide } from "../support/job-service-side.ts";
-import type { JobServiceSideOptions } from "../support/job-service-side.ts";
+import { startJobServiceSide } from "../../world/job-service/side.ts";
+import type { JobServiceSideOptions } from "../../world/job-service/side.ts";
 import { onRequests } from "../support/request-boundaries.ts";
 import { isSampled } from "../support/sampled.ts";
 import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { startJobServiceSide } from "../support/job-service-side.ts";
+import { startJobServiceSide } from "../../world/job-service/side.ts";
 import { onRequests } from "../support/request-boundaries.ts";
 import { untilTaken } from "../support/taken.ts";
 import { LINK, PR } from "../support/threads.ts";

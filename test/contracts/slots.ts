@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RateLimiter } from "../../src/store/rate-limiter.ts";
+import type { RateLimiter } from "../../src/shared/store/rate-limiter.ts";
 
 /** Slots under test. */
 export type SlotsSubject = AsyncDisposable & {

@@ -1,6 +1,5 @@
 import { describe } from "vitest";
-import type { Series } from "../../src/core/ports/task-queue.ts";
-import type { AppQueue } from "../../src/core/ports/records.ts";
+import type { AppQueue } from "../../src/app/rules/records.ts";
 import { describeAdding } from "./task-queue/adding.ts";
 import { describeClock } from "./task-queue/clock.ts";
 import { describeCrash } from "./task-queue/crash.ts";
@@ -9,6 +8,7 @@ import { describeRunning } from "./task-queue/running.ts";
 import { describeSeries } from "./task-queue/series.ts";
 import { describeSteps } from "./task-queue/steps.ts";
 import { describeStopping } from "./task-queue/stopping.ts";
+import type { Series } from "../../src/shared/store/series.ts";
 
 /** A queue under test, with the time, the faults and the crashes that tests need. */
 export type TaskQueueSubject = AsyncDisposable & {

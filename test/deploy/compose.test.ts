@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Ajv, type AnySchema } from "ajv";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { FORCED_AFTER_MS } from "../../src/process/stop-signals.ts";
+import { FORCED_AFTER_MS } from "../../src/shared/machine/stop-signals.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { composeText, readCompose } from "../support/compose-file.ts";
 

@@ -4,7 +4,7 @@ import { Ajv } from "ajv";
 import { expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { FORCED_AFTER_MS } from "../../src/process/stop-signals.ts";
+import { FORCED_AFTER_MS } from "../../src/shared/machine/stop-signals.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const example = readFileSync(`${ROOT}deploy/kubernetes.yml`, "utf8");

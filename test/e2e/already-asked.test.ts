@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { visibleText } from "../../emulators/slack/index.ts";
-import type { OpenView } from "../../emulators/slack/index.ts";
+import { visibleText } from "../../world/slack/index.ts";
+import type { OpenView } from "../../world/slack/index.ts";
 import { MINUTE_MS, PR, ask, reply, said } from "../support/threads.ts";
 import { privately } from "../support/presses.ts";
 import { ANA, BEN, DOCS, RANDOM, World } from "../support/world.ts";

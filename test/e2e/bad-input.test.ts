@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { PROMPT_MAX_CHARS } from "../../src/core/turn/request.ts";
+import { PROMPT_MAX_CHARS } from "../../src/app/rules/turn/request.ts";
 import { ANA, BEN, BOT_TOKEN, DOCS, RANDOM, SECRETS, SIGNING_SECRET, World } from "../support/world.ts";
-import { DEFAULT_API_KEY } from "../support/job-service-side.ts";
+import { DEFAULT_API_KEY } from "../../world/job-service/side.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
 const TWO_PROJECTS = JSON.stringify([

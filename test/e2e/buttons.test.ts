@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackSide } from "../../world/slack/index.ts";
 import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 import { press, privately } from "../support/presses.ts";
 import { askedFor, done, jobOf, LINK, MINUTE_MS, PR, reply, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";

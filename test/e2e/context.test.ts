@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { distributedApp } from "../../emulators/slack/index.ts";
-import type { NewUser } from "../../emulators/slack/index.ts";
+import { distributedApp } from "../../world/slack/index.ts";
+import type { NewUser } from "../../world/slack/index.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import { MINUTE_MS, PR, ask, done, jobOf, reply, said } from "../support/threads.ts";
 

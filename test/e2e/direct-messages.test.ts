@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 import { MINUTE_MS, PR, SENT, jobOf, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, RANDOM, World } from "../support/world.ts";
 

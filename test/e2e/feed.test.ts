@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { WireChanges } from "../../src/job-client/schema.ts";
-import type { FeedLie } from "../support/side-feed.ts";
+import type { WireChanges } from "../../src/shared/contract/schema.ts";
+import type { FeedLie } from "../../world/job-service/side-feed.ts";
 import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
 

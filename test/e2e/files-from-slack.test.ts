@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 import { PNG } from "../support/attachments.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import { ask, reply, said } from "../support/threads.ts";

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { check as checkAll } from "../../src/check.ts";
-import { loadConfig } from "../../src/config/config.ts";
+import { check as checkAll } from "../../src/app/check.ts";
+import { loadConfig } from "../../src/app/config/config.ts";
 import { AppProcess, readiness } from "../support/app-process.ts";
-import { startJobServiceSide, type JobServiceSideOptions } from "../support/job-service-side.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import { startJobServiceSide, type JobServiceSideOptions } from "../../world/job-service/side.ts";
+import { ManualClock } from "../../world/clock/manual-clock.ts";
 import { freePort } from "../support/redis-server.ts";
 import { TELLS_CHANGES } from "../support/service-kinds.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -15,7 +15,7 @@ import { APP_TOKEN, DOCS, SECRETS, environment, startSlackSide } from "../suppor
 
 /** Nothing listens there. */
 const NOWHERE = `http://127.0.0.1:${await freePort()}/`;
-const program = { file: "src/main.ts", args: ["--check"], readyMessage: "never" };
+const program = { file: "src/app/main.ts", args: ["--check"], readyMessage: "never" };
 
 type Sides = { offers?: JobServiceSideOptions; withoutScopes?: readonly string[] };
 

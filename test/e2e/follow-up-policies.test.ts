@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SlackDelivery, SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackDelivery, SlackMessage } from "../../world/slack/index.ts";
 import { MINUTE_MS, PR, SENT, ask, done, jobOf, reply, said, askedFor } from "../support/threads.ts";
 import { ANA, BEN, DOCS, RANDOM, World } from "../support/world.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { MessageAttachment } from "../../emulators/slack/index.ts";
+import type { MessageAttachment } from "../../world/slack/index.ts";
 import { reply } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { NewUser } from "../../emulators/slack/index.ts";
+import type { NewUser } from "../../world/slack/index.ts";
 import { MINUTE_MS, ask, done, jobOf, reply } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import type { WorldOptions } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { beforeSubmit, keyOf } from "../../src/core/turn/submitting.ts";
-import { newTurn } from "../../src/core/turn/turn.ts";
+import { beforeSubmit, keyOf } from "../../src/app/rules/turn/submitting.ts";
+import { newTurn } from "../../src/app/rules/turn/turn.ts";
 import { makeRequest } from "../support/builders.ts";
 import { MINUTE_MS, reply } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";

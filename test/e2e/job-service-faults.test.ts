@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, vi } from "vitest";
 import { AppProcess } from "../support/app-process.ts";
-import { startJobServiceSide } from "../support/job-service-side.ts";
+import { startJobServiceSide } from "../../world/job-service/side.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import { ANA, DOCS, World, environment, startSlackSide } from "../support/world.ts";
 import type { WorldOptions } from "../support/world.ts";

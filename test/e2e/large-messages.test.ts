@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { MessageAttachment } from "../../emulators/slack/index.ts";
+import type { MessageAttachment } from "../../world/slack/index.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 /** Forwards of one message, `count` of them, together about so many characters. */

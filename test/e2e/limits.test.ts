@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { internalApp } from "../../emulators/slack/index.ts";
-import type { SlackSide } from "../../emulators/slack/index.ts";
+import { internalApp } from "../../world/slack/index.ts";
+import type { SlackSide } from "../../world/slack/index.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
+import type { WireFollowedPullRequest } from "../../src/shared/contract/report-schema.ts";
 import { ANA, BEN, DOCS, RANDOM, SECRET_CHANNEL, World, type WorldOptions } from "../support/world.ts";
 
 const MINUTE = 60_000;

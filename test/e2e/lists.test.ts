@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { SlackDelivery } from "../../emulators/slack/index.ts";
+import type { SlackDelivery } from "../../world/slack/index.ts";
 import { MINUTE_MS, PR, ask, done, jobOf, reply, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, RANDOM, SECRET_CHANNEL, World } from "../support/world.ts";
 

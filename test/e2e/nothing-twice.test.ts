@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import type { SlackDelivery } from "../../emulators/slack/index.ts";
+import type { SlackDelivery } from "../../world/slack/index.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { GROUP_MESSAGE_SCOPES } from "../../src/slack/setup.ts";
+import { GROUP_MESSAGE_SCOPES } from "../../src/app/slack/connection/setup.ts";
 import { readManifest } from "../support/manifest.ts";
 import { MINUTE_MS, PR, jobOf, reply } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";

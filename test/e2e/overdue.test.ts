@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 import { press } from "../support/presses.ts";
 import { MINUTE_MS, PR, jobOf } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";

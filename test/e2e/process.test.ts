@@ -6,9 +6,9 @@ import { describe, expect, it } from "vitest";
 import { endedBy } from "../support/patient.ts";
 import { atNight } from "../support/nightly.ts";
 import { AppProcess, quiet, readiness } from "../support/app-process.ts";
-import type { SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackSide } from "../../world/slack/index.ts";
 import { freePort } from "../support/redis-server.ts";
-import { startJobServiceSide } from "../support/job-service-side.ts";
+import { startJobServiceSide } from "../../world/job-service/side.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import {
   ANA,
@@ -129,7 +129,7 @@ describe.concurrent("settings", () => {
   });
 
   it("--help says what there is to set", async () => {
-    const child = spawn(process.execPath, ["src/main.ts", "--help"], {
+    const child = spawn(process.execPath, ["src/app/main.ts", "--help"], {
       cwd: fileURLToPath(new URL("../..", import.meta.url)),
       env: {},
     });

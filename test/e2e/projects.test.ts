@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT_API_KEY } from "../support/job-service-side.ts";
+import { DEFAULT_API_KEY } from "../../world/job-service/side.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";

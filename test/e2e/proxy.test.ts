@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AppProcess } from "../support/app-process.ts";
-import { ConnectProxy } from "../support/connect-proxy.ts";
-import { startJobServiceSide } from "../support/job-service-side.ts";
+import { ConnectProxy } from "../../world/faults/connect-proxy.ts";
+import { startJobServiceSide } from "../../world/job-service/side.ts";
 import { ANA, DOCS, environment, startSlackSide } from "../support/world.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";

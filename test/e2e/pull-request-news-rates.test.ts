@@ -1,6 +1,6 @@
 // @module-tag nightly
 import { expect, it } from "vitest";
-import { internalApp } from "../../emulators/slack/limits.ts";
+import { internalApp } from "../../world/slack/limits.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { WireFollowedPullRequest } from "../../src/shared/contract/report-schema.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 import { press } from "../support/presses.ts";
 import { withoutStop } from "../support/status-buttons.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
-import type { WireQuestion } from "../../src/job-client/report-schema.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
+import type { WireQuestion } from "../../src/shared/contract/report-schema.ts";
 import { MINUTE_MS, PR, ask, done, jobOf, reply, said, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import type { WorldOptions } from "../support/world.ts";

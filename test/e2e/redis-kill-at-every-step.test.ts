@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import type { SlackDelivery } from "../../emulators/slack/index.ts";
+import type { SlackDelivery } from "../../world/slack/index.ts";
 import { AppProcess } from "../support/app-process.ts";
-import { startJobServiceSide } from "../support/job-service-side.ts";
+import { startJobServiceSide } from "../../world/job-service/side.ts";
 import { liveTasks, openRedisClient } from "../support/redis.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { type RedisStep, startRedisSteps } from "../support/redis-steps.ts";

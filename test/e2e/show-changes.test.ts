@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 import { MINUTE_MS, PR, done, jobOf } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
 import { PATIENT } from "../support/patient.ts";

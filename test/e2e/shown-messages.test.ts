@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 import { jobOf, reply } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import type { SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackSide } from "../../world/slack/index.ts";
 import { AppProcess, readiness } from "../support/app-process.ts";
-import { DEFAULT_API_KEY, startJobServiceSide } from "../support/job-service-side.ts";
+import { DEFAULT_API_KEY, startJobServiceSide } from "../../world/job-service/side.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import { ANA, DOCS, environment, startSlackSide } from "../support/world.ts";
 

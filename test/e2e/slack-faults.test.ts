@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { distributedApp } from "../../emulators/slack/index.ts";
+import { distributedApp } from "../../world/slack/index.ts";
 import { readiness } from "../support/app-process.ts";
 import { ANA, BEN, DOCS, RANDOM, World } from "../support/world.ts";
 

@@ -1,7 +1,7 @@
 // @module-tag nightly
 import { expect, it } from "vitest";
 import { AppProcess } from "../support/app-process.ts";
-import { startJobServiceSide } from "../support/job-service-side.ts";
+import { startJobServiceSide } from "../../world/job-service/side.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import { ANA, DOCS, environment, startSlackSide } from "../support/world.ts";
 

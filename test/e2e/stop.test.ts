@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JobServiceSideOptions } from "../support/job-service-side.ts";
+import type { JobServiceSideOptions } from "../../world/job-service/side.ts";
 import { press, privately, toldPrivately } from "../support/presses.ts";
 import { LINK, MINUTE_MS, PR, ask, jobOf, reply, said, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";

@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { AppProcess } from "../support/app-process.ts";
 import { agentFile, startServiceWorld } from "../support/service-world.ts";
-import type { ProxyHook } from "../support/hooked-proxy.ts";
+import type { ProxyHook } from "../../world/faults/hooked-proxy.ts";
 import { PATIENT } from "../support/patient.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import { ANA, BEN, DOCS, environment, startSlackSide } from "../support/world.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { WireTurn } from "../../src/job-client/report-schema.ts";
-import type { SideOutcome } from "../support/job-service-jobs.ts";
-import { internalApp } from "../../emulators/slack/limits.ts";
+import type { WireTurn } from "../../src/shared/contract/report-schema.ts";
+import type { SideOutcome } from "../../world/job-service/jobs.ts";
+import { internalApp } from "../../world/slack/limits.ts";
 import { withoutStop } from "../support/status-buttons.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
 

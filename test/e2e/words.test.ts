@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
-import { DEFAULT_API_KEY } from "../support/job-service-side.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
+import { DEFAULT_API_KEY } from "../../world/job-service/side.ts";
 import { MINUTE_MS, ask, done, jobOf, reply, said, askedFor } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
 

@@ -2,8 +2,8 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { changedPaths } from "../../eval/files.ts";
 import { readTask, referenceOf, taskNames, type Task } from "../../eval/task.ts";
-import { findCopies, forgetKnown } from "../../service/runner/publish/copied-words.ts";
-import type { Text } from "../../service/runner/publish/read-text.ts";
+import { findCopies, forgetKnown } from "../../src/service/runner/publish/copied-words.ts";
+import type { Text } from "../../src/service/runner/publish/read-text.ts";
 
 const TASKS = fileURLToPath(new URL("../../eval/tasks", import.meta.url));
 

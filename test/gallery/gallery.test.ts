@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { WebClient } from "@slack/web-api";
 import { expect, it } from "vitest";
-import { createSlackSide } from "../../emulators/slack/index.ts";
+import { createSlackSide } from "../../world/slack/index.ts";
 import { askSlack, faultLines, faultsOf, renderedSamples } from "../../gallery/gallery.ts";
 import { galleryPage } from "../../gallery/page.ts";
 import { startBrowser, violationsOf } from "../support/browser.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { ProcessNotReadyError, createManagedProcess } from "../../emulators/managed-process.ts";
+import { ProcessNotReadyError, createManagedProcess } from "../../world/managed-process.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 const PARENT = fileURLToPath(new URL("../fixtures/run-managed-process.ts", import.meta.url));

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { AGENT_PRESET_NAMES, presetEnv } from "../../service/config/agent-presets.ts";
+import { AGENT_PRESET_NAMES, presetEnv } from "../../src/service/config/agent-presets.ts";
 
 const anthropic = { name: "a", kind: "anthropic", url: "http://127.0.0.1:1/models/a", key: "key-a" } as const;
 const openai = { name: "o", kind: "openai", url: "http://127.0.0.1:1/models/o/v1", key: "key-o" } as const;

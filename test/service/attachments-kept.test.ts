@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { WireJob } from "../../src/job-client/schema.ts";
-import { createKey } from "../../service/jobs/keys.ts";
-import { withState } from "../../service/jobs/state-file.ts";
-import { createSystemClock } from "../../src/process/clock-and-log.ts";
+import type { WireJob } from "../../src/shared/contract/schema.ts";
+import { createKey } from "../../src/service/jobs/keys.ts";
+import { withState } from "../../src/service/jobs/state-file.ts";
+import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 import { makeAttachment, PNG } from "../support/attachments.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { MAX_PLAN_STEPS } from "../../src/core/ports/job-report.ts";
-import type { WireChanges, WireJob } from "../../src/job-client/schema.ts";
+import { MAX_PLAN_STEPS } from "../../src/shared/contract/job-report.ts";
+import type { WireChanges, WireJob } from "../../src/shared/contract/schema.ts";
 import { makeServiceProject, makeAskingAgent, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 import { PATIENT } from "../support/patient.ts";

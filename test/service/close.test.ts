@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { TransientRunError } from "../../service/base/run-error.ts";
-import type { CloseResult } from "../../service/runner/turn-runner.ts";
-import type { WireJob } from "../../src/job-client/schema.ts";
+import { TransientRunError } from "../../src/service/base/run-error.ts";
+import type { CloseResult } from "../../src/service/runner/turn-runner.ts";
+import type { WireJob } from "../../src/shared/contract/schema.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 

@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { loadServiceConfig } from "../../service/config/config.ts";
-import { networkOf, projectSecrets } from "../../service/config/env.ts";
-import { createIsDoc } from "../../service/runner/tree/select-changes.ts";
+import { loadServiceConfig } from "../../src/service/config/config.ts";
+import { networkOf, projectSecrets } from "../../src/service/config/env.ts";
+import { createIsDoc } from "../../src/service/runner/workspace/tree/select-changes.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../service.example.yml", import.meta.url));

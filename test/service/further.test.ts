@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { WireJob, WireJobList } from "../../src/job-client/schema.ts";
+import type { WireJob, WireJobList } from "../../src/shared/contract/schema.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 

@@ -1,6 +1,6 @@
 import { type AxiosResponse, OpenAPIClientAxios, type OpenAPIClient } from "openapi-client-axios";
 import { expect, it } from "vitest";
-import type { WireChanges, WireJob, WireJobList } from "../../src/job-client/schema.ts";
+import type { WireChanges, WireJob, WireJobList } from "../../src/shared/contract/schema.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";

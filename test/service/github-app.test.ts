@@ -3,9 +3,9 @@ import { get } from "node:http";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type CodeHost, createCodeHost } from "../../emulators/code-host/index.ts";
-import { createGitHubApp } from "../../service/cli/github-app.ts";
-import { createSystemClock } from "../../src/process/clock-and-log.ts";
+import { type CodeHost, createCodeHost } from "../../world/code-host/index.ts";
+import { createGitHubApp } from "../../src/service/cli/github-app.ts";
+import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 import { APP_PERMISSIONS, installApp } from "../support/github-app.ts";
 import { type Ran, ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
-import { MAX_BODY_BYTES } from "../../service/http/routes.ts";
-import { MAX_PROMPT_BYTES } from "../../service/http/routes.ts";
-import { serveHttp } from "../../service/serve.ts";
+import { MAX_BODY_BYTES } from "../../src/service/http/routes.ts";
+import { MAX_PROMPT_BYTES } from "../../src/service/http/routes.ts";
+import { serveHttp } from "../../src/service/serve.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 
 const JOBS = "/v2/agent/docs/job";

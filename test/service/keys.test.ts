@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { StateCommand } from "../../service/cli/run-command.ts";
-import { createKey, listKeys, revokeKey } from "../../service/jobs/keys.ts";
+import type { StateCommand } from "../../src/service/commands/run-command.ts";
+import { createKey, listKeys, revokeKey } from "../../src/service/jobs/keys.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 
 const JOBS = "/v2/agent/docs/job";

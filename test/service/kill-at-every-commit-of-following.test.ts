@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { sign } from "@octokit/webhooks-methods";
 import { expect, it } from "vitest";
-import { JobStore } from "../../service/jobs/job-store.ts";
-import { createKey } from "../../service/jobs/keys.ts";
-import { withState } from "../../service/jobs/state-file.ts";
-import { createSystemClock } from "../../src/process/clock-and-log.ts";
-import { openPullRequest, openTestHost, OWNER, REPO, TOKEN } from "../emulators/code-host/setup.ts";
+import { JobStore } from "../../src/service/jobs/job-store.ts";
+import { createKey } from "../../src/service/jobs/keys.ts";
+import { withState } from "../../src/service/jobs/state-file.ts";
+import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
+import { openPullRequest, openTestHost, OWNER, REPO, TOKEN } from "../world/code-host/setup.ts";
 import { isSampled } from "../support/sampled.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 

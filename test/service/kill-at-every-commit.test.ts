@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { JobStore } from "../../service/jobs/job-store.ts";
-import { createKey } from "../../service/jobs/keys.ts";
-import { withState } from "../../service/jobs/state-file.ts";
-import { createSystemClock } from "../../src/process/clock-and-log.ts";
+import { JobStore } from "../../src/service/jobs/job-store.ts";
+import { createKey } from "../../src/service/jobs/keys.ts";
+import { withState } from "../../src/service/jobs/state-file.ts";
+import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 import { readState } from "../support/read-state.ts";
 import { isSampled } from "../support/sampled.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";

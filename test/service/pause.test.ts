@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
-import { pause } from "../../service/base/pause.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import { pause } from "../../src/service/base/pause.ts";
+import { ManualClock } from "../../world/clock/manual-clock.ts";
 
 it("waits by the clock, ends with the signal, and leaves nothing behind on either", async () => {
   const clock = new ManualClock();

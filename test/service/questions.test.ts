@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { WireJob } from "../../src/job-client/schema.ts";
-import { MAX_ASKED } from "../../service/jobs/question-desk.ts";
+import type { WireJob } from "../../src/shared/contract/schema.ts";
+import { MAX_ASKED } from "../../src/service/jobs/pending-questions.ts";
 import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 

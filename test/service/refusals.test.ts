@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { KNOWN_REFUSALS, knownRefusal, quotedLine } from "../../service/code-host/refusals.ts";
+import { KNOWN_REFUSALS, knownRefusal, quotedLine } from "../../src/service/pulls/code-host/refusals.ts";
 
 const docs = readFileSync(new URL("../../docs/pull-requests.md", import.meta.url), "utf8");
 const rows = [...docs.matchAll(/<tr><td>[^]*?<\/tr>/g)].map(([row]) =>

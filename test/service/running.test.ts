@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { RunnerLostError } from "../../service/runner/turn-runner.ts";
-import { TransientRunError } from "../../service/base/run-error.ts";
+import { RunnerLostError } from "../../src/service/runner/turn-runner.ts";
+import { TransientRunError } from "../../src/service/base/run-error.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, type ScriptedRun, ScriptedRunner, SUMMARY } from "../support/scripted-runner.ts";
 import { PATIENT } from "../support/patient.ts";

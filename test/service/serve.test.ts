@@ -1,11 +1,11 @@
-import { serviceSchema } from "../../service/jobs/state-file.ts";
+import { serviceSchema } from "../../src/service/jobs/state-file.ts";
 import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { loadServiceConfig } from "../../service/config/config.ts";
-import { startJobService } from "../../service/serve.ts";
+import { loadServiceConfig } from "../../src/service/config/config.ts";
+import { startJobService } from "../../src/service/serve.ts";
 import { advanceUntilSettled } from "../support/advance-until-settled.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import { ManualClock } from "../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { ScriptedRunner } from "../support/scripted-runner.ts";
 import { ServiceFolder } from "../support/service-process.ts";

@@ -6,7 +6,7 @@ import { COMPILE_CACHE } from "../support/child-process.ts";
 import { ServiceFolder } from "../support/service-process.ts";
 import { atNight } from "../support/nightly.ts";
 
-const MAIN = fileURLToPath(new URL("../../service/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
 const IS_ROOT = process.getuid?.() === 0;
 /** Runs a program as root without root's power to open what its owner may not, which is what a forbidden folder takes. */
 const WITHOUT_POWER = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all"];

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { MAX_CHECKS, MAX_FINDINGS, type ReportedUsage } from "../../src/core/ports/job-report.ts";
-import type { WireJob } from "../../src/job-client/schema.ts";
-import type { RunTurnResult } from "../../service/runner/turn-runner.ts";
+import { MAX_CHECKS, MAX_FINDINGS, type ReportedUsage } from "../../src/shared/contract/job-report.ts";
+import type { WireJob } from "../../src/shared/contract/schema.ts";
+import type { RunTurnResult } from "../../src/service/runner/turn-runner.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";
 

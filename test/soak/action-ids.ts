@@ -1,4 +1,4 @@
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 
 /** What can be pressed in messages. Thousands are looked through, again and again: an update brings other blocks. */
 export class ActionIds {

@@ -1,4 +1,4 @@
-import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
 import { nameOf } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
 import { messagesIn, patiently, somebodyIn } from "./places.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 import { Ledger, nextTryOf } from "./ledger.ts";
 
 const TURN = "command:1.2.3";

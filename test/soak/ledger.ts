@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { SlackDelivery, SlackMessage } from "../../emulators/slack/index.ts";
-import type { SideCreate } from "../support/job-service-side.ts";
+import type { SlackDelivery, SlackMessage } from "../../world/slack/index.ts";
+import type { SideCreate } from "../../world/job-service/side.ts";
 
 /** One turn that a person caused, or may have caused. */
 export type Entry = {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ImpossibleForAPerson } from "../../emulators/slack/index.ts";
+import { ImpossibleForAPerson } from "../../world/slack/index.ts";
 import type {
   DeliveryOutcome,
   OpenView,
   SlackDelivery,
   SlackMessage,
   SlackSide,
-} from "../../emulators/slack/index.ts";
+} from "../../world/slack/index.ts";
 import { ActionIds } from "./action-ids.ts";
 import { nameOf, nextTryOf, turnIdOf, turnOf } from "./ledger.ts";
 import type { Entry, Ledger } from "./ledger.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
 
 /** How long a person waits for something to press. What is killed and started again on a busy machine takes its time. */
 const PATIENCE_MS = 15_000;

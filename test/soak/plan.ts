@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import type { Fault, LimitSettings } from "../../emulators/slack/index.ts";
-import type { JobServiceOp, SideFault } from "../support/job-service-faults.ts";
-import type { JobServiceSideOptions } from "../support/job-service-side.ts";
+import type { Fault, LimitSettings } from "../../world/slack/index.ts";
+import type { SideFault } from "../../world/job-service/faults.ts";
+import type { JobServiceOp } from "../../world/job-service/wire.ts";
+import type { JobServiceSideOptions } from "../../world/job-service/side.ts";
 import { FOLLOWS_PULL_REQUESTS, SERVICE_KINDS } from "../support/service-kinds.ts";
 import type { Review } from "./reviews.ts";
 

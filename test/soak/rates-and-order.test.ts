@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Call, SlackMessage } from "../../emulators/slack/index.ts";
+import type { Call, SlackMessage } from "../../world/slack/index.ts";
 import { orderBreaches, peakPerMinute, rateBreaches } from "./rates-and-order.ts";
 
 function post(name: string, ts: string, thread?: string, channel = "C1"): SlackMessage {

@@ -1,5 +1,5 @@
-import { internalApp } from "../../emulators/slack/index.ts";
-import type { Call, Rate, SlackMessage } from "../../emulators/slack/index.ts";
+import { internalApp } from "../../world/slack/index.ts";
+import type { Call, Rate, SlackMessage } from "../../world/slack/index.ts";
 import { nameOf, turnOf } from "./ledger.ts";
 
 /** A fault's end is noted up to so long after it. */

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type RedisClientType } from "@redis/client";
 import { startRedisServer } from "../support/redis-server.ts";
 import { liveTasks } from "../support/redis.ts";
-import { TcpProxy } from "../support/tcp-proxy.ts";
-import type { TcpProxyMood } from "../support/tcp-proxy.ts";
+import { TcpProxy } from "../../world/faults/tcp-proxy.ts";
+import type { TcpProxyMood } from "../../world/faults/tcp-proxy.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import type { SoakStore } from "./soak-store.ts";
 

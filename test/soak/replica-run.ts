@@ -1,11 +1,11 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { internalApp } from "../../emulators/slack/index.ts";
-import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
-import { startHookedProxy } from "../support/hooked-proxy.ts";
-import { startJobServiceSide } from "../support/job-service-side.ts";
-import type { JobServiceSide } from "../support/job-service-side.ts";
+import { internalApp } from "../../world/slack/index.ts";
+import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
+import { startHookedProxy } from "../../world/faults/hooked-proxy.ts";
+import { startJobServiceSide } from "../../world/job-service/side.ts";
+import type { JobServiceSide } from "../../world/job-service/side.ts";
 import { environment, startSlackSide } from "../support/world.ts";
 import { Ledger, isInTail, nameOf, turnOf, turnOfKey } from "./ledger.ts";
 import type { LostTail, Verdict } from "./ledger.ts";

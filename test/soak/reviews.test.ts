@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
-import { DEFAULT_API_KEY, startJobServiceSide } from "../support/job-service-side.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
+import { DEFAULT_API_KEY, startJobServiceSide } from "../../world/job-service/side.ts";
 import { Reviews } from "./reviews.ts";
 
 const URL = "https://github.com/acme/docs/pull/7";

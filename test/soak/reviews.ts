@@ -1,6 +1,6 @@
-import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
-import type { WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
-import type { JobServiceSide } from "../support/job-service-side.ts";
+import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
+import type { WireFollowedPullRequest } from "../../src/shared/contract/report-schema.ts";
+import type { JobServiceSide } from "../../world/job-service/side.ts";
 import { turnOf, turnOfKey } from "./ledger.ts";
 
 /** What becomes of a pull request. */

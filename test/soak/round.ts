@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
-import { startJobServiceSide } from "../support/job-service-side.ts";
-import type { SideJob, SideOutcome } from "../support/job-service-jobs.ts";
-import type { JobServiceSide } from "../support/job-service-side.ts";
+import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
+import { startJobServiceSide } from "../../world/job-service/side.ts";
+import type { SideJob, SideOutcome } from "../../world/job-service/jobs.ts";
+import type { JobServiceSide } from "../../world/job-service/side.ts";
 import { environment, startSlackSide } from "../support/world.ts";
 import { Ledger } from "./ledger.ts";
 import type { Verdict } from "./ledger.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { startSlackSide } from "../support/world.ts";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 import { untruths } from "./untruths.ts";
 
 const TURN = "command:1.2.3";

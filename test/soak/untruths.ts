@@ -1,5 +1,5 @@
-import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
-import type { JobServiceSide } from "../support/job-service-side.ts";
+import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
+import type { JobServiceSide } from "../../world/job-service/side.ts";
 import { nameOf, turnOf, turnOfKey } from "./ledger.ts";
 
 type Done = Pick<JobServiceSide, "creates" | "messages" | "cancels" | "answers">;

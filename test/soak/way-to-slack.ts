@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ConnectProxy } from "../support/connect-proxy.ts";
-import { startHookedProxy } from "../support/hooked-proxy.ts";
+import { ConnectProxy } from "../../world/faults/connect-proxy.ts";
+import { startHookedProxy } from "../../world/faults/hooked-proxy.ts";
 import type { ReplicaFault, StrikePoint } from "./replica-plan.ts";
 
 type How = Extract<ReplicaFault, { do: "slack-away" }>["how"];

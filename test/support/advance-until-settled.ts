@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ManualClock } from "./manual-clock.ts";
+import type { ManualClock } from "../../world/clock/manual-clock.ts";
 
 /** Moves the clock by `stepMs`, again and again, until the promise is settled; then settles as it did. */
 export async function advanceUntilSettled<T>(

@@ -11,7 +11,7 @@ import { COMPILE_CACHE } from "./child-process.ts";
 /** A program of this project, and the line of its log that says that it is ready. */
 export type Program = { file: string; args: string[]; readyMessage: string };
 
-const SLACK_APP: Program = { file: "src/main.ts", args: [], readyMessage: "docs-agent is ready" };
+const SLACK_APP: Program = { file: "src/app/main.ts", args: [], readyMessage: "docs-agent is ready" };
 const Ready = z.object({ address: z.string() });
 const Readiness = z.object({
   status: z.string(),

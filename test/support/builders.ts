@@ -1,10 +1,10 @@
-import type { FollowedPullRequest, ReportedTurn } from "../../src/core/ports/job-report.ts";
-import type { JobServiceAnswer, JobServiceFault } from "../../src/core/ports/job-service.ts";
-import type { Outcome } from "../../src/core/turn/outcome.ts";
-import type { QuotedMessage, Request } from "../../src/core/turn/request.ts";
-import { newTurn } from "../../src/core/turn/turn.ts";
-import type { Turn } from "../../src/core/turn/turn.ts";
-import type { Job } from "../../src/core/contract/job.ts";
+import type { FollowedPullRequest, ReportedTurn } from "../../src/shared/contract/job-report.ts";
+import type { JobServiceAnswer, JobServiceFault } from "../../src/app/rules/ports/job-service.ts";
+import type { Outcome } from "../../src/app/rules/turn/outcome.ts";
+import type { QuotedMessage, Request } from "../../src/app/rules/turn/request.ts";
+import { newTurn } from "../../src/app/rules/turn/turn.ts";
+import type { Turn } from "../../src/app/rules/turn/turn.ts";
+import type { Job } from "../../src/shared/contract/job.ts";
 
 /** A request as the command intake makes it. */
 export function makeRequest(overrides: Partial<Request> = {}): Request {

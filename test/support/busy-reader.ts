@@ -1,5 +1,5 @@
 // Has a reader's process read for minutes, and writes its id.
-import { ReaderProcesses } from "../../service/runner/apart/apart.ts";
+import { ReaderProcesses } from "../../src/service/runner/process/apart/apart.ts";
 
 const readers = new ReaderProcesses({ timeLimitMs: 60 * 60_000 });
 const turn = readers.forTurn("docs", new AbortController().signal, () => []);

@@ -1,4 +1,4 @@
-import { Git } from "../../emulators/code-host/git.ts";
+import { Git } from "../../world/code-host/git.ts";
 
 const IDENTITY = "Ana <ana@example.com>";
 

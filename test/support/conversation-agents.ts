@@ -1,7 +1,7 @@
 import { PR, told } from "./threads.ts";
 import { pick, wordsAsked } from "./conversation-ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";
-import type { JobServiceSide } from "./job-service-side.ts";
+import type { JobServiceSide } from "../../world/job-service/side.ts";
 
 /** What the agents of a conversation do. Their words are for those who may read what the job is about. */
 export class ConversationAgents {

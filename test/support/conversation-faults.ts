@@ -1,6 +1,6 @@
-import type { SlackMessage } from "../../emulators/slack/index.ts";
-import { visibleText } from "../../emulators/slack/index.ts";
-import type { FollowUps } from "../../src/core/turn/people.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
+import { visibleText } from "../../world/slack/index.ts";
+import type { FollowUps } from "../../src/app/rules/thread/people.ts";
 import { nameOf, turnOf, turnOfKey } from "../soak/ledger.ts";
 import { wordsAsked } from "./conversation-ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";

@@ -1,5 +1,5 @@
-import type { OpenView, SlackSide } from "../../emulators/slack/index.ts";
-import { buttonValue } from "../../src/replies/actions.ts";
+import type { OpenView, SlackSide } from "../../world/slack/index.ts";
+import { buttonValue } from "../../src/app/messages/actions.ts";
 import { placeOfRequest } from "./conversation-ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";
 

@@ -1,5 +1,5 @@
-import type { SlackDelivery, SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
-import type { FollowUps } from "../../src/core/turn/people.ts";
+import type { SlackDelivery, SlackMessage, SlackSide } from "../../world/slack/index.ts";
+import type { FollowUps } from "../../src/app/rules/thread/people.ts";
 import { pick, taken } from "./conversation-ledger.ts";
 import type { Chat, ConversationLedger } from "./conversation-ledger.ts";
 import { SECRET_CHANNEL } from "./world.ts";

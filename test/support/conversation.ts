@@ -1,6 +1,6 @@
-import type { SlackMessage } from "../../emulators/slack/index.ts";
-import type { FollowUps } from "../../src/core/turn/people.ts";
-import type { JobServiceSideOptions } from "./job-service-side.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
+import type { FollowUps } from "../../src/app/rules/thread/people.ts";
+import type { JobServiceSideOptions } from "../../world/job-service/side.ts";
 import { ConversationAgents } from "./conversation-agents.ts";
 import { faultsIn, privateFaults } from "./conversation-faults.ts";
 import { ConversationForms } from "./conversation-forms.ts";

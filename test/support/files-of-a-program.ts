@@ -1,6 +1,6 @@
 // Prints which files a program has that is started as git and agents are.
-import { closeInheritedFiles } from "../../service/runner/process/inherited-files.ts";
-import { runProgram } from "../../service/runner/process-group.ts";
+import { closeInheritedFiles } from "../../src/service/runner/process/inherited-files.ts";
+import { runProgram } from "../../src/service/runner/workspace/process-group.ts";
 
 closeInheritedFiles();
 const { signal } = new AbortController();

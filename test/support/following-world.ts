@@ -1,9 +1,9 @@
 import { Octokit } from "@octokit/rest";
-import type { WireFollowedPullRequest } from "../../src/job-client/report-schema.ts";
+import type { WireFollowedPullRequest } from "../../src/shared/contract/report-schema.ts";
 import { makeServiceProject, ServiceUnderTest } from "./job-service.ts";
-import { openPullRequest, openTestHost, OWNER, QUIET, REPO, TOKEN } from "../emulators/code-host/setup.ts";
-import { type ProxyHook, startHookedProxy } from "./hooked-proxy.ts";
-import { ManualClock } from "./manual-clock.ts";
+import { openPullRequest, openTestHost, OWNER, QUIET, REPO, TOKEN } from "../world/code-host/setup.ts";
+import { type ProxyHook, startHookedProxy } from "../../world/faults/hooked-proxy.ts";
+import { ManualClock } from "../../world/clock/manual-clock.ts";
 
 export const SECRET = "webhook-secret-0123456789";
 export const REVIEWER = { token: "mira-token-0123456789", login: "mira" };

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
-import type { CodeHost } from "../../emulators/code-host/index.ts";
+import type { CodeHost } from "../../world/code-host/index.ts";
 
 /** One for all tests of a file: making it takes long. */
 const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });

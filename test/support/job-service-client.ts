@@ -1,8 +1,8 @@
-import { createHttpJobService, type HttpJobService } from "../../src/job-client/http-job-service.ts";
-import type { HttpJobServiceOptions } from "../../src/job-client/http-job-service.ts";
-import type { JobServiceAnswer, JobServiceFault } from "../../src/core/ports/job-service.ts";
-import type { JobServiceOp } from "./job-service-faults.ts";
-import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID } from "./job-service-side.ts";
+import { createHttpJobService, type HttpJobService } from "../../src/app/job-client/http-job-service.ts";
+import type { HttpJobServiceOptions } from "../../src/app/job-client/http-job-service.ts";
+import type { JobServiceAnswer, JobServiceFault } from "../../src/app/rules/ports/job-service.ts";
+import type { JobServiceOp } from "../../world/job-service/wire.ts";
+import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID } from "../../world/job-service/side.ts";
 
 /** The real client with the test service's project and key, closed with its scope. */
 export function openClient(

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { closeNow, listenOnLoopback } from "../../emulators/loopback-server.ts";
+import { closeNow, listenOnLoopback } from "../../world/loopback-server.ts";
 
 /**
  * A code host with so many pull requests that git would be too slow: all are open, and their checks never end. It counts calls as

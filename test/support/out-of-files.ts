@@ -1,8 +1,8 @@
 // A process that has no file descriptors left: what becomes of the processes it starts then, a line each.
 import { openSync } from "node:fs";
-import { startProcessGroup } from "../../service/runner/process-group.ts";
-import { runProgram } from "../../service/runner/process-group.ts";
-import { createSystemClock } from "../../src/process/clock-and-log.ts";
+import { startProcessGroup } from "../../src/service/runner/workspace/process-group.ts";
+import { runProgram } from "../../src/service/runner/workspace/process-group.ts";
+import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 
 const { signal } = new AbortController();
 const common = { cwd: "/", env: { PATH: "/usr/bin:/bin" }, timeLimitMs: 20_000, maxOutputBytes: 10_000 };

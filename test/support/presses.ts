@@ -1,4 +1,4 @@
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
 import { DOCS } from "./world.ts";
 import type { World } from "./world.ts";
 

@@ -1,4 +1,4 @@
-import type { ServiceProject } from "../../service/config/config.ts";
+import type { ServiceProject } from "../../src/service/config/config.ts";
 
 /** Settings of pull requests, as they are where a project says nothing of them. */
 export const SETTINGS: ServiceProject["pullRequests"] = {

@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { stateFileOf } from "../../service/jobs/state-file.ts";
+import { stateFileOf } from "../../src/service/jobs/state-file.ts";
 
 /** Reads the state of a service that may run, without being able to change it. */
 export function readState<T>(config: { dataDir: string }, work: (db: DatabaseSync) => T): T {

@@ -1,4 +1,4 @@
-import type { Logger } from "../../src/core/ports/process.ts";
+import type { Logger } from "../../src/shared/machine/ports.ts";
 
 export type LogLine = { level: "debug" | "info" | "warn" | "error"; fields: object; message: string };
 

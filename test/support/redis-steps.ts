@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { once } from "node:events";
 import type { RedisClientType } from "@redis/client";
-import * as queueScripts from "../../src/queue/redis/task-script.ts";
+import * as queueScripts from "../../src/shared/queue/redis/task-script.ts";
 
 /** Something that is about to be written at Redis, or has been, its answer still on the way. `number`: of what has this name and phase. */
 export type RedisStep = { phase: "before" | "after"; what: string; number: number };

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisClientType } from "@redis/client";
-import type { Clock } from "../../src/core/ports/process.ts";
-import { createSteadyClock } from "../../src/process/steady-clock.ts";
-import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
-import { type RedisStore, openRedisStore } from "../../src/store/redis/open-redis-store.ts";
-import { ManualClock } from "./manual-clock.ts";
+import type { Clock } from "../../src/shared/machine/ports.ts";
+import { createSteadyClock } from "../../src/shared/machine/steady-clock.ts";
+import { RedisTaskQueue } from "../../src/shared/queue/redis/redis-task-queue.ts";
+import { type RedisStore, openRedisStore } from "../../src/shared/store/redis/open-redis-store.ts";
+import { ManualClock } from "../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { leasesAreOver, redisPrefix } from "./redis.ts";
 import { isIdle, serverTimeOf, untilIdle, type untilIdleInTime } from "./redis-time.ts";
 import type { ModelSubject } from "./task-queue-model.ts";
-import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
+import { type AppRecords, recordSchemas } from "../../src/app/rules/records.ts";
 
 const concurrency = 4;
 const slow = { type: "slow", concurrency: 2 };

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "../../src/core/ports/process.ts";
-import type { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
-import type { ManualClock } from "./manual-clock.ts";
-import type { AppRecords } from "../../src/core/ports/records.ts";
+import type { Clock } from "../../src/shared/machine/ports.ts";
+import type { RedisTaskQueue } from "../../src/shared/queue/redis/redis-task-queue.ts";
+import type { ManualClock } from "../../world/clock/manual-clock.ts";
+import type { AppRecords } from "../../src/app/rules/records.ts";
 
 /** Redis's time while nobody sets the clock of its machine. */
 export function serverTimeOf(clock: ManualClock): () => number {

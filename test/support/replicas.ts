@@ -1,7 +1,7 @@
 import { expect, vi } from "vitest";
-import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
 import { AppProcess } from "./app-process.ts";
-import { type JobServiceSide, startJobServiceSide } from "./job-service-side.ts";
+import { type JobServiceSide, startJobServiceSide } from "../../world/job-service/side.ts";
 import { startRedisServer } from "./redis-server.ts";
 import { DOCS, environment, startSlackSide, type WorldOptions } from "./world.ts";
 

@@ -1,6 +1,6 @@
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createCodeHost } from "../../emulators/code-host/index.ts";
+import { createCodeHost } from "../../world/code-host/index.ts";
 import { openKeptDir } from "./temp-dir.ts";
 
 /** Repositories of this process by the files in them, made once each: a copy is faster than git. */

@@ -1,6 +1,6 @@
-import type { SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackSide } from "../../world/slack/index.ts";
 import type { Boundary } from "../contracts/kill-at-every-step.ts";
-import type { JobServiceSide } from "./job-service-side.ts";
+import type { JobServiceSide } from "../../world/job-service/side.ts";
 
 /** Tells of every request that the app sends, before and after its effect. `kill` is called at `boundary`, if that is a request. */
 export function onRequests(

@@ -4,14 +4,19 @@ import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { JobDiff } from "../../src/core/ports/job-report.ts";
-import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/index.ts";
-import type { Clock } from "../../src/core/ports/process.ts";
-import type { ServiceProject } from "../../service/config/config.ts";
-import { ReaderProcesses } from "../../service/runner/apart/apart.ts";
-import { createTurnRunner } from "../../service/runner/create-turn-runner.ts";
-import type { CloseResult, RunTurnInput, RunTurnResult, TurnNews } from "../../service/runner/turn-runner.ts";
-import { createSystemClock } from "../../src/process/clock-and-log.ts";
+import type { JobDiff } from "../../src/shared/contract/job-report.ts";
+import { type CodeHostFault, createCodeHost } from "../../world/code-host/index.ts";
+import type { Clock } from "../../src/shared/machine/ports.ts";
+import type { ServiceProject } from "../../src/service/config/config.ts";
+import { ReaderProcesses } from "../../src/service/runner/process/apart/apart.ts";
+import { createTurnRunner } from "../../src/service/runner/local-runner.ts";
+import type {
+  CloseResult,
+  RunTurnInput,
+  RunTurnResult,
+  TurnNews,
+} from "../../src/service/runner/turn-runner.ts";
+import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 import { commitTo } from "./commit-to.ts";
 import { need } from "./need.ts";
 import { COMMIT_SETTINGS, SETTINGS } from "./pull-request-texts.ts";

@@ -1,5 +1,5 @@
-import type { Task } from "../../src/core/ports/task-queue.ts";
-import type { Step, TaskHandler, AppQueue } from "../../src/core/ports/records.ts";
+import type { Task } from "../../src/shared/queue/task-queue.ts";
+import type { Step, TaskHandler, AppQueue } from "../../src/app/rules/records.ts";
 
 /** What one run of a task does. */
 export type Script = (task: Task, signal: AbortSignal) => Step | Promise<Step>;

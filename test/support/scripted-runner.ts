@@ -1,4 +1,4 @@
-import type { RunTurnInput, RunTurnResult, TurnRunner } from "../../service/runner/turn-runner.ts";
+import type { RunTurnInput, RunTurnResult, TurnRunner } from "../../src/service/runner/turn-runner.ts";
 
 /** A run of a turn that goes on until the test ends it, or it is aborted. */
 export type ScriptedRun = {

@@ -1,4 +1,4 @@
-import type { JobServiceSideOptions } from "./job-service-side.ts";
+import type { JobServiceSideOptions } from "../../world/job-service/side.ts";
 
 /** A job service that offers all that we know of, but a feed. */
 export const OFFERS_EVERYTHING: JobServiceSideOptions = {

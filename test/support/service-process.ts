@@ -9,7 +9,7 @@ import { z } from "zod";
 import { need } from "./need.ts";
 import { openTempDir, type TempDir } from "./temp-dir.ts";
 
-const MAIN = fileURLToPath(new URL("../../service/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
 const Ready = z.object({ msg: z.literal("job service is ready"), address: z.string() });
 
 export type Ran = { code: number | null; stdout: string; stderr: string };

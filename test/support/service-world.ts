@@ -5,18 +5,18 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { createHttpJobService } from "../../src/job-client/http-job-service.ts";
-import { createCodeHost } from "../../emulators/code-host/index.ts";
+import { createHttpJobService } from "../../src/app/job-client/http-job-service.ts";
+import { createCodeHost } from "../../world/code-host/index.ts";
 import type { AppProcess, Program } from "./app-process.ts";
-import { startHookedProxy } from "./hooked-proxy.ts";
-import type { ProxyHook } from "./hooked-proxy.ts";
+import { startHookedProxy } from "../../world/faults/hooked-proxy.ts";
+import type { ProxyHook } from "../../world/faults/hooked-proxy.ts";
 import { openTempDir } from "./temp-dir.ts";
 
 const run = promisify(execFile);
 const TOKEN = "code-host-token-0123456789";
 const AGENTS = new URL("../fixtures/agents/", import.meta.url);
 const ADDS_A_LINE = { kind: "command", command: [process.execPath, agentFile("call-and-edit")] };
-const SERVICE = fileURLToPath(new URL("../../service/main.ts", import.meta.url));
+const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
 const Pulls = z.array(z.object({ html_url: z.string() }));
 
 /** An agent of `fixtures/agents`, by its name. */
@@ -83,7 +83,7 @@ export async function startServiceWorld(
   const { stdout } = await run(process.execPath, args, { env });
   const apiKey = stdout.trim();
   const program: Program = {
-    file: "service/main.ts",
+    file: "src/service/main.ts",
     args: ["serve", "--config", config],
     readyMessage: "job service is ready",
   };

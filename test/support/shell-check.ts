@@ -1,4 +1,4 @@
-import type { ServiceProject } from "../../service/config/config.ts";
+import type { ServiceProject } from "../../src/service/config/config.ts";
 
 export type Check = ServiceProject["verify"][number];
 

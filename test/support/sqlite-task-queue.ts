@@ -1,17 +1,17 @@
 import { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../src/core/ports/process.ts";
-import { createSteadyClock } from "../../src/process/steady-clock.ts";
-import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
-import { GroupCommit } from "../../src/store/sqlite/group-commit.ts";
-import { openStore, type SqliteStore } from "../../src/store/open-store.ts";
-import { SqliteSlots } from "../../src/store/sqlite/sqlite-slots.ts";
-import { StoreInUseError } from "../../src/store/store-errors.ts";
-import { ManualClock } from "./manual-clock.ts";
+import type { Clock } from "../../src/shared/machine/ports.ts";
+import { createSteadyClock } from "../../src/shared/machine/steady-clock.ts";
+import { SqliteTaskQueue } from "../../src/shared/queue/sqlite/sqlite-task-queue.ts";
+import { GroupCommit } from "../../src/shared/store/sqlite/group-commit.ts";
+import { openStore, type SqliteStore } from "../../src/shared/store/open-store.ts";
+import { SqliteSlots } from "../../src/shared/store/sqlite/sqlite-slots.ts";
+import { StoreInUseError } from "../../src/shared/store/store-errors.ts";
+import { ManualClock } from "../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import type { ModelSubject } from "./task-queue-model.ts";
 import { openTempDir } from "./temp-dir.ts";
 import { turn } from "./turns.ts";
-import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
+import { type AppRecords, recordSchemas } from "../../src/app/rules/records.ts";
 
 /** A clock as one process has it: once the process is dead, nothing wakes it. */
 function mortal(clock: Clock): Clock & { die(): void } {

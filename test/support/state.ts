@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
-import type { Clock } from "../../src/core/ports/process.ts";
-import { linesOf } from "../../src/state/program.ts";
-import { openRedisSide } from "../../src/state/redis-side.ts";
-import { openSqliteSide } from "../../src/state/sqlite-side.ts";
-import { dump, load, type Side, type Totals } from "../../src/state/transfer.ts";
+import type { Clock } from "../../src/shared/machine/ports.ts";
+import { linesOf } from "../../src/app/dump/program.ts";
+import { openRedisSide } from "../../src/app/dump/redis-side.ts";
+import { openSqliteSide } from "../../src/app/dump/sqlite-side.ts";
+import { dump, load, type Side, type Totals } from "../../src/app/dump/transfer.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
 /** A path of a SQLite file, or a URL of a Redis whose time is the clock's. */

@@ -3,12 +3,12 @@
  * it is killed or an add is refused. Writes "open" once it owns the store, and then each id whose add was acknowledged, a line each.
  */
 import { writeSync } from "node:fs";
-import type { AppQueue } from "../../src/core/ports/records.ts";
-import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
-import { openStore } from "../../src/store/open-store.ts";
-import { createSystemClock } from "../../src/process/clock-and-log.ts";
+import type { AppQueue } from "../../src/app/rules/records.ts";
+import { SqliteTaskQueue } from "../../src/shared/queue/sqlite/sqlite-task-queue.ts";
+import { openStore } from "../../src/shared/store/open-store.ts";
+import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 import { RecordingLogger } from "./recording-logger.ts";
-import { type AppRecords, recordSchemas } from "../../src/core/ports/records.ts";
+import { type AppRecords, recordSchemas } from "../../src/app/rules/records.ts";
 
 const clock = createSystemClock();
 const logger = new RecordingLogger();
@@ -17,8 +17,8 @@ const pools = { of: () => "all", budgets: { all: 2 } };
 async function openQueue(url: string): Promise<AppQueue> {
   if (url.startsWith("redis:")) {
     // Only who needs it waits for it.
-    const { openRedisStore } = await import("../../src/store/redis/open-redis-store.ts");
-    const { RedisTaskQueue } = await import("../../src/queue/redis/redis-task-queue.ts");
+    const { openRedisStore } = await import("../../src/shared/store/redis/open-redis-store.ts");
+    const { RedisTaskQueue } = await import("../../src/shared/queue/redis/redis-task-queue.ts");
     const store = await openRedisStore({
       schemas: recordSchemas,
       url,

@@ -1,4 +1,4 @@
-import type { DeliveryOutcome, SlackSide } from "../../emulators/slack/index.ts";
+import type { DeliveryOutcome, SlackSide } from "../../world/slack/index.ts";
 
 /**
  * Sends a command again until the app has taken it, with the same trigger id: on a busy machine it may need so long to store a request that

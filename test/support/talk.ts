@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DeliveryOutcome, SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
-import type { JobServiceSide } from "./job-service-side.ts";
-import type { SideOutcome } from "./job-service-jobs.ts";
+import type { DeliveryOutcome, SlackMessage, SlackSide } from "../../world/slack/index.ts";
+import type { JobServiceSide } from "../../world/job-service/side.ts";
+import type { SideOutcome } from "../../world/job-service/jobs.ts";
 import { PR, told } from "./threads.ts";
 import { DOCS } from "./world.ts";
 

@@ -1,6 +1,6 @@
-import { newDelivery } from "../../src/core/turn/delivery.ts";
-import type { Read, Step, TaskHandler, Write } from "../../src/core/ports/records.ts";
-import type { NewTask, Task, TaskEnd } from "../../src/core/ports/task-queue.ts";
+import { newDelivery } from "../../src/app/rules/turn/delivery.ts";
+import type { Read, Step, TaskHandler, Write } from "../../src/app/rules/records.ts";
+import type { NewTask, Task, TaskEnd } from "../../src/shared/queue/task-queue.ts";
 import type { TaskQueueSubject } from "../contracts/task-queue.ts";
 
 /** A queue under test, with what a model of it needs. */

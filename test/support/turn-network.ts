@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
-import { parseHostRule } from "../../service/egress/find-route.ts";
+import { parseHostRule } from "../../src/service/network/egress/find-route.ts";
 import {
   openTurnNetwork,
   type TurnNetwork,
   type TurnNetworkOptions,
-} from "../../service/egress/turn-network.ts";
-import type { ModelUpstream } from "../../service/gateway/upstream-client.ts";
+} from "../../src/service/network/egress/turn-network.ts";
+import type { ModelUpstream } from "../../src/service/network/gateway/upstream-client.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openTempDir } from "./temp-dir.ts";
 

@@ -2,8 +2,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { watchDisk } from "../../service/runner/sandbox/disk-watch.ts";
-import { ManualClock } from "./manual-clock.ts";
+import { watchDisk } from "../../src/service/runner/workspace/sandbox/disk-watch.ts";
+import { ManualClock } from "../../world/clock/manual-clock.ts";
 
 const folder = process.argv[2] ?? "";
 const clock = new ManualClock();

@@ -4,25 +4,25 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseSync } from "node:sqlite";
 import type { RedisClientType } from "@redis/client";
 import { inject } from "vitest";
-import { createApp } from "../../src/app.ts";
-import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
-import { openBackend } from "../../src/backend.ts";
-import type { Backend } from "../../src/backend.ts";
-import type { Clock } from "../../src/core/ports/process.ts";
-import type { AppQueue } from "../../src/core/ports/records.ts";
-import { createSteadyClock } from "../../src/process/steady-clock.ts";
-import { loadConfig } from "../../src/config/config.ts";
-import { createSlackSide } from "../../emulators/slack/index.ts";
+import { createApp } from "../../src/app/app.ts";
+import { RedisTaskQueue } from "../../src/shared/queue/redis/redis-task-queue.ts";
+import { openBackend } from "../../src/app/backend.ts";
+import type { Backend } from "../../src/app/backend.ts";
+import type { Clock } from "../../src/shared/machine/ports.ts";
+import type { AppQueue } from "../../src/app/rules/records.ts";
+import { createSteadyClock } from "../../src/shared/machine/steady-clock.ts";
+import { loadConfig } from "../../src/app/config/config.ts";
+import { createSlackSide } from "../../world/slack/index.ts";
 import type {
   LimitSettings,
   SlackMessage,
   OpenView,
   SlackSide,
   WorkspaceSnapshot,
-} from "../../emulators/slack/index.ts";
-import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID, startJobServiceSide } from "./job-service-side.ts";
-import type { JobServiceSide, JobServiceSideOptions } from "./job-service-side.ts";
-import { ManualClock } from "./manual-clock.ts";
+} from "../../world/slack/index.ts";
+import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID, startJobServiceSide } from "../../world/job-service/side.ts";
+import type { JobServiceSide, JobServiceSideOptions } from "../../world/job-service/side.ts";
+import { ManualClock } from "../../world/clock/manual-clock.ts";
 import { need } from "./need.ts";
 import { manifestScopes, readManifest } from "./manifest.ts";
 import { RecordingLogger } from "./recording-logger.ts";

@@ -1,10 +1,10 @@
-import type { AnyBlock, InputBlock } from "../../../emulators/slack/block-kit/blocks.ts";
+import type { AnyBlock, InputBlock } from "../../../world/slack/block-kit/blocks.ts";
 import type {
   Button,
   FeedbackButtons,
   Overflow,
   StaticSelect,
-} from "../../../emulators/slack/block-kit/objects.ts";
+} from "../../../world/slack/block-kit/objects.ts";
 import { askToConfirm } from "./confirm.ts";
 import { h } from "./dom.ts";
 import { openMenu } from "./menu.ts";

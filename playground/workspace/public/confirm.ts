@@ -1,4 +1,4 @@
-import type { Button } from "../../../emulators/slack/block-kit/objects.ts";
+import type { Button } from "../../../world/slack/block-kit/objects.ts";
 import { h } from "./dom.ts";
 import { type ShownNames, renderPlainText, renderText } from "./text-view.ts";
 

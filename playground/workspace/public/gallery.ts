@@ -1,4 +1,4 @@
-import type { AnyBlock, InputBlock, ModalView } from "../../../emulators/slack/block-kit/blocks.ts";
+import type { AnyBlock, InputBlock, ModalView } from "../../../world/slack/block-kit/blocks.ts";
 import { renderBlocks } from "./blocks.ts";
 import { h } from "./dom.ts";
 import { renderInput } from "./modal-inputs.ts";

@@ -1,5 +1,5 @@
-import type { InputBlock } from "../../../emulators/slack/block-kit/blocks.ts";
-import type { Checkboxes } from "../../../emulators/slack/block-kit/objects.ts";
+import type { InputBlock } from "../../../world/slack/block-kit/blocks.ts";
+import type { Checkboxes } from "../../../world/slack/block-kit/objects.ts";
 import { optionsOf } from "./blocks.ts";
 import { h } from "./dom.ts";
 import { type ShownNames, renderPlainText, renderText } from "./text-view.ts";

@@ -1,5 +1,5 @@
-import type { PlainText, TextObject } from "../../../emulators/slack/block-kit/objects.ts";
-import type { RichTextBlock, RichTextElement } from "../../../emulators/slack/block-kit/rich-text.ts";
+import type { PlainText, TextObject } from "../../../world/slack/block-kit/objects.ts";
+import type { RichTextBlock, RichTextElement } from "../../../world/slack/block-kit/rich-text.ts";
 import { h, icon, unseen } from "./dom.ts";
 import { emojiElement, withEmoji } from "./emoji.ts";
 import { type Markup, parseMrkdwn } from "./mrkdwn.ts";

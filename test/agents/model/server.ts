@@ -1,6 +1,6 @@
 import { createAdaptorServer } from "@hono/node-server";
 import { type Context, Hono } from "hono";
-import { closeNow, listenOnLoopback } from "../../../emulators/loopback-server.ts";
+import { closeNow, listenOnLoopback } from "../../../world/loopback-server.ts";
 import { anthropicAnswer, anthropicEvents, readAnthropic } from "./anthropic.ts";
 import { type Conversation, type Reply, USAGE } from "./conversation.ts";
 import { streamOf } from "./events.ts";

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import type { Limit } from "../../../src/core/ports/task-queue.ts";
-import type { Decision } from "../../../src/core/ports/records.ts";
-import { LimitReachedError } from "../../../src/core/errors.ts";
+import type { Decision } from "../../../src/app/rules/records.ts";
+import { LimitReachedError } from "../../../src/shared/errors.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { HOUR_MS, MINUTE_MS, task } from "./task.ts";
+import type { Limit } from "../../../src/shared/store/rate-limiter.ts";
 
 /**
  * Commits against these limits. Resolves to null if it was carried out, and otherwise to the gate

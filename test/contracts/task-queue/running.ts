@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { NewTask } from "../../../src/core/ports/task-queue.ts";
+import type { NewTask } from "../../../src/shared/queue/task-queue.ts";
 import { type Script, ScriptedHandler, done, gate } from "../../support/scripted-handler.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { MINUTE_MS, SECOND_MS, task } from "./task.ts";

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import type { Append } from "../../../src/core/ports/task-queue.ts";
-import { LimitReachedError } from "../../../src/core/errors.ts";
+import { LimitReachedError } from "../../../src/shared/errors.ts";
 import { ScriptedHandler } from "../../support/scripted-handler.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { MINUTE_MS, task } from "./task.ts";
+import type { Append } from "../../../src/shared/store/series.ts";
 
 function append(series: string, entry: string, keep = 100): Append {
   return { series, entry, keep, ttlMs: MINUTE_MS };

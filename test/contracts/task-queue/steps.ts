@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { newDelivery } from "../../../src/core/turn/delivery.ts";
-import type { Read, Write } from "../../../src/core/ports/records.ts";
+import { newDelivery } from "../../../src/app/rules/turn/delivery.ts";
+import type { Read, Write } from "../../../src/app/rules/records.ts";
 import { ScriptedHandler, done } from "../../support/scripted-handler.ts";
 import { turns } from "../../support/turns.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";

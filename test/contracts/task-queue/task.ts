@@ -1,4 +1,4 @@
-import type { NewTask } from "../../../src/core/ports/task-queue.ts";
+import type { NewTask } from "../../../src/shared/queue/task-queue.ts";
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;

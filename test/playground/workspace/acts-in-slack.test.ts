@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { makeClient, startHttpApp, startSlack } from "../../emulators/slack/setup.ts";
+import { makeClient, startHttpApp, startSlack } from "../../world/slack/setup.ts";
 
 it("a press in a form reaches the app with the view and a trigger, and no response_url", async () => {
   await using world = await startSlack();

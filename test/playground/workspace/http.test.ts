@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { createSlackSide } from "../../../emulators/slack/index.ts";
+import { createSlackSide } from "../../../world/slack/index.ts";
 import type { PageState } from "../../../playground/workspace/index.ts";
 import { makeCallbacks, post, rawRequest, startWorkspace } from "./setup.ts";
 

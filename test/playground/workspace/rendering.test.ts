@@ -1,7 +1,7 @@
 // @module-tag chromium
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Browser } from "playwright-core";
-import type { SlackMessage } from "../../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../../world/slack/index.ts";
 import { startBrowser } from "../../support/browser.ts";
 import { openPage, startWorkspace } from "./setup.ts";
 

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import type { Browser, Page } from "playwright-core";
-import { createSlackSide, type SlackSide } from "../../../emulators/slack/index.ts";
+import { createSlackSide, type SlackSide } from "../../../world/slack/index.ts";
 import {
   createWeatherControls,
   createWorkspacePage,

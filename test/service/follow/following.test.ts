@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { jobDetails } from "../../../service/cli/show.ts";
+import { jobDetails } from "../../../src/service/commands/show.ts";
 import { type FollowingWorld, openFollowingWorld } from "../../support/following-world.ts";
 import { atNight } from "../../support/nightly.ts";
 

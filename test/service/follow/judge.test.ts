@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { HostedCheck, PullFacts } from "../../../service/code-host/github-pull-facts.ts";
-import { toFollowed } from "../../../service/follow/judge.ts";
-import { WireFollowedPullRequest } from "../../../src/job-client/report-schema.ts";
+import type { HostedCheck, PullFacts } from "../../../src/service/pulls/code-host/github-pull-facts.ts";
+import { toFollowed } from "../../../src/service/pulls/follow/judge.ts";
+import { WireFollowedPullRequest } from "../../../src/shared/contract/report-schema.ts";
 
 function facts(over: Partial<PullFacts> = {}): PullFacts {
   return {

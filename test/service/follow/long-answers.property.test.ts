@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { boundedFetch } from "../../../service/code-host/bounded-fetch.ts";
+import { boundedFetch } from "../../../src/service/pulls/code-host/bounded-fetch.ts";
 import { startHttpSide } from "../../support/turn-network.ts";
 
 const MAX_TEXT_BYTES = 20;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type AfterLook, afterSeen, afterUnseen } from "../../../service/follow/judge.ts";
-import { type FollowedJob, FollowMemory } from "../../../service/jobs/followed-store.ts";
-import type { WireFollowedPullRequest } from "../../../src/job-client/report-schema.ts";
+import { type AfterLook, afterSeen, afterUnseen } from "../../../src/service/pulls/follow/judge.ts";
+import { type FollowedJob, FollowMemory } from "../../../src/service/jobs/followed-store.ts";
+import type { WireFollowedPullRequest } from "../../../src/shared/contract/report-schema.ts";
 
 const DAY = 24 * 3_600_000;
 const OPENED = Date.UTC(2026, 0, 5);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { openFollowingWorld, SECRET } from "../../support/following-world.ts";
-import type { ProxyHook } from "../../support/hooked-proxy.ts";
+import type { ProxyHook } from "../../../world/faults/hooked-proxy.ts";
 import { sign } from "@octokit/webhooks-methods";
 
 const SECOND = 1000;

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import type { ModelKind } from "../../../service/gateway/model-kinds.ts";
+import type { ModelKind } from "../../../src/service/network/gateway/model-kinds.ts";
 import { openNetworkWorld, startHttpSide, upstreamAt } from "../../support/turn-network.ts";
 
 type SentCall = { path: string; betas: string[]; body: Record<string, unknown> };

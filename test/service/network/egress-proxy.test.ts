@@ -4,8 +4,8 @@ import { connect, createServer, type Socket } from "node:net";
 import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { ConnectProxy } from "../../support/connect-proxy.ts";
-import { startRawSide } from "../../support/raw-side.ts";
+import { ConnectProxy } from "../../../world/faults/connect-proxy.ts";
+import { startRawSide } from "../../../world/job-service/raw-side.ts";
 import { openNetworkWorld, readAll, startHttpSide } from "../../support/turn-network.ts";
 
 /** What DNS says in these tests. Every look-up is counted. */
@@ -404,7 +404,7 @@ it("asks for its password where anybody on the machine can connect", async () =>
 });
 
 it("says when a socket's path is too long, or can't be had", async () => {
-  const { openTurnNetwork } = await import("../../../service/egress/turn-network.ts");
+  const { openTurnNetwork } = await import("../../../src/service/network/egress/turn-network.ts");
   const options = { allow: [], maxBytes: 1, models: [], budget: { tokens: null, usd: null } };
   await using world = await openNetworkWorld();
   await expect(

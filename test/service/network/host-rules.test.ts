@@ -8,8 +8,8 @@ import {
   parseHostRule,
   scopeOf,
   targetText,
-} from "../../../service/egress/find-route.ts";
-import { findRoute } from "../../../service/egress/find-route.ts";
+} from "../../../src/service/network/egress/find-route.ts";
+import { findRoute } from "../../../src/service/network/egress/find-route.ts";
 
 function rulesOf(...texts: string[]): HostRule[] {
   return texts.map(parseHostRule).filter((rule): rule is HostRule => rule !== null);

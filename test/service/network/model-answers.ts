@@ -1,4 +1,4 @@
-import type { ModelKind } from "../../../service/gateway/model-kinds.ts";
+import type { ModelKind } from "../../../src/service/network/gateway/model-kinds.ts";
 
 /** How a provider answers, after its documentation: 1,000 tokens of input (200 of them cached) and 50 of output. */
 export type ScriptedAnswer = {

@@ -3,8 +3,8 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { ConnectProxy } from "../../support/connect-proxy.ts";
-import { startRawSide } from "../../support/raw-side.ts";
+import { ConnectProxy } from "../../../world/faults/connect-proxy.ts";
+import { startRawSide } from "../../../world/job-service/raw-side.ts";
 import {
   type NetworkWorld,
   openNetworkWorld,

@@ -5,7 +5,7 @@ import {
   MODEL_KINDS,
   parseModelTarget,
   upstreamUrl,
-} from "../../../service/gateway/model-kinds.ts";
+} from "../../../src/service/network/gateway/model-kinds.ts";
 
 const ONLY =
   /^(?:\/v\w+)?\/(?:messages(?:\/count_tokens)?|chat\/completions|responses(?:\/compact)?|models(?:\/[^/]+)?)$/;

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { openTempDir } from "../../support/temp-dir.ts";
 import { openNetworkWorld, startHttpSide } from "../../support/turn-network.ts";
 
-const RELAY = fileURLToPath(new URL("../../../service/egress/relay.ts", import.meta.url));
+const RELAY = fileURLToPath(new URL("../../../src/service/network/egress/relay.ts", import.meta.url));
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { AnswerUsage, NO_USAGE, READERS } from "../../../service/gateway/answer-usage.ts";
-import { costUsdOf, priceOf } from "../../../service/gateway/turn-budget.ts";
-import { keyPattern, KeyScrubber } from "../../../service/gateway/send-answer.ts";
-import { TurnBudget } from "../../../service/gateway/turn-budget.ts";
+import { AnswerUsage, NO_USAGE, READERS } from "../../../src/service/network/gateway/answer-usage.ts";
+import { costUsdOf, priceOf } from "../../../src/service/network/gateway/turn-budget.ts";
+import { keyPattern, KeyScrubber } from "../../../src/service/network/gateway/send-answer.ts";
+import { TurnBudget } from "../../../src/service/network/gateway/turn-budget.ts";
 import { ANSWERS } from "./model-answers.ts";
 
 function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
+import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { fixtureAgent, inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 const acp = (...steps: object[]) => fixtureAgent("acp-agent.mjs", JSON.stringify(steps));

@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
-import type { AgentQuestion } from "../../../service/runner/turn-runner.ts";
+import type { AgentQuestion } from "../../../src/service/runner/turn-runner.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
+import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { fixtureAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
 const ANSWERS = "docs/answers.md";

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { isBaseBranch, jobBranch } from "../../../service/config/branches.ts";
-import { repositoryKind } from "../../../service/config/repository.ts";
+import { isBaseBranch, jobBranch } from "../../../src/service/config/branches.ts";
+import { repositoryKind } from "../../../src/service/config/repository.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 const USABLE = [

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { ReaderProcesses } from "../../../service/runner/apart/apart.ts";
-import { processStat } from "../../../service/runner/process-group.ts";
+import { ReaderProcesses } from "../../../src/service/runner/process/apart/apart.ts";
+import { processStat } from "../../../src/service/runner/workspace/process-group.ts";
 import { spawnNode } from "../../support/child-process.ts";
 import { PATIENT } from "../../support/patient.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createRedact } from "../../../service/base/redaction.ts";
-import { CHECK_PRESETS } from "../../../service/config/check-presets.ts";
-import { checkOfPages } from "../../../service/runner/verify/check-pages.ts";
-import { judgeRuns } from "../../../service/runner/verify/judge-runs.ts";
+import { createRedact } from "../../../src/service/base/redaction.ts";
+import { CHECK_PRESETS } from "../../../src/service/config/check-presets.ts";
+import { checkOfPages } from "../../../src/service/runner/turn/checks/check-pages.ts";
+import { judgeRuns } from "../../../src/service/runner/turn/checks/judge-runs.ts";
 import { shellCheck } from "../../support/shell-check.ts";
 
 const HOW = { proof: null, isPreset: false, findingsAt: [1] };

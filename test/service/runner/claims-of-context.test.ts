@@ -1,14 +1,14 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { createSystemClock } from "../../../src/process/clock-and-log.ts";
-import { ReaderProcesses } from "../../../service/runner/apart/apart.ts";
-import { KeyedLock } from "../../../service/runner/git/keyed-lock.ts";
-import { Mirror } from "../../../service/runner/git/mirror.ts";
-import { fixedToken } from "../../../service/code-host/token-provider.ts";
-import { createGitHubCodeHost } from "../../../service/code-host/github-code-host.ts";
-import { checkClaims } from "../../../service/runner/steps/check-claims.ts";
-import type { TurnTree } from "../../../service/runner/steps/open-tree.ts";
-import type { RunContext, RunnerTurn } from "../../../service/runner/turn.ts";
+import { createSystemClock } from "../../../src/shared/machine/clock-and-log.ts";
+import { ReaderProcesses } from "../../../src/service/runner/process/apart/apart.ts";
+import { KeyedLock } from "../../../src/service/runner/workspace/git/keyed-lock.ts";
+import { Mirror } from "../../../src/service/runner/workspace/git/mirror.ts";
+import { fixedToken } from "../../../src/service/pulls/code-host/token-provider.ts";
+import { createGitHubCodeHost } from "../../../src/service/pulls/code-host/github-code-host.ts";
+import { checkClaims } from "../../../src/service/runner/turn/steps/check-claims.ts";
+import type { TurnTree } from "../../../src/service/runner/turn/steps/open-tree.ts";
+import type { RunContext, RunnerTurn } from "../../../src/service/runner/turn-context.ts";
 import { commitTo } from "../../support/commit-to.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { claimsInChange } from "../../../service/runner/claims/claims-in-change.ts";
-import { quoteFinder } from "../../../service/runner/claims/find-quotes.ts";
-import { linkedPath, sourcePlace } from "../../../service/runner/claims/source-place.ts";
-import { type CheckedClaim, joinedClaims } from "../../../service/runner/publish/checked-claim.ts";
-import { TurnNote, turnsBefore } from "../../../service/runner/publish/turn-note.ts";
+import { claimsInChange } from "../../../src/service/runner/turn/claims/claims-in-change.ts";
+import { quoteFinder } from "../../../src/service/runner/turn/claims/find-quotes.ts";
+import { linkedPath, sourcePlace } from "../../../src/service/runner/turn/claims/source-place.ts";
+import { type CheckedClaim, joinedClaims } from "../../../src/service/runner/publish/checked-claim.ts";
+import { TurnNote, turnsBefore } from "../../../src/service/runner/publish/turn-note.ts";
 
 const word = fc.constantFrom(
   "the",

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import type { CheckedClaim } from "../../../service/runner/publish/checked-claim.ts";
-import { createRedact } from "../../../service/base/redaction.ts";
-import { checkSources } from "../../../service/runner/claims/check-sources.ts";
-import { repositoryAt } from "../../../service/runner/publish/hosted-pages.ts";
-import { sourcesText } from "../../../service/runner/publish/sources-text.ts";
+import type { CheckedClaim } from "../../../src/service/runner/publish/checked-claim.ts";
+import { createRedact } from "../../../src/service/base/redaction.ts";
+import { checkSources } from "../../../src/service/runner/turn/claims/check-sources.ts";
+import { repositoryAt } from "../../../src/service/runner/publish/hosted-pages.ts";
+import { sourcesText } from "../../../src/service/runner/publish/sources-text.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 
 const CLI = "// The options.\nexport const options = [\n  '--json',\n  '--quiet',\n];\n";

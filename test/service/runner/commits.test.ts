@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { TransientRunError } from "../../../service/base/run-error.ts";
+import { TransientRunError } from "../../../src/service/base/run-error.ts";
 import { installApp } from "../../support/github-app.ts";
 import { need } from "../../support/need.ts";
 import { addsPage, COMMIT_SETTINGS, FOLLOW_UP, SETTINGS } from "../../support/pull-request-texts.ts";

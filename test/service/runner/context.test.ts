@@ -1,7 +1,7 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { ServiceProject } from "../../../service/config/config.ts";
+import type { ServiceProject } from "../../../src/service/config/config.ts";
 import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;

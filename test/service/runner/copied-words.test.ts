@@ -4,7 +4,7 @@ import {
   forgetKnown,
   showCopies,
   type Source,
-} from "../../../service/runner/publish/copied-words.ts";
+} from "../../../src/service/runner/publish/copied-words.ts";
 import { atNight } from "../../support/nightly.ts";
 import { ALL_PRIVATE_SENTENCES, PRIVATE_SENTENCES } from "../../support/private-sentences.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
-import { TransientRunError } from "../../../service/base/run-error.ts";
+import { TransientRunError } from "../../../src/service/base/run-error.ts";
 import { atNight } from "../../support/nightly.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 

@@ -4,9 +4,9 @@ import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { watchDisk } from "../../../service/runner/sandbox/disk-watch.ts";
+import { watchDisk } from "../../../src/service/runner/workspace/sandbox/disk-watch.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
+import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 const run = promisify(execFile);

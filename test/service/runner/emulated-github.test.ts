@@ -1,13 +1,13 @@
 import { createEmulator } from "emulate";
 import { expect, it } from "vitest";
-import { createSystemClock } from "../../../src/process/clock-and-log.ts";
-import { fixedToken } from "../../../service/code-host/token-provider.ts";
-import { createGitHubCodeHost } from "../../../service/code-host/github-code-host.ts";
-import type { ServiceProject } from "../../../service/config/config.ts";
-import { branchPulls } from "../../../service/runner/branch-pulls.ts";
-import type { RunnerTurn } from "../../../service/runner/turn.ts";
-import { ReaderProcesses } from "../../../service/runner/apart/apart.ts";
-import { publish } from "../../../service/runner/publish/publish.ts";
+import { createSystemClock } from "../../../src/shared/machine/clock-and-log.ts";
+import { fixedToken } from "../../../src/service/pulls/code-host/token-provider.ts";
+import { createGitHubCodeHost } from "../../../src/service/pulls/code-host/github-code-host.ts";
+import type { ServiceProject } from "../../../src/service/config/config.ts";
+import { branchPulls } from "../../../src/service/runner/publish/branch-pulls.ts";
+import type { RunnerTurn } from "../../../src/service/runner/turn-context.ts";
+import { ReaderProcesses } from "../../../src/service/runner/process/apart/apart.ts";
+import { publish } from "../../../src/service/runner/publish/publish.ts";
 import { SETTINGS } from "../../support/pull-request-texts.ts";
 
 const TOKEN = "ghp_0123456789abcdefghijklmnop";

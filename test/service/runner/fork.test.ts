@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { forkAt } from "../../../service/config/repository.ts";
+import { forkAt } from "../../../src/service/config/repository.ts";
 import { addsPage, SETTINGS } from "../../support/pull-request-texts.ts";
 import { openRunnerWorld } from "../../support/runner-world.ts";
 

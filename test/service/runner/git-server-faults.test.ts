@@ -1,14 +1,14 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { TransientRunError, TurnFailedError } from "../../../service/base/run-error.ts";
+import { TransientRunError, TurnFailedError } from "../../../src/service/base/run-error.ts";
 import {
   BranchInTheWayError,
   CredentialsRefusedError,
   RefConflictError,
   remoteFault,
   UnclearRemoteError,
-} from "../../../service/runner/git/git-fault.ts";
+} from "../../../src/service/runner/workspace/git/git-fault.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
 const PROJECT = { repository: "git@git.example.com:acme/docs.git" };

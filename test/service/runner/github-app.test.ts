@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { createCodeHost } from "../../../emulators/code-host/index.ts";
-import { CodeHostTokens } from "../../../service/code-host/code-host-tokens.ts";
-import { createSystemClock } from "../../../src/process/clock-and-log.ts";
+import { createCodeHost } from "../../../world/code-host/index.ts";
+import { CodeHostTokens } from "../../../src/service/pulls/code-host/code-host-tokens.ts";
+import { createSystemClock } from "../../../src/shared/machine/clock-and-log.ts";
 import { APP_KEY_LINE, installApp } from "../../support/github-app.ts";
-import { LaterClock } from "../../support/later-clock.ts";
+import { LaterClock } from "../../../world/clock/later-clock.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 

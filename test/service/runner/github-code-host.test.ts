@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { fixedToken } from "../../../service/code-host/token-provider.ts";
-import { createGitHubCodeHost } from "../../../service/code-host/github-code-host.ts";
-import { TransientRunError } from "../../../service/base/run-error.ts";
-import { createSystemClock } from "../../../src/process/clock-and-log.ts";
+import { fixedToken } from "../../../src/service/pulls/code-host/token-provider.ts";
+import { createGitHubCodeHost } from "../../../src/service/pulls/code-host/github-code-host.ts";
+import { TransientRunError } from "../../../src/service/base/run-error.ts";
+import { createSystemClock } from "../../../src/shared/machine/clock-and-log.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 import { startHttpSide } from "../../support/turn-network.ts";
 

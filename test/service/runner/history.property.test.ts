@@ -1,8 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { Git } from "../../../emulators/code-host/git.ts";
-import { GitRunner } from "../../../service/runner/git/git.ts";
-import { areHere, arePartingCommits, partingCommits, readCuts } from "../../../service/runner/git/history.ts";
+import { Git } from "../../../world/code-host/git.ts";
+import { GitRunner } from "../../../src/service/runner/workspace/git/git.ts";
+import {
+  areHere,
+  arePartingCommits,
+  partingCommits,
+  readCuts,
+} from "../../../src/service/runner/workspace/git/history.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 /** Each commit has the commits before it at these distances as parents, or begins a history. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ManualClock } from "../../support/manual-clock.ts";
+import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 it.each([

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { randomInt, randomUUID } from "node:crypto";
 import { access, mkdir, readdir, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { ManualClock } from "../../support/manual-clock.ts";
+import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { processesOf } from "../../support/processes-of.ts";
 import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 

@@ -3,8 +3,8 @@ import remarkGfm from "remark-gfm";
 import remarkParse from "remark-parse";
 import { unified } from "unified";
 import { expect, it } from "vitest";
-import { markdownHtml } from "../../../emulators/code-host/pages/markdown.ts";
-import { closedMarkdown, markdownInLine, quoted } from "../../../service/runner/publish/inert-text.ts";
+import { markdownHtml } from "../../../world/code-host/pages/markdown.ts";
+import { closedMarkdown, markdownInLine, quoted } from "../../../src/service/runner/publish/inert-text.ts";
 
 const reader = unified().use(remarkParse).use(remarkGfm);
 

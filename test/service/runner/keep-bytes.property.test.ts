@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { keepBytes, type PageBytes } from "../../../service/runner/bytes/keep-bytes.ts";
+import { keepBytes, type PageBytes } from "../../../src/service/runner/workspace/bytes/keep-bytes.ts";
 
 const MARK = "\ufeff";
 const ENDS = ["\n", "\r\n", "\r"];

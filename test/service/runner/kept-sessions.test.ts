@@ -1,8 +1,8 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { KeptSessions } from "../../../service/runner/kept-sessions.ts";
-import { LaterClock } from "../../support/later-clock.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
+import { KeptSessions } from "../../../src/service/runner/workspace/kept-sessions.ts";
+import { LaterClock } from "../../../world/clock/later-clock.ts";
+import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { atNight } from "../../support/nightly.ts";
 import { openRunnerWorld } from "../../support/runner-world.ts";
 import { ask, keptJobs, sessionProject, toldOf } from "../../support/session-agent.ts";

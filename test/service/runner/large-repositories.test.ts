@@ -4,12 +4,12 @@ import { readdir, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { closeNow, listenOnLoopback } from "../../../emulators/loopback-server.ts";
-import { readProgress, withoutProgress } from "../../../service/runner/git/fetch-watch.ts";
+import { closeNow, listenOnLoopback } from "../../../world/loopback-server.ts";
+import { readProgress, withoutProgress } from "../../../src/service/runner/workspace/git/fetch-watch.ts";
 import { addCommits } from "../../support/long-history.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
+import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
-import { startStreamingProxy } from "../../support/streaming-proxy.ts";
+import { startStreamingProxy } from "../../../world/faults/streaming-proxy.ts";
 
 const EDIT = inlineAgent(`fs.appendFileSync("README.md", "more\\n")`);
 const PACK = /^POST .*git-upload-pack$/;

@@ -6,7 +6,7 @@ import { chmod, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { openRunnerFolders, removeFolder, sweep } from "../../../service/runner/folders.ts";
+import { openRunnerFolders, removeFolder, sweep } from "../../../src/service/runner/workspace/folders.ts";
 import { processesOf } from "../../support/processes-of.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import { inlineAgent, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";

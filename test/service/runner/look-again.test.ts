@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { TransientRunError } from "../../../service/base/run-error.ts";
+import { TransientRunError } from "../../../src/service/base/run-error.ts";
 import { addsPage, FOLLOW_UP } from "../../support/pull-request-texts.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { sessionProject } from "../../support/session-agent.ts";
 import { shellCheck } from "../../support/shell-check.ts";
 import { whileWorking } from "../../support/while-working.ts";
-import type { QuestionAnswer } from "../../../src/core/contract/job.ts";
+import type { QuestionAnswer } from "../../../src/shared/contract/job.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 const BRANCH = "docs-agent/job1";

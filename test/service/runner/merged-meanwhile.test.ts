@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { readdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { TransientRunError } from "../../../service/base/run-error.ts";
-import { LaterClock } from "../../support/later-clock.ts";
+import { TransientRunError } from "../../../src/service/base/run-error.ts";
+import { LaterClock } from "../../../world/clock/later-clock.ts";
 import { atNight } from "../../support/nightly.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 

@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { KeyedLock } from "../../../service/runner/git/keyed-lock.ts";
-import { Mirror } from "../../../service/runner/git/mirror.ts";
-import { createSystemClock } from "../../../src/process/clock-and-log.ts";
+import { KeyedLock } from "../../../src/service/runner/workspace/git/keyed-lock.ts";
+import { Mirror } from "../../../src/service/runner/workspace/git/mirror.ts";
+import { createSystemClock } from "../../../src/shared/machine/clock-and-log.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 it.each([0x2028, 0x2029, 0x85])(

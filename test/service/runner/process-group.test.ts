@@ -13,8 +13,8 @@ import {
   processStat,
   type ProcessOptions,
   startProcessGroup,
-} from "../../../service/runner/process-group.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
+} from "../../../src/service/runner/workspace/process-group.ts";
+import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 import { PATIENT } from "../../support/patient.ts";
 

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { findProgram } from "../../../service/runner/sandbox/program.ts";
+import { findProgram } from "../../../src/service/runner/workspace/sandbox/program.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 it("finds what runs a script, and what runs that", async () => {

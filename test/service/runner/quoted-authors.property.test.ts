@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { messagesOfOthers } from "../../../service/runner/publish/slack-words.ts";
-import { composePrompt } from "../../../src/core/text/prompt.ts";
-import { newestOf } from "../../../src/core/turn/shared.ts";
+import { messagesOfOthers } from "../../../src/service/runner/publish/slack-words.ts";
+import { composePrompt } from "../../../src/app/rules/words/prompt.ts";
+import { newestOf } from "../../../src/app/rules/thread/messages-to-share.ts";
 
 /** Nine words that stand in no other message. */
 function sentence(nth: number): string {

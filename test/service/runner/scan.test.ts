@@ -2,10 +2,10 @@ import { execFile as execFileWithCallback } from "node:child_process";
 import { mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { TurnFailedError } from "../../../service/base/run-error.ts";
-import { copyChanges } from "../../../service/runner/tree/select-changes.ts";
-import { scanTree } from "../../../service/runner/tree/scan-tree.ts";
-import { identityAt, type WrittenFile } from "../../../service/runner/tree/written-files.ts";
+import { TurnFailedError } from "../../../src/service/base/run-error.ts";
+import { copyChanges } from "../../../src/service/runner/workspace/tree/select-changes.ts";
+import { scanTree } from "../../../src/service/runner/workspace/tree/scan-tree.ts";
+import { identityAt, type WrittenFile } from "../../../src/service/runner/workspace/tree/written-files.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
@@ -43,7 +43,7 @@ it("fails for good where a file became something else while it was read", async 
 it("takes no page for unreadable because the machine is out of descriptors", async () => {
   await using dir = await openTempDir();
   await writeFile(dir.file("page.md"), "text");
-  const modules = new URL("../../../service/runner/confined-files.ts", import.meta.url);
+  const modules = new URL("../../../src/service/runner/workspace/confined-files.ts", import.meta.url);
   const script = `
     import { openSync } from "node:fs";
     import { openInside } from ${JSON.stringify(modules)};

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { TransientRunError } from "../../../service/base/run-error.ts";
+import { TransientRunError } from "../../../src/service/base/run-error.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { sessionProject, toldOf } from "../../support/session-agent.ts";
 import { shellCheck } from "../../support/shell-check.ts";

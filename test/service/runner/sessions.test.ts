@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { TransientRunError } from "../../../service/base/run-error.ts";
+import { TransientRunError } from "../../../src/service/base/run-error.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
-import { LaterClock } from "../../support/later-clock.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
+import { LaterClock } from "../../../world/clock/later-clock.ts";
+import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { atNight } from "../../support/nightly.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { ask, keptJobs, sessionProject, toldOf } from "../../support/session-agent.ts";

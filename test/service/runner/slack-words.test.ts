@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { messagesOfOthers } from "../../../service/runner/publish/slack-words.ts";
+import { messagesOfOthers } from "../../../src/service/runner/publish/slack-words.ts";
 import { FIX, said } from "../../support/pull-request-texts.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 import { sessionProject } from "../../support/session-agent.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { ServiceProject } from "../../../service/config/config.ts";
-import { ReaderProcesses } from "../../../service/runner/apart/apart.ts";
+import type { ServiceProject } from "../../../src/service/config/config.ts";
+import { ReaderProcesses } from "../../../src/service/runner/process/apart/apart.ts";
 import { atNight } from "../../support/nightly.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 import { SLOW_TEXTS, slowAgent, slowRequest, type SlowText } from "../../support/slow-texts.ts";

@@ -3,8 +3,8 @@ import remarkGfm from "remark-gfm";
 import remarkParse from "remark-parse";
 import { unified } from "unified";
 import { expect, it } from "vitest";
-import { marked, mergedBody, saysOurDraft } from "../../../service/runner/publish/our-parts.ts";
-import { parseTemplate } from "../../../service/runner/publish/template.ts";
+import { marked, mergedBody, saysOurDraft } from "../../../src/service/runner/publish/our-parts.ts";
+import { parseTemplate } from "../../../src/service/runner/publish/template.ts";
 
 const MAIN = marked("main", "Why it was wrong.");
 const CHECKS = marked("checks", "**Checks:** passed");

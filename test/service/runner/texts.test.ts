@@ -1,16 +1,25 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isBaseBranch } from "../../../service/config/branches.ts";
-import { oneLine, printableText, redactedLine, terminalText } from "../../../service/base/printable-text.ts";
-import { failureOf } from "../../../service/runner/agents/agent-process.ts";
-import { earlierTurnsText } from "../../../service/runner/agents/brief.ts";
-import { remoteOf } from "../../../service/runner/git/git.ts";
-import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
-import { mergedBody } from "../../../service/runner/publish/our-parts.ts";
-import { bodyOf, changeTitle, commitMessageOf } from "../../../service/runner/publish/pull-request-text.ts";
-import { belowTitle, formattedTitle, titleOf } from "../../../service/runner/publish/title.ts";
-import { createRedact } from "../../../service/base/redaction.ts";
+import { isBaseBranch } from "../../../src/service/config/branches.ts";
+import {
+  oneLine,
+  printableText,
+  redactedLine,
+  terminalText,
+} from "../../../src/service/base/printable-text.ts";
+import { failureOf } from "../../../src/service/runner/agents/agent-process.ts";
+import { earlierTurnsText } from "../../../src/service/runner/agents/brief.ts";
+import { remoteOf } from "../../../src/service/runner/workspace/git/git.ts";
+import { closedMarkdown, inertText } from "../../../src/service/runner/publish/inert-text.ts";
+import { mergedBody } from "../../../src/service/runner/publish/our-parts.ts";
+import {
+  bodyOf,
+  changeTitle,
+  commitMessageOf,
+} from "../../../src/service/runner/publish/pull-request-text.ts";
+import { belowTitle, formattedTitle, titleOf } from "../../../src/service/runner/publish/title.ts";
+import { createRedact } from "../../../src/service/base/redaction.ts";
 
 const plain = (text: string) => text;
 const turn = {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openTurnGroups } from "../../../service/runner/sandbox/turn-groups.ts";
+import { openTurnGroups } from "../../../src/service/runner/workspace/sandbox/turn-groups.ts";
 import { inlineAgent } from "../../support/runner-world.ts";
 import { ServiceFolder } from "../../support/service-process.ts";
 

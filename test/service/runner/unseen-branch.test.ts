@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { TransientRunError } from "../../../service/base/run-error.ts";
-import { LaterClock } from "../../support/later-clock.ts";
+import { TransientRunError } from "../../../src/service/base/run-error.ts";
+import { LaterClock } from "../../../world/clock/later-clock.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };

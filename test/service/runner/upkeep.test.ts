@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { LaterClock } from "../../support/later-clock.ts";
+import { LaterClock } from "../../../world/clock/later-clock.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 const DAY_MS = 24 * 60 * 60_000;

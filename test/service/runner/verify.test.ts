@@ -1,6 +1,6 @@
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { CHECK_PRESETS } from "../../../service/config/check-presets.ts";
+import { CHECK_PRESETS } from "../../../src/service/config/check-presets.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 import { type Check, shellCheck } from "../../support/shell-check.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { wrappedText } from "../../../service/runner/publish/wrapped-text.ts";
+import { wrappedText } from "../../../src/service/runner/publish/wrapped-text.ts";
 
 const LONG = "words that say a lot more about the page than anybody would ever have wanted to read there";
 const URL = `https://docs.example.com/${"guide/".repeat(12)}install`;

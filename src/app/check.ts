@@ -1,0 +1,99 @@
+import type { Project } from "./config/config-projects.ts";
+import { type Config, contactWarning } from "./config/config.ts";
+import { codeOrNameOf } from "../shared/errors.ts";
+import { offersFeed } from "./rules/turn/watching.ts";
+import type { JobServiceFault } from "./rules/ports/job-service.ts";
+import { recordSchemas } from "./rules/records.ts";
+import type { Clock, StartFinding, Logger } from "../shared/machine/ports.ts";
+import { createHttpJobService } from "./job-client/http-job-service.ts";
+import { followUpScopes } from "./slack/connection/setup.ts";
+import { trySlack } from "./slack/connection/try-slack.ts";
+import { tryStore } from "../shared/store/try-store.ts";
+
+/** An id that no job has. */
+const NO_JOB = "docs-agent-check";
+
+type CheckDeps = { clock: Clock; write: (line: string) => void };
+
+/** The check itself reports what matters, once. */
+const QUIET: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => QUIET };
+
+/**
+ * Tries Slack, the store and every project's job service without changing anything. Resolves to
+ * false if nobody could use the app like this.
+ */
+export async function check(config: Config, { write, clock }: CheckDeps): Promise<boolean> {
+  const { isInUse, ...store } = await tryStore(config.storeUrl, {
+    clock,
+    logger: QUIET,
+    kinds: Object.keys(recordSchemas),
+  });
+  const wantedScopes = followUpScopes(config.followUps);
+  const warning = contactWarning(config);
+  const trying = [
+    trySlack(config.slack, { wantedScopes, isRunning: isInUse }),
+    ...config.projects.map((project) => checkProject(config, project)),
+  ] as const;
+  const [ofSlack, ...ofProjects] = await Promise.all(trying);
+  const ofContact: StartFinding[] =
+    warning === null ? [] : [{ level: "warn", name: "Contact", found: warning }];
+  const findings = [...ofSlack, store, ...ofContact, ...ofProjects];
+  for (const { level, name, found } of findings) write(`${level.padEnd(5)}  ${name}: ${found}\n`);
+  return findings.every(({ level }) => level !== "FAULT");
+}
+
+async function checkProject(config: Config, project: Project): Promise<StartFinding> {
+  const { proxy, jobServiceTimeoutMs: timeoutMs } = config;
+  const { id: projectId } = project;
+  const baseUrl = project.baseUrl.replace(/\/+$/, "");
+  const name = `Job service (project ${projectId})`;
+  const service = createHttpJobService({ ...project, projectId, proxy, timeoutMs });
+  await using _ = { [Symbol.asyncDispose]: () => service.close() };
+  const answer = await service.getJob(NO_JOB);
+  const address = config.projects.length === 1 ? "DOCS_AGENT_BASE_URL" : "the project's baseUrl";
+  if (!answer.ok && answer.fault.kind !== "missing") {
+    return { level: "FAULT", name, found: wordsFor(answer.fault, baseUrl, address) };
+  }
+  if (!offersFeed(answer)) {
+    // By the contract, it says the same of a job and of a project that it doesn't have.
+    const found = `${baseUrl} answers. Couldn't test the API key and the project: the first request will.`;
+    return { level: "warn", name, found };
+  }
+  const feed = await service.changes(null, 0, AbortSignal.timeout(timeoutMs));
+  if (feed.ok) return { level: "ok", name, found: "it answers, accepts the API key, and has the project" };
+  const found =
+    feed.fault.kind === "missing"
+      ? `it has no such project. Correct the project's id, or the address ${baseUrl}`
+      : wordsFor(feed.fault, baseUrl, address);
+  return { level: "FAULT", name, found };
+}
+
+/** What a fault of the check's own request means, and what to do. */
+function wordsFor(fault: JobServiceFault, baseUrl: string, address: string): string {
+  const { kind, status, reason, message } = fault;
+  if (reason !== undefined) {
+    return `Nothing answers at ${baseUrl} (${reason}). Start the job service, or correct ${address}.`;
+  }
+  const isOther = kind === "contract" || (kind === "unknown" && (status === 200 || status === 404));
+  return isOther ? `${baseUrl} answers, but isn't a job service. Check ${address}.` : message;
+}
+
+/**
+ * Warns of each job service that doesn't answer. It sends no key and asks for nothing, so any
+ * answer will do.
+ */
+export async function warnOfSilence(config: Config, logger: Logger): Promise<void> {
+  const { projects, jobServiceTimeoutMs: timeoutMs } = config;
+  for (const origin of new Set(projects.map(({ baseUrl }) => new URL(baseUrl).origin))) {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs);
+      await fetch(origin, { method: "HEAD", redirect: "manual", signal });
+    } catch (thrown) {
+      const cause = (thrown instanceof Error && thrown.cause) || thrown;
+      logger.warn(
+        { service: new URL(origin).host, error: codeOrNameOf(cause) },
+        "the job service doesn't answer; requests wait until it does",
+      );
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import { z } from "zod";
+import { jsonOf } from "../../shared/text/text.ts";
+import { HttpUrl } from "../../shared/machine/proxy.ts";
+
+/** Text without spaces or control characters, as in a token. */
+export const NO_SPACE = /^[\x21-\x7e]+$/;
+
+/**
+ * A docs project at a job service. `idempotencyKeys` is true if the service honors them without
+ * announcing it.
+ */
+export type Project = { name: string; id: string; apiKey: string; baseUrl: string; idempotencyKeys: boolean };
+
+const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
+
+/** Slack's limit for the options of a select, which the form uses for projects. */
+const PROJECTS_MAX = 100;
+
+const WITHOUT_V2 = "without /v2 at its end";
+const BaseUrl = HttpUrl.refine((url) => !URL.canParse(url) || !/\/v2\/*$/i.test(new URL(url).pathname), {
+  error: WITHOUT_V2,
+});
+const ProjectEntry = z.strictObject({
+  name: z.string().regex(PROJECT_NAME),
+  id: z.string().min(1),
+  apiKey: z.string().regex(NO_SPACE).optional(),
+  baseUrl: BaseUrl.optional(),
+  idempotencyKeys: z.boolean().optional(),
+});
+
+/** Reads the projects from the `DOCS_AGENT_*` settings. Adds their errors to `faults`. */
+export function readProjects(env: {
+  given: (name: string) => string | undefined;
+  need: (name: string, schema: z.ZodType<string>, rule: string) => string;
+  faults: string[];
+  /** True if the service at DOCS_AGENT_BASE_URL honors them. */
+  idempotencyKeys: boolean;
+}): [Project, ...Project[]] {
+  const { given, need, faults, idempotencyKeys } = env;
+  const needBaseUrl = () =>
+    need("DOCS_AGENT_BASE_URL", BaseUrl, `the http(s) URL of the job service, ${WITHOUT_V2}`);
+  const needApiKey = () =>
+    need(
+      "DOCS_AGENT_API_KEY",
+      z.string().regex(NO_SPACE),
+      "the project's admin API key from the job service",
+    );
+
+  const listed = given("DOCS_AGENT_PROJECTS");
+  if (listed === undefined) {
+    return [
+      {
+        name: "default",
+        id: need("DOCS_AGENT_PROJECT_ID", z.string(), "the project's id at the job service"),
+        baseUrl: needBaseUrl(),
+        apiKey: needApiKey(),
+        idempotencyKeys,
+      },
+    ];
+  }
+  const rule =
+    `DOCS_AGENT_PROJECTS must be a JSON array of 1 to ${PROJECTS_MAX} projects such as ` +
+    `[{"name":"docs","id":"…"}], each with name, id and, where they differ, apiKey, baseUrl and ` +
+    "idempotencyKeys";
+  const parsed = z.array(ProjectEntry).min(1).max(PROJECTS_MAX).safeParse(jsonOf(listed));
+  const entries = parsed.success ? parsed.data : [];
+  if (!parsed.success) {
+    // Only the places are reported, never the values, because an entry holds a key. The one message
+    // passed on is our own.
+    const places = parsed.error.issues
+      .filter((issue) => issue.path.length > 0)
+      .map((issue) => issue.path.join(".") + (issue.message === WITHOUT_V2 ? ` must be ${WITHOUT_V2}` : ""));
+    const wrong = [...new Set(places)].join(", ");
+    faults.push(`${rule}${wrong === "" ? "" : ` (wrong: ${wrong})`}.`);
+  }
+  const names = entries.map((entry) => entry.name.toLowerCase());
+  if (new Set(names).size < names.length)
+    faults.push("DOCS_AGENT_PROJECTS must give each project a different name.");
+  // Needed for projects without their own. If set, they are always checked.
+  const lacks = (name: "baseUrl" | "apiKey") => entries.some((entry) => entry[name] === undefined);
+  const baseUrl = lacks("baseUrl") || given("DOCS_AGENT_BASE_URL") !== undefined ? needBaseUrl() : "";
+  const apiKey = lacks("apiKey") || given("DOCS_AGENT_API_KEY") !== undefined ? needApiKey() : "";
+  const [first, ...rest] = entries.map((entry) => ({
+    name: entry.name,
+    id: entry.id,
+    baseUrl: entry.baseUrl ?? baseUrl,
+    apiKey: entry.apiKey ?? apiKey,
+    // The general setting is for the general service. Another service may not honor keys and could
+    // run a job twice.
+    idempotencyKeys: entry.idempotencyKeys ?? (entry.baseUrl === undefined && idempotencyKeys),
+  }));
+  return [first ?? { name: "", id: "", baseUrl: "", apiKey: "", idempotencyKeys: false }, ...rest];
+}

@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Clock } from "../../shared/machine/ports.ts";
+import {
+  isHalfLoaded,
+  markHalfLoaded,
+  openSqliteDatabase,
+  preparing,
+  transaction,
+} from "../../shared/store/sqlite/sqlite-database.ts";
+import { StoreInUseError, StoreUnavailableError, toStoreError } from "../../shared/store/store-errors.ts";
+import { Entry, type Side, StateError, TaskEntry } from "./transfer.ts";
+
+const FIELDS = Object.keys(TaskEntry.shape).filter((name) => name !== "kind");
+const COLUMNS = FIELDS.map((name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+
+const ALL: Record<Entry["kind"], string> = {
+  record: "SELECT key AS id, value AS text, expires_at AS expiresAt FROM kv ORDER BY key",
+  series: `SELECT name AS id, json_group_array(entry ORDER BY seq) AS entries, max(expires_at) AS expiresAt
+    FROM series GROUP BY name`,
+  task: `SELECT ${FIELDS.map((name, n) => `${COLUMNS[n]} AS ${name}`).join()}
+    FROM tasks WHERE state <> 'done' ORDER BY seq`,
+  done: "SELECT id, ended_at AS endedAt FROM tasks WHERE state = 'done'",
+};
+const PUT: Record<Entry["kind"], string> = {
+  record: "INSERT OR REPLACE INTO kv (key, value, expires_at) VALUES (:id, :text, :expiresAt)",
+  series: `INSERT INTO series (name, entry, expires_at)
+    SELECT :id, value, :expiresAt FROM json_each(:entries) ORDER BY key`,
+  task: `INSERT OR REPLACE INTO tasks (${COLUMNS.join()})
+    VALUES (${FIELDS.map((name) => `:${name}`).join()})`,
+  done: `INSERT OR REPLACE INTO tasks (id, type, pool, known, state, due_at, added_at, ended_at)
+    VALUES (:id, '', '', 'once', 'done', :endedAt, :endedAt, :endedAt)`,
+};
+
+/**
+ * Opens a file as its only owner. `isNew` creates it if it is missing. Rejects if an app is using
+ * it.
+ */
+export async function openSqliteSide(path: string, clock: Clock, isNew: boolean): Promise<Side> {
+  if (!isNew && !existsSync(path)) {
+    throw new StoreUnavailableError(resolve(path), "there is nothing in it", "Check the path.");
+  }
+  const file = await openSqliteDatabase({ path }, { clock, ownerWaitMs: 0 }).catch((thrown: unknown) => {
+    if (!(thrown instanceof StoreInUseError)) throw thrown;
+    throw new StateError(`${thrown.message.split(". ")[0]}. Stop the app, and run this again.`, {
+      cause: thrown,
+    });
+  });
+  const { db } = file;
+  const prepare = preparing(db);
+  const name = `sqlite://${file.path ?? ""}`;
+
+  function attempt<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (thrown) {
+      throw toStoreError(name, thrown);
+    }
+  }
+
+  return {
+    name,
+    // This process holds the operating system's lock.
+    assertUnused: async () => {},
+    isHalfLoaded: async () => attempt(() => isHalfLoaded(db)),
+    markHalfLoaded: async (isHalf) => attempt(() => markHalfLoaded(db, isHalf)),
+    async *entries() {
+      for (const kind of Entry.options.map(({ shape }) => shape.kind.value)) {
+        const rows = db.prepare(ALL[kind]).iterate();
+        for (let row = attempt(() => rows.next()); !row.done; row = attempt(() => rows.next())) {
+          const { entries } = row.value;
+          const parsed = typeof entries === "string" && { entries: JSON.parse(entries) };
+          yield Entry.parse({ kind, ...row.value, ...parsed });
+        }
+      }
+    },
+    put: async (entries) =>
+      attempt(() =>
+        transaction(db, () => {
+          file.assertOwned();
+          for (const entry of entries) {
+            // SQLite takes the entries of a series as JSON.
+            const row =
+              entry.kind === "series" ? { ...entry, entries: JSON.stringify(entry.entries) } : entry;
+            const { kind, ...values } = row;
+            prepare(PUT[kind]).run(values);
+          }
+        }),
+      ),
+    clear: async () =>
+      attempt(() => db.exec("BEGIN; DELETE FROM kv; DELETE FROM tasks; DELETE FROM series; COMMIT")),
+    [Symbol.asyncDispose]: async () => file.close(),
+  };
+}

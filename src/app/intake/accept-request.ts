@@ -1,0 +1,124 @@
+import { isPosted, STATUS_SLOT } from "../rules/turn/delivery.ts";
+import { privatePlace, type Request } from "../rules/turn/request.ts";
+import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../../shared/errors.ts";
+import { maybeKeptMessage, notKeptMessage } from "../messages/private-messages.ts";
+import type { Rendered } from "../messages/blocks.ts";
+import { acceptance, type Aim, askingBeside } from "../rules/decisions/accept.ts";
+import type { Accepted, IntakeDeps } from "./deps.ts";
+import type { Limit } from "../../shared/store/rate-limiter.ts";
+
+const HOUR_MS = 60 * 60_000;
+
+/** Time after which a person begins to wonder and sends the request again. */
+const SILENCE_MS = 3_000;
+
+/** A request may have been stored, because the store didn't answer. */
+class MaybeKeptError extends DocsAgentError {
+  readonly code = "maybe_kept";
+}
+
+/** The message for the requester when {@link acceptRequest} has rejected with this error. */
+export function notAcceptedMessage(thrown: unknown): Rendered {
+  return thrown instanceof MaybeKeptError ? maybeKeptMessage : notKeptMessage;
+}
+
+/**
+ * Accepts a request durably, within the limits of its person and channel. Rejects if it can't be
+ * stored or may not have been. If Slack delivers it twice at the same time, it is accepted and
+ * counted once. If Slack doesn't say in time whether the person may use the app, the request is
+ * accepted but goes no further until that is known (`tasks/submit.ts`). For `warnedOf`, see {@link
+ * acceptance}.
+ */
+export async function acceptRequest(
+  deps: IntakeDeps,
+  request: Request,
+  aim: Aim = "own-job",
+  warnedOf?: readonly string[],
+): Promise<Accepted> {
+  const first = deps.accepting.get(request.id);
+  if (first !== undefined) {
+    const accepted = await first;
+    return accepted.kind === "accepted" ? { kind: "known" } : accepted;
+  }
+  const accepting = accept(deps, request, aim, warnedOf);
+  deps.accepting.set(request.id, accepting);
+  try {
+    return await accepting;
+  } finally {
+    deps.accepting.delete(request.id);
+  }
+}
+
+/**
+ * Like {@link acceptRequest}, but if somebody else asked for the same and that turn is running, the
+ * request is only kept, and the person is asked privately whether to follow that turn or start
+ * another.
+ */
+export async function acceptOrAsk(deps: IntakeDeps, request: Request, aim?: Aim): Promise<Accepted> {
+  const accepted = await acceptRequest(deps, request, aim, []);
+  if (accepted.kind === "asked-before") {
+    const { turn } = accepted;
+    await deps.queue.commit(() => askingBeside(request, turn));
+  }
+  return accepted;
+}
+
+async function accept(
+  deps: IntakeDeps,
+  asked: Request,
+  aim: Aim,
+  warnedOf: readonly string[] | undefined,
+): Promise<Accepted> {
+  const admission = await deps.directory.admission(asked.userId);
+  if (admission === "guest" || admission === "uncheckable") {
+    return { kind: "refused", refusal: { kind: admission } };
+  }
+  // This must be about the current requester: a retry copies another person's request.
+  const { isAdmitted: _, ...rest } = asked;
+  const request: Request = admission === "admitted" ? { ...rest, isAdmitted: true } : rest;
+  const { perPerson, perChannel } = deps.limits;
+  const { teamId, userId, channelId } = request;
+  const person: Limit = { gate: `person:${teamId}:${userId}`, limit: perPerson, windowMs: HOUR_MS };
+  const channel: Limit = { gate: `channel:${teamId}:${channelId}`, limit: perChannel, windowMs: HOUR_MS };
+  const within = [person, channel].filter(({ limit }) => limit > 0);
+  try {
+    const accepted = await deps.queue.commit((read) =>
+      acceptance(deps, read, request, aim, within, warnedOf),
+    );
+    if (accepted.kind !== "accepted") return accepted;
+  } catch (thrown) {
+    if (isStoreAnswerLost(thrown)) throw new MaybeKeptError(thrown.message, { cause: thrown });
+    if (!(thrown instanceof LimitReachedError)) throw thrown;
+    const scope = thrown.gate === person.gate ? "person" : "channel";
+    const { limit } = scope === "person" ? person : channel;
+    return { kind: "refused", refusal: { kind: "too-many", scope, limit, againAtMs: thrown.againAtMs } };
+  }
+  reassureLater(deps, request);
+  return { kind: "accepted" };
+}
+
+/**
+ * Tells the person privately that a request is saved, if nothing of it is visible after a while.
+ * Only the process that accepted it does so: after a restart the status message is on its way
+ * anyway.
+ */
+function reassureLater(deps: IntakeDeps, request: Request): void {
+  const { userId, responseUrl } = request;
+  const notSaid = (error: string) =>
+    deps.logger.warn({ turn: request.id, error }, "could not say that a request is kept");
+  deps.clock.wakeAt(deps.clock.now() + SILENCE_MS, () => {
+    reassure().catch((thrown: unknown) => notSaid(messageOf(thrown)));
+  });
+
+  async function reassure(): Promise<void> {
+    if (deps.reassured.delete(request.id)) return;
+    const turn = await deps.records.get("turn", request.id);
+    if (turn === undefined) return;
+    const { statusOf, shown } = turn.delivery;
+    const isVisible = statusOf === undefined ? isPosted(turn.delivery, STATUS_SLOT) : shown !== null;
+    if (isVisible) return;
+    const place = privatePlace(request);
+    const reply = await deps.notifier.replyPrivately({ place, userId, responseUrl }, { kind: "kept" });
+    if (!reply.ok) notSaid(reply.fault.error);
+  }
+}

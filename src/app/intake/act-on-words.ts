@@ -1,0 +1,128 @@
+import { DEFAULT_INSTRUCTIONS, privatePlace, type Request } from "../rules/turn/request.ts";
+import { askingWhich, type Aim } from "../rules/decisions/accept.ts";
+import { replyAnswering } from "../rules/decisions/answering.ts";
+import { replyTask, thankTask, type ReplyPayload } from "../rules/decisions/new-tasks.ts";
+import { acceptOrAsk, acceptRequest } from "./accept-request.ts";
+import { findProject, tooLong, type Accepted, type IntakeDeps } from "./deps.ts";
+import { askForList } from "./lists.ts";
+import { withoutQuestion, type MessagePlace } from "./place-of-words.ts";
+import { readWords, type Words } from "./read-words.ts";
+
+/** `told` means that it was no request, and all that it asked for is under way. */
+export type Acted = Accepted | { kind: "told" };
+
+/** What is known of a message besides its words and its place. */
+type How = {
+  /** The job that it is for if its words don't say. */
+  aim: Aim;
+  /** True if its author was asked, and says that it is a request. */
+  isChosen?: boolean;
+  /** True if what it shows besides its words can be a request by itself. */
+  isTelling?: boolean;
+};
+
+/** Does what a message's words ask for. `request` has them as they were typed. */
+export async function actOnWords(
+  deps: IntakeDeps,
+  request: Request,
+  at: MessagePlace,
+  how: How,
+): Promise<Acted> {
+  const words = readWords(request.instructions, at.place);
+  // Other replies aren't for the app.
+  if (how.aim === "own-open-request" && !at.isOwn && words.kind !== "answer") return { kind: "known" };
+  switch (words.kind) {
+    case "answer":
+    case "perhaps-answer": {
+      const taken = await takeAnswer(deps, request, at, words.kind);
+      // The question has closed meanwhile.
+      return taken ? TOLD : actOnWords(deps, request, withoutQuestion(at), how);
+    }
+    case "help":
+      return answer(deps, request, { kind: "help" });
+    case "list":
+      await askForList(deps, request.id, words, {
+        ...privatePlace(request),
+        userId: request.userId,
+        responseUrl: null,
+      });
+      return TOLD;
+    case "thanks": {
+      // What stands beside it is more than thanks.
+      if (request.beside !== undefined || request.files !== undefined) {
+        const said = { prompt: request.instructions, project: null, isNew: false };
+        return actOnPrompt(deps, request, at, said, how);
+      }
+      const { teamId, channelId, messageTs: ts } = request;
+      if (ts !== undefined) await deps.queue.add(thankTask(request.id, { teamId, channelId, ts }));
+      return TOLD;
+    }
+    case "empty":
+      return how.isTelling === true
+        ? actOnPrompt(deps, request, at, { ...words, prompt: DEFAULT_INSTRUCTIONS }, how)
+        : answerEmpty(deps, request, how);
+    case "unknown-project": {
+      const project = findProject(deps.projects, words.name);
+      return "kind" in project ? { kind: "refused", refusal: project } : TOLD;
+    }
+    case "prompt":
+      return actOnPrompt(deps, request, at, words, how);
+  }
+}
+
+const TOLD: Acted = { kind: "told" };
+
+/** Resolves to false if the question takes no answer any more. */
+async function takeAnswer(
+  deps: IntakeDeps,
+  request: Request,
+  { asked }: MessagePlace,
+  kind: "answer" | "perhaps-answer",
+): Promise<boolean> {
+  if (asked === null) return false;
+  if (kind === "perhaps-answer") {
+    await deps.queue.commit(() => askingWhich(request, asked));
+    return true;
+  }
+  const reply: Request = { ...request, isAdmitted: true };
+  return (await deps.queue.commit((read) => replyAnswering(deps, read, reply, asked))) !== "closed";
+}
+
+async function actOnPrompt(
+  deps: IntakeDeps,
+  request: Request,
+  { place }: MessagePlace,
+  { prompt, project: name, isNew }: Omit<Extract<Words, { kind: "prompt" }>, "kind">,
+  { aim, isChosen }: How,
+): Promise<Acted> {
+  const project = findProject(deps.projects, name);
+  if ("kind" in project) return { kind: "refused", refusal: project };
+  const refusal = tooLong(prompt);
+  if (refusal !== null) return { kind: "refused", refusal };
+  const inThread = isNew ? "separate-job" : name === null ? aim : "thread-in-project";
+  const accept = isChosen === true ? acceptRequest : acceptOrAsk;
+  const asked = { ...request, project, instructions: prompt };
+  return accept(deps, asked, place.isInThread ? inThread : "own-job");
+}
+
+/** Answers a message without words. Replies that may be for others get an answer only for files. */
+async function answerEmpty(deps: IntakeDeps, request: Request, { aim }: How): Promise<Acted> {
+  const isOfFiles = (request.files ?? []).length > 0;
+  if (aim === "own-open-request" && !isOfFiles) return TOLD;
+  return answer(deps, request, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
+}
+
+async function answer(deps: IntakeDeps, request: Request, message: ReplyPayload["message"]): Promise<Acted> {
+  await answerAuthor(deps, request, message);
+  return TOLD;
+}
+
+/** Answers a message's author privately, once, however often the message arrives. */
+export async function answerAuthor(
+  { queue }: Pick<IntakeDeps, "queue">,
+  request: Request,
+  message: ReplyPayload["message"],
+): Promise<void> {
+  const { id, userId } = request;
+  await queue.add(replyTask(id, { ...privatePlace(request), userId, message }));
+}

@@ -1,0 +1,107 @@
+import type { App } from "@slack/bolt";
+import { maySteer, followTurn, muteIn, notAllowed } from "../rules/thread/people.ts";
+import { stopTurn, type Turn } from "../rules/turn/turn.ts";
+import { ACTIONS, buttonValue, followValue } from "../messages/actions.ts";
+import * as shortAnswers from "../messages/short-answers.ts";
+import { changesOf, turnWrites } from "../rules/decisions/turn-writes.ts";
+import { cancelTask, refreshTask } from "../rules/decisions/new-tasks.ts";
+import { shownBy } from "../rules/thread/follow-up.ts";
+import type { IntakeDeps } from "./deps.ts";
+import { alreadyDone, onPress, tooOld, type PressAnswer } from "./press.ts";
+import { STATUS_SLOT } from "../rules/turn/delivery.ts";
+import { type Plan, type Read, type ThreadRecord, type Write, threadId } from "../rules/records.ts";
+
+/**
+ * Handles **Stop** in a status message or overdue notice, and the menu beside it, where people
+ * choose whether to be mentioned.
+ */
+export function registerStatusButtons(app: App, deps: IntakeDeps): void {
+  onPress(app, deps, ACTIONS.stopTurn, buttonValue, ({ turnId }, { user }) =>
+    deps.queue.commit((read) => stopping(deps, read, turnId, user.id)),
+  );
+  onPress(app, deps, ACTIONS.followMenu, followValue, ({ turnId, choice }, { user }) => {
+    const decide = choice === "mute" ? muting : following;
+    return deps.queue.commit((read) => decide(deps, read, turnId, user.id));
+  });
+}
+
+/** Stops every unfinished turn that the message shows. */
+function stopping(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<PressAnswer> {
+  const host = read("turn", turnId);
+  if (host === undefined) return { value: tooOld(deps) };
+  const shown = shownBy(read, host);
+  const open = shown.filter(({ stage }) => stage.name !== "ended");
+  const [first] = open;
+  if (first === undefined) return { value: stoppedAlready(shown, userId) ?? shortAnswers.FINISHED };
+  const own = open.filter((turn) => maySteer(deps.followUps, turn, userId));
+  if (own.length === 0) return { value: notAllowed(first) };
+  const running = own.filter(({ stop }) => stop === undefined);
+  const before = own.find(({ stop }) => stop !== undefined)?.stop;
+  if (running.length === 0 && before !== undefined) return { value: alreadyDone(before.userId, userId) };
+  const at = deps.clock.now();
+  const logger = deps.logger.child({ turn: turnId });
+  const stopped = running.map((turn) => stopTurn(turn, { userId, at }));
+  const { next, writes, adds } = changesOf({ ...deps, logger }, read, stopped);
+  return {
+    writes,
+    adds: [
+      ...adds,
+      ...next.flatMap((turn) => (turn.stage.name === "watching" ? [cancelTask(turn)] : [])),
+      refreshTask(host),
+    ],
+    value: null,
+  };
+}
+
+/** The answer if the newest turn ended because somebody stopped it. */
+function stoppedAlready(shown: readonly Turn[], userId: string): string | null {
+  const stage = shown.at(-1)?.stage;
+  const stoppedBy = stage?.name === "ended" ? stage.outcome.stoppedBy : undefined;
+  return stoppedBy === undefined ? null : alreadyDone(stoppedBy, userId);
+}
+
+/**
+ * Adds a person to those mentioned in the outcomes of all turns that the message shows. Returns the
+ * answer to them.
+ */
+export function following(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<string> {
+  const host = read("turn", turnId);
+  if (host === undefined) return { value: tooOld(deps) };
+  const shown = shownBy(read, host);
+  if (host.delivery.away !== null) return { value: shortAnswers.FOLLOWED_ELSEWHERE };
+  const open = shown.filter(({ stage }) => stage.name !== "ended");
+  if (open.length === 0) return { value: shortAnswers.FINISHED };
+  const followed = open.flatMap((turn) => followTurn(turn, userId) ?? []);
+  if (followed.length === 0) return { value: shortAnswers.TOO_MANY_FOLLOWERS };
+  const thread = threadOf(read, host);
+  const isMuted = thread?.muted?.includes(userId) === true;
+  return {
+    writes: [
+      ...turnWrites(deps, read, ...followed),
+      ...(thread !== null && isMuted ? [threadWrite(deps, muteIn(thread, userId, false))] : []),
+    ],
+    value: shortAnswers.FOLLOWING,
+  };
+}
+
+function muting(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<string> {
+  const turn = read("turn", turnId);
+  if (turn === undefined) return { value: tooOld(deps) };
+  const thread = threadOf(read, turn);
+  const writes = thread === null ? [] : [threadWrite(deps, muteIn(thread, userId, true))];
+  return { writes, value: shortAnswers.MUTED };
+}
+
+/** The thread that a turn reports to, or null if its status message isn't known to be there. */
+function threadOf(read: Read, { request, delivery }: Turn): ThreadRecord | null {
+  const ts = delivery.threadTs ?? delivery.slots[STATUS_SLOT]?.ts ?? null;
+  if (ts === null) return null;
+  const place = { teamId: request.teamId, channelId: delivery.channelId, ts };
+  return read("thread", threadId(place)) ?? { version: 2, ...place, turnIds: [] };
+}
+
+function threadWrite({ clock, polling, retentionMs }: IntakeDeps, record: ThreadRecord): Write {
+  const leftMs = (record.keepUntil ?? 0) - clock.now();
+  const ttlMs = Math.max(polling.deadlineMs + retentionMs, leftMs);
+  return { kind: "thread", id: threadId(record), record, ttlMs };
+}

@@ -1,0 +1,178 @@
+import type { ActionsBlock, KnownBlock, RichTextElement } from "@slack/types";
+import type { Contact } from "../rules/ports/job-service.ts";
+import { LIST_PAGE_SIZE, isDirect, openedAt } from "../rules/thread/request-list.ts";
+import type { ListPage, ListedTurn, RequestCounts, Standing } from "../rules/thread/request-list.ts";
+import { unnamedText } from "../rules/words/readable-text.ts";
+import {
+  DEFAULT_INSTRUCTIONS,
+  type Request,
+  type Segment,
+  type ThreadMessage,
+} from "../rules/turn/request.ts";
+import { allSegments } from "../rules/thread/messages-to-share.ts";
+import { statusText } from "../rules/words/status-text.ts";
+import { waitsFor } from "../rules/words/pull-request-text.ts";
+import { cut, formatAgo, plainLine } from "../../shared/text/text.ts";
+import { isTriedAgain, turnPrLink } from "../rules/turn/turn.ts";
+import { ACTIONS, listValue } from "./actions.ts";
+import {
+  actions,
+  context,
+  labelled,
+  linePart,
+  paragraph,
+  richText,
+  section,
+  words,
+  NAME_MAX,
+  type Rendered,
+  type View,
+} from "./blocks.ts";
+import { cutEscaped, dateAndTime, timeOfDay } from "./mrkdwn.ts";
+import { pullRequestLink } from "./links.ts";
+
+/** The most characters of a request and of its state in a list. */
+const WORDS_MAX = 100;
+const STATE_LINE_MAX = 200;
+
+const PARTIAL = "Slack didn't tell me all the channels you're in, so some requests may be missing.";
+const HIDING = "Requests in channels that you or I have left aren't listed.";
+
+/** A page of requests that a person may see. */
+export function listMessage(page: ListPage, view: View): Rendered {
+  const { of, turns, from, hasOlder, isPartial, isHiding, openAt } = page;
+  const [title, empty] =
+    openAt === undefined
+      ? of === "person"
+        ? ["Your requests", "You have no recent requests."]
+        : ["Requests in this channel", "No recent requests in this channel."]
+      : ["Open pull requests", "I don't know of any open pull requests of yours or in this channel."];
+  const note = isPartial ? [context([PARTIAL])] : isHiding ? [context([HIDING])] : [];
+  if (turns.length === 0) {
+    const text = isPartial || isHiding ? "I found no requests to list." : empty;
+    return paragraph(text, ...note);
+  }
+  const number = from / LIST_PAGE_SIZE + 1;
+  return {
+    text: title,
+    blocks: [
+      section(number === 1 ? `*${title}*` : `*${title}*, page ${number}`),
+      ...turns.flatMap((listed) => [
+        openAt === undefined ? row(listed, view) : openRow(listed, view, openAt),
+        smallPrint(listed, of),
+      ]),
+      ...note,
+      ...pages(page, hasOlder),
+    ],
+  };
+}
+
+/** The request's first words as a link to its thread, its state, and its pull request. */
+function row({ turn, url }: ListedTurn, view: View): KnownBlock {
+  const pr = pullRequestLink(turnPrLink(turn), view.httpOrigins);
+  const own = plainLine(statusText(turn, { watchedFor: view.watchedFor, pr: null }), STATE_LINE_MAX);
+  const state = isTriedAgain(turn) ? "🔁 Tried again" : own;
+  return richText(
+    linePart(
+      { ...linked(wordsOf(turn.request), url), style: { bold: true } },
+      words(pr === null ? `\n${state}` : `\n${state} · `),
+      ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url)]),
+    ),
+  );
+}
+
+/** A text that is a link if there is an address. */
+function linked(text: string, url: string | null): RichTextElement {
+  return url === null ? words(text) : { type: "link", url, text };
+}
+
+/** A pull request, its title as a link to its thread, its age, and whose turn it is. */
+function openRow({ turn, url }: ListedTurn, view: View, now: number): KnownBlock {
+  const { pullRequest, request } = turn;
+  if (pullRequest === undefined) return row({ turn, url }, view);
+  const pr = pullRequestLink(pullRequest.url, view.httpOrigins);
+  const title = plainLine(pullRequest.latest.title ?? "", WORDS_MAX) || wordsOf(request);
+  const age = formatAgo(now - openedAt(turn)).replace(/ ago$/, "");
+  const { text, isRequesters } = waitsFor(pullRequest);
+  return richText(
+    linePart(
+      ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url), words(" ")]),
+      linked(title, url),
+      words(`, ${age}, ${cut(text, STATE_LINE_MAX)}`),
+      ...(isRequesters ? [{ type: "user" as const, user_id: request.userId }] : []),
+    ),
+  );
+}
+
+/**
+ * The beginning of the person's words or, if they kept the form's suggestion, of the message they
+ * picked.
+ */
+function wordsOf({ instructions, quoted, beside }: Request): string {
+  const isSuggested = instructions === DEFAULT_INSTRUCTIONS;
+  const message = plainLine(isSuggested ? unnamedText(aboutOf(quoted ?? beside)) : "", WORDS_MAX);
+  return message === "" ? plainLine(instructions, WORDS_MAX) || "…" : `“${message}”`;
+}
+
+function aboutOf(message: ThreadMessage | undefined): Segment[] {
+  return message === undefined ? [] : allSegments(message);
+}
+
+function smallPrint({ turn }: ListedTurn, of: ListPage["of"]): KnownBlock {
+  const { userId, receivedAt } = turn.request;
+  const { channelId } = turn.delivery;
+  const where = isDirect(channelId) ? "Direct message" : `<#${channelId}>`;
+  const text = `${of === "person" ? where : `<@${userId}>`} · ${dateAndTime(receivedAt)}`;
+  return { type: "context", elements: [{ type: "mrkdwn", text }] };
+}
+
+function pages({ of, from, openAt }: ListPage, hasOlder: boolean): ActionsBlock[] {
+  const list = { of, ...(openAt !== undefined && { isOpen: true }) };
+  // The next page of open pull requests has the newer ones.
+  const [before, after] = openAt === undefined ? ["Newer", "Older"] : ["Older", "Newer"];
+  const button = (id: string, text: string, at: number) =>
+    labelled(id, text, listValue.write({ ...list, from: Math.max(0, at) }));
+  return actions([
+    ...(from === 0 ? [] : [button(ACTIONS.listNewer, before, from - LIST_PAGE_SIZE)]),
+    ...(hasOlder ? [button(ACTIONS.listOlder, after, from + LIST_PAGE_SIZE)] : []),
+  ]);
+}
+
+/** The state of a person's requests, and whether the agent can be reached. */
+export function standingMessage(standing: Standing, view: View): Rendered {
+  const { own, channel, contacts, trouble, isPartial } = standing;
+  const lines = [
+    own === null ? "You have no recent requests." : `Your requests: ${countsText(own)}`,
+    ...(channel === null ? [] : [`This channel: ${countsText(channel)}`]),
+    ...contactLines(contacts, view),
+  ];
+  return {
+    text: lines[0] ?? "",
+    blocks: [
+      section(lines.join("\n")),
+      ...(trouble === null
+        ? []
+        : [section(`Latest failure (${timeOfDay(trouble.at)}):`), row(trouble, view)]),
+      ...(isPartial ? [context([PARTIAL])] : []),
+    ],
+  };
+}
+
+function countsText({ running, waiting }: RequestCounts): string {
+  return `${running} running, ${waiting} waiting.`;
+}
+
+function contactLines(contacts: readonly Contact[], { projects }: View): string[] {
+  const down = contacts.filter(({ isUp }) => !isUp);
+  if (down.length > 0) {
+    return down.map(({ project, since }) => {
+      const name = projects.length > 1 ? ` for ${cutEscaped(project.name, NAME_MAX)}` : "";
+      return (
+        `⚠️ The agent${name} hasn't answered since ${dateAndTime(since)}. Waiting requests start ` +
+        "when it's back."
+      );
+    });
+  }
+  const lastMs = Math.max(...contacts.map(({ at }) => at));
+  return contacts.length === 0 ? [] : [`✅ The agent last answered ${dateAndTime(lastMs)}.`];
+}

@@ -1,0 +1,114 @@
+import type { KnownBlock } from "@slack/types";
+import type { MessageOf } from "../rules/ports/notifier.ts";
+import { diffLines, diffText, fileLines, sizeOf } from "../rules/words/change-text.ts";
+import { newsText } from "../rules/words/pull-request-text.ts";
+import { mentionedIn } from "../rules/thread/people.ts";
+import { cut } from "../../shared/text/text.ts";
+import { type Turn, turnPrLink } from "../rules/turn/turn.ts";
+import {
+  codePart,
+  linePart,
+  NAME_MAX,
+  paragraph,
+  quotePart,
+  quoteText,
+  richText,
+  type Rendered,
+  SAID_MAX,
+  section,
+  STATE_MAX,
+  type View,
+  words,
+} from "./blocks.ts";
+import { movedBlocks, pullRequestLink } from "./links.ts";
+import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
+
+/**
+ * What became of a turn's pull request. It is rich text, so that nothing in it is markup: names and
+ * words come from whoever can write at the code host.
+ */
+export function newsMessage(
+  { turn, news, url, movedBecause, muted = [] }: MessageOf<"news">,
+  view: View,
+): Rendered {
+  const { symbol, isForAll, before, after, quotes, unquoted } = newsText(news);
+  const more = unquoted === 0 ? [] : [`… and ${unquoted} more`];
+  const link = pullRequestLink(url, view.httpOrigins);
+  const unnamed = before === "" ? "The pull request" : "the pull request";
+  const people = isForAll ? mentionedIn(turn, muted) : [];
+  const block = richText(
+    linePart(
+      words(`${symbol} `),
+      ...people.flatMap((userId) => [{ type: "user" as const, user_id: userId }, words(" ")]),
+      ...(before === "" ? [] : [words(before)]),
+      link === null ? words(unnamed) : { type: "link", url: link.url, text: link.label },
+      words(after),
+    ),
+    ...quotes.flatMap(({ author, words: said }) => [
+      ...(author === null ? [] : [linePart(words(author, { bold: true }))]),
+      quotePart(words(said)),
+    ]),
+    ...more.map((text) => linePart(words(text))),
+  );
+  const mentions = people.map((userId) => `<@${userId}> `).join("");
+  const headline = cutEscaped(`${before}${link?.label ?? unnamed}${after}`, STATE_MAX);
+  return {
+    text: [
+      `${symbol} ${mentions}${headline}`,
+      ...quotes.map((quote) =>
+        cutEscaped(quote.author === null ? quote.words : `${quote.author}: ${quote.words}`, SAID_MAX),
+      ),
+      ...more,
+    ].join("\n"),
+    blocks: [...movedBlocks(turn.request, movedBecause, view), block],
+  };
+}
+
+/** What a job changes, or why that can't be shown. */
+export function changesMessage({ turn, of }: MessageOf<"changes">, { httpOrigins, contact }: View): Rendered {
+  const pr = linkTo(turn, httpOrigins);
+  switch (of.kind) {
+    case "reading":
+      return paragraph("⏳ Reading the changes…");
+    case "gone":
+      return paragraph(`The agent no longer has this change.${pr === null ? "" : ` Look at ${pr}.`}`);
+    case "unreadable":
+      return paragraph(`I couldn't read the changes. Try again in a minute, or contact ${contact}.`);
+    case "read": {
+      const { diff, rest } = of;
+      const size = diffText(sizeOf(diff));
+      const title = pr === null ? `*Changes:* ${size}` : `*Changes in ${pr}:* ${size}`;
+      const where = `The rest is on ${pr === null ? "the branch" : `the page of ${pr}`}.`;
+      const sent = `I sent you ${diff.isCut ? "more" : "the rest"} as a file in a direct message.`;
+      const inFile = diff.isCut ? `${sent} ${where}` : sent;
+      return {
+        text: title,
+        blocks: [
+          section(title),
+          preformatted(fileLines(diff)),
+          preformatted(diffLines(diff)),
+          rest === null ? null : section(rest === "page" ? where : inFile),
+        ].filter((block) => block !== null),
+      };
+    }
+  }
+}
+
+/** Why a pull request wasn't closed. */
+export function notClosedMessage({ turn, said }: MessageOf<"not-closed">, { httpOrigins }: View): Rendered {
+  const pr = linkTo(turn, httpOrigins) ?? "the pull request";
+  if (said === null) return paragraph(`I couldn't close ${pr}. Try again, or close it on its page.`);
+  return paragraph(`I left ${pr} as it is:`, quoteText(cut(said, SAID_MAX)));
+}
+
+/** The turn's pull request in mrkdwn, or null if there is no link that can be trusted. */
+function linkTo(turn: Turn, httpOrigins: View["httpOrigins"]): string | null {
+  const link = pullRequestLink(turnPrLink(turn), httpOrigins);
+  return link === null ? null : `<${escapeMrkdwn(link.url)}|${cutEscaped(link.label, NAME_MAX)}>`;
+}
+
+/** Untrusted lines, in which nothing is markup. */
+function preformatted(lines: readonly string[]): KnownBlock | null {
+  const text = lines.join("\n");
+  return text.trim() === "" ? null : richText(codePart(text));
+}

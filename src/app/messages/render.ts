@@ -1,0 +1,54 @@
+import type { Message, MessageOf } from "../rules/ports/notifier.ts";
+import type { Rendered, Presentation, TeamView, View } from "./blocks.ts";
+import { changesMessage, newsMessage, notClosedMessage } from "./pull-request-messages.ts";
+import { listMessage, standingMessage } from "./list-message.ts";
+import { outcomeMessage } from "./outcome-message.ts";
+import { overdueMessage, questionMessage } from "./question-message.ts";
+import {
+  askMessage,
+  askWhichMessage,
+  askedBeforeMessage,
+  gaveUpMessage,
+  helpMessage,
+  inviteMeMessage,
+  keptMessage,
+  noWordsMessage,
+  notAllowedMessage,
+  refusalMessage,
+  unheardMessage,
+  welcomeMessage,
+} from "./private-messages.ts";
+import { statusMessage } from "./status-message.ts";
+
+/** How each kind of message looks in Slack. */
+const renderers: { [K in Message["kind"]]: (message: MessageOf<K>, view: View) => Rendered } = {
+  status: statusMessage,
+  outcome: outcomeMessage,
+  question: questionMessage,
+  overdue: overdueMessage,
+  news: newsMessage,
+  kept: () => keptMessage,
+  help: ({ isOfFiles }, { projects }) => (isOfFiles === true ? noWordsMessage : helpMessage(projects)),
+  welcome: welcomeMessage,
+  list: listMessage,
+  standing: standingMessage,
+  changes: changesMessage,
+  "not-closed": notClosedMessage,
+  ask: askMessage,
+  "ask-which": askWhichMessage,
+  "asked-before": askedBeforeMessage,
+  "not-allowed": notAllowedMessage,
+  refused: ({ refusal }, view) => refusalMessage(refusal, view),
+  "invite-me": inviteMeMessage,
+  unheard: unheardMessage,
+  "gave-up": gaveUpMessage,
+};
+
+/** Renders any message in Slack's format. */
+export function render<K extends Message["kind"]>(
+  message: MessageOf<K>,
+  presentation: Presentation,
+  team: TeamView,
+): Rendered {
+  return renderers[message.kind](message, { ...presentation, ...team });
+}

@@ -1,0 +1,208 @@
+import { z } from "zod";
+import type { JobDiff } from "../../../shared/contract/job-report.ts";
+import { storedObject } from "../../../shared/contract/reading.ts";
+import type { Outcome } from "../turn/outcome.ts";
+import type { Question } from "../thread/question.ts";
+import type { ListPage, Standing } from "../thread/request-list.ts";
+import type { PullRequestNews } from "../turn/pull-request-news.ts";
+import type { MessageRef, Place } from "../turn/request.ts";
+import type { Turn } from "../turn/turn.ts";
+
+export type Posted = { channelId: string; ts: string };
+
+/**
+ * A search for an earlier post. `sentAtMs` is the earliest time, by Slack's clock, that it was
+ * sent. `cursor` continues the previous search.
+ */
+export type Search = { sentAtMs: number; cursor: string | null };
+
+/**
+ * Sends to one person alone, where they are: through the response URL while it lasts, then as an
+ * ephemeral message. `replaces` puts it in place of the message that the response URL came from.
+ */
+export type Recipient = { place: Place; userId: string; responseUrl: string | null; replaces?: boolean };
+
+/**
+ * A reaction to add to a message or remove from it. The message that asked shows working, done, or
+ * failed; one that thanks, a smile.
+ */
+export type ReactionChange = { name: "eyes" | "white_check_mark" | "x" | "blush"; isOn: boolean };
+
+/**
+ * `movedBecause` is the error that moved this to a direct message. It is null if it didn't move, or
+ * if another message there says why. `muted` are the people not to mention.
+ */
+type OfTurn = { turn: Turn; movedBecause: string | null; muted?: readonly string[] };
+
+/** What each kind of message says. The notifier decides how it looks. */
+type Messages = {
+  /**
+   * The root message or first reply, which is updated in place. `followUps` are the other turns it
+   * shows, oldest first.
+   */
+  status: { turn: Turn; followUps?: readonly Turn[]; movedBecause: string | null };
+  /** The agent's question and, once there is one, the answer. */
+  question: { question: Question } & OfTurn;
+  /** A notice that the turn takes longer than usual. It is posted once and updated later. */
+  overdue: { overdue: NonNullable<Turn["overdue"]> } & OfTurn;
+  /** What became of the turn's pull request. */
+  news: { news: PullRequestNews; url: string } & OfTurn;
+  /** The notice that one watch of a turn has ended. */
+  outcome: { outcome: Outcome; watch: number } & OfTurn;
+  /** To the requester alone: the app can't post in that channel, and how to invite it. */
+  "invite-me": { channelId: string; error: string };
+  /**
+   * To the requester alone: the request is saved, but Slack won't accept the status message yet.
+   */
+  kept: object;
+  /**
+   * To one person alone: what they can ask for and how. `isOfFiles` is true if they sent only
+   * files.
+   */
+  help: { isOfFiles?: boolean | undefined };
+  /** In a newcomer's direct messages: what they can do. */
+  welcome: object;
+  /** To one person alone: requests that they may see. */
+  list: ListPage;
+  /** To one person alone: the state of their requests and of the channel's. */
+  standing: Standing;
+  /**
+   * To one person alone: what the turn's job changes. `rest` is where the lines are that the
+   * message has no room for; null if it has them all.
+   */
+  changes: {
+    turn: Turn;
+    of:
+      | { kind: "reading" | "gone" | "unreadable" }
+      | { kind: "read"; diff: JobDiff; rest: "file" | "page" | null };
+  };
+  /**
+   * To one person alone: the turn's pull request wasn't closed. `said` is the job service's reason
+   * (untrusted), or null if it couldn't be asked.
+   */
+  "not-closed": { turn: Turn; said: string | null };
+  /** To the author of a reply in a thread alone: asks if it is for the agent. */
+  ask: { replyId: string };
+  /**
+   * To the author of a direct message alone: asks if it answers this question, or is a request.
+   */
+  "ask-which": { replyId: string; question: Question };
+  /**
+   * To one person alone: somebody asked for the same, and that turn is running. `replyId` is their
+   * own request, which is kept.
+   */
+  "asked-before": { replyId: string; turn: Turn; agoMs: number };
+  /** To one person alone: only the requester may do that. */
+  "not-allowed": { requesterId: string };
+  /** To one person alone: what was wrong with what they typed. */
+  refused: { refusal: Refusal };
+  /**
+   * To whoever answered the agent's question alone: it didn't get the answer, or may not have.
+   */
+  unheard: { turn: Turn; question: Question };
+  /** To the requester alone: the app gave up on part of the request. */
+  "gave-up": { taskId: string; taskType: string; channelId: string };
+};
+/** A message's content. */
+export type MessageOf<K extends keyof Messages> = { [P in K]: { kind: P } & Messages[P] }[K];
+export type Message = MessageOf<keyof Messages>;
+
+/** Why a request was refused. */
+export const Refusal = z.discriminatedUnion("kind", [
+  /** `typed` is the text, if the person can't see it anywhere else. */
+  storedObject({
+    kind: z.literal("too-long"),
+    length: z.number(),
+    limit: z.number(),
+    typed: z.string().optional(),
+  }),
+  storedObject({ kind: z.literal("unknown-project"), name: z.string(), known: z.array(z.string()) }),
+  /**
+   * `limit` is in requests an hour. `againAtMs` is when the next one is accepted, epoch
+   * milliseconds.
+   */
+  storedObject({
+    kind: z.literal("too-many"),
+    scope: z.enum(["person", "channel"]),
+    limit: z.number(),
+    againAtMs: z.number(),
+  }),
+  /** Guests and people of other organizations aren't admitted. */
+  storedObject({ kind: z.literal("guest") }),
+  /** Slack can't say at the moment if they are a member. */
+  storedObject({ kind: z.literal("unchecked") }),
+  /** Slack won't say if they are a member, because the app lacks a scope. */
+  storedObject({ kind: z.literal("uncheckable") }),
+]);
+export type Refusal = z.infer<typeof Refusal>;
+
+/** Identifies a post so that it can be found again. It is sent as the Slack message's metadata. */
+export type PostLabel = { turnId: string; post: string };
+
+/**
+ * - `not-sent`: certainly had no effect, so it is worth repeating later.
+ * - `unknown`: may have had an effect, so search before repeating a post. Unforeseen errors count
+ *   as this.
+ * - `place`: this channel, thread, message or person can't take it, now or later.
+ * - `credentials`: the token isn't accepted or lacks a scope, or the app's settings forbid it. Only
+ *   the operator can help.
+ */
+export type NotifierFault = {
+  kind: "not-sent" | "unknown" | "place" | "credentials";
+  retryAfterMs?: number;
+  /** Slack's error code, or what went wrong on the network. */
+  error: string;
+};
+
+export type NotifierAnswer<T> = { ok: true; value: T } | { ok: false; fault: NotifierFault };
+
+/**
+ * Everything we send to Slack. No method throws for faults of Slack or the network: faults are
+ * returned.
+ */
+export interface Notifier {
+  /**
+   * Posts once per call, not idempotent. Use the channel in the answer: a message to a person's id
+   * is answered with the id of their direct message.
+   */
+  post(place: Place, message: Message, label: PostLabel): Promise<NotifierAnswer<Posted>>;
+  /**
+   * Searches once (one call, at most 15 messages, newest first as far as Slack allows) for the post
+   * that carries `label`. `next` is the cursor to continue with, or null once everything since
+   * `sentAtMs` was seen.
+   */
+  find(
+    place: Place,
+    label: PostLabel,
+    search: Search,
+  ): Promise<NotifierAnswer<{ ts: string | null; next: string | null }>>;
+  /** Resolves to true if nothing was ever written there. */
+  isEmpty(place: Place): Promise<NotifierAnswer<boolean>>;
+  /** Replaces a post's content. Idempotent. `place.threadTs` is ignored. */
+  update(place: Place, ts: string, message: Message, label: PostLabel): Promise<NotifierAnswer<null>>;
+  /** Adds the app's reaction to a message or removes it. Idempotent. */
+  react(message: MessageRef, change: ReactionChange): Promise<NotifierAnswer<null>>;
+  /** Shows a message to one person alone. Not idempotent. */
+  replyPrivately(to: Recipient, message: Message): Promise<NotifierAnswer<null>>;
+  /**
+   * Sends a text to a person as a file, in their direct messages. Not idempotent. A fault may mean
+   * that the app lacks the scope for it.
+   */
+  sendFile(userId: string, file: { name: string; content: string }): Promise<NotifierAnswer<null>>;
+  /** Opens the direct-message channel with a person. Idempotent. */
+  openDirectMessage(userId: string): Promise<NotifierAnswer<{ channelId: string }>>;
+  /**
+   * Slack's time from the Date header of its answers, epoch milliseconds. Before the first answer,
+   * our own time.
+   */
+  slackTimeMs(): number;
+}
+
+/** Slack's own "is working" indicator, where it offers one. */
+export interface WorkStatus {
+  /**
+   * Shows it in a thread for at most two minutes, in the background. Best effort: never throws, and
+   * renews only what is about to expire.
+   */
+  show(thread: { teamId: string; channelId: string; threadTs: string }): void;
+}

@@ -1,0 +1,203 @@
+import { z } from "zod";
+import { ProjectRef } from "./project.ts";
+import { Delivery } from "./turn/delivery.ts";
+import { type MessageRef, type Place, QuotedMessage, Request, ThreadContext } from "./turn/request.ts";
+import { Turn } from "./turn/turn.ts";
+import type { ReadOf, WriteOf } from "../../shared/store/records.ts";
+import { storedObject } from "../../shared/contract/reading.ts";
+import type {
+  DecisionOf,
+  PlanOf,
+  StepOf,
+  TaskHandlerOf,
+  TaskQueue,
+  TaskRunOf,
+} from "../../shared/queue/task-queue.ts";
+
+/**
+ * A known job: where it runs, where it reports, and what its turns have left. It is written before
+ * anyone is told about the job. It doesn't grow with ended turns.
+ */
+export const JobRecord = storedObject({
+  version: z.literal(2),
+  /** Its id at the job service. */
+  id: z.string(),
+  project: ProjectRef,
+  /** The thread it reports to. Null until its first status message is posted. */
+  thread: storedObject({ teamId: z.string(), channelId: z.string(), ts: z.string() }).nullable(),
+  /** Its unfinished turns, oldest first. */
+  openTurnIds: z.array(z.string()),
+  /** The turn that the job was sent last. Absent if an older version sent it. */
+  newestTurnId: z.string().optional(),
+  /**
+   * The newest pull request that a turn left, at the address the service gave, and the first turn
+   * that left it.
+   */
+  pullRequest: storedObject({ url: z.string(), turnId: z.string() }).optional(),
+  /** Epoch milliseconds. */
+  createdAt: z.number(),
+});
+export type JobRecord = z.infer<typeof JobRecord>;
+
+/** The most turns that a thread's record names. */
+export const THREAD_TURNS_MAX = 100;
+
+/** The turns that report to one thread. */
+export const ThreadRecord = storedObject({
+  version: z.literal(2),
+  teamId: z.string(),
+  channelId: z.string(),
+  ts: z.string(),
+  /** Its newest turns, oldest first, including those without a job yet. */
+  turnIds: z.array(z.string()),
+  /** The people not to mention in this thread. */
+  muted: z.array(z.string()).optional(),
+  /**
+   * How long a turn's pull request may need it, epoch milliseconds. Absent if none is followed.
+   */
+  keepUntil: z.number().optional(),
+});
+export type ThreadRecord = z.infer<typeof ThreadRecord>;
+
+export function threadId(thread: MessageRef): string {
+  return `${thread.teamId}:${thread.channelId}:${thread.ts}`;
+}
+
+/** The id of the thread that something belongs in, or null if it belongs in none. */
+export function threadIdOf({ teamId, channelId, threadTs }: Place): string | null {
+  return threadTs === null ? null : threadId({ teamId, channelId, ts: threadTs });
+}
+
+/**
+ * What a form was opened from. It is kept while the form is open, because a form's own
+ * `private_metadata` ends at 3,000 characters and a message can be longer.
+ */
+export const Draft = storedObject({
+  version: z.literal(1),
+  from: z.enum(["command", "shortcut"]),
+  teamId: z.string(),
+  channelId: z.string(),
+  threadTs: z.string().nullable(),
+  quoted: QuotedMessage.nullable(),
+  /** Other messages of the thread that the form lists. */
+  context: ThreadContext.optional(),
+  /** True if the default project's service accepts files. Absent if it hasn't said so. */
+  takesFiles: z.boolean().optional(),
+  /**
+   * True if all projects' services keep the person's words apart and publish nothing else. Absent
+   * if one hasn't said so.
+   */
+  quotesWordsOnly: z.boolean().optional(),
+  /** True if its thread hasn't been read yet. */
+  isThreadUnread: z.boolean().optional(),
+  responseUrl: z.string().nullable(),
+});
+export type Draft = z.infer<typeof Draft>;
+
+/** A question of a turn, by its number. */
+const AskedQuestion = storedObject({ turnId: z.string(), question: z.number().int() });
+export type AskedQuestion = z.infer<typeof AskedQuestion>;
+
+/**
+ * A message whose author was asked what to do with it, and the request that it becomes if they send
+ * it.
+ */
+const ReplyRecord = storedObject({
+  version: z.literal(1),
+  request: Request,
+  /**
+   * Another person's running turn with the same request. Absent if this is a reply in a thread that
+   * may not be for the agent.
+   */
+  sameAs: storedObject({ turnId: z.string() }).optional(),
+  /** The open question that this direct message may answer. */
+  answers: AskedQuestion.optional(),
+});
+
+/** The newest turn that was requested in the same words, by a hash of the words and the place. */
+const AskedRecord = storedObject({ version: z.literal(1), turnId: z.string() });
+
+/** What a job service has announced about itself, by its base URL. */
+export const ServiceRecord = storedObject({
+  version: z.literal(1),
+  /** True if the same create may be sent again under the same key without making a second job. */
+  honorsIdempotencyKeys: z.boolean(),
+  /**
+   * What its newest answer to a create or a message announced (`Capability`). Absent if it hasn't
+   * accepted one yet.
+   */
+  capabilities: z.array(z.string()).optional(),
+});
+export type ServiceRecord = z.infer<typeof ServiceRecord>;
+
+/**
+ * What a task that belongs to no turn (`tell`, `welcome`) has posted to a person, by that task's
+ * id.
+ */
+const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
+
+/**
+ * The `ts` of messages in a thread that somebody chose not to share. It holds no words and is kept
+ * for good.
+ */
+const WithheldRecord = storedObject({ version: z.literal(1), messages: z.array(z.string()) });
+
+/**
+ * How far a project's feed has been read, by `projectKey`. It tells what changes while it was heard
+ * lately and has no faults.
+ */
+export const FeedRecord = storedObject({
+  version: z.literal(1),
+  /** Null before it has begun, or if the service doesn't know it any more. */
+  cursor: z.string().nullable(),
+  /** When it answered last, epoch milliseconds. */
+  heardAt: z.number(),
+  /** Faults since it was last asked with a cursor and answered. */
+  faults: z.number().int(),
+  /** How often in a row it answered at once and told nothing new. */
+  quick: z.number().int().default(0),
+});
+export type FeedRecord = z.infer<typeof FeedRecord>;
+
+/** Every kind of record. Its name here begins its keys in the store. */
+export const recordSchemas = {
+  turn: Turn,
+  job: JobRecord,
+  thread: ThreadRecord,
+  draft: Draft,
+  reply: ReplyRecord,
+  service: ServiceRecord,
+  notice: NoticeRecord,
+  withheld: WithheldRecord,
+  asked: AskedRecord,
+  feed: FeedRecord,
+};
+export type AppRecords = { [K in keyof typeof recordSchemas]: z.infer<(typeof recordSchemas)[K]> };
+
+export type Read = ReadOf<AppRecords>;
+export type Write = WriteOf<AppRecords>;
+export type Plan<T> = PlanOf<AppRecords, T>;
+export type Decision<T> = DecisionOf<AppRecords, T>;
+export type Step = StepOf<AppRecords>;
+export type TaskRun = TaskRunOf<AppRecords>;
+export type TaskHandler = TaskHandlerOf<AppRecords>;
+export type AppQueue = TaskQueue<AppRecords>;
+
+/** Reads records as they will be after these writes, by {@link keyOfWrite}. */
+export function readAfter(read: Read, writes: ReadonlyMap<string, Write>): Read {
+  return (kind, id) => {
+    const write = writes.get(keyOfWrite({ kind, id }));
+    return write !== undefined && isOfKind(write, kind) ? (write.record ?? undefined) : read(kind, id);
+  };
+}
+
+export function keyOfWrite({ kind, id }: Pick<Write, "kind" | "id">): string {
+  return `${kind} ${id}`;
+}
+
+function isOfKind<K extends keyof AppRecords>(
+  write: Write,
+  kind: K,
+): write is Write & WriteOf<AppRecords, K> {
+  return write.kind === kind;
+}

@@ -1,0 +1,233 @@
+import { z } from "zod";
+import {
+  countFindings,
+  type PlanStep,
+  type ReportedCheck,
+  type ReportedPullRequest,
+  type ReportedTurn,
+} from "../../../shared/contract/job-report.ts";
+import type { JobServiceAnswer } from "../ports/job-service.ts";
+import { storedObject } from "../../../shared/contract/reading.ts";
+import { cut, excerpt, passage, plainLine } from "../../../shared/text/text.ts";
+
+/** How much of each text is kept, in UTF-16 units. A message shows no more. */
+const WORDS_MAX = 400;
+const WORDS_MAX_LINES = 8;
+const ANSWER_MAX = 2500;
+const ANSWER_MAX_LINES = 80;
+const LINE_MAX = 150;
+const NAME_MAX = 40;
+const MAX_CHECKS = 20;
+const MAX_NOTES = 5;
+/** A plan of one step says no more than the step itself. */
+const PLAN_MIN_STEPS = 2;
+const PLAN_MAX_STEPS = 8;
+const PLAN_LINE_MAX = 100;
+/** Longer than any address shown as a link. A cut address never is one. */
+const URL_MAX = 3000;
+
+/**
+ * A pull request as the job service describes it (untrusted, bounded). Fields are null if the
+ * service didn't say.
+ */
+export const PullRequestReport = storedObject({
+  url: z.string(),
+  title: z.string().nullable(),
+  files: z.number().nullable(),
+  additions: z.number().nullable(),
+  deletions: z.number().nullable(),
+  /** True for a draft. Absent otherwise, or if the service didn't say. */
+  isDraft: z.boolean().optional(),
+  /** True if merging it would change nothing any more. Absent otherwise. */
+  isEmpty: z.boolean().optional(),
+});
+export type PullRequestReport = z.infer<typeof PullRequestReport>;
+
+/** The result of one check of the change. */
+const CheckReport = storedObject({
+  name: z.string(),
+  /**
+   * One of {@link ReportedTurn}'s. Accepts any text, because an older version may read a newer
+   * one's.
+   */
+  result: z.string(),
+  /** The number of findings, and the first of them or null. */
+  findings: z.number(),
+  first: z.string().nullable(),
+});
+
+/**
+ * The job service's report on a change's quality (untrusted, bounded). Fields are absent if it
+ * didn't say.
+ */
+export const QualityReport = {
+  checks: z.array(CheckReport).optional(),
+  claims: storedObject({ total: z.number(), verified: z.number() }).optional(),
+  /** What else people should know, a sentence each. */
+  notes: z.array(z.string()).optional(),
+};
+export type QualityReport = z.infer<z.ZodObject<typeof QualityReport>>;
+
+/**
+ * The job service's report on how a turn ended, beyond the job's record (untrusted, bounded).
+ * Fields are null if the service didn't say.
+ */
+export const ResultReport = storedObject({
+  /**
+   * One of {@link ReportedTurn}'s. Accepts any text, because an older version may read a newer
+   * one's.
+   */
+  outcome: z.string(),
+  reason: z.string().nullable(),
+  /** One of {@link ReportedTurn}'s. Accepts any text, as above. */
+  cause: z.string().optional(),
+  /** The agent's last words, without the line that is the pull request's title. */
+  summary: z.string().nullable(),
+  /** The branch that the agent's changes are on. */
+  branch: z.string().nullable(),
+  pullRequest: PullRequestReport.nullable(),
+  /** The agent's answer if it changed nothing. */
+  answer: z.string().optional(),
+  ...QualityReport,
+});
+export type ResultReport = z.infer<typeof ResultReport>;
+
+/** One step of the agent's plan. An unknown status is read as `pending`. */
+const PlannedStep = storedObject({
+  text: z.string(),
+  status: z.enum(["pending", "in-progress", "completed"]).catch("pending"),
+});
+
+/** How far a running turn is. */
+export const TurnProgress = storedObject({
+  /** True while it waits in line at the job service and the agent hasn't begun. */
+  isWaiting: z.boolean(),
+  /** The agent's latest step: untrusted, one bounded line. */
+  step: z.string().nullable(),
+  /** The steps of the agent's plan (untrusted, bounded). Absent if it gave none. */
+  plan: z.array(PlannedStep).optional(),
+});
+export type TurnProgress = z.infer<typeof TurnProgress>;
+
+/**
+ * The turns that an answer reports, oldest first. Null if the service hasn't announced that it
+ * reports turns.
+ */
+export function reportedTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
+  if (!answer.ok || answer.capabilities?.includes("turns") !== true) return null;
+  return answer.report?.turns ?? null;
+}
+
+/**
+ * The report on the job's turn of that number (1 is the create). Null if there is none or the
+ * number is unknown.
+ */
+export function ownTurn(answer: JobServiceAnswer, number: number | null): ReportedTurn | null {
+  return reportedTurns(answer)?.find((turn) => turn.number === number) ?? null;
+}
+
+/**
+ * True if an answer is older than the turn of that number: it reports turns, but only earlier ones.
+ */
+export function isBefore(answer: JobServiceAnswer, number: number | null): boolean {
+  const last = reportedTurns(answer)?.at(-1);
+  return last !== undefined && number !== null && last.number < number;
+}
+
+/** True if an answer reports a turn that is later than the one of that number. */
+export function isFollowedBy(answer: JobServiceAnswer, number: number | null): boolean {
+  const last = reportedTurns(answer)?.at(-1);
+  return last !== undefined && number !== null && last.number > number;
+}
+
+/** What is kept of the report on an ended turn. Undefined if the turn hasn't ended. */
+export function resultReport(reported: ReportedTurn | null): ResultReport | undefined {
+  if (reported?.status !== "ended" || reported.outcome === null) return undefined;
+  const { outcome, reason, cause, summary, branch, pullRequest } = reported;
+  const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
+  const answer = outcome === "no-changes" ? passage(reported.answer ?? "", ANSWER_MAX, ANSWER_MAX_LINES) : "";
+  return {
+    outcome,
+    reason: wordsOrNull(reason),
+    cause,
+    summary: wordsOrNull(withoutTitle(summary, title)),
+    branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
+    pullRequest: pullRequest === null ? null : pullRequestReport(pullRequest, title),
+    answer: answer || undefined,
+    ...qualityReport(reported),
+  };
+}
+
+/**
+ * The progress to show of a running turn. Undefined if none is reported. With `isAsking` the step
+ * is left out, because it is only the question, which is shown itself.
+ */
+export function progressOf(reported: ReportedTurn | null, isAsking = false): TurnProgress | undefined {
+  if (reported === null || reported.status === "ended") return undefined;
+  if (reported.status === "waiting") return { isWaiting: true, step: null };
+  const plan = shownPlan(reported.plan);
+  return {
+    isWaiting: false,
+    step: isAsking ? null : lineOrNull(reported.step),
+    ...(plan.length < PLAN_MIN_STEPS ? {} : { plan }),
+  };
+}
+
+/** The steps from the current one on matter most. The last completed one comes before them. */
+function shownPlan(steps: readonly PlanStep[]): PlanStep[] {
+  const all = steps.flatMap(({ text, status }) => {
+    const line = plainLine(text, PLAN_LINE_MAX);
+    return line === "" ? [] : [{ text: line, status }];
+  });
+  const current = all.findIndex(({ status }) => status !== "completed");
+  const from = Math.max(0, Math.min(current === -1 ? all.length : current - 1, all.length - PLAN_MAX_STEPS));
+  return all.slice(from, from + PLAN_MAX_STEPS);
+}
+
+function pullRequestReport(
+  { url, files, additions, deletions, isDraft, isEmpty }: ReportedPullRequest,
+  title: string | null,
+): PullRequestReport {
+  return {
+    url: cut(url, URL_MAX),
+    title,
+    files,
+    additions,
+    deletions,
+    isDraft: isDraft || undefined,
+    isEmpty: isEmpty || undefined,
+  };
+}
+
+/** Services use the first line of the agent's words as title. Nobody needs to read it twice. */
+function withoutTitle(summary: string | null, title: string | null): string | null {
+  if (summary === null || title === null) return summary;
+  const [first = "", ...others] = summary.trim().split("\n");
+  // A title is short. The expression would take minutes on a line of a megabyte.
+  const start = first.slice(0, 1000);
+  const said = plainLine(start.replace(/^[\s#>*\-=_`]+|[\s*_`]+$/g, ""), LINE_MAX);
+  return said === title ? others.join("\n") : summary;
+}
+
+function wordsOrNull(text: string | null): string | null {
+  return text === null ? null : excerpt(text, WORDS_MAX, WORDS_MAX_LINES) || null;
+}
+
+function lineOrNull(text: string | null): string | null {
+  return text === null ? null : plainLine(text, LINE_MAX) || null;
+}
+
+/** The kept part of the report on a change's quality. */
+function qualityReport({ checks, claims, notes }: ReportedTurn): QualityReport {
+  const sentences = notes.map((note) => plainLine(note, LINE_MAX)).filter((note) => note !== "");
+  return {
+    ...(checks.length === 0 ? {} : { checks: checks.slice(0, MAX_CHECKS).map(checkReport) }),
+    ...(claims === null ? {} : { claims }),
+    ...(sentences.length === 0 ? {} : { notes: sentences.slice(0, MAX_NOTES) }),
+  };
+}
+
+function checkReport({ name, result, findings }: ReportedCheck): z.infer<typeof CheckReport> {
+  const first = plainLine(findings[0] ?? "", LINE_MAX) || null;
+  return { name: plainLine(name, NAME_MAX), result, findings: countFindings(findings), first };
+}

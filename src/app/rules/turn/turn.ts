@@ -1,0 +1,494 @@
+import { z } from "zod";
+import { Delivery, newDelivery } from "./delivery.ts";
+import type { ReportedTurn } from "../../../shared/contract/job-report.ts";
+import type { JobServiceFault, JobServiceSuccess } from "../ports/job-service.ts";
+import { endingOf, Outcome, outcomeKindOf, prLinkOf } from "./outcome.ts";
+import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
+import type { PollingPolicy } from "../retry.ts";
+import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } from "../thread/question.ts";
+import { followedUntil, TurnPullRequest } from "./pull-request-news.ts";
+import { Request } from "./request.ts";
+import { storedObject } from "../../../shared/contract/reading.ts";
+import { isBefore, isFollowedBy, ownTurn, progressOf, resultReport } from "./reported-turn.ts";
+import { type ResultReport, TurnProgress } from "./reported-turn.ts";
+import { Authors, Job, Requester } from "../../../shared/contract/job.ts";
+
+/**
+ * How long a watched turn's agent wasn't working because it waited in line or for an answer.
+ * `since` is when the current pause began (epoch milliseconds), or null if there is none.
+ */
+export const Pause = storedObject({ totalMs: z.number(), since: z.number().nullable() });
+export type Pause = z.infer<typeof Pause>;
+
+/** Starts or ends the pause. Returns the same object if nothing changed. */
+export function pauseAfter(pause: Pause | undefined, isAtWork: boolean, now: number): Pause | undefined {
+  const since = pause?.since ?? null;
+  if (isAtWork === (since === null)) return pause;
+  return { ...pause, totalMs: pausedMs(pause, now), since: isAtWork ? null : now };
+}
+
+/** Total length of the pause by `now`, milliseconds. */
+export function pausedMs(pause: Pause | undefined, now: number): number {
+  if (pause === undefined) return 0;
+  // The clock may have been set back since.
+  return pause.totalMs + (pause.since === null ? 0 : Math.max(0, now - pause.since));
+}
+
+/**
+ * How the previous turn left the job. Until this time (epoch milliseconds), ignore polls that still
+ * show that turn. If `leftAs` is null, its state is unknown, and any end may be the previous
+ * turn's.
+ */
+const Unseen = storedObject({ until: z.number(), leftAs: z.string().nullable() });
+
+/**
+ * How long after a message a poll may still show the job's earlier state, if the service doesn't
+ * tell turns apart.
+ */
+export const UNSEEN_MS = 60_000;
+
+export const TurnStage = z.discriminatedUnion("name", [
+  /**
+   * Stored, and no create is under way. `waitingSince` is since when the job service accepts
+   * nothing; null if it hasn't been asked. `limitedUntil` is when the service says its limit ends.
+   * Both are epoch milliseconds.
+   */
+  storedObject({
+    name: z.literal("accepted"),
+    waitingSince: z.number().nullable(),
+    limitedUntil: z.number().optional(),
+  }),
+  /**
+   * A create is being sent, or was and its answer is lost. `isRepeat` is true if it is being sent
+   * again after a lost answer. `prompt` is the text that was sent, unless it is just the
+   * instructions. It is kept because names in it may be written differently next time, and a
+   * service accepts only the same words under one idempotency key.
+   */
+  storedObject({
+    name: z.literal("submitting"),
+    waitingSince: z.number().nullable().default(null),
+    isRepeat: z.boolean().default(false),
+    limitedUntil: z.number().optional(),
+    prompt: z.string().optional(),
+    /**
+     * The idempotency key that it was first sent with, for as long as it is sent again. Absent if
+     * that is the turn's id.
+     */
+    key: z.string().optional(),
+    /**
+     * The requester as sent, together with the person's words. Absent if neither was sent because
+     * the service hadn't announced that it accepts them.
+     */
+    requester: Requester.optional(),
+    /** As sent. Absent if they weren't. */
+    authors: Authors.optional(),
+  }),
+  /**
+   * The job is running. `troubleSince` is since when polls fail. `progress` is absent if the
+   * service doesn't report it. `unseen` is there until a poll has seen a follow-up running, for
+   * services that don't tell turns apart. `pause` is absent if the agent never paused, as far as we
+   * know.
+   */
+  storedObject({
+    name: z.literal("watching"),
+    since: z.number(),
+    troubleSince: z.number().nullable(),
+    progress: TurnProgress.optional(),
+    unseen: Unseen.optional(),
+    pause: Pause.optional(),
+    /**
+     * How the job ended when that was first seen while it had a later turn, for services that don't
+     * tell turns apart. It was this turn's end if the job goes on after it.
+     */
+    jobEnd: storedObject({ job: Job, seenAt: z.number() }).optional(),
+  }),
+  storedObject({ name: z.literal("ended"), outcome: Outcome, at: z.number() }),
+]);
+export type TurnStage = z.infer<typeof TurnStage>;
+
+/** A press of a button under an outcome. */
+export const Press = storedObject({ action: z.enum(["try-again", "keep-watching"]), userId: z.string() });
+export type Press = z.infer<typeof Press>;
+
+/**
+ * A request to stop the turn. `isTaken` is true once the job service has accepted the cancel; the
+ * turn's end is still to come.
+ */
+const Stop = storedObject({ userId: z.string(), at: z.number(), isTaken: z.boolean().optional() });
+
+/**
+ * The turn takes longer than usual, in milliseconds. `shown` is the state that the notice shows;
+ * absent if it isn't posted.
+ */
+const Overdue = storedObject({ afterMs: z.number(), usualMs: z.number(), shown: z.string().optional() });
+
+const NamedFile = storedObject({ id: z.string(), name: z.string() });
+/**
+ * Files that were sent with a turn, files that its agent can't read, and files that Slack didn't
+ * give us.
+ */
+export const TurnFiles = storedObject({
+  sent: z.array(NamedFile),
+  unsent: z.array(NamedFile),
+  unfetched: z.array(NamedFile).optional(),
+});
+export type TurnFiles = z.infer<typeof TurnFiles>;
+
+/**
+ * The record of one turn: a prompt given to a job, its state, and what was said about it in Slack.
+ */
+export const Turn = storedObject({
+  version: z.literal(2),
+  id: z.string(),
+  request: Request,
+  stage: TurnStage,
+  /** Absent if there were no files, or nothing has been sent yet. */
+  files: TurnFiles.optional(),
+  /** The job as last seen. Null until the create is answered. */
+  job: Job.nullable(),
+  /** The follow-up that waits until this turn has been sent or has ended. */
+  nextId: z.string().optional(),
+  /** A follow-up's number at the job service. Absent if the service doesn't report it. */
+  number: z.number().int().optional(),
+  /** True if this was meant as a follow-up but got a new job because the old one is closed. */
+  isStartedAnew: z.boolean().optional(),
+  /** True if its thread had a job, and its requester asked for another one. */
+  isSeparate: z.boolean().optional(),
+  /**
+   * Number of this watch. It begins at 1 and grows each time someone keeps watching. Each watch
+   * ends in exactly one outcome.
+   */
+  watch: z.number().int().min(1),
+  delivery: Delivery,
+  /** The agent's questions, oldest first. */
+  questions: z.array(Question).optional(),
+  /** Absent if nobody has stopped this watch. */
+  stop: Stop.optional(),
+  overdue: Overdue.optional(),
+  /**
+   * The pull request that this turn was the first to leave. Absent if the service doesn't tell how
+   * it stands.
+   */
+  pullRequest: TurnPullRequest.optional(),
+  /** The people to mention in the outcome besides the requester. */
+  followers: z.array(z.string()).optional(),
+  /** Keyed by the watch whose outcome has the button. */
+  pressed: z.record(z.string(), Press),
+  /** Votes on whether the outcome was helpful, by user id. */
+  votes: z.record(z.string(), z.enum(["yes", "no"])).optional(),
+});
+export type Turn = z.infer<typeof Turn>;
+
+export function newTurn(request: Request): Turn {
+  return {
+    version: 2,
+    id: request.id,
+    request,
+    stage: { name: "accepted", waitingSince: null },
+    job: null,
+    watch: 1,
+    delivery: newDelivery(request),
+    pressed: {},
+  };
+}
+
+/** Ends the turn and closes its questions. */
+export function endTurn(
+  turn: Turn,
+  kind: OutcomeKind,
+  now: number,
+  detail: Partial<Omit<Outcome, "kind" | "tookMs">> = {},
+): Turn {
+  const tookMs = Math.max(0, now - turn.request.receivedAt);
+  const outcome: Outcome = { kind, reason: null, said: null, job: turn.job, tookMs, ...detail };
+  return {
+    ...withQuestions(turn, closeQuestions(turn.questions ?? [])),
+    job: outcome.job,
+    stage: { name: "ended", outcome, at: now },
+  };
+}
+
+/**
+ * How long to keep a turn's record from now on, milliseconds: `retentionMs` after its end and after
+ * the last news of its pull request, and at least as long as either is followed.
+ */
+export function keepTurnMs(turn: Turn, now: number, policy: PollingPolicy, retentionMs: number): number {
+  const { stage, pullRequest } = turn;
+  if (stage.name !== "ended") return policy.deadlineMs + retentionMs;
+  const changedAt = pullRequest?.changedAt ?? 0;
+  const until = pullRequest === undefined ? 0 : (followedUntil(pullRequest) ?? 0);
+  return Math.max(1, Math.max(stage.at, changedAt, until) + retentionMs - now);
+}
+
+/** True while the turn's pull request may still change and isn't too old. */
+export function isFollowing({ pullRequest }: Turn, now: number): boolean {
+  return pullRequest !== undefined && now < (followedUntil(pullRequest) ?? 0);
+}
+
+/** How long after a link the service may take to say how its pull request stands, milliseconds. */
+const FIRST_LOOK_MS = 60 * 60_000;
+
+/** True while the service may not have looked at the pull request that the turn left. */
+export function awaitsFirstLook({ stage, pullRequest }: Turn, now: number): boolean {
+  return stage.name === "ended" && pullRequest === undefined && now < stage.at + FIRST_LOOK_MS;
+}
+
+/** The address of the pull request that an ended turn left, as the service gave it, or null. */
+export function turnPrLink({ stage }: Turn): string | null {
+  return stage.name === "ended" ? prLinkOf(stage.outcome) : null;
+}
+
+/** The deadline for starting or watching this turn, epoch milliseconds. */
+export function deadlineOf(turn: Turn, policy: PollingPolicy): number {
+  const since = turn.stage.name === "watching" ? turn.stage.since : turn.request.receivedAt;
+  return since + policy.deadlineMs;
+}
+
+/** True if the turn has ended but its job can be watched again. */
+export function canKeepWatching(turn: Turn): boolean {
+  if (turn.stage.name !== "ended" || turn.job === null) return false;
+  return ["expired", "unknown", "rejected", "unwatched"].includes(endingOf(turn.stage.outcome));
+}
+
+/** Starts a new watch. Call it only if {@link canKeepWatching}. */
+export function resumeTurn(turn: Turn, now: number): Turn {
+  const { stop: _, ...rest } = turn;
+  return { ...rest, watch: turn.watch + 1, stage: watchingFrom(now) };
+}
+
+export type Watching = Extract<TurnStage, { name: "watching" }>;
+
+/** A new watch that begins at `since`. */
+export function watchingFrom(since: number): Watching {
+  return { name: "watching", since, troubleSince: null };
+}
+
+/**
+ * Updates a watched turn from an answer about its job, and ends it if the answer says so. `isLast`
+ * is true if the job had been sent no later turn when it was asked. Returns the same object if
+ * nothing changed.
+ */
+export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: number, isLast = true): Turn {
+  const { stage } = turn;
+  if (stage.name !== "watching") return turn;
+  const { job } = answer;
+  const number = turnNumber(turn);
+  const reported = ownTurn(answer, number);
+  const isEarlierTurn =
+    job.status !== "archived" &&
+    (isBefore(answer, number) || (reported === null && mayBeEarlierTurn(stage, job, now)));
+  const hasLater = !isLast || isFollowedBy(answer, number);
+  const isPassed = resultReport(reported) === undefined && hasLater;
+  const passed = isPassed && !isEarlierTurn ? endOfPassed(turn, stage, { job, reported }, now) : null;
+  if (passed !== null) return passed;
+  const isOwnEnd = !isEarlierTurn && (!isPassed || job.status === "archived");
+  const kind = isOwnEnd ? endOf(turn, job, reported) : null;
+  if (kind !== null) {
+    const report = resultReport(reported);
+    const isUnsure = reported === null && stage.unseen !== undefined && stage.unseen.leftAs === leftAs(job);
+    return endTurn(turn, kind, now, {
+      job,
+      ...(report && { told: report }),
+      stoppedBy: stopperOf(turn, kind, report),
+      isUnsure: isUnsure || undefined,
+      hasDiff: answer.capabilities?.includes("diff") || undefined,
+      canClose: answer.capabilities?.includes("close") || undefined,
+    });
+  }
+  // Nobody answers a turn that is being stopped.
+  const asked = isEarlierTurn || turn.stop !== undefined ? null : reportedQuestions(answer, number);
+  const withAsked = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
+  const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
+  const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(withAsked), now);
+  const unseen = job.status === "active" ? undefined : stage.unseen;
+  const isOthersEnd = isPassed && !isEarlierTurn && job.status !== "active";
+  const jobEnd = isOthersEnd ? (stage.jobEnd ?? { job, seenAt: now }) : undefined;
+  const next: Watching = { ...stage, troubleSince: null, progress, unseen, pause, jobEnd };
+  const isSame = JSON.stringify(next) === JSON.stringify(stage) && withAsked === turn;
+  return isSame && turn.job !== null ? turn : { ...withAsked, job: turn.job ?? job, stage: next };
+}
+
+/**
+ * How a turn ended that may be the one that the job's record shows. If the record alone says so, a
+ * turn whose cancel was taken was stopped, whatever the job has come to.
+ */
+function endOf({ stop }: Turn, job: Job, reported: ReportedTurn | null): OutcomeKind | null {
+  const kind = outcomeKindOf(job, reported);
+  const isByRecord = kind !== null && kind !== "archived" && resultReport(reported) === undefined;
+  return isByRecord && stop?.isTaken === true ? "failed" : kind;
+}
+
+/**
+ * Ends a turn whose job has been sent a later one, if nobody says how this one ended. The job's
+ * status is the later turn's, unless the job went on after it.
+ */
+function endOfPassed(
+  turn: Turn,
+  { jobEnd }: Watching,
+  { job, reported }: { job: Job; reported: ReportedTurn | null },
+  now: number,
+): Turn | null {
+  if (job.status === "archived") return null;
+  const isToldToEnd = reported?.status === "ended";
+  if ((isToldToEnd || job.status !== "active") && turn.stop?.isTaken === true) {
+    return endTurn(turn, "failed", now, { stoppedBy: turn.stop.userId });
+  }
+  if (jobEnd !== undefined && reported === null && leftAs(job) !== leftAs(jobEnd.job)) {
+    const kind = outcomeKindOf(jobEnd.job, null);
+    return kind === null ? null : endTurn(turn, kind, now, { job: jobEnd.job });
+  }
+  const isLongOver = job.status !== "active" && jobEnd !== undefined && now >= jobEnd.seenAt + UNSEEN_MS;
+  return isToldToEnd || isLongOver ? endTurn(turn, "unknown", now, { isPassed: true }) : null;
+}
+
+function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
+  const isSame = questions === turn.questions || questions.length === 0;
+  return isSame ? turn : { ...turn, questions: [...questions] };
+}
+
+/**
+ * True if an answer to the turn's question still counts: the turn is watched, nobody has stopped
+ * it, and the question is open.
+ */
+export function takesAnswers({ stage, stop }: Turn, question: Question): boolean {
+  return stage.name === "watching" && stop === undefined && isOpen(question);
+}
+
+/** True if the turn's agent is waiting for a person's answer. */
+export function isAsking(turn: Turn): boolean {
+  return (turn.questions ?? []).some((question) => takesAnswers(turn, question));
+}
+
+export function questionOf({ questions = [] }: Turn, number: number): Question | undefined {
+  return questions.find((question) => question.number === number);
+}
+
+/** Changes one of the turn's questions. */
+export function withQuestion(turn: Turn, number: number, change: Partial<Question>): Turn {
+  const questions = (turn.questions ?? []).map((question) =>
+    question.number === number ? { ...question, ...change } : question,
+  );
+  return { ...turn, questions };
+}
+
+/**
+ * Who stopped a turn that ended like this. If the service doesn't report on turns, it counts as
+ * stopped once the service has accepted the cancel.
+ */
+function stopperOf({ stop }: Turn, kind: OutcomeKind, report: ResultReport | undefined): string | undefined {
+  const isStopped = report === undefined ? stop?.isTaken === true : report.outcome === "cancelled";
+  return isStopped && kind === "failed" ? stop?.userId : undefined;
+}
+
+function mayBeEarlierTurn({ unseen }: Watching, job: Job, now: number): boolean {
+  if (unseen === undefined || now >= unseen.until || job.status === "active") return false;
+  return unseen.leftAs === null || unseen.leftAs === leftAs(job);
+}
+
+/** Sums up how the job's record says it ended, or null if it hasn't. */
+export function leftAs({ status, prLink }: Job): string | null {
+  return status === "active" ? null : `${status} ${prLink ?? ""}`;
+}
+
+/** True if the turn is a message to another turn's job. */
+export function isFollowUp({ request }: Turn): boolean {
+  return request.follows !== undefined;
+}
+
+/** True if the turn hasn't reached its job yet, so the follow-ups behind it wait. */
+export function isUnsent({ job, stage }: Turn): boolean {
+  return job === null && stage.name !== "ended";
+}
+
+/** Records that somebody pressed a button of this turn. */
+export function pressButton(turn: Turn, watch: number, press: Press): Turn {
+  // The first person's press counts.
+  if (turn.pressed[watch]?.action === press.action) return turn;
+  return { ...turn, pressed: { ...turn.pressed, [watch]: press } };
+}
+
+/** Derives the reason for a refusal from its HTTP status. */
+export function rejectionReason(fault: JobServiceFault): OutcomeReason {
+  return REASONS[fault.status ?? 0] ?? "other";
+}
+
+const REASONS: Readonly<Record<number, OutcomeReason>> = {
+  400: "prompt",
+  401: "key",
+  403: "key",
+  413: "prompt",
+  422: "prompt",
+};
+
+/**
+ * Records that somebody pressed **Stop**, which closes the turn's questions. Returns the same
+ * object if the turn has ended or was already being stopped.
+ */
+export function stopTurn(turn: Turn, stop: { userId: string; at: number }): Turn {
+  if (turn.stage.name === "ended" || turn.stop !== undefined) return turn;
+  const closed = withQuestions(turn, closeQuestions(turn.questions ?? []));
+  return withoutSending({ ...closed, stop }, stop.at);
+}
+
+/** Ends a turn that is to stop if it has certainly not reached the job service. */
+export function withoutSending(turn: Turn, now: number): Turn {
+  if (turn.stop === undefined || turn.stage.name !== "accepted") return turn;
+  return endTurn(turn, "failed", now, { stoppedBy: turn.stop.userId });
+}
+
+/** The turn's number at the job service, or null if the service hasn't reported it. */
+export function turnNumber(turn: Turn): number | null {
+  return isFollowUp(turn) ? (turn.number ?? null) : 1;
+}
+
+/**
+ * Like {@link turnAfterAnswer}, for an answer that isn't a poll's. If only polls can tell the turn
+ * from the job's later ones, which wait for its end, it is left to them.
+ */
+export function turnAfterOwnAnswer(
+  turn: Turn,
+  answer: JobServiceSuccess,
+  now: number,
+  isLast: boolean,
+): Turn {
+  const isTold = isLast || ownTurn(answer, turnNumber(turn)) !== null;
+  return isTold ? turnAfterAnswer(turn, answer, now) : turn;
+}
+
+/**
+ * Updates the turn once the service has accepted the cancel. It may end now or with a later poll.
+ */
+export function turnAfterCancel(turn: Turn, answer: JobServiceSuccess, now: number, isLast = true): Turn {
+  if (turn.stage.name !== "watching" || turn.stop === undefined) return turn;
+  return turnAfterOwnAnswer({ ...turn, stop: { ...turn.stop, isTaken: true } }, answer, now, isLast);
+}
+
+/** Ends the watch of a turn that is to stop but whose service can't stop it. */
+export function unwatchTurn(turn: Turn, now: number): Turn {
+  if (turn.stage.name !== "watching" || turn.stop === undefined) return turn;
+  return endTurn(turn, "expired", now, { reason: "deadline", stoppedBy: turn.stop.userId });
+}
+
+/** True if somebody has asked for the same again since. */
+export function isTriedAgain({ pressed, watch }: Turn): boolean {
+  return pressed[watch]?.action === "try-again";
+}
+
+type Tried = { turn: Turn; latest: Turn };
+
+/**
+ * Groups the turns that one message shows, oldest first. A turn that tries another one again is
+ * that one's `latest`.
+ */
+export function withLatestTries([first, ...others]: readonly [Turn, ...Turn[]]): [Tried, ...Tried[]] {
+  const shown: [Tried, ...Tried[]] = [{ turn: first, latest: first }];
+  const byId = new Map([[first.id, shown[0]]]);
+  for (const turn of others) {
+    const before = byId.get(turn.request.retries?.turnId ?? "");
+    const entry = before ?? { turn, latest: turn };
+    entry.latest = turn;
+    if (before === undefined) shown.push(entry);
+    byId.set(turn.id, entry);
+  }
+  return shown;
+}

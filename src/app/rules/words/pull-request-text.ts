@@ -1,0 +1,107 @@
+import type { FollowedPullRequest } from "../../../shared/contract/job-report.ts";
+import { openStateOf, type PullRequestNews, type TurnPullRequest } from "../turn/pull-request-news.ts";
+import { endingOf } from "../turn/outcome.ts";
+import type { Turn } from "../turn/turn.ts";
+
+/** A state's symbol and name, for the status message and lists. */
+const PULL_REQUEST_STATES = {
+  merged: "🎉 Merged",
+  closed: "🚫 Closed",
+  "checks-failed": "❌ Checks failed",
+  "changes-requested": "✏️ Changes requested",
+  draft: "📝 Draft",
+  approved: "✅ Approved",
+  waiting: "👀 Waiting for review",
+} as const;
+
+/** What an open pull request waits for. `isRequesters`: the requester's name follows. */
+export function waitsFor(pullRequest: TurnPullRequest): { text: string; isRequesters: boolean } {
+  const state = openStateOf(pullRequest);
+  if (state === "approved") return { text: "approved, not merged yet", isRequesters: false };
+  if (state === null || state === "waiting") {
+    return { text: `waiting for ${reviewersOf(pullRequest.latest)}`, isRequesters: false };
+  }
+  return { text: `${state.replace("-", " ")}, waiting for `, isRequesters: true };
+}
+
+function reviewersOf({ waitingFor }: Pick<FollowedPullRequest, "waitingFor">): string {
+  return waitingFor.length === 0 ? "a review" : listed(waitingFor);
+}
+
+/**
+ * The state that an ended turn's line in the status message shows in place of its outcome, or null.
+ * A turn that couldn't finish says so until its pull request ends.
+ */
+export function shownPullRequestState({ stage, pullRequest }: Turn): string | null {
+  if (stage.name !== "ended" || pullRequest === undefined) return null;
+  const { latest } = pullRequest;
+  if (latest.state !== "open") return PULL_REQUEST_STATES[latest.state];
+  const state = openStateOf(pullRequest);
+  if (state === null || endingOf(stage.outcome) !== "pull-request") return null;
+  const isUnchecked = latest.checks.state === "unknown";
+  return `${PULL_REQUEST_STATES[state]}${isUnchecked ? ", checks unknown" : ""}`;
+}
+
+/** The parts of the text that tells a thread about its pull request. */
+type NewsText = {
+  symbol: string;
+  /** True if people are mentioned. */
+  isForAll: boolean;
+  /** What stands before and after the pull request's name. Plain text that may be untrusted. */
+  before: string;
+  after: string;
+  /** Untrusted words, each with its author where there are several. */
+  quotes: { author: string | null; words: string }[];
+  /** How many more reviews there are than the quoted ones. */
+  unquoted: number;
+};
+
+/** The text of one piece of news. */
+export function newsText(news: PullRequestNews): NewsText {
+  switch (news.kind) {
+    case "changes-requested": {
+      const { reviews } = news;
+      const authors = [...new Set(reviews.map(({ author }) => author))];
+      const said = reviews.filter(({ words }) => words !== "");
+      return {
+        ...newsOf("✏️", `${listed(authors)} requested changes on `, said.length === 0 ? "." : ":"),
+        quotes: said
+          .slice(0, QUOTED_MAX)
+          .map(({ author, words }) => ({ author: authors.length === 1 ? null : author, words })),
+        unquoted: Math.max(0, said.length - QUOTED_MAX),
+      };
+    }
+    case "checks-failed":
+      return newsOf(
+        "❌",
+        "Checks failed on ",
+        news.names.length === 0 ? "." : `: ${listed(news.names, false)}`,
+      );
+    case "merged":
+      return { ...newsOf("🎉", "", " is merged."), isForAll: true };
+    case "closed":
+      return { ...newsOf("🚫", "", " was closed without merging."), isForAll: true };
+    case "waiting":
+      return newsOf("⏰", "", ` has waited 3 working days for ${reviewersOf(news)}.`);
+    case "unseen":
+      return newsOf("⚠️", "I can't see ", " anymore.");
+  }
+}
+
+const NAMED_MAX = 5;
+/** The most reviews that one post quotes. The others' authors are named or counted. */
+const QUOTED_MAX = 5;
+
+function newsOf(symbol: string, before: string, after: string): NewsText {
+  return { symbol, isForAll: false, before, after, quotes: [], unquoted: 0 };
+}
+
+/** Names in one line: `ana`, `ana and ben`, `ana, ben and 3 more`. */
+function listed(names: readonly string[], hasAnd = true): string {
+  const shown = names.slice(0, NAMED_MAX);
+  const left = names.length - shown.length;
+  const [last = "someone", ...before] = (left === 0 ? shown : [...shown, `${left} more`]).toReversed();
+  if (before.length === 0) return last;
+  // Intl.ListFormat takes 12 ms to load, of every start.
+  return `${before.toReversed().join(", ")}${left === 0 && !hasAnd ? "," : " and"} ${last}`;
+}

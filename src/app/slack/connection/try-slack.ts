@@ -1,0 +1,107 @@
+import { LogLevel, WebClient } from "@slack/web-api";
+import { isJsonFields } from "../../../shared/text/json-fields.ts";
+import { jsonOf } from "../../../shared/text/text.ts";
+import type { StartFinding } from "../../../shared/machine/ports.ts";
+import { slackTrouble } from "./identity.ts";
+import { lackingScopes, signingSecretFault, type SlackSettings } from "./setup.ts";
+
+const NAME = "Slack";
+const TRY_TIMEOUT_MS = 10_000;
+
+type Trying = {
+  /** The scopes that FOLLOW_UPS needs. */
+  wantedScopes: readonly string[];
+  /**
+   * True if Docs Agent is running now, or may be. Then Socket Mode isn't tried, because Slack would
+   * send some requests over the connection that tries it.
+   */
+  isRunning: boolean;
+};
+
+/** Tries everything that the app needs of Slack. Says for each part what was found. */
+export async function trySlack(
+  slack: SlackSettings,
+  { wantedScopes, isRunning }: Trying,
+): Promise<StartFinding[]> {
+  const { botToken, receive } = slack;
+  const secretFault = signingSecretFault(slack);
+  const ofSecret = secretFault === null ? [] : [{ level: "FAULT" as const, name: NAME, found: secretFault }];
+  let secret = "SLACK_BOT_TOKEN";
+  try {
+    const answer = await clientOf(slack, botToken).auth.test();
+    const found = `the app is ${answer.user} in ${answer.team}`;
+    const ofScopes = await findScopes(answer.response_metadata?.scopes, wantedScopes);
+    const known: StartFinding[] = [{ level: "ok", name: NAME, found }, ...ofScopes, ...ofSecret];
+    if (receive.kind === "http") return known;
+    if (isRunning) {
+      return [
+        ...known,
+        { level: "ok", name: "Socket Mode", found: "not tried while Docs Agent uses the store" },
+      ];
+    }
+    secret = "SLACK_APP_TOKEN";
+    const { url = "" } = await clientOf(slack, receive.appToken).apps.connections.open({});
+    return [...known, await trySocket(url)];
+  } catch (thrown) {
+    const { error, isTokenRefused } = slackTrouble(thrown);
+    const found = isTokenRefused
+      ? `Slack refuses ${secret} (${error}). Copy it again from your app's settings.`
+      : `Slack can't be reached (${error}). Check HTTPS_PROXY and SLACK_API_URL if you set them, and ` +
+        "the network.";
+    return [{ level: "FAULT", name: NAME, found }, ...ofSecret];
+  }
+}
+
+function clientOf({ apiUrl }: SlackSettings, token: string): WebClient {
+  return new WebClient(token, {
+    slackApiUrl: apiUrl,
+    retryConfig: { retries: 0 },
+    timeout: TRY_TIMEOUT_MS,
+    // The check itself reports what matters, once.
+    logLevel: LogLevel.ERROR,
+  });
+}
+
+async function findScopes(
+  granted: readonly string[] | undefined,
+  wantedScopes: readonly string[],
+): Promise<StartFinding[]> {
+  const name = "Scopes";
+  if (granted === undefined) {
+    return [{ level: "warn", name, found: "couldn't be tested, because Slack doesn't list them" }];
+  }
+  const { fault, wanted, optional } = await lackingScopes(granted, wantedScopes);
+  const without = Object.entries(optional).map(([scope, what]) => `${scope} (${what})`);
+  const findings: StartFinding[] = [];
+  if (fault !== null) findings.push({ level: "FAULT", name, found: fault });
+  if (wanted.length > 0) {
+    const found = `FOLLOW_UPS needs ${wanted.join(", ")}, too. Add them, and reinstall the app.`;
+    findings.push({ level: "warn", name, found });
+  }
+  if (without.length > 0) {
+    findings.push({ level: "warn", name, found: `the app lacks optional ones: ${without.join("; ")}` });
+  }
+  return findings.length > 0 ? findings : [{ level: "ok", name, found: "the app has all of them" }];
+}
+
+/** Opens a Socket Mode connection, and closes it as soon as Slack has said hello. */
+async function trySocket(url: string): Promise<StartFinding> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const timer = setTimeout(resolve, TRY_TIMEOUT_MS, `no hello within ${TRY_TIMEOUT_MS / 1000} s`);
+  const socket = new WebSocket(url);
+  socket.addEventListener("message", ({ data }: { data: unknown }) => {
+    const frame = typeof data === "string" ? jsonOf(data) : undefined;
+    if (isJsonFields(frame) && frame["type"] === "hello") resolve(null);
+  });
+  socket.addEventListener("error", () => resolve("the connection failed"));
+  socket.addEventListener("close", ({ code }) => resolve(`the connection was closed with code ${code}`));
+  const problem = await promise;
+  clearTimeout(timer);
+  socket.close();
+  const name = "Socket Mode";
+  if (problem === null) return { level: "ok", name, found: "Slack opens a connection" };
+  const found =
+    `Slack doesn't open a connection (${problem}). Let this machine, and its proxy if there is one, open ` +
+    `WebSockets to ${URL.parse(url)?.hostname ?? "Slack"}.`;
+  return { level: "FAULT", name, found };
+}

@@ -1,0 +1,132 @@
+import {
+  LIST_PAGE_SIZE,
+  countsOf,
+  isDirect,
+  linkedListOf,
+  maySee,
+  openPullRequests,
+  requestListOf,
+  type ListOf,
+  type ListPage,
+  type ListedTurn,
+  type Standing,
+  type Viewer,
+} from "../rules/thread/request-list.ts";
+import type { Task } from "../../shared/queue/task-queue.ts";
+import type { Step } from "../rules/records.ts";
+import { jobKey } from "../rules/project.ts";
+import { cameToNothing, prLinkOf } from "../rules/turn/outcome.ts";
+import { isTriedAgain, type Turn } from "../rules/turn/turn.ts";
+import { answerPrivately } from "./reply.ts";
+import type { TaskDeps } from "../rules/ports/deps.ts";
+import { readTask } from "../rules/decisions/payload.ts";
+import { ListPayload } from "../rules/decisions/new-tasks.ts";
+
+/** How long people remember that they asked. */
+const WANTED_FOR_MS = 10 * 60_000;
+
+/** Older trouble is no longer news. */
+const LATELY_MS = 24 * 60 * 60_000;
+
+/** Answers with the state when it runs. */
+export async function list(deps: TaskDeps, given: Task): Promise<Step> {
+  const task = readTask(ListPayload, given);
+  const { payload } = task;
+  const { teamId, channelId, threadTs, userId, responseUrl, of, replaces } = payload;
+  const { channels, isComplete } = await deps.memberships.channelsOf(userId);
+  const viewer: Viewer = {
+    teamId,
+    userId,
+    // A person who types in a channel is in it. A list on the screen may be older: its reader may
+    // have left the channel since.
+    channels: replaces ? channels : new Set([...channels, channelId]),
+  };
+  const message =
+    of === "standing"
+      ? ({ kind: "standing", ...(await standingOf(deps, payload, viewer)), isPartial: !isComplete } as const)
+      : ({ kind: "list", ...(await pageOf(deps, of, payload, viewer)), isPartial: !isComplete } as const);
+  if (deps.clock.now() - task.addedAt >= WANTED_FOR_MS) return { kind: "done" };
+  const to = { place: { teamId, channelId, threadTs }, userId, responseUrl, replaces };
+  return answerPrivately(deps, task, to, message);
+}
+
+/** Newest first. */
+async function listedTurns(
+  { records, series }: Pick<TaskDeps, "records" | "series">,
+  of: ListOf,
+  place: Pick<ListPayload, "teamId" | "userId" | "channelId">,
+  seriesOf = requestListOf,
+): Promise<Turn[]> {
+  const { channelId } = place;
+  const turnIds = await series.of(seriesOf(of, place));
+  const turns = await Promise.all(turnIds.toReversed().map((id) => records.get("turn", id)));
+  const kept = turns.filter((turn) => turn !== undefined);
+  if (of === "person" || !isDirect(channelId)) return kept;
+  return kept.filter(
+    ({ request, delivery }) => request.channelId === channelId || delivery.channelId === channelId,
+  );
+}
+
+async function pageOf(
+  deps: TaskDeps,
+  of: ListOf,
+  payload: ListPayload,
+  viewer: Viewer,
+): Promise<Omit<ListPage, "isPartial">> {
+  const openAt = payload.isOpen === true ? deps.clock.now() : null;
+  const lists: ListOf[] = openAt === null ? [of] : ["person", "channel"];
+  const seriesOf = openAt === null ? requestListOf : linkedListOf;
+  const turns = (await Promise.all(lists.map((each) => listedTurns(deps, each, payload, seriesOf)))).flat();
+  const visible = turns.filter((turn) => maySee(turn, viewer));
+  const seen = openAt === null ? visible : openPullRequests(visible, openAt);
+  const lastPage = Math.max(0, Math.ceil(seen.length / LIST_PAGE_SIZE) - 1);
+  const from = Math.min(payload.from, lastPage * LIST_PAGE_SIZE);
+  const page = seen.slice(from, from + LIST_PAGE_SIZE);
+  return {
+    of,
+    turns: await Promise.all(page.map(async (turn) => withUrl(deps, await withPullRequest(deps, turn)))),
+    from,
+    hasOlder: seen.length > from + LIST_PAGE_SIZE,
+    isHiding: of === "person" && visible.length < turns.length,
+    ...(openAt === null ? {} : { openAt }),
+  };
+}
+
+async function standingOf(
+  deps: TaskDeps,
+  payload: ListPayload,
+  viewer: Viewer,
+): Promise<Omit<Standing, "isPartial">> {
+  const visible = async (of: ListOf) =>
+    (await listedTurns(deps, of, payload)).filter((turn) => maySee(turn, viewer));
+  const own = await visible("person");
+  const since = deps.clock.now() - LATELY_MS;
+  const troubled = own.flatMap((turn) => {
+    const { stage } = turn;
+    return stage.name === "ended" && stage.at > since && cameToNothing(stage.outcome) && !isTriedAgain(turn)
+      ? [{ turn, at: stage.at }]
+      : [];
+  });
+  const [newest] = troubled.toSorted((one, other) => other.at - one.at);
+  return {
+    own: own.length === 0 ? null : countsOf(own),
+    channel: isDirect(payload.channelId) ? null : countsOf(await visible("channel")),
+    contacts: deps.contacts.last(),
+    trouble: newest === undefined ? null : { ...withUrl(deps, newest.turn), at: newest.at },
+  };
+}
+
+/** A follow-up's turn with the state that is kept at the turn that first left the pull request. */
+async function withPullRequest({ records }: Pick<TaskDeps, "records">, turn: Turn): Promise<Turn> {
+  const { job, stage, request } = turn;
+  if (stage.name !== "ended" || job === null || turn.pullRequest !== undefined) return turn;
+  const left = (await records.get("job", jobKey(request.project, job.id)))?.pullRequest;
+  if (left === undefined || left.url !== prLinkOf(stage.outcome)) return turn;
+  const pullRequest = (await records.get("turn", left.turnId))?.pullRequest;
+  return pullRequest === undefined ? turn : { ...turn, pullRequest };
+}
+
+function withUrl({ directory }: Pick<TaskDeps, "directory">, turn: Turn): ListedTurn {
+  const { channelId, threadTs } = turn.delivery;
+  return { turn, url: threadTs === null ? null : directory.threadUrl({ channelId, ts: threadTs }) };
+}

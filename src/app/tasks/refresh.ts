@@ -1,0 +1,57 @@
+import { STATUS_SLOT } from "../rules/turn/delivery.ts";
+import { isOnlyStepNew, statusKey } from "../rules/words/status-text.ts";
+import type { Task } from "../../shared/queue/task-queue.ts";
+import type { Step } from "../rules/records.ts";
+import type { Turn } from "../rules/turn/turn.ts";
+import type { TaskDeps } from "../rules/ports/deps.ts";
+import { TurnPayload } from "../rules/decisions/payload.ts";
+import { readTurnTask, turnWrites } from "../rules/decisions/turn-writes.ts";
+import { UPDATE_RATE, updateGate, updatePost } from "./post.ts";
+
+/**
+ * Updates the status message with its turn and the others that it shows. Idempotent, and nothing
+ * waits for it. If only steps are new, it waits until no other update wants the workspace's slot.
+ */
+export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn } = await readTurnTask(deps, TurnPayload, given);
+  const { delivery, request } = turn;
+  const { teamId } = request;
+  const slot = delivery.slots[STATUS_SLOT];
+  const others = await Promise.all((delivery.alsoShows ?? []).map((id) => deps.records.get("turn", id)));
+  const followUps = others.filter((other) => other !== undefined);
+  const shown = [turn, ...followUps];
+  const isShown = (other: Turn) => other.delivery.shown === statusKey(other);
+  if (slot === undefined || slot.ts === null || shown.every(isShown)) return { kind: "done" };
+
+  const isStep = shown.every((other) => isShown(other) || isOnlyStepNew(other));
+  let slotted = task;
+  if (isStep && task.payload.slotMs === undefined) {
+    const taken = await deps.slots.takeIfIdle(updateGate(teamId), UPDATE_RATE);
+    if (taken === null) {
+      return { kind: "wait", dueAt: deps.clock.now() + UPDATE_RATE.gapMs * (1 + 3 * deps.random()) };
+    }
+    slotted = { ...task, payload: { ...task.payload, slotMs: taken.slotMs } };
+  }
+  const movedBecause = slot.channelId === request.channelId ? null : delivery.away;
+  const updated = await updatePost(deps, slotted, {
+    place: { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },
+    ts: slot.ts,
+    message: { kind: "status", turn, followUps, movedBecause },
+    label: { turnId: turn.id, post: STATUS_SLOT },
+  });
+  if (updated.kind === "later") return updated.end;
+  const refused = updated.refused === null ? {} : { refusedUpdate: updated.refused };
+  return (read) => {
+    const noted = shown.flatMap((other): Turn[] => {
+      const current = read("turn", other.id);
+      if (current === undefined) return [];
+      const { refusedUpdate: _, ...rest } = current.delivery;
+      return [{ ...current, delivery: { ...rest, shown: statusKey(other), ...refused } }];
+    });
+    const { slotMs: _, ...payload } = task.payload;
+    return {
+      writes: turnWrites(deps, read, ...noted),
+      value: noted.every(isShown) ? { kind: "done" } : { kind: "again", dueAt: deps.clock.now(), payload },
+    };
+  };
+}

@@ -1,0 +1,518 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { JobDiff } from "../../shared/contract/job-report.ts";
+import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../shared/contract/attachment.ts";
+import { wordsIn } from "../../shared/text/text.ts";
+import {
+  AnswerRequest,
+  CAPABILITIES_HEADER,
+  CreateJobRequest,
+  ErrorBody,
+  formatCapabilities,
+  WireChanges,
+  WireJob,
+  WireJobList,
+} from "../../shared/contract/schema.ts";
+import { MAX_ANSWER_CHARS } from "../../shared/contract/report-schema.ts";
+import { Capability, JobStatus } from "../../shared/contract/job.ts";
+
+/** The most bytes of a request's body. */
+export const MAX_BODY_BYTES = 256 * 1024;
+/** The same for a request with attachments, which are larger in base64. */
+export const MAX_BODY_BYTES_WITH_ATTACHMENTS = 12 * 1024 ** 2;
+
+/**
+ * What `/openapi.json` says about the whole service. If the settings have no address, it is the
+ * document's own.
+ */
+export function aboutService(publicBaseUrl: string | null) {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Docs Agent job service",
+      version: "2",
+      description:
+        "Runs a coding agent in a checkout of a documentation repository and opens the pull request.",
+      license: { name: "MIT", url: "https://opensource.org/license/mit" },
+    },
+    servers: [{ url: publicBaseUrl ?? "/" }],
+  };
+}
+
+/** Sent with every answer: what this service offers beyond the contract. */
+export const CAPABILITIES = formatCapabilities(Capability.options);
+
+const ProjectParams = z.object({ projectId: z.string().describe("The project's id.") });
+const JobParams = ProjectParams.extend({ id: z.string().describe("The job's id.") });
+
+/** With this header, a client asks for the optional fields of a job's record. */
+const ReaderHeaders = z.object({
+  [CAPABILITIES_HEADER.toLowerCase()]: z
+    .string()
+    .optional()
+    .openapi({
+      description:
+        "What the client reads beyond the contract, separated by commas: `turns`, `questions` and " +
+        "`pull-request` add these fields to the job. Without this header the job has the " +
+        "contract's fields only.",
+      example: "turns, questions, pull-request",
+    }),
+});
+
+const JobAnswer = WireJob.extend({}).openapi("JobRecord");
+const Fault = ErrorBody.extend({}).openapi("Error");
+
+/** Headers of answers. The document describes each once and refers to it by name. */
+export const HEADERS = {
+  Capabilities: {
+    description:
+      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a " +
+      "create or a message whose answer was lost may be sent again with the same " +
+      "`Idempotency-Key`. `turns`: jobs include their turns. `questions`: jobs include what their " +
+      "agent asks, and it can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns " +
+      "canceled, and they can be archived. `attachments`: creates and messages take files. " +
+      "`requester`: creates and messages take `words` and `requester`. `authors`: they take " +
+      "`authors`. `pull-request`: jobs include how their pull request stands at the code host. " +
+      "`diff`: what a job changes can be read. `close`: a pull request that changes nothing anymore " +
+      "can be closed. `changes`: which jobs have changed can be waited for.",
+    required: true,
+    schema: { type: "string", example: CAPABILITIES },
+  },
+  RetryAfter: { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
+  Authenticate: { description: "How to authenticate.", required: true, schema: { type: "string" } },
+  Allow: { description: "The allowed methods.", required: true, schema: { type: "string" } },
+} as const;
+
+type HeaderRefs = Record<string, { $ref: string }>;
+
+function headerRef(name: keyof typeof HEADERS): { $ref: string } {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+const capabilities: HeaderRefs = { [CAPABILITIES_HEADER]: headerRef("Capabilities") };
+
+/** Describes an answer in JSON. */
+function json<T extends z.ZodType>(schema: T, description: string, headers: HeaderRefs = {}) {
+  return {
+    description,
+    headers: { ...capabilities, ...headers },
+    content: { "application/json": { schema } },
+  };
+}
+
+/** Describes a required body in JSON. */
+function bodyOf<T extends z.ZodType>(schema: T) {
+  return { required: true, content: { "application/json": { schema } } };
+}
+
+function fault(description: string, headers: HeaderRefs = {}) {
+  return json(Fault, description, headers);
+}
+
+const noMethod = {
+  405: fault("This address doesn't allow the method. `Allow` names those it does.", {
+    Allow: headerRef("Allow"),
+  }),
+  431: { description: "The headers have more than 16 KiB. The connection is closed." },
+};
+/** Refusals that any operation of a project may answer with. */
+const refusals = {
+  ...noMethod,
+  401: fault("The admin key is missing or unknown.", { "WWW-Authenticate": headerRef("Authenticate") }),
+  403: fault("The key belongs to another project."),
+  404: fault("No such project, or no such job."),
+  500: fault("The service failed. It isn't known whether the request was carried out."),
+};
+const invalid = { 400: fault("The request isn't valid. `error` names the field.") };
+/** Refusals of any POST. */
+const postRefusals = {
+  ...refusals,
+  ...invalid,
+  408: { description: "The request wasn't complete within 30 s. The connection is closed." },
+  413: fault(
+    `The body is larger than ${MAX_BODY_BYTES} bytes, or ${MAX_BODY_BYTES_WITH_ATTACHMENTS} for a ` +
+      "create or a message with attachments.",
+  ),
+};
+const bodyRefusals = { ...postRefusals, 415: fault("The body is not JSON, or it is encoded.") };
+/** Refusals of a create and a message. */
+const turnRefusals = {
+  ...bodyRefusals,
+  422: fault("The idempotency key was used for another request."),
+  429: fault("Too many requests for now. Repeat it after `Retry-After`.", {
+    "Retry-After": headerRef("RetryAfter"),
+  }),
+};
+
+/** The operation needs an admin key. */
+const security = [{ adminKey: [] }];
+
+/** The most bytes of a prompt in UTF-8. */
+export const MAX_PROMPT_BYTES = 64 * 1024;
+
+const MAX_WORDS_CHARS = 8000;
+const MAX_NAME_CHARS = 200;
+const MAX_LINK_CHARS = 2000;
+const MAX_QUOTED = 1000;
+
+const WANT_PROMPT = `a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8 with something to read in it`;
+/** These messages are rules: they follow "must be". */
+function bounded(want: string, maxChars: number): z.ZodString {
+  return z.string(want).min(1, want).max(maxChars, want);
+}
+function visible(want: string, maxChars?: number): z.ZodString {
+  const text = maxChars === undefined ? z.string(want).min(1, want) : bounded(want, maxChars);
+  return text.refine((given) => wordsIn(given) !== "" && given.isWellFormed(), want);
+}
+function atLeast(min: number, want: string): z.ZodCoercedNumber {
+  return z.coerce.number(want).int(want).min(min, want);
+}
+const Prompt = visible(WANT_PROMPT)
+  .refine((prompt) => Buffer.byteLength(prompt) <= MAX_PROMPT_BYTES, WANT_PROMPT)
+  .describe(
+    `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8, with something to read in it.`,
+  );
+
+const { count, bytes, totalBytes, nameChars } = ATTACHMENT_LIMITS;
+const WANT_LIST = `a list of at most ${count} attachments`;
+const WANT_NAME = `a file name of 1 to ${nameChars} characters`;
+const WANT_TYPE =
+  "text/…, image/png, image/jpeg, image/gif, image/webp, application/pdf, application/json or " +
+  "application/yaml";
+const WANT_DATA = `a file of 1 to ${bytes} bytes in base64`;
+const WANT_ATTACHMENT = "an object with name, mediaType and data";
+const Attachment = z
+  .object(
+    {
+      name: bounded(WANT_NAME, nameChars)
+        .refine((name) => name.isWellFormed(), WANT_NAME)
+        .openapi({ description: "The file's name, for the agent and for people.", example: "shot.png" }),
+      mediaType: z.string(WANT_TYPE).regex(ATTACHMENT_TYPE, WANT_TYPE).openapi({
+        description: "The file has to be what this says. Text is in UTF-8.",
+        example: "image/png",
+      }),
+      data: bounded(WANT_DATA, 4 * Math.ceil(bytes / 3)).describe("The file in base64, with padding."),
+    },
+    WANT_ATTACHMENT,
+  )
+  .openapi("Attachment");
+const WANT_WORDS = `a text of 1 to ${MAX_WORDS_CHARS} characters with something to read in them`;
+const WANT_REQUESTER = "an object with name, link and isPrivate";
+const WANT_PERSON = `a text of 1 to ${MAX_NAME_CHARS} characters with something to read in them`;
+const WANT_LINK = `an http or https address of at most ${MAX_LINK_CHARS} characters, or null`;
+const Requester = z
+  .object(
+    {
+      name: visible(WANT_PERSON, MAX_NAME_CHARS).openapi({
+        description: "The person's name, for people.",
+        example: "Ana",
+      }),
+      link: z
+        .url({ protocol: /^https?$/, error: WANT_LINK })
+        .max(MAX_LINK_CHARS, WANT_LINK)
+        .nullable()
+        .describe("Where the person asked, or null if there is no link to it."),
+      isPrivate: z
+        .boolean("true or false")
+        .describe("True if not everybody in the workspace can read the place where the person asked."),
+    },
+    WANT_REQUESTER,
+  )
+  .openapi("Requester");
+const WANT_AUTHORS = "an object with requester and quoted";
+const WANT_ID = `an id of 1 to ${MAX_NAME_CHARS} characters`;
+const WANT_QUOTED = `a list of at most ${MAX_QUOTED} ids, with null where there is none`;
+const Authors = z
+  .object(
+    {
+      requester: bounded(WANT_ID, MAX_NAME_CHARS).openapi({
+        description: "Who asked, by an id that is always theirs and nobody else's.",
+        example: "U0ANA",
+      }),
+      quoted: z
+        .array(bounded(WANT_ID, MAX_NAME_CHARS).nullable(), WANT_QUOTED)
+        .max(MAX_QUOTED, WANT_QUOTED)
+        .openapi({
+          description:
+            "The author's id for each message that the prompt quotes, in order. Null if no person wrote " +
+            "it, or more than one did.",
+          example: ["U0BEN", null],
+        }),
+    },
+    WANT_AUTHORS,
+  )
+  .openapi("Authors");
+const PromptBody = {
+  prompt: Prompt,
+  words: visible(WANT_WORDS, MAX_WORDS_CHARS)
+    .optional()
+    .describe(
+      "The part of the prompt that the person typed. Pull requests and commit messages quote " +
+        "these words and nothing else of the prompt.",
+    ),
+  requester: Requester.optional().describe(
+    "Who asked. A pull request in a private repository names them and links to the thread.",
+  ),
+  authors: Authors.optional().describe(
+    "Who wrote what the prompt quotes. Without it, somebody else wrote all of it.",
+  ),
+  attachments: z
+    .array(Attachment, WANT_LIST)
+    .max(count, WANT_LIST)
+    .optional()
+    .describe(
+      `Files for the agent, at most ${totalBytes} bytes together. They are kept until the turn has ended.`,
+    ),
+};
+
+const WANT_KEY = "1 to 255 printable ASCII characters without spaces";
+const WriterHeaders = ReaderHeaders.extend({
+  "idempotency-key": z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/, WANT_KEY)
+    .optional()
+    .describe(
+      "For 7 days, the same request with the same key gets the first answer again. Another request " +
+        "with it gets 422. Each project has its own keys.",
+    ),
+});
+
+const Health = z.object({ status: z.literal("ok").describe("The process is alive.") }).openapi("Health");
+const Readiness = z
+  .object({
+    status: z.enum(["ok", "unavailable"]).describe("Whether requests can be accepted."),
+    tasks: z
+      .object({
+        waiting: z.int().describe("Turns that wait."),
+        running: z.int().describe("Turns that run."),
+        dead: z.int().describe("Turns that were abandoned."),
+      })
+      .nullable()
+      .describe("`running` counts the turns that run now; those that wait for room are in `waiting`."),
+  })
+  .openapi("Readiness");
+
+export const createJobRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job",
+  operationId: "createJob",
+  summary: "Create a job",
+  security,
+  request: {
+    params: ProjectParams,
+    headers: WriterHeaders,
+    body: bodyOf(CreateJobRequest.extend(PromptBody).openapi("CreateJobRequest")),
+  },
+  responses: { 201: json(JobAnswer, "The job, accepted for good."), ...turnRefusals },
+});
+
+export const getJobRoute = createRoute({
+  method: "get",
+  path: "/v2/agent/{projectId}/job/{id}",
+  operationId: "getJob",
+  summary: "Read a job",
+  security,
+  request: { params: JobParams, headers: ReaderHeaders },
+  responses: { 200: json(JobAnswer, "The job."), ...refusals },
+});
+
+const WANT_CURSOR = "`next` of an earlier answer";
+const MAX_WAIT_S = 60;
+const WANT_WAIT = `a whole number from 0 to ${MAX_WAIT_S}`;
+const ChangesQuery = z.object({
+  after: z.string().max(200, WANT_CURSOR).optional().describe("`next` of the answer before."),
+  wait: atLeast(0, WANT_WAIT)
+    .max(MAX_WAIT_S, WANT_WAIT)
+    .default(0)
+    .describe("How many seconds to wait for a change, if there is none yet."),
+});
+
+export const changesRoute = createRoute({
+  method: "get",
+  path: "/v2/agent/{projectId}/changes",
+  operationId: "changes",
+  summary: "Read which jobs have changed",
+  description:
+    "Each job that has changed since then, as it is now. It appears once, however often it changed. " +
+    "The earliest change comes first. Without `after` the answer has no job, and its `next` begins " +
+    "now. Ask again with each answer's `next`: there may be more. The steps of a turn that runs come " +
+    "at most every 5 s.",
+  security,
+  request: { params: ProjectParams, query: ChangesQuery, headers: ReaderHeaders },
+  responses: {
+    200: json(WireChanges.extend({}).openapi("Changes"), "The jobs that have changed."),
+    ...invalid,
+    ...refusals,
+    410: fault("The cursor isn't known anymore. Begin without one, and read the jobs you wait for."),
+    429: fault("Too many requests wait already.", { "Retry-After": headerRef("RetryAfter") }),
+  },
+});
+
+export const sendMessageRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/message",
+  operationId: "sendMessage",
+  summary: "Give a job a follow-up prompt, which becomes its next turn",
+  description:
+    "While a turn runs, the message waits for its end. A failed job takes messages and becomes " +
+    "active again. An archived one takes none: 400, and `error` says so; create a new job.",
+  security,
+  request: {
+    params: JobParams,
+    headers: WriterHeaders,
+    body: bodyOf(CreateJobRequest.extend(PromptBody).openapi("MessageRequest")),
+  },
+  responses: { 200: json(JobAnswer, "The active job. Its message is accepted for good."), ...turnRefusals },
+});
+
+export const healthRoute = createRoute({
+  method: "get",
+  path: "/healthz",
+  operationId: "health",
+  summary: "Whether the process is alive",
+  security: [],
+  responses: { 200: json(Health, "The process is alive."), ...noMethod },
+});
+
+export const readinessRoute = createRoute({
+  method: "get",
+  path: "/readyz",
+  operationId: "readiness",
+  summary: "Whether requests can be accepted",
+  security: [],
+  responses: {
+    200: json(Readiness, "Requests can be accepted."),
+    503: json(Readiness, "Requests can't be accepted for now."),
+    ...noMethod,
+  },
+});
+
+const MAX_LISTED = 100;
+
+const WANT_LIMIT = `a whole number from 1 to ${MAX_LISTED}`;
+export const WANT_AFTER = "`next` of the page before";
+const WANT_STATUS = `one of ${JobStatus.options.join(", ")}`;
+const WANT_NUMBER = "a turn's number, where 1 is the create";
+const ListQuery = z.object({
+  status: z.enum(JobStatus.options, WANT_STATUS).optional().describe("Only jobs with this status."),
+  after: z.string().max(200, WANT_AFTER).optional().describe("`next` of the page before."),
+  limit: atLeast(1, WANT_LIMIT).max(MAX_LISTED, WANT_LIMIT).default(20).describe("How many jobs at most."),
+});
+
+const TurnParams = JobParams.extend({
+  number: atLeast(1, WANT_NUMBER).describe("The turn's number. The create is number 1."),
+});
+
+const WANT_ANSWER = `a text of 1 to ${MAX_ANSWER_CHARS} characters`;
+const Answer = z
+  .union(
+    [
+      AnswerRequest.options[0].strict(),
+      AnswerRequest.options[1].strict().extend({
+        text: z
+          .string(WANT_ANSWER)
+          .max(MAX_ANSWER_CHARS, WANT_ANSWER)
+          .refine((text) => text.trim() !== "" && text.isWellFormed(), WANT_ANSWER)
+          .describe("The answer in words, where the question allows it."),
+      }),
+    ],
+    `an object with questionId and choice, or questionId and a text of 1 to ${MAX_ANSWER_CHARS} characters`,
+  )
+  .openapi("AnswerRequest");
+
+export const listJobsRoute = createRoute({
+  method: "get",
+  path: "/v2/agent/{projectId}/job",
+  operationId: "listJobs",
+  summary: "List jobs, the newest first",
+  description:
+    "Jobs that are created while the list is read don't shift its pages. A page may be short, and " +
+    "even empty, although `next` leads to more.",
+  security,
+  request: { params: ProjectParams, query: ListQuery, headers: ReaderHeaders },
+  responses: {
+    200: json(WireJobList.extend({}).openapi("JobList"), "A page of jobs."),
+    ...invalid,
+    ...refusals,
+  },
+});
+
+export const cancelTurnRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/turn/{number}/cancel",
+  operationId: "cancelTurn",
+  summary: "Cancel a turn that waits or runs",
+  description:
+    "Stops the agent, and ends the turn with the outcome `cancelled`. A turn that has ended stays " +
+    "as it is. Later turns of the job run on. If the turn was the job's last, the job's status is " +
+    "`failed`.",
+  security,
+  request: { params: TurnParams },
+  responses: { 200: json(JobAnswer, "The job with its turns, this one ended."), ...postRefusals },
+});
+
+export const archiveJobRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/archive",
+  operationId: "archiveJob",
+  summary: "Archive a job",
+  description:
+    "Ends turns that wait or run with the outcome `archived`. A job that is archived stays as it is.",
+  security,
+  request: { params: JobParams },
+  responses: { 200: json(JobAnswer, "The job with its turns, archived."), ...postRefusals },
+});
+
+export const readDiffRoute = createRoute({
+  method: "get",
+  path: "/v2/agent/{projectId}/job/{id}/diff",
+  operationId: "readDiff",
+  summary: "Read what a job changes",
+  description:
+    "What the job's branch, and so its pull request, changes against its base, also once it is " +
+    "merged, and while a turn runs. It is read anew each time.",
+  security,
+  request: { params: JobParams },
+  responses: {
+    200: json(JobDiff.extend({}).openapi("Diff"), "The change."),
+    ...refusals,
+    404: fault("No such project, no such job, or it changes nothing that can be found."),
+    503: fault("The change can't be read right now.", { "Retry-After": headerRef("RetryAfter") }),
+  },
+});
+
+export const closePullRequestRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/pull-request/close",
+  operationId: "closePullRequest",
+  summary: "Close a pull request that changes nothing anymore",
+  description:
+    "For a pull request whose turn says `isEmpty`. The service looks once " +
+    "more, right before, that it still changes nothing. One that is closed already stays closed.",
+  security,
+  request: { params: JobParams },
+  responses: {
+    200: json(JobAnswer, "The job with its turns. Its pull request is closed."),
+    ...postRefusals,
+    404: fault("No such project, no such job, or it has no pull request."),
+    409: fault("It stays as it is, because it was merged, changes something, or a turn has yet to end."),
+    503: fault("It can't be closed right now.", { "Retry-After": headerRef("RetryAfter") }),
+  },
+});
+
+export const answerQuestionRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/answer",
+  operationId: "answerQuestion",
+  summary: "Answer the agent's question",
+  description:
+    "With the id of a choice, or with text where the question allows it. The same answer may be " +
+    "sent again. A question ends with its turn, or when nobody answers in time. From then on it " +
+    "gets 404.",
+  security,
+  request: { params: JobParams, body: bodyOf(Answer) },
+  responses: {
+    200: json(JobAnswer, "The job with its questions; the answer is kept."),
+    409: fault("The question has another answer already."),
+    ...bodyRefusals,
+  },
+});

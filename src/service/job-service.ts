@@ -1,0 +1,202 @@
+import { join } from "node:path";
+import { within, type Clock, type Logger } from "../shared/machine/ports.ts";
+import type { StepOf, Task, TaskCounts } from "../shared/queue/task-queue.ts";
+import { messageOf } from "../shared/errors.ts";
+import { SqliteTaskQueue } from "../shared/queue/sqlite/sqlite-task-queue.ts";
+import type { NoRecords } from "../shared/store/records.ts";
+import { GroupCommit } from "../shared/store/sqlite/group-commit.ts";
+import type { SqliteDatabase } from "../shared/store/sqlite/sqlite-database.ts";
+import { AttachmentFiles } from "./jobs/attachment-files.ts";
+import { type CommandResult, runCommand, type StateCommand } from "./commands/run-command.ts";
+import type { ServiceConfig } from "./config/config.ts";
+import type { Env } from "./config/env.ts";
+import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
+import { createRunnerDesk } from "./jobs/runner-access.ts";
+import { Follower } from "./pulls/follow/follower.ts";
+import { JobStore } from "./jobs/job-store.ts";
+import { createKeyCheck } from "./jobs/keys.ts";
+import { createServiceApp } from "./http/server.ts";
+import { QuestionDesk } from "./jobs/pending-questions.ts";
+import { runJob, runJobId, runJobTask } from "./jobs/run-job.ts";
+import { TurnSlots, TurnWatch } from "./jobs/turn-slots.ts";
+import { tidy, tidyTask } from "./jobs/tidy.ts";
+import type { RunnerClient } from "./runner/process/runner-client.ts";
+
+export type JobServiceDeps = {
+  config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
+  /** From `openServiceDatabase`. It must stay open until the service has stopped. */
+  database: SqliteDatabase;
+  runner: Pick<RunnerClient, "run" | "upkeep" | "readDiff" | "closePull">;
+  clock: Clock;
+  logger: Logger;
+  /** Holds the tokens and secrets that the settings name. */
+  env: Env;
+};
+
+/** The self-hosted job service with all its parts. It doesn't listen by itself. */
+export type SelfHostedJobService = ReturnType<typeof createJobService>;
+
+/** The time in which an aborted runner must stop, milliseconds. */
+const ABORT_GRACE_MS = 10_000;
+/** A pool for each kind of task. Turns, or a slow code host, don't keep other tasks waiting. */
+const POOLS: Record<string, string> = { "run-job": "jobs", follow: "follow" };
+const ADD_AGAIN_AFTER_MS = 10_000;
+/** How long a database that could be written counts as one that can be. */
+const CHECK_AGAIN_MS = 1000;
+
+/** Creates the service. Throws if the database isn't the service's. */
+export function createJobService({ config, database, runner, clock, logger, env }: JobServiceDeps) {
+  const { db, assertOwned } = database;
+  const store = new JobStore(db);
+  const folder = join(config.dataDir, "attachments");
+  const attachments = new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger });
+  const watch = new TurnWatch({ store, logger });
+  const questions = new QuestionDesk({ store, clock, logger });
+  const projects = new Map(config.projects.map((project) => [project.id, project]));
+  const slots = new TurnSlots(config.jobsAtOnce);
+  const commits = new GroupCommit({ db, assertOwned });
+  // For each project, enough jobs are claimed to fill each slot that becomes free. The others wait
+  // in the table only.
+  const pools = {
+    of: (type: string) => POOLS[type] ?? "others",
+    budgets: { jobs: 2 * config.jobsAtOnce, follow: 4, others: 16 },
+  };
+  const queue = new SqliteTaskQueue<NoRecords>({ store: { db, commits }, clock, logger, pools });
+  const follower = new Follower({ store, projects, queue, env, clock, logger });
+  const underWay = new Set<Promise<unknown>>();
+  let cancelAddAgain: () => void = () => {};
+  let isStopped = false;
+  let checkAtMs = 0;
+
+  /**
+   * The job's turns are already durable. A task that can't be added now is added later or at the
+   * next start.
+   */
+  async function addTask(jobId: string): Promise<void> {
+    try {
+      const job = store.job(jobId);
+      if (job !== null) await queue.add(runJobTask(jobId, job.projectId));
+    } catch (thrown) {
+      const fields = { job_id: jobId, error: messageOf(thrown) };
+      logger.error(fields, "a job's turns cannot be queued; trying again");
+      cancelAddAgain();
+      if (isStopped) return;
+      cancelAddAgain = clock.wakeAt(clock.now() + ADD_AGAIN_AFTER_MS, () => void addUnfinished());
+    }
+  }
+
+  async function addUnfinished(): Promise<void> {
+    try {
+      await Promise.all(store.unfinishedJobs().map(addTask));
+    } catch (thrown) {
+      logger.error({ error: messageOf(thrown) }, "unfinished turns cannot be read");
+    }
+  }
+
+  async function accept(request: TurnRequest): Promise<Acceptance> {
+    return queue.commit(() => {
+      const value = store.accept(request, clock.now());
+      const { id: projectId } = request.project;
+      return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId, projectId)] : [] };
+    });
+  }
+
+  function onEnded(jobId: string): void {
+    watch.lookAt(jobId);
+    void attachments.sweep();
+    // Even a turn that waited for its retry may have blocked the next one.
+    void addTask(jobId);
+  }
+
+  const deps = { store, projects, slots, watch, questions, attachments, runner, clock, logger };
+  /** If a task throws, the database has a fault, and the queue tries again in a minute. */
+  async function handle(task: Task, stopped: AbortSignal): Promise<StepOf<NoRecords>> {
+    if (task.type === "run-job") {
+      const value = await runJob(deps, task, stopped);
+      await attachments.sweep();
+      const adds = follower.tasksAfter(runJobId(task));
+      return () => ({ value, adds });
+    }
+    if (task.type === "follow") return await follower.run(task, stopped);
+    if (task.type === "tidy") return await tidy(deps, stopped);
+    return { kind: "dead", reason: `no such type of task: ${task.type}` };
+  }
+  async function ready(): Promise<TaskCounts> {
+    // Anybody may ask, and each check waits for the disk.
+    if (clock.monotonicMs() >= checkAtMs) {
+      await queue.check();
+      checkAtMs = clock.monotonicMs() + CHECK_AGAIN_MS;
+    }
+    const { dead } = await queue.counts();
+    const running = slots.taken;
+    // Counts jobs rather than tasks, because the service also has tasks of its own.
+    return { waiting: Math.max(0, store.unfinishedJobs().length - running), running, dead };
+  }
+  function expectStop(): void {
+    slots.close();
+    store.changes.close();
+  }
+  const app = createServiceApp({
+    ...deps,
+    checkKey: createKeyCheck(db),
+    desk: createRunnerDesk(deps),
+    lookAtPull: (jobId) => follower.lookNow(jobId),
+    accept,
+    onEnded,
+    ready,
+    takeWebhook: (...delivery) => follower.takeWebhook(...delivery),
+    publicBaseUrl: config.publicBaseUrl,
+  });
+
+  return {
+    app,
+    store,
+    queue,
+    /** Begins to run accepted turns, including those that an earlier process left. */
+    async start(): Promise<void> {
+      store.changes.begin();
+      store.questions.begin();
+      await attachments.sweep();
+      await addUnfinished();
+      await queue.add(tidyTask());
+      await follower.start();
+      queue.start((task, { signal }) => {
+        const run = handle(task, signal).finally(() => underWay.delete(run));
+        underWay.add(run);
+        return run;
+      });
+    },
+    /** Carries out a command of the command line. */
+    runCommand(command: StateCommand): CommandResult {
+      const result = runCommand(command, {
+        db,
+        settings: config,
+        nowMs: clock.now(),
+        logger,
+        onEnded,
+        onAnswered: (id, answer) => questions.answered(id, answer),
+      });
+      store.changes.look();
+      return result;
+    },
+    /**
+     * Starts no more turns, and answers requests that wait for changes. If an agent ends from now
+     * on, its turn runs again after the next start, because it may have been stopped together with
+     * the service.
+     */
+    expectStop,
+    /**
+     * Starts no more turns, lets running ones continue for `graceMs`, and then aborts them. They
+     * run again after the next start.
+     */
+    async stop(graceMs: number): Promise<void> {
+      isStopped = true;
+      cancelAddAgain();
+      expectStop();
+      await queue.stop(graceMs);
+      // The queue doesn't wait for the tasks that it aborted, but their agents must be gone before
+      // the process ends.
+      if (underWay.size > 0) await within(clock, ABORT_GRACE_MS, Promise.allSettled(underWay), null);
+    },
+  };
+}

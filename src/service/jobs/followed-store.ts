@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { WireFollowedPullRequest } from "../../shared/contract/report-schema.ts";
+import { json } from "../base/json.ts";
+import type { Tables } from "./tables.ts";
+
+/** What is remembered about a followed pull request. Times are epoch milliseconds. */
+export const FollowMemory = z.object({
+  /**
+   * When the newest version that we read was made, by the code host's clock. 0 if none was read.
+   */
+  seenAt: z.int().default(0),
+  /** When we last saw a change, by our clock. */
+  changedAt: z.int().default(0),
+  /** How many answers in a row weren't final. */
+  unknowns: z.int().default(0),
+  /** How many answers in a row were older than what was known. */
+  stales: z.int().default(0),
+  /** How often in a row it couldn't be seen, and since when. */
+  refusals: z.int().default(0),
+  refusedAt: z.int().nullable().default(null),
+});
+export type FollowMemory = z.infer<typeof FollowMemory>;
+
+/** A job whose pull request is followed. Times are epoch milliseconds. */
+const FollowedRow = z.object({
+  jobId: z.string(),
+  branchPrefix: z.string(),
+  /** The address of the pull request's page. */
+  link: z.string(),
+  beganAt: z.int(),
+  /** When to look at it. */
+  lookAt: z.int(),
+  memory: json(FollowMemory),
+  /** As it was last seen. */
+  record: json(WireFollowedPullRequest.nullable().catch(null)),
+});
+export type FollowedJob = z.infer<typeof FollowedRow>;
+
+const SELECT = `SELECT job_id AS jobId, branch_prefix AS branchPrefix,
+    link, began_at AS beganAt, look_at AS lookAt, memory,
+    pull_request AS record
+  FROM followed JOIN jobs ON jobs.id = job_id
+  WHERE look_at IS NOT NULL`;
+const OF_PROJECTS = `followed.project_id IN (SELECT value FROM json_each(?1))`;
+/**
+ * Now, or a moment later, so that a look in progress notices that another was requested, because
+ * what the look in progress brings may be older than the request.
+ */
+const NOW = `iif(look_at IN (?1, ?1 + 1), ?1 + 1, ?1)`;
+
+/** The jobs whose pull requests are followed, and what is known about them. */
+export class FollowedStore {
+  readonly #tables: Tables;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  /** Call this inside a transaction, when a turn of the job has left its pull request. */
+  begin(jobId: string, link: string, nowMs: number): void {
+    const again = `UPDATE followed SET look_at = ${NOW} WHERE job_id = ?2 AND link = ?3`;
+    if (this.#tables.run(again, nowMs, jobId, link) > 0) return;
+    const sql = `INSERT OR REPLACE INTO followed (job_id, project_id, link, began_at, look_at)
+      SELECT id, project_id, ?2, ?3, ?3 FROM jobs WHERE id = ?1`;
+    this.#tables.run(sql, jobId, link, nowMs);
+    this.#tables.run(`UPDATE jobs SET pull_request = 'null' WHERE id = ?`, jobId);
+  }
+
+  /** The followed jobs of these projects. */
+  of(projectIds: readonly string[]): FollowedJob[] {
+    return this.#tables.all(FollowedRow, `${SELECT} AND ${OF_PROJECTS}`, JSON.stringify(projectIds));
+  }
+
+  /** The followed jobs that are due for a look, the one that has waited longest first. */
+  due(projectIds: readonly string[], nowMs: number, limit: number): FollowedJob[] {
+    const sql = `${SELECT} AND ${OF_PROJECTS} AND look_at <= ?2 ORDER BY look_at, job_id LIMIT ?3`;
+    return this.#tables.all(FollowedRow, sql, JSON.stringify(projectIds), nowMs, limit);
+  }
+
+  /** When the next look is due, or null if none is followed. */
+  nextLookAt(projectIds: readonly string[]): number | null {
+    const sql = `SELECT min(look_at) FROM followed WHERE ${OF_PROJECTS} AND look_at IS NOT NULL`;
+    return this.#tables.value(z.int(), sql, JSON.stringify(projectIds));
+  }
+
+  /**
+   * When a job's pull request was last seen to change, by our clock, if it is closed and not
+   * merged. Null otherwise.
+   */
+  closedSeenAt(jobId: string): number | null {
+    const sql = `SELECT memory ->> '$.changedAt' FROM followed JOIN jobs ON jobs.id = job_id
+      WHERE job_id = ? AND pull_request ->> '$.state' = 'closed'`;
+    return this.#tables.value(z.int(), sql, jobId);
+  }
+
+  /** Makes a look at a job's pull request due now, if it is followed. */
+  lookNow(jobId: string, nowMs: number): void {
+    const sql = `UPDATE followed SET look_at = ${NOW} WHERE job_id = ?2 AND look_at IS NOT NULL`;
+    this.#tables.run(sql, nowMs, jobId);
+  }
+
+  /**
+   * Call this inside a transaction to store the result of a look. If `lookAt` is null, the pull
+   * request is no longer followed. If the job has another pull request by now, or is gone, nothing
+   * changes. A look that was requested in the meantime stays due.
+   */
+  setLooked(
+    { jobId, link, lookAt: wasDueAt }: FollowedJob,
+    { record, memory, lookAt }: Pick<FollowedJob, "record" | "memory"> & { lookAt: number | null },
+  ): void {
+    const sql = `UPDATE followed SET memory = ?1, look_at = iif(look_at = ?2, ?3, look_at)
+      WHERE job_id = ?4 AND link = ?5 AND look_at IS NOT NULL`;
+    const values = [JSON.stringify(memory), wasDueAt, lookAt, jobId, link];
+    if (this.#tables.run(sql, ...values) === 0) return;
+    // Only written if it differs, because each write is told to clients.
+    const change = `UPDATE jobs SET pull_request = ?1 WHERE id = ?2 AND pull_request <> ?1`;
+    this.#tables.run(change, JSON.stringify(record), jobId);
+  }
+}

@@ -1,0 +1,410 @@
+import type { DatabaseSync } from "node:sqlite";
+import { z } from "zod";
+import { cut } from "../../shared/text/text.ts";
+import { MAX_SHOWN_TURNS } from "../../shared/contract/job-report.ts";
+import { transaction } from "../../shared/store/sqlite/sqlite-database.ts";
+import type { KeptAttachment } from "./attachment-files.ts";
+import {
+  type EarlierTurn,
+  type RunnerLostError,
+  type RunTurnResult,
+  type TurnNews,
+  TurnQuality,
+} from "../runner/turn-runner.ts";
+import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptance.ts";
+import { FollowedStore } from "./followed-store.ts";
+import {
+  JobRow,
+  SELECT_JOB,
+  SELECT_TURN,
+  type StoredJob,
+  type StoredTurn,
+  type TurnKey,
+  TurnRow,
+} from "./job.ts";
+import { ChangeFeed } from "./change-feed.ts";
+import { QuestionStore } from "./question-store.ts";
+import { cutOrNull, type ListPlace } from "./report.ts";
+import { columnsOf, Tables } from "./tables.ts";
+import type { JobStatus } from "../../shared/contract/job.ts";
+
+const MAX_SUMMARY_CHARS = 16_000;
+const MAX_REASON_CHARS = 2_000;
+const MAX_LEFT_OUT = 200;
+/** If a job has more, its changes can't get into a public repository anymore. */
+const MAX_EARLIER_TURNS = 1000;
+/** Of all earlier turns together, because they are handed from process to process. */
+const MAX_EARLIER_BYTES = 16 * 1024 ** 2;
+/** As much as a prompt may have: words that it quotes from Slack could still be published. */
+const MAX_EARLIER_CHARS = 64 * 1024;
+/**
+ * The most jobs that a page of a list looks through, so that a rare status doesn't make it slow.
+ */
+const LIST_SCANNED = 500;
+
+const PlaceRow = z.object({ createdAt: z.int(), id: z.string() });
+const EarlierTurnRow = TurnRow.pick({
+  prompt: true,
+  words: true,
+  authors: true,
+  summary: true,
+  outcome: true,
+});
+const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
+
+/** What the runner has reported about a turn so far. */
+export type TurnReport = Pick<StoredTurn, "progress" | "step" | "plan" | "usage">;
+
+/** A page of a list. `next` is where the following page begins, or null on the last one. */
+export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
+
+/**
+ * Jobs and their turns in the service's SQLite file. Each method is synchronous and, except
+ * `accept`, one transaction. The condition of each write contains what it relies on, because others
+ * write to the same rows.
+ */
+export class JobStore {
+  readonly #tables: Tables;
+  readonly questions: QuestionStore;
+  readonly followed: FollowedStore;
+  readonly changes: ChangeFeed;
+
+  constructor(db: DatabaseSync) {
+    this.#tables = new Tables(db, () => this.changes.look());
+    this.questions = new QuestionStore(this.#tables);
+    this.followed = new FollowedStore(this.#tables);
+    this.changes = new ChangeFeed(this.#tables);
+  }
+
+  /** Accepts or refuses a create or a message, inside the caller's transaction. */
+  accept(request: TurnRequest, nowMs: number): Acceptance {
+    return acceptTurnRequest(this.#tables, request, nowMs);
+  }
+
+  job(id: string): StoredJob | null {
+    return this.#tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, id);
+  }
+
+  /** Newest first. */
+  jobs(filter: { projectId: string | null; status: JobStatus | null; limit: number }): StoredJob[] {
+    const sql = `SELECT * FROM (${SELECT_JOB} WHERE ?1 IS NULL OR project_id = ?1 ORDER BY created_at
+      DESC, id)
+      WHERE ?2 IS NULL OR status = ?2 LIMIT ?3`;
+    return this.#tables.all(JobRow, sql, filter.projectId, filter.status, filter.limit);
+  }
+
+  /**
+   * At most `limit` of a project's jobs after a place, newest first. A page before the last one may
+   * be short or even empty.
+   */
+  page(projectId: string, after: ListPlace, status: JobStatus | null, limit: number): JobPage {
+    const from = [projectId, after.createdAt, after.id];
+    const rest = `WHERE project_id = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC`;
+    const sql = `SELECT * FROM (${SELECT_JOB} ${rest} LIMIT ${LIST_SCANNED}) WHERE ?4 IS NULL OR status
+      = ?4 LIMIT ?5`;
+    const jobs = this.#tables.all(JobRow, sql, ...from, status, limit);
+    const last = jobs.at(-1);
+    if (jobs.length === limit && last !== undefined) return { jobs, next: last };
+    const scanned = `SELECT created_at AS createdAt, id FROM jobs ${rest} LIMIT 1 OFFSET ${LIST_SCANNED - 1}`;
+    return { jobs, next: this.#tables.one(PlaceRow, scanned, ...from) };
+  }
+
+  /** Oldest first. */
+  turns(jobId: string): StoredTurn[] {
+    return this.#tables.all(TurnRow, `${SELECT_TURN} WHERE job_id = ? ORDER BY number`, jobId);
+  }
+
+  /** The newest turns up to `upTo`, as many as a record shows, oldest first. */
+  shownTurns(jobId: string, upTo = Number.MAX_SAFE_INTEGER): StoredTurn[] {
+    const sql = `${SELECT_TURN} WHERE job_id = ? AND number <= ? ORDER BY number DESC LIMIT ?`;
+    return this.#tables.all(TurnRow, sql, jobId, upTo, MAX_SHOWN_TURNS).toReversed();
+  }
+
+  /** What the turns right before this one were asked and did, bounded, oldest first. */
+  earlierTurns({ jobId, number }: TurnKey): EarlierTurn[] {
+    const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, authors,
+      substr(summary, 1, ?1) AS summary, outcome
+      FROM turns WHERE job_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4`;
+    const values = [MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS];
+    const turns: EarlierTurn[] = [];
+    let bytes = 0;
+    for (const turn of this.#tables.each(EarlierTurnRow, sql, ...values)) {
+      bytes += Buffer.byteLength(JSON.stringify(turn));
+      if (bytes > MAX_EARLIER_BYTES) break;
+      turns.push(turn);
+    }
+    return turns.toReversed();
+  }
+
+  turn({ jobId, number }: TurnKey): StoredTurn | null {
+    return this.#tables.one(TurnRow, `${SELECT_TURN} WHERE job_id = ? AND number = ?`, jobId, number);
+  }
+
+  /** The newest commit of the job's newest pull request when its turn ended, or null. */
+  headOf(jobId: string): string | null {
+    return this.#ofPullRequest(z.string(), "headSha", jobId);
+  }
+
+  /** The number of the job's newest pull request, or null. */
+  pullRequestOf(jobId: string): number | null {
+    return this.#ofPullRequest(z.int(), "number", jobId);
+  }
+
+  /** The attachments of a turn's prompt, in order. Their files exist until the turn has ended. */
+  attachments({ jobId, number }: TurnKey): KeptAttachment[] {
+    const sql = `SELECT ${columnsOf(AttachmentRow)} FROM attachments
+      WHERE job_id = ? AND turn = ? ORDER BY position`;
+    return this.#tables.all(AttachmentRow, sql, jobId, number);
+  }
+
+  /** The ids of the attachments of unfinished turns. */
+  neededAttachments(): Set<string> {
+    const sql = `SELECT id FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND
+      turn = number
+      WHERE state <> 'ended'`;
+    return new Set(this.#tables.ids(sql));
+  }
+
+  /** The jobs with an unfinished turn, the one that has waited longest first. */
+  unfinishedJobs(): string[] {
+    return this.#tables.ids(
+      `SELECT job_id AS id FROM turns WHERE state <> 'ended' GROUP BY job_id ORDER BY min(accepted_at),
+        job_id`,
+    );
+  }
+
+  /** The job's first unfinished turn. */
+  oldestUnfinished(jobId: string): StoredTurn | null {
+    const sql = `${SELECT_TURN} WHERE job_id = ? AND state <> 'ended' ORDER BY number LIMIT 1`;
+    return this.#tables.one(TurnRow, sql, jobId);
+  }
+
+  /**
+   * Notes that the runner is about to start, and counts one more attempt. Returns false if the turn
+   * has ended.
+   */
+  start({ jobId, number }: TurnKey, nowMs: number): boolean {
+    return this.#atOnce(() => {
+      // Nobody waits for the answers to an earlier attempt's questions anymore.
+      this.questions.forget(jobId, number);
+      // A turn that is still running wasn't stopped: the service died during it. That counts if its
+      // agent was started.
+      const sql = `UPDATE turns SET attempts = attempts + 1 - (state = 'running' AND NOT agent_runs),
+        agent_runs = 0, state = 'running', started_at = coalesce(started_at, ?)
+        WHERE job_id = ? AND number = ? AND state <> 'ended'`;
+      return this.#tables.run(sql, nowMs, jobId, number) === 1;
+    });
+  }
+
+  /** Makes the turn wait to run again at once, without counting this attempt. */
+  takeBack(key: TurnKey): void {
+    this.#suspend(key, "attempts = attempts - 1, due_at = 0");
+  }
+
+  /**
+   * Makes the turn wait to run again at once, because what ran it has died. That isn't an attempt
+   * if another turn is to blame, and the agent wasn't started yet.
+   */
+  lose(key: TurnKey, by: RunnerLostError["by"], reason: string): void {
+    const change =
+      "reason = ?, attempts = attempts - (? AND NOT agent_runs), deaths = deaths + ?, due_at = 0";
+    this.#suspend(key, change, reason, by === "another-turn" ? 1 : 0, by === "this-turn" ? 1 : 0);
+  }
+
+  /** Makes the turn wait to run again after a failed attempt, at `dueAtMs` at the earliest. */
+  postpone(key: TurnKey, reason: string, dueAtMs: number): void {
+    this.#suspend(key, "reason = ?, due_at = ?", cut(reason, MAX_REASON_CHARS), Math.ceil(dueAtMs));
+  }
+
+  setReport(key: TurnKey, { progress, step, plan, usage }: TurnReport): void {
+    const [lines = "", steps = "", used = ""] = [progress, plan, usage].map((part) => JSON.stringify(part));
+    this.#note(key, "progress = ?, step = ?, plan = ?, usage = ?", lines, step, steps, used);
+  }
+
+  /**
+   * Notes that the turn's agent is about to start, what it was told, and the branch with its work,
+   * as far as they are news.
+   */
+  note(key: TurnKey, { agentRuns, brief, branch }: Pick<TurnNews, "agentRuns" | "brief" | "branch">): void {
+    if (agentRuns === true) this.#note(key, "agent_runs = 1");
+    if (brief !== undefined) this.#note(key, "brief = ?", brief);
+    if (branch !== undefined) this.#note(key, "branch = ?", branch);
+  }
+
+  /**
+   * What the newest turn's agent was told. Turns that had no agent don't count. Null if there was
+   * none.
+   */
+  brief(jobId: string): string | null {
+    const sql = `SELECT brief FROM turns WHERE job_id = ? AND brief IS NOT NULL ORDER BY number DESC
+      LIMIT 1`;
+    return this.#tables.value(z.string(), sql, jobId);
+  }
+
+  /**
+   * Ends a turn. Returns false if it had already ended (was canceled, or its job archived). Then it
+   * stays as it was.
+   */
+  end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
+    return this.#atOnce(() => {
+      const { kind, summary, reason, cause, leftOut, quality } = storable(result);
+      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason =
+        ?, cause = ?, left_out = ?, quality = ?
+        WHERE job_id = ? AND number = ? AND state <> 'ended'`;
+      const said = [summary, reason, cause, JSON.stringify(leftOut), JSON.stringify(quality)];
+      const changed = this.#tables.run(sql, nowMs, kind, ...said, jobId, number);
+      // This also applies to a turn that was ended in the meantime, because its pull request and
+      // branch exist.
+      if (result.kind === "branch" || result.kind === "pull-request") {
+        const [branch, pullRequest] =
+          result.kind === "branch" ? [result.branch, null] : [null, result.pullRequest ?? null];
+        const where = `UPDATE turns SET branch = ?, pull_request = ? WHERE job_id = ? AND number = ?`;
+        this.#tables.run(where, branch, JSON.stringify(pullRequest), jobId, number);
+      }
+      if (result.kind === "pull-request") {
+        this.#tables.run(`UPDATE jobs SET pr_link = ? WHERE id = ?`, result.prLink, jobId);
+        this.followed.begin(jobId, result.prLink, nowMs);
+      }
+      this.questions.forget(jobId, number);
+      if (changed === 1) this.#touch(jobId, nowMs);
+      return changed === 1;
+    });
+  }
+
+  /**
+   * Cancels a turn that is waiting or running. Returns false if it had already ended, or doesn't
+   * exist.
+   */
+  cancel({ jobId, number }: TurnKey, nowMs: number): boolean {
+    return this.#atOnce(() => {
+      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'cancelled', reason = NULL
+        WHERE job_id = ? AND number = ? AND state <> 'ended'`;
+      if (this.#tables.run(sql, nowMs, jobId, number) === 0) return false;
+      this.questions.forget(jobId, number);
+      this.#touch(jobId, nowMs);
+      return true;
+    });
+  }
+
+  /**
+   * Archives a job and ends its unfinished turns. Returns false if there is no such job, or it was
+   * archived already.
+   */
+  archive(jobId: string, nowMs: number): boolean {
+    return this.#atOnce(() => {
+      if (!this.#archive(jobId, nowMs)) return false;
+      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'archived', reason = NULL
+        WHERE job_id = ? AND state <> 'ended'`;
+      this.#tables.run(sql, nowMs, jobId);
+      this.questions.forget(jobId, null);
+      return true;
+    });
+  }
+
+  /**
+   * Archives at most `limit` jobs of a project without activity since `sinceMs`. Returns their ids.
+   */
+  archiveInactive(projectId: string, sinceMs: number, limit: number, nowMs: number): string[] {
+    return this.#atOnce(() => {
+      const sql = `SELECT id FROM jobs WHERE archived_at IS NULL AND project_id = ? AND active_at <= ?
+        AND NOT EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended')
+        ORDER BY active_at LIMIT ?`;
+      const ids = this.#tables.ids(sql, projectId, sinceMs, limit);
+      for (const id of ids) this.#archive(id, nowMs);
+      return ids;
+    });
+  }
+
+  /**
+   * Deletes at most `limit` jobs of a project that were archived by `beforeMs`, with all their
+   * turns. Returns how many.
+   */
+  forgetArchived(projectId: string, beforeMs: number, limit: number): number {
+    return this.#atOnce(() => {
+      // There is an index by creation, and a job is created before it is archived.
+      const sql = `SELECT id FROM jobs WHERE created_at <= ?2 AND archived_at <= ?2 AND project_id = ?1
+        ORDER BY created_at LIMIT ?3`;
+      const ids = this.#tables.ids(sql, projectId, beforeMs, limit);
+      for (const id of ids) {
+        for (const table of ["questions", "attachments", "followed", "turns"]) {
+          this.#tables.run(`DELETE FROM ${table} WHERE job_id = ?`, id);
+        }
+        this.#tables.run(`DELETE FROM jobs WHERE id = ?`, id);
+      }
+      return ids.length;
+    });
+  }
+
+  /** What the branches of a project's jobs begin with. */
+  branchPrefixes(projectId: string): string[] {
+    return this.#tables.ids(`SELECT DISTINCT branch_prefix AS id FROM jobs WHERE project_id = ?`, projectId);
+  }
+
+  /** The projects that have jobs, including those that are no longer in the settings. */
+  projectIds(): string[] {
+    return this.#tables.ids(`SELECT DISTINCT project_id AS id FROM jobs`);
+  }
+
+  /** Deletes the answers that were given under idempotency keys by `beforeMs`. */
+  forgetAnswered(beforeMs: number): void {
+    this.#tables.run(`DELETE FROM idempotency WHERE created_at <= ?`, beforeMs);
+  }
+
+  #atOnce<T>(work: () => T): T {
+    return transaction(this.#tables.db, work);
+  }
+
+  /** A field of the newest pull request that a turn of the job left. */
+  #ofPullRequest<Field>(schema: z.ZodType<Field>, field: "headSha" | "number", jobId: string): Field | null {
+    const value = `json_extract(pull_request, '$.${field}')`;
+    const sql = `SELECT ${value} FROM turns WHERE job_id = ? AND ${value} IS NOT NULL
+      ORDER BY number DESC LIMIT 1`;
+    return this.#tables.value(schema, sql, jobId);
+  }
+
+  #touch(jobId: string, nowMs: number): void {
+    this.#tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, jobId);
+  }
+
+  #archive(jobId: string, nowMs: number): boolean {
+    const sql = `UPDATE jobs SET archived_at = ? WHERE id = ? AND archived_at IS NULL`;
+    return this.#tables.run(sql, nowMs, jobId) === 1;
+  }
+
+  /**
+   * For notes that aren't worth a wait for the disk. They get there together with the next write,
+   * and a power cut may lose them.
+   */
+  #note({ jobId, number }: TurnKey, change: string, ...values: (string | number | null)[]): void {
+    const { db } = this.#tables;
+    db.exec("PRAGMA synchronous = NORMAL");
+    try {
+      const sql = `UPDATE turns SET ${change} WHERE job_id = ? AND number = ?`;
+      this.#tables.run(sql, ...values, jobId, number);
+    } finally {
+      db.exec("PRAGMA synchronous = FULL");
+    }
+  }
+
+  #suspend({ jobId, number }: TurnKey, change: string, ...values: (string | number)[]): void {
+    this.#atOnce(() => {
+      const sql = `UPDATE turns SET state = 'waiting', ${change}, agent_runs = 0
+        WHERE job_id = ? AND number = ? AND state = 'running'`;
+      this.#tables.run(sql, ...values, jobId, number);
+      this.questions.forget(jobId, number);
+    });
+  }
+}
+
+/** A result, cut to the limits of what is stored. */
+function storable(result: RunTurnResult) {
+  const told = { summary: null, reason: null, cause: null, leftOut: [], ...result };
+  return {
+    quality: TurnQuality.parse(result),
+    kind: result.kind,
+    summary: cutOrNull(told.summary, MAX_SUMMARY_CHARS),
+    reason: cutOrNull(told.reason ?? null, MAX_REASON_CHARS),
+    cause: told.cause ?? null,
+    leftOut: told.leftOut?.slice(0, MAX_LEFT_OUT) ?? [],
+  };
+}

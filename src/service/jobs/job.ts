@@ -1,0 +1,130 @@
+import { z } from "zod";
+import { FailureCause, ReportedOutcome } from "../../shared/contract/job-report.ts";
+import { WireFollowedPullRequest, WireQuestion, WireTurn } from "../../shared/contract/report-schema.ts";
+import type { WireJobRecord } from "../../shared/contract/schema.ts";
+import { json } from "../base/json.ts";
+import type { ServiceProject } from "../config/config.ts";
+import { TurnQuality } from "../runner/turn-runner.ts";
+import { columnsOf } from "./tables.ts";
+import { Authors, JobStatus, Requester } from "../../shared/contract/job.ts";
+
+const Flag = z.int().transform((value) => value === 1);
+
+/** A job as it is stored. Times are epoch milliseconds. */
+export const JobRow = z.object({
+  id: z.string(),
+  projectId: z.string(),
+  repository: z.string(),
+  ref: z.string(),
+  /** What its branch begins with, whatever the settings say by now. */
+  branchPrefix: z.string(),
+  model: z.string(),
+  prLink: z.string().nullable(),
+  createdAt: z.int(),
+  archivedAt: z.int().nullable(),
+  /** As it was last seen at the code host. */
+  pullRequest: json(WireFollowedPullRequest.nullable().catch(null)),
+  status: JobStatus,
+});
+export type StoredJob = z.infer<typeof JobRow>;
+
+/** Identifies a turn. */
+export type TurnKey = { jobId: string; number: number };
+
+/** A turn as it is stored. Times are epoch milliseconds. */
+export const TurnRow = z.object({
+  jobId: z.string(),
+  number: z.int(),
+  prompt: z.string(),
+  /** The part of the prompt that the person typed. Null if it is empty or unknown. */
+  words: z.string().nullable(),
+  requester: json(Requester.nullable()),
+  authors: json(Authors.nullable()),
+  acceptedAt: z.int(),
+  state: z.enum(["waiting", "running", "ended"]),
+  /** How often it was started, without the runs that didn't count. */
+  attempts: z.int(),
+  /** When a waiting turn may run. 0 means at once. */
+  dueAt: z.int(),
+  startedAt: z.int().nullable(),
+  endedAt: z.int().nullable(),
+  outcome: ReportedOutcome.nullable(),
+  summary: z.string().nullable(),
+  reason: z.string().nullable(),
+  cause: FailureCause.nullable(),
+  leftOut: json(z.array(z.string())),
+  quality: json(TurnQuality),
+  progress: json(z.array(z.string())),
+  step: z.string().nullable(),
+  plan: json(WireTurn.shape.plan),
+  usage: json(WireTurn.shape.usage),
+  pullRequest: json(WireTurn.shape.pullRequest),
+  /** The branch with the work, from its push until there is a pull request. */
+  branch: z.string().nullable(),
+  /** True once the agent was started in the current run. */
+  agentRuns: Flag,
+  /** How often the turn's own code hung or crashed the runner. */
+  deaths: z.int(),
+});
+export type StoredTurn = z.infer<typeof TurnRow>;
+
+/** True if the turn intentionally changed nothing. Its summary is the answer. */
+export function isAnswered({ outcome, reason }: StoredTurn): boolean {
+  return outcome === "no-changes" && reason === null;
+}
+
+/** A question as it is stored while its turn runs. Times are epoch milliseconds. */
+export const QuestionRow = z.object({
+  id: z.string(),
+  jobId: z.string(),
+  turn: z.int(),
+  text: z.string(),
+  choices: json(WireQuestion.shape.choices),
+  allowsText: Flag,
+  askedAt: z.int(),
+  answeredAt: z.int().nullable(),
+  answer: json(z.union([z.object({ choice: z.string() }), z.object({ text: z.string() })]).nullable()),
+});
+export type StoredQuestion = z.infer<typeof QuestionRow>;
+
+/**
+ * A job's status is derived from its rows, so that they can't disagree: archived if it was
+ * archived, active while a turn is unfinished, and otherwise the result of its last turn.
+ */
+const STATUS = `CASE
+    WHEN archived_at IS NOT NULL THEN 'archived'
+    WHEN EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended') THEN 'active'
+    WHEN (SELECT outcome FROM turns WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) IN ('failed',
+      'cancelled') THEN 'failed'
+    ELSE 'completed'
+  END`;
+/** Selects {@link JobRow}s. */
+export const SELECT_JOB = `SELECT ${columnsOf(JobRow.omit({ status: true }))}, ${STATUS} AS status
+  FROM jobs`;
+/** Selects {@link TurnRow}s. */
+export const SELECT_TURN = `SELECT ${columnsOf(TurnRow)} FROM turns`;
+/** Selects {@link QuestionRow}s. */
+export const SELECT_QUESTION = `SELECT ${columnsOf(QuestionRow)} FROM questions`;
+
+/** The project as it is for a job, which keeps the branch that it began with. */
+export function projectOfJob(project: ServiceProject, { branchPrefix }: Pick<StoredJob, "branchPrefix">) {
+  return { ...project, pullRequests: { ...project.pullRequests, branchPrefix } };
+}
+
+/** The job in wire format. */
+export function toRecord(job: StoredJob): WireJobRecord {
+  return {
+    id: job.id,
+    status: job.status,
+    source: { repository: job.repository, ref: job.ref },
+    model: job.model,
+    prLink: job.prLink,
+    createdAt: toTimestamp(job.createdAt),
+    archivedAt: job.archivedAt === null ? null : toTimestamp(job.archivedAt),
+  };
+}
+
+/** Epoch milliseconds as `YYYY-MM-DDThh:mm:ssZ`. */
+export function toTimestamp(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,79 @@
+import { cut } from "../../shared/text/text.ts";
+import { SHOWN_CHARS } from "../../shared/contract/reading.ts";
+import { MAX_LEFT_OUT, MAX_NOTES, MAX_PLAN_STEPS } from "../../shared/contract/job-report.ts";
+import type { WireQuestion, WireTurn } from "../../shared/contract/report-schema.ts";
+import { isJobId } from "../config/branches.ts";
+import { isAnswered, type StoredQuestion, type StoredTurn, toTimestamp } from "./job.ts";
+
+/** A turn in wire format. */
+export function toWireTurn(turn: StoredTurn): WireTurn {
+  return {
+    number: turn.number,
+    status: turn.state,
+    outcome: turn.outcome,
+    reason: cutOrNull(turn.reason, SHOWN_CHARS.reason),
+    ...(turn.cause === null ? {} : { cause: turn.cause }),
+    summary: cutOrNull(turn.summary, SHOWN_CHARS.summary),
+    // The last step is shown only while the turn is working.
+    step: turn.state === "running" ? cutOrNull(turn.step, SHOWN_CHARS.line) : null,
+    plan: turn.plan
+      .slice(0, MAX_PLAN_STEPS)
+      .map(({ text, status }) => ({ text: cut(text, SHOWN_CHARS.line), status })),
+    usage: turn.usage,
+    pullRequest: turn.pullRequest,
+    branch: turn.branch,
+    acceptedAt: toTimestamp(turn.acceptedAt),
+    startedAt: timestampOrNull(turn.startedAt),
+    endedAt: timestampOrNull(turn.endedAt),
+    leftOut: shownPaths(turn.leftOut),
+    answer: isAnswered(turn) ? cutOrNull(turn.summary, SHOWN_CHARS.summary) : null,
+    ...turn.quality,
+    checks: turn.quality.checks.map(({ findings, ...check }) => ({
+      ...check,
+      findings: findings.map((line) => cut(line, SHOWN_CHARS.finding)),
+    })),
+    notes: turn.quality.notes.slice(0, MAX_NOTES).map((note) => cut(note, SHOWN_CHARS.path)),
+  };
+}
+
+/** A question in wire format. */
+export function toWireQuestion(question: StoredQuestion): WireQuestion {
+  const { jobId: _, answer: __, askedAt, answeredAt, ...told } = question;
+  return { ...told, askedAt: toTimestamp(askedAt), answeredAt: timestampOrNull(answeredAt) };
+}
+
+/** The first paths, and how many more there are. */
+function shownPaths(paths: readonly string[]): string[] {
+  const shown = paths.slice(0, MAX_LEFT_OUT).map((path) => cut(path, SHOWN_CHARS.path));
+  const more = paths.length - shown.length;
+  return more === 0 ? shown : [...shown, `… and ${more} more`];
+}
+
+/** {@link cut}, where there is a text. */
+export function cutOrNull(text: string | null, max: number): string | null {
+  return text === null ? null : cut(text, max);
+}
+
+function timestampOrNull(atMs: number | null): string | null {
+  return atMs === null ? null : toTimestamp(atMs);
+}
+
+/**
+ * A place between jobs in a list. The newest jobs come first, and those of the same moment are
+ * sorted by id.
+ */
+export type ListPlace = { createdAt: number; id: string };
+
+/** The place before the newest job. */
+export const LIST_START: ListPlace = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
+
+/** Converts a place to a cursor: text that means nothing to clients. */
+export function toCursor({ createdAt, id }: ListPlace): string {
+  return Buffer.from(`${createdAt}.${id}`).toString("base64url");
+}
+
+/** The place in a cursor of {@link toCursor}. Null if the cursor is invalid. */
+export function parseCursor(cursor: string): ListPlace | null {
+  const [, createdAt, id = ""] = /^(\d{1,15})\.(.+)$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
+  return isJobId(id) ? { createdAt: Number(createdAt), id } : null;
+}

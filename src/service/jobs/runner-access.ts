@@ -1,0 +1,72 @@
+import type { JobDiff } from "../../shared/contract/job-report.ts";
+import { operatorText } from "../base/run-error.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { CloseResult, DiffReader, PullCloser } from "../runner/turn-runner.ts";
+import { projectOfJob, type StoredJob } from "./job.ts";
+import type { ServiceTaskDeps } from "./run-job.ts";
+
+/**
+ * Each request fetches and runs git, beside the turns. One project's git server that hangs leaves
+ * room for the others.
+ */
+const MAX_AT_ONCE = { project: 4, all: 16 };
+/** Our app waits 15 s for an answer. */
+const WITHIN_MS = 10_000;
+
+type DeskDeps = Pick<ServiceTaskDeps, "projects" | "store" | "logger"> & {
+  runner: { readDiff: DiffReader; closePull: PullCloser };
+};
+
+/** What HTTP has the runner do at once. Both resolve to "busy" if it can't be done now. */
+export type RunnerDesk = {
+  /** Reads what a job changes. Resolves to null if nothing is known of it anymore. */
+  readDiff: (job: StoredJob) => Promise<JobDiff | null | "busy">;
+  /**
+   * Closes a job's pull request if it changes nothing. Resolves to "working" if a turn of the job
+   * has yet to end, because that may change something.
+   */
+  closePull: (job: StoredJob) => Promise<CloseResult | "working" | "busy">;
+};
+
+/** Limits how much is done at once, per project and in total, and for how long. */
+export function createRunnerDesk({ projects, store, runner, logger }: DeskDeps): RunnerDesk {
+  const running = new Set<{ projectId: string }>();
+
+  async function bounded<Result>(
+    { id: jobId, projectId, branchPrefix }: StoredJob,
+    problemWith: string,
+    act: (project: ServiceProject, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result | null | "busy"> {
+    const project = projects.get(projectId);
+    if (project === undefined) return null;
+    const sameProject = [...running].filter((each) => each.projectId === projectId);
+    if (running.size >= MAX_AT_ONCE.all || sameProject.length >= MAX_AT_ONCE.project) return "busy";
+    const request = { projectId };
+    running.add(request);
+    try {
+      return await act(projectOfJob(project, { branchPrefix }), AbortSignal.timeout(WITHIN_MS));
+    } catch (thrown) {
+      logger.warn({ project: projectId, job_id: jobId, problem: operatorText(thrown) }, problemWith);
+      return "busy";
+    } finally {
+      running.delete(request);
+    }
+  }
+
+  return {
+    readDiff: (job) =>
+      bounded(job, "a job's change can't be read", (project, signal) => {
+        const head = job.pullRequest?.headSha ?? store.headOf(job.id);
+        return runner.readDiff({ project, jobId: job.id, head, signal });
+      }),
+    async closePull(job) {
+      const number = store.pullRequestOf(job.id);
+      if (number === null) return "missing";
+      if (job.status === "active") return "working";
+      const became = await bounded(job, "a pull request can't be closed", (project, signal) =>
+        runner.closePull({ project, jobId: job.id, number, signal }),
+      );
+      return became ?? "missing";
+    },
+  };
+}

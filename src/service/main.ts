@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from "node:fs";
+import { CommanderError } from "commander";
+import { z } from "zod";
+import { DocsAgentError, messageOf } from "../shared/errors.ts";
+import { createLogger, createSystemClock } from "../shared/machine/clock-and-log.ts";
+import type { Finding } from "./cli/check-service.ts";
+import { type CheckOptions, createProgram } from "./cli/program.ts";
+import type { ServiceConfig } from "./config/config.ts";
+import { learnedSecrets } from "./base/redaction.ts";
+import { projectSecrets, serviceProxy } from "./config/env.ts";
+
+const clock = createSystemClock();
+const PACKAGE = new URL("../../package.json", import.meta.url);
+const Version = z.object({ version: z.string() });
+/** The exit code for wrong usage, as in shells. */
+const WRONG_USAGE = 2;
+
+/** Sends requests to the code host through the proxy that the environment names. */
+async function useProxy(): Promise<void> {
+  const { fetchThrough } = await import("../shared/machine/dispatcher.ts");
+  fetchThrough(serviceProxy(process.env));
+}
+
+async function serve(config: ServiceConfig): Promise<void> {
+  const { env } = process;
+  const logger = await createLogger({
+    level: config.logLevel,
+    secrets: config.projects.flatMap((project) => projectSecrets(project, env)),
+    laterSecrets: learnedSecrets,
+    pretty: process.stdout.isTTY,
+  });
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (thrown: unknown) => {
+      logger.error(
+        { err: thrown },
+        "unforeseen error: ending; unfinished turns run again after the next start",
+      );
+      process.exit(1);
+    });
+  }
+  // Loaded only here. The other commands don't need them, and start twice as fast without.
+  const { RunnerClient } = await import("./runner/process/runner-client.ts");
+  const { serveUntilSignal } = await import("./serve.ts");
+  await useProxy();
+  if (process.getuid?.() === 0) {
+    logger.warn({}, "runs as root, where only control groups limit agents' processes: use a user of its own");
+  }
+  const { dataDir, containment, logLevel, projects } = config;
+  const runner = new RunnerClient({ dataDir, containment, logLevel, projects }, logger);
+  await serveUntilSignal({ config, runner, clock, logger, env }, () => process.exit(1));
+}
+
+async function* check(config: ServiceConfig, { path, ...options }: CheckOptions): AsyncGenerator<Finding> {
+  const { checkService } = await import("./cli/check-service.ts");
+  await useProxy();
+  const configOption = path === "./service.yml" ? "" : ` --config ${path}`;
+  yield* checkService({ config, ...options, configOption, env: process.env, clock });
+}
+
+// The reader has closed the output, like `head` does when it has enough.
+process.stdout.on("error", (error) => process.exit("code" in error && error.code === "EPIPE" ? 0 : 1));
+
+try {
+  // Variables that are already set keep their values.
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const program = createProgram({
+    version: Version.parse(JSON.parse(readFileSync(PACKAGE, "utf8"))).version,
+    env: process.env,
+    clock,
+    serve,
+    check,
+    createApp: async (options) => {
+      const { createGitHubApp } = await import("./cli/github-app.ts");
+      await useProxy();
+      await createGitHubApp({ ...options, clock, write: (text) => process.stdout.write(text) });
+    },
+  });
+  await program.parseAsync();
+} catch (thrown) {
+  // Commander has already printed the error or the requested help.
+  if (thrown instanceof CommanderError) process.exit(thrown.exitCode === 0 ? 0 : WRONG_USAGE);
+  // Our own errors say what to do, and a stack trace would hide that.
+  const known = thrown instanceof DocsAgentError;
+  process.stderr.write(`${known || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}\n`);
+  process.exitCode = 1;
+}
+// Nothing that still keeps the process running has anything left to do.
+process.exit();

@@ -1,0 +1,238 @@
+import { z } from "zod";
+import { TransientRunError } from "../../base/run-error.ts";
+import { GitHubApi, type GitHubOptions, type GraphqlError, RefusedByCodeHostError } from "./github-api.ts";
+import { HostTime, listOf, type PullFacts, type PullLook, ReadCheck, toLook } from "./github-pull-facts.ts";
+import { readChecksBefore, readPull } from "./github-pull-reading.ts";
+
+const LIST = "GET /repos/{owner}/{repo}/pulls";
+const PAGE = 100;
+/** If more has changed, each followed pull request is looked at instead. */
+const MAX_PAGES = 5;
+/** For GraphQL, which answers within ten seconds or not at all. */
+const MAX_BATCH = 20;
+/** For REST, which takes several calls per pull request. */
+const REST_BATCH = 5;
+/** Pages get smaller while lists fail, down to this. */
+const MIN_PAGE = 10;
+/** After so many pages that were read, they get larger again. */
+const PAGES_BEFORE_MORE = 60;
+/** How often GraphQL may refuse in a row, once it has answered, before REST is used. */
+const PATIENCE = 5;
+/** Statuses of a host without GraphQL. One that has it may also answer so for a moment. */
+const NO_GRAPHQL = [400, 404, 405, 410, 422];
+/** How often REST is used before a host that didn't seem to have GraphQL is asked again. */
+const REST_LOOKS = 50;
+/** Messages of an older host that lacks some of the fields. */
+const NO_SUCH_FIELD = /doesn't exist on type|cannot query field|can't be spread/i;
+/**
+ * A classic token needs `read:org` to read any field of a team. Without it, we ask again without
+ * teams.
+ */
+const NO_SUCH_SCOPE = /not been granted the required scopes/i;
+const MAX_KEPT = 1000;
+/** More than is shown of anything. The thread that answers HTTP parses what is left. */
+const MAX_TEXT_BYTES = 32 * 1024;
+
+const Listed = z.object({ number: z.int().positive(), updated_at: HostTime });
+
+/** See {@link createGitHubFollowedHost}. */
+export type FollowedHost = ReturnType<typeof createGitHubFollowedHost>;
+
+/**
+ * Reads followed pull requests from GitHub, or from a host with a compatible API. All methods
+ * reject with a `TransientRunError` if asking again may help, and otherwise with a
+ * `RefusedByCodeHostError`.
+ */
+export function createGitHubFollowedHost(options: GitHubOptions) {
+  const api = new GitHubApi({ ...options, maxTextBytes: MAX_TEXT_BYTES });
+  const { owner, repo } = options;
+  /** How many more times REST is used. */
+  let restLooks = 0;
+  /** How many more refusals of GraphQL are waited out. */
+  let patience = 0;
+  let pageSize = PAGE;
+  /** How many pages were read since one failed. */
+  let pagesRead = 0;
+  let readsTeams = true;
+  let batch = MAX_BATCH;
+  /** The names of the checks that failed before, by base branch and head commit. */
+  const failedBefore = new Map<string, ReadonlySet<string>>();
+
+  return {
+    /** The most pull requests that one call may look at. */
+    get batch(): number {
+      return Math.min(batch, restLooks === 0 ? MAX_BATCH : REST_BATCH);
+    },
+
+    /**
+     * The pull requests that changed at `since` or later, newest first. `since` is in epoch
+     * milliseconds by the host's clock; if it is null, only the newest are read. `isComplete` is
+     * false if there were more changes than we read. Resolves to null if nothing has changed since
+     * the state of the list that `etag` identifies.
+     */
+    async changed(since: number | null, etag: string | null, signal: AbortSignal) {
+      const asked = { doing: "Listing pull requests", signal, schema: listOf(Listed) };
+      const params = { state: "all", sort: "updated", direction: "desc", per_page: pageSize };
+      const pulls: { number: number; updatedAt: number }[] = [];
+      let isComplete = false;
+      let newEtag: unknown = null;
+      for (let page = 1; page <= MAX_PAGES && !isComplete; page += 1) {
+        const isFirst = page === 1;
+        const answer = await api
+          .answerIfChanged(asked, LIST, { ...params, page, etag: isFirst ? etag : null })
+          .catch((error: unknown) => {
+            // Long texts of a hundred pull requests may be more than is read.
+            if (isPassing(error)) pageSize = Math.max(MIN_PAGE, Math.floor(pageSize / 2));
+            pagesRead = 0;
+            throw error;
+          });
+        pagesRead += 1;
+        if (pagesRead % PAGES_BEFORE_MORE === 0) pageSize = Math.min(PAGE, pageSize * 2);
+        if (answer === null) return null;
+        if (isFirst) newEtag = answer.headers["etag"];
+        pulls.push(...answer.data.map(({ number, updated_at: updatedAt }) => ({ number, updatedAt })));
+        const last = answer.data.at(params.per_page - 1);
+        isComplete = since === null || last === undefined || last.updated_at < since;
+      }
+      return { pulls, isComplete, etag: typeof newEtag === "string" ? newEtag : null };
+    },
+
+    async look(all: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
+      const numbers = all.slice(0, this.batch);
+      try {
+        let looks = new Map<number, PullLook>();
+        if (restLooks === 0) {
+          looks = await queryPulls(api, { owner, repo, numbers, readsTeams }, signal);
+          patience = PATIENCE;
+        } else {
+          for (const number of numbers) looks.set(number, await readPull(api, { owner, number }, signal));
+          restLooks -= 1;
+        }
+        batch = Math.min(MAX_BATCH, batch * 2);
+        return looks;
+      } catch (error) {
+        const isRefused = error instanceof RefusedByCodeHostError;
+        const lacksScope = isRefused && NO_SUCH_SCOPE.test(error.said);
+        if (lacksScope && readsTeams) {
+          readsTeams = false;
+          return this.look(all, signal);
+        }
+        const lacksFields = isRefused && (lacksScope || NO_SUCH_FIELD.test(error.said));
+        if (restLooks === 0 && isRefused && (lacksFields || NO_GRAPHQL.includes(error.status))) {
+          // REST doesn't tell which checks are required, nor how many approvals are wanted.
+          if (patience > 0 && !lacksFields) {
+            patience -= 1;
+            throw new TransientRunError(error.message, { cause: error });
+          }
+          restLooks = lacksFields ? Infinity : REST_LOOKS;
+          return this.look(all, signal);
+        }
+        // The query was too long or took too long, which GitHub may report with a 200. Ask for less
+        // at once.
+        const isTooMuch = isRefused ? error.status === 200 : isPassing(error);
+        if (!isTooMuch) throw error;
+        batch = Math.max(1, Math.floor(numbers.length / 2));
+        // A pull request that the host always fails at doesn't hold up the others.
+        if (numbers.length === 1) return new Map(numbers.map((number) => [number, "unreadable"]));
+        throw error;
+      }
+    },
+
+    /**
+     * The names of the checks that also failed before the pull request's change. Null if they can't
+     * be read now.
+     */
+    async failedBefore(facts: PullFacts, signal: AbortSignal): Promise<ReadonlySet<string> | null> {
+      const key = `${facts.baseRef} ${facts.headSha}`;
+      const known = failedBefore.get(key);
+      if (known !== undefined) return known;
+      try {
+        const checks = await readChecksBefore(api, facts, signal);
+        const failed = new Set(checks.filter(({ state }) => state === "failed").map(({ name }) => name));
+        if (failedBefore.size >= MAX_KEPT) failedBefore.clear();
+        // Checks that are still running there, or haven't begun, may fail, too.
+        if (checks.length > 0 && checks.every(({ state }) => state !== "pending"))
+          failedBefore.set(key, failed);
+        return failed;
+      } catch (error) {
+        if (error instanceof RefusedByCodeHostError) return new Set();
+        if (isPassing(error)) return null;
+        throw error;
+      }
+    },
+  };
+}
+
+/** True if the fault may pass by itself and isn't a rate limit. */
+function isPassing(error: unknown): boolean {
+  return error instanceof TransientRunError && error.retryAfterMs === null;
+}
+
+/** The most reviews whose text is read. */
+const MAX_WORDS = 30;
+
+/**
+ * Asks for the fields under the names that REST uses.
+ * https://docs.github.com/en/graphql/reference/objects#pullrequest
+ */
+function pullOf(number: number, readsTeams: boolean): string {
+  return `p${number}: pullRequest(number: ${number}) {
+    number html_url: url title state draft: isDraft created_at: createdAt updated_at: updatedAt
+    headRef: headRefName headSha: headRefOid baseRef: baseRefName
+    mergeable mergeable_state: mergeStateStatus reviewDecision
+    user: author { login }
+    opinions: latestOpinionatedReviews(first: 100) { nodes { state user: author { login } } }
+    reviews(last: ${MAX_WORDS}, states: [APPROVED, CHANGES_REQUESTED, COMMENTED]) {
+      nodes {
+        id: fullDatabaseId state body submitted_at: submittedAt user: author { login } commit { oid }
+      }
+    }
+    requested: reviewRequests(first: 20) { nodes { requestedReviewer {
+      ... on User { login } ... on Bot { login } ... on Mannequin { login }
+      ${readsTeams ? "... on Team { login: combinedSlug }" : ""}
+    } } }
+    commits(last: 1) { nodes { commit { statusCheckRollup { contexts(first: 100) { nodes {
+      ... on CheckRun { name status conclusion isRequired(pullRequestNumber: ${number}) }
+      ... on StatusContext { context state isRequired(pullRequestNumber: ${number}) }
+    } } } } } }
+  }`;
+}
+
+const Rollup = z.object({ contexts: listOf(ReadCheck) }).nullish();
+const Commits = z.object({
+  commits: listOf(z.object({ commit: z.object({ statusCheckRollup: Rollup }).nullish() }), 1),
+});
+const Answer = z.object({ repository: z.record(z.string(), z.unknown()).nullish() });
+
+/** Looks at several pull requests in one GraphQL call. */
+async function queryPulls(
+  api: GitHubApi,
+  asking: { owner: string; repo: string; numbers: readonly number[]; readsTeams: boolean },
+  signal: AbortSignal,
+): Promise<Map<number, PullLook>> {
+  const { owner, repo, numbers, readsTeams } = asking;
+  const pulls = numbers.map((number) => pullOf(number, readsTeams)).join("\n");
+  const document = `query ($owner: String!, $repo: String!) {
+    repository(owner: $owner, name: $repo) { ${pulls} }
+  }`;
+  const asked = { doing: "Looking at pull requests", signal, schema: Answer };
+  const { data, errors } = await api.query(asked, document, { owner, repo });
+  // If there is no repository in the answer, the token may not see it, unless there was another
+  // error.
+  const isHidden = !data.repository && errors.every(isRefusal);
+  return new Map(
+    numbers.map((number): [number, PullLook] => {
+      const told = data.repository?.[`p${number}`];
+      const faults = errors.filter(({ path }) => path?.[1] === `p${number}`);
+      const isGone = isHidden || faults.some((fault) => fault.path?.length === 2 && isRefusal(fault));
+      if (!told) return [number, isGone ? "not-there" : "unreadable"];
+      if (faults.some(({ path }) => path?.includes("commits"))) return [number, toLook(told, null)];
+      const commit = Commits.safeParse(told).data?.commits.at(-1)?.commit;
+      return [number, toLook(told, commit?.statusCheckRollup?.contexts ?? [])];
+    }),
+  );
+}
+
+function isRefusal({ type }: GraphqlError): boolean {
+  return type === "NOT_FOUND" || type === "FORBIDDEN";
+}

@@ -1,0 +1,91 @@
+import { format } from "node:util";
+import { codeOf, messageOf } from "../../../shared/errors.ts";
+import { fetchThrough } from "../../../shared/machine/dispatcher.ts";
+import { createLogger, createSystemClock } from "../../../shared/machine/clock-and-log.ts";
+import { oneLine } from "../../base/printable-text.ts";
+import { learnedSecrets } from "../../base/redaction.ts";
+import { projectSecrets, serviceProxy } from "../../config/env.ts";
+import { ReaderProcesses } from "./apart/apart.ts";
+import { createTurnRunner } from "../local-runner.ts";
+import { closeInheritedFiles } from "./inherited-files.ts";
+import type { FromRunner, RunnerSettings, ToRunner } from "./messages.ts";
+import { RunnerHost } from "./runner-host.ts";
+import { ThreadNote } from "./thread-note.ts";
+
+/** The time that agents have to end after the service has ended. */
+const END_WITHIN_MS = 8_000;
+/** The most lines of the protocol client on the console that are logged. */
+const MAX_ODDITIES = 100;
+
+let host: RunnerHost | null = null;
+
+/** If this can't be sent, the service has ended, and so does this process. */
+function tell(message: FromRunner): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.connected) process.send?.(message, undefined, {}, () => resolve());
+    else resolve();
+  });
+}
+
+/**
+ * undici 7.30 throws an assertion that nobody can catch if a server closes or resets the connection
+ * while we hold its answer back. Only that request waits then, at most until its turn ends.
+ */
+function isOfPausedParser(thrown: unknown): boolean {
+  if (!(thrown instanceof Error) || codeOf(thrown) !== "ERR_ASSERTION") return false;
+  return /Parser\.finish .*undici\/lib\/dispatcher\/client-h1\.js/.test(thrown.stack ?? "");
+}
+
+async function open(settings: RunnerSettings): Promise<void> {
+  const { env } = process;
+  const { dataDir, containment, logLevel, projects } = settings;
+  const logger = await createLogger({
+    level: logLevel,
+    secrets: projects.flatMap((project) => projectSecrets(project, env)),
+    laterSecrets: learnedSecrets,
+    pretty: process.stdout.isTTY,
+  });
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (thrown: unknown) => {
+      if (isOfPausedParser(thrown)) {
+        return logger.warn({ err: thrown }, "a server's connection ended while its answer was read slowly");
+      }
+      logger.error({ err: thrown }, "unforeseen error in the runner: its turns run again");
+      process.exit(1);
+    });
+  }
+  let oddities = 0;
+  // The ACP SDK writes protocol errors to the console. They may contain names and ids that the
+  // agent chose, so they are limited, and redacted like all lines.
+  console.error = (...parts: unknown[]) => {
+    oddities += 1;
+    if (oddities > MAX_ODDITIES) return;
+    logger.warn({ detail: oneLine(format(...parts), 500) }, "protocol oddity of an agent");
+  };
+  // The runner fetches from the code host.
+  fetchThrough(serviceProxy(env));
+  const clock = createSystemClock();
+  const readers = new ReaderProcesses();
+  const runner = createTurnRunner({ dataDir, containment, env, clock, logger, readers, isOwnProcess: true });
+  await runner.open();
+  host = new RunnerHost(runner, tell, new ThreadNote(dataDir));
+}
+
+// Both sides have the same version, because one starts the other.
+process.on("message", (order: ToRunner) => {
+  if (order.kind === "ping") return void tell({ kind: "pong" });
+  if (order.kind !== "open") return host?.take(order);
+  void open(order.settings).then(
+    () => tell({ kind: "opened" }),
+    (error: unknown) => tell({ kind: "unopened", problem: messageOf(error) }),
+  );
+});
+// Whoever stops the service may signal all its processes, but the service decides when to stop what
+// runs here.
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
+// The service has ended, for whatever reason.
+process.on("disconnect", () => {
+  setTimeout(() => process.exit(), END_WITHIN_MS);
+  void Promise.resolve(host?.end()).then(() => process.exit());
+});
+closeInheritedFiles();

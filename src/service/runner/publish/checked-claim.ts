@@ -1,0 +1,63 @@
+import { z } from "zod";
+import type { ReportedClaims } from "../../../shared/contract/job-report.ts";
+
+/**
+ * What came of looking for a source, in the order in which they are shown. `none`: the words aren't
+ * there, or may not count. `unread`: nobody could look. `page`: another page of the docs says so,
+ * which proves nothing. `code`: they stand in what the docs are about.
+ */
+export const Evidence = z.enum(["none", "unread", "page", "code"]);
+export type Evidence = z.infer<typeof Evidence>;
+
+/** A statement, and the result of looking for its source. Bounded and redacted. */
+export const CheckedClaim = z.preprocess(
+  (claim) => (isOlder(claim) ? { ...claim, evidence: claim.isFound ? "code" : "none" } : claim),
+  z.object({
+    page: z.string(),
+    statement: z.string(),
+    /** `line` is where the quote begins. If it wasn't found, it is where the agent says. */
+    source: z.object({ repository: z.string(), path: z.string(), line: z.int().nullable() }),
+    evidence: Evidence,
+    /** The lines' page at the project's own code host, or null if there is none. */
+    url: z.string().nullable(),
+    /** True if everybody who can read the pull request can also read the source's repository. */
+    isPublic: z.boolean(),
+  }),
+);
+export type CheckedClaim = z.infer<typeof CheckedClaim>;
+
+/** Earlier notes only told found from not found. */
+function isOlder(claim: unknown): claim is { isFound: boolean } {
+  return typeof claim === "object" && claim !== null && "isFound" in claim;
+}
+
+/** More aren't kept of all turns together. */
+export const MAX_JOINED_CLAIMS = 400;
+
+/**
+ * The claims of several rounds or turns, oldest first. Of what more than one of them states, the
+ * newest one's sources count.
+ */
+export function joinedClaims(lists: readonly (readonly CheckedClaim[])[]): CheckedClaim[] {
+  const stated = new Set<string>();
+  const joined: CheckedClaim[] = [];
+  for (const list of lists.toReversed()) {
+    const keyOf = ({ page, statement }: CheckedClaim) => JSON.stringify([page, statement]);
+    const news = list.filter((claim) => !stated.has(keyOf(claim)));
+    joined.unshift(...news);
+    for (const claim of news) stated.add(keyOf(claim));
+  }
+  return joined.slice(-MAX_JOINED_CLAIMS);
+}
+
+/** How many statements there are, and how many of them code says. */
+export function countClaims(claims: readonly CheckedClaim[] | null): ReportedClaims {
+  const verified = claims?.filter(({ evidence }) => evidence === "code") ?? [];
+  return { total: claims?.length ?? 0, verified: verified.length };
+}
+
+/** The claims as they are listed: what to look at first comes first. */
+export function inShownOrder(claims: readonly CheckedClaim[]): CheckedClaim[] {
+  const { options } = Evidence;
+  return claims.toSorted((a, b) => options.indexOf(a.evidence) - options.indexOf(b.evidence));
+}

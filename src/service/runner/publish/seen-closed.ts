@@ -1,0 +1,30 @@
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { json } from "../../base/json.ts";
+
+/** By number of a closed pull request: when it was first seen so, in epoch milliseconds. */
+export type SeenClosed = ReadonlyMap<number, number>;
+
+const Seen = json(z.array(z.tuple([z.int(), z.int()])));
+
+/**
+ * Notes which pull requests of a job are closed now, and resolves to when each was first seen so.
+ * One that is reopened is forgotten.
+ */
+export async function noteClosed(
+  notesDir: string,
+  jobId: string,
+  { numbers, nowMs }: { numbers: readonly number[]; nowMs: number },
+): Promise<SeenClosed> {
+  const file = join(notesDir, `${jobId}.closed.json`);
+  const text = await readFile(file, "utf8").catch(() => "[]");
+  const before = new Map(Seen.safeParse(text).data ?? []);
+  const seen = new Map(numbers.map((number) => [number, before.get(number) ?? nowMs]));
+  const next = JSON.stringify([...seen]);
+  if (next !== text) {
+    await writeFile(`${file}.new`, next, { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  }
+  return seen;
+}

@@ -1,0 +1,139 @@
+import { cut } from "../../../shared/text/text.ts";
+import { oneLine } from "../../base/printable-text.ts";
+import type { Redact } from "../../base/redaction.ts";
+import { inertWords } from "./inert-text.ts";
+
+export const MAX_TITLE_LENGTH = 72;
+/**
+ * Lines that programs and agents write along the way: warnings, log lines, errors. None of them
+ * says what a pull request is about.
+ */
+const ASIDE = new RegExp(
+  String.raw`^\W*(?:\(node:\d+\)|npm (?:warn|err)|(?:[\w-]*warning|warn|error|fatal|info|debug|` +
+    String.raw`notice|note|caution|deprecated|deprecation)\b(?: ?\([^)]{0,40}\))?[\]:!]|\[(?:warn|` +
+    String.raw`error|info|debug))|^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:|[\u26a0\u2757\u274c\u{1f6a8}])`,
+  "iu",
+);
+
+/** A first line that only announces what follows. */
+const LABEL = new RegExp(
+  String.raw`^[\W_]*(?:(?:summary|title|results?|changes|overview|done)` +
+    String.raw`|(?:here(?:['’]s| is) )?what (?:i |was )?(?:have )?changed)[\W_]*\n`,
+  "i",
+);
+
+/** The parts of a turn that a title is made from. */
+export type Titled = { summary: string | null; words: string | null; jobId: string };
+
+/**
+ * One line of at most 72 characters. It is the beginning of the agent's summary as an instruction,
+ * skipping warnings and the like, or else the person's own words.
+ */
+export function titleOf({ summary, words, jobId }: Titled, redact: Redact): string {
+  const said = firstLine(summary, redact);
+  if (said !== null) return oneLine(imperative(said), MAX_TITLE_LENGTH);
+  return oneLine(firstLine(words, redact) ?? `Documentation changes of job ${jobId}`, MAX_TITLE_LENGTH);
+}
+
+/** The redacted summary without its first line, which the title is made from. */
+export function belowTitle(summary: string | null, redact: Redact): string {
+  const text = redact(summary ?? "")
+    .replace(LABEL, "")
+    .trim();
+  const [first = "", ...others] = text.split("\n");
+  const isTitle = first.length <= 2 * MAX_TITLE_LENGTH && firstLine(summary, redact) === withoutMarks(first);
+  return isTitle ? others.join("\n").trim() : text;
+}
+
+/** The title for the result of several turns, given oldest first. */
+export function wholeTitle(titles: readonly string[]): string {
+  const [first = "", ...others] = titles.filter((title, at) => titles.indexOf(title) === at);
+  const joined = [first, ...others.map(lowerFirst)].join("; ");
+  if (joined.length <= MAX_TITLE_LENGTH) return joined;
+  if (others.length === 0) return oneLine(first, MAX_TITLE_LENGTH);
+  const more = others.length === 1 ? " and one more change" : ` and ${others.length} more changes`;
+  return `${cut(first, MAX_TITLE_LENGTH - more.length)}${more}`;
+}
+
+/** `docs: `, `docs(api)!: `: what follows is no sentence, and linters refuse one. */
+const CONVENTIONAL = /^[a-z]+(?:\([^()]*\))?!?: *\{title\}/;
+
+/**
+ * A title in the format of the settings, no longer than any other. It is a pull request's and, of
+ * the same turn, the commit's.
+ */
+export function formattedTitle(template: string, title: string): string {
+  const room = Math.max(20, MAX_TITLE_LENGTH - template.length + "{title}".length);
+  const written = oneLine(CONVENTIONAL.test(template) ? lowerFirst(title) : title, room);
+  return oneLine(
+    template.replaceAll("{title}", () => written),
+    MAX_TITLE_LENGTH,
+  );
+}
+
+function firstLine(text: string | null, redact: Redact): string | null {
+  const lines = redact(text ?? "")
+    .replace(LABEL, "")
+    .split("\n");
+  const line = lines
+    .filter((each) => !ASIDE.test(each))
+    .map(withoutMarks)
+    .find((each) => /[\p{L}\p{N}]/u.test(each));
+  return line ?? null;
+}
+
+function withoutMarks(line: string): string {
+  return oneLine(inertWords(line), 1000)
+    .replace(/^[\s#>*\-=_]+/, "")
+    .replace(/[*_]+$/, "")
+    .replace(/^`([^`]*)`$/, "$1")
+    .replace(/(?<=[^.])[.:]$/, "");
+}
+
+/** A name such as GitHub or API stays as it is. */
+function lowerFirst(title: string): string {
+  return /^\p{Lu}\p{Ll}+(?!\p{L})/u.test(title) ? title.slice(0, 1).toLowerCase() + title.slice(1) : title;
+}
+
+/** The verbs that changes of documentation begin with. */
+const VERBS = `add adjust align allow bump change clarify clean complete convert correct create delete
+  describe document drop enable expand explain extend fix format improve include insert
+  introduce label link list mark mention merge move name note order point refresh remove
+  rename reorder rephrase replace restore restructure revert reword rewrite shorten simplify sort
+  state swap sync tidy translate trim turn unify update use warn write`.split(/\s+/);
+const IRREGULAR = {
+  made: "make",
+  rewritten: "rewrite",
+  rewrote: "rewrite",
+  written: "write",
+  wrote: "write",
+};
+
+/** The forms of these verbs at the beginning of a sentence, each with its verb. */
+const FORMS = new Map([
+  ...VERBS.flatMap((verb) => endings(verb).map((form) => [form, verb] as const)),
+  ...Object.entries(IRREGULAR),
+]);
+const LEAD = new RegExp(
+  String.raw`^(?:(?:ok(?:ay)?|done|sure|title|summary|result)\s*[:.!,–—-]+[*_]*\s*)?` +
+    String.raw`(?:(?:i|we)(?:['’]ve| have)?(?: (?:now|also|just|successfully|gone ahead and))? ` +
+    String.raw`|successfully |this (?:pull request|pr|change|commit|turn) |changes?: )?`,
+  "i",
+);
+
+/**
+ * Turns a sentence about what was done into an instruction: "I have updated …" becomes "Update …".
+ */
+function imperative(said: string): string {
+  const line = said.slice(LEAD.exec(said)?.[0].length ?? 0) || said;
+  const [first = ""] = /^\p{L}+(?![\p{L}-])/u.exec(line) ?? [];
+  const start = FORMS.get(first.toLowerCase()) ?? first;
+  return start.slice(0, 1).toUpperCase() + start.slice(1) + line.slice(first.length);
+}
+
+function endings(verb: string): string[] {
+  if (verb.endsWith("e")) return [`${verb}d`, `${verb}s`, `${verb.slice(0, -1)}ing`];
+  if (/[^aeiou]y$/.test(verb)) return [`${verb.slice(0, -1)}ied`, `${verb.slice(0, -1)}ies`, `${verb}ing`];
+  const stem = ["drop", "swap", "trim"].includes(verb) ? verb + verb.slice(-1) : verb;
+  return [`${stem}ed`, `${stem}ing`, /(?:x|s|sh|ch)$/.test(verb) ? `${verb}es` : `${verb}s`];
+}

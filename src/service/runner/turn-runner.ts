@@ -1,0 +1,232 @@
+import { z } from "zod";
+import {
+  FailureCause,
+  type JobDiff,
+  type ReportedOutcome,
+  WireClaims,
+} from "../../shared/contract/job-report.ts";
+import { DocsAgentError } from "../../shared/errors.ts";
+import {
+  WireCheck,
+  WireContext,
+  WirePullRequest,
+  WireQuestion,
+  WireTurn,
+  WireUsage,
+} from "../../shared/contract/report-schema.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { Authors, QuestionAnswer, Requester } from "../../shared/contract/job.ts";
+
+/** A question of an agent to a person. Texts are bounded and redacted. */
+export const AgentQuestion = z.object({
+  text: z.string(),
+  choices: WireQuestion.shape.choices,
+  /** True if the person may answer in their own words. */
+  allowsText: z.boolean(),
+});
+export type AgentQuestion = z.infer<typeof AgentQuestion>;
+
+/**
+ * A file that came with the prompt, and its path until the turn has ended. A client may have chosen
+ * any name for it.
+ */
+export type TurnAttachment = { name: string; mediaType: string; bytes: number; path: string };
+
+/**
+ * What an earlier turn of the same job was asked, and what its agent said about it. For `words` and
+ * `authors`, see {@link RunTurnInput}.
+ */
+export type EarlierTurn = {
+  prompt: string;
+  words: string | null;
+  authors: Authors | null;
+  summary: string | null;
+  /** Null if it was ended before it had a result. */
+  outcome: ReportedOutcome | null;
+};
+
+/** What is new in a running turn. Texts are bounded and redacted. */
+export const TurnNews = z.object({
+  /** For the operator, in order. */
+  lines: z.array(z.string()).optional(),
+  /** What is being done now, in one line for people. */
+  step: z.string().optional(),
+  /** The agent's current plan. */
+  plan: WireTurn.shape.plan.optional(),
+  /**
+   * Everything that the turn has used so far. What was counted takes precedence over the cost that
+   * an agent states itself.
+   */
+  usage: WireUsage.optional(),
+  /** True when the turn's agent is about to start. */
+  agentRuns: z.literal(true).optional(),
+  /** Everything that the agent is told. */
+  brief: z.string().optional(),
+  /** The branch of the remote that the turn's work is on now. */
+  branch: z.string().optional(),
+});
+export type TurnNews = z.infer<typeof TurnNews>;
+
+/** One turn of a job, as the runner gets it. */
+export type RunTurnInput = {
+  jobId: string;
+  /** The turn's number in its job, counted from 1. */
+  number: number;
+  prompt: string;
+  /**
+   * The part of the prompt that the person typed, which is the only part that may be published.
+   * Null if it is empty or unknown.
+   */
+  words: string | null;
+  /** Who asked, or null if that isn't known. */
+  requester: Requester | null;
+  /** When the turn was accepted, in epoch milliseconds. */
+  acceptedAt: number;
+  /** The number of the pull request that the job's record links to, or null if there is none. */
+  pullRequest: number | null;
+  /**
+   * When the service saw that a person had closed that pull request without merging it, in epoch
+   * milliseconds. Null if it hasn't.
+   */
+  closedSeenAt: number | null;
+  /** Who wrote what the prompt quotes, or null if that isn't known. */
+  authors: Authors | null;
+  attachments: readonly TurnAttachment[];
+  /**
+   * The newest of the job's earlier turns, oldest first. The last one comes right before this turn.
+   */
+  earlierTurns: EarlierTurn[];
+  project: ServiceProject;
+  /** The usage of earlier attempts of the turn. It counts toward the budget. */
+  usedBefore: WireUsage | null;
+  /**
+   * Aborts when the service stops and the grace period is over, or when the turn was ended
+   * (canceled, or its job archived).
+   */
+  signal: AbortSignal;
+  /** Called with what is new in the turn. */
+  report: (news: TurnNews) => void;
+  /**
+   * Asks a person. Resolves to null if nobody answers in time, if too much was asked already, or if
+   * aborted. Never rejects.
+   */
+  ask: (question: AgentQuestion) => Promise<QuestionAnswer | null>;
+};
+
+/** What is reported about a turn that didn't fail, besides its result. */
+export const TurnQuality = z.object({
+  checks: z.array(WireCheck).default([]),
+  claims: WireClaims.nullable().default(null),
+  /** The context repositories that the agent could read. */
+  context: z.array(WireContext).default([]),
+  /** Other things people should know, one sentence each. */
+  notes: z.array(z.string()).default([]),
+});
+/** What every turn that didn't fail tells. */
+const Told = { summary: z.string().nullable(), leftOut: z.array(z.string()), ...TurnQuality.partial().shape };
+
+/** How a turn ended. `leftOut` is what the agent changed and isn't committed. */
+export const RunTurnResult = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("no-changes"),
+    /**
+     * Why nothing came of what the agent did, or wanted to do. Null if its summary is an answer.
+     */
+    reason: z.string().nullish(),
+    ...Told,
+    leftOut: Told.leftOut.optional(),
+  }),
+  z.object({
+    kind: z.literal("pull-request"),
+    prLink: z.string(),
+    pullRequest: WirePullRequest.nullish(),
+    ...Told,
+  }),
+  /** The changes are on a branch, because there is no code host with pull requests. */
+  z.object({ kind: z.literal("branch"), branch: z.string(), ...Told }),
+  /**
+   * `reason` is for people. `details` are lines for the operator, bounded and redacted. `isCutOff`
+   * is true if its agent's process ended before the turn was over.
+   */
+  z.object({
+    kind: z.literal("failed"),
+    reason: z.string(),
+    cause: FailureCause.optional(),
+    details: z.array(z.string()).optional(),
+    isCutOff: z.boolean().optional(),
+  }),
+]);
+export type RunTurnResult = z.infer<typeof RunTurnResult>;
+
+/**
+ * The process that runs turns has died, and with it this turn. `by` is whose code was on its thread
+ * when it hung or crashed. Null if that is unknown, or it was killed from outside.
+ */
+export class RunnerLostError extends DocsAgentError {
+  readonly code = "runner_lost";
+  readonly by: "this-turn" | "another-turn" | null;
+
+  constructor(by: "this-turn" | "another-turn" | null) {
+    super("The runner ended in the middle of the turn.");
+    this.by = by;
+  }
+}
+
+/**
+ * Runs a turn from a clean worktree. Safe to run again after a crash at any point. Rejects only
+ * with a transient error (worth running again) or if aborted.
+ */
+export type TurnRunner = (input: RunTurnInput) => Promise<RunTurnResult>;
+
+/**
+ * A job whose change should be read. `head` is the last commit of its newest pull request, or null.
+ */
+export type DiffInput = { project: ServiceProject; jobId: string; head: string | null; signal: AbortSignal };
+
+/**
+ * Reads what a job's branch changes. Resolves to null if nothing is known of it anymore. Rejects as
+ * turns do, and with the signal's reason if aborted.
+ */
+export type DiffReader = (input: DiffInput) => Promise<JobDiff | null>;
+
+/** The pull request of a job that somebody wants closed, because it changes nothing any more. */
+export type CloseInput = { project: ServiceProject; jobId: string; number: number; signal: AbortSignal };
+
+/**
+ * What became of it: `merged`, or closed, perhaps before. It stays open if it has `changed` and
+ * would change something again.
+ */
+export const CloseResult = z.enum(["closed", "merged", "changed", "missing"]);
+export type CloseResult = z.infer<typeof CloseResult>;
+
+/** Closes a pull request that changes nothing. Rejects as {@link DiffReader} does. */
+export type PullCloser = (input: CloseInput) => Promise<CloseResult>;
+
+/** What must be kept. */
+export type UpkeepInput = {
+  /** All projects in the settings. Everything of other projects is removed. */
+  projects: readonly ServiceProject[];
+  /** The jobs with an unfinished turn. */
+  unfinished: ReadonlySet<string>;
+  signal: AbortSignal;
+};
+
+/**
+ * Removes what nobody needs anymore, and packs what is needed, a limited amount in each pass.
+ * Rejects only if aborted.
+ */
+export type Upkeep = (input: UpkeepInput) => Promise<void>;
+
+/** What two runs of an agent used together. Counts that neither reports stay null. */
+export function sumOf(before: WireUsage | null, now: WireUsage | null): WireUsage | null {
+  if (before === null || now === null) return now ?? before;
+  const plus = (one: number | null, other: number | null) =>
+    one === null && other === null ? null : (one ?? 0) + (other ?? 0);
+  return {
+    inputTokens: plus(before.inputTokens, now.inputTokens),
+    outputTokens: plus(before.outputTokens, now.outputTokens),
+    cachedInputTokens: plus(before.cachedInputTokens, now.cachedInputTokens),
+    calls: plus(before.calls, now.calls),
+    costUsd: plus(before.costUsd, now.costUsd),
+  };
+}

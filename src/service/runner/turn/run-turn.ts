@@ -1,0 +1,175 @@
+import { TurnFailedError } from "../../base/run-error.ts";
+import { sentenceCase } from "../../base/printable-text.ts";
+import { isBaseBranch, isJobId } from "../../config/branches.ts";
+import { type BranchPulls, branchPulls, findPulls } from "../publish/branch-pulls.ts";
+import { findEarlierPush, turnKeyOf } from "../publish/earlier-push.ts";
+import { RefConflictError } from "../workspace/git/git-fault.ts";
+import { withMessage } from "../workspace/git/objects.ts";
+import { inShownOrder, joinedClaims } from "../publish/checked-claim.ts";
+import { joinedPaths } from "../publish/bounded-paths.ts";
+import { readTurnNote, turnsBefore, TurnWork, type Withheld } from "../publish/turn-note.ts";
+import { arePublicDocs } from "../publish/visibility.ts";
+import type { AgentRunResult } from "./steps/run-agent.ts";
+import { allowPublishing } from "./steps/allow-publishing.ts";
+import { commitWords } from "./steps/commit-words.ts";
+import { withoutOthers } from "./steps/describe.ts";
+import { assertSeen } from "./steps/await-branch.ts";
+import { attachedTextFiles } from "./steps/find-copies.ts";
+import { lookAgain } from "./steps/look-again.ts";
+import { keepEarlier } from "./steps/keep-earlier.ts";
+import { openContexts } from "./steps/open-contexts.ts";
+import { openTree } from "./steps/open-tree.ts";
+import { publishWork } from "./steps/push-work.ts";
+import { reportNothing, reportWork } from "./steps/publish-work.ts";
+import { workInRounds } from "./steps/work-in-rounds.ts";
+import type { RunContext, RunnerTurn, Success } from "../turn-context.ts";
+import type { TurnStart } from "./turn-start.ts";
+
+/**
+ * Runs one turn: prepare, work, check, publish, report. Rejects with a `TurnFailedError`, a
+ * `TransientRunError`, or the signal's reason. If it is run again after a crash, it starts over,
+ * unless the turn's commit was already pushed. Then only the pull request is left to do, and no
+ * agent runs a second time.
+ */
+export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Success> {
+  assertNames(turn);
+  const start = await prepareTurn(turn, context);
+  if (start.pushed !== null) return reportWork(turn, context, start.pushed);
+
+  using opened = await openContexts(turn, context);
+  const { contexts } = opened;
+  using tree = await openTree(context, start.commit, turn.jobId);
+  const { ran, ...work } = await workInRounds(tree, turn, context, { ...start, contexts });
+  const { commit } = work;
+  const read = { ...opened.read, notes: [...opened.read.notes, ...work.notes] };
+  if (commit === null) {
+    const nothing = reportNothing(ran, work);
+    if (work.leftOut.length === 0) await keepSession(turn, context, ran);
+    return { ...nothing, ...read };
+  }
+
+  const unpublished = { kind: "no-changes" as const, summary: null, leftOut: work.leftOut, ...read };
+  const summary = ran.summary === null ? null : context.redact(ran.summary);
+  const earlier = await keepEarlier(start.earlier, { from: start.base, to: commit }, turn, context);
+  const told = toldTexts(turn, { ...work, summary, earlier });
+  const { isAllowed, withheld } = await allowPublishing(turn, context, {
+    from: tree.commit,
+    commit,
+    contexts,
+    told,
+  });
+  if (!isAllowed) {
+    const reason = "Nothing was published. To change the docs without these words, ask again in your own.";
+    return { ...unpublished, reason };
+  }
+  const toPush = await withOwnMessage(turn, context, { commit, summary, withheld });
+  const made = { ...work, ...read, commit: toPush, summary, withheld, earlier };
+  const ready = await lookAgain(turn, context, start, made);
+  if (ready.kind === "unwanted") return { ...unpublished, reason: ready.reason };
+  const pushed = await publishWork(turn, context, ready.start, ready.work);
+  // An agent should only remember work that the next turn will find done.
+  await keepSession(turn, context, ran);
+  return await reportWork(turn, context, pushed);
+}
+
+/**
+ * Keeps the agent's session for the next turn. Where docs are public, none that knows an attached
+ * text: the file is deleted with its turn, so later changes can't be compared with it.
+ */
+async function keepSession(turn: RunnerTurn, context: RunContext, ran: AgentRunResult): Promise<void> {
+  const knowsText = attachedTextFiles(turn).length > 0;
+  if (knowsText && (await arePublicDocs(turn.project, context))) return;
+  await ran.keepSession();
+}
+
+/** Everything of the agent's that is told about the change, in the order of the pull request. */
+function toldTexts(
+  { earlierTurns }: RunnerTurn,
+  { summary, leftOut, claims, earlier }: Pick<TurnWork, "summary" | "leftOut" | "claims" | "earlier">,
+): string[] {
+  const all = joinedClaims([...earlier.map((turn) => turn.claims), claims ?? []]);
+  const { named = [], hidden = [] } = Object.groupBy(all, ({ isPublic }) => (isPublic ? "named" : "hidden"));
+  // What isn't shown in public may not stand between two halves of a sentence.
+  const shown = [...inShownOrder(named), ...hidden];
+  const texts = [
+    summary,
+    ...earlierTurns.map((turn) => turn.summary),
+    ...shown.map(({ statement }) => statement),
+    ...shown.map(({ page }) => page),
+    ...joinedPaths([...earlier.map((turn) => turn.leftOut), leftOut]),
+  ];
+  return [...new Set(texts.flatMap((text) => text ?? []))].filter((text) => text !== "");
+}
+
+/** A commit's message is copied further than the pull request, and can't be taken back. */
+async function withOwnMessage(
+  turn: RunnerTurn,
+  context: RunContext,
+  { commit, summary, withheld }: { commit: string; summary: string | null; withheld: Withheld },
+): Promise<string> {
+  const own = withoutOthers(summary, withheld);
+  if (own === summary) return commit;
+  const words = await commitWords(turn, context, own);
+  return context.mirror.use((git) => withMessage(git, commit, words));
+}
+
+/**
+ * Throws unless the job's id can be part of a branch and a folder, and the project's branch can be
+ * a base.
+ */
+function assertNames({ jobId, project }: RunnerTurn): void {
+  if (!isJobId(jobId)) {
+    throw new TurnFailedError(`The job id ${JSON.stringify(jobId.slice(0, 100))} cannot name a branch.`);
+  }
+  if (!isBaseBranch(project.baseBranch, project.pullRequests.branchPrefix)) {
+    const named = JSON.stringify(project.baseBranch.slice(0, 100));
+    throw new TurnFailedError("The project's base branch isn't set up correctly.", {
+      details: [`${named} can't be a base branch. Correct the project's baseBranch.`],
+    });
+  }
+}
+
+/** Updates the mirror, and finds out where the turn starts. */
+async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnStart> {
+  const { mirror, folders, clock, logger } = context;
+  const { jobId, number, project } = turn;
+  const doing = "fetching the repository";
+  context.onProgress(doing);
+  // Only people see how far it is, the operator's lines would be full of it.
+  const tell = (far: string) => context.report({ step: sentenceCase(`${doing}: ${far}`) });
+  const start = await mirror.fetch({ ...project, jobId, tell }, async (): Promise<TurnStart> => {
+    const { base, job } = await mirror.tips(jobId);
+    const note = await readTurnNote(folders.notes, jobId);
+    const turnKey = turnKeyOf(turn);
+    let asked: Promise<BranchPulls> | undefined;
+    const findOnce = () => (asked ??= findPulls(turn, context, note?.turnKey === turnKey ? note : null));
+    const findOwn = async () => (await findOnce()).own;
+    const earlier = await findEarlierPush({ mirror, jobId, turnKey, base, tip: job, note, findOwn });
+    if (earlier === null && note?.turnKey === turnKey) assertSeen(note, clock);
+    // Without a code host, only git itself could have merged it.
+    const isAsked = earlier === null && (job !== null || number > 1);
+    const pulls = isAsked ? await findOnce() : branchPulls(turn, []);
+    const mergeBase = job === null ? null : await mirror.mergeBase(base, job);
+    const earlierTurns = turnsBefore(note, turnKey);
+    const start = {
+      commit: job ?? base,
+      base: mergeBase ?? base,
+      job,
+      pulls,
+      earlier: earlierTurns,
+      pushed: null,
+    };
+    if (earlier !== null) {
+      logger.info({}, "turn was pushed before, only the pull request is left");
+      const work = earlier.note ?? TurnWork.parse({ commit: earlier.commit });
+      return { ...start, pushed: { ...work, commit: job ?? earlier.commit, push: earlier } };
+    }
+    return start;
+  });
+  if (start.pushed !== null || start.job === null || !start.pulls.areDoneAt(start.job)) return start;
+  // Merged work is in the base branch, perhaps as a different commit, so a new pull request starts
+  // from there. It may have been merged since we fetched that.
+  const { base, job } = await mirror.fetch({ ...project, jobId }, () => mirror.tips(jobId));
+  if (job !== null && job !== start.job) throw new RefConflictError("The branch changed meanwhile.");
+  return { ...start, job, commit: base, base };
+}

@@ -1,0 +1,147 @@
+import { RefusedByCodeHostError } from "../../../pulls/code-host/github-api.ts";
+import { jobBranch } from "../../../config/branches.ts";
+import { refusedText } from "../../agents/acp-permissions.ts";
+import type { HostedPullRequest } from "../../../pulls/code-host/github-code-host.ts";
+import { findPulls } from "../../publish/branch-pulls.ts";
+import { holdsPush, type Push, turnCommit } from "../../publish/earlier-push.ts";
+import { RefConflictError } from "../../workspace/git/git-fault.ts";
+import { firstOf, publish } from "../../publish/publish.ts";
+import { countClaims } from "../../publish/checked-claim.ts";
+import type { TurnWork } from "../../publish/turn-note.ts";
+import type { AgentRunResult } from "./run-agent.ts";
+import { TurnFailedError } from "../../../base/run-error.ts";
+import { type RunContext, type RunnerTurn, type Success, wordsOf } from "../../turn-context.ts";
+import type { PushedWork } from "../turn-start.ts";
+import { TAKEN_BACK_TEXT, type WholeChange } from "../../publish/whole-change.ts";
+import { describe, readChange } from "./describe.ts";
+import { hostAfterPush } from "./await-branch.ts";
+import { alreadyIn } from "./look-again.ts";
+import { goOnAfterMerge } from "./push-work.ts";
+import type { Worked } from "./work-in-rounds.ts";
+
+/**
+ * The result of a turn whose work is pushed. Finds or opens its pull request, if there is a code
+ * host. Rejects with a `RefConflictError` if somebody took the work out of the branch.
+ */
+export async function reportWork(turn: RunnerTurn, given: RunContext, found: PushedWork): Promise<Success> {
+  const { mirror, redact, signal } = given;
+  const { project, jobId } = turn;
+  const branch = jobBranch(project.pullRequests.branchPrefix, jobId);
+  if (!found.push.isInBase) given.report({ branch });
+  const codeHost = given.codeHost && hostAfterPush(given.codeHost, found.push.note, given);
+  const context = { ...given, codeHost };
+  if (codeHost === null) {
+    const reason = whyNothingIsLeft(turn, await readChange(turn, context, found.commit, null));
+    return reason === null
+      ? { kind: "branch", branch, ...toldOf(found) }
+      : { kind: "no-changes", reason, ...toldOf(found) };
+  }
+  const { baseBranch } = project;
+  const find = () => findPulls(turn, context, found.push.note);
+  const pulls = await find();
+  const pushed = await goOnAfterMerge(turn, context, found, pulls);
+  if (pushed === null) return { kind: "no-changes", reason: alreadyIn(turn), ...toldOf(found) };
+  const { commit, checks, notes, push } = pushed;
+  const told = toldOf(pushed);
+  const isTurns = (pull: HostedPullRequest) => mirror.use(() => holdsPush(mirror, jobId, pull, push));
+  if (push.isInBase && (await firstOf(pulls.own, isTurns)) === null) {
+    return { kind: "no-changes", reason: alreadyIn(turn), ...told };
+  }
+  if (pulls.open !== null && pulls.open.headSha !== commit) await assertOnBranch(turn, context, push);
+  context.onProgress("opening the pull request");
+  const { template, ...described } = await describe(turn, context, pushed, pulls.mergedHead);
+  const openBefore = push.note?.openPull ?? null;
+  const published = await publish({
+    codeHost,
+    branch,
+    baseBranch,
+    commit,
+    pulls,
+    findPulls: find,
+    isTurns,
+    openBefore,
+    settings: project.pullRequests,
+    hasBlockingFindings: pushed.hasBlockingFindings,
+    template,
+    turn: { ...wordsOf(turn), checks, ...described },
+    redact,
+    apart: context.apart,
+    signal,
+  }).catch(async (error: unknown) => {
+    if (error instanceof RefusedByCodeHostError) await assertOnBranch(turn, context, push);
+    throw error;
+  });
+  if (published === "nothing-left") {
+    return { kind: "no-changes", reason: whyNothingIsLeft(turn, described.change), ...told };
+  }
+  if (published === "closed") {
+    const note = `#${openBefore} was closed without merging, so no new pull request was opened.`;
+    return { kind: "branch", branch, ...told, notes: [...notes, note] };
+  }
+  const { pullRequest } = published;
+  const isNew = pulls.open === null && pullRequest.state === "open";
+  if (isNew && pullRequest.headSha !== commit) await assertOnBranch(turn, context, push);
+  const all = [...notes, ...published.notes.map((note) => redact(note))];
+  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, ...told, notes: all };
+}
+
+/** Why the branch changes nothing, for people. Null if it changes something. */
+function whyNothingIsLeft(turn: RunnerTurn, change: WholeChange | null): string | null {
+  switch (change?.nothingLeft) {
+    case "taken-back":
+      return TAKEN_BACK_TEXT;
+    case "in-base":
+      return alreadyIn(turn);
+    default:
+      return null;
+  }
+}
+
+/** What is told of the work itself. */
+function toldOf({ summary, leftOut, checks, claims, context, notes }: TurnWork) {
+  return { summary, leftOut, checks, claims: countClaims(claims), context, notes };
+}
+
+/** The turn's text must not stand at what somebody put in the place of its work. */
+async function assertOnBranch(
+  { jobId, project }: RunnerTurn,
+  { mirror }: RunContext,
+  { turnKey }: Push,
+): Promise<void> {
+  const found = await mirror.fetch({ ...project, jobId }, async () => {
+    const { base, job } = await mirror.tips(jobId);
+    return job === null ? undefined : turnCommit(mirror, { jobId, turnKey }, { base, tip: job });
+  });
+  if (found === undefined) throw new RefConflictError("The branch changed meanwhile.");
+}
+
+const TAKEN_BACK = "The agent took its changes back when the checks found problems in them.";
+
+/**
+ * The result of a run that left nothing to commit. Throws if a failed model call may be the reason,
+ * because not every agent that stops because of it says that it failed.
+ */
+export function reportNothing(
+  { summary, refused, modelTrouble }: Pick<AgentRunResult, "summary" | "refused" | "modelTrouble">,
+  { leftOut, isTakenBack }: Pick<Worked, "leftOut" | "isTakenBack">,
+): Success {
+  if (modelTrouble !== null && leftOut.length === 0) {
+    const said = summary === null ? "" : `The agent said: ${summary}`;
+    throw new TurnFailedError(modelTrouble.reason, { details: [modelTrouble.advice, said] });
+  }
+  const reason = reasonOf(refused, leftOut) ?? (isTakenBack && summary === null ? TAKEN_BACK : null);
+  return { kind: "no-changes", summary, reason, leftOut };
+}
+
+/**
+ * Why nothing came of a run in which the agent did something, or wanted to. Null if the agent says
+ * so itself.
+ */
+function reasonOf(refused: readonly string[], leftOut: readonly string[]): string | null {
+  const outside =
+    leftOut.length === 0
+      ? null
+      : `Only files that can't be part of this project's docs were changed: ${leftOut.join(", ")}.`;
+  const reasons = [outside, refusedText(refused)].filter((text) => text !== null);
+  return reasons.length === 0 ? null : reasons.join(" ");
+}

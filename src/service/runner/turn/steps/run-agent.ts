@@ -1,0 +1,185 @@
+import { mkdir, rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf } from "../../../../shared/errors.ts";
+import { cut } from "../../../../shared/text/text.ts";
+import { presetEnv, presetOf } from "../../../config/agent-presets.ts";
+import { newSocketPath } from "../../../network/limits.ts";
+import type { ModelTrouble } from "../../../network/gateway/model-trouble.ts";
+import { openTurnNetwork, type TurnNetwork } from "../../../network/egress/turn-network.ts";
+import { runAcpAgent } from "../../agents/acp-agent.ts";
+import type { AgentResult, AgentRun, RunAgent } from "../../agents/agent.ts";
+import { briefOf } from "../../agents/brief.ts";
+import { placeAttachments } from "../../agents/attachments.ts";
+import { runCommandAgent } from "../../agents/command-agent.ts";
+import type { SeenAt } from "../claims/source-place.ts";
+import { CLAIMS_FILE, DOCS_NAME } from "../../claims-file.ts";
+import { forgetAgent, noteAgent, type TurnFolders } from "../../workspace/folders.ts";
+import type { AgentSession } from "../../workspace/kept-sessions.ts";
+import { TurnFailedError } from "../../../base/run-error.ts";
+import { watchDisk } from "../../workspace/sandbox/disk-watch.ts";
+import { plainEnv, type TurnSandbox } from "../../workspace/sandbox/sandbox.ts";
+import type { ServiceProject } from "../../../config/config.ts";
+import type { OpenContext, RunContext, RunnerTurn } from "../../turn-context.ts";
+
+/** The function that runs each kind of agent. */
+const agents: Record<ServiceProject["agent"]["kind"], RunAgent> = {
+  acp: runAcpAgent,
+  command: runCommandAgent,
+};
+/** Where a sandbox shows the context repositories. */
+const CONTEXT_INSIDE = "/context";
+const MAX_BRIEF_CHARS = 200_000;
+
+/**
+ * How an agent ended. `modelTrouble` is why its last model call failed, or null if it didn't. Call
+ * `keepSession` once its work is safe, so that the job's next turn can resume its session. Never
+ * rejects.
+ */
+export type AgentRunResult = AgentResult & {
+  /** Where it saw the repositories. */
+  seenAt: SeenAt;
+  modelTrouble: ModelTrouble | null;
+  keepSession: () => Promise<void>;
+};
+
+/** What an agent is told in a second round, and the session of its first one. */
+export type SecondRound = Pick<AgentRun, "findings"> & { session: AgentSession | null };
+
+/**
+ * Runs the turn's agent in its sandbox, with its network, and in the session of the job's earlier
+ * turns if that was kept. Rejects with a `TurnFailedError` if it failed, or used more than it may.
+ */
+export async function runAgent(
+  folders: TurnFolders,
+  turn: RunnerTurn,
+  context: RunContext,
+  contexts: readonly OpenContext[],
+  again: SecondRound | null,
+): Promise<AgentRunResult> {
+  const { project, jobId } = turn;
+  const { clock, logger, signal, redact, report } = context;
+  const { command, readable, limits } = project.agent;
+  const preset = presetOf(project.agent);
+  const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
+  await using network = await openTurnNetwork({
+    ...context.network,
+    usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
+    onUsage: (usage) => report({ usage }),
+    onTrouble: ({ step }) => report({ step }),
+    onLeftOut: context.onLeftOut,
+    socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
+    logger,
+  });
+  await using sandbox = await context.sandbox.open({
+    folders,
+    command: command[0] ?? "",
+    readable,
+    limits,
+    networkSocket: network.socketPath,
+    shown: contexts.map(({ name, folder }) => ({ from: folder, at: join(CONTEXT_INSIDE, name) })),
+  });
+  const contextFolder = await contextFolderOf(contexts, folders, context);
+  const { sessions } = context;
+  const identity = identityOf(project, sandbox);
+  const orWarn = (what: string) => (error: unknown) => {
+    logger.warn({ problem: messageOf(error) }, what);
+    return null;
+  };
+  // Taken before the agent starts. If the turn fails and its work is lost, no session is left that
+  // knows of it.
+  const kept =
+    again === null
+      ? await sessions
+          .take(jobId, identity, turn.number - 1, folders.home)
+          .catch(orWarn("the agent's session could not be brought back"))
+      : again.session;
+  const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
+  using disk = watchDisk(folders.job, limits.diskMegabytes, { clock });
+  const bounded = AbortSignal.any([signal, disk.signal, exceededSignal(network)]);
+  const port = sandbox.networkPort ?? network.port ?? 0;
+  try {
+    const result = await agents[project.agent.kind]({
+      ...context,
+      ...turn,
+      settings: project.agent,
+      brief: briefOf(project, contexts, { ...sandbox.inside, contextFolder: contextFolder ?? "" }),
+      contextFolder,
+      attachments,
+      kept,
+      findings: again?.findings ?? "",
+      sandbox,
+      env: {
+        ...plainEnv(context.env, sandbox.inside),
+        DOCS_AGENT_CLAIMS: join(sandbox.inside.tmp, CLAIMS_FILE),
+        ...(contextFolder !== null && { DOCS_AGENT_CONTEXT: contextFolder }),
+        ...network.env(port),
+        ...(preset === null ? {} : presetEnv(preset, network.models(port))),
+        ...context.agentEnv,
+      },
+      signal: bounded,
+      onBrief: (brief) => report({ brief: cut(redact(brief), MAX_BRIEF_CHARS) }),
+      onStarted: (pid) => noteAgent(context.folders, jobId, pid),
+    });
+    const keepSession = async () => {
+      const { session } = result;
+      if (session === null) return;
+      const isKept = await sessions
+        .keep(jobId, identity, session, folders.home)
+        .catch(orWarn("the agent's session could not be kept"));
+      if (isKept === false) logger.info({}, "the agent's session is too large to keep");
+    };
+    const seenAt = new Map([
+      [DOCS_NAME, [sandbox.inside.tree, folders.tree]],
+      ...contexts.map(({ name, folder }) => [name, [join(contextFolder ?? "", name), folder]] as const),
+    ]);
+    return { ...result, seenAt, modelTrouble: network.modelTrouble(), keepSession };
+  } catch (error) {
+    if (!(error instanceof TurnFailedError) || bounded.aborted) throw error;
+    if (await sandbox.ranOutOfMemory()) {
+      const limit = `The agent needed more than its limit of ${limits.memoryMegabytes} MB of memory.`;
+      throw new TurnFailedError(`${limit} ${error.message}`, { details: error.details });
+    }
+    const trouble = network.modelTrouble();
+    if (trouble === null) throw error;
+    const details = [trouble.advice, error.message, ...error.details];
+    throw new TurnFailedError(trouble.reason, { details });
+  } finally {
+    await forgetAgent(context.folders, jobId);
+  }
+}
+
+/**
+ * The folder with the context repositories by their names, as the agent sees it. Null if there are
+ * none.
+ */
+async function contextFolderOf(
+  contexts: readonly OpenContext[],
+  { job }: TurnFolders,
+  { sandbox }: RunContext,
+): Promise<string | null> {
+  if (contexts.length === 0) return null;
+  if (sandbox.kind !== "none") return CONTEXT_INSIDE;
+  const folder = join(job, "context");
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
+  for (const { name, folder: files } of contexts) await symlink(files, join(folder, name));
+  return folder;
+}
+
+/**
+ * An agent with other settings, another place or other models doesn't resume a session, because it
+ * may not find what it needs there.
+ */
+function identityOf({ agent, models }: ServiceProject, { inside }: TurnSandbox): string {
+  const kinds = models.map(({ name, kind }) => [name, kind]);
+  return JSON.stringify([agent.kind, agent.command, presetOf(agent), kinds, inside.home]);
+}
+
+function exceededSignal(network: TurnNetwork): AbortSignal {
+  const controller = new AbortController();
+  void network.exceeded.then((reason) => {
+    const failureCause = network.isBudgetSpent() ? "budget" : null;
+    controller.abort(new TurnFailedError(reason, { failureCause }));
+  });
+  return controller.signal;
+}

@@ -1,0 +1,127 @@
+import { createServer } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { onStopSignal } from "../shared/machine/stop-signals.ts";
+import { limitPipelining, type Listening, listenWith } from "../shared/machine/listen.ts";
+import { serveCommands } from "./commands/command-socket.ts";
+import type { ServiceConfig } from "./config/config.ts";
+import { createJobService, type JobServiceDeps } from "./job-service.ts";
+import { openServiceDatabase } from "./jobs/state-file.ts";
+import type { RunnerClient } from "./runner/process/runner-client.ts";
+
+export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
+  config: ServiceConfig;
+  /**
+   * Opened once the state is ours, before anything listens: if that rejects, the start does. Closed
+   * when all turns have stopped.
+   */
+  runner: Pick<RunnerClient, "open" | "close">;
+};
+
+/**
+ * Starts the service: HTTP and tasks, with its own state file. If the state or the address is
+ * unavailable, rejects with a `StartError` and holds nothing.
+ */
+export async function startJobService(deps: ServeDeps) {
+  const { config, logger } = deps;
+  // Released in reverse order, whether the start fails half-way or a stop ends it.
+  await using starting = new AsyncDisposableStack();
+  const database = await openServiceDatabase(config, deps);
+  starting.defer(() => database.close());
+  starting.defer(() => deps.runner.close());
+  await deps.runner.open();
+  const service = createJobService({ ...deps, database });
+  // Accepts commands as long as turns may still be running.
+  starting.use(await serveCommands(config.dataDir, (command) => service.runCommand(command), logger));
+  let graceMs = 0;
+  starting.defer(() => service.stop(graceMs));
+  const listening = await serveHttp(service.app, config.listen);
+  starting.defer(() => listening.close());
+  // Closing waits for the requests in progress.
+  starting.defer(() => service.expectStop());
+  await service.start();
+  const resources = starting.move();
+  return {
+    /** `http://host:port` */
+    url: listening.url,
+    /**
+     * Stops listening, lets running turns continue for `forMs`, and then aborts them. They run
+     * again after the next start.
+     */
+    async stop(forMs: number): Promise<void> {
+      graceMs = forMs;
+      await resources.disposeAsync();
+    },
+    /**
+     * Aborts running turns at once, even while `stop` still gives them time. Waits a limited time
+     * for their agents to end.
+     */
+    abort: () => service.stop(0),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** The time that agents have to end after the second signal. */
+const ABORT_MS = 3_000;
+/** How much longer than the grace period a stop may take before the process ends anyway. */
+const FORCED_AFTER_GRACE_MS = 30_000;
+
+/**
+ * Serves until SIGTERM or SIGINT, and then stops within `stopGraceMinutes` and half a minute. After
+ * a second signal, running turns get no more time, and `forceExit` is called within seconds. It is
+ * also called at once after a third signal, and when the stop takes too long. In any case,
+ * unfinished turns run again after the next start.
+ */
+export async function serveUntilSignal(deps: ServeDeps, forceExit: () => void): Promise<void> {
+  const { config, logger, clock } = deps;
+  await using service = await startJobService(deps);
+  const graceMs = config.stopGraceMinutes * 60_000;
+  const asked = Promise.withResolvers<string>();
+  let count = 0;
+  onStopSignal((signal) => {
+    count += 1;
+    if (count === 1) return asked.resolve(signal);
+    if (count > 2) return forceExit();
+    logger.warn({ signal }, "stopping at once: unfinished turns run again after the next start");
+    clock.wakeAt(clock.now() + ABORT_MS, forceExit);
+    void service.abort().then(forceExit, forceExit);
+  });
+  logger.info(
+    { address: service.url, projects: config.projects.map(({ id }) => id), data_dir: config.dataDir },
+    "job service is ready",
+  );
+  const signal = await asked.promise;
+  logger.info({ signal, grace_ms: graceMs }, "stopping");
+  const cancel = clock.wakeAt(clock.now() + graceMs + FORCED_AFTER_GRACE_MS, () => {
+    logger.error({}, "the stop took too long: unfinished turns run again after the next start");
+    forceExit();
+  });
+  await service.stop(graceMs);
+  cancel();
+  logger.info({}, "stopped");
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const REQUEST_GRACE_MS = 5_000;
+
+/**
+ * Serves an app over HTTP. Port 0 means any free one. Rejects with a `StartError` if it can't
+ * listen there.
+ */
+export async function serveHttp(
+  app: { fetch: (request: Request) => Response | Promise<Response> },
+  { host, port }: { host: string; port: number },
+  requestTimeoutMs = REQUEST_TIMEOUT_MS,
+): Promise<Listening> {
+  const answer = getRequestListener((request) => app.fetch(request));
+  const listener = limitPipelining((request, response) => void answer(request, response));
+  const limits = {
+    headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
+    requestTimeout: requestTimeoutMs,
+    // Node.js checks every half minute, so without this, connections could last that much longer.
+    connectionsCheckingInterval: requestTimeoutMs / 30,
+    maxHeaderSize: 16 * 1024,
+  };
+  const remedy = "Put a free port, or an address of this machine, in the settings under listen.";
+  return listenWith(() => createServer(limits, listener), { host, port, graceMs: REQUEST_GRACE_MS, remedy });
+}

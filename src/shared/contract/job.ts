@@ -1,0 +1,80 @@
+import { z } from "zod";
+import type { FollowedPullRequest, ReportedQuestion, ReportedTurn } from "./job-report.ts";
+import { storedObject } from "./reading.ts";
+
+/**
+ * What a job service may offer beyond the contract. With `idempotency-key`, it answers a repeated
+ * request with the same `Idempotency-Key` without running it again.
+ */
+export const Capability = z.enum([
+  "idempotency-key",
+  "turns",
+  "list",
+  "cancel",
+  "archive",
+  "questions",
+  "attachments",
+  "requester",
+  "authors",
+  "pull-request",
+  "diff",
+  "close",
+  "changes",
+]);
+export type Capability = z.infer<typeof Capability>;
+
+/** A job service's report on a job, beyond the contract. Fields are null if it doesn't say. */
+export type JobReport = {
+  /**
+   * Oldest first, and only the newest of a long job. After a create or a message, the last one is
+   * the turn that it began.
+   */
+  turns: ReportedTurn[] | null;
+  /** Questions of unfinished turns. */
+  questions: ReportedQuestion[] | null;
+  /** The job's newest pull request as it stands now. Null if there is none that is followed. */
+  pullRequest?: FollowedPullRequest | null;
+};
+
+/** A job's state, in the job service's own words (`docs/job-service.md`). */
+export const JobStatus = z.enum(["active", "completed", "archived", "failed"]);
+export type JobStatus = z.infer<typeof JobStatus>;
+
+/**
+ * The job service's record of one job. `prLink` is whatever it sent, and untrusted until `replies/`
+ * has checked it.
+ */
+export const Job = storedObject({
+  id: z.string().min(1),
+  status: JobStatus,
+  repository: z.string().nullable(),
+  ref: z.string().nullable(),
+  model: z.string().nullable(),
+  prLink: z.string().nullable(),
+});
+export type Job = z.infer<typeof Job>;
+
+/** `report` is what the service says beyond the contract. */
+export type ReportedJob = { job: Job; report?: JobReport };
+/** A person's answer: the id of a choice, or their own words if the question allows it. */
+export type QuestionAnswer = { choice: string } | { text: string };
+
+/**
+ * The requester of a turn, for a service that announces `requester`. `link` leads to the message
+ * that asked or to its thread; null if there is none yet. `isPrivate` is true unless Slack says
+ * that everybody in the workspace can read that place.
+ */
+export const Requester = storedObject({
+  name: z.string(),
+  link: z.string().nullable(),
+  isPrivate: z.boolean(),
+});
+export type Requester = z.infer<typeof Requester>;
+
+/**
+ * Who is who in a turn's prompt, by ids that stay the same when people change their names, for a
+ * service that announces `authors`. `quoted` has the author of each quoted message, in order. It is
+ * null for a message that no person wrote, or more than one.
+ */
+export const Authors = storedObject({ requester: z.string(), quoted: z.array(z.string().nullable()) });
+export type Authors = z.infer<typeof Authors>;

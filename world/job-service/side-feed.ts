@@ -1,0 +1,86 @@
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { WireJob } from "../../src/shared/contract/schema.ts";
+import type { SideReply } from "./wire.ts";
+
+/** `after`: null begins. `wait`: seconds. */
+export type FeedRequest = { after: string | null; wait: number };
+/** Called with the honest answer, in place of which it may answer. Returns true if it has. */
+export type FeedLie = (asked: FeedRequest, honest: SideReply, response: ServerResponse) => unknown;
+
+const LOOK_EVERY_MS = 10;
+
+type Held = { after: number; untilMs: number; jobs: () => readonly WireJob[] };
+
+/** The feed of a stand-in: looks itself what has changed, so that nothing has to tell it. */
+export class SideFeed {
+  readonly #isHeld: boolean;
+  readonly #monotonicMs: () => number;
+  readonly #held = new Set<Held>();
+  readonly #seen = new Map<string, { text: string; number: number }>();
+  #last = 0;
+  #forgotten = 0;
+  /** Every request, in order. */
+  readonly requests: FeedRequest[] = [];
+  lie: FeedLie | null = null;
+
+  /** `isHeld`: an answer waits for a change, as it should, by that clock. Else it comes at once. */
+  constructor(isHeld: boolean, monotonicMs: () => number) {
+    this.#isHeld = isHeld;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** For each request that goes on waiting for a change, when it is answered without one, by the clock of the feed. */
+  get heldUntilMs(): number[] {
+    return [...this.#held].filter((held) => this.#waits(held)).map(({ untilMs }) => untilMs);
+  }
+
+  /** Knows no cursor any more, and what has changed since is never told. */
+  forget(): void {
+    this.#forgotten = this.#last + 1;
+    this.#last += 1;
+  }
+
+  /** Whether the latest request names the newest cursor there is. */
+  get isCaughtUp(): boolean {
+    return this.requests.at(-1)?.after === `c${this.#last}`;
+  }
+
+  async answer(
+    asked: FeedRequest,
+    jobs: () => readonly WireJob[],
+    response: ServerResponse,
+  ): Promise<SideReply> {
+    this.requests.push(asked);
+    this.#look(jobs());
+    if (asked.after === null) return this.#reply([], this.#last);
+    const after = Number(asked.after.replace(/^c/, ""));
+    const isKnown = () => after <= this.#last && after >= this.#forgotten;
+    const unknown = { status: 410, json: { error: "No such cursor" } };
+    if (!isKnown()) return unknown;
+    const held = { after, untilMs: this.#monotonicMs() + (this.#isHeld ? asked.wait * 1000 : 0), jobs };
+    this.#held.add(held);
+    while (this.#waits(held) && !response.destroyed) await sleep(LOOK_EVERY_MS);
+    this.#held.delete(held);
+    if (!isKnown()) return unknown;
+    const numberOf = ({ id }: WireJob) => this.#seen.get(id)?.number ?? 0;
+    const changed = jobs().filter((job) => numberOf(job) > after);
+    return this.#reply(changed, Math.max(after, ...changed.map(numberOf)));
+  }
+
+  #waits({ after, untilMs, jobs }: Held): boolean {
+    this.#look(jobs());
+    return this.#last <= after && this.#monotonicMs() < untilMs;
+  }
+
+  #look(jobs: readonly WireJob[]): void {
+    for (const job of jobs) {
+      const text = JSON.stringify(job);
+      if (this.#seen.get(job.id)?.text !== text) this.#seen.set(job.id, { text, number: ++this.#last });
+    }
+  }
+
+  #reply(jobs: readonly WireJob[], next: number): SideReply {
+    return { status: 200, json: { jobs, next: `c${next}` } };
+  }
+}

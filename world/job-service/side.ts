@@ -1,0 +1,586 @@
+import type { Attachment } from "../../src/shared/contract/attachment.ts";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  AnswerRequest,
+  CreateJobRequest,
+  type WireJob,
+  type WireJobRecord,
+} from "../../src/shared/contract/schema.ts";
+import { jsonOf } from "../../src/shared/text/text.ts";
+import { faultAfter, faultBefore, FaultPlan } from "./faults.ts";
+import type {
+  WireFollowedPullRequest,
+  WireQuestion,
+  WireTurn,
+} from "../../src/shared/contract/report-schema.ts";
+import { SideFeed } from "./side-feed.ts";
+import { endJob, JobScript, newSideTurn, recordOf, type SideJob, type SideOutcome } from "./jobs.ts";
+import {
+  bearer,
+  header,
+  type JobServiceOp,
+  readSideBody,
+  routeOf,
+  send,
+  type SideReply,
+  type SideRoute,
+} from "./wire.ts";
+import type { Authors, Requester } from "../../src/shared/contract/job.ts";
+
+export const DEFAULT_PROJECT_ID = "docs";
+export const DEFAULT_API_KEY = "mint_test-key-0123456789";
+
+export type JobServiceSideOptions = {
+  /** Key of the default project. @default DEFAULT_API_KEY */
+  apiKey?: string;
+  /** Replaces the default project. */
+  projects?: Record<string, { apiKey: string }>;
+  /** @default 0, a free one */
+  port?: number;
+  /**
+   * Honors `Idempotency-Key`, and announces it with every answer of its own: a call with a key that was used before gets the
+   * first answer again. @default false
+   */
+  idempotencyKeys?: boolean;
+  /** Announces that it tells of turns, and tells those clients of them that ask for it. @default false */
+  turns?: boolean;
+  /** Announces that agents ask, tells those clients of it that ask for it, and takes answers. @default false */
+  questions?: boolean;
+  /** Announces that turns can be canceled, and cancels them; elsewhere there is no such route. @default false */
+  cancels?: boolean;
+  /** Announces that creates and messages take files; elsewhere a body with files is refused. @default false */
+  attachments?: boolean;
+  /** Announces that it follows pull requests, and tells those clients of it that ask for it. @default false */
+  pullRequests?: boolean;
+  /** It takes the person's own words and who asked, and announces it. @default false */
+  requester?: boolean;
+  /** It takes who wrote what a prompt quotes, and announces it. @default false */
+  authors?: boolean;
+  /** It tells what jobs change, and announces it; elsewhere there is no such route. @default false */
+  diff?: boolean;
+  /** It closes pull requests that change nothing, and announces it; elsewhere there is no such route. @default false */
+  closes?: boolean;
+  /** Announces that it tells what changes: an answer waits for a change, or comes at once. @default no feed */
+  changes?: "held" | "at-once";
+  /** By which an answer of the feed waits. @default the machine's */
+  monotonicMs?: () => number;
+  /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
+  now?: () => number;
+};
+
+/** A call as it arrived, whatever becomes of it. `authorized`: its key is this project's. */
+export type SideCall = {
+  op: JobServiceOp;
+  projectId: string;
+  jobId: string | null;
+  /** Of a cancel. */
+  turn?: number;
+  prompt: string | null;
+  /** What came with the prompt. */
+  attachments: Attachment[];
+  words: string | null;
+  requester: Requester | null;
+  authors: Authors | null;
+  idempotencyKey: string | null;
+  authorized: boolean;
+  /** The client reads what is told of turns, and the service tells it. */
+  withTurns: boolean;
+  /** As `withTurns`, of questions. */
+  withQuestions: boolean;
+  /** As `withTurns`, of the pull request that is followed. */
+  withPullRequest: boolean;
+};
+/** An answer that reached the agent. */
+export type SideAnswer = { jobId: string; questionId: string; answer: string };
+export type SideCreate = { projectId: string; jobId: string; prompt: string; idempotencyKey: string | null };
+export type SideMessage = SideCreate;
+export type SideGet = { projectId: string; jobId: string; record: WireJobRecord };
+export type SideCallHook = (phase: "before" | "after", call: SideCall) => Promise<void> | void;
+
+/** Starts a job service on loopback that keeps the contract of `docs/job-service.md`, in memory, with faults on demand. */
+export async function startJobServiceSide(options: JobServiceSideOptions = {}): Promise<JobServiceSide> {
+  const side = new JobServiceSide(options);
+  await side.up();
+  return side;
+}
+
+/** See {@link startJobServiceSide}. */
+export class JobServiceSide implements AsyncDisposable {
+  /** Every call that arrived, refused and faulty ones included. */
+  readonly calls: SideCall[] = [];
+  /** The creates that made a job, in order. */
+  readonly creates: SideCreate[] = [];
+  /** The messages that reached a job, in order. */
+  readonly messages: SideMessage[] = [];
+  /** The answers that were taken, each once, in order: a choice's id, or words. */
+  readonly answers: SideAnswer[] = [];
+  /** The turns that were canceled, as `job/number`, in order. */
+  readonly cancels: string[] = [];
+  /** The gets that were answered with a record. */
+  readonly gets: SideGet[] = [];
+  readonly jobs = new Map<string, SideJob>();
+  /** What jobs change, by job id; 404 for the others. */
+  readonly diffs = new Map<string, object>();
+  /** The jobs whose pull request was closed by a call, in order. */
+  readonly closed: string[] = [];
+  /** Why pull requests stay open; null: they are closed. */
+  staysOpen: string | null = null;
+  readonly faults = new FaultPlan();
+  /** Of gets that only ask what is announced. */
+  readonly faultsOfLooks = new FaultPlan();
+  readonly script = new JobScript();
+  /** Null if there is none. */
+  readonly feed: SideFeed | null;
+  /** Connections accepted so far. */
+  connections = 0;
+
+  readonly #projects: Record<string, { apiKey: string }>;
+  readonly #now: () => number;
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  readonly #hookFaults: unknown[] = [];
+  readonly #announced: Record<string, string>;
+  readonly #tellsTurns: boolean;
+  readonly #tellsQuestions: boolean;
+  readonly #followsPullRequests: boolean;
+  readonly #cancels: boolean;
+  readonly #takesFiles: boolean;
+  readonly #takesRequester: boolean;
+  readonly #takesAuthors: boolean;
+  readonly #tellsDiffs: boolean;
+  readonly #closes: boolean;
+  /** By project and key; null where keys are not honored. */
+  readonly #answered: Map<string, SideReply> | null;
+  #port: number;
+  #hook: SideCallHook | null = null;
+  #jobsMade = 0;
+  #questionsAsked = 0;
+
+  constructor({
+    apiKey = DEFAULT_API_KEY,
+    projects,
+    port = 0,
+    idempotencyKeys = false,
+    turns = false,
+    questions = false,
+    cancels = false,
+    attachments = false,
+    pullRequests = false,
+    requester = false,
+    authors = false,
+    diff = false,
+    closes = false,
+    changes,
+    now = () => Date.now(),
+    monotonicMs = () => performance.now(),
+  }: JobServiceSideOptions) {
+    this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
+    this.#port = port;
+    this.#now = now;
+    const offered = [
+      ...(idempotencyKeys ? ["idempotency-key"] : []),
+      ...(turns ? ["turns"] : []),
+      ...(questions ? ["questions"] : []),
+      ...(cancels ? ["cancel"] : []),
+      ...(attachments ? ["attachments"] : []),
+      ...(requester ? ["requester"] : []),
+      ...(authors ? ["authors"] : []),
+      ...(pullRequests ? ["pull-request"] : []),
+      ...(diff ? ["diff"] : []),
+      ...(closes ? ["close"] : []),
+      ...(changes === undefined ? [] : ["changes"]),
+    ];
+    this.#followsPullRequests = pullRequests;
+    this.#takesFiles = attachments;
+    this.feed = changes === undefined ? null : new SideFeed(changes === "held", monotonicMs);
+    this.#takesRequester = requester;
+    this.#takesAuthors = authors;
+    this.#tellsDiffs = diff;
+    this.#closes = closes;
+    this.#cancels = cancels;
+    this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
+    this.#tellsTurns = turns;
+    this.#tellsQuestions = questions;
+    this.#answered = idempotencyKeys ? new Map() : null;
+    this.#server.on("connection", () => (this.connections += 1));
+  }
+
+  get followsPullRequests(): boolean {
+    return this.#followsPullRequests;
+  }
+
+  get tellsQuestions(): boolean {
+    return this.#tellsQuestions;
+  }
+
+  get baseUrl(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Refuses connections from now on and cuts the open ones. */
+  async down(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** Listens (again), on the port it had; what it knew, it knows. */
+  async up(): Promise<void> {
+    if (this.#server.listening) return;
+    const listening = once(this.#server, "listening");
+    this.#server.listen(this.#port, "127.0.0.1");
+    await listening;
+    const address = this.#server.address();
+    if (address !== null && typeof address === "object") this.#port = address.port;
+  }
+
+  /** Ends the job's current turn. */
+  finish(jobId: string, outcome: SideOutcome): void {
+    endJob(this.#job(jobId), outcome, this.#time());
+  }
+
+  /** The job's current turn is this far: it runs, unless `turn` says otherwise. */
+  tell(jobId: string, turn: Partial<WireTurn>): void {
+    const current = this.#job(jobId).turns.at(-1);
+    if (current !== undefined) Object.assign(current, { status: "running", ...turn });
+  }
+
+  /** The job's pull request stands like this now: it waits for a review, unless `pullRequest` says otherwise. */
+  follow(jobId: string, pullRequest: Partial<WireFollowedPullRequest> = {}): void {
+    const job = this.#job(jobId);
+    job.pullRequest = {
+      url: job.prLink ?? "",
+      number: 7,
+      title: "Correct the install command",
+      state: "open",
+      isDraft: false,
+      review: "none",
+      checks: { state: "passed", failed: [] },
+      reviews: [],
+      waitingFor: ["maria"],
+      mergeable: null,
+      blockedBy: null,
+      headSha: "0123456789abcdef0123456789abcdef01234567",
+      isVisible: true,
+      openedAt: this.#time(),
+      ...pullRequest,
+    };
+  }
+
+  /** The agent of the job's current turn asks; returns the question's id. */
+  ask(jobId: string, question: Partial<WireQuestion> = {}): string {
+    const job = this.#job(jobId);
+    this.#questionsAsked += 1;
+    const id = question.id ?? `q-${this.#questionsAsked}`;
+    this.tell(jobId, {});
+    job.questions.push({
+      turn: job.turns.length,
+      text: "Which page?",
+      choices: [
+        { id: "1", label: "Install" },
+        { id: "2", label: "FAQ" },
+      ],
+      allowsText: true,
+      askedAt: this.#time(),
+      answeredAt: null,
+      ...question,
+      id,
+      answer: null,
+    });
+    return id;
+  }
+
+  /** Somebody answers by another way than this API. */
+  answerElsewhere(jobId: string, questionId: string, answer: string): void {
+    this.#answer(this.#job(jobId), questionId, answer);
+  }
+
+  /** The agent no longer waits for an answer. */
+  closeQuestion(jobId: string, questionId: string): void {
+    const job = this.#job(jobId);
+    job.questions = job.questions.filter(({ id }) => id !== questionId);
+  }
+
+  /** The job is gone: 404 from now on. */
+  forget(jobId: string): void {
+    this.#job(jobId);
+    this.jobs.delete(jobId);
+  }
+
+  /**
+   * Awaited for every call: before its effect, and after the effect but before the answer. A hook that throws fails the
+   * disposal. Replaces the hook set before; null removes it.
+   */
+  onCall(hook: SideCallHook | null): void {
+    this.#hook = hook;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.down();
+    if (this.#hookFaults.length > 0) throw new AggregateError(this.#hookFaults, "a job service hook threw");
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // The caller may be killed at any point of this.
+    request.on("error", () => undefined);
+    response.on("error", () => undefined);
+    const body = await readSideBody(request);
+    if (body === null) return;
+    const route = routeOf(request);
+    const headers = this.#announced;
+    if (
+      route === null ||
+      (route.op === "cancel" && !this.#cancels) ||
+      (route.op === "diff" && !this.#tellsDiffs) ||
+      (route.op === "close" && !this.#closes)
+    )
+      return send(response, { status: 404, json: { error: "No such route" } }, headers);
+
+    if (route.op === "changes") return await this.#changes(route, request, response);
+    // Asked only to learn what is announced: nothing that tests script or count.
+    if (route.op === "get" && route.jobId === "capabilities") {
+      const fault = this.faultsOfLooks.take("get");
+      if (fault !== null && (await faultBefore(fault, response, {}))) return;
+      return send(response, { status: 404, json: { error: "Job not found" } }, headers);
+    }
+    const call = this.#record(route, request, body);
+    const fault = this.faults.take(call.op);
+    await this.#callHook("before", call);
+    if (fault !== null && (await faultBefore(fault, response, headers))) return;
+    const reply =
+      this.#authorize(call, request) ?? this.#once(call, () => this.#perform(call, request, body));
+    await this.#callHook("after", call);
+    if (fault !== null && faultAfter(fault, response, reply, headers)) return;
+    send(response, reply, headers);
+  }
+
+  async #changes(route: SideRoute, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { feed } = this;
+    const call = this.#record(route, request, "");
+    const fault = this.faults.take("changes");
+    await this.#callHook("before", call);
+    if (fault !== null && (await faultBefore(fault, response, this.#announced))) return;
+    const refused = this.#authorize(call, request);
+    const none = { status: 404, json: { error: "No such route" } };
+    if (feed === null || refused !== null) return send(response, refused ?? none, this.#announced);
+    const query = new URL(request.url ?? "", "http://side").searchParams;
+    const asked = { after: query.get("after"), wait: Number(query.get("wait") ?? 0) };
+    const ofProject = () => [...this.jobs.values()].filter(({ projectId }) => projectId === route.projectId);
+    for (const job of ofProject()) this.script.polled(job, this.#time());
+    const jobs = () => ofProject().map((job) => recordOf(job, call));
+    const reply = await feed.answer(asked, jobs, response);
+    await this.#callHook("after", call);
+    if (fault !== null && faultAfter(fault, response, reply, this.#announced)) return;
+    if ((await feed.lie?.(asked, reply, response)) !== true) send(response, reply, this.#announced);
+  }
+
+  #record(route: SideRoute, request: IncomingMessage, body: string): SideCall {
+    const reads = header(request, "docs-agent-capabilities") ?? "";
+    const parsed =
+      route.op === "create" || route.op === "message" ? CreateJobRequest.safeParse(jsonOf(body)) : null;
+    const call: SideCall = {
+      ...route,
+      prompt: parsed?.data?.prompt ?? null,
+      attachments: parsed?.data?.attachments ?? [],
+      words: parsed?.data?.words ?? null,
+      requester: parsed?.data?.requester ?? null,
+      authors: parsed?.data?.authors ?? null,
+      idempotencyKey: header(request, "idempotency-key"),
+      withTurns: this.#tellsTurns && /\bturns\b/.test(reads),
+      withQuestions: this.#tellsQuestions && /\bquestions\b/.test(reads),
+      withPullRequest: this.#followsPullRequests && /\bpull-request\b/.test(reads),
+      authorized: bearer(request) !== null && bearer(request) === this.#projects[route.projectId]?.apiKey,
+    };
+    this.calls.push(call);
+    return call;
+  }
+
+  #authorize(call: SideCall, request: IncomingMessage): SideReply | null {
+    const key = bearer(request);
+    const known = Object.values(this.#projects).some((project) => project.apiKey === key);
+    if (key === null || !known) return { status: 401, json: { error: "Invalid API key" } };
+    if (this.#projects[call.projectId] === undefined)
+      return { status: 404, json: { error: "Project not found" } };
+    if (!call.authorized) return { status: 403, json: { error: "This key is not for this project" } };
+    return null;
+  }
+
+  #once(call: SideCall, perform: () => SideReply): SideReply {
+    if (this.#answered === null || call.idempotencyKey === null) return perform();
+    const key = `${call.projectId} ${call.idempotencyKey}`;
+    const before = this.#answered.get(key);
+    if (before !== undefined) return this.#repeated(before, call);
+    const reply = perform();
+    // A refusal does not use the key up.
+    if (reply.status < 300) this.#answered.set(key, reply);
+    return reply;
+  }
+
+  /** As our own service answers: the record of the first answer, with its turns and questions as they are now. */
+  #repeated(first: SideReply, call: SideCall): SideReply {
+    const record = first.json as WireJob;
+    const job = this.jobs.get(record.id);
+    if (job === undefined) return first;
+    const { turns, questions } = recordOf(job, call);
+    return {
+      ...first,
+      json: {
+        ...record,
+        ...(turns && { turns: turns.slice(0, record.turns?.length) }),
+        ...(questions && { questions }),
+      },
+    };
+  }
+
+  #perform(call: SideCall, request: IncomingMessage, body: string): SideReply {
+    if (call.op === "get") return this.#get(call);
+    if (call.op === "diff") {
+      const diff = this.diffs.get(call.jobId ?? "");
+      return diff === undefined ? { status: 404, json: { error: "No change" } } : { status: 200, json: diff };
+    }
+    if (call.op === "cancel") return this.#cancel(call);
+    if (call.op === "close") {
+      if (this.staysOpen !== null) return { status: 409, json: { error: this.staysOpen } };
+      const jobId = call.jobId ?? "";
+      this.closed.push(jobId);
+      if (this.#followsPullRequests) this.follow(jobId, { state: "closed" });
+      return { status: 200, json: recordOf(this.#job(jobId), call) };
+    }
+    if (!header(request, "content-type")?.startsWith("application/json")) {
+      return { status: 400, json: { error: "Content-Type must be application/json" } };
+    }
+    if (jsonOf(body) === undefined) return { status: 400, json: { error: "The body is not JSON" } };
+    if (call.op === "answer") return this.#takeAnswer(call, body);
+    if (call.prompt === null) return { status: 400, json: { error: "prompt must be a non-empty string" } };
+    if (call.attachments.length > 0 && !this.#takesFiles) {
+      return { status: 400, json: { error: "attachments: there is no such field" } };
+    }
+    if ((call.words !== null || call.requester !== null) && !this.#takesRequester) {
+      return { status: 400, json: { error: "words, requester: there are no such fields" } };
+    }
+    if (call.authors !== null && !this.#takesAuthors) {
+      return { status: 400, json: { error: "authors: there is no such field" } };
+    }
+    return call.op === "create" ? this.#create(call, call.prompt) : this.#message(call, call.prompt);
+  }
+
+  #create(call: SideCall, prompt: string): SideReply {
+    const { projectId, idempotencyKey } = call;
+    this.#jobsMade += 1;
+    const job: SideJob = {
+      id: `job_${this.#jobsMade}`,
+      projectId,
+      prompts: [prompt],
+      status: "active",
+      prLink: null,
+      createdAt: this.#time(),
+      archivedAt: null,
+      pollsOfTurn: 0,
+      staleReads: null,
+      turns: [newSideTurn(1, this.#time())],
+      questions: [],
+      pullRequest: null,
+    };
+    this.jobs.set(job.id, job);
+    this.script.created(job, this.#time());
+    this.creates.push({ projectId, jobId: job.id, prompt, idempotencyKey });
+    return { status: 201, json: recordOf(job, call) };
+  }
+
+  #get(call: SideCall): SideReply {
+    const { projectId, jobId } = call;
+    const job = this.#find(projectId, jobId);
+    if (job === null) return { status: 404, json: { error: "Job not found" } };
+    if (job.staleReads !== null && job.staleReads.left > 0) {
+      job.staleReads.left -= 1;
+      this.gets.push({ projectId, jobId: job.id, record: job.staleReads.record });
+      return { status: 200, json: job.staleReads.record };
+    }
+    this.script.polled(job, this.#time());
+    const record = recordOf(job, call);
+    this.gets.push({ projectId, jobId: job.id, record });
+    return { status: 200, json: record };
+  }
+
+  #message(call: SideCall, prompt: string): SideReply {
+    const { projectId, jobId, idempotencyKey } = call;
+    const job = this.#find(projectId, jobId);
+    if (job === null) return { status: 404, json: { error: "Job not found" } };
+    if (job.status === "archived") return { status: 400, json: { error: "The job is archived" } };
+    const before = recordOf(job, call);
+    job.prompts.push(prompt);
+    job.turns.push(newSideTurn(job.prompts.length, this.#time()));
+    job.status = "active";
+    job.pollsOfTurn = 0;
+    this.script.messaged(job, before, this.#time());
+    this.messages.push({ projectId, jobId: job.id, prompt, idempotencyKey });
+    return { status: 200, json: recordOf(job, call) };
+  }
+
+  /** As our own service does: the same answer again is fine, another one is not, and a question that is over is unknown. */
+  #takeAnswer(call: SideCall, body: string): SideReply {
+    if (!this.#tellsQuestions) return { status: 404, json: { error: "No such route" } };
+    const parsed = AnswerRequest.safeParse(jsonOf(body));
+    if (!parsed.success) return { status: 400, json: { error: "put questionId and choice, or text" } };
+    const job = this.#find(call.projectId, call.jobId);
+    const question = job?.questions.find(({ id }) => id === parsed.data.questionId);
+    if (job === null || question === undefined) return { status: 404, json: { error: "No such question" } };
+    const { data } = parsed;
+    const isOffered =
+      "text" in data ? question.allowsText : question.choices.some(({ id }) => id === data.choice);
+    if (!isOffered) return { status: 400, json: { error: "That is no answer to this question" } };
+    const answer = "text" in data ? data.text : data.choice;
+    if (question.answer !== null && question.answer !== answer) {
+      return { status: 409, json: { error: "The question is answered" } };
+    }
+    if (question.answer === null) {
+      this.#answer(job, question.id, answer);
+      this.answers.push({ jobId: job.id, questionId: question.id, answer });
+    }
+    return { status: 200, json: recordOf(job, call) };
+  }
+
+  #answer(job: SideJob, questionId: string, answer: string): void {
+    const question = job.questions.find(({ id }) => id === questionId);
+    if (question !== undefined) Object.assign(question, { answer, answeredAt: this.#time() });
+  }
+
+  #cancel(call: SideCall): SideReply {
+    const { projectId, jobId, turn: number } = call;
+    const job = this.#find(projectId, jobId);
+    const turn = job?.turns.find((candidate) => candidate.number === number);
+    if (job === null || turn === undefined) return { status: 404, json: { error: "Job or turn not found" } };
+    if (turn.status !== "ended") {
+      if (turn === job.turns.at(-1)) {
+        endJob(job, { status: "failed", turn: { outcome: "cancelled" } }, this.#time());
+      } else Object.assign(turn, { status: "ended", outcome: "cancelled", endedAt: this.#time() });
+      this.cancels.push(`${job.id}/${turn.number}`);
+    }
+    return { status: 200, json: recordOf(job, call) };
+  }
+
+  #find(projectId: string, jobId: string | null): SideJob | null {
+    const job = jobId === null ? undefined : this.jobs.get(jobId);
+    return job?.projectId === projectId ? job : null;
+  }
+
+  #job(jobId: string): SideJob {
+    const job = this.jobs.get(jobId);
+    if (job === undefined) throw new Error(`The job service side has no job ${jobId}`);
+    return job;
+  }
+
+  async #callHook(phase: "before" | "after", call: SideCall): Promise<void> {
+    try {
+      await this.#hook?.(phase, call);
+    } catch (thrown) {
+      this.#hookFaults.push(thrown);
+    }
+  }
+
+  #time(): string {
+    return new Date(this.#now()).toISOString().replace(/\.\d{3}Z$/, "Z");
+  }
+}

@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** What the API offers. */
+export type JobServiceOp = "create" | "get" | "message" | "answer" | "cancel" | "diff" | "close" | "changes";
+
+/** `turn`: the number of the turn that is canceled. */
+export type SideRoute = { op: JobServiceOp; projectId: string; jobId: string | null; turn?: number };
+export type SideReply = { status: number; json: unknown };
+
+export function send(
+  response: ServerResponse,
+  { status, json }: SideReply,
+  headers: Record<string, string> = {},
+): void {
+  sendText(response, status, JSON.stringify(json), { "content-type": "application/json", ...headers });
+}
+
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string | Buffer,
+  headers: Record<string, string>,
+): void {
+  if (!response.destroyed) response.writeHead(status, headers).end(text);
+}
+
+export function routeOf(request: IncomingMessage): SideRoute | null {
+  const path = (request.url ?? "").split("?")[0] ?? "";
+  const [, project, job, call, turn] =
+    /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(?:\/(message|answer|diff|pull-request\/close))?(?:\/turn\/(\d+)\/cancel)?)?$/.exec(
+      path,
+    ) ?? [];
+  const feed = /^\/v2\/agent\/([^/]+)\/changes$/.exec(path)?.[1];
+  if (feed !== undefined && request.method === "GET") {
+    return { op: "changes", projectId: decode(feed), jobId: null };
+  }
+  if (project === undefined) return null;
+  const projectId = decode(project);
+  if (job === undefined) return request.method === "POST" ? { op: "create", projectId, jobId: null } : null;
+  const jobId = decode(job);
+  if (turn === undefined && call === undefined) {
+    return request.method === "GET" ? { op: "get", projectId, jobId } : null;
+  }
+  if (call === "diff") return request.method === "GET" ? { op: "diff", projectId, jobId } : null;
+  if (request.method !== "POST") return null;
+  if (turn !== undefined) return { op: "cancel", projectId, jobId, turn: Number(turn) };
+  if (call === "pull-request/close") return { op: "close", projectId, jobId };
+  return { op: call === "answer" ? "answer" : "message", projectId, jobId };
+}
+
+export function bearer(request: IncomingMessage): string | null {
+  return /^Bearer (.+)$/.exec(header(request, "authorization") ?? "")?.[1] ?? null;
+}
+
+export function header(request: IncomingMessage, name: string): string | null {
+  const value = request.headers[name];
+  return typeof value === "string" ? value : null;
+}
+
+/** The body as text; null when the caller went away first. */
+export async function readSideBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
+  } catch {
+    return null;
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
