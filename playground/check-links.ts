@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { isMdx, isPage, listFiles } from "./agent/folder.ts";
 import { repairLinks } from "./agent/links.ts";
 
-// The playground's check: writes a line for each relative link in the current folder that leads
-// nowhere, and exits with 1 if there is one. Nothing has to be installed for it. For docs of your
-// own, docs/quality.md names better ones.
+// The playground's check. Writes a line for each relative link in the current folder that leads
+// nowhere, and exits with 1 if it found one. It needs nothing to be installed. docs/quality.md
+// names better checks for your own docs.
 const files = await listFiles(".");
 for (const path of files.filter(isPage)) {
   const { edits, ambiguous, unknown } = repairLinks(path, await readFile(path, "utf8"), isMdx(path), files);

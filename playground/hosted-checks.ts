@@ -6,19 +6,20 @@ import { unified } from "unified";
 import { z } from "zod";
 import type { CodeHost, HostEvent } from "../world/code-host/index.ts";
 
-/** The name of the check that runs on the code host for every pull request. */
+/** The name of the check that the code host runs for every pull request. */
 export const HOSTED_CHECK = "anchors";
 
-/** Long enough to see that it is running. */
+/** Long enough for people to see that the check is running. */
 const RUN_MS = 3000;
 const MAX_SUMMARY_CHARS = 1000;
 
 type Repo = { owner: string; repo: string };
 
 /**
- * Checks what is pushed for a pull request, as a build would: every link to a heading of another
- * page has to find it. The agent's own check knows nothing of headings, so that a change can pass
- * there and fail here. Also checks what was pushed before the last end. Ends when disposed of.
+ * Checks each push to a pull request as a build would: every link to a heading of another page must
+ * find that heading. The agent's own check doesn't look at headings, so a change can pass there and
+ * fail here. Pushes whose check was cut short by the last exit are checked again. Stops when it is
+ * disposed of.
  */
 export function startHostedChecks(codeHost: CodeHost, { owner, repo }: Repo): Disposable {
   const ended = new AbortController();
@@ -46,7 +47,7 @@ export function startHostedChecks(codeHost: CodeHost, { owner, repo }: Repo): Di
 
   function onEvent(event: HostEvent): void {
     if (event.kind !== "pull-request" || event.pullRequest.state !== "open") return;
-    // One that was cut short runs again at the next start.
+    // A check that is cut short runs again at the next start.
     runFor(event.pullRequest.number).catch(() => {});
   }
 
@@ -72,7 +73,7 @@ const Node = z.object({
 });
 type Node = z.infer<typeof Node>;
 
-/** A line for each link to a heading that isn't there. Pages by path. */
+/** Returns a line for each link to a heading that doesn't exist. `pages` holds texts by path. */
 export function brokenAnchors(pages: ReadonlyMap<string, string>): string[] {
   const parser = unified().use(remarkParse).use(remarkGfm).freeze();
   const trees = new Map([...pages].map(([path, text]) => [path, nodesOf(Node.parse(parser.parse(text)))]));
@@ -92,7 +93,7 @@ function nodesOf(node: Node): Node[] {
   return [node, ...(node.children ?? []).flatMap(nodesOf)];
 }
 
-/** The anchors that GitHub makes of headings. */
+/** Returns the anchors that GitHub makes from headings. */
 function anchorsOf(nodes: readonly Node[]): Set<string> {
   const anchors = new Set<string>();
   for (const heading of nodes.filter(({ type }) => type === "heading")) {

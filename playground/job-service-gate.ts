@@ -3,15 +3,15 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { closeNow, listenOnLoopback } from "../world/loopback-server.ts";
 
-/** Stands between the app and the job service, so that the weather there can be made. */
+/** A proxy between the app and the job service, which can make faults. */
 export interface JobServiceGate extends AsyncDisposable {
-  /** What the app gets as the job service's address; stays the same however the weather changes. */
+  /** The address of the job service as the app knows it. It stays the same through all faults. */
   readonly url: string;
   readonly isDown: boolean;
   readonly isSlow: boolean;
-  /** Down: connections are refused and open ones are cut. */
+  /** While down, it refuses connections and cuts open ones. */
   setDown(isDown: boolean): Promise<void>;
-  /** Slow: every request waits before it is passed on. */
+  /** While slow, it holds every request for a time before it passes it on. */
   setSlow(isSlow: boolean): void;
 }
 
@@ -64,7 +64,7 @@ async function pass(
   targetOf: () => string | null,
   delayMs: () => number,
 ): Promise<void> {
-  // Whoever hangs up on either side ends the exchange, and nothing more.
+  // A hang-up on either side ends this exchange only.
   request.on("error", () => response.destroy());
   response.on("error", () => request.destroy());
   await wait(delayMs(), undefined, { ref: false });

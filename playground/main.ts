@@ -6,7 +6,10 @@ import { onStopSignal } from "../src/shared/machine/stop-signals.ts";
 import { startPlayground } from "./playground.ts";
 import { openStateFolder } from "./state-folder.ts";
 
-/** Not in this project: a real agent would take the files above it for its own. */
+/**
+ * The default folder is outside this project. Otherwise a real agent would take the files above it
+ * for its own.
+ */
 const DIR = join(
   process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state"),
   "docs-agent-playground",
@@ -28,7 +31,7 @@ PLAYGROUND_AGENT="opencode acp" puts a real agent in place of the rule-based one
 Client Protocol over stdio. It runs as you, without a sandbox, with this shell's environment: your keys, logins and proxy.
 `;
 
-/** What to do about an error of Node's, by the beginning of its code. */
+/** Remedies for Node's errors, by the beginning of their code. */
 const REMEDIES = [
   ["EADDRINUSE", "Another program listens there: choose other ports with --port."],
   ["ERR_PARSE_ARGS", "See npm run playground -- --help."],
@@ -84,13 +87,16 @@ function portOf(text: string): number {
   throw new TypeError(`--port takes a number from 0 to 65530, not ${text}`);
 }
 
-/** Leaves out what `npm run` adds about this project, and names that no shell could have set. */
+/**
+ * True if a shell can have set a variable of this name. `npm run` adds others, which describe this
+ * project.
+ */
 function isOfTheShell(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !/^(?:npm_|NODE$|INIT_CWD$)/.test(name);
 }
 
 /**
- * The shell's own way to the internet, in place of the job service's proxy, which lets nothing
+ * Returns the shell's environment with its own proxy settings. The job service's proxy lets nothing
  * through here.
  */
 function withWayOut(shell: Record<string, string>): Record<string, string> {
@@ -108,7 +114,7 @@ function withWayOut(shell: Record<string, string>): Record<string, string> {
   };
 }
 
-/** These variables of this process, where they are set. */
+/** Returns those of these variables that are set in this process. */
 function only(names: string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {

@@ -28,39 +28,43 @@ import {
 const OWNER = "tidepool";
 const REPO = "docs";
 const PROJECT = "docs";
-/** Who reviews, and presses the buttons on the code host's pages. */
+/** The person who reviews, and who presses the buttons on the code host's pages. */
 const REVIEWER = "priya";
 const CODE_HOST_TOKEN_ENV = "PLAYGROUND_CODE_HOST_TOKEN";
 const WEBHOOK_SECRET_ENV = "PLAYGROUND_WEBHOOK_SECRET";
-/** Short, so that nobody waits for what is meant to be looked at. */
+/** Short intervals, so that nobody waits for what they came to see. */
 const POLLING = { POLL_MIN_MS: "1000", POLL_MAX_MS: "5000" };
 const SAVE_AFTER_MS = 300;
 const KEY_TIMEOUT_MS = 30_000;
 
+/** Options of {@link startPlayground}. */
 export type PlaygroundOptions = {
-  /** Given up when the playground ends, or does not start. */
+  /** Released when the playground ends, or if it doesn't start. */
   state: StateFolder;
-  /** The page's port; the other parts listen on the ones after it. 0: free ones for all. */
+  /**
+   * The page's port. The other parts listen on the ports after it. 0 means a free port for each.
+   */
   port: number;
   /**
    * The agent's command, for ACP. Null means the rule-based agent that comes with the playground.
    */
   agent: string[] | null;
-  /** The variables that programs need to run at all, such as `PATH`. */
+  /** The variables that every program needs in order to run, such as `PATH`. */
   env: Record<string, string>;
-  /** What a real agent may see besides. */
+  /** Further variables that a real agent may see. */
   agentEnv: Record<string, string>;
 };
 
+/** A running playground. It ends when it is disposed of. */
 export interface Playground extends AsyncDisposable {
-  /** The workspace page: the address to open. */
+  /** The address of the workspace page, for a browser. */
   readonly url: string;
   readonly codeHostUrl: string;
 }
 
 /**
- * Starts everything: the two sides, the two programs, and the pages. What has started is ended
- * again if a later part fails.
+ * Starts everything: the two stand-ins, the two programs, and the pages. If a later part fails, it
+ * stops the parts that have started.
  */
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
   const { state } = options;
@@ -120,7 +124,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
     appProcess(options, { slack, secrets, apiKey, jobServiceUrl: gate.url, codeHost }),
   );
   const startApp = async () => slack.setAppUrl(`${addressIn(await app.start())}/slack/events`);
-  // Side by side: each takes most of a second.
+  // Started together, because each takes most of a second.
   await Promise.all([startService(), startApp()]);
 
   const tellAgent = (mood: AgentMood) => writeFileSync(moodFile(state), `${mood}\n`);
@@ -148,7 +152,9 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   return { url: page.url, codeHostUrl: codeHost.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** Saves the workspace soon after each change, and once more when it is disposed of. */
+/**
+ * Saves the workspace soon after each change, and once more when the returned function is called.
+ */
 function keepSaved(slack: SlackSide, state: StateFolder): () => void {
   let timer: NodeJS.Timeout | null = null;
   function save(): void {
@@ -175,8 +181,8 @@ function serviceProcess(
     listen: { host: "127.0.0.1", port },
     dataDir: state.file("service"),
     stopGraceMinutes: 0.1,
-    // The rule-based agent is ours, and somebody who tries their own has chosen it, on a machine
-    // that may have no bubblewrap.
+    // The rule-based agent is part of this project. People who try another agent have chosen it
+    // themselves, and their machine may lack bubblewrap.
     containment: "none",
     projects: [
       {
@@ -219,8 +225,8 @@ function serviceProcess(
 }
 
 /**
- * The app's key at the job service: the one from last time, or a new one made as an operator makes
- * it.
+ * Returns the app's key at the job service: the one from last time, or a new one, made with an
+ * operator's command.
  */
 async function serviceKey({ state, env }: PlaygroundOptions, secrets: Secrets): Promise<string> {
   if (secrets.apiKey !== null) return secrets.apiKey;
@@ -263,7 +269,7 @@ function appProcess(
 
 const ReadyLine = z.object({ address: z.string() });
 
-/** The address in a program's ready line, as a URL. */
+/** Returns the address in a program's ready line as a URL. */
 function addressIn(readyLine: string): string {
   const { address } = ReadyLine.parse(JSON.parse(readyLine));
   return address.startsWith("http") ? address : `http://${address}`;
@@ -273,7 +279,7 @@ function configFile(state: StateFolder): string {
   return state.file("service.yml");
 }
 
-/** How the rule-based agent is to be; it looks there while it works. */
+/** The file that holds the rule-based agent's mood. The agent reads it while it works. */
 function moodFile(state: StateFolder): string {
   return state.file("agent-mood");
 }

@@ -6,12 +6,15 @@ import { z } from "zod";
 import { DocsAgentError, messageOf } from "../src/shared/errors.ts";
 import { WorkspaceSnapshot } from "../world/slack/index.ts";
 
-/** What the playground finds in its folder cannot be used. */
+/** The playground can't use what it finds in its folder. */
 export class StateFolderError extends DocsAgentError {
   readonly code = "state_folder";
 }
 
-/** The made-up credentials between the parts of one playground. They open nothing outside it. */
+/**
+ * The made-up credentials that the parts of one playground use among each other. They open nothing
+ * outside it.
+ */
 const Secrets = z.object({
   version: z.literal(1),
   botToken: z.string(),
@@ -22,7 +25,10 @@ const Secrets = z.object({
 });
 export type Secrets = z.infer<typeof Secrets>;
 
-/** Everything a playground keeps between two runs, in one folder. Held until it is disposed of. */
+/**
+ * Everything that a playground keeps between two runs, in one folder. It is locked until it is
+ * disposed of.
+ */
 export type StateFolder = Disposable & {
   file(name: string): string;
   secrets(): Secrets;
@@ -31,16 +37,16 @@ export type StateFolder = Disposable & {
   saveWorkspace(snapshot: WorkspaceSnapshot): void;
 };
 
-/** A file that marks a folder as ours, so that `--fresh` empties no other. */
+/** The name of a file that marks a folder as ours, so that `--fresh` empties no other folder. */
 const MARK = "docs-agent-playground";
 
-/** A file that is locked while a playground runs on the folder; `--fresh` leaves it where it is. */
+/** The name of a file that is locked while a playground runs on the folder. `--fresh` keeps it. */
 const IN_USE = "in-use";
 
 /**
- * Opens, or makes, the folder at `path`, for one playground at a time. `isFresh`: empties it first.
- * Throws a {@link StateFolderError}, at once and with nothing changed, while another playground
- * uses the folder.
+ * Opens or makes the folder at `path` for one playground at a time. `isFresh` empties it first.
+ * While another playground uses the folder, it throws a {@link StateFolderError} at once and
+ * changes nothing.
  */
 export function openStateFolder(path: string, isFresh: boolean): StateFolder {
   const file = (name: string) => join(path, name);
@@ -78,7 +84,10 @@ export function openStateFolder(path: string, isFresh: boolean): StateFolder {
   };
 }
 
-/** A lock of the operating system's: it ends with this process, however the process ends. */
+/**
+ * Takes a lock of the operating system. The lock ends with this process, even if the process is
+ * killed.
+ */
 function lockFolder(path: string, lockFile: string): DatabaseSync {
   const lock = new DatabaseSync(lockFile, { timeout: 0 });
   try {
@@ -101,7 +110,7 @@ function isBusy(thrown: unknown): boolean {
   return thrown instanceof Error && "errcode" in thrown && thrown.errcode === SQLITE_BUSY;
 }
 
-/** Everything but the lock's own file: another playground must find the same one. */
+/** Empties the folder but keeps the lock's file, so that another playground finds the same one. */
 function empty(path: string): void {
   for (const name of readdirSync(path)) {
     if (!name.startsWith(IN_USE)) rmSync(join(path, name), { recursive: true });
@@ -129,7 +138,9 @@ function read<T>(file: string, schema: z.ZodType<T>): T | undefined {
   }
 }
 
-/** Written beside it and moved over it, so that a kill in between leaves the old one. */
+/**
+ * Writes a new file and moves it over the old one, so that a kill in between leaves the old one.
+ */
 function write(file: string, value: unknown): void {
   writeFileSync(`${file}.new`, JSON.stringify(value), { mode: 0o600 });
   renameSync(`${file}.new`, file);

@@ -27,8 +27,8 @@ const Given = z.object({ action: z.literal("accept"), content: z.object({ [ANSWE
 type Session = { cwd: string; running: AbortController | null };
 
 /**
- * The agent as the protocol sees it. It reads and writes files through the client where that offers
- * it, and asks for nothing else.
+ * Creates the agent's side of the protocol. The agent reads and writes files through the client if
+ * the client offers that, and asks for nothing else.
  */
 export function createAgent(moodOf: () => AgentMood): AgentApp {
   const sessions = new Map<string, Session>();
@@ -87,8 +87,8 @@ export function createAgent(moodOf: () => AgentMood): AgentApp {
 }
 
 /**
- * The request is the last text of a prompt; what stands before it tells of the place and of earlier
- * turns.
+ * Returns the last text of a prompt, which is the request. The texts before it describe the place
+ * and earlier turns.
  */
 function newestText(prompt: readonly ContentBlock[]): string {
   return prompt.flatMap((block) => (block.type === "text" ? [block.text] : [])).at(-1) ?? "";
@@ -117,7 +117,7 @@ function deskOf(
   });
   const update = (change: SessionUpdate): Promise<void> =>
     client.notify(methods.client.session.update, { sessionId, update: change });
-  /** Tells that a tool call begins. Resolves to its id. */
+  /** Tells the client that a tool call begins. Resolves to its id. */
   async function begin(title: string, kind: "read" | "edit", path: string): Promise<string> {
     const toolCallId = randomUUID();
     const locations = [{ path }];
@@ -172,7 +172,7 @@ function deskOf(
           message: question,
           requestedSchema: { type: "object", properties: { [ANSWER]: field }, required: [ANSWER] },
         },
-        // How long a person may take is for the client to say.
+        // The client decides how long a person may take.
         { cancellationSignal: signal, stopWaitingOnCancel: true },
       );
       const given = Given.safeParse(answer);

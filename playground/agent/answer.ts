@@ -4,13 +4,15 @@ import { WHAT_I_AM } from "./words.ts";
 const MAX_PLACES = 3;
 const MAX_SHOWN = 240;
 const PARAGRAPH = /\S(?:.|\n(?!\s*\n))*/g;
-/** What somebody put in quotes, an option, or a name with a dot or an underscore. */
+/** Matches a quoted text, an option, or a name with a dot or an underscore. */
 const NAMED = /[`"“']([^`"”'\n]{2,60})[`"”']|(--?[a-z][\w-]*|\b\w+[._]\w[\w.]*)/gi;
 const WORD = /\p{L}{4,}/gu;
 const COMMON =
   /^(?:about|does|documented|docs|documentation|have|page|pages|say|says|support|supports|that|there|this|what|when|where|which|with|your)$/i;
 
-/** The words to look for in answer to a question. Null if it isn't a question. */
+/**
+ * Returns the words to look for in answer to a question, or null if the prompt isn't a question.
+ */
 export function termsOf(prompt: string): string[] | null {
   const asked = splitPrompt(prompt).instructions.trim();
   if (!asked.endsWith("?")) return null;
@@ -21,7 +23,10 @@ export function termsOf(prompt: string): string[] | null {
 
 type Place = { path: string; line: number; text: string; found: number };
 
-/** Where the pages, by their path, have what a question asks for: the best places first. */
+/**
+ * Answers with the places in the pages where these words occur, the best ones first. `pages` holds
+ * texts by path.
+ */
 export function answerOf(terms: readonly string[], pages: ReadonlyMap<string, string>): string {
   const places = [...pages].flatMap(([path, page]) =>
     [...page.matchAll(PARAGRAPH)].flatMap(({ index, 0: paragraph }): Place[] => {

@@ -4,19 +4,20 @@ import { replaceLiterally } from "./replacement.ts";
 import { correctSpelling, type Edit, type WordList } from "./spelling.ts";
 import type { Understanding } from "./understanding.ts";
 
+/** The changes to one page, and what was left as it is. */
 export type PageEdits = {
   path: string;
   text: string;
   spelling: Edit[];
   links: Edit[];
   replacements: Edit[];
-  /** The text that is now at the end. Null if nothing was added. */
+  /** The text that was added at the end, or null. */
   added: string | null;
-  /** What was left as it is, in a sentence each. */
+  /** One sentence for each thing that was left as it is. */
   left: string[];
 };
 
-/** Does to one page what was understood. Reads and writes nothing. */
+/** Makes the changes that were understood in the text of one page. Reads and writes no files. */
 export function editPage(
   path: string,
   original: string,

@@ -1,8 +1,8 @@
 import type { Example } from "../workspace/index.ts";
 
 /**
- * What the rule-based agent understands, as requests that change something in `sample-docs/`, make
- * it ask, or answer.
+ * Requests that the rule-based agent understands. They change something in `sample-docs/`, make it
+ * ask, or make it answer.
  */
 export const EXAMPLES: readonly Example[] = [
   { request: "fix the typos in the quickstart", does: "corrects common misspellings on that page" },

@@ -5,7 +5,8 @@ const MAX_FILES = 5_000;
 const LEFT_OUT = new Set([".git", "node_modules", "dist", "build", "vendor"]);
 
 /**
- * The names of a folder's files, relative with "/", sorted. Links are not followed; at most 5,000.
+ * Lists the names of the files in a folder: relative, with "/", sorted, at most 5,000. Doesn't
+ * follow links.
  */
 export async function listFiles(root: string): Promise<string[]> {
   const found: string[] = [];
@@ -22,11 +23,12 @@ export async function listFiles(root: string): Promise<string[]> {
   return found.toSorted();
 }
 
-/** Whether this agent edits it: Markdown and MDX, and nothing else. */
+/** True for Markdown and MDX, the only files that this agent edits. */
 export function isPage(path: string): boolean {
   return /\.mdx?$/i.test(path);
 }
 
+/** True if the name ends in `.mdx`. */
 export function isMdx(path: string): boolean {
   return /\.mdx$/i.test(path);
 }

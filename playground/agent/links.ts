@@ -2,17 +2,18 @@ import { posix } from "node:path";
 import { markdownRanges, touches } from "./markdown-ranges.ts";
 import { countEdit, type Edit } from "./spelling.ts";
 
+/** A text with its links repaired, and the links that couldn't be. */
 export type LinkRepair = {
   text: string;
   edits: Edit[];
   /** Broken links that could mean several files. */
   ambiguous: { target: string; candidates: string[] }[];
-  /** Broken links for which no file is near. */
+  /** Broken links without a file of a similar name. */
   unknown: string[];
 };
 
 const TARGETS = [
-  // [text](target "title"), also of pictures; and the target of a definition.
+  // [text](target "title"), pictures included, and the target of a definition.
   /(\]\(\s*<?)([^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*)/g,
   /(^[ \t]{0,3}\[[^\]\n]+\]:[ \t]*<?)([^\s<>]+)/gm,
 ];
@@ -21,10 +22,10 @@ const INDEXES = ["README", "index"];
 const EXTENSIONS = [".md", ".mdx"];
 
 /**
- * Corrects relative links whose file doesn't exist: to the only file with that name, else to the
- * only file whose name differs by at most two letters, else to the only file whose name begins like
- * it. `path` and `files` are relative to the same folder, with "/". `targets` are the links to look
- * at. Null means all.
+ * Corrects relative links whose file doesn't exist. Such a link then leads to the only file with
+ * that name, or else to the only file whose name differs by at most two letters, or else to the
+ * only file whose name begins like it. `path` and `files` are relative to the same folder, with
+ * "/". `targets` are the links to look at, or null for all.
  */
 export function repairLinks(
   path: string,
@@ -64,7 +65,9 @@ export function repairLinks(
   };
 }
 
-/** The file that a link names, decoded; `null` when it cannot be. */
+/**
+ * Splits off the decoded name of the file that a link leads to. It is null if it can't be decoded.
+ */
 function splitTarget(target: string): { file: string | null; rest: string } {
   const [, raw = "", rest = ""] = /^([^?#]*)(.*)$/.exec(target) ?? [];
   try {
@@ -78,7 +81,7 @@ function exists(path: string, file: string, files: readonly string[]): boolean {
   const at = posix.join(posix.dirname(path), file).replace(/\/$/, "");
   const wanted = at === "." ? [] : [at, ...EXTENSIONS.map((extension) => at + extension)];
   if (files.some((known) => wanted.includes(known))) return true;
-  // A folder: sites show its index, code hosts its files.
+  // This is a folder. Sites show its index, and code hosts its files.
   return at === "." || files.some((known) => known.startsWith(`${at}/`));
 }
 
@@ -103,7 +106,9 @@ function candidatesFor(path: string, file: string, files: readonly string[]): st
   return near.filter(({ distance }) => distance === least).map(({ known }) => known);
 }
 
-/** Of several files of one name, those in a folder of the name that the link gives. */
+/**
+ * Of several files of the same name, returns those whose folder has the name that the link gives.
+ */
 function byParent(candidates: string[], file: string): string[] {
   const parent = posix.basename(posix.dirname(file));
   if (parent === "." || parent === "..") return candidates;
@@ -111,7 +116,9 @@ function byParent(candidates: string[], file: string): string[] {
   return same.length > 0 ? same : candidates;
 }
 
-/** Written as the link was: with or without "./", with or without the extension. */
+/**
+ * Writes a link in the style of the old one: with or without "./", with or without the extension.
+ */
 function linkTo(path: string, target: string, written: string): string {
   const hasExtension = posix.extname(written) !== "";
   const relative = posix.relative(posix.dirname(path), target);
@@ -127,17 +134,20 @@ function escapeSegment(segment: string): string {
     : encodeURIComponent(segment).replaceAll(/[()]/g, (paren) => (paren === "(" ? "%28" : "%29"));
 }
 
-/** "config" for "configuration", and the other way round. */
+/** True for "config" and "configuration", in either order. */
 function beginsLike(one: string, other: string): boolean {
   return Math.min(one.length, other.length) >= 4 && (one.startsWith(other) || other.startsWith(one));
 }
 
-/** A file's name without its ending, to compare. */
+/** Returns a file's name without its extension, for comparison. */
 export function stemOf(path: string): string {
   return posix.basename(path, posix.extname(path)).toLowerCase();
 }
 
-/** Letters to insert, remove, change or swap with their neighbour to make one word of the other. */
+/**
+ * Counts the letters to insert, remove, change or swap with a neighbor to turn one word into the
+ * other.
+ */
 export function distanceOf(one: string, other: string): number {
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, index) => index)];
   for (let y = 1; y <= one.length; y += 1) {

@@ -1,26 +1,27 @@
-/** Part of a text, from `start` up to, not including, `end`. */
+/** Part of a text, from `start` up to but not including `end`. */
 export type Range = { start: number; end: number };
 
+/** The parts of a Markdown text that aren't prose. */
 export type MarkdownRanges = {
   /**
-   * Code, addresses, tags and front matter: what no correction of prose may touch. In order,
+   * Code, addresses, tags and front matter, which no correction of prose may touch. In order,
    * without overlaps.
    */
   protected: Range[];
-  /** Code alone: fenced, indented, inline. */
+  /** Code alone: fenced, indented and inline. */
   code: Range[];
 };
 
 const FENCE = /^(?:[ \t>]|[-*+] |\d{1,9}[.)] )*(`{3,}|~{3,})(.*)$/;
 const INDENTED = /^(?: {4}|\t| {1,3}\t)/;
-/** The front matter's values that are prose; keys never are. */
+/** Matches the keys of the front matter whose values are prose. The keys themselves never are. */
 const PROSE_VALUE = /^(?:title|description|summary|sidebarTitle):[ \t]*/;
 
 const INLINE = [
-  // HTML comments, and MDX's.
+  // Comments of HTML and of MDX.
   /<!--[\s\S]*?-->/g,
   /\{\/\*[\s\S]*?\*\/\}/g,
-  // A link's or picture's target, with its title; also of a definition.
+  // The target of a link, picture or definition, with its title.
   /\]\(\s*(?:<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)/g,
   /^[ \t]{0,3}\[[^\]\n]+\]:[ \t]*\S+/gm,
   // The name of a reference: `[text][name]`.
@@ -32,9 +33,7 @@ const INLINE = [
 ];
 const MDX_ONLY = [/^(?:import|export)\b.*(?:\n(?!\s*\n).*)*/gm, /\{[^{}\n]*\}/g];
 
-/**
- * Finds what in a Markdown or MDX text is not prose. Where that is unclear, it is taken for code.
- */
+/** Finds the parts of a Markdown or MDX text that aren't prose. An unclear part counts as code. */
 export function markdownRanges(text: string, isMdx: boolean): MarkdownRanges {
   const blocks = blockRanges(text);
   const inlineCode = inlineCodeRanges(text, merge([...blocks.code, ...blocks.frontMatter]));
@@ -45,7 +44,7 @@ export function markdownRanges(text: string, isMdx: boolean): MarkdownRanges {
   return { code, protected: merge([...code, ...blocks.frontMatter, ...inline]) };
 }
 
-/** Whether two ranges share a character, for ranges in order. */
+/** True if a range shares a character with one of `ranges`, which are in order. */
 export function touches(ranges: readonly Range[], { start, end }: Range): boolean {
   let low = 0;
   let high = ranges.length;
@@ -81,7 +80,7 @@ function blockRanges(text: string): { code: Range[]; frontMatter: Range[] } {
       isAfterBlank = true;
       continue;
     }
-    // A backtick fence's info string holds no backtick; otherwise it is inline code.
+    // The info string of a fence of backticks contains no backtick. With one, it is inline code.
     if (mark?.[1] !== undefined && !(mark[1].startsWith("`") && (mark[2] ?? "").includes("`"))) {
       fence = { mark: mark[1], start };
       code.push({ start, end });
@@ -95,7 +94,10 @@ function blockRanges(text: string): { code: Range[]; frontMatter: Range[] } {
   return { code: merge(code), frontMatter: merge(frontMatter) };
 }
 
-/** Runs of backticks that are closed by a run as long, within a paragraph. */
+/**
+ * Finds inline code: a run of backticks up to the next run of the same length in the same
+ * paragraph.
+ */
 function inlineCodeRanges(text: string, blocks: Range[]): Range[] {
   const runs = [...text.matchAll(/`+/g)]
     .map(({ index, 0: { length } }) => ({ start: index, end: index + length }))

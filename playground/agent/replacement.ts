@@ -1,6 +1,7 @@
 import { markdownRanges, touches } from "./markdown-ranges.ts";
 import type { Edited } from "./spelling.ts";
 
+/** A text to replace, and its replacement, as a person wrote them. */
 export type Replacement = { from: string; to: string };
 
 const LINK_TARGET =
@@ -8,9 +9,9 @@ const LINK_TARGET =
 const FRONT_MATTER_KEY = /^[\w-]+:/gm;
 
 /**
- * Replaces a text that a person named, letter by letter, where it stands alone; in code too,
- * because a command is often what is out of date. Not in addresses and link targets, unless the
- * text looks like one, and not in the front matter's keys.
+ * Replaces a text that a person named wherever it stands alone. This includes code, because a
+ * command is often the thing that is out of date. It excludes keys of the front matter, and also
+ * addresses and link targets, unless the text looks like one.
  */
 export function replaceLiterally(text: string, isMdx: boolean, { from, to }: Replacement): Edited {
   if (from === "" || from === to) return { text, edits: [] };
@@ -41,7 +42,9 @@ function standsAlone(text: string, start: number, end: number): boolean {
   return !startsInside && !endsInside;
 }
 
-/** "CLI" inside of "Tidepool CLI", when that is what it is to become: done before. */
+/**
+ * True for "CLI" inside "Tidepool CLI" if "CLI" is to become "Tidepool CLI": that was done before.
+ */
 function isReplacedAlready(text: string, start: number, from: string, to: string): boolean {
   for (let inside = to.indexOf(from); inside >= 0; inside = to.indexOf(from, inside + 1)) {
     if (text.startsWith(to, start - inside) && start >= inside) return true;
@@ -55,7 +58,7 @@ function addressRanges(text: string, isMdx: boolean) {
   return [
     ...front.matchAll(FRONT_MATTER_KEY),
     ...[...text.matchAll(LINK_TARGET)].filter(
-      // In a code block, `](` is no link.
+      // In a code block, `](` doesn't belong to a link.
       ({ index, 0: { length } }) =>
         !touches(code, { start: index, end: index + length }) ||
         /:\/\//.test(text.slice(index, index + length)),

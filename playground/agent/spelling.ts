@@ -1,14 +1,15 @@
 import { readFileSync } from "node:fs";
 import { markdownRanges, touches } from "./markdown-ranges.ts";
 
-/** What one kind of change did to a file: each distinct one, and how often. */
+/** One distinct change to a file, and how often it was made. */
 export type Edit = { from: string; to: string; count: number };
+/** A text after its changes, and the changes. */
 export type Edited = { text: string; edits: Edit[] };
 
-/** Misspelling to correction, both in lower case. */
+/** Corrections by misspelling, both in lower case. */
 export type WordList = ReadonlyMap<string, string>;
 
-/** The list that comes with the agent: `misspellings.txt`. */
+/** Reads `misspellings.txt`, the list that comes with the agent. */
 export function readWordList(): WordList {
   const text = readFileSync(new URL("./misspellings.txt", import.meta.url), "utf8");
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
@@ -20,13 +21,13 @@ export function readWordList(): WordList {
   );
 }
 
-// Not a part of a path, an option, a name in code, an address or a mention.
+// A word that isn't part of a path, an option, a name in code, an address or a mention.
 const WORD =
   /(?<![\p{L}\p{M}\p{N}_/\\@#$%&=.'’-])\p{L}{3,}(?![\p{L}\p{M}\p{N}_/\\@=(]|[.'’:][\p{L}\p{N}/])/gu;
 
 /**
- * Corrects misspelled words in prose, in the case they are written in. Code, addresses, tags and
- * front matter stay.
+ * Corrects misspelled words in prose and keeps their case. Leaves code, addresses, tags and front
+ * matter as they are.
  */
 export function correctSpelling(text: string, isMdx: boolean, words: WordList): Edited {
   const { protected: untouchable } = markdownRanges(text, isMdx);
@@ -42,13 +43,17 @@ export function correctSpelling(text: string, isMdx: boolean, words: WordList): 
   return { text: corrected, edits: [...counts.values()] };
 }
 
+/** Adds one to the count of this change. */
 export function countEdit(counts: Map<string, Edit>, from: string, to: string): void {
   const key = `${from}\n${to}`;
   const known = counts.get(key);
   counts.set(key, { from, to, count: (known?.count ?? 0) + 1 });
 }
 
-/** `null` for a word in mixed case: that is a name. */
+/**
+ * Returns the correction in the case of the word, or null for a word in mixed case, which is a
+ * name.
+ */
 function inCaseOf(word: string, right: string): string | null {
   if (word === word.toLowerCase()) return right;
   if (word === word.toUpperCase()) return right.toUpperCase();

@@ -8,29 +8,29 @@ import { type Understanding, understand } from "./understanding.ts";
 import { type Ask, askWhichPage } from "./which-page.ts";
 import { declined, describeUnderstanding, isChanged, summarise, workOf } from "./words.ts";
 
-/** What a turn needs of the other side. */
+/** What a turn can do on the client's side. */
 export type Desk = {
-  /** The names of all files, relative. */
+  /** Resolves to the relative names of all files. */
   listFiles(): Promise<string[]>;
   read(path: string): Promise<string>;
-  /** Says that a page is being read, as long as `look` takes. */
+  /** Tells the client that a page is being read, until `look` resolves. */
   lookAt(path: string, look: () => Promise<void>): Promise<void>;
-  /** Writes a page, and shows before and after. */
+  /** Writes a page, and shows the client the text before and after. */
   write(path: string, before: string, after: string): Promise<void>;
-  /** A word on what is going on. */
+  /** Tells the client what is going on. */
   think(text: string): Promise<void>;
-  /** Waits for a person, as long as that takes. */
+  /** Waits for a person without a limit of time. */
   ask: Ask;
-  /** The turn's last message. */
+  /** Sends the turn's last message. */
   say(text: string): Promise<void>;
-  /** The mood of the moment: it can change while a turn runs. */
+  /** Returns the present mood, which can change while a turn runs. */
   moodOf: () => AgentMood;
   readonly signal: AbortSignal;
 };
 
 /**
- * Does what a prompt asks, as far as it is understood. Throws the signal's reason when it is
- * canceled, and a {@link ToldToFailError}.
+ * Does as much of a prompt as it understands. Throws the signal's reason when it is canceled, and a
+ * {@link ToldToFailError} if the mood is `fails`.
  */
 export async function takeTurn(prompt: string, desk: Desk, words: WordList): Promise<void> {
   const files = await desk.listFiles();
@@ -60,7 +60,7 @@ export async function takeTurn(prompt: string, desk: Desk, words: WordList): Pro
   }
   const terms = isAnything(understanding) ? null : termsOf(prompt);
   if (terms !== null) return desk.say(answerOf(terms, await readAll(pages, desk)));
-  // A second round that changed nothing: what the first one said holds.
+  // The second round changed nothing, so the message of the first one still holds.
   if (understanding.brokenLinks !== null && !edits.some(isChanged)) return;
   await desk.say(summarise(understanding, edits, pages));
 }
@@ -78,7 +78,7 @@ function isAnything({ isSpelling, isLinks, replacements, addition }: Understandi
   return isSpelling || isLinks || replacements.length > 0 || addition !== null;
 }
 
-/** The same, with the page that a person says they meant. */
+/** Returns the same understanding with the page that a person says they meant. */
 async function withPage(
   understanding: Understanding,
   pages: readonly string[],

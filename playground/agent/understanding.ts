@@ -1,17 +1,18 @@
 import { posix } from "node:path";
 import type { Replacement } from "./replacement.ts";
 
+/** A prompt, as far as the agent understands it. */
 export type Understanding = {
   isSpelling: boolean;
   isLinks: boolean;
   replacements: Replacement[];
-  /** The part of a quoted message that should be on the page, word for word, or null. */
+  /** The part of a quoted message that should be put on the page word for word, or null. */
   addition: string | null;
-  /** The pages that were named; empty for all. */
+  /** The pages that were named. Empty means all pages. */
   pages: string[];
-  /** A page that was named and is not there. */
+  /** A page that was named and doesn't exist. */
   missingPage: string | null;
-  /** Targets of links that the project's checks found broken. Null if no check has run yet. */
+  /** Targets of links that the project's checks found broken, or null if no check has run yet. */
   brokenLinks: readonly string[] | null;
 };
 
@@ -30,20 +31,17 @@ const FIX = /\b(?:fix|correct|repair|proofread|clean up|tidy(?: up)?)\b/gi;
 const FIX_OBJECT =
   /^\W*(?:(?:the|these|this|all|any|our|obvious|small|up)\s+)*(?:docs?|documentation|mistakes?|errors?|problems?|issues?|pages?|it|them|this|that|what\b.*)?\s*(?:please)?\W*$/i;
 
-/** "And the FAQ, too." */
+/** Matches "And the FAQ, too." */
 const ALSO = /^\W*(?:and|also|plus)\b|\b(?:too|also|as well)\W*$/i;
 
-/** The instructions of a prompt, and what is quoted after them as context. */
+/** Splits a prompt into its instructions and the context that is quoted after them. */
 export function splitPrompt(prompt: string): { instructions: string; quoted: string } {
   const found = QUOTED_FROM.exec(prompt);
   if (!found) return { instructions: prompt, quoted: "" };
   return { instructions: prompt.slice(0, found.index), quoted: prompt.slice(found.index + found[0].length) };
 }
 
-/**
- * What a prompt asks of this agent, as far as it understands. `pages` are all there are, relative,
- * with "/".
- */
+/** Reads what a prompt asks of this agent. `pages` are all pages there are: relative, with "/". */
 export function understand(prompt: string, pages: readonly string[]): Understanding {
   const at = prompt.indexOf(CHECKED);
   if (at >= 0) return understandFindings(prompt.slice(at), pages);
@@ -53,7 +51,7 @@ export function understand(prompt: string, pages: readonly string[]): Understand
   const hasLinks = says(rest, LINKS);
   const addition = says(rest, ADD) ? quotedText(quoted) : null;
   const named = namedPages(rest, pages);
-  // "Fix this", "fix the quickstart": no more is said, so what can be seen to be wrong is meant.
+  // "Fix this" and "fix the quickstart" say no more, so they mean everything that is visibly wrong.
   const isGeneral =
     addition === null &&
     !hasSpelling &&
@@ -72,7 +70,7 @@ export function understand(prompt: string, pages: readonly string[]): Understand
   };
 }
 
-/** What was asked for is done by now. */
+/** Reads the findings of the project's checks. Everything that was asked for is done by now. */
 function understandFindings(findings: string, pages: readonly string[]): Understanding {
   return {
     isSpelling: false,
@@ -85,13 +83,13 @@ function understandFindings(findings: string, pages: readonly string[]): Underst
   };
 }
 
-/** What the quoted messages say, or null. */
+/** Returns the text of the quoted messages, or null. */
 function quotedText(quoted: string): string | null {
   const lines = quoted.split("\n").flatMap((line) => (line.startsWith("> ") ? [line.slice(2)] : []));
   return lines.join("\n").trim() || null;
 }
 
-/** Whether a pattern is met where nothing before it in its sentence says "not". */
+/** True if the pattern matches, and the words before it in its sentence don't include "not". */
 function says(text: string, pattern: RegExp): boolean {
   return [...text.matchAll(pattern)].some(({ index }) => !NEGATION.test(text.slice(0, index)));
 }
@@ -104,11 +102,14 @@ const REPLACEMENT = new RegExp(
   `\\b(replace|rename|change)\\s+${KIND}(?:${CLOSED}|([^\\s"“„'‘\`][^\\n]{0,80}?))\\s+(with|by|to|into)\\s+(?:${CLOSED}|((?!${OPEN})[^\\n]{1,80}?)${UNTIL})`,
   "giu",
 );
-/** What begins like this is about the text, not the text itself. */
+/** Matches the beginning of words about the text to add. They aren't that text. */
 const ABOUT =
   /^(?:the|a|an|this|that|these|those|it|its|them|they|all|any|every\w*|some\w*|any\w*|no\w*|how|what|where|when|who|why|our|your|my|be|use|using|say|make|match|look|show|mention|reflect|include|explain)\b/i;
 
-/** The replacements that instructions ask for, and what they say besides. */
+/**
+ * Reads the replacements that instructions ask for, and returns the rest of the instructions beside
+ * them.
+ */
 function readReplacements(instructions: string): { replacements: Replacement[]; rest: string } {
   const replacements: Replacement[] = [];
   const rest = instructions.replaceAll(REPLACEMENT, (...args: unknown[]) => {
@@ -147,10 +148,11 @@ function isGeneralFix(text: string, named: readonly string[], hasQuote: boolean)
 }
 
 /**
- * The pages that a text names: by path, by file name, or as in "the quickstart" and "install page".
+ * Finds the pages that a text names: by path, by file name, or as in "the quickstart" and "install
+ * page".
  */
 export function namedPages(text: string, pages: readonly string[]): string[] {
-  // What a link leads to is not where it stands.
+  // The target of a link isn't the page that has the link.
   const places = text.replaceAll(/\blinks?\s+to\s+(?:the\s+)?[\w./-]+(?:\s[\w-]+)?/gi, " ");
   const lower = places.toLowerCase();
   const paths = pages.filter((page) => standsIn(lower, page.toLowerCase()));
@@ -160,7 +162,7 @@ export function namedPages(text: string, pages: readonly string[]): string[] {
   return highest(pages.filter((page) => isCalled(page, places)));
 }
 
-/** "README.md" is the one at the top, though there are others further down. */
+/** Chooses the "README.md" at the top if there are others further down. */
 function highest(pages: string[]): string[] {
   const depth = (page: string) => page.split("/").length;
   return pages.filter(
@@ -181,7 +183,7 @@ function isCalled(page: string, text: string): boolean {
   ).test(text);
 }
 
-/** How people call a page: by its file's name; for an index, by its folder's. */
+/** Returns the words that people use for a page: its file's name, or its folder's for an index. */
 function wordsOf(page: string): string[] | null {
   const stem = posix.basename(page, posix.extname(page));
   const name = /^index$/i.test(stem) ? posix.basename(posix.dirname(page)) : stem;
@@ -189,7 +191,7 @@ function wordsOf(page: string): string[] | null {
     .toLowerCase()
     .split(/[\s_-]+/)
     .filter((word) => word !== "" && word !== ".");
-  // "quickstart" is written "quick start", too.
+  // People also write "quick start".
   const split = words.flatMap((word) => (word === "quickstart" ? ["quick", "start"] : [word]));
   return split.length === 0 || split.join("").length < 3 ? null : split;
 }

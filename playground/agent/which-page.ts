@@ -2,7 +2,7 @@ import { distanceOf, stemOf } from "./links.ts";
 import { namedPages } from "./understanding.ts";
 
 /**
- * Asks a person a question, with choices or to be answered in words. Resolves to null if nobody
+ * Asks a person a question, with choices or for an answer in words. Resolves to null if nobody
  * answers.
  */
 export type Ask = (question: string, choices?: readonly string[]) => Promise<string | null>;
@@ -12,7 +12,7 @@ const ANOTHER = "Another page";
 
 /**
  * Asks which page is meant if a request names one that doesn't exist. Resolves to null if nobody
- * answers, or that page doesn't exist either.
+ * answers, or if the page of the answer doesn't exist either.
  */
 export async function askWhichPage(
   missing: string,

@@ -4,12 +4,13 @@ import type { Understanding } from "./understanding.ts";
 
 const MAX_SHOWN = 12;
 
+/** The sentence with which the agent introduces itself. */
 export const WHAT_I_AM = "I am a small rule-based program, not an AI.";
 const WHAT_I_CAN =
   'I can correct common misspellings, repair broken relative links, and do "replace X with Y", "rename X to Y" and ' +
   '"change X to Y". Name a page to change only that one.';
 
-/** What was understood, before the work. */
+/** Says how the agent understood the prompt, before it works. */
 export function describeUnderstanding(understanding: Understanding): string {
   const asked = workOf(understanding);
   return asked === ""
@@ -17,7 +18,7 @@ export function describeUnderstanding(understanding: Understanding): string {
     : `${WHAT_I_AM} I understood: ${asked}.`;
 }
 
-/** What is to be done and where; empty if nothing was understood. */
+/** Says what will be done and where. Returns an empty text if nothing was understood. */
 export function workOf({ isSpelling, isLinks, replacements, addition, pages }: Understanding): string {
   const asked = [
     ...(addition === null ? [] : ["add what the message says"]),
@@ -29,12 +30,12 @@ export function workOf({ isSpelling, isLinks, replacements, addition, pages }: U
   return asked.length === 0 ? "" : `${new Intl.ListFormat("en").format(asked)} in ${where}`;
 }
 
-/** The last message where a person said no. */
+/** The last message of a turn in which a person said no. */
 export function declined(): string {
   return text("Nothing changed: I asked first, and the answer was no", WHAT_I_AM);
 }
 
-/** The last message: its first line can be a title. */
+/** Writes the last message. Its first line can serve as a title. */
 export function summarise(
   understanding: Understanding,
   edits: readonly PageEdits[],
@@ -65,6 +66,7 @@ export function summarise(
   );
 }
 
+/** True if the page's text changed. */
 export function isChanged({ spelling, links, replacements, added }: PageEdits): boolean {
   return added !== null || spelling.length + links.length + replacements.length > 0;
 }

@@ -5,8 +5,9 @@ const INVITE = "invite_mentioned";
 const DO_NOTHING = "do_nothing";
 
 /**
- * Slack's private question to a person who mentions an app where it isn't. The app hears nothing of
- * that message. Its words, as people quote them: https://github.com/slackapi/bolt-python/issues/229
+ * Asks a person privately, as Slack does, after they mention an app in a channel that it isn't in.
+ * The app doesn't hear of that message. The words are those that people quote:
+ * https://github.com/slackapi/bolt-python/issues/229
  */
 export function inviteAbsentApp(message: SlackMessage, { user }: Person, { workspace }: SlackSide): void {
   const channel = workspace.channel(message.channel);
@@ -36,7 +37,7 @@ export function inviteAbsentApp(message: SlackMessage, { user }: Person, { works
   });
 }
 
-/** Does what a button of that question says. Returns false if the button is one of the app's. */
+/** Does what a button of that question promises. Returns false if the button belongs to the app. */
 export function answerInvitation(
   { actionId, channel, messageTs, isEphemeral }: Extract<PageAct, { kind: "click" }>,
   person: Person,

@@ -7,18 +7,19 @@ import type { ActResult, AppSurface, PageAct } from "./page-protocol.ts";
 import { canSee } from "./page-state.ts";
 import type { ReadMarks } from "./read-marks.ts";
 
+/** What {@link perform} needs. */
 export type ActDeps = {
   slack: SlackSide;
   surface: AppSurface;
   marks: ReadMarks;
   retries: EventRetries;
-  /** Announces a change that the workspace does not know of. */
+  /** Announces a change that the workspace itself doesn't notice. */
   changed: () => void;
 };
 
 /**
- * Does it as this person. Throws `ImpossibleForAPerson` or `NotInWorkspace` for what Slack's client
- * would not offer.
+ * Performs an act as this person. Throws `ImpossibleForAPerson` or `NotInWorkspace` for something
+ * that Slack's client wouldn't offer.
  */
 export async function perform(act: PageAct, person: Person, deps: ActDeps): Promise<ActResult> {
   const { slack, marks } = deps;
@@ -126,7 +127,7 @@ async function compose(
   return {};
 }
 
-/** Commands of the workspace itself, which the app's messages send people to. */
+/** Commands of the workspace itself. The app's messages tell people to use them. */
 const builtIns = ["/invite", "/remove"];
 
 function commandProblem(
@@ -142,8 +143,8 @@ function commandProblem(
 }
 
 /**
- * What a built-in command says; `undefined` where the command is the app's, empty where it speaks
- * for itself.
+ * Runs a built-in command and returns its message, which is empty if its effect is visible. Returns
+ * undefined if the command belongs to the app.
  */
 function builtIn(command: string, text: string, channelId: string, { slack }: ActDeps): string | undefined {
   if (!builtIns.includes(command)) return undefined;

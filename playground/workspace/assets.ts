@@ -11,11 +11,13 @@ const types: Record<string, string> = {
   ".svg": "image/svg+xml",
 };
 
+/** A file of the page, with its media type. */
 export type Asset = { type: string; body: string };
 
 /**
- * The page's files by name, read once: a request can name nothing else. `index.html` carries the
- * token. Types are stripped from the code, which keeps its lines and columns.
+ * Reads the page's files once and returns them by name, so that a request can't name any other
+ * file. `index.html` carries the token. Types are stripped from the code without moving lines or
+ * columns.
  */
 export function readAssets(token: string): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();

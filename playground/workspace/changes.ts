@@ -1,4 +1,4 @@
-/** Counts what changed for the page, and wakes those who wait for it. */
+/** Counts changes that the page shows, and wakes everyone who waits for one. */
 export class Changes {
   #version = 0;
   #isClosed = false;

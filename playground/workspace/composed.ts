@@ -1,13 +1,13 @@
 import type { TypedPart, Workspace } from "../../world/slack/index.ts";
 
-/** What Slack's composer makes of what a person typed. */
+/** What Slack's composer makes of the text that a person typed. */
 export type Composed =
   | { kind: "command"; command: string; text: string }
   | { kind: "message"; parts: TypedPart[] };
 
 /**
- * A leading slash makes a command, and a space in front of it makes it a message again, as in
- * Slack.
+ * Reads typed text as in Slack: a slash at the start makes a command, and a space before the slash
+ * makes it a message.
  */
 export function readComposed(typed: string, workspace: Workspace): Composed {
   const command = /^(\/[^\s/]+)(?:\s+([\s\S]*))?$/.exec(typed);
@@ -17,13 +17,13 @@ export function readComposed(typed: string, workspace: Workspace): Composed {
   return { kind: "message", parts: withPicks(typed.trim(), namesIn(workspace)) };
 }
 
-/** The user whose name this is, with or without `@`; the bot is one. */
+/** Finds the user or bot of this name, with or without `@`. */
 export function userNamed(name: string, workspace: Workspace): string | undefined {
   const mark = namesIn(workspace).get(`@${name.replace(/^@/, "").toLowerCase()}`);
   return mark === undefined ? undefined : /^<@(.+)>$/.exec(mark)?.[1];
 }
 
-/** What can be picked from the menu, as typed in lower case, and how Slack writes it. */
+/** Maps each name that the menu offers, in lower case, to the form in which Slack writes it. */
 function namesIn(workspace: Workspace): Map<string, string> {
   const names = new Map<string, string>();
   for (const range of ["here", "channel", "everyone"]) names.set(`@${range}`, `<!${range}>`);
@@ -39,7 +39,7 @@ function namesIn(workspace: Workspace): Map<string, string> {
 
 const code = /(```[\s\S]*?```|`[^`\n]+`)/;
 
-/** Names become picks where they stand alone; in code nothing does. */
+/** Turns names that stand alone into picks, except in code. */
 function withPicks(text: string, names: Map<string, string>): TypedPart[] {
   const longestFirst = [...names.keys()]
     .toSorted((a, b) => b.length - a.length)

@@ -2,20 +2,21 @@ import type { MentionOutcome, DeliveryOutcome, SlackSide } from "../../world/sla
 import type { PendingRetries } from "./page-protocol.ts";
 
 /**
- * "Nearly immediately", after a minute, after five: https://docs.slack.dev/apis/events-api#retries
+ * "Nearly immediately", after one minute, and after five minutes:
+ * https://docs.slack.dev/apis/events-api#retries
  */
 const slackDelaysMs = [1000, 60_000, 300_000];
 
-/** Sends events that the app did not take again, as Slack does: at most three times. */
+/** Sends events again that the app didn't take: at most three times, as Slack does. */
 export class EventRetries implements Disposable {
   readonly #slack: SlackSide;
   readonly #delaysMs: readonly number[];
   readonly #changed: () => void;
-  /** When each is due. */
+  /** The time at which each is due, in epoch milliseconds. */
   readonly #timers = new Map<NodeJS.Timeout, number>();
   #isClosed = false;
 
-  /** `changed`: called when {@link pending} has changed. */
+  /** Calls `changed` when {@link pending} has changed. */
   constructor(slack: SlackSide, changed: () => void, delaysMs: readonly number[] = slackDelaysMs) {
     this.#slack = slack;
     this.#changed = changed;
@@ -36,7 +37,7 @@ export class EventRetries implements Disposable {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#changed();
-      // A delivery answers with its failure instead of throwing.
+      // A delivery doesn't throw. It resolves to its failure.
       void this.#slack
         .redeliver(delivery, { resign: true, retryNum, retryReason })
         .then((outcome) => this.follow({ ...outcome, delivery }, retryNum + 1));

@@ -13,7 +13,7 @@ const policy = [
   "require-trusted-types-for 'script'",
 ].join("; ");
 
-/** For a file with everything in it, of ours: it loads nothing, and sends nothing anywhere. */
+/** The content policy for self-contained pages of ours. They load nothing and send nothing. */
 export const standalonePolicy = [
   "default-src 'none'",
   "script-src 'unsafe-inline' data:",
@@ -24,8 +24,8 @@ export const standalonePolicy = [
 ].join("; ");
 
 /**
- * Headers under which a page can load nothing from elsewhere, run no inline script and stand in no
- * frame.
+ * Sets headers under which a page can't load anything from elsewhere, run an inline script, or
+ * stand in a frame.
  */
 export function secureHeaders(): MiddlewareHandler {
   return async (context, next) => {
@@ -41,8 +41,8 @@ export function secureHeaders(): MiddlewareHandler {
 }
 
 /**
- * Refuses every request whose `Host` is not this page's own: a name that someone lets point to
- * 127.0.0.1 (DNS rebinding) would otherwise make a foreign page same-origin.
+ * Refuses every request whose `Host` isn't this page's own. Otherwise a foreign page could become
+ * same-origin under a name that points to 127.0.0.1 (DNS rebinding).
  */
 export function ownHostOnly(hosts: () => readonly string[]): MiddlewareHandler {
   return async (context, next) => {
@@ -54,8 +54,8 @@ export function ownHostOnly(hosts: () => readonly string[]): MiddlewareHandler {
 }
 
 /**
- * Refuses what was not sent by the page itself: a foreign or missing `Origin`, or not the token
- * that the page was served with.
+ * Refuses requests that the page itself didn't send: those with a foreign or missing `Origin`, or
+ * without the token that the page was served with.
  */
 export function fromThisPageOnly(token: string): MiddlewareHandler {
   return async (context, next) => {

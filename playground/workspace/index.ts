@@ -19,6 +19,7 @@ export { seedWorkspace } from "./seed.ts";
 export { createWeatherControls, WeatherStuck } from "./weather.ts";
 export type { WeatherCallbacks, WeatherControls } from "./weather.ts";
 
+/** Options of {@link createWorkspacePage}. */
 export type WorkspacePageOptions = {
   slack: SlackSide;
   weather: WeatherControls;
@@ -26,32 +27,34 @@ export type WorkspacePageOptions = {
   port?: number;
   /** Loopback only. @default "127.0.0.1" */
   host?: "127.0.0.1" | "::1";
-  /** Where else to look, such as the code host; shown at the top of the page. */
+  /** Links to other places, such as the code host, shown at the top of the page. */
   links?: readonly PageLink[];
-  /** The page of every message, served at `/messages` and linked at the top. */
+  /** The page that shows every message. It is served at `/messages` and linked at the top. */
   gallery?: string;
-  /** What a newcomer can ask for. @default nothing is explained to newcomers */
+  /** Requests that a newcomer can try. @default nothing is explained to newcomers */
   examples?: readonly Example[];
   /**
-   * After how long events that the app did not take are sent again. @default as Slack: 1 s, 1 min,
-   * 5 min
+   * The delays before an event that the app didn't take is sent again. @default as Slack: 1 s, 1
+   * min, 5 min
    */
   eventRetryDelaysMs?: readonly number[];
   logger?: PageLogger;
 };
 
+/** A running server of the workspace page. */
 export interface WorkspacePage extends AsyncDisposable {
-  /** The address to open in a browser; ends in a slash. */
+  /** The address to open in a browser. It ends in a slash. */
   readonly url: string;
   /**
-   * Tells open pages to look again, for what changed outside the workspace, such as the weather.
+   * Tells open pages to load the state again after a change outside the workspace, such as the
+   * weather.
    */
   changed(): void;
-  /** Ends the server and every open page's stream. */
+  /** Stops the server and ends the stream of every open page. */
   close(): Promise<void>;
 }
 
-/** Serves the page on which a person uses the workspace. Rejects when the port is taken. */
+/** Serves the page on which a person uses the workspace. Rejects if the port is taken. */
 export async function createWorkspacePage(options: WorkspacePageOptions): Promise<WorkspacePage> {
   const { slack, weather, links = [], host = "127.0.0.1" } = options;
   const changes = new Changes();

@@ -19,7 +19,7 @@ const Manifest = z.object({
   settings: z.object({ event_subscriptions: z.object({ bot_events: z.array(z.string()) }) }),
 });
 
-/** Reads the project's `manifest.yml`; throws where it is missing or does not parse. */
+/** Reads the project's `manifest.yml`. Throws if it is missing or doesn't parse. */
 export function readAppSurface(file: URL = new URL("../../manifest.yml", import.meta.url)): AppSurface {
   const { display_information, features, oauth_config, settings } = Manifest.parse(
     parse(readFileSync(file, "utf8")),

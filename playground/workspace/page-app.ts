@@ -12,23 +12,26 @@ import { PageAct, type StateAnswer, WeatherAction, type WeatherState } from "./p
 import { type PageStateDeps, readPageState } from "./page-state.ts";
 import { type WeatherControls, WeatherStuck } from "./weather.ts";
 
-/** Structured log lines, as the product writes them. */
+/** Writes structured log lines in the product's format. */
 export interface PageLogger {
   error(fields: object, message: string): void;
 }
 
+/** What {@link createPageApp} needs. */
 export type PageAppDeps = PageStateDeps &
   ActDeps & {
     weather: WeatherControls;
     changes: Changes;
     assets: ReadonlyMap<string, Asset>;
     token: string;
-    /** Changes with every start of the page, so that an old page knows to load again. */
+    /**
+     * Changes with every start of the page's server, so that an old page knows that it must reload.
+     */
     epoch: string;
-    /** Values of `Host` that are this page. */
+    /** The values of `Host` that are allowed for this page. */
     hosts: () => readonly string[];
     logger: PageLogger | undefined;
-    /** The page of every message. */
+    /** The page that shows every message. */
     gallery: string | undefined;
   };
 
@@ -36,10 +39,10 @@ const id = z.string().min(1).max(255);
 const Look = z.object({ as: id.optional(), channel: id.optional(), thread: id.optional() });
 const ActRequest = z.strictObject({ as: id, act: PageAct });
 
-/** Often enough that nothing between here and the page takes the stream for dead. */
+/** Short enough that nothing between this server and the page closes the stream as idle. */
 const heartbeatMs = 15_000;
 
-/** The page's HTTP application; listens to nothing. */
+/** Creates the page's HTTP application. Doesn't listen. */
 export function createPageApp(deps: PageAppDeps): Hono {
   const { slack, changes, weather, assets, epoch } = deps;
   const app = new Hono();

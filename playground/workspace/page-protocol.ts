@@ -3,22 +3,22 @@ import { AgentMood } from "../agent-mood.ts";
 import type { MessageBlock, ModalView } from "../../world/slack/block-kit/blocks.ts";
 
 /**
- * What the page and the playground say to each other. Both sides are checked against it; it needs
- * neither's platform.
+ * The protocol between the page and the playground. Both sides are checked against this file, so it
+ * uses neither Node nor the browser.
  */
 
 const id = z.string().min(1).max(255);
 const ts = z.string().regex(/^\d{1,12}\.\d{6}$/);
 const pressed = { actionId: id, blockId: id, option: z.string().max(200).optional() };
 
-/** A small file of a message; `content` is in base64. */
+/** A small file in a message, with `content` in base64. */
 const attached = z.strictObject({
   name: id,
   mimetype: z.string().max(255),
   content: z.base64().max(180_000),
 });
 
-/** What a person does on the page. */
+/** Something that a person does on the page. */
 export type PageAct = z.infer<typeof PageAct>;
 export const PageAct = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -50,22 +50,22 @@ export const PageAct = z.discriminatedUnion("kind", [
 ]);
 
 /**
- * What came of an act: Slack's word for a delivery that the app did not take, and the channel to go
+ * The result of an act: Slack's word for a delivery that the app didn't take, and the channel to go
  * to.
  */
 export type ActResult = { failure?: string; channel?: string };
 
-/** How Slack answers the app's calls. */
+/** Slack's present way of answering the app's calls. */
 export type SlackWeather = z.infer<typeof SlackWeather>;
 const SlackWeather = z.enum(["clear", "rate-limited", "unavailable"]);
 
-/** What goes wrong now. */
+/** The faults that are switched on now. */
 export type WeatherState = {
   slack: SlackWeather;
   isJobServiceDown: boolean;
   isJobServiceSlow: boolean;
   isAppRunning: boolean;
-  /** Null if it isn't the rule-based agent, because no other can be told how to behave. */
+  /** Null if the agent isn't the rule-based one, because only that one has moods. */
   agent: AgentMood | null;
 };
 
@@ -78,11 +78,11 @@ export const WeatherAction = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("agent"), mood: AgentMood }),
 ]);
 
-/** What of the app's manifest matters in Slack. */
+/** The parts of the app's manifest that matter in Slack. */
 export type AppSurface = {
-  /** The bot scopes it asks to be installed with. */
+  /** The bot scopes that the app asks for when it is installed. */
   scopes: string[];
-  /** The events that it hears of. */
+  /** The events that the app subscribes to. */
   events: string[];
   appName: string;
   commands: { command: string; description: string; usageHint: string }[];
@@ -90,16 +90,19 @@ export type AppSurface = {
   messageShortcuts: { name: string; callbackId: string; description: string }[];
 };
 
-/** A request that the agent understands, and what it does then. */
+/** A request that the agent understands, and its effect. */
 export type Example = { request: string; does: string };
 
 /**
- * Events that the app did not take, and when the next of them is sent again, in milliseconds since 1970.
+ * The number of events that the app didn't take, and the time at which the next of them is sent
+ * again, in epoch milliseconds.
  */
 export type PendingRetries = { count: number; nextAtMs: number };
 
+/** A link at the top of the page. */
 export type PageLink = { label: string; url: string };
 
+/** A message as one person sees it. */
 export type PageMessage = {
   ts: string;
   user: string;
@@ -112,14 +115,16 @@ export type PageMessage = {
   isBroadcast: boolean;
   isUnread: boolean;
   threadTs: string | null;
-  /** Emoji by short name, and who put them under the message. */
+  /** Reactions by the emoji's short name, with the people who added them. */
   reactions: { name: string; users: string[] }[];
   files: { name: string; type: string }[];
   replies: { count: number; lastTs: string; users: string[]; isUnread: boolean } | null;
 };
 
+/** A person whom the user of the page can act as. */
 export type PagePerson = { id: string; name: string; realName: string; isGuest: boolean };
 
+/** A conversation in the list, as one person sees it. */
 export type PageChannel = {
   id: string;
   name: string;
@@ -129,28 +134,29 @@ export type PageChannel = {
   isMember: boolean;
   isArchived: boolean;
   unread: number;
-  /** Of the unread ones those that would notify this person. */
+  /** The number of unread messages that would notify this person. */
   forMe: number;
 };
 
 /** A modal on this person's screen. */
 export type PageView = {
   id: string;
-  /** Changes with the view. */
+  /** Changes whenever the view changes. */
   hash: string;
   view: Omit<ModalView, "private_metadata">;
   errors: Record<string, string>;
   failure: string | null;
 };
 
+/** A thread that is open beside its channel. */
 export type PageThread = {
   ts: string;
   messages: PageMessage[];
-  /** What the app says of its work there, without its name. */
+  /** The app's status in the thread, without the app's name. */
   workStatus: string | null;
 };
 
-/** What one channel shows. */
+/** The content of one channel. */
 export type PageContent = {
   channel: string;
   messages: PageMessage[];
@@ -158,7 +164,7 @@ export type PageContent = {
   thread: PageThread | null;
 };
 
-/** All that the page shows to one person. */
+/** Everything that the page shows to one person. */
 export type PageState = {
   me: string;
   team: string;
@@ -166,7 +172,10 @@ export type PageState = {
   surface: AppSurface;
   links: readonly PageLink[];
   weather: WeatherState | null;
-  /** What a newcomer can ask for. Empty if nobody knows the agent. Null if nothing is explained. */
+  /**
+   * Requests that a newcomer can try. Empty if the agent is an unknown one, and null if nothing is
+   * explained.
+   */
   examples: readonly Example[] | null;
   pending: PendingRetries | null;
   people: PagePerson[];
@@ -177,7 +186,9 @@ export type PageState = {
 
 /** The answer of `/api/state`. */
 export type StateAnswer = PageState & {
-  /** Changes with every start of the page, so that an old page knows to load again. */
+  /**
+   * Changes with every start of the page's server, so that an old page knows that it must reload.
+   */
   epoch: string;
   version: number;
 };

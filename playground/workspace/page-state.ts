@@ -21,9 +21,13 @@ import type {
 } from "./page-protocol.ts";
 import { type ReadMarks, unreadMessages } from "./read-marks.ts";
 
-/** How many messages of a channel the page gets; what is older is only said to be there. */
+/**
+ * The maximum number of a channel's messages on the page. For older messages it only says that they
+ * exist.
+ */
 const maxMessages = 300;
 
+/** What {@link readPageState} needs. */
 export type PageStateDeps = {
   slack: SlackSide;
   marks: ReadMarks;
@@ -33,10 +37,13 @@ export type PageStateDeps = {
   retries: { readonly pending: PendingRetries | null };
 };
 
-/** Who looks, and at what. */
+/** The person who looks, and the channel and thread that they look at. */
 export type Look = { as: string; channel?: string | undefined; thread?: string | undefined };
 
-/** Throws `NotInWorkspace` for a person who is not there; a channel they cannot see is as none. */
+/**
+ * Returns everything that the page shows to a person. Throws `NotInWorkspace` for an unknown
+ * person. A channel that they can't see counts as no channel.
+ */
 export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherState | null): PageState {
   const { slack, surface, links, examples, retries } = deps;
   const { workspace } = slack;

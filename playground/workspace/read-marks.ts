@@ -1,13 +1,13 @@
 import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
 
-/** How far each person has read each channel and thread, by timestamp. */
+/** Remembers up to which timestamp each person has read each channel and thread. */
 export class ReadMarks {
   readonly #marks = new Map<string, string>();
 
-  /** Never moves back. Returns whether it moved. */
+  /** Never moves a mark back. Returns true if it moved. */
   read(at: { user: string; channel: string; thread?: string | undefined; ts: string }): boolean {
     const key = keyOf(at);
-    // Timestamps have a fixed width, so text order is time order; as numbers they would lose
+    // Timestamps have a fixed width, so text order is time order. As numbers they would lose
     // digits.
     if ((this.#marks.get(key) ?? "") >= at.ts) return false;
     this.#marks.set(key, at.ts);
@@ -26,8 +26,8 @@ function keyOf(at: { user: string; channel: string; thread?: string | undefined 
 }
 
 /**
- * Of a channel's messages those that are unread for a person: at the top of the channel, and in
- * threads that the person follows by having written in them or being mentioned there.
+ * Returns the messages of a channel that a person hasn't read: those at the top of the channel, and
+ * those in threads in which the person wrote or was mentioned.
  */
 export function unreadMessages(
   slack: SlackSide,

@@ -1,15 +1,15 @@
 import type { SlackSide } from "../../world/slack/index.ts";
 
-/** Who and what {@link seedWorkspace} put there. */
+/** The people and channels that {@link seedWorkspace} created. */
 export type Seeded = {
   people: { mara: string; theo: string; priya: string; jonas: string; kim: string };
   channels: { docs: string; support: string; general: string };
 };
 
 /**
- * Fills an empty workspace: four people who work on the fictional product Tidepool, a guest, three
- * channels, and messages that show what is wrong with its docs: mistakes that `sample-docs/` has to
- * contain. The bot is in #docs and #support, and not in #general.
+ * Fills an empty workspace with four people who work on the fictional product Tidepool, a guest,
+ * three channels, and messages about mistakes in its docs. `sample-docs/` has to contain these
+ * mistakes. The bot is in #docs and #support, but not in #general.
  */
 export function seedWorkspace(slack: SlackSide): Seeded {
   const { workspace } = slack;

@@ -3,23 +3,23 @@ import type { SlackSide } from "../../world/slack/index.ts";
 import type { AgentMood } from "../agent-mood.ts";
 import type { SlackWeather, WeatherAction, WeatherState } from "./page-protocol.ts";
 
-/** What the weather panel needs: the state, and a way to change it. */
+/** The state of the weather, and a way to change it. */
 export interface WeatherControls {
   state(): Promise<WeatherState>;
-  /** Resolves when it has taken effect; rejects when it cannot. */
+  /** Resolves once it has taken effect. Rejects if it can't. */
   act(action: WeatherAction): Promise<void>;
 }
 
-/** What only the composition root can do. Each resolves when it has taken effect. */
+/** The changes that only the composition root can make. Each resolves once it has taken effect. */
 export type WeatherCallbacks = {
   setJobServiceDown(isDown: boolean): Promise<void> | void;
   setJobServiceSlow(isSlow: boolean): Promise<void> | void;
-  /** SIGKILL: no handler runs. */
+  /** Sends SIGKILL, so that no handler runs. */
   killApp(): Promise<void> | void;
-  /** Resolves when the app can take requests. */
+  /** Resolves once the app can take requests. */
   startApp(): Promise<void> | void;
   appIsRunning(): Promise<boolean> | boolean;
-  /** Left out where the agent takes no orders. */
+  /** Left out if the agent has no moods. */
   setAgentMood?: (mood: AgentMood) => void;
 };
 
@@ -32,8 +32,8 @@ const retryAfterS = 5;
 const actTimeoutMs = 30_000;
 
 /**
- * The weather of a playground: Slack's part through its faults, everything else through the
- * callbacks.
+ * Creates the weather of a playground. Slack's part uses the stand-in's faults, and everything else
+ * the callbacks.
  */
 export function createWeatherControls(slack: SlackSide, callbacks: WeatherCallbacks): WeatherControls {
   let now: Omit<WeatherState, "isAppRunning"> = {
@@ -43,7 +43,7 @@ export function createWeatherControls(slack: SlackSide, callbacks: WeatherCallba
     agent: callbacks.setAgentMood === undefined ? null : "normal",
   };
   let takeBack: (() => void)[] = [];
-  // One at a time: a kill and a start that overlap would leave no one knowing whether the app runs.
+  // One change at a time. If a kill and a start overlapped, nobody would know whether the app runs.
   let last: Promise<void> = Promise.resolve();
 
   function setSlack(weather: SlackWeather): void {

@@ -2,13 +2,13 @@ import type { ActResult, PageAct, StateAnswer, WeatherAction, WeatherState } fro
 
 const token = document.querySelector<HTMLMetaElement>('meta[name="page-token"]')?.content ?? "";
 
-/** The playground said no; the message is for the person. */
+/** The playground refused a request. Its message is for the person. */
 export class Refused extends Error {}
 
-/** Who looks, and at what; empty is nobody and nothing yet. */
+/** The place and the person of this tab. A text is empty as long as there is none. */
 export type PagePlace = { as: string; channel: string; thread: string; isWeatherOpen: boolean };
 
-/** All that is shown to `as`, who looks at `channel` and `thread`. */
+/** Fetches everything that is shown to `as`, who looks at `channel` and `thread`. */
 export async function fetchState(
   { as, channel, thread }: PagePlace,
   signal: AbortSignal,
@@ -20,7 +20,7 @@ export async function fetchState(
   return response.json();
 }
 
-/** What the answer says is wrong. */
+/** Reads the reason from the playground's answer. */
 async function refusal(response: Response): Promise<Refused> {
   const body: { error: string } = await response.json();
   return new Refused(body.error);
@@ -37,18 +37,19 @@ async function send<Result>(path: string, payload: object): Promise<Result> {
   return response.json();
 }
 
-/** Does something as a person. */
+/** Performs an act as a person. */
 export function sendAct(as: string, act: PageAct): Promise<ActResult> {
   return send("/api/act", { as, act });
 }
 
+/** Changes the weather. Resolves to the weather after the change. */
 export function sendWeather(action: WeatherAction): Promise<WeatherState> {
   return send("/api/weather", action);
 }
 
 /**
- * Calls `onChange` with the page's epoch and version at every change, and `onState` when the
- * connection comes or goes.
+ * Calls `onChange` with the page's epoch and version after every change, and `onState` when the
+ * connection opens or closes.
  */
 export function listen(
   onChange: (news: { epoch: string; version: number }) => void,
@@ -59,7 +60,7 @@ export function listen(
   source.addEventListener("change", (event) => onChange(JSON.parse(event.data)));
   source.addEventListener("error", () => {
     onState(false);
-    // The browser tries again by itself, except after an answer that is no stream.
+    // The browser reconnects by itself, except after an answer that isn't a stream.
     if (source.readyState === EventSource.CLOSED) setTimeout(() => listen(onChange, onState), 2000);
   });
 }

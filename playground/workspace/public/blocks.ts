@@ -20,11 +20,11 @@ import {
   safeUrl,
 } from "./text-view.ts";
 
-/** Which control was used, and what was chosen in it. */
+/** The control that was used, and the option that was chosen in it. */
 export type BlockPress = { blockId: string; actionId: string; option?: string };
 
 /**
- * What a block's controls do when used: `press` delivers the action and resolves when the app has
+ * Gives a block's controls their effect. `press` delivers the action and resolves when the app has
  * taken it.
  */
 export type BlockContext = ShownNames & {
@@ -35,7 +35,7 @@ export type BlockContext = ShownNames & {
 type Block<Type extends AnyBlock["type"]> = Extract<AnyBlock, { type: Type }>;
 type Control = Block<"actions">["elements"][number];
 
-/** What blocks show, in their order. */
+/** Draws blocks in their order. */
 export function renderBlocks(blocks: readonly AnyBlock[], context: BlockContext): HTMLElement[] {
   return blocks.map((block) => renderBlock(block, context));
 }
@@ -208,7 +208,7 @@ function renderButton(element: Button, block: AnyBlock, context: BlockContext): 
   return control;
 }
 
-/** Two icons, which say what they are to who points at them or listens. */
+/** Draws two icons. Hovering, or a screen reader, tells what they mean. */
 function renderFeedback(element: FeedbackButtons, block: AnyBlock, context: BlockContext): HTMLElement[] {
   const { positive_button, negative_button } = element;
   return [
@@ -284,12 +284,12 @@ function renderOverflow(element: Overflow, block: AnyBlock, context: BlockContex
   return button;
 }
 
-/** Slack gives every block and control of a message or view a name. */
+/** Returns the names of a control and its block. Slack gives every block and control one. */
 function namesOf(element: Control, block: AnyBlock): { blockId: string; actionId: string } {
   return { blockId: block.block_id ?? "", actionId: element.action_id ?? "" };
 }
 
-/** The options of a select menu; the empty one stands for nothing chosen. */
+/** Returns the options of a select menu. The empty one means that nothing is chosen. */
 export function optionsOf(element: StaticSelect): HTMLOptionElement[] {
   const placeholder = h("option", { value: "" }, element.placeholder?.text ?? "Choose an option");
   const options = element.options.map((option) =>

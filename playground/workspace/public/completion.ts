@@ -1,13 +1,14 @@
 import type { PageState } from "../page-protocol.ts";
 
-/** What the composer offers at the cursor. */
+/** A suggestion of the composer for the text at the cursor. */
 export type Suggestion = { insert: string; label: string; hint: string };
 
-/** Suggestions, and where in the text what they complete begins. */
+/** Suggestions, and the place in the text where the completed part begins. */
 export type Offer = { from: number; suggestions: Suggestion[] };
 
 const most = 8;
 
+/** Returns suggestions for the text before the cursor, or null. */
 export function suggestionsAt(text: string, cursor: number, state: PageState): Offer | null {
   const before = text.slice(0, cursor);
   const command = /^\/\S*$/.exec(before);
@@ -54,7 +55,7 @@ function channelsOf({ channels }: PageState): Suggestion[] {
     .map(({ name }) => ({ insert: `#${name}`, label: `#${name}`, hint: "Channel" }));
 }
 
-/** The usage hint of the command that is being typed, or null. */
+/** Returns the usage hint of the command that is being typed, or null. */
 export function usageOf(text: string, { surface }: PageState): string | null {
   const command = /^(\/\S+)(?:\s|$)/.exec(text)?.[1];
   const found = surface.commands.find((each) => each.command === command);

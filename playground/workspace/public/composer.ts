@@ -2,31 +2,33 @@ import type { PageState } from "../page-protocol.ts";
 import { type Offer, suggestionsAt, usageOf } from "./completion.ts";
 import { announce, h, icon, toast } from "./dom.ts";
 
+/** Options of {@link createComposer}. */
 export type ComposerOptions = {
   id: string;
   state: () => PageState | null;
-  /** Resolves to whether it went out. */
+  /** Resolves to true if it was sent. */
   send: (text: string, file: File | null) => Promise<boolean>;
 };
 
-/** The page takes no large requests. */
+/** The playground accepts no larger requests. */
 const FILE_MAX_BYTES = 128 * 1024;
 
+/** A field to write messages in. */
 export interface Composer {
   readonly element: HTMLElement;
   readonly field: HTMLTextAreaElement;
   /**
-   * Shows where it writes to. What was typed and not sent is kept for each `key`, also over a
-   * reload of the tab.
+   * Shows where the composer writes to. Text that wasn't sent is kept for each `key`, even if the
+   * tab reloads.
    */
   setPlace(place: { key: string; label: string; hint: string }): void;
-  /** Puts this in place of what was typed, to be sent or changed. */
+  /** Replaces the typed text with this one, which a person can change or send. */
   write(text: string): void;
 }
 
 /**
- * A field to write messages and commands in, with completion. Enter sends, Shift and Enter makes a
- * line.
+ * Creates a field for messages and commands, with completion. Enter sends, and Shift and Enter
+ * starts a new line.
  */
 export function createComposer({ id, state, send }: ComposerOptions): Composer {
   let offered: Offer | null = null;
@@ -134,7 +136,7 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
             id: `${id}-option-${index}`,
             role: "option",
             on: {
-              // Before the field loses the focus.
+              // This runs before the field loses the focus.
               pointerdown: (event) => {
                 event.preventDefault();
                 take(index);
@@ -173,7 +175,7 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
     offer(null);
   }
 
-  /** Whether what is typed is the chosen suggestion already, so that Enter means to send. */
+  /** True if the typed text already equals the chosen suggestion. Then Enter sends it. */
   function isComplete() {
     return field.value === offered?.suggestions[chosen]?.insert;
   }
@@ -188,7 +190,7 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
     attach(null);
     const isSent = await send(text, taken).finally(() => (isSending = false));
     if (!isSent && place.key === key) attach(taken);
-    // Nothing that was typed is lost, nor what was typed since.
+    // Keeps both the text that was sent in vain and the text that was typed since.
     if (!isSent && place.key !== key) keepDraft(key, text);
     else if (!isSent && field.value === "") field.value = text;
     look();

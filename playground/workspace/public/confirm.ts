@@ -2,7 +2,7 @@ import type { Button } from "../../../world/slack/block-kit/objects.ts";
 import { h } from "./dom.ts";
 import { type ShownNames, renderPlainText, renderText } from "./text-view.ts";
 
-/** Shows a confirm dialog; resolves with whether the person confirmed. Escape denies. */
+/** Shows a confirmation dialog. Resolves to true if the person confirms. Escape denies. */
 export function askToConfirm(confirm: NonNullable<Button["confirm"]>, names: ShownNames): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const yes = confirm.confirm === undefined ? "Yes" : renderPlainText(confirm.confirm);

@@ -5,7 +5,7 @@ import { h } from "./dom.ts";
 import { listenToFeed, showMessages } from "./messages.ts";
 import { createTour } from "./tour.ts";
 
-/** The middle of the page: a channel's head, its messages, and where to write. */
+/** Creates the middle of the page: a channel's header, its messages, and the composer. */
 export function createConversation(parent: HTMLElement, composer: Composer, app: PageApp) {
   const heading = h("h1", { tabindex: "-1" });
   const about = h("p", { class: "about small" });
@@ -23,7 +23,7 @@ export function createConversation(parent: HTMLElement, composer: Composer, app:
   );
   listenToFeed(feed, "main", app);
 
-  /** Where nothing can be written, the page says why instead of taking it. */
+  /** Replaces the composer with the reason if nobody can write here. */
   function showClosed(channel: PageChannel): void {
     const why = whyClosed(channel);
     composer.element.hidden = why !== null;
@@ -74,7 +74,7 @@ function isDirect({ kind }: PageChannel): boolean {
   return kind === "im" || kind === "mpim";
 }
 
-/** What a conversation is called: `#docs`, or the names of the people in it. */
+/** Returns the name of a conversation: `#docs`, or the names of its people. */
 export function labelOf(channel: PageChannel): string {
   return isDirect(channel) ? channel.name : `#${channel.name}`;
 }

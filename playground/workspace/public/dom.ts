@@ -1,7 +1,7 @@
 type Attribute = string | number | boolean | null | undefined;
 
 /**
- * Written as a method, so that a listener for one kind of event fits where any listener is taken.
+ * Written as a method, so that a listener for one kind of event is accepted as a listener for any.
  */
 type Listener<Event> = { listen(event: Event): void }["listen"];
 
@@ -11,13 +11,13 @@ type Data = Record<string, string | number>;
 
 type Props = { on?: Listeners; data?: Data; [attribute: string]: Attribute | Listeners | Data };
 
-/** What stands in an element; nothing for null, undefined and false. */
+/** A child of an element. Null, undefined and false add nothing. */
 export type Child = Node | string | null | undefined | false;
 
 /**
- * Makes an element. `props`: `on` holds listeners, `data` the dataset, `class` the classes;
- * everything else is an attribute, left out when it is null or false. Strings among the children
- * become text, never markup.
+ * Creates an element. In `props`, `on` holds listeners, `data` the dataset and `class` the classes.
+ * Everything else is an attribute, which is left out if it is null or false. Strings among the
+ * children become text, never markup.
  */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
@@ -39,26 +39,26 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** An element of `index.html`. */
+/** Returns an element of `index.html`. */
 export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`The page has no #${id}.`);
   return element;
 }
 
-/** The children that can be focused and styled; other nodes the page does not make. */
+/** Returns the children that can have focus and style. The page makes no other kinds of node. */
 export function childrenOf(parent: HTMLElement): HTMLElement[] {
   return [...parent.children].filter((child) => child instanceof HTMLElement);
 }
 
-/** Text for screen readers only. */
+/** Creates text for screen readers only. */
 export function unseen(text: string): HTMLElement {
   return h("span", { class: "unseen" }, text);
 }
 
 /**
- * Where an arrow key, Home or End leads from one of `count` places; undefined for other keys. May
- * be outside.
+ * Returns the place that an arrow key, Home or End leads to from place `at` of `count`, or
+ * undefined for other keys. It may lie outside the places.
  */
 export function stepOf(key: string, at: number, count: number): number | undefined {
   switch (key) {
@@ -77,7 +77,9 @@ export function stepOf(key: string, at: number, count: number): number | undefin
 
 const signatures = new WeakMap<HTMLElement, string>();
 
-/** How {@link reconcile} tells items apart, sees that one changed, and draws it. */
+/**
+ * Tells {@link reconcile} how to identify an item, how to see that it changed, and how to draw it.
+ */
 export type Drawing<Item> = {
   key: (item: Item) => string;
   signature: (item: Item) => unknown;
@@ -85,8 +87,8 @@ export type Drawing<Item> = {
 };
 
 /**
- * Makes the children of `parent` show `items`: what did not change stays the same node, and what
- * changed is replaced where it stands, with the focus kept.
+ * Makes the children of `parent` show `items`. The nodes of unchanged items stay. Changed items are
+ * replaced where they are, and keep the focus.
  */
 export function reconcile<Item>(
   parent: HTMLElement,
@@ -118,8 +120,8 @@ export function reconcile<Item>(
 }
 
 /**
- * Puts `fresh` in the place of `node`; the focus goes to what has the same `data-focus`, or to
- * `fresh`.
+ * Replaces `node` with `fresh`. The focus moves to the element with the same
+ * `data-focus`, or to `fresh`.
  */
 function replaceKeepingFocus(node: HTMLElement, fresh: HTMLElement): void {
   const active = document.activeElement;
@@ -133,7 +135,7 @@ function replaceKeepingFocus(node: HTMLElement, fresh: HTMLElement): void {
   (same ?? fresh).focus({ preventScroll: true });
 }
 
-/** Says something to screen readers. */
+/** Has screen readers say a text. */
 export function announce(text: string): void {
   const region = byId("announcer");
   const line = h("p", null, text);
@@ -141,7 +143,7 @@ export function announce(text: string): void {
   while (region.children.length > 5) region.firstElementChild?.remove();
 }
 
-/** Shows that something did not work, until it is dismissed or ten seconds are over. */
+/** Shows a failure until it is dismissed, or for ten seconds. */
 export function toast(text: string): void {
   const toasts = byId("toasts");
   const box = h(
@@ -174,7 +176,7 @@ const shapes = {
   out: "M11 4h5v5M16 4l-7 7M13 11v5H4V7h5",
 };
 
-/** A picture beside or instead of a label that says the same. */
+/** Draws a picture. It stands beside a label that says the same, or in its place. */
 export function icon(name: keyof typeof shapes): SVGElement {
   const picture = document.createElementNS(svg, "svg");
   picture.setAttribute("viewBox", "0 0 20 20");

@@ -1,6 +1,6 @@
 /**
- * The short names that people and apps use most; every other name is shown as it is written, as
- * Slack does with unknown ones.
+ * The short names that people and apps use most. Every other name is shown as it is written, as
+ * Slack shows unknown ones.
  */
 const characters: Readonly<Record<string, string>> = {
   "+1": "👍",
@@ -67,17 +67,20 @@ const characters: Readonly<Record<string, string>> = {
 
 const shortName = /:([a-z0-9_+-]{1,64}):/g;
 
-/** The character of a short name, or null. */
+/** Returns the character of a short name, or null. */
 export function emojiNamed(name: string): string | null {
   return Object.hasOwn(characters, name) ? (characters[name] ?? null) : null;
 }
 
-/** Text with every known short name replaced. */
+/** Replaces every known short name in a text with its character. */
 export function withEmoji(text: string): string {
   return text.replace(shortName, (written, name: string) => emojiNamed(name) ?? written);
 }
 
-/** The character of a rich text element: its code points where it gives them, else its name's. */
+/**
+ * Returns the character of an element of rich text: from its code points if it has them, or else
+ * from its name.
+ */
 export function emojiElement({ name, unicode }: { name: string; unicode?: string | undefined }): string {
   if (unicode !== undefined && /^[0-9a-f]{1,6}(-[0-9a-f]{1,6})*$/i.test(unicode)) {
     const points = unicode.split("-").map((point) => Number.parseInt(point, 16));

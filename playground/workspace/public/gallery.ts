@@ -17,7 +17,7 @@ const names: ShownNames = {
   canGoTo: () => false,
 };
 
-/** How many blocks are drawn. */
+/** The number of blocks drawn so far. */
 let drawn = 0;
 const links = data.groups.map(({ title }) => h("a", { href: `#${idOf(title)}` }, title));
 document.body.append(
@@ -93,7 +93,7 @@ function renderForm({ title, blocks, close, submit }: ModalView): HTMLElement {
   );
 }
 
-/** Each block under an id of its own: a form is on the page twice. */
+/** Gives each block an id of its own, because a form is on the page twice. */
 function draw(blocks: readonly AnyBlock[]): HTMLElement[] {
   const named = blocks.map((block) => ({ ...block, block_id: `block-${(drawn += 1)}` }));
   return renderBlocks(named, {

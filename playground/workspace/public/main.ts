@@ -15,7 +15,10 @@ import { createTop } from "./top.ts";
 
 /** The last answer of `/api/state`. */
 let state: StateAnswer | null = null;
-/** Where this tab is; the address keeps it over a reload, and the tab keeps who it is. */
+/**
+ * The place and the person of this tab. After a reload, the address still has the place, and the
+ * tab still has the person.
+ */
 const [inChannel = "", inThread = ""] = location.hash.slice(1).split("/");
 const place: PagePlace = {
   as: sessionStorage.getItem("as") ?? "",
@@ -135,7 +138,7 @@ async function contentOf(file: File) {
   return { name: file.name, mimetype: file.type || "application/octet-stream", content };
 }
 
-/** Does it as whoever this tab is, and tells what went wrong. */
+/** Performs an act as the person of this tab, and shows what went wrong. */
 async function act(
   what: PageAct,
   { isQuiet = false }: { isQuiet?: boolean } = {},
@@ -181,7 +184,10 @@ document.addEventListener("keydown", (event) => {
 let running: Promise<void> | null = null;
 let isStale = false;
 
-/** Fetches and shows the present state. Calls during a fetch are one more fetch after it. */
+/**
+ * Fetches and shows the present state. All calls during a fetch together cause one more fetch after
+ * it.
+ */
 async function refresh(): Promise<void> {
   if (running !== null) {
     isStale = true;
@@ -203,7 +209,7 @@ async function load(): Promise<void> {
     try {
       next = await fetchState(asked, AbortSignal.timeout(15_000));
     } catch (thrown) {
-      // A person or channel of an earlier playground.
+      // This person or channel belongs to an earlier playground.
       if (thrown instanceof Refused && asked.as !== "") {
         place.as = "";
         sessionStorage.removeItem("as");
@@ -248,7 +254,7 @@ function show(): void {
   showPending(state.pending);
 }
 
-/** What is on the screen counts as read. */
+/** Marks everything on the screen as read. */
 function markRead(): void {
   const current = state?.current ?? null;
   if (document.visibilityState !== "visible" || current === null) return;
@@ -261,7 +267,7 @@ function markRead(): void {
 }
 document.addEventListener("visibilitychange", markRead);
 
-/** What Slack still has for the app. */
+/** Shows how many events Slack still has to send to the app. */
 function showPending(pending: PageState["pending"]): void {
   const line = byId("pending");
   line.hidden = pending === null;
@@ -271,7 +277,7 @@ function showPending(pending: PageState["pending"]): void {
       : `${present().surface.appName} didn't take ` +
         `${pending.count === 1 ? "an event" : `${pending.count} events`}. ` +
         `Slack tries again at ${exactTime(pending.nextAtMs)}.`;
-  // A status that is said again is heard again.
+  // If a status is set again, screen readers say it again.
   if (line.textContent !== text) line.textContent = text;
 }
 
@@ -289,7 +295,7 @@ listen(
 
 await refresh();
 conversation.goToEnd();
-// The app can also stop by itself, which the workspace does not hear of.
+// The app can also stop by itself, and the workspace doesn't notice that.
 setInterval(() => {
   if (place.isWeatherOpen && document.visibilityState === "visible") void refresh();
 }, 2000);

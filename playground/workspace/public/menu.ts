@@ -1,12 +1,13 @@
 import { h, stepOf } from "./dom.ts";
 
+/** An entry of a menu. */
 export type MenuEntry = { label: string; hint?: string; choose: () => void };
 
 let close: ((givesFocusBack: boolean) => void) | null = null;
 
 /**
- * Opens a menu at a button. Arrow keys move, Enter chooses, Escape and a click elsewhere close it;
- * the focus goes back.
+ * Opens a menu at a button. Arrow keys move and Enter chooses. Escape or a click elsewhere closes
+ * it. Then the focus returns to the button.
  */
 export function openMenu(button: HTMLElement, entries: readonly MenuEntry[]): void {
   close?.(false);
@@ -57,7 +58,7 @@ export function openMenu(button: HTMLElement, entries: readonly MenuEntry[]): vo
   close = (givesFocusBack) => {
     close = null;
     document.removeEventListener("pointerdown", outside, true);
-    // First, because the button may only be visible as long as it is expanded or focused.
+    // This comes first, because the button may be visible only while it is expanded or focused.
     if (givesFocusBack) button.focus();
     menu.remove();
     button.removeAttribute("aria-expanded");

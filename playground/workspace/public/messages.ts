@@ -7,13 +7,16 @@ import { avatar } from "./people.ts";
 import { renderMrkdwn } from "./text-view.ts";
 import { clockTime, dayName, fullTime, isSameDay } from "./time.ts";
 
-/** Messages of one author within this time stand under one name. */
+/** Messages of one author within this time are shown under one name. */
 const groupSeconds = 300;
 
-/** A message, and how it stands after the one before it. */
+/** A message, and its relation to the one before it. */
 type Item = { message: PageMessage; isFirstOfDay: boolean; isContinued: boolean };
 
-/** Shows messages in a feed, in place. The feed is one tab stop; arrow keys move in it. */
+/**
+ * Shows messages in a feed and keeps the nodes of unchanged ones. The feed is one tab stop, and
+ * arrow keys move within it.
+ */
 export function showMessages(
   feed: HTMLElement,
   messages: readonly PageMessage[],
@@ -26,14 +29,14 @@ export function showMessages(
     signature: (item) => [item, app.names.me(), app.signature()],
     render: (item) => renderMessage(item, place, app),
   });
-  // A feed without an article is none.
+  // A feed must have at least one article.
   feed.setAttribute("role", items.length === 0 ? "group" : "feed");
   const stops = childrenOf(feed);
   if (!stops.some(({ tabIndex }) => tabIndex === 0)) stops.at(-1)?.setAttribute("tabindex", "0");
   keepAtEnd(feed);
 }
 
-/** A feed that shows its end keeps showing it, whatever comes and however the page is resized. */
+/** Keeps the end of a feed in view through new messages and resizing, if it was in view before. */
 function keepAtEnd(feed: HTMLElement): void {
   if (feed.dataset["away"] !== "yes") feed.scrollTop = feed.scrollHeight;
 }
@@ -48,7 +51,7 @@ function itemOf(message: PageMessage, previous: PageMessage | undefined, place: 
     previous.replies === null &&
     !previous.isTombstone &&
     Number(message.ts) - Number(previous.ts) < groupSeconds;
-  // In a thread the replies are all there, so their count is not of interest.
+  // The replies of a thread are all visible, so it needs no count of them.
   const shown =
     place === "thread" ? { ...message, replies: null, isUnread: false } : { ...message, isUnread: false };
   return { message: shown, isFirstOfDay, isContinued };
@@ -112,8 +115,8 @@ function renderMessage({ message, isFirstOfDay, isContinued }: Item, place: Feed
 
 function contentOf(message: PageMessage, app: PageApp): HTMLElement[] {
   if (message.isTombstone) return [h("em", null, message.text)];
-  // What people typed is the same in `text` as in the rich text beside it, and there its marks are
-  // read.
+  // `text` and the rich text of a typed message say the same, and only the rich text keeps the
+  // marks.
   const isTyped = !message.isBot && !message.isEphemeral;
   if (message.blocks.length === 0 || isTyped)
     return [h("div", { class: "block" }, ...renderMrkdwn(message.text, app.names))];
@@ -139,7 +142,7 @@ function fileList({ files }: PageMessage): HTMLElement | null {
   );
 }
 
-/** An emoji and how many; who, to whoever points at it or hears it read. */
+/** Shows a reaction with its count. Hovering, or a screen reader, tells who reacted. */
 function reactions(shown: PageMessage["reactions"], app: PageApp): HTMLElement {
   return h(
     "ul",
@@ -228,8 +231,8 @@ function toolbar(message: PageMessage, place: Feed, app: PageApp): HTMLElement {
 }
 
 /**
- * Makes the feed's keys work: arrows move, Enter opens the thread, the menu key opens the message's
- * menu.
+ * Handles the keys of a feed: arrows move, Enter opens the thread, and the menu key opens the
+ * message's menu.
  */
 export function listenToFeed(feed: HTMLElement, place: Feed, app: PageApp): void {
   feed.addEventListener("scroll", () => {
@@ -261,7 +264,7 @@ export function listenToFeed(feed: HTMLElement, place: Feed, app: PageApp): void
   });
 }
 
-/** What a message says, for announcing it. */
+/** Returns the text of a message for a screen reader. */
 export function spokenText(feed: HTMLElement, ts: string): string {
   const content = feed.querySelector(`[data-ts="${CSS.escape(ts)}"] .content`);
   if (content === null) return "";

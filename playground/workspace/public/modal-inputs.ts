@@ -4,18 +4,18 @@ import { optionsOf } from "./blocks.ts";
 import { h } from "./dom.ts";
 import { type ShownNames, renderPlainText, renderText } from "./text-view.ts";
 
-/** What a person types or chooses in a modal. */
+/** An element of a modal in which a person types or chooses. */
 export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
-/** What stands in the inputs, by block and action. */
+/** The values of the inputs, by block and action. */
 export type Values = Record<string, Record<string, string>>;
 
-/** The inputs of a modal on the screen. */
+/** Returns the inputs of a modal on the screen. */
 export function fieldsOf(dialog: HTMLElement): Field[] {
   return [...dialog.querySelectorAll<Field>("[data-input]")];
 }
 
-/** An input block, with what was typed into it before. */
+/** Draws an input block with the text that was typed into it before. */
 export function renderInput(block: InputBlock, typed: string | undefined, names: ShownNames): HTMLElement {
   const { element } = block;
   if (element.type === "checkboxes") return renderCheckboxes(block, element, typed, names);
@@ -56,7 +56,7 @@ export function renderInput(block: InputBlock, typed: string | undefined, names:
   );
 }
 
-/** What is ticked is the value of a hidden field, a line for each. */
+/** Draws checkboxes. A hidden field holds the values of the checked ones, one per line. */
 function renderCheckboxes(
   block: InputBlock,
   { action_id, options, initial_options = [] }: Checkboxes,
@@ -132,7 +132,7 @@ function controlOf(
   return control;
 }
 
-/** Says how much room is left, once it gets tight. */
+/** Draws a counter of the remaining characters, which shows once few are left. */
 function counterOf(control: Field): HTMLElement {
   const counter = h("div", { class: "small counter" });
   const max = Number(control.dataset["max"]);
@@ -145,7 +145,9 @@ function counterOf(control: Field): HTMLElement {
   return counter;
 }
 
-/** What is wrong with an input, as Slack's client says before it sends anything. */
+/**
+ * Returns the problem with an input that Slack's client reports before it sends anything, or null.
+ */
 export function problemOf(input: Field): string | null {
   const { required, min, max } = input.dataset;
   const { length } = input.value;
@@ -156,7 +158,9 @@ export function problemOf(input: Field): string | null {
   return null;
 }
 
-/** What stands in the inputs, by block and action; a select with nothing chosen is left out. */
+/**
+ * Returns the values of the inputs, by block and action. Leaves out a select with nothing chosen.
+ */
 export function valuesOf(dialog: HTMLElement): Values {
   const values: Values = {};
   for (const { dataset, value } of fieldsOf(dialog)) {

@@ -5,7 +5,7 @@ import { announce, byId, h, icon } from "./dom.ts";
 import { fieldsOf, problemOf, renderInput, type Values, valuesOf } from "./modal-inputs.ts";
 import { renderPlainText } from "./text-view.ts";
 
-/** The modal in front. The state says which; `show` brings the page in line with it. */
+/** Creates the modal in front. `show` brings it in line with the state. */
 export function createModal(app: PageApp) {
   let shown: PageView | null = null;
   let dialog: HTMLDialogElement | null = null;
@@ -32,9 +32,9 @@ export function createModal(app: PageApp) {
     if (document.activeElement === document.body) app.focusComposer(null);
   }
 
-  /** Draws the modal; returns its dialog, which may be the one of the modal before. */
+  /** Draws the modal. Returns its dialog, which may be the one of the modal before. */
   function render(open: PageView, depth: number): HTMLDialogElement {
-    // What was typed stays when the app updates the view, where the input is the same.
+    // If the app updates the view, inputs that stay the same keep the typed text.
     const typed = dialog !== null && shown?.id === open.id ? valuesOf(dialog) : {};
     const { view } = open;
     const form = h(
@@ -99,7 +99,7 @@ export function createModal(app: PageApp) {
       event.preventDefault();
       closeView();
     });
-    // The browser closes it by itself when Escape is pressed twice.
+    // The browser closes it by itself if Escape is pressed twice.
     made.addEventListener("close", () => {
       if (isClosing) return;
       closeView();
@@ -133,7 +133,7 @@ export function createModal(app: PageApp) {
     settle();
   }
 
-  /** After the page was brought in line with what came of a submission. */
+  /** Runs after the page shows the result of a submission. */
   function settle(): void {
     if (dialog === null || shown === null) {
       announce("The form was sent.");
@@ -167,7 +167,7 @@ function allowSubmit(dialog: HTMLDialogElement, isAllowed: boolean): void {
   if (button !== null) button.disabled = !isAllowed;
 }
 
-/** Shows what is wrong under each input, and goes to the first. */
+/** Shows the problem under each input, and moves the focus to the first. */
 function showErrors(dialog: HTMLDialogElement, errors: Record<string, string>): void {
   for (const field of fieldsOf(dialog)) {
     const line = byId(`${field.id}-error`);

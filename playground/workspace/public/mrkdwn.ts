@@ -19,7 +19,7 @@ const inlineCode = /`([^`\n]+)`/y;
 const bareUrl = /https?:\/\/(?:(?!&[lg]t;)[^\s<>])*(?!&[lg]t;)[^\s<>.,;:!?)\]'"*_~`]/y;
 const boundary = /[\s\p{P}\p{S}]/u;
 
-/** Reads markup; `verbatim`: what only looks like a URL stays text. */
+/** Reads markup. With `verbatim`, a text that only looks like a URL stays text. */
 export function parseMrkdwn(text: string, { verbatim = false }: { verbatim?: boolean } = {}): Markup[] {
   const nodes: Markup[] = [];
   let at = 0;
@@ -34,8 +34,8 @@ export function parseMrkdwn(text: string, { verbatim = false }: { verbatim?: boo
 }
 
 /**
- * Lines that start with `>` are a quotation, also where it is written `&gt;`: that is how Slack
- * stores what people type.
+ * Reads lines. Those that start with `>` are a quotation, and so are those with `&gt;`, because
+ * Slack stores typed text in that form.
  */
 function parseLines(text: string, verbatim: boolean): Markup[] {
   if (text === "") return [];
@@ -110,7 +110,7 @@ function parseInline(text: string, verbatim: boolean): Markup[] {
   return nodes;
 }
 
-/** In code only links are read; everything else stands as it is. */
+/** Reads code, in which only links are markup. */
 function parseCode(text: string): Markup[] {
   return text.split(/(<(?:https?:|mailto:)[^<>\n]+>)/).flatMap((part, index): Markup[] => {
     if (part === "") return [];
@@ -121,8 +121,8 @@ function parseCode(text: string): Markup[] {
 }
 
 /**
- * Where the mark at `start` is closed, or -1. Marks stand at the edges of words, and close on their
- * own line.
+ * Returns the place where the mark at `start` is closed, or -1. Marks stand at the edges of words
+ * and close on their own line.
  */
 function closingMark(text: string, start: number): number {
   const mark = text[start];
@@ -168,7 +168,7 @@ function readToken(content: string): Markup {
   return { type: "link", url: decodeShownEntities(target), label };
 }
 
-/** Decodes the three entities that Slack encodes, once: `&amp;lt;` becomes `&lt;`. */
+/** Decodes the three entities that Slack encodes. It does so once: `&amp;lt;` becomes `&lt;`. */
 function decodeShownEntities(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }

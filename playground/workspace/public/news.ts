@@ -12,7 +12,7 @@ type News = {
   app: PageApp;
 };
 
-/** Tells screen readers what came and what changed between two states of the same person. */
+/** Tells screen readers what was added or changed between two states of the same person. */
 export function tellOfNews({ before, now, openThread, feed, threadFeed, app }: News): void {
   if (before === null || before.me !== now.me || now.current === null) return;
   if (before.current?.channel === now.current.channel) {
@@ -21,7 +21,7 @@ export function tellOfNews({ before, now, openThread, feed, threadFeed, app }: N
     const { thread } = now.current;
     const was = before.current.thread;
     if (thread !== null && was?.ts === thread.ts) {
-      // Without the root, which the channel tells of.
+      // Without the root, which is announced with the channel.
       tellOfMessages(was.messages, thread.messages.slice(1), threadFeed, app);
     }
   }
@@ -52,7 +52,7 @@ function contentOf({ text, blocks }: PageMessage): string {
   return JSON.stringify([text, blocks]);
 }
 
-/** Of threads that the person follows and has not open. */
+/** Announces replies in threads that the person follows and that aren't open. */
 function tellOfReplies(
   before: readonly PageMessage[],
   now: readonly PageMessage[],

@@ -6,7 +6,7 @@ import { h, icon } from "./dom.ts";
 import { listenToFeed, showMessages } from "./messages.ts";
 import { createWeather } from "./weather.ts";
 
-/** The pane at the side: a thread, or the weather. */
+/** Creates the pane at the side, which shows a thread or the weather. */
 export function createPane(aside: HTMLElement, app: PageApp) {
   const heading = h("h2", { id: "pane-title", tabindex: "-1" });
   const where = h("span", { class: "small" });

@@ -1,6 +1,6 @@
 import { h } from "./dom.ts";
 
-/** Initials for a picture: of the first and the last word. */
+/** Returns the initials of the first and the last word, for a picture. */
 function initialsOf(name: string): string {
   const words = name.split(/[\s-]+/).filter(Boolean);
   const first = words[0] ?? "?";
@@ -10,12 +10,16 @@ function initialsOf(name: string): string {
 
 let order: readonly string[] = [];
 
-/** Whose pictures get which colour: in this order, so that neighbours differ. */
+/**
+ * Gives the pictures of these people their colors. The order counts: neighbors get different ones.
+ */
 export function givePeopleColours(ids: readonly string[]): void {
   order = ids;
 }
 
-/** A coloured square with initials. It repeats the name beside it, so screen readers skip it. */
+/**
+ * Draws a colored square with initials. It repeats the name beside it, so screen readers skip it.
+ */
 export function avatar(id: string, name: string, isBot: boolean, size = ""): HTMLElement {
   const look = isBot ? "avatar-bot" : `avatar-${Math.max(0, order.indexOf(id)) % 6}`;
   return h(

@@ -4,12 +4,12 @@ import { type Drawing, h, reconcile, unseen } from "./dom.ts";
 import { avatar } from "./people.ts";
 import { opensNewTab } from "./text-view.ts";
 
-/** Builds the list of conversations; `show` brings it in line with the state. */
+/** Creates the list of conversations. `show` brings it in line with the state. */
 export function createSidebar(nav: HTMLElement, app: PageApp) {
   const channels = h("ul");
   const direct = h("ul");
   const people = h("ul", { class: "people" });
-  // On narrow screens the bar at the top has no room for them.
+  // The bar at the top has no room for the links on narrow screens.
   const links = h("ul", { class: "side-links" });
   nav.replaceChildren(
     h("h2", { id: "side-channels" }, "Channels"),

@@ -4,26 +4,29 @@ import { h, icon, unseen } from "./dom.ts";
 import { emojiElement, withEmoji } from "./emoji.ts";
 import { type Markup, parseMrkdwn } from "./mrkdwn.ts";
 
-/** What rendering needs to know of the workspace. */
+/** The parts of the workspace that rendering needs. */
 export type ShownNames = {
   me: () => string;
   nameOf: (id: string) => string | undefined;
-  /** Shows a channel, and a thread of it beside. */
+  /** Shows a channel, with a thread of it beside. */
   goTo: (channelId: string, threadTs?: string) => void;
   canGoTo: (channelId: string) => boolean;
 };
 
-/** Slack's markup, as the nodes it is. */
+/** Renders Slack's markup as nodes. */
 export function renderMrkdwn(text: string, names: ShownNames, options?: { verbatim?: boolean }): Node[] {
   return parseMrkdwn(text, options).map((node) => renderNode(node, names, true));
 }
 
-/** `plain_text`: nothing in it is markup; short names of emoji are read unless it says not to. */
+/**
+ * Renders `plain_text`. It contains no markup, but short names of emoji are replaced unless it says
+ * not to.
+ */
 export function renderPlainText({ text, emoji }: PlainText): string {
   return emoji === false ? text : withEmoji(text);
 }
 
-/** A text object, as the nodes it is. */
+/** Renders a text object as nodes. */
 export function renderText(object: TextObject, names: ShownNames): (Node | string)[] {
   return object.type === "mrkdwn"
     ? renderMrkdwn(object.text, names, { verbatim: object.verbatim === true })
@@ -62,18 +65,22 @@ function renderNode(node: Markup, names: ShownNames, readsEmoji: boolean): Node 
 }
 
 /**
- * The address, if it is one that may be followed; anything else (`javascript:` …) is shown as text.
+ * Returns the address if people may follow it, or else null. Other addresses (`javascript:` …) are
+ * shown as text.
  */
 export function safeUrl(url: string): string | null {
   if (!URL.canParse(url)) return null;
   return ["http:", "https:", "mailto:"].includes(new URL(url).protocol) ? url : null;
 }
 
-/** A message's address at Slack: its channel, and its own time or, in a thread, the root's. */
+/**
+ * Matches a message's address at Slack: its channel, and the time of the message or of its thread's
+ * root.
+ */
 const PERMALINK =
   /^https:\/\/[\w-]+\.slack\.com\/archives\/([CDG][A-Z0-9]+)\/p(\d+)(\d{6})(?:\?thread_ts=(\d+\.\d{6}))?/;
 
-/** A link that stands in a text. */
+/** Renders a link inside a text. */
 function renderTextLink(url: string, label: string | null | undefined, names: ShownNames): HTMLElement {
   const [isPermalink, channelId = "", seconds, micros, root] = PERMALINK.exec(url) ?? [];
   if (isPermalink !== undefined && names.canGoTo(channelId)) {
@@ -96,7 +103,7 @@ function renderTextLink(url: string, label: string | null | undefined, names: Sh
   return renderLink(url, label);
 }
 
-/** A link, if its address may be followed. */
+/** Renders a link if its address may be followed. */
 export function renderLink(url: string, label: string | null | undefined): HTMLElement {
   const href = safeUrl(url);
   const text = label === null || label === undefined || label === "" ? url : label;
@@ -124,7 +131,7 @@ function renderChannel(id: string, names: ShownNames, label: string | null): HTM
   );
 }
 
-/** What a rich text block shows. */
+/** Renders a rich text block. */
 export function renderRichText(block: RichTextBlock, names: ShownNames): HTMLElement[] {
   return block.elements.map((part) => renderRichPart(part, names));
 }
@@ -175,7 +182,7 @@ function renderElement(element: RichTextElement, names: ShownNames): Node {
   }
 }
 
-/** From the innermost to the outermost. */
+/** The tags of styles, from the innermost to the outermost. */
 const styleTags = [
   ["code", "code"],
   ["bold", "strong"],
@@ -191,12 +198,12 @@ function styled(node: Node, style: RichTextElement["style"]): Node {
   );
 }
 
-/** What the page cannot draw is named, not dropped. */
+/** Renders the name of something that the page can't draw. */
 export function renderUnsupported({ type }: { type: string }): HTMLElement {
   return h("div", { class: "unsupported" }, `unsupported block: ${type}`);
 }
 
-/** Remote images are never loaded: a box with the text that describes the image. */
+/** Renders the text that describes an image. The page never loads remote images. */
 export function renderImage({ alt_text: alt }: { alt_text: string }, isSmall: boolean): HTMLElement {
   return h(
     "span",
@@ -205,7 +212,7 @@ export function renderImage({ alt_text: alt }: { alt_text: string }, isSmall: bo
   );
 }
 
-/** Marks a control that leads away from the page. */
+/** Returns a mark for a control that leads away from the page. */
 export function opensNewTab(): Element[] {
   return [icon("out"), unseen(" (opens in a new tab)")];
 }

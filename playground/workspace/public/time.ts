@@ -5,28 +5,32 @@ const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: 
 const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
-/** Milliseconds since 1970 as the time of the day, to the second. */
+/** Formats epoch milliseconds as the time of day, to the second. */
 export function exactTime(ms: number): string {
   return exact.format(ms);
 }
 
-/** A Slack timestamp as a date. */
+/** Converts a Slack timestamp to a date. */
 function dateOf(ts: string): Date {
   return new Date(Number(ts) * 1000);
 }
 
+/** Formats a Slack timestamp as the time of day. */
 export function clockTime(ts: string): string {
   return clock.format(dateOf(ts));
 }
 
+/** Formats a Slack timestamp as the date and the time. */
 export function fullTime(ts: string): string {
   return full.format(dateOf(ts));
 }
 
+/** True if both Slack timestamps are of the same day. */
 export function isSameDay(one: string, other: string): boolean {
   return dateOf(one).toDateString() === dateOf(other).toDateString();
 }
 
+/** Formats the day of a Slack timestamp. */
 export function dayName(ts: string): string {
   const now = new Date();
   if (dateOf(ts).toDateString() === now.toDateString()) return "Today";
@@ -36,8 +40,9 @@ export function dayName(ts: string): string {
 }
 
 /**
- * A date in one of Slack's formats, where and when it is read; null for a format that the app's
- * messages don't use. See https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+ * Formats a date in one of Slack's formats, in the reader's own time zone. Returns null for a
+ * format that the app's messages don't use. See
+ * https://docs.slack.dev/messaging/formatting-message-text#date-formatting
  */
 export function readableDate(seconds: string, format: string): string | null {
   const parts: Record<string, string> = {

@@ -11,7 +11,10 @@ const themeLabels = new Map([
   ["dark", "Theme: dark"],
 ]);
 
-/** The bar at the top: the workspace, links, the weather, the theme, and who this tab is. */
+/**
+ * Creates the bar at the top: the workspace, links, the weather, the theme, and the person of this
+ * tab.
+ */
 export function createTop(header: HTMLElement, app: PageApp) {
   const title = h("span", { class: "team" });
   const links = h("nav", { class: "links", "aria-label": "Elsewhere" });

@@ -2,16 +2,19 @@ import type { PageMessage, PageState } from "../page-protocol.ts";
 import type { PageApp } from "./app.ts";
 import { h, icon } from "./dom.ts";
 
-/** Where the tour takes place. */
+/** The channel in which the tour takes place. */
 const CHANNEL = "docs";
 const SETTING = "tour";
 
-/** Until it is closed for the first time, and again when it is asked for. */
+/** True until it is closed for the first time, and again when somebody asks for it. */
 export function isTourWanted(): boolean {
   return localStorage.getItem(SETTING) !== "closed";
 }
 
-/** The card that says what this is and what to try. Only there where the state has examples. */
+/**
+ * Creates the card that explains the playground and says what to try. It shows only if the state
+ * has examples.
+ */
 export function createTour(app: PageApp) {
   const heading = h("h2", { id: "tour-title", tabindex: "-1" }, "Try Docs Agent");
   const about = h("p", { class: "small" });
@@ -53,7 +56,7 @@ export function createTour(app: PageApp) {
     if (channel !== undefined) app.suggest(channel, command(request));
   }
 
-  /** The form that a message's menu opens, for a message that says what is wrong. */
+  /** Opens a message's form from its menu, for a message that says what is wrong. */
   async function openForm(): Promise<void> {
     const channel = channelOf(app.state());
     if (channel === undefined) return;
@@ -126,13 +129,13 @@ export function createTour(app: PageApp) {
 
   return {
     element,
-    /** Returns whether it is to be seen now. */
+    /** Returns true if the card is shown now. */
     toggle(): boolean {
       localStorage.setItem(SETTING, isTourWanted() ? "closed" : "open");
       return isTourWanted();
     },
     focus: () => heading.focus(),
-    /** Leaves the room to what follows; its heading opens it again. */
+    /** Folds the card to make room. Its heading opens it again. */
     fold: () => body.removeAttribute("open"),
     show(): void {
       const state = app.state();

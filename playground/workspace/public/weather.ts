@@ -42,7 +42,7 @@ type Switch = {
   kind: "job-service-down" | "job-service-slow" | "app-running";
   label: string;
   isOn: (weather: WeatherState) => boolean;
-  /** What the action says when the switch is on or off. */
+  /** The `isOn` of the action, if the switch is on or off. */
   isOnFor: (isOn: boolean) => boolean;
   watch: string;
 };
@@ -75,7 +75,7 @@ const switches: readonly Switch[] = [
   },
 ];
 
-/** The panel that makes things go wrong. `show` brings it in line with the state. */
+/** Creates the panel that makes things go wrong. `show` brings it in line with the state. */
 export function createWeather(app: PageApp) {
   const slack = slackChoices.map((each) =>
     choice(each, "slack", (input) => act({ kind: "slack", slack: each.value }, input)),
@@ -137,7 +137,7 @@ export function createWeather(app: PageApp) {
       const { weather } = app.state();
       for (const { value, input } of slack) input.checked = weather?.slack === value;
       for (const { value, input } of moods) input.checked = weather?.agent === value;
-      // Nobody can tell another agent how to be.
+      // Only the rule-based agent has moods.
       agent.hidden = weather !== null && weather.agent === null;
       for (const { input, isOn, status } of toggles) {
         if (weather === null) continue;
@@ -151,7 +151,7 @@ export function createWeather(app: PageApp) {
 
 type Choice = { value: string; label: string; watch: string };
 
-/** One of several, with what to watch for. */
+/** Draws one of several choices, and says what to look out for. */
 function choice<Of extends Choice>(
   { value, label, watch }: Of,
   group: string,
@@ -173,7 +173,7 @@ function choice<Of extends Choice>(
   };
 }
 
-/** What goes wrong now, in a few words each. */
+/** Says in a few words each what goes wrong now. */
 function inWords(weather: WeatherState | null): string[] {
   if (weather === null) return ["Weather unknown"];
   const words = [
@@ -188,7 +188,7 @@ function inWords(weather: WeatherState | null): string[] {
   return words.length === 0 ? [CLEAR] : words;
 }
 
-/** The button that opens the panel and says what is on. */
+/** Creates the button that opens the panel and says which faults are on. */
 export function weatherButton(onClick: () => void) {
   const label = h("span", { class: "weather-words" });
   const button = h(
