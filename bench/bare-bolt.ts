@@ -1,7 +1,7 @@
 /**
- * What the product is measured against: a Bolt app that only acknowledges.
- * `node bare-bolt.ts <signing secret>`. It asks Slack nothing at its start, so it is as small as a
- * Bolt app over HTTP can be.
+ * The program that the product is compared with: a Bolt app that only acknowledges.
+ * `node bare-bolt.ts <signing secret>`. It calls nothing at Slack when it starts, so it is as small
+ * as a Bolt app over HTTP can be.
  */
 import { App, HTTPReceiver, LogLevel } from "@slack/bolt";
 
@@ -22,6 +22,6 @@ const address = server.address();
 const port = address !== null && typeof address === "object" ? address.port : 0;
 process.stdout.write(`${JSON.stringify({ msg: "bare Bolt is ready", address: `127.0.0.1:${port}` })}\n`);
 
-// Ends with the bench, however that ended.
+// This program ends with the bench, no matter how the bench ended.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || process.exit(1), 1000).unref();

@@ -4,8 +4,8 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 
 /**
- * A Hono server that answers what the job service answers and does next to nothing for it: a create
- * is one synced insert, a GET nothing at all. Its argument is the database's path.
+ * A Hono server that gives the job service's answers and does next to nothing for them: a create is
+ * one synced insert, and a GET does nothing at all. Its argument is the path of its database.
  */
 const db = new DatabaseSync(process.argv[2] ?? "");
 db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");

@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 
 /**
- * A server that answers every request with the same JSON: what the machine allows at that moment.
+ * A server that answers every request with the same JSON. It shows what the machine can do at that
+ * moment.
  */
 const server = createServer((_, response) => {
   response.setHeader("content-type", "application/json").end('{"id":"job","status":"active"}');

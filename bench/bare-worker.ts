@@ -1,7 +1,7 @@
 /**
- * What polling on Redis is measured against: a BullMQ worker that makes the same request as a poll
- * and does nothing with the answer. `node bare-worker.ts <options as JSON>`. With `againAfterMs` it
- * comes back to a job after that time, as a poll does; with null each job is over after its
+ * The program that polling on Redis is compared with: a BullMQ worker that makes the same request
+ * as a poll and ignores the answer. `node bare-worker.ts <options as JSON>`. With `againAfterMs` it
+ * returns to a job after that time, as a poll does. If that is null, each job is over after one
  * request.
  */
 import process from "node:process";
@@ -58,6 +58,6 @@ worker.on("error", (thrown) => process.stderr.write(`${thrown.message}\n`));
 await worker.waitUntilReady();
 process.stdout.write(`${JSON.stringify({ msg: "the bare worker is ready" })}\n`);
 
-// Ends with the bench, however that ended.
+// This program ends with the bench, no matter how the bench ended.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || process.exit(1), 1000).unref();

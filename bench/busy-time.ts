@@ -5,27 +5,31 @@ import type { Report } from "./stand-ins/journal.ts";
 import { StandIns, startDocsAgent } from "./subjects.ts";
 import { largest } from "./table.ts";
 
+/** The delays that {@link watchBusyTime} saw. */
 export type BusyTime = {
   /**
-   * From the answer that says completed to the post that Slack took; for what is not posted, to the
-   * end of the watch.
+   * For each request, the time from the answer that says "completed" to the post that Slack took.
+   * If there is no post, the time to the end of the watch.
    */
   waitsMs: number[];
-  /** Whether every outcome was posted in time. */
+  /** True if every outcome was posted in time. */
   isComplete: boolean;
   /**
-   * From the ack to the create, the longest; a request whose job was never created counts to the
-   * end of the watch.
+   * The longest time from an ack to its create. For a job that was never created, it counts the
+   * time to the end of the watch.
    */
   longestCreateMs: number;
-  /** From the first ack to the last outcome's post; to the end of the watch unless `isComplete`. */
+  /**
+   * The time from the first ack to the last outcome's post. Unless `isComplete`, the time to the
+   * end of the watch.
+   */
   lastOutcomeMs: number;
   report: Report;
 };
 
 /**
- * Sends all requests at once to the program, between a Slack with limits and jobs of that length,
- * and watches to the end.
+ * Sends all requests to the program at once and watches them to the end. Slack has its limits, and
+ * the jobs have the given length.
  */
 export async function watchBusyTime(
   { checkout, dir, progress }: Context,

@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { BenchError } from "./scenario.ts";
 
-/** The repository this bench is part of. */
+/** The repository that contains this bench. */
 export const OWN_ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** What the present program is compared with: the version before its core was reshaped. */
+/** The commit to compare the present program with: the last one before its core was reshaped. */
 export const BASELINE = "899ea2e";
 
 const GIT_TIMEOUT_MS = 30_000;
@@ -20,13 +20,13 @@ const Package = z.object({ scripts: z.object({ start: z.string() }) });
 export type Checkout = {
   name: string;
   root: string;
-  /** What Node.js gets to start it: its own flags, and the path of the program. */
+  /** Node.js's arguments to start it: its own flags, and the path of the program. */
   nodeArgs: string[];
-  /** What `npm start` adds to the environment. */
+  /** The variables that `npm start` adds to the environment. */
   env: Record<string, string>;
 };
 
-/** The program in that folder, started as its `npm start` does. */
+/** Opens the program in a folder, to be started as its `npm start` does. */
 export function openCheckout(folder: string, name = basename(resolve(folder))): Checkout {
   const root = resolve(folder);
   const path = join(root, "package.json");
@@ -36,7 +36,7 @@ export function openCheckout(folder: string, name = basename(resolve(folder))): 
   const env: Record<string, string> = {};
   for (let word = words[0]; word !== undefined && word.includes("="); word = words[0]) {
     const [name = "", value = ""] = word.split("=");
-    // A path in it is meant from the checkout, where npm runs the script.
+    // A path in it is relative to the checkout, where npm runs the script.
     env[name] = value.includes("/") ? resolve(root, value) : value;
     words.shift();
   }
@@ -46,8 +46,8 @@ export function openCheckout(folder: string, name = basename(resolve(folder))): 
 }
 
 /**
- * A commit of this repository, unpacked under `dir`, with the installed packages of the present
- * one. Changes nothing in the repository. Null when the commit is not there, as in a shallow clone.
+ * Unpacks a commit of this repository under `dir`, with the installed packages of the present one.
+ * Changes nothing in the repository. Returns null if the commit isn't there, as in a shallow clone.
  */
 export function checkOut(commit: string, dir: string): Checkout | null {
   try {

@@ -1,6 +1,7 @@
 /**
- * Loaded into the measured program with `--import`: counts the commits that changed something, in
- * all its threads, and tells their number when asked. The program itself knows nothing of it.
+ * A module that the measured program loads with `--import`. It counts the commits that changed
+ * something, in all threads, and tells their number on request. The program itself knows nothing of
+ * it.
  */
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import process from "node:process";
@@ -12,9 +13,9 @@ threads.unref();
 if (isMainThread) {
   threads.onmessage = () => (commits += 1);
   process.on("message", () => process.send?.({ commits }));
-  // The bench is gone.
+  // The bench has ended.
   process.on("disconnect", () => process.exit(1));
-  // The channel alone must not keep the program alive.
+  // This channel alone must not keep the program alive.
   process.channel?.unref();
 }
 
@@ -23,7 +24,7 @@ const { get } = StatementSync.prototype;
 const owners = new WeakMap<StatementSync, DatabaseSync>();
 const changes = new WeakMap<DatabaseSync, { query: StatementSync; seen: number }>();
 
-/** Outside a transaction, what has changed since the last look has been committed. */
+/** Looks for changes since the last look. Outside a transaction, they have been committed. */
 function look(db: DatabaseSync): void {
   if (!db.isOpen || db.isTransaction) return;
   const known = changes.get(db) ?? { query: prepare.call(db, "SELECT total_changes() AS n"), seen: 0 };

@@ -5,31 +5,35 @@ const TRIED_WITHIN_MS = 10_000;
 const CALLS = "trace=fsync,fdatasync";
 
 /**
- * The calls with which a program waits for the disk, as `strace` saw them: when each began, and how
- * long it took.
+ * A call with which a program waited for the disk, as `strace` saw it: when it began, and how long
+ * it took.
  */
 export type DiskWait = { atMs: number; tookMs: number };
 
 /**
- * Put before a program, writes its fsyncs and fdatasyncs to a file. With the filter in the kernel
- * everything else runs at full speed; `-D` leaves the program a child of the bench.
+ * Returns the command to put before a program so that its fsyncs and fdatasyncs are written to a
+ * file. The filter is in the kernel, so everything else runs at full speed. With `-D` the program
+ * stays a child of the bench.
  */
 export function straceTo(path: string): string[] {
   return ["strace", "-D", "-f", "-q", "--seccomp-bpf", "-ttt", "-T", "-e", CALLS, "-o", path];
 }
 
-/** Whether `strace` is there and may be used. */
+/** True if `strace` is installed and allowed. */
 export function canTrace(): boolean {
   const args = ["-f", "-q", "-e", CALLS, "-o", "/dev/null", process.execPath, "--version"];
   return spawnSync("strace", args, { stdio: "ignore", timeout: TRIED_WITHIN_MS }).status === 0;
 }
 
-/** What {@link straceTo} has written that began between the two times, epoch milliseconds. */
+/**
+ * Reads those calls from the file of {@link straceTo} that began between the two times, in epoch
+ * milliseconds.
+ */
 export function readDiskWaits(path: string, fromMs: number, toMs: number): DiskWait[] {
   if (!existsSync(path)) return [];
   const waits: DiskWait[] = [];
   for (const line of readFileSync(path, "utf8").split("\n")) {
-    // Whole calls, and the ends of those during which another thread was seen.
+    // Matches whole calls, and the ends of calls during which `strace` saw another thread.
     const [, endedS, tookS] = /^\d+ +(\d+\.\d+) .*\bf(?:data)?sync.*= 0 <(\d+\.\d+)>$/.exec(line) ?? [];
     if (endedS === undefined) continue;
     const wait = { atMs: Number(endedS) * 1000, tookMs: Number(tookS) * 1000 };

@@ -8,15 +8,15 @@ const FILES_PER_FOLDER = 50;
 const FILE_BYTES = 40 * 1024;
 const GIT_TIMEOUT_MS = 120_000;
 
-/** What the repository holds, in words. */
+/** The size of the repository, in words. */
 export const REPOSITORY_SIZE = "5,000 files, 200 MB";
 
 /**
- * A bare repository at `path` with 5,000 pages of 40 KB, in one commit on `main`. `work` is a
- * folder for making it.
+ * Makes a bare repository at `path` with 5,000 pages of 40 KB, in one commit on `main`. `work` is a
+ * folder to make it in.
  */
 export function makeDocsRepository(path: string, work: string): void {
-  // Half of it compresses, as with text.
+  // Half of it compresses, like text.
   const texts = Array.from({ length: 50 }, () => randomBytes(FILE_BYTES / 2).toString("hex"));
   for (let folder = 0; folder < FOLDERS; folder += 1) {
     const dir = join(work, "docs", `part-${folder}`);

@@ -1,41 +1,41 @@
-/**
- * Who and where everything in the bench is; the stand-in for Slack and the requests agree on it.
- */
+/** The bench's workspace. The stand-in for Slack and the requests both use these ids. */
 export const TEAM_ID = "T0BENCH";
+/** The app's user in the workspace. */
 export const BOT_USER_ID = "U0BENCHBOT";
+/** The app's bot id. */
 export const BOT_ID = "B0BENCH";
+/** The app's id. */
 export const APP_ID = "A0BENCH";
+/** The secret that signs the requests of the stand-in for Slack. */
 export const SIGNING_SECRET = "8f742231b10e8888abcd9912345685a5";
+/** The app's only project. */
 export const PROJECT_ID = "docs";
 
-/** The id of the bench's n-th channel. */
+/** Returns the id of the bench's n-th channel. */
 export function channelId(n: number): string {
   return `C0BENCH${n}`;
 }
 
-/** The prompt of the n-th request; both stand-ins recognize it by {@link numberIn}. */
+/** Returns the prompt of the n-th request. Both stand-ins recognize it with {@link numberIn}. */
 export function promptOf(n: number): string {
   const fault = "The quick start says npm run dev, but the script is called start since version 4.";
   return `${fault} Please fix page ${n}.`;
 }
 
-/**
- * The number of the request that a text (a prompt, as JSON) belongs to; null when it belongs to
- * none.
- */
+/** Returns the number of the request that a text (a prompt, as JSON) belongs to, or null. */
 export function numberIn(text: string): number | null {
   const [, n] = /Please fix page (\d+)\./.exec(text) ?? [];
   return n === undefined ? null : Number(n);
 }
 
-/** The pull request of the n-th request's job. */
+/** Returns the pull request of the n-th request's job. */
 export function pullRequestOf(n: number): string {
   return `https://github.com/acme/docs/pull/${n + 1}`;
 }
 
 /**
- * The number of the request whose pull request a message links to, in a body as it was sent; null
- * when it links to none.
+ * Returns the number of the request whose pull request a message links to, or null. `body` is the
+ * message as it was sent.
  */
 export function linkedIn(body: string): number | null {
   const [, pull] = /pull(?:\/|%2F)(\d+)/i.exec(body) ?? [];

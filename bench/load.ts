@@ -7,22 +7,23 @@ import { quantile } from "./table.ts";
 
 const PATH = "/slack/events";
 
+/** The rate and the latencies of a load. */
 export type LoadResult = {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** When each request was answered: its number, epoch milliseconds. */
+  /** The time of each answer in epoch milliseconds, by the number of its request. */
   acceptedAtMs: Map<number, number>;
 };
 
-/** Sends requests over as many kept connections, one at a time on each. */
+/** Sends requests over a fixed number of kept connections, one at a time on each. */
 export class Load implements AsyncDisposable {
   readonly #pool: Pool;
   readonly #connections: number;
   readonly #requests: readonly SignedRequest[];
   #sent = 0;
 
-  /** `requests`: what is sent, each once. */
+  /** Sends each of `requests` once. */
   constructor(origin: string, connections: number, requests: readonly SignedRequest[]) {
     this.#pool = new Pool(origin, { connections, pipelining: 1 });
     this.#connections = connections;
@@ -30,10 +31,10 @@ export class Load implements AsyncDisposable {
   }
 
   /**
-   * Keeps every connection busy for that long, or until nothing is left to send, and measures what
-   * comes after the warm-up. An answer that comes later counts among the latencies, and not in the
-   * rate. Rejects when an answer is anything
-   * but "taken": 200 without a body, as a body would tell the person that the request was not kept.
+   * Keeps every connection busy for that time, or until nothing is left to send, and measures after
+   * the warm-up. A later answer counts as a latency but not in the rate. Rejects if an answer is
+   * anything but "taken", which is 200 without a body. A body would tell the person that the
+   * request wasn't kept.
    */
   async run(durationMs: number, warmUpMs = 0): Promise<LoadResult> {
     const measuredFrom = performance.now() + warmUpMs;
@@ -73,7 +74,7 @@ export class Load implements AsyncDisposable {
     return request;
   }
 
-  /** Sends one request, and resolves to how long its answer took, milliseconds. */
+  /** Sends one request. Resolves to the milliseconds until its answer. */
   async send({ headers, body }: SignedRequest): Promise<number> {
     const sentAt = performance.now();
     const answer = await this.#pool.request({ method: "POST", path: PATH, headers, body });
@@ -84,9 +85,9 @@ export class Load implements AsyncDisposable {
 }
 
 /**
- * Sends requests at a fixed pace, each on a connection of its own, whether or not the ones before
- * are answered. Resolves to how long each took from the moment it was due, milliseconds; `Infinity`
- * when it got no answer within `timeoutMs`.
+ * Sends requests at a fixed pace, each on its own connection, without waiting for earlier answers.
+ * Resolves to the time of each from the moment it was due, in milliseconds, or `Infinity` without
+ * an answer within `timeoutMs`.
  */
 export async function flood(
   origin: string,
@@ -107,7 +108,7 @@ export async function flood(
   return await Promise.all(latencies);
 }
 
-/** Whether it was taken in time. Rejects when it was refused. */
+/** Resolves to true if the request was taken in time. Rejects if it was refused. */
 function sendAlone(url: URL, { headers, body }: SignedRequest, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const sending = httpRequest(url, { method: "POST", headers, agent: false }, (answer) => {

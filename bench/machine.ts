@@ -8,7 +8,10 @@ const TMPFS = 0x01021994;
 const COMMITS = 100;
 const AT_MOST_MS = 1000;
 
-/** What the figures depend on, a line each. `dir`: a folder on the disk that is measured. */
+/**
+ * Describes the machine, on which the figures depend, one fact per line. `dir` is a folder on the
+ * disk that is measured.
+ */
 export function machineFacts(dir: string): string {
   const inMemory = statfsSync(dir).type === TMPFS ? " (in memory: durability costs nothing there)" : "";
   const model = cpus()[0]?.model.trim() ?? "unknown";
@@ -19,12 +22,12 @@ export function machineFacts(dir: string): string {
   ].join("\n");
 }
 
-/** How many processes wanted a core in the last minute. */
+/** Says how many processes wanted a core in the last minute. */
 export function loadText(): string {
   return loadavg()[0]?.toFixed(1) ?? "unknown";
 }
 
-/** The median time of the smallest durable commit of SQLite, milliseconds. */
+/** Measures the median time of SQLite's smallest durable commit, in milliseconds. */
 function syncedCommitMs(dir: string): number {
   const db = new DatabaseSync(join(dir, "commit.sqlite"));
   db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE probe (n INTEGER)");

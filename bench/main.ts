@@ -68,7 +68,7 @@ async function main(): Promise<void> {
       rows.push(...found);
       if (options.chosen.length > 1) process.stderr.write(`${tableOf(found)}\n`);
     } catch (thrown) {
-      // The others may well work.
+      // The other scenarios may well work.
       process.stderr.write(`${scenario.name} failed: ${textOf(thrown)}\n`);
       process.exitCode = 1;
     }
@@ -88,7 +88,7 @@ function checkoutOf({ folder, commit }: Options, dir: string): Checkout {
   return folder === undefined ? openCheckout(OWN_ROOT, "now") : openCheckout(folder);
 }
 
-/** Null when the command line asks for help. */
+/** Returns null if the command line asks for help. */
 function readOptions(): Options | null {
   const { values, positionals } = readArgs();
   if (values.help) return null;
@@ -120,7 +120,7 @@ function readArgs() {
   }
 }
 
-/** Our own errors say what to do; a stack trace would bury it. */
+/** Our own errors say what to do, so they are shown without a stack trace. */
 function textOf(thrown: unknown): string {
   if (thrown instanceof BenchError) return thrown.message;
   if (!(thrown instanceof Error)) return String(thrown);
@@ -133,5 +133,5 @@ try {
   process.stderr.write(`${textOf(thrown)}\n`);
   process.exitCode = 1;
 }
-// Anything that still holds the process open has nothing left to do.
+// If anything still keeps the process open, it has nothing left to do.
 process.exit();

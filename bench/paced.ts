@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Sends requests at a fixed pace, whether or not earlier ones are answered. Resolves to how long
- * each took, milliseconds.
+ * Makes requests at a fixed pace, without waiting for earlier answers. Resolves to the time of
+ * each, in milliseconds.
  */
 export async function pacedTimes(
   request: (index: number) => Promise<unknown>,

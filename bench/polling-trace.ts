@@ -1,26 +1,29 @@
 /**
- * How often jobs are polled and how late their end is seen, with a policy. `p95LagMs`: no more than
- * that for 95 % of them.
+ * The number of polls of a policy, and its delays until it sees a job's end. `p95LagMs` isn't
+ * exceeded by 95 % of the jobs.
  */
 export type PollingCost = { pollsPerJob: number; meanLagMs: number; p95LagMs: number };
 
-/** The delay before the next poll, milliseconds. `random`: uniform in [0, 1). */
+/** Returns the delay before the next poll, in milliseconds. `random` is uniform in [0, 1). */
 export type Delay = (ageMs: number, random: number) => number;
 
 const JOBS = 20_000;
 const MEDIAN_MS = 4 * 60_000;
-/** Of the logarithm. With it 0.5 % of the jobs take longer than two hours. */
+/**
+ * The standard deviation of the logarithm. With this value, 0.5 % of the jobs take longer than two
+ * hours.
+ */
 const SPREAD = 1.33;
 
-/** The policy this project had first: a tenth of the age between 5 and 60 s, ±10 %. */
+/** This project's first policy: a tenth of the age, between 5 and 60 s, ±10 %. */
 export function tenthOfAge(ageMs: number, random: number): number {
   const delayMs = Math.max(5000, Math.min(ageMs / 10, 60_000));
   return Math.ceil(Math.max(5000, delayMs * (0.9 + 0.2 * random)));
 }
 
 /**
- * Watches 20,000 simulated jobs to their end. Their lengths are log-normal, median 4 minutes; the
- * same seed gives the same.
+ * Watches 20,000 simulated jobs to their end. Their lengths are log-normal with a median of 4
+ * minutes. The same seed gives the same lengths.
  */
 export function pollingCost(delay: Delay, seed: number): PollingCost {
   const lengthOf = generator(seed);
@@ -44,12 +47,12 @@ export function pollingCost(delay: Delay, seed: number): PollingCost {
   };
 }
 
-/** Box and Muller's transform: a standard normal value from two uniform ones. */
+/** Makes a standard normal value from two uniform ones (Box–Muller transform). */
 function normal(uniform: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 
-/** Uniform in [0, 1), from a seed: the generator known as mulberry32. */
+/** Makes uniform values in [0, 1) from a seed (mulberry32). */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {

@@ -2,13 +2,14 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { BenchError } from "./scenario.ts";
 
 /**
- * CPU time a process has used since its start, all its threads together, milliseconds. Linux only.
+ * Returns the CPU time that a process has used since its start in all its living threads, in
+ * milliseconds. Linux only.
  */
 export function cpuMs(pid: number): number {
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) throw new BenchError("CPU time is read from /proc, which is there on Linux only.");
-  // In nanoseconds, where /proc/<pid>/stat counts in hundredths of a second. A thread that has
-  // ended is not counted.
+  // This file counts in nanoseconds, and /proc/<pid>/stat in hundredths of a second. It leaves out
+  // threads that have ended.
   const nanoseconds = readdirSync(tasks).map((task) => {
     const [onCpu] = readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ");
     return Number(onCpu);
@@ -16,7 +17,7 @@ export function cpuMs(pid: number): number {
   return nanoseconds.reduce((sum, ns) => sum + ns, 0) / 1e6;
 }
 
-/** Resident memory, MB of 2^20 bytes. Looking does not change it. Linux only. */
+/** Returns the resident memory in MB of 2^20 bytes. Reading it doesn't change it. Linux only. */
 export function rssMb(pid: number): number {
   const path = `/proc/${pid}/status`;
   if (!existsSync(path)) throw new BenchError("Memory is read from /proc, which is there on Linux only.");

@@ -14,21 +14,22 @@ const ReadyLine = z.object({ msg: z.string().endsWith("ready") });
 
 const running = new Set<ChildProcess>();
 
-/** Ends every program that still runs, at once. For the exit of this process. */
+/** Kills every program that still runs. Called when this process exits. */
 export function killPrograms(): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
+/** Options of {@link Program.start}. */
 export type ProgramOptions = {
-  /** What Node.js gets: flags, the path of the program, its arguments. */
+  /** Node.js's arguments: flags, the path of the program, and the program's arguments. */
   nodeArgs: string[];
-  /** All it gets: nothing of this process's own environment. */
+  /** The program's whole environment. It gets nothing of this process's own. */
   env?: Record<string, string>;
-  /** Its working directory, away from a `.env` of whoever runs the bench. */
+  /** Its working directory. It is away from any `.env` of the person who runs the bench. */
   dir: string;
-  /** Put before Node.js, for a program that watches it. It must not become its parent. */
+  /** A command to put before Node.js, which watches the program. It must not become its parent. */
   wrapper?: string[];
-  /** Whether the bench talks to it: see {@link Program.ask}. @default false */
+  /** True if the bench talks to it: see {@link Program.ask}. @default false */
   hasChannel?: boolean;
 };
 
@@ -37,9 +38,9 @@ export type ProgramOptions = {
  * disposed of (SIGKILL).
  */
 export class Program implements AsyncDisposable {
-  /** The line that said so, parsed as JSON. */
+  /** The line that said "ready", parsed as JSON. */
   readonly ready: unknown;
-  /** From the spawn to the line, milliseconds. */
+  /** The time from the spawn to that line, in milliseconds. */
   readonly readyAfterMs: number;
   readonly pid: number;
   readonly #child: ChildProcess;
@@ -52,8 +53,8 @@ export class Program implements AsyncDisposable {
   }
 
   /**
-   * Resolves when the program has written a JSON line whose `msg` ends in "ready". Rejects when it
-   * ends before.
+   * Resolves when the program has written a JSON line whose `msg` ends in "ready". Rejects if the
+   * program ends before.
    */
   static async start(options: ProgramOptions): Promise<Program> {
     const { nodeArgs, env = {}, dir, wrapper = [], hasChannel = false } = options;
@@ -89,12 +90,12 @@ export class Program implements AsyncDisposable {
     const said = await ready.promise.finally(() => clearTimeout(timer));
     const readyAfterMs = performance.now() - startedAt;
     lines.close();
-    // What is not read would fill the pipe, and then the program would wait for it.
+    // Unread output would fill the pipe, and then the program would wait.
     stdout.resume();
     return new Program(child, pid, said, readyAfterMs);
   }
 
-  /** Sends a message and resolves to the next one that comes back. One at a time. */
+  /** Sends a message. Resolves to the next message that comes back. Allows one at a time. */
   async ask(question: Record<string, unknown>): Promise<unknown> {
     const answer = once(this.#child, "message", { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     this.#child.send(question);
@@ -105,7 +106,7 @@ export class Program implements AsyncDisposable {
     return said;
   }
 
-  /** Ends it as an operator does, so that its files are closed. */
+  /** Stops the program as an operator does, so that it closes its files. */
   async stop(): Promise<void> {
     const exited = once(this.#child, "exit", { signal: AbortSignal.timeout(STOP_WITHIN_MS) });
     this.#child.kill("SIGTERM");

@@ -7,15 +7,17 @@ import { createClient, type RedisClientType } from "@redis/client";
 import { startRedisServer } from "../test/support/redis-server.ts";
 import { channelId, TEAM_ID } from "./identity.ts";
 
-/** When Redis has its append-only file on the disk: before it answers, or once a second. */
+/**
+ * Redis's time for writing its append-only file to the disk: before it answers, or once a second.
+ */
 export type Sync = "always" | "everysec";
 
-/** What Redis has done since its start, and what it holds. */
+/** Redis's work since its start, and the data that it holds. */
 export type RedisUse = {
-  /** Also those inside scripts. */
+  /** Includes commands inside scripts. */
   commands: number;
   scripts: number;
-  /** To and from its clients. */
+  /** Bytes to and from its clients. */
   netBytes: number;
   aofBytes: number;
   memoryBytes: number;
@@ -27,12 +29,12 @@ const KEPT_MS = 8 * 24 * 60 * 60_000;
 
 type Options = Awaited<ReturnType<typeof startRedisServer>> & { client: RedisClientType; dir: string };
 
-/** Whether a Redis can be started here. */
+/** True if a Redis can be started here. */
 export function hasRedis(): boolean {
   return spawnSync("redis-server", ["--version"]).status === 0;
 }
 
-/** A Redis of its own on a free port, with an append-only file. */
+/** A Redis on a free port, with an append-only file. */
 export class BenchRedis implements AsyncDisposable {
   readonly url: string;
   readonly pid: number;
@@ -46,7 +48,7 @@ export class BenchRedis implements AsyncDisposable {
     process.on("exit", this.#kill);
   }
 
-  /** Its file is in a new folder in `parent`. */
+  /** Starts it. Its file is in a new folder in `parent`. */
   static async start(parent: string, appendfsync: Sync = "always"): Promise<BenchRedis> {
     const dir = await mkdtemp(join(parent, "redis-"));
     const server = await startRedisServer({ appendonly: "yes", appendfsync, dir });
@@ -72,7 +74,7 @@ export class BenchRedis implements AsyncDisposable {
     };
   }
 
-  /** How many keys begin with the app's prefix and then this. */
+  /** Counts the keys that begin with the app's prefix and then `start`. */
   async countKeys(start: string): Promise<number> {
     let count = 0;
     const asked = { MATCH: `${PREFIX}:${start}*`, COUNT: 10_000 };
@@ -81,7 +83,7 @@ export class BenchRedis implements AsyncDisposable {
   }
 
   /**
-   * Writes as many ids of done tasks, as the queue does for the answer to a mention (see
+   * Writes `count` ids of done tasks, as the queue does for the answer to a mention (see
    * `task-script.ts`).
    */
   async writeDoneIds(count: number): Promise<void> {

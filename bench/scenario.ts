@@ -1,27 +1,28 @@
 import type { Checkout } from "./checkout.ts";
 
-/** One thing that is measured: its name on the command line, and the rows it gives. */
+/** A measurement: its name on the command line, and the rows that it makes. */
 export type Scenario = {
   name: string;
-  /** For `--help`: one line, no full stop. */
+  /** One line for `--help`, without a full stop. */
   summary: string;
   run(context: Context): Promise<Figure[]>;
 };
 
+/** What a scenario gets for a run. */
 export type Context = {
-  /** The program that is measured. */
+  /** The program to measure. */
   checkout: Checkout;
-  /** The earlier version it is compared with; null where the repository's history is not there. */
+  /** The earlier version to compare it with, or null if it isn't in the repository's history. */
   baseline: Checkout | null;
-  /** An empty folder that is removed when the run ends. */
+  /** An empty folder, which is removed when the run ends. */
   dir: string;
-  /** Tells whoever waits how far it is. */
+  /** Tells the person who waits how far the scenario is. */
   progress: (text: string) => void;
 };
 
 /**
- * One row. With two sides the row shows their ratio, round by round: round n of both had the same
- * machine.
+ * One row of the table. With two sides the row shows their ratio, round by round, because both
+ * sides of a round ran on the machine in the same state.
  */
 export type Figure = {
   what: string;
@@ -32,10 +33,12 @@ export type Figure = {
   reach?: string;
 };
 
+/** The unit of a row. */
 export type Unit = "per second" | "s" | "ms" | "MB" | "bytes" | "%" | "per turn" | "per job" | "";
+/** One of the things that a row compares, with a value for each round. */
 export type Side = { name: string; values: number[] };
 
-/** Measures `a` and `b` in turn, `rounds` times, and collects what each gave. */
+/** Measures `a` and `b` in turn, `rounds` times, and collects the results of each. */
 export async function interleave<A, B>(
   rounds: number,
   a: (round: number) => Promise<A>,
@@ -49,7 +52,7 @@ export async function interleave<A, B>(
   return results;
 }
 
-/** Measures all sides in turn, `rounds` times; of each side, what its rounds gave. */
+/** Measures all sides in turn, `rounds` times, and collects the results of each. */
 export async function inTurn<T>(
   rounds: number,
   sides: readonly ((round: number) => Promise<T>)[],
@@ -61,12 +64,15 @@ export async function inTurn<T>(
   return results;
 }
 
-/** Something keeps the bench from measuring. The message says what to do. */
+/** The bench can't measure. The message says what to do. */
 export class BenchError extends Error {
   override readonly name = "BenchError";
 }
 
-/** Epoch milliseconds with fractions, comparable between the processes of one machine. */
+/**
+ * Returns epoch milliseconds with fractions. They are comparable between the processes of one
+ * machine.
+ */
 export function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -16,7 +16,7 @@ const Ready = z.object({ address: z.string() });
 const Job = z.object({ id: z.string(), status: z.string(), prLink: z.string().nullish() });
 type Job = z.infer<typeof Job>;
 
-/** A project as the settings file has it. */
+/** A project in the form of the settings file. */
 export type ProjectSettings = { id: string; [setting: string]: unknown };
 
 type ServeOptions = {
@@ -24,18 +24,18 @@ type ServeOptions = {
   dir: string;
   jobsAtOnce: number;
   projects: readonly [ProjectSettings, ...ProjectSettings[]];
-  /** Secrets that the projects name. */
+  /** The secrets that the projects name. */
   env?: Record<string, string>;
 };
 
 /**
- * The self-hosted job service as its npm script starts it, with projects on repositories of this
- * machine. Where no project is named, the first one is meant.
+ * The self-hosted job service, started as its npm script starts it, with projects on repositories
+ * of this machine. If a call names no project, it means the first one.
  */
 export class ServiceProgram implements AsyncDisposable {
   readonly program: Program;
   readonly address: string;
-  /** Of the first project. */
+  /** The key of the first project. */
   readonly key: string;
   readonly #first: string;
   readonly #keys: ReadonlyMap<string, string>;
@@ -51,8 +51,8 @@ export class ServiceProgram implements AsyncDisposable {
   }
 
   /**
-   * `script` is a line for `sh`, which works in the tree as the agent: any program, or one that
-   * speaks ACP.
+   * Starts it. `script` is a line for `sh`, which works in the tree as the agent. It may be any
+   * program, or one that speaks ACP.
    */
   static async start(options: {
     checkout: Checkout;
@@ -91,7 +91,7 @@ export class ServiceProgram implements AsyncDisposable {
       projects,
     };
     writeFileSync(config, JSON.stringify(settings));
-    // Earlier commits have it in `src`.
+    // In some commits it is outside of `src`.
     const places = ["src/service/main.ts", "service/main.ts"].map((place) => join(checkout.root, place));
     const main = places.find((place) => existsSync(place)) ?? "src/service/main.ts";
     // For git and the shell.
@@ -106,7 +106,7 @@ export class ServiceProgram implements AsyncDisposable {
   }
 
   /**
-   * Creates a job and waits until its turn has ended. Resolves to how long that took, milliseconds.
+   * Creates a job and waits for its turn to end. Resolves to the time that took, in milliseconds.
    */
   async runJob(): Promise<number> {
     const startedAt = performance.now();
@@ -114,7 +114,7 @@ export class ServiceProgram implements AsyncDisposable {
     return performance.now() - startedAt;
   }
 
-  /** The job once its turns have ended. */
+  /** Resolves to the job once its turns have ended. */
   async ended(
     jobId: string,
     { project = this.#first, withinMs, lookEveryMs = LOOK_EVERY_MS }: Waiting,
@@ -132,7 +132,7 @@ export class ServiceProgram implements AsyncDisposable {
     return Job.parse(await this.ask(project, { path: `/${jobId}` }));
   }
 
-  /** Creates a job whose end nobody waits for. */
+  /** Creates a job without waiting for its end. */
   async create(project = this.#first, request: Turn = { prompt: "Add a line" }): Promise<string> {
     return Job.parse(await this.ask(project, { body: JSON.stringify(request) })).id;
   }
@@ -163,6 +163,6 @@ export class ServiceProgram implements AsyncDisposable {
   }
 }
 
-/** A request for a turn, as the service takes it. */
+/** A request for a turn in the service's form. */
 type Turn = { prompt: string; words?: string };
 type Waiting = { project?: string; withinMs: number; lookEveryMs?: number };

@@ -1,17 +1,19 @@
 import { signatureHeaders } from "../world/slack/signing.ts";
 import { APP_ID, BOT_USER_ID, channelId, promptOf, SIGNING_SECRET, TEAM_ID } from "./identity.ts";
 
-/** `n`: the number of the request, which its job and its outcome carry too. */
+/**
+ * A request that Slack could have sent. `n` is its number, which its job and its outcome carry too.
+ */
 export type SignedRequest = { n: number; headers: Record<string, string>; body: string };
 
-/** More than any limit per person would let one person send. */
+/** Enough that no person reaches a limit. */
 const PEOPLE = 100;
 
 /**
- * `count` times `/docs-agent <prompt>`, as Slack sends it, each with a trigger id of its own, in
- * turn from the first `channels` channels of the bench and from many people. The signatures hold
- * for five minutes from now. `first`: the number of the first one; no two requests to the same
- * store may have the same.
+ * Makes `count` requests with `/docs-agent <prompt>` as Slack sends them, each with its own trigger
+ * id. They come in turn from the first `channels` channels of the bench, and from many people. The
+ * signatures hold for five minutes from now. `first` is the number of the first one. No two
+ * requests to the same store may have the same number.
  */
 export function signedRequests(count: number, channels: number, first = 0): SignedRequest[] {
   return Array.from({ length: count }, (_, index) => {
@@ -38,8 +40,8 @@ export function signedRequests(count: number, channels: number, first = 0): Sign
 }
 
 /**
- * The n-th mention of the app, in the thread that the mention `first` began. The signature holds
- * for five minutes from now.
+ * Makes the n-th mention of the app, in the thread that the mention `first` began. The signature
+ * holds for five minutes from now.
  */
 export function signedMention(
   n: number,

@@ -18,7 +18,10 @@ const SECRETS = {
 };
 const REVIEWER_TOKEN = "bench-reviewer-0123456789";
 const START_FILES = { "README.md": "# Acme\n", "docs/quickstart.md": "# Quickstart\n" };
-/** What GitHub takes, of a character that is longest in JSON; as many as are read. */
+/**
+ * The largest review that GitHub takes, of a character that is longest in JSON. There are as many
+ * as the service reads.
+ */
 const LONGEST_REVIEW = "\u0001".repeat(65_536);
 const REVIEWS = 30;
 const ENDS_WITHIN_MS = 240_000;
@@ -29,7 +32,7 @@ const LOOK_EVERY_MS = 250;
 const [ASKED, OTHER, PLAIN, REVIEWED] = ["asked", "other", "plain", "reviewed"];
 const QUESTION = "Look at the website";
 const ADD_A_LINE = ["sh", "-c", "echo more >> docs/quickstart.md"];
-/** An ACP agent that asks a person, who doesn't answer. */
+/** An ACP agent that asks a person a question, which nobody answers. */
 const ASKING = [
   `read l; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'`,
   `read l; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}'`,
@@ -50,13 +53,14 @@ const Host = z.object({ apiUrl: z.string(), repositories: z.string() });
 type Host = z.infer<typeof Host>;
 const Pulls = z.array(z.object({ number: z.number(), head: z.object({ ref: z.string() }) }));
 
-/** A kind of slow text: its name, what runs it once, and how long to measure it. */
+/** A kind of slow text: its name, a function that runs it once, and the time to measure it for. */
 type SlowKind = { name: string; run: () => Promise<void>; forMs: number };
+/** The world that {@link openSlowWorld} opens. */
 export type SlowWorld = Awaited<ReturnType<typeof openSlowWorld>>;
 
 /**
- * The service with a project for each kind of slow text and a few others, and a code host. A job of
- * one of the others waits for an answer.
+ * Starts a code host and the service, with a project for each kind of slow text and a few others.
+ * One job of these others waits for an answer.
  */
 export async function openSlowWorld(checkout: Checkout, dir: string) {
   const stack = new AsyncDisposableStack();
@@ -119,7 +123,7 @@ export async function openSlowWorld(checkout: Checkout, dir: string) {
     await ended(id, jobId);
   }
 
-  /** Opens a pull request with many long reviews, which each webhook has the service read. */
+  /** Opens a pull request with many long reviews. Each webhook makes the service read them. */
   async function openReviewed(): Promise<() => Promise<void>> {
     const jobId = await service.create(REVIEWED);
     await ended(REVIEWED, jobId);
@@ -150,18 +154,18 @@ export async function openSlowWorld(checkout: Checkout, dir: string) {
   ];
   const kinds: SlowKind[] = [
     ...texts.map(({ id, name, text }) => ({ name, run: () => runSlow(id, text), forMs: 5_000 })),
-    // The service looks at once, and after a few times less often.
+    // The service looks at once, and less often after a few times.
     { name: "long reviews, of which webhooks tell all the time", run: reviewed, forMs: 20_000 },
   ];
   return {
     kinds,
-    /** GETs of a project's job, in turn: alone, with turns, with everything, and the list. */
+    /** Makes one of four GETs: a project's job alone, with turns, with everything, or the list. */
     get: (index: number) => gets[index % gets.length]?.(),
-    /** Of the process that answers. */
+    /** The id of the process that answers. */
     pid: service.program.pid,
-    /** Runs a turn of another project. Resolves to whether it was done. */
+    /** Runs a turn of another project. Resolves to true if it was completed. */
     runTurn: async () => (await ended(OTHER, await service.create(OTHER))) === "completed",
-    /** Runs a turn of a project whose agent adds a line, as those of slow texts run. */
+    /** Runs a turn of a project whose agent adds a line, like the turns of slow texts. */
     runPlain: async () => void (await ended(PLAIN, await service.create(PLAIN, slowRequest()))),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

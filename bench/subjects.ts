@@ -17,22 +17,23 @@ const LOOK_EVERY_MS = 100;
 const Listening = z.object({ address: z.string() });
 const StandInsReady = z.object({ env: z.record(z.string(), z.string()) });
 
+/** Options of {@link StandIns.start}. */
 export type StandInOptions = {
   /**
-   * Whether Slack limits rates: a post a second and channel, 50 updates a minute. @default false
+   * True if Slack limits rates: one post a second and channel, 50 updates a minute. @default false
    */
   isLimited?: boolean;
-  /** Whether neither side answers anything after the start. @default false */
+  /** True if neither side answers anything after the start. @default false */
   isHeld?: boolean;
-  /** The shortest and the longest job, milliseconds. @default null, they stay active */
+  /** The shortest and the longest job, in milliseconds. @default null, they stay active */
   jobMs?: [number, number] | null;
-  /** Whether the job service tells of turns. @default false */
+  /** True if the job service reports turns. @default false */
   tellsTurns?: boolean;
 };
 
 /** A Slack and a job service in a process of their own. */
 export class StandIns implements AsyncDisposable {
-  /** The environment of a program between the two, but for its store. */
+  /** The environment of a program between the two, without its store. */
   readonly env: Record<string, string>;
   readonly #program: Program;
 
@@ -61,7 +62,7 @@ export class StandIns implements AsyncDisposable {
     return report;
   }
 
-  /** Resolves when `isDone` holds, to whether it did within that time. */
+  /** Waits until `isDone` holds. Resolves to true if it did within that time. */
   async until(
     isDone: (counts: Counts) => boolean,
     withinMs: number,
@@ -75,12 +76,14 @@ export class StandIns implements AsyncDisposable {
     }
   }
 
-  /** Whether the job service takes messages; otherwise it answers 503. It does from the start. */
+  /**
+   * Decides whether the job service takes messages or answers 503. It takes them from the start.
+   */
   async takeMessages(areTaken: boolean): Promise<void> {
     await this.#program.ask({ ask: "takes-messages", areTaken });
   }
 
-  /** From now on that program ends with the bench, even when the bench is killed. */
+  /** Makes the program end with the bench, even if the bench is killed. */
   async endWithBench({ pid }: { pid: number }): Promise<void> {
     await this.#program.ask({ ask: "ends-with-the-bench", pid });
   }
@@ -90,8 +93,10 @@ export class StandIns implements AsyncDisposable {
   }
 }
 
+/** A running program that is measured, and the address of its HTTP server. */
 export type Subject = { program: Program; origin: string };
 
+/** Options of {@link startDocsAgent}. */
 export type DocsAgentOptions = {
   checkout: Checkout;
   standIns: StandIns;
@@ -101,11 +106,11 @@ export type DocsAgentOptions = {
   env?: Record<string, string>;
   /** See `ProgramOptions`. */
   wrapper?: string[];
-  /** A module loaded before the program, which then has a channel to the bench. */
+  /** A module to load before the program, which then has a channel to the bench. */
   preload?: URL;
 };
 
-/** The real program, as `npm start` runs it. */
+/** Starts the real program, as `npm start` runs it. */
 export async function startDocsAgent(options: DocsAgentOptions): Promise<Subject> {
   const { checkout, standIns, dir, store, env = {}, wrapper = [], preload } = options;
   const storeUrl = typeof store === "string" ? `sqlite://${join(dir, store)}` : store.url;
@@ -121,15 +126,13 @@ export async function startDocsAgent(options: DocsAgentOptions): Promise<Subject
   return { program, origin: originOf(program) };
 }
 
-/** A Bolt app that only acknowledges. */
+/** Starts a Bolt app that only acknowledges. */
 export async function startBareBolt(dir: string): Promise<Subject> {
   const program = await Program.start({ nodeArgs: [BARE_BOLT, SIGNING_SECRET], dir });
   return { program, origin: originOf(program) };
 }
 
-/**
- * A BullMQ worker that does nothing but make the requests of polls, as many at once as the product.
- */
+/** Starts a BullMQ worker that only makes the requests of polls, as many at once as the product. */
 export async function startBareWorker(options: {
   standIns: StandIns;
   dir: string;

@@ -1,13 +1,14 @@
 import type { Figure, Side, Unit } from "./scenario.ts";
 
+/** A row of the table, with the name of its scenario. */
 export type Row = Figure & { scenario: string };
 
 const HEAD = ["scenario", "figure", "measured", "against", "ratio", "spread", "reach", "rounds"];
 
 /**
- * The figures as one table: medians of the rounds. The ratio is that of the two sides in the same
- * round; its spread is that of the middle half of the rounds, as on a shared machine the extremes
- * are the neighbors'.
+ * Formats the figures as one table of medians. A ratio compares the two sides of the same round.
+ * Its spread covers the middle half of the rounds, because on a shared machine the extremes come
+ * from the neighbors.
  */
 export function tableOf(rows: readonly Row[]): string {
   const lines = [HEAD, ...rows.map(cellsOf)];
@@ -36,7 +37,7 @@ function cellsOf({ scenario, what, unit, measured, against, reach = "" }: Row): 
   ];
 }
 
-/** None where a side is zero: its ratio would say nothing. */
+/** Returns no ratios where a side is zero, because they would say nothing. */
 function ratiosOf(measured: Side, against: Side | undefined): number[] {
   return measured.values
     .map((value, round) => value / (against?.values[round] ?? NaN))
@@ -73,19 +74,19 @@ function ratioText(ratio: number): string {
 }
 
 /**
- * The value that a share `q` (0 to 1) of the values does not exceed; with 0.5, the median. NaN when
- * there are none.
+ * Returns the value that a share `q` (0 to 1) of the values doesn't exceed. With 0.5 it is the
+ * median. Returns NaN if there are no values.
  */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const position = (sorted.length - 1) * q;
   const below = sorted[Math.floor(position)] ?? NaN;
   const above = sorted[Math.ceil(position)] ?? NaN;
-  // Between two equal values, infinite ones too, there is nothing to weigh.
+  // Two equal values, even infinite ones, need no weights.
   return below === above ? below : below + (above - below) * (position - Math.floor(position));
 }
 
-/** The largest value; 0 when there are none. */
+/** Returns the largest value, or 0 if there are none. */
 export function largest(values: Iterable<number>): number {
   let largestYet = 0;
   for (const value of values) largestYet = Math.max(largestYet, value);

@@ -11,20 +11,20 @@ import { largest } from "./table.ts";
 const WARM_UP_TURNS = 200;
 const CONNECTIONS = 10;
 const WITHIN_MS = 120_000;
-/** Longer than the second that a message in a channel waits for the one before. */
+/** Longer than the second that a message in a channel waits after the one before. */
 export const QUIET_MS = 1500;
 
 /** The first poll finds the job completed. */
 export const QUICK_POLLS = { POLL_MIN_MS: "1000" };
 
-/** Between which turns have one poll, with {@link QUICK_POLLS}. */
+/** Starts stand-ins between which turns have one poll, with {@link QUICK_POLLS}. */
 export function startQuickJobs(dir: string): Promise<StandIns> {
   return StandIns.start(dir, { jobMs: [200, 900] });
 }
 
 /**
- * Sends the requests, to each subject its share, and resolves when so many outcomes have been
- * posted in all.
+ * Sends each subject its share of the requests. Resolves when this many outcomes have been posted
+ * in all.
  */
 export async function runTurns(
   subjects: readonly Subject[],
@@ -43,16 +43,20 @@ export async function runTurns(
   if (!haveEnded) throw new BenchError(`${outcomes} outcomes weren't posted within ${WITHIN_MS / 1000} s.`);
 }
 
+/** The cost of a turn. */
 export type TurnCosts = {
   turnsPerSecond: number;
-  /** Of the program, all replicas together. */
+  /** CPU time of the program, all replicas together. */
   cpuMsPerTurn: number;
   pollsPerTurn: number;
   /** Null on SQLite. */
   redis: (RedisUse & { cpuMs: number }) | null;
 };
 
-/** What a turn with one poll costs when many come at once. `store`: as for `startDocsAgent`. */
+/**
+ * Measures the cost of a turn with one poll when many come at once. `store` is as for
+ * `startDocsAgent`.
+ */
 export async function measureTurns(
   { checkout, dir }: { checkout: Checkout; dir: string },
   { store, turns, replicas = 1 }: { store: string | BenchRedis; turns: number; replicas?: number },
@@ -80,7 +84,7 @@ export async function measureTurns(
   await runTurns(subjects, standIns, requests.slice(all - turns), all);
   const { posted } = await standIns.report();
   const tookMs = largest(posted.map(([, atMs]) => atMs)) - startedAtMs;
-  // The steps after the last outcome belong to the turns, too.
+  // The steps after the last outcome are part of the turns.
   await sleep(QUIET_MS);
   const after = await use();
   return {

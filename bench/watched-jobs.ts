@@ -6,17 +6,22 @@ import { BenchError, type Context } from "./scenario.ts";
 import { signedRequests } from "./signed-request.ts";
 import { StandIns, startDocsAgent } from "./subjects.ts";
 
-/** A number that stands nowhere else, and its successor, which is in the request's trigger id. */
+/**
+ * A number that appears nowhere else in a row. The request's trigger id contains the next number.
+ */
 const TEMPLATE = 777_000_777;
 const COPIES_FROM = 1_000_000_000;
 const CREATED_WITHIN_MS = 15_000;
-/** For everything a request causes but the poll; a channel takes a message a second. */
+/**
+ * Enough time for everything that a request causes except the poll. A channel takes one message a
+ * second.
+ */
 const SETTLE_MS = 3500;
 
 /**
- * Fills a store with watched jobs, whatever version of the program it is for: the program takes one
- * request and watches its job; then every row that names the request is copied, with the number in
- * it replaced. Their first polls fall due together, `dueInMs` after the request.
+ * Fills a store with watched jobs, for any version of the program. The program takes one request
+ * and watches its job. Then every row that names the request is copied, with another number in it.
+ * The first polls of all copies fall due together, `dueInMs` after the request.
  */
 export async function fillStore(
   { checkout, dir }: Pick<Context, "checkout" | "dir">,
@@ -49,7 +54,7 @@ function copyRows(path: string, copies: number): void {
     const columns = db.prepare(`PRAGMA table_info("${table}")`).all();
     const keys = columns.filter(({ pk }) => Number(pk) > 0);
     const names = columns
-      // The rowid: SQLite gives each copy its own.
+      // Leaves out the rowid, because SQLite gives each copy its own.
       .filter(({ pk, type }) => !(Number(pk) > 0 && keys.length === 1 && type === "INTEGER"))
       .map(({ name }) => `"${String(name)}"`);
     const isMarked = names.map(

@@ -7,23 +7,23 @@ import { StandIns, type Subject, startBareBolt, startDocsAgent } from "../subjec
 
 const CONNECTIONS = 10;
 /**
- * With the warm-up less than the 3 s after which people are told that their requests are kept,
- * which is work of its own.
+ * Warm-up and measurement together stay below 3 s. After that, the app also tells people that their
+ * requests are saved, which is further work.
  */
 const MEASURED_MS = 1450;
 const WARM_UP_MS = 1450;
 const ROUNDS = 5;
-/** More than bare Bolt takes in a round on a fast machine; a round that uses them up ends early. */
+/** More than bare Bolt takes in a round on a fast machine. A round that uses them up ends early. */
 const REQUESTS = 60_000;
-/** The version that took the most requests a second on SQLite. */
+/** The version that took the most requests per second on SQLite. */
 const FASTEST = "68633e3";
-/** Each person sends more than they may by default. */
+/** Each person sends more requests than the default limit allows. */
 const LIMITS = { REQUESTS_PER_PERSON: "10000" };
 
 /**
- * The cost of keeping a request on disk before the ack. Neither Slack nor the job service answers
- * meanwhile, so no more than a few tasks are under way, and what is measured is acceptance alone;
- * `throughput` has the work beside.
+ * Measures the cost of keeping a request on disk before the ack. Neither Slack nor the job service
+ * answers meanwhile, so only a few tasks run beside it. `throughput` measures acceptance together
+ * with the work that follows.
  */
 export const accept: Scenario = {
   name: "accept",
@@ -31,8 +31,7 @@ export const accept: Scenario = {
   async run({ checkout, dir, progress }) {
     await using standIns = await StandIns.start(dir, { isHeld: true });
     const requests = signedRequests(REQUESTS, REQUESTS);
-    // A process of its own for every measurement: none has to work off what an earlier one
-    // accepted.
+    // Each measurement has a new process, so that none has to do work that an earlier one accepted.
     async function measure(subject: Subject): Promise<LoadResult> {
       await using _ = subject.program;
       await using load = new Load(subject.origin, CONNECTIONS, requests);

@@ -5,12 +5,12 @@ import { SLACK_LIMITS } from "../stand-ins/rate-limits.ts";
 const REQUESTS = 30;
 const JOB_MS: [number, number] = [10_000, 28_000];
 const WATCHED_MS = 120_000;
-/** A status message and an outcome each. */
+/** Each request needs a status message and an outcome. */
 const FLOOR_S = (REQUESTS * 2) / SLACK_LIMITS.postsPerSecondAndChannel;
 
 /**
- * Many requests at once where Slack takes one message a second: how close the last outcome comes to
- * what Slack allows.
+ * Sends many requests at once to a channel where Slack takes one message a second. Measures how
+ * close the last outcome comes to Slack's limit.
  */
 export const busyChannel: Scenario = {
   name: "busy-channel",

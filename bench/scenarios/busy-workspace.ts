@@ -8,9 +8,9 @@ const JOB_MS: [number, number] = [10_000, 28_000];
 const WATCHED_MS = 100_000;
 
 /**
- * A workspace at its busiest, with Slack's limits: whether an outcome that is known waits behind
- * messages that matter less. Takes as long as the last outcome needs, and at most 100 s; what is
- * not posted by then counts with the time it has waited.
+ * Measures, in a workspace at its busiest and with Slack's limits, whether a known outcome waits
+ * behind messages that matter less. Lasts until the last outcome, and at most 100 s. An outcome
+ * that isn't posted by then counts with the time it has waited.
  */
 export const busyWorkspace: Scenario = {
   name: "busy-workspace",

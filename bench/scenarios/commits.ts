@@ -16,9 +16,9 @@ const QUIET_WITHIN_MS = 8000;
 const Answer = z.object({ commits: z.number() });
 
 /**
- * What a turn with one poll costs: commits, waits for the disk and CPU time. Each request has a
- * channel of its own, and Slack sets no limits. Undisturbed, turns come one after the other;
- * saturated, all at once.
+ * Measures the cost of a turn with one poll: commits, waits for the disk, and CPU time. Each
+ * request has its own channel, and Slack sets no limits. Undisturbed turns come one after the
+ * other. Saturated turns come all at once.
  */
 export const commits: Scenario = {
   name: "commits",
@@ -70,7 +70,7 @@ export const commits: Scenario = {
 type Counted = {
   alone: number;
   together: number;
-  /** Null where they cannot be counted. */
+  /** Null if they can't be counted. */
   fsyncs: { alone: number; together: number; waitMs: number } | null;
 };
 
@@ -121,8 +121,8 @@ async function countCommits({ checkout, dir, progress }: Context): Promise<Count
 }
 
 /**
- * Resolves when no commit was made for a while; a program that commits all the time is not waited
- * for long.
+ * Resolves when there has been no commit for a while, or after a limited time if the program
+ * commits all the time.
  */
 async function whenQuiet(commitsYet: () => Promise<number>): Promise<void> {
   const startedAt = performance.now();

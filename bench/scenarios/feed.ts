@@ -7,7 +7,7 @@ import type { Scenario } from "../scenario.ts";
 import { quantile } from "../table.ts";
 
 const JOBS = 12;
-/** Jobs end one after the other, so that Slack's rates allow each outcome at once. */
+/** Jobs end one after the other, so that Slack's limits allow each outcome at once. */
 const FIRST_END_MS = 20_000;
 const ENDS_EVERY_MS = 2_500;
 const STEP_EVERY_MS = 5_000;
@@ -15,8 +15,8 @@ const STEP_EVERY_MS = 5_000;
 type Heard = { pollsPerJob: number; lagsMs: number[]; told: number };
 
 /**
- * How soon an outcome that is known is posted, and how often jobs are asked for, where the job
- * service tells what changes and where it doesn't: two programs of this repository, side by side.
+ * Measures how soon a known outcome is posted, and how often jobs are polled, with a feed and
+ * without. Two programs of this repository run at the same time.
  */
 export const feed: Scenario = {
   name: "feed",

@@ -6,16 +6,16 @@ import { quantile } from "../table.ts";
 
 const PER_SECOND = 200;
 const SECONDS = 15;
-/** After it Slack tells the person that the app did not respond. */
+/** After this time Slack tells the person that the app didn't respond. */
 const SLACK_WAITS_MS = 3000;
 const GIVEN_UP_MS = 30_000;
-/** Short enough that jobs end during the flood: the first poll comes after five seconds. */
+/** Short enough that jobs end during the flood. The first poll comes after five seconds. */
 const JOB_MS: [number, number] = [1000, 4000];
 const ROUNDS = 2;
 
 /**
- * More requests than anyone sends, each on a new connection as without a proxy, while all that they
- * cause goes on beside.
+ * Sends more requests than people ever would, each on a new connection as without a proxy. The work
+ * that they cause goes on at the same time.
  */
 export const flood: Scenario = {
   name: "flood",

@@ -7,10 +7,10 @@ import { StandIns, startDocsAgent, type Subject } from "../subjects.ts";
 import { largest, quantile } from "../table.ts";
 
 const FOLLOW_UPS = 2000;
-/** Which follow-ups are compared: those that find little before them, and the last. */
+/** The follow-ups to compare: the last ones, and these, which have few before them. */
 const EARLY: [number, number] = [20, 120];
 const LATE: [number, number] = [FOLLOW_UPS - 100, FOLLOW_UPS];
-/** The program has warmed up by then: this many follow-ups in another thread. */
+/** The program has warmed up after this many follow-ups in another thread. */
 const WARM_UP = 300;
 const WARM_UP_FROM = 100_000;
 const TURN_MS: [number, number] = [20, 20];
@@ -20,13 +20,14 @@ const ENV = { REQUESTS_PER_PERSON: "0", REQUESTS_PER_CHANNEL: "0", POLL_MIN_MS: 
 
 let stores = 0;
 
-/** CPU time of the program per follow-up, milliseconds. */
+/** CPU time of the program per follow-up, in milliseconds. */
 type Cost = { early: number; late: number };
-/** From the answer to the message before until its own message came, milliseconds. */
+/** The time from the answer to the message before until this message arrived, in milliseconds. */
 type Sent = { waitsMs: number[]; isInOrder: boolean };
 
 /**
- * What a follow-up costs in a thread that has many, and how long it waits once its turn has come.
+ * Measures the cost of a follow-up in a thread that has many, and how long it waits once its turn
+ * has come.
  */
 export const followUps: Scenario = {
   name: "follow-ups",
@@ -90,7 +91,7 @@ async function oneByOne(context: Context, tellsTurns: boolean): Promise<{ sent: 
   return { sent: await bench.sent(askedAtMs), cost: costOf(cpu) };
 }
 
-/** All are accepted while the service takes no messages, and go to it once it does. */
+/** Sends all follow-ups while the service takes no messages. They go to it once it does. */
 async function allAtOnce(
   context: Context,
   tellsTurns: boolean,
@@ -99,7 +100,7 @@ async function allAtOnce(
   const { pid } = bench.subject.program;
   await bench.standIns.takeMessages(false);
   const accepted = new Map<number, number>();
-  // Over one connection: two at once would have no order.
+  // One connection keeps them in order.
   for (let n = 1; n <= FOLLOW_UPS; n += 1) {
     await bench.mention(n);
     accepted.set(n, cpuMs(pid));
@@ -117,14 +118,14 @@ async function allAtOnce(
   return { sent: { waitsMs: waitsMs.slice(1), isInOrder }, accept: costOf(accepted), send: costOf(sent) };
 }
 
-/** Of what the program had used when each of them was done. */
+/** Computes the cost from the program's CPU time at the moment when each was done. */
 function costOf(cpu: ReadonlyMap<number, number>): Cost {
   const between = ([from, to]: [number, number]) =>
     ((cpu.get(to) ?? NaN) - (cpu.get(from) ?? NaN)) / (to - from);
   return { early: between(EARLY), late: between(LATE) };
 }
 
-/** A thread of a program between its stand-ins, whose first request has a job. */
+/** A thread of a program between its stand-ins. The thread's first request has a job. */
 class Thread implements AsyncDisposable {
   readonly standIns: StandIns;
   readonly subject: Subject;
@@ -151,20 +152,20 @@ class Thread implements AsyncDisposable {
     return thread;
   }
 
-  /** The mention of that number; 0 is the first of the measured thread. */
+  /** Sends the mention of this number. Number 0 is the first of the measured thread. */
   async mention(n: number): Promise<void> {
     const first = n < WARM_UP_FROM ? 0 : WARM_UP_FROM;
     await this.#load.send(signedMention(n, { first, channel: channelId(first) }));
   }
 
-  /** Resolves when the request of that number has come to the job service. */
+  /** Resolves when the request of this number has reached the job service. */
   async untilSent(n: number): Promise<void> {
     const count = n < WARM_UP_FROM ? WARM_UP + n + 2 : n - WARM_UP_FROM + 1;
     const isSent = await this.standIns.until(({ created }) => created >= count, WITHIN_MS, LOOK_EVERY_MS);
     if (!isSent) throw new BenchError(`Request ${n} wasn't sent within ${WITHIN_MS / 1000} s.`);
   }
 
-  /** `askedAtMs`: when each follow-up was asked for; absent: long before. */
+  /** `askedAtMs` is the time of each follow-up's request. If absent, they were sent long before. */
   async sent(askedAtMs?: ReadonlyMap<number, number>): Promise<Sent> {
     const { created } = await this.standIns.report();
     const inThread = created.filter(([n]) => n < WARM_UP_FROM);

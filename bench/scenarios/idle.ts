@@ -10,9 +10,9 @@ import { fillStore } from "../watched-jobs.ts";
 
 const MANY = 100_000;
 const FEW = 1000;
-/** So long that none of the jobs in the stores is polled while it is measured. */
+/** So long that none of the stored jobs is polled during the measurement. */
 const FAR_MS = 6 * 60 * 60_000;
-/** Jobs that are polled once a second, on both sides. */
+/** The number of jobs that each side polls once a second. */
 const POLLED = 100;
 const SETTLE_MS = 5000;
 const WINDOWS = 6;
@@ -22,9 +22,9 @@ const CHECKED_WITHIN_MS = 20_000;
 const CHECKED_DUE_MS = 6000;
 
 /**
- * Whether the cost of watching depends on what is due, and not on how much is watched. Two programs
- * run at the same time, one with 100,000 watched jobs in its store and one with 1,000; none of
- * these falls due. First nothing else happens, then each polls 100 further jobs once a second.
+ * Measures whether the cost of watching depends on the jobs that are due, and not on the number of
+ * watched jobs. Two programs run at the same time, with 100,000 and with 1,000 watched jobs that
+ * aren't due. First nothing else happens. Then each polls 100 further jobs once a second.
  */
 export const idle: Scenario = {
   name: "idle",
@@ -77,11 +77,11 @@ export const idle: Scenario = {
   },
 };
 
-/** Per second of time. */
+/** Use per second of time. */
 type Use = { cpuMs: number; diskMs: number };
 type Uses = { many: Use[]; few: Use[] };
 
-/** Both at the same time, so that both have the same machine. */
+/** Measures both at the same time, so that both have the same machine. */
 async function measureWindows(many: Subject, few: Subject, dir: string): Promise<Uses> {
   const uses: Uses = { many: [], few: [] };
   const sides = [
@@ -120,8 +120,8 @@ async function watchJobs({ origin }: Subject, first: number): Promise<void> {
 }
 
 /**
- * That the program takes what {@link fillStore} writes for watched jobs: it polls them all when
- * they fall due.
+ * Checks that the program accepts the watched jobs that {@link fillStore} writes: it polls them all
+ * when they fall due.
  */
 async function checkFilling({ checkout, dir }: Context): Promise<void> {
   const store = "checked.sqlite";

@@ -9,13 +9,13 @@ const TURNS = 2000;
 const TURNS_TEXT = TURNS.toLocaleString("en-US");
 const CONNECTIONS = 10;
 const ROUNDS = 2;
-/** After "ready" and after the last turn, for what they leave behind. */
+/** Pauses after "ready" and after the last turn, so that temporary memory is released. */
 const SETTLE_MS = 2000;
 const TURNS_WITHIN_MS = 180_000;
 
 /**
- * Resident memory, read from the system: what a Bolt app is not spared, and what the product adds
- * to it.
+ * Measures resident memory, read from the system: the memory that every Bolt app needs, and the
+ * product's addition to it.
  */
 export const memory: Scenario = {
   name: "memory",

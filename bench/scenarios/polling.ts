@@ -7,8 +7,8 @@ const SEEDS = [1, 2, 3, 4, 5];
 const POLICY = { minMs: 5000, maxMs: 60_000, deadlineMs: 24 * 60 * 60_000 };
 
 /**
- * How often jobs are polled, and how late their end is seen. Simulated: no time passes, and the
- * policy is this repository's own, whatever checkout the other scenarios run.
+ * Computes how often jobs are polled, and how late their end is seen. It is a simulation without
+ * waiting. It uses this repository's policy, whatever checkout the other scenarios run.
  */
 export const polling: Scenario = {
   name: "polling",

@@ -7,10 +7,10 @@ import { BenchError, type Figure, inTurn, type Scenario, type Side } from "../sc
 import { signedRequests } from "../signed-request.ts";
 import { StandIns, startBareWorker, startDocsAgent } from "../subjects.ts";
 
-/** Each is due again long before it is its turn, so that polls are made as fast as they can be. */
+/** Each job is due again long before its turn comes, so that polls are made as fast as possible. */
 const JOBS = 1000;
 const AGAIN_AFTER_MS = 100;
-/** More than a bare worker works off in a round. */
+/** More than a bare worker can do in a round. */
 const BARE_JOBS = 60_000;
 const CREATED_WITHIN_MS = 60_000;
 const WARM_UP_MS = 2000;
@@ -20,8 +20,8 @@ const ROUNDS = 3;
 type Polls = { perSecond: number; cpuMs: number; redisCpuMs: number };
 
 /**
- * How many polls a second are made when more are due than can be made, by one process and by
- * several on one Redis.
+ * Measures the polls per second when more are due than can be made, by one process and by several
+ * on one Redis.
  */
 export const polls: Scenario = {
   name: "polls",

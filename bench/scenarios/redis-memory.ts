@@ -6,17 +6,17 @@ import { signedRequests } from "../signed-request.ts";
 import { StandIns, startDocsAgent } from "../subjects.ts";
 
 const TRACKED = 10_000;
-/** So long that none of the jobs is polled meanwhile. */
+/** So long that no job is polled during the measurement. */
 const FAR_MS = String(6 * 60 * 60_000);
 const ENOUGH = 0.99;
 const CREATED_WITHIN_MS = 120_000;
 const DONE = 200_000;
 const MILLION = 1_000_000;
-/** For what is left to do, and for Redis to give back what it needed for that. */
+/** Time for the remaining work, and for Redis to release its memory. */
 const SETTLE_MS = 5000;
 const CONNECTIONS = 10;
 
-/** What Redis holds for jobs that are watched, and for tasks that are over. */
+/** Measures Redis's memory for watched jobs and for tasks that are over. */
 export const redisMemory: Scenario = {
   name: "redis-memory",
   summary: `memory of Redis per tracked job (${TRACKED.toLocaleString("en-US")}) and per million done tasks`,
@@ -38,7 +38,7 @@ async function measureTracked({ checkout, dir, progress }: Context): Promise<Fig
   const before = await redis.use();
   await using load = new Load(origin, CONNECTIONS, signedRequests(TRACKED, TRACKED));
   await load.run(Infinity);
-  // A create that found no connection on a busy machine is tried again when polls are due.
+  // On a busy machine, a create may find no connection. It is tried again when polls are due.
   const areCreated = await standIns.until(({ created }) => created >= TRACKED * ENOUGH, CREATED_WITHIN_MS);
   if (!areCreated) throw new BenchError(`${TRACKED} jobs weren't created in time.`);
   await sleep(SETTLE_MS);

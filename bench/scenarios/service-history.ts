@@ -14,7 +14,7 @@ const PAGES = 800;
 const TOKEN = "bench-token-0123456789";
 const MB = 1024 ** 2;
 
-/** What a first turn fetches of a repository with a long history, against a plain clone. */
+/** Compares a first turn's fetch from a repository with a long history with a plain clone. */
 export const serviceHistory: Scenario = {
   name: "service-history",
   summary: `what a first turn fetches of ${COMMITS.toLocaleString("en-US")} commits, against a plain clone`,

@@ -9,7 +9,7 @@ import { type Figure, inTurn, type Scenario } from "../scenario.ts";
 import { ServiceProgram } from "../service-program.ts";
 
 const CONNECTIONS = 10;
-/** Until what answers them is compiled, however long that takes. */
+/** Enough requests to have the code that answers them compiled. */
 const WARM_UP = { gets: 5000, creates: 1000 };
 const MEASURED_MS = 1500;
 const ROUNDS = 5;
@@ -17,14 +17,15 @@ const JOBS = "/v2/agent/docs/job";
 const BARE_HONO = fileURLToPath(new URL("../bare-hono.ts", import.meta.url));
 
 const Ready = z.object({ address: z.string() });
-// Made once: making one for each answer would have the load be what is measured.
+// Made once. Making one for each answer would measure the load's own work.
 const Created = z.object({ id: z.string() });
 const Read = z.object({ status: z.literal("active") });
 type Rates = { creates: number; gets: number };
 type Server = { address: string; key: string };
 
 /**
- * What the job service's HTTP costs. One agent sleeps meanwhile, and the other jobs wait for it.
+ * Measures the cost of the job service's HTTP. One agent sleeps meanwhile, and the other jobs wait
+ * for it.
  */
 export const serviceRequests: Scenario = {
   name: "service-requests",
@@ -104,7 +105,7 @@ async function perSecond(request: () => Promise<unknown>): Promise<number> {
   return (answered / (performance.now() - startedAt)) * 1000;
 }
 
-/** Keeps every connection busy for as long as there is more to ask. */
+/** Keeps every connection busy while there are requests left. */
 async function onEachConnection(request: () => Promise<unknown>, hasMore: () => boolean): Promise<void> {
   const connection = async () => {
     while (hasMore()) await request();

@@ -13,9 +13,9 @@ import { type Figure, interleave, type Scenario } from "../scenario.ts";
 import { ServiceProgram } from "../service-program.ts";
 import { quantile } from "../table.ts";
 
-/** Changes one page; the time it takes is that of a shell. */
+/** Changes one page. It takes as long as a shell takes. */
 const EDIT_ONE_PAGE = "echo more >> docs/part-1/page-1.md";
-/** Keeps four turns under way at each point of their course. */
+/** Lasts long enough that the four turns are at different steps at any time. */
 const EDIT_AND_WORK = "sleep 0.2; echo more >> docs/part-1/page-1.md";
 const UPDATE = {
   jsonrpc: "2.0",
@@ -44,9 +44,9 @@ const Ready = z.object({ address: z.string() });
 type Turns = { firstMs: number; laterMs: number };
 
 /**
- * What the job service adds to an agent's own time on a large repository, and whether it answers
- * meanwhile, also while an agent floods it. The remote is a repository on the same disk, and the
- * agent a shell that adds a line.
+ * Measures the time that the job service adds to an agent's own on a large repository, and whether
+ * it answers requests meanwhile, even while an agent floods it. The remote is a repository on the
+ * same disk, and the agent a shell that adds a line.
  */
 export const serviceTurns: Scenario = {
   name: "service-turns",
@@ -151,7 +151,7 @@ export const serviceTurns: Scenario = {
   },
 };
 
-/** How long GETs of both take while four turns are always under way. */
+/** Measures GETs of both while four turns are always running. */
 async function p99sWhileTurnsRun(
   service: ServiceProgram,
   bareUrl: string,
@@ -169,7 +169,7 @@ async function p99sWhileTurnsRun(
   return { service: ofService, bare: ofBare };
 }
 
-/** Sends GETs at a fixed pace, whether or not earlier ones are answered. */
+/** Sends GETs at a fixed pace, without waiting for earlier answers. */
 async function p99Of(get: () => Promise<unknown>): Promise<number> {
   return quantile(await pacedTimes(get, { everyMs: GETS_EVERY_MS, forMs: GETS_FOR_MS }), 0.99);
 }

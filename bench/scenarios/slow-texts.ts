@@ -10,20 +10,20 @@ import { largest, quantile } from "../table.ts";
 
 const GETS_EVERY_MS = 10;
 const WARM_UP_MS = 5_000;
-/** As many as a project may run. */
+/** As many turns as a project may run. */
 const TURNS_AT_ONCE = 2;
 const BARE_HTTP = fileURLToPath(new URL("../bare-http.ts", import.meta.url));
 
 const Ready = z.object({ address: z.string() });
 
-/** What is under way while it is measured: nothing, plain turns, or those of a slow text. */
+/** The work during the measurement: none, plain turns, or those of a slow text. */
 type Beside = "nothing" | "plain turns" | (() => Promise<void>);
 type Measured = { gets: number[]; bare: number[]; cpuPercent: number; turnsMs: number[]; lost: number };
 type Round = { name: string; quiet: Measured; plain: Measured; slow: Measured };
 
 /**
- * Whether other projects notice texts that are made to be slow to read. The same table is in the
- * tests, which show that no other turn waits.
+ * Measures whether other projects notice texts that are made to be slow to read. The tests use the
+ * same table to show that no other turn waits.
  */
 export const slowTexts: Scenario = {
   name: "slow-texts",
@@ -33,7 +33,7 @@ export const slowTexts: Scenario = {
     await using world = await openSlowWorld(checkout, dir);
     await using bare = await Program.start({ nodeArgs: [BARE_HTTP], dir });
     const { address } = Ready.parse(bare.ready);
-    // Until what answers is compiled.
+    // Until the code that answers is compiled.
     await measure(world, address, "plain turns", WARM_UP_MS);
 
     const rounds: Round[] = [];
@@ -45,7 +45,7 @@ export const slowTexts: Scenario = {
       rounds.push({ name, quiet, plain, slow });
     }
 
-    /** One row for all kinds, of which each is a round. */
+    /** One row for all kinds. Each kind is a round. */
     const figure = (what: string, of: (measured: Measured) => number, more: Partial<Figure>): Figure => ({
       what,
       unit: "ms",
@@ -97,8 +97,7 @@ export const slowTexts: Scenario = {
 };
 
 /**
- * Measures GETs. Unless there is nothing beside, another project's turns are under way, too, one
- * after the other.
+ * Measures GETs. Unless `beside` is "nothing", turns of another project run one after the other.
  */
 async function measure(world: SlowWorld, bareUrl: string, beside: Beside, forMs: number): Promise<Measured> {
   const bare = new Pool(bareUrl, { connections: 16, pipelining: 1 });

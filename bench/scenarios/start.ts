@@ -7,9 +7,9 @@ const ROUNDS = 9;
 const CACHED_AFTER_MS = 7000;
 
 /**
- * How long a restart keeps Slack waiting: from the spawn to the line that says "ready", with a
- * fresh store. Each side starts once before, and stays up long enough to keep a compile cache, so
- * that it is warm as it is at a restart.
+ * Measures how long a restart keeps Slack waiting: from the spawn to the line that says "ready",
+ * with a fresh store. Each side starts once before and stays up until it has a compile cache, so
+ * that it is warm as after a restart.
  */
 export const start: Scenario = {
   name: "start",

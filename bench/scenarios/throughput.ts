@@ -7,21 +7,24 @@ import { StandIns, startDocsAgent } from "../subjects.ts";
 
 const CONNECTIONS = 10;
 /**
- * The first outcomes come in this time, so that starts and ends run side by side when it is
- * measured.
+ * The first outcomes come in this time, so that starts and ends run together during the
+ * measurement.
  */
 const WARM_UP_MS = 3000;
 const MEASURED_MS = 5000;
 const ROUNDS = 5;
 const REQUESTS = 40_000;
 const JOB_MS: [number, number] = [200, 900];
-/** The first poll finds the job completed: a turn in its shortest form, with all its steps. */
+/**
+ * The first poll finds the job completed. So a turn is as short as possible and still has all its
+ * steps.
+ */
 const POLLS_EVERY_MS = "1000";
 
 /**
- * How much the program takes when it takes as much as it can, with everything that a request causes
- * going on beside: the create, the poll, the outcome's post. Slack sets no limits, each request has
- * a channel of its own, and how many tasks run at once is the product's own choice.
+ * Measures how many requests the program can take with all the work that they cause: the create,
+ * the poll, and the outcome's post. Slack sets no limits, and each request has its own channel. The
+ * product decides how many tasks run at once.
  */
 export const throughput: Scenario = {
   name: "throughput",

@@ -5,9 +5,7 @@ import { measureTurns, type TurnCosts } from "../turns.ts";
 const TURNS = 600;
 const ROUNDS = 3;
 
-/**
- * Turns with one poll that all come at once: on one machine's SQLite, and with replicas on Redis.
- */
+/** Measures turns with one poll that come all at once, on SQLite and with replicas on Redis. */
 export const turns: Scenario = {
   name: "turns",
   summary: `${TURNS} turns at once: 1, 2 and 4 replicas on Redis against SQLite; a turn's cost at Redis`,

@@ -1,7 +1,7 @@
 /**
  * The tests' code host, in a process of its own. `node code-host.ts <options as JSON>`. `samples`
- * has a folder for each repository of acme. Says where its API is, and where the repositories are
- * on this disk. Ends when the bench is gone.
+ * has a folder for each repository of acme. It writes the address of its API and the repositories'
+ * paths on this disk. It ends when the bench has ended.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const Options = z.object({
   dataDir: z.string(),
   samples: z.string(),
   token: z.string(),
-  /** Of somebody else, who reviews. */
+  /** The token of another person, who reviews. */
   reviewerToken: z.string(),
 });
 

@@ -5,27 +5,27 @@ import { nowMs } from "../scenario.ts";
 import { type Journal, noteFirst } from "./journal.ts";
 import { readBody } from "./slack.ts";
 
+/** Options of {@link createJobService}. */
 export type JobServiceOptions = {
-  /** The shortest and the longest turn, milliseconds. Null if turns never end. */
+  /** The shortest and the longest turn, in milliseconds. Null if turns never end. */
   jobMs: [number, number] | null;
-  /** Whether it leaves every call without an answer. */
+  /** True if it leaves every call without an answer. */
   isHeld: boolean;
   /**
-   * Whether it announces that it tells of turns, and tells of them. Otherwise it knows the contract
-   * alone.
+   * True if it announces reports of turns and makes them. Otherwise it knows the contract alone.
    */
   tellsTurns: boolean;
 };
 
 type BenchTurn = { n: number | null; takenAtMs: number; endsAtMs: number };
 
-/** As many as our own service tells of. */
+/** As many turns as our own service reports. */
 const TOLD_TURNS = 20;
 
 /**
- * A job service that takes every create and every message, and works off the turns of each job one
- * after the other, each in its time, with a pull request. A job it has never heard of is active:
- * the stores that the bench fills by itself name such jobs.
+ * Creates a job service that takes every create and every message. It works off the turns of each
+ * job one after the other, each in its time, with a pull request. A job that it doesn't know counts
+ * as active, because the bench itself fills stores that name such jobs.
  */
 export function createJobService(
   journal: Journal,
@@ -52,8 +52,8 @@ export function createJobService(
   }
 
   /**
-   * Spread evenly between the shortest and the longest, and the same for the same number in every
-   * run.
+   * Spreads lengths evenly between the shortest and the longest. A number has the same length in
+   * every run.
    */
   function lengthOf(n: number): number {
     if (jobMs === null) return Infinity;
@@ -106,7 +106,7 @@ export function createJobService(
         journal.jobsPolled.add(jobId);
         return sendJob(response, 200, jobId);
       }
-      // The program looks whether anything answers there.
+      // The program checks whether the service can be reached.
       if (request.method === "HEAD") return refuse(response, 404, "No such route");
       journal.unknownCalls.add(`${request.method} ${request.url}`);
       return refuse(response, 404, "No such route");
@@ -123,7 +123,7 @@ export function createJobService(
 const JSON_HEADERS = { "content-type": "application/json" };
 const ANNOUNCED = { [CAPABILITIES_HEADER.toLowerCase()]: "turns" };
 
-/** The newest turns, as our own service tells of them. */
+/** Returns the newest turns in the form in which our own service reports them. */
 function told(turns: readonly BenchTurn[]): Record<string, unknown>[] {
   const now = nowMs();
   const from = Math.max(0, turns.length - TOLD_TURNS);

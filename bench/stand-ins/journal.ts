@@ -4,14 +4,15 @@ import { BenchError } from "../scenario.ts";
 const Times = z.array(z.tuple([z.number(), z.number()]));
 
 /**
- * What happened at the stand-ins so far. Times: pairs of a request's number and epoch milliseconds.
+ * Everything that has happened at the stand-ins. `Times` are pairs of a request's number and epoch
+ * milliseconds.
  */
 export const Report = z.object({
-  /** When the job was created, or the message taken, in that order. */
+  /** The time when the job was created or the message taken, in that order. */
   created: Times,
-  /** When the job service first answered that the job is completed. */
+  /** The time when the job service first answered that the job is completed. */
   known: Times,
-  /** When Slack took the message that links the job's pull request. */
+  /** The time when Slack took the message that links the job's pull request. */
   posted: Times,
   posts: z.number(),
   postsRefused: z.number(),
@@ -23,6 +24,7 @@ export const Report = z.object({
 });
 export type Report = z.infer<typeof Report>;
 
+/** The counts of a report. */
 export const Counts = Report.pick({ polls: true, jobsPolled: true, unknownCalls: true }).extend({
   created: z.number(),
   posted: z.number(),
@@ -31,15 +33,15 @@ export const Counts = Report.pick({ polls: true, jobsPolled: true, unknownCalls:
 export type Counts = z.infer<typeof Counts>;
 
 /**
- * The bench would measure something else than it says: the program asked for what the stand-ins do
- * not have.
+ * Throws if the program asked for something that the stand-ins don't have. The bench would then
+ * measure something else than it says.
  */
 export function refuseUnknownCalls({ unknownCalls }: Pick<Report, "unknownCalls">): void {
   if (unknownCalls.length === 0) return;
   throw new BenchError(`The program calls what bench/stand-ins doesn't answer: ${unknownCalls.join(", ")}.`);
 }
 
-/** Keeps what happened, each time of a request only once. */
+/** Collects the events. Of each kind it keeps only a request's first. */
 export class Journal {
   readonly created = new Map<number, number>();
   readonly known = new Map<number, number>();
@@ -79,7 +81,7 @@ export class Journal {
   }
 }
 
-/** Notes the time of the first such event of a request. */
+/** Notes the time of a request's first such event. */
 export function noteFirst(times: Map<number, number>, n: number, atMs: number): void {
   if (!times.has(n)) times.set(n, atMs);
 }

@@ -1,8 +1,8 @@
 /**
- * What the program stands between: a Slack and a job service, in a process of their own, so that
- * their work does not delay the clock of the load. `node main.ts <options as JSON>`. Says the
- * environment of a program between the two, answers what happened, and ends the measured programs
- * with itself when the bench is gone, however that ended.
+ * The two sides that the program stands between: a Slack and a job service, in a process of their
+ * own, so that their work doesn't delay the clock of the load. `node main.ts <options as JSON>`. It
+ * writes the environment for a program between the two, and reports what happened on request. When
+ * the bench has ended, no matter how, it ends and takes the measured programs with it.
  */
 import { once } from "node:events";
 import type { Server } from "node:http";
@@ -60,7 +60,7 @@ process.on("disconnect", () => {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended before.
+      // It has already ended.
     }
   }
   process.exit(1);

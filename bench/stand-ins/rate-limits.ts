@@ -1,4 +1,7 @@
-/** The model of Slack's limits: what it lets through, and for how long it sends the rest away. */
+/**
+ * A model of Slack's limits: the calls that it allows, and the time for which it turns further ones
+ * away.
+ */
 export const SLACK_LIMITS = {
   postsPerSecondAndChannel: 1,
   updatesPerMinuteAndWorkspace: 50,
@@ -6,15 +9,15 @@ export const SLACK_LIMITS = {
 };
 
 /**
- * Slack does not count to the millisecond, and calls a second apart do not arrive exactly a second
- * apart.
+ * Slack doesn't count to the millisecond, and calls that are made one second apart don't arrive
+ * exactly one second apart.
  */
 const POST_TOLERANCE_MS = 250;
 const UPDATE_WINDOW_MS = 59_000;
 
 /**
- * Whether a post to that channel may go through at that time (it then counts). Steady: a second
- * each, hardly a burst.
+ * Allows a post to a channel about once a second, with hardly a burst. A post that is allowed
+ * counts.
  */
 export class PostLimit {
   readonly #nextAtMs = new Map<string, number>();
@@ -27,7 +30,7 @@ export class PostLimit {
   }
 }
 
-/** Whether an update may go through at that time (it then counts): so many in any minute. */
+/** Allows a fixed number of updates in any minute. An update that is allowed counts. */
 export class UpdateLimit {
   #takenAtMs: number[] = [];
 

@@ -11,25 +11,26 @@ const SCOPES = [
   "chat:write,commands,im:write,users:read,team:read",
 ].join(",");
 
+/** Options of {@link createSlack}. */
 export type SlackOptions = {
-  /** Whether it limits rates as {@link SLACK_LIMITS} says. */
+  /** True if it limits rates as {@link SLACK_LIMITS} says. */
   isLimited: boolean;
-  /** Whether it leaves every call without an answer but those of {@link ALWAYS_ANSWERED}. */
+  /** True if it answers no calls except {@link ALWAYS_ANSWERED}. */
   isHeld: boolean;
 };
 
 /**
- * The call of the start, and the one that says who is a member: a request of somebody unknown waits
- * for it.
+ * The call at the start, and the call that says who is a member, for which the request of an
+ * unknown person waits.
  */
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["auth.test", "users.info"]);
 
 type Answer = Record<string, unknown> | "ratelimited" | "unknown";
 
 /**
- * The Web API as far as the program needs it at work, and no more: it checks nothing and keeps
- * nothing, so that its own CPU time, on a machine of two cores, is not what is measured. Whether
- * the calls are right is for the tests and their Slack.
+ * Creates the part of the Web API that the program needs for its work. It checks nothing and keeps
+ * nothing, because its own CPU time would distort the figures on a machine of two cores. The tests
+ * check the calls with their own Slack.
  */
 export function createSlack(journal: Journal, { isLimited, isHeld }: SlackOptions): Server {
   const postLimit = new PostLimit();
@@ -118,7 +119,7 @@ export function createSlack(journal: Journal, { isLimited, isHeld }: SlackOption
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8" };
 const BOT = { user_id: BOT_USER_ID, bot_id: BOT_ID, is_enterprise_install: false };
 
-/** Reads a request's body and goes on with it; a caller that went away first gets nothing. */
+/** Reads a request's body and passes it on. If the caller goes away first, nothing is passed on. */
 export function readBody(request: IncomingMessage, then: (body: string) => void): void {
   const chunks: Buffer[] = [];
   request.on("error", () => undefined);

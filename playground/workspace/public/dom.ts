@@ -120,8 +120,8 @@ export function reconcile<Item>(
 }
 
 /**
- * Replaces `node` with `fresh`. The focus moves to the element with the same
- * `data-focus`, or to `fresh`.
+ * Replaces `node` with `fresh`. The focus moves to the element with the same `data-focus`, or to
+ * `fresh`.
  */
 function replaceKeepingFocus(node: HTMLElement, fresh: HTMLElement): void {
   const active = document.activeElement;
