@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ManualClock } from "../../world/clock/manual-clock.ts";
 
-/** Moves the clock by `stepMs`, again and again, until the promise is settled; then settles as it did. */
+/** Moves the clock by `stepMs` until the promise is settled. Settles in the same way. */
 export async function advanceUntilSettled<T>(
   clock: ManualClock,
   promise: Promise<T>,
@@ -12,7 +12,7 @@ export async function advanceUntilSettled<T>(
   void promise.then(settle, settle);
   while (!isSettled) {
     clock.advance(stepMs);
-    // For what happens outside of this process meanwhile.
+    // Time for everything that happens outside of this process.
     await sleep(10);
   }
   return await promise;

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { COMPILE_CACHE } from "./child-process.ts";
 
-/** A program of this project, and the line of its log that says that it is ready. */
+/** A program of this project, and the message with which it logs that it is ready. */
 export type Program = { file: string; args: string[]; readyMessage: string };
 
 const SLACK_APP: Program = { file: "src/app/main.ts", args: [], readyMessage: "docs-agent is ready" };
@@ -20,6 +20,7 @@ const Readiness = z.object({
   records_set_aside: z.number(),
 });
 
+/** Options of {@link AppProcess.start}. */
 export type AppProcessOptions = {
   env: Record<string, string | undefined>;
   /** @default the Slack app */
@@ -31,7 +32,7 @@ export type AppProcessOptions = {
   onCommit?: (commit: { commit: number; isEmpty: boolean; sql: string }) => void;
 };
 
-/** The real program in a process of its own. */
+/** The real program, in a process of its own. */
 export class AppProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #exited: Promise<number | NodeJS.Signals | null>;
@@ -49,7 +50,7 @@ export class AppProcess implements AsyncDisposable {
     ];
     const args = modules.flatMap((module) => ["--import", module]);
     this.#child = spawn(process.execPath, [...args, main, ...program.args], {
-      // Away from a .env of whoever runs the tests.
+      // Away from any .env of the person who runs the tests.
       cwd: tmpdir(),
       env: {
         PATH: process.env["PATH"],
@@ -65,14 +66,14 @@ export class AppProcess implements AsyncDisposable {
     this.#exited = once(this.#child, "close").then(() => this.#child.exitCode ?? this.#child.signalCode);
   }
 
-  /** Starts the program and waits until it is ready; null when it ended before. */
+  /** Starts the program and waits until it is ready. Resolves to null if it ended before. */
   static async start(options: AppProcessOptions): Promise<{ app: AppProcess; url: string } | null> {
     const app = new AppProcess(options);
     const url = await app.ready();
     return url === null ? null : { app, url };
   }
 
-  /** All it has logged. */
+  /** Everything it has logged. */
   get stdout(): string {
     return this.#stdout;
   }
@@ -89,7 +90,7 @@ export class AppProcess implements AsyncDisposable {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** The address it listens on, once it is ready; null when it ends before. */
+  /** Resolves to the address it listens on once it is ready, or to null if it ends before. */
   async ready(): Promise<string | null> {
     for (;;) {
       const line = this.#stdout.split("\n").find((candidate) => candidate.includes(this.#readyMessage));
@@ -105,7 +106,7 @@ export class AppProcess implements AsyncDisposable {
     }
   }
 
-  /** The exit code, or the signal that ended it. */
+  /** Resolves to the exit code, or to the signal that ended it. */
   async exit(): Promise<number | NodeJS.Signals | null> {
     return this.#exited;
   }
@@ -114,7 +115,7 @@ export class AppProcess implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** As a power cut would: no handler runs. */
+  /** Kills it without any handler, as a power cut would. */
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     await this.#exited;
@@ -125,14 +126,20 @@ export class AppProcess implements AsyncDisposable {
   }
 }
 
-/** The look at a job of which only the pull request is followed counts as work if it is due this soon, milliseconds. */
+/**
+ * The look at a job of which only the pull request is followed counts as work if it is due within
+ * this time, in milliseconds.
+ */
 export const LOOK_SOON_MS = 5_000;
 
-/** Resolves when the app at work on `storePath` has nothing left to do but what waits for a far day, or when it has died. */
+/**
+ * Resolves when the app on `storePath` has nothing left to do except tasks of the far future, or
+ * when it has died.
+ */
 export async function quiet(storePath: string, app: AppProcess): Promise<void> {
   const db = new DatabaseSync(storePath, { readOnly: true });
   try {
-    // A feed never is over.
+    // A feed never ends.
     const busy = db.prepare(`SELECT count(*) AS busy FROM tasks WHERE state = 'waiting' AND type <> 'feed'
       AND (due_at < ? OR coalesce(payload, '') NOT LIKE '%"isFollowing":true%')`);
     const isBusy = () => Number(busy.get(Date.now() + LOOK_SOON_MS)?.["busy"]) > 0;
@@ -142,7 +149,7 @@ export async function quiet(storePath: string, app: AppProcess): Promise<void> {
   }
 }
 
-/** What `/readyz` says. */
+/** Resolves to the body of `/readyz`. */
 export async function readiness(url: string): Promise<z.infer<typeof Readiness>> {
   const response = await fetch(`${url}/readyz`);
   return Readiness.parse(await response.json());

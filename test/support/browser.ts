@@ -4,7 +4,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { need } from "./need.ts";
 import { CHROMIUM_PATH } from "./tools.ts";
 
-/** A headless browser that reaches nothing but this machine. */
+/** Starts a headless browser that can reach only this machine. */
 export async function startBrowser(): Promise<Browser & AsyncDisposable> {
   need("chromium");
   return chromium.launch({
@@ -24,7 +24,10 @@ export async function startBrowser(): Promise<Browser & AsyncDisposable> {
 
 const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
 
-/** What axe finds wrong for people who can't see or use a mouse: the rule, and where. */
+/**
+ * Returns the problems that axe finds for people who can't see or can't use a mouse: the rule, and
+ * the place.
+ */
 export async function violationsOf(tab: Page): Promise<string[]> {
   await tab.evaluate(readFileSync(AXE, "utf8"));
   const { violations } = await tab.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(

@@ -6,7 +6,7 @@ import { newTurn } from "../../src/app/rules/turn/turn.ts";
 import type { Turn } from "../../src/app/rules/turn/turn.ts";
 import type { Job } from "../../src/shared/contract/job.ts";
 
-/** A request as the command intake makes it. */
+/** A request as the intake of commands makes it. */
 export function makeRequest(overrides: Partial<Request> = {}): Request {
   return {
     id: "command:1.2.3",
@@ -24,10 +24,12 @@ export function makeRequest(overrides: Partial<Request> = {}): Request {
   };
 }
 
+/** A turn that was just accepted. */
 export function makeTurn(overrides: Partial<Turn> = {}): Turn {
   return { ...newTurn(makeRequest()), ...overrides };
 }
 
+/** A job that is active. */
 export function makeJob(overrides: Partial<Job> = {}): Job {
   return {
     id: "job-1",
@@ -40,6 +42,7 @@ export function makeJob(overrides: Partial<Job> = {}): Job {
   };
 }
 
+/** An outcome of a job that failed. */
 export function makeOutcome(overrides: Partial<Outcome> = {}): Outcome {
   return {
     kind: "failed",
@@ -51,7 +54,7 @@ export function makeOutcome(overrides: Partial<Outcome> = {}): Outcome {
   };
 }
 
-/** A job's first turn as a service tells it, which ended with a pull request. */
+/** A service's report of a job's first turn, which ended with a pull request. */
 export function makeReported(overrides: Partial<ReportedTurn> = {}): ReportedTurn {
   return {
     number: 1,
@@ -85,7 +88,7 @@ export function makeReported(overrides: Partial<ReportedTurn> = {}): ReportedTur
   };
 }
 
-/** A message that was written by somebody else, in the channel of {@link makeRequest}. */
+/** A message that another person wrote, in the channel of {@link makeRequest}. */
 export function makeQuoted(overrides: Partial<QuotedMessage> = {}): QuotedMessage {
   return {
     segments: [{ kind: "text", text: "npm instal" }],
@@ -98,7 +101,7 @@ export function makeQuoted(overrides: Partial<QuotedMessage> = {}): QuotedMessag
   };
 }
 
-/** A job service's refusal, or no answer at all. */
+/** A refusal of a job service, or the lack of any answer. */
 export function fault(
   kind: JobServiceFault["kind"],
   detail: Partial<JobServiceFault> = {},
@@ -106,14 +109,14 @@ export function fault(
   return { ok: false, honorsIdempotencyKeys: false, fault: { kind, message: "fault", ...detail } };
 }
 
-/** A job service's answer with the job, and, if it announces that, with a turn. */
+/** A job service's answer with the job. It includes a turn if the service reports turns. */
 export function found(job = makeJob(), reported?: ReportedTurn): JobServiceAnswer & { ok: true } {
   const answer = { ok: true, honorsIdempotencyKeys: false, job } as const;
   if (reported === undefined) return answer;
   return { ...answer, capabilities: ["turns"], report: { turns: [reported], questions: null } };
 }
 
-/** A pull request that waits for a review, as a service tells it. */
+/** A service's report of a pull request that waits for a review. */
 export function makeFollowed(overrides: Partial<FollowedPullRequest> = {}): FollowedPullRequest {
   return {
     url: "https://github.com/acme/docs/pull/7",

@@ -1,4 +1,4 @@
-// Has a reader's process read for minutes, and writes its id.
+// Makes a reader's process read for minutes, and writes the process's id.
 import { ReaderProcesses } from "../../src/service/runner/process/apart/apart.ts";
 
 const readers = new ReaderProcesses({ timeLimitMs: 60 * 60_000 });

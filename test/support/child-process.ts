@@ -4,19 +4,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Halves what a start of a program costs, and the tests start programs often. */
+/** A compile cache halves the cost of starting a program, which the tests do often. */
 export const COMPILE_CACHE = join(tmpdir(), "docs-agent-compile-cache");
 
+/** A process that {@link spawnNode} started. */
 export type Child = AsyncDisposable & {
-  /** What it wrote to its standard output so far, whole lines only. */
+  /** The whole lines that it has written to its standard output. */
   readonly lines: string[];
-  /** Resolves once it has written that many lines. Rejects when it ends before. */
+  /** Resolves once it has written that many lines. Rejects if it ends before. */
   wrote(lines: number): Promise<void>;
-  /** SIGKILL. Resolves when it is gone and all it wrote has been read. */
+  /** Sends SIGKILL. Resolves once it has ended and all its output has been read. */
   kill(): Promise<void>;
 };
 
-/** Runs a TypeScript file in a Node.js process of its own. */
+/** Runs a TypeScript file with Node.js, in a process of its own. */
 export function spawnNode(file: string, ...args: string[]): Child {
   const child: ChildProcess = spawn(process.execPath, [file, ...args], {
     env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },

@@ -3,10 +3,10 @@ import { Git } from "../../world/code-host/git.ts";
 const IDENTITY = "Ana <ana@example.com>";
 
 /**
- * Commits files in a bare repository, as somebody would who pushes them: onto a branch, or onto a
- * new one that starts at `from`. Without `from`, a missing branch starts anew. Resolves to the
- * commit. Rejects if there is no `from`, or the branch has commits that `from` hasn't. A working
- * copy would take twenty programs for it; this takes three.
+ * Commits files in a bare repository, like a person who pushes them: to a branch, or to a new
+ * branch that starts at `from`. A missing branch without `from` starts anew. Resolves to the
+ * commit. Rejects if `from` doesn't exist, or if the branch has commits that `from` doesn't have.
+ * It starts three programs. With a working copy it would be twenty.
  */
 export async function commitTo(
   bare: string,
@@ -25,7 +25,7 @@ export async function commitTo(
     `committer ${IDENTITY} ${Math.floor(Date.now() / 1000)} +0000\n`,
     data(message),
     start === "" ? "" : `from ${start}\n`,
-    // Git reads quotes, backslashes, tabs and line feeds as JSON writes them.
+    // Git reads quotes, backslashes, tabs and line feeds in the form in which JSON writes them.
     ...Object.entries(files).map(([path, text]) => `M 100644 inline ${JSON.stringify(path)}\n${data(text)}`),
     "get-mark :1\n",
   ];

@@ -17,9 +17,13 @@ const Compose = z.looseObject({
   volumes: z.record(z.string(), z.null()),
 });
 
+/** The text of `compose.yml`. */
 export const composeText = readFileSync(new URL("../../compose.yml", import.meta.url), "utf8");
 
-/** `compose.yml` with the variables in it replaced, as Compose does it: `${NAME:?message}`, `${NAME:-default}`. */
+/**
+ * Reads `compose.yml` and replaces its variables as Compose does: `${NAME:?message}`,
+ * `${NAME:-default}`.
+ */
 export function readCompose(env: Readonly<Record<string, string>>): z.infer<typeof Compose> {
   const text = composeText.replace(
     /\$\{(\w+):([?-])([^}]*)\}/g,

@@ -3,7 +3,10 @@ import { pick, wordsAsked } from "./conversation-ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";
 import type { JobServiceSide } from "../../world/job-service/side.ts";
 
-/** What the agents of a conversation do. Their words are for those who may read what the job is about. */
+/**
+ * Has the agents of a conversation do things. Their words are for people who may read about the
+ * job.
+ */
 export class ConversationAgents {
   readonly #service: JobServiceSide;
   readonly #ledger: ConversationLedger;
@@ -29,7 +32,7 @@ export class ConversationAgents {
     this.#active(which, (jobId) => this.#service.finish(jobId, { status: "archived" }));
   }
 
-  /** Seldom. */
+  /** Makes the service forget a job, in a few of the cases. */
   forget(which: number, how: number): void {
     if (how % 4 === 0) this.#active(which, (jobId) => this.#service.forget(jobId));
   }

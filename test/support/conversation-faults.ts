@@ -6,6 +6,7 @@ import { wordsAsked } from "./conversation-ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";
 import type { World } from "./world.ts";
 
+/** A conversation that has come to its end, and what is known of it. */
 export type Judged = {
   world: World;
   ledger: ConversationLedger;
@@ -14,11 +15,13 @@ export type Judged = {
   guest: string;
 };
 
-/** Of an answer that came too late. */
+/** The notice after an answer that came too late. */
 const SENT_ON = "It's a follow-up now.";
 const REFUSED = "Sorry, only members of this workspace can use Docs Agent. Your message stays in Slack.";
 
-/** When everything has come to its end: what is wrong with what is to be seen then, and with what left Slack. */
+/**
+ * Returns the faults in everything that can be seen at the end, and in everything that left Slack.
+ */
 export function faultsIn(judged: Judged): string[] {
   const posts = postsOf(judged.world);
   return [
@@ -33,7 +36,7 @@ export function faultsIn(judged: Judged): string[] {
   ];
 }
 
-/** One outcome for each turn, and nothing twice. */
+/** Each turn must have one outcome, and nothing may appear twice. */
 function countFaults({ world, ledger, followUps }: Judged, posts: SlackMessage[]): string[] {
   const { service } = world;
   const labels = posts.map(({ metadata }) => JSON.stringify(metadata?.event_payload ?? null));
@@ -59,10 +62,10 @@ function countFaults({ world, ledger, followUps }: Judged, posts: SlackMessage[]
   ];
 }
 
-/** Whether all that was asked for was asked for by somebody who may, once. */
+/** Every request that was sent must come from a person who may ask, and be sent once. */
 function askFaults({ world: { service, logger }, ledger, followUps, guest }: Judged): string[] {
   const asked = [...service.creates, ...service.messages].map(wordsAsked);
-  // **Try again** sends the same words once more, each time it is pressed.
+  // **Try again** sends the same words once more for each press.
   const isRepeated = asked.length - new Set(asked).size > ledger.retried.size + ledger.maybeRetried.size;
   const sent = new Set(ledger.sent.values());
   const chats = new Map(ledger.chats.map((chat) => [chat.words, chat]));
@@ -79,7 +82,10 @@ function askFaults({ world: { service, logger }, ledger, followUps, guest }: Jud
   ];
 }
 
-/** Messages that say what is over, offer what can't be done any more, or tell what isn't for those who read there. */
+/**
+ * No message may call something over that isn't, offer something that can't be done anymore, or
+ * tell its readers something that isn't for them.
+ */
 function postFaults({ world: { slack }, ledger, guest }: Judged, post: SlackMessage): string[] {
   const text = slack.visibleText(post);
   const { kind } = slack.workspace.channel(post.channel);
@@ -95,7 +101,7 @@ function postFaults({ world: { slack }, ledger, guest }: Judged, post: SlackMess
   ];
 }
 
-/** Where only requesters steer: what somebody else stopped, answered or added to. */
+/** If only requesters steer, nobody else may stop, answer or add to their turns. */
 function steeringFaults({ world: { slack, service }, ledger }: Judged, posts: SlackMessage[]): string[] {
   const asker = (call: { prompt: string }) => ledger.of(wordsAsked(call))?.by;
   const requesters = new Map(
@@ -120,7 +126,7 @@ function steeringFaults({ world: { slack, service }, ledger }: Judged, posts: Sl
   ];
 }
 
-/** What was unticked in a form doesn't go along with it. */
+/** Messages that were unchecked in a form must not be sent with it. */
 function consentFaults({ world: { service }, ledger: { forms } }: Judged): string[] {
   return service.calls.flatMap(({ prompt }) => {
     const form = forms.find(({ words }) => words === wordsAsked({ prompt: prompt ?? "" }));
@@ -129,7 +135,9 @@ function consentFaults({ world: { service }, ledger: { forms } }: Judged): strin
   });
 }
 
-/** A guest opens, starts and learns nothing, and nothing of theirs leaves Slack. */
+/**
+ * A guest must not open, start or learn anything, and nothing that a guest wrote may leave Slack.
+ */
 function guestFaults({ world: { slack, service }, ledger, guest }: Judged): string[] {
   const left = [
     ...service.calls.map(({ prompt }) => prompt ?? ""),
@@ -153,7 +161,7 @@ function guestFaults({ world: { slack, service }, ledger, guest }: Judged): stri
   ];
 }
 
-/** Whoever chose **Follow it** is mentioned in a result of it. */
+/** A person who chose **Follow it** must be mentioned in a result. */
 function followFaults({ world: { slack }, ledger }: Judged, posts: SlackMessage[]): string[] {
   return ledger.followed
     .filter(({ userId }) => !ledger.choosers.has(userId))
@@ -167,7 +175,10 @@ function followFaults({ world: { slack }, ledger }: Judged, posts: SlackMessage[
     .map(({ userId, turnId }) => `${userId} is not mentioned in the result of ${turnId}`);
 }
 
-/** An answer that the agent didn't get is a follow-up, or whoever gave it was told, with their words. */
+/**
+ * An answer that the agent didn't get must become a follow-up, or its author must be told, with the
+ * words of the answer.
+ */
 function lostAnswerFaults({ world: { slack }, people }: Judged, posts: SlackMessage[]): string[] {
   return posts.flatMap((post) => {
     const text = slack.visibleText(post);
@@ -181,7 +192,10 @@ function lostAnswerFaults({ world: { slack }, people }: Judged, posts: SlackMess
   });
 }
 
-/** What people see now, of direct messages and of what is shown to them alone, that they may not. `known`: what was looked at before. */
+/**
+ * Returns what people see now in direct messages and private messages that they may not see.
+ * `known` holds what was checked before.
+ */
 export function privateFaults(
   { world: { slack }, ledger, people }: Judged,
   known: WeakMap<object, string>,
@@ -207,7 +221,7 @@ function postsOf({ slack }: World): SlackMessage[] {
     .filter(({ bot_id }) => bot_id !== undefined);
 }
 
-/** What was said as a reply, and answered what an agent asked. */
+/** Returns the words that were said as a reply and served as an answer to an agent's question. */
 function answersIn({ slack, service }: World, posts: SlackMessage[]): Set<string> {
   const shown = posts
     .map((post) => slack.visibleText(post))

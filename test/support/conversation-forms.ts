@@ -5,11 +5,13 @@ import type { ConversationLedger } from "./conversation-ledger.ts";
 
 const READING = "Reading the thread";
 
-/** The forms of requests in a conversation: **Fix these docs** on a message, and the command's own. */
+/**
+ * The forms for requests in a conversation: **Fix these docs** on a message, and the command's own.
+ */
 export class ConversationForms {
   readonly #slack: SlackSide;
   readonly #ledger: ConversationLedger;
-  /** Where each form was opened. */
+  /** The channel in which each form was opened. */
   readonly #channels = new Map<string, string>();
 
   constructor(slack: SlackSide, ledger: ConversationLedger) {
@@ -17,12 +19,15 @@ export class ConversationForms {
     this.#ledger = ledger;
   }
 
-  /** Whether somebody has a form of a request in front. */
+  /** True if a form for a request is open in front of this person. */
   isOpen(userId: string): boolean {
     return this.#requestForm(userId) !== undefined;
   }
 
-  /** Picks the shortcut on a message, or runs the bare command, and waits for the form. `isRefused`: none will come. */
+  /**
+   * Uses the shortcut of a message, or runs the command without words, and waits for the form. With
+   * `isRefused`, no form will open.
+   */
   async open(
     userId: string,
     channel: string,
@@ -41,7 +46,10 @@ export class ConversationForms {
     this.#channels.set(id, channel);
   }
 
-  /** Sends the form that somebody has in front, without some of the messages that it lists. Resolves with whether it was taken. */
+  /**
+   * Sends the form in front of a person, without some of the messages that it lists. Resolves to
+   * true if the app took it.
+   */
   async send(userId: string, how: number): Promise<void> {
     const form = this.#requestForm(userId);
     if (form === undefined) return;
@@ -54,7 +62,7 @@ export class ConversationForms {
       if (block.type !== "input") continue;
       if (block.element.type === "plain_text_input") {
         const typed = block.element.initial_value ?? "";
-        // Words of one's own, which the form has kept, can be sent as they are.
+        // The form keeps a person's own words, and they can be sent unchanged.
         const isKept = how % 2 === 0 && this.#ledger.of(typed) !== undefined;
         words = isKept
           ? typed
@@ -65,21 +73,21 @@ export class ConversationForms {
       const isTicked = (n: number) => ((how >> (n % 4)) & 1) === 1;
       const options = block.element.options.map(({ value }) => value);
       const ticked = options.filter((_, n) => isTicked(n));
-      // The app's own messages repeat what was asked for.
+      // The app's own messages repeat the request.
       const shared = ticked.flatMap((ts) => this.#wordsOf(channel, ts));
       const left = options.filter((_, n) => !isTicked(n)).flatMap((ts) => this.#wordsOf(channel, ts));
       unticked.push(...left.filter((other) => !shared.includes(other)));
       values[blockId] = { [block.element.action_id ?? ""]: ticked.join("\n") };
     }
     const { status, body } = await this.#slack.person(userId).submit({ viewId: form.id, values });
-    // Elsewhere it says that somebody asked before, and stays.
+    // Otherwise the form says that somebody asked before, and stays open.
     if (status === 200 && body === "") {
       this.#ledger.taken.add(words);
       this.#ledger.forms.push({ words, unticked });
     } else if (!/asked for this/.test(body)) throw new Error(`the form was answered ${status} ${body}`);
   }
 
-  /** **Follow it**, in a form that tells of a request that runs. */
+  /** Presses **Follow it** in a form that mentions a running request. */
   async follow(userId: string): Promise<void> {
     const form = this.#requestForm(userId);
     const button = form?.view.blocks

@@ -1,46 +1,63 @@
 import { askedFor } from "./threads.ts";
 
-/** What words were said for: a request; to others; anything else, of which nothing may start. */
+/**
+ * The purpose of words: a request, a chat with others, or something that must not start anything.
+ */
 type SaidFor = "request" | "chat" | "nothing";
 
 /**
- * `by` is who said it, or null for the agent. `place` is the channel whose members may read it, or
- * the only person who may. Null means anyone.
+ * Words that were said. `by` is the person who said them, or null for the agent. `place` is the
+ * channel whose members may read them, or the only person who may. Null means anyone.
  */
 type Said = { by: string | null; place: string | null; saidFor: SaidFor };
 
-/** A reply in a thread that mentions nobody. `isForOthers`: it was edited, and then did. */
+/**
+ * A reply in a thread that mentions nobody. With `isForOthers`, it was edited and then mentioned
+ * somebody.
+ */
 export type Chat = { words: string; by: string; channel: string; ts: string; isForOthers?: boolean };
 
-/** What was asked for. Outside of a job's thread, the mark of a separate request is part of it. */
+/**
+ * Returns the words of a request. Outside of a job's thread, they include the mark of a separate
+ * request.
+ */
 export function wordsAsked(call: { prompt: string }): string {
   return askedFor(call).replace(/^new: /, "");
 }
 
 const WORDS = /fix page number-\d+-/g;
 
-/** What people of a conversation said and did, and what must come of that. */
+/** Remembers what the people of a conversation said and did, and what must come of it. */
 export class ConversationLedger {
   readonly #said = new Map<string, Said>();
-  /** What was certainly taken, as a request or as an answer; what was tried again is in `retried`. */
+  /**
+   * Words that were certainly taken, as a request or as an answer. Those that were tried again are
+   * in `retried`.
+   */
   readonly taken = new Set<string>();
-  /** Mentions that the setting may have refused. */
+  /** Mentions that may have been refused because of the setting. */
   readonly maybeTaken = new Set<string>();
-  /** What was pressed. */
+  /** The values of **Try again** buttons that were pressed. */
   readonly retried = new Set<string>();
-  /** The same where the setting may have refused it. */
+  /** Presses that may have been refused because of the setting. */
   readonly maybeRetried = new Set<string>();
   readonly chats: Chat[] = [];
-  /** What the chats said whose authors then said that they are for the agent, by their timestamps. */
+  /** The words of chats whose authors said later that they are for the agent, by timestamp. */
   readonly sent = new Map<string, string>();
-  /** The forms that were sent, by what was asked for in them, and what they listed and was unticked. */
+  /**
+   * The forms that were sent: the words of the request, and the listed messages that were
+   * unchecked.
+   */
   readonly forms: { words: string; unticked: string[] }[] = [];
-  /** Who was told, and when, that they will be mentioned in the result of a turn, or of what its message shows besides. */
+  /**
+   * The people who were told that a result will mention them, and when. The result may be of the
+   * turn, or of another one that its message shows.
+   */
   readonly followed: { userId: string; turnId: string; from: string }[] = [];
-  /** Who has chosen anything in a menu, by which they may not be mentioned any more. */
+  /** People who have chosen anything in a menu. After that, they may not be mentioned anymore. */
   readonly choosers = new Set<string>();
 
-  /** Words that nobody has said before. */
+  /** Makes words that nobody has said before. */
   say(by: string | null, place: string | null, saidFor: SaidFor): string {
     const words = `fix page number-${this.#said.size + 1}-`;
     this.#said.set(words, { by, place, saidFor });
@@ -51,7 +68,7 @@ export class ConversationLedger {
     return this.#said.get(words);
   }
 
-  /** All that is said in a text, each once. */
+  /** Finds all words that were said in a text, each once. */
   in(text: string): { words: string; said: Said }[] {
     return [...new Set(text.match(WORDS) ?? [])].flatMap((words) => {
       const said = this.#said.get(words);
@@ -60,13 +77,13 @@ export class ConversationLedger {
   }
 }
 
-/** Who may read what somebody asks for in a channel. */
+/** Returns the place whose people may read a request from this channel. */
 export function placeOfRequest(userId: string, channel: string, isBotIn: boolean): string {
   // Elsewhere the app reports in direct messages.
   return isBotIn && channel.startsWith("C") ? channel : userId;
 }
 
-/** Of these the n-th, counted round and round. */
+/** Returns the n-th of these, counted around. */
 export function pick<T>(from: readonly T[], n: number): T | undefined {
   return from.length === 0 ? undefined : from[n % from.length];
 }

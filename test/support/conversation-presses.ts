@@ -6,14 +6,17 @@ import { SECRET_CHANNEL } from "./world.ts";
 
 type Pressable = { channel: string; ts: string; actionId: string; option?: string; value: string };
 
-/** What people of a conversation press, in messages and in what they alone see. */
+/**
+ * Makes the people of a conversation press buttons, in messages that all see and in those that they
+ * alone see.
+ */
 export class ConversationPresses {
   readonly #slack: SlackSide;
   readonly #ledger: ConversationLedger;
   readonly #guest: string;
   readonly #followUps: FollowUps;
   readonly #pressed: SlackDelivery[] = [];
-  /** The questions whether a reply is for the agent, by what they carry. */
+  /** The questions whether a reply is for the agent, by their value. */
   readonly #asked = new Map<string, object>();
   readonly faults: string[] = [];
 
@@ -24,7 +27,10 @@ export class ConversationPresses {
     this.#followUps = parts.followUps;
   }
 
-  /** Notes who was asked whether a reply is for the agent: its author alone, once. */
+  /**
+   * Notes the people who were asked whether a reply is for the agent. Only its author may be asked,
+   * and only once.
+   */
   look(): void {
     for (const shown of this.#slack.ephemerals()) {
       const question = pressables(shown).find(({ actionId }) => actionId === "send_reply");
@@ -38,13 +44,16 @@ export class ConversationPresses {
     }
   }
 
-  /** Slack sends a press once more. */
+  /** Has Slack send a press once more. */
   async again(which: number): Promise<void> {
     const delivery = pick(this.#pressed, which);
     if (delivery !== undefined) await this.#slack.redeliver(delivery, { resign: true });
   }
 
-  /** Presses a button that this person sees, or chooses in a menu. `only`: one with this id. */
+  /**
+   * Presses a button that this person sees, or chooses in a menu. With `only`, it is one with this
+   * id.
+   */
   async press(userId: string, which: number, only?: string): Promise<void> {
     const slack = this.#slack;
     const shown = channelsOf(slack, userId)
@@ -60,16 +69,16 @@ export class ConversationPresses {
       .person(userId)
       .click(option === undefined ? click : { ...click, option });
     taken(status, actionId);
-    // Slack sends none of these twice, and its trigger is good for one form.
+    // Slack sends none of these twice, and its trigger opens one form only.
     if (actionId !== "answer_in_words") this.#pressed.push(delivery);
     if (actionId === "follow_menu") this.#ledger.choosers.add(userId);
     if (actionId !== "try_again" || userId === this.#guest) return;
-    // Under that policy, a follow-up is its requester's to try again.
+    // Under that policy, only its requester may try a follow-up again.
     const mayBeRefused = this.#followUps === "requester" && /"(mention|again):/.test(value);
     (mayBeRefused ? this.#ledger.maybeRetried : this.#ledger.retried).add(value);
   }
 
-  /** Presses a button of what only this person sees, rather of the newest. */
+  /** Presses a button in a message that only this person sees, preferably in a newer one. */
   async pressAlone(userId: string, which: number): Promise<void> {
     const slack = this.#slack;
     const { members } = slack.workspace.channel(SECRET_CHANNEL);
@@ -87,7 +96,7 @@ export class ConversationPresses {
     if (actionId !== "send_reply") return;
     const chat = this.#chatOf(userId, value);
     if (chat === undefined || chat.isForOthers === true || this.#ledger.sent.has(chat.ts)) return;
-    // It may have been edited since.
+    // The message may have been edited since.
     const message = slack.messages(chat.channel).find(({ ts }) => ts === chat.ts);
     const [now] = this.#ledger.in(message?.text ?? "");
     this.#ledger.sent.set(chat.ts, now?.words ?? "");
@@ -98,7 +107,9 @@ export class ConversationPresses {
   }
 }
 
-/** Where a person reads and writes, their direct messages with the app included. */
+/**
+ * Returns the channels in which a person reads and writes, including direct messages with the app.
+ */
 export function channelsOf({ workspace }: SlackSide, userId: string): string[] {
   return workspace
     .channels()

@@ -12,10 +12,10 @@ import { ANA, BEN, DOCS, RANDOM, SECRET_CHANNEL, World } from "./world.ts";
 /** A guest in #docs. */
 const GUS = "U0GUS";
 const PEOPLE = [ANA, BEN, GUS, ANA, BEN];
-/** For longer than it is remembered which channels a person is in. */
+/** Longer than the app remembers the channels of a person. */
 const FORGOTTEN_AFTER_MS = 31_000;
 
-/** What can happen in a workspace with the app, and how often among the rest. */
+/** The acts that can happen in a workspace with the app, with their relative frequency. */
 const OFTEN = {
   command: 3,
   mention: 4,
@@ -45,15 +45,19 @@ const OFTEN = {
   "lost-call": 1,
   wait: 2,
 };
+/** Every act, as often as its frequency says. */
 export const ACTS = Object.entries(OFTEN).flatMap(([act, times]) =>
   Array.from({ length: times }, () => act as keyof typeof OFTEN),
 );
-/** `who`, `which` and `how` choose among whatever there is at that moment. */
+/** An act. `who`, `which` and `how` choose among everything that exists at that moment. */
 export type Act = { act: keyof typeof OFTEN; who: number; which: number; how: number };
 
+/** The kind of job service, and the app's policy for follow-ups. */
 export type Setting = { jobService: JobServiceSideOptions; followUps: FollowUps };
 
-/** Lets all of it happen, then lets everything come to its end, and returns what was wrong with what was to be seen. */
+/**
+ * Performs all acts, lets everything come to its end, and returns the faults that can be seen then.
+ */
 export async function faultsOf({ jobService, followUps }: Setting, acts: readonly Act[]): Promise<string[]> {
   await using world = await World.start({ jobService, env: { FOLLOW_UPS: followUps } });
   const { workspace } = world.slack;
@@ -66,7 +70,7 @@ export async function faultsOf({ jobService, followUps }: Setting, acts: readonl
   return conversation.faults;
 }
 
-/** The people, and what they do. */
+/** The people, and their acts. */
 class Conversation {
   readonly #world: World;
   readonly #followUps: FollowUps;
@@ -74,7 +78,7 @@ class Conversation {
   readonly #forms: ConversationForms;
   readonly #presses: ConversationPresses;
   readonly #agents: ConversationAgents;
-  /** What people have seen alone. */
+  /** The private messages that were checked before. */
   readonly #seen = new WeakMap<object, string>();
   readonly faults: string[] = [];
 
@@ -114,7 +118,7 @@ class Conversation {
         const text = `${act === "new" ? "new: " : ""}${words}`;
         const at = root === undefined ? {} : { threadTs: root.ts };
         const said = await person.mention({ channel, text, ...at });
-        // Under that policy, only those of whoever asked are follow-ups.
+        // Under that policy, only the requester's mentions are follow-ups.
         const isMaybe = root !== undefined && act === "mention" && this.#followUps === "requester";
         this.#took(userId, words, said, isMaybe);
         if (how % 3 === 0 && said.delivery !== undefined)
@@ -233,13 +237,13 @@ class Conversation {
     this.#look();
   }
 
-  /** Both sides work again, and all jobs come to an end. */
+  /** Makes both sides work again and all jobs end. */
   async end(): Promise<void> {
     const { slack, service } = this.#world;
     await service.up();
     slack.faults.clear();
     service.faults.clear();
-    // A job that is created late is finished late.
+    // A job that is created late also ends late.
     for (let round = 0; round < 4; round += 1) {
       await this.#world.pass(20 * MINUTE_MS);
       this.#agents.finishAll(round);
@@ -264,7 +268,7 @@ class Conversation {
     this.faults.push(...privateFaults(this.#judged, this.#seen));
   }
 
-  /** Ben comes into the secret channel, or leaves it. */
+  /** Ben joins the secret channel, or leaves it. */
   async #move(): Promise<void> {
     const { workspace } = this.#world.slack;
     if (!workspace.channel(SECRET_CHANNEL).members.has(BEN)) {
@@ -274,7 +278,7 @@ class Conversation {
     this.#look();
     workspace.kick(SECRET_CHANNEL, BEN);
     await this.#world.pass(FORGOTTEN_AFTER_MS);
-    // What he asked for before may still tell him of it.
+    // The app may still tell him about earlier requests.
     privateFaults(this.#judged, this.#seen);
   }
 
@@ -288,12 +292,12 @@ class Conversation {
     return this.#ledger.say(userId, placeOfRequest(userId, channel, isBotIn), "request");
   }
 
-  /** Who may read what is written in a channel. */
+  /** Returns the place whose people may read what is written in a channel. */
   #placeOf(channel: string, userId: string): string {
     return this.#world.slack.workspace.channel(channel).kind === "im" ? userId : channel;
   }
 
-  /** A channel with the app that a person is in. */
+  /** Chooses a channel with the app that a person is in. */
   #channelOf(userId: string, how: number): string {
     const isIn = this.#world.slack.workspace.channel(SECRET_CHANNEL).members.has(userId);
     return isIn && how % 4 === 0 ? SECRET_CHANNEL : DOCS;

@@ -1,4 +1,4 @@
-// Prints which files a program has that is started as git and agents are.
+// Prints the open files of a program that is started like git and agents.
 import { closeInheritedFiles } from "../../src/service/runner/process/inherited-files.ts";
 import { runProgram } from "../../src/service/runner/workspace/process-group.ts";
 

@@ -5,24 +5,26 @@ import { openPullRequest, openTestHost, OWNER, QUIET, REPO, TOKEN } from "../wor
 import { type ProxyHook, startHookedProxy } from "../../world/faults/hooked-proxy.ts";
 import { ManualClock } from "../../world/clock/manual-clock.ts";
 
+/** The secret of the code host's webhooks. */
 export const SECRET = "webhook-secret-0123456789";
+/** A person who reviews pull requests at the code host. */
 export const REVIEWER = { token: "mira-token-0123456789", login: "mira" };
-/** Checks of Apps write with it. */
+/** The identity with which Apps write their checks. */
 const CHECKS = { token: "checks-token-0123456789", login: "checks[bot]", kind: "installation" } as const;
 
 type Settings = {
   pollSeconds?: number;
   hasWebhook?: boolean;
   tokenKind?: "classic" | "fine-grained";
-  /** Instead of the token. */
+  /** An App to use in place of the token. */
   app?: { id: number; keyFile: string; installationId: number };
-  /** Acts at each request of the service to the host. */
+  /** Runs at each request of the service to the code host. */
   hook?: ProxyHook;
 };
 
 /**
- * The service with the emulated code host, on one clock that the test moves. Its only job's pull request is real; the runner that
- * opened it is a script.
+ * Opens the service with the emulated code host, on one clock that the test moves. The pull request
+ * of its only job is real, and a script stands for the runner that opened it.
  */
 export async function openFollowingWorld({
   pollSeconds = 60,
@@ -34,7 +36,7 @@ export async function openFollowingWorld({
   const resources = new AsyncDisposableStack();
   let clock: ManualClock = new ManualClock();
   const tokens = [{ token: TOKEN, kind: tokenKind }, REVIEWER, CHECKS] as const;
-  // Nobody sets the clock of the machine that the code host is on.
+  // The code host's machine has a clock of its own, which nobody sets.
   const startMs = clock.now() - clock.monotonicMs();
   const now = () => new Date(startMs + clock.monotonicMs());
   const site = resources.use(await openTestHost(undefined, { tokens, now }));
@@ -63,7 +65,7 @@ export async function openFollowingWorld({
   const as = (token: string) => new Octokit({ auth: token, baseUrl: host.apiUrl, log: QUIET });
   const at = { owner: OWNER, repo: REPO };
 
-  /** What a client reads that names the capability. */
+  /** Returns what a client reads that names the capability. */
   async function record(id: string): Promise<WireFollowedPullRequest | null> {
     const headers = { "Docs-Agent-Capabilities": "pull-request" };
     const answer = await service.ask(`/v2/agent/docs/job/${id}`, { headers });
@@ -78,7 +80,7 @@ export async function openFollowingWorld({
     mine: as(TOKEN).rest,
     hers: as(REVIEWER.token).rest,
     checks: as(CHECKS.token).rest.checks,
-    /** A job whose turn has opened a pull request, and what there is to name it. */
+    /** Creates a job whose turn has opened a pull request. Resolves to everything that names it. */
     async job(files: Record<string, string> = { "docs/quickstart.md": "# Quickstart\n" }) {
       const created = await service.ask("/v2/agent/docs/job", { body: { prompt: "Fix it" } });
       const { id } = (await created.json()) as { id: string };
@@ -95,7 +97,7 @@ export async function openFollowingWorld({
       return { id, number, sha, prLink, pull: { ...at, pull_number: number } };
     },
     record,
-    /** Lets time pass, and everything that is due meanwhile be done. */
+    /** Lets time pass, and waits until everything that is due by then has been done. */
     async pass(ms: number): Promise<void> {
       const endMs = clock.monotonicMs() + ms;
       for (;;) {
@@ -112,6 +114,7 @@ export async function openFollowingWorld({
   };
 }
 
+/** The world that {@link openFollowingWorld} opens. */
 export type FollowingWorld = Awaited<ReturnType<typeof openFollowingWorld>>;
 
 async function until(holds: () => Promise<boolean>): Promise<void> {

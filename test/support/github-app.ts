@@ -2,13 +2,14 @@ import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import type { CodeHost } from "../../world/code-host/index.ts";
 
-/** One for all tests of a file: making it takes long. */
+/** One key for all tests of a file, because making one takes long. */
 const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-/** As GitHub gives it out. */
+/** The App's private key in GitHub's format. */
 export const APP_KEY = privateKey.export({ type: "pkcs1", format: "pem" }).toString();
-/** A line from its middle, which shows wherever any of it leaked. */
+/** A line from the middle of the key. A test that finds it has found a leak. */
 export const APP_KEY_LINE = APP_KEY.split("\n")[5] ?? "";
 
+/** The permissions that the App needs. */
 export const APP_PERMISSIONS = {
   metadata: "read",
   contents: "write",
@@ -17,7 +18,7 @@ export const APP_PERMISSIONS = {
   statuses: "read",
 };
 
-/** An App that is installed on acme/docs, and the settings that name it. Its key is in `keyFile`. */
+/** Installs an App on acme/docs and returns the settings that name it. Its key is in `keyFile`. */
 export function installApp(codeHost: CodeHost, keyFile: string) {
   writeFileSync(keyFile, APP_KEY, { mode: 0o600 });
   const installation = {

@@ -7,7 +7,10 @@ import { freePort } from "./redis-server.ts";
 
 const CONFIG = fileURLToPath(new URL("../../deploy/haproxy.cfg", import.meta.url));
 
-/** The real proxy with the configuration that ships. `replicas`: host and port of each. */
+/**
+ * Starts the real proxy with the configuration that ships. `replicas` holds the host and port of
+ * each.
+ */
 export async function startProxy(replicas: readonly string[]): Promise<AsyncDisposable & { url: string }> {
   need("haproxy");
   const address = `127.0.0.1:${await freePort()}`;

@@ -4,7 +4,10 @@ import type { JobServiceAnswer, JobServiceFault } from "../../src/app/rules/port
 import type { JobServiceOp } from "../../world/job-service/wire.ts";
 import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID } from "../../world/job-service/side.ts";
 
-/** The real client with the test service's project and key, closed with its scope. */
+/**
+ * Opens the real client with the test service's project and key. It is closed at the end of the
+ * test.
+ */
 export function openClient(
   options: Partial<HttpJobServiceOptions> & { baseUrl: string },
 ): HttpJobService & AsyncDisposable {
@@ -17,13 +20,13 @@ export function openClient(
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
 
-/** The fault of an answer that must be one. */
+/** Returns the fault of an answer that must have one. */
 export function faultOf(answer: JobServiceAnswer): JobServiceFault {
   if (answer.ok) throw new Error(`Expected a fault, got job ${answer.job.id}`);
   return answer.fault;
 }
 
-/** One call of each kind. */
+/** A call of each kind. */
 export const OPERATIONS: [JobServiceOp, (client: HttpJobService) => Promise<JobServiceAnswer>][] = [
   ["create", (client) => client.createJob("Fix it", "turn-1")],
   ["get", (client) => client.getJob("job_1")],

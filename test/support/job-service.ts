@@ -15,7 +15,7 @@ import { RecordingLogger } from "./recording-logger.ts";
 import { ScriptedRunner } from "./scripted-runner.ts";
 import { openTempDir, type TempDir } from "./temp-dir.ts";
 
-/** A project of the service as its settings make one. */
+/** Makes a project of the service in the form that its settings give it. */
 export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceProject {
   return {
     id: "docs",
@@ -61,7 +61,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
   };
 }
 
-/** An agent that may ask people, and waits an hour for an answer. */
+/** Makes an agent that may ask people and waits an hour for an answer. */
 export function makeAskingAgent(): ServiceProject["agent"] {
   return {
     kind: "acp",
@@ -78,15 +78,16 @@ export function makeAskingAgent(): ServiceProject["agent"] {
   };
 }
 
+/** Options of {@link ServiceUnderTest}. */
 export type ServiceOptions = {
   projects?: ServiceProject[];
   jobsAtOnce?: number;
-  /** With it, pull requests are followed. */
+  /** If given, pull requests are followed. */
   env?: Record<string, string>;
   config?: Partial<Pick<ServiceConfig, "publicBaseUrl">>;
 };
 
-/** What a test sends; `key: null` sends none. */
+/** A request of the test. `key: null` sends no key. */
 export type Ask = {
   method?: string;
   key?: string | null;
@@ -94,20 +95,23 @@ export type Ask = {
   body?: unknown;
 };
 
-/** The service on a state file of its own, over real HTTP, with a runner and a clock that the test moves. */
+/**
+ * The service on a state file of its own, over real HTTP, with a runner and a clock that the test
+ * moves.
+ */
 export class ServiceUnderTest implements AsyncDisposable {
-  /** The machine's. */
+  /** The clock of the machine. */
   readonly clock = new ManualClock();
-  /** The program's own, which stays where it is if somebody sets the machine's. */
+  /** The clock of the program, which doesn't move if somebody sets the machine's clock. */
   ownClock: Clock = this.clock;
   readonly logger = new RecordingLogger();
   readonly dir: TempDir;
   readonly keys: Record<string, string> = {};
   readonly projects: ServiceProject[];
   runner = new ScriptedRunner();
-  /** How often the runner was to look after what it keeps. */
+  /** How often the runner was told to look after its stored data. */
   upkeeps = 0;
-  /** Reads a job's change. */
+  /** Reads the change that a job made. */
   readDiff: DiffReader = async () => null;
   /** Closes a job's pull request. */
   closePull: PullCloser = async () => "closed";
@@ -156,7 +160,7 @@ export class ServiceUnderTest implements AsyncDisposable {
     return this.#live.service.store;
   }
 
-  /** As if all turns so far had left this pull request. */
+  /** Pretends that all turns so far left this pull request. */
   notePullRequest(number: number): void {
     const url = `https://git.example/acme/docs/pull/${number}`;
     const size = { files: null, additions: null, deletions: null };
@@ -212,7 +216,10 @@ export class ServiceUnderTest implements AsyncDisposable {
     running.database.close();
   }
 
-  /** As if the process died: what runs is gone, nothing is written any more. `damage`: done to the file afterwards. */
+  /**
+   * Pretends that the process died: running turns are gone, and nothing is written anymore.
+   * `damage` changes the file afterwards.
+   */
   async crash(damage: (db: DatabaseSync) => unknown = () => {}): Promise<void> {
     const running = this.#live;
     this.#running = null;
@@ -233,7 +240,7 @@ export class ServiceUnderTest implements AsyncDisposable {
     return client;
   }
 
-  /** One request. A body that is neither text nor bytes is sent as JSON. */
+  /** Sends one request. A body that is neither text nor bytes is sent as JSON. */
   async ask(path: string, { method, key, headers, body }: Ask = {}): Promise<Response> {
     const sentKey = key === undefined ? this.keys["docs"] : key;
     return await fetch(`${this.url}${path}`, {

@@ -1,6 +1,8 @@
 /**
- * Loaded into the real program with `--import`: counts its commits, reports each to the parent process (`isEmpty`: it changed nothing), and, when told to, ends
- * the process with SIGKILL right before or right after one of them. The program itself knows nothing of it.
+ * A module that the real program loads with `--import`. It counts the program's commits and reports
+ * each to the parent process. `isEmpty` means that a commit changed nothing. On request, it ends
+ * the process with SIGKILL right before or right after one of the commits. The program itself knows
+ * nothing of it.
  */
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import process from "node:process";
@@ -13,7 +15,7 @@ const owners = new WeakMap<StatementSync, { db: DatabaseSync; sql: string }>();
 
 function die(): never {
   process.kill(process.pid, "SIGKILL");
-  // The signal is delivered before the system call returns; this line is for the type.
+  // The signal arrives before the system call returns. This line is for the type.
   throw new Error("killed");
 }
 
@@ -30,7 +32,7 @@ function aroundCommit<T>(sql: string, commit: () => T): T {
   return result;
 }
 
-/** A statement that found nothing to change leaves nothing on the disk. */
+/** True if the statement found nothing to change, so that it leaves nothing on the disk. */
 function isEmpty(result: unknown): boolean {
   if (Array.isArray(result)) return result.length === 0;
   return typeof result === "object" && result !== null && "changes" in result && Number(result.changes) === 0;

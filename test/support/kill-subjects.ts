@@ -9,7 +9,7 @@ import { openTempDir } from "./temp-dir.ts";
 
 type Env = Record<string, string | undefined>;
 
-/** Dies before one of its commits, or after the last one. */
+/** Opens a queue that dies before one of its commits, or after the last one. */
 export async function openSqliteKill(
   others: Env,
   boundary: Boundary | null,
@@ -49,8 +49,9 @@ export async function openSqliteKill(
 }
 
 /**
- * Dies after each script or command that wrote something at Redis, which it gets no answer to. Before the next one is the same: Redis knows nothing of
- * what goes on in between.
+ * Opens a queue that dies after a script or command that wrote something at Redis, and doesn't get
+ * the answer. Dying before the next one would be the same, because Redis doesn't notice anything in
+ * between.
  */
 export async function openRedisKill(
   others: Env,

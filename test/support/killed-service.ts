@@ -3,7 +3,10 @@ import { expect } from "vitest";
 import { AppProcess } from "./app-process.ts";
 import { startServiceWorld } from "./service-world.ts";
 
-/** Where the service dies: before its n-th commit, or around the n-th request that it, git, the agent or a check sends. */
+/**
+ * The place where the service dies: before its n-th commit, or around the n-th request of the
+ * service, git, the agent or a check.
+ */
 export type Boundary = {
   at: "commit" | "request";
   phase: "before" | "after";
@@ -11,15 +14,18 @@ export type Boundary = {
   what: string;
 };
 
-/** The job has ended, and what else the service commits has been committed. */
+/**
+ * Long enough that the job has ended, and everything that the service still commits has been
+ * committed.
+ */
 const IDLE_MS = 5_000;
 
-/** What is around the service, as `startServiceWorld` takes it. */
+/** The surroundings of the service, as `startServiceWorld` takes them. */
 type Around = { agent?: { kind: string; command: string[] }; isChecked?: boolean };
 
 /**
- * One job, from create to its end. The service is killed at one boundary, unless that is null, and
- * started again. `isMissed` is true if the run didn't reach it.
+ * Runs one job from its creation to its end. The service is killed at the boundary, unless it is
+ * null, and started again. `isMissed` is true if the run didn't reach the boundary.
  */
 export async function runWithDeath(
   boundary: Boundary | null,
@@ -54,7 +60,8 @@ export async function runWithDeath(
   let jobId = url === null ? null : await world.create(url);
   if (url !== null && jobId !== null) await world.ended(url, jobId, first);
   if (boundary !== null) {
-    // A step that this run doesn't come to: how often a turn's progress is written depends on how busy the machine is.
+    // The run doesn't reach this step. The number of times a turn's progress is written depends on
+    // how busy the machine is.
     if ((await Promise.race([first.exit(), sleep(IDLE_MS)])) === undefined) {
       isMissed = true;
       await first.kill();
@@ -63,7 +70,7 @@ export async function runWithDeath(
     const second = resources.use(new AppProcess({ env, program }));
     running = second;
     url = (await second.ready()) ?? "";
-    // Where no answer came, the client asks again, with the same idempotency key.
+    // Without an answer, the client asks again with the same idempotency key.
     jobId ??= (await world.create(url)) ?? "";
     await world.ended(url, jobId, second);
   }

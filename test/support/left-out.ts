@@ -1,7 +1,10 @@
 import type { Reporter, TestModule } from "vitest/node";
 import { isMissing, missingMessage, TOOLS } from "./tools.ts";
 
-/** Vitest's reporter of the tests that were left out because a tool is missing: a line for each such tool. */
+/**
+ * Vitest's reporter of tests that were left out because a tool is missing. It writes one line for
+ * each such tool.
+ */
 export class LeftOut implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const skipped = modules.flatMap((module) => [...module.children.allTests("skipped")]);

@@ -1,13 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** Words of pages, in an order that differs from place to place, so that they are packed as pages are. */
+/**
+ * Words for the pages. Their order differs from place to place, so that git packs them like real
+ * pages.
+ */
 const WORDS = (
   "a request the service reads each page of the guide with an option that sets the default value before it starts and returns the " +
   "error when a client has no token or its version is too old for this update of the server list type field key role build cache"
 ).split(" ");
 
-/** The same numbers below `limit` each time. */
+/** Returns the same numbers below `limit` each time. */
 function createDice(seed: number) {
   let state = seed;
   return (limit: number) => {
@@ -17,8 +20,8 @@ function createDice(seed: number) {
 }
 
 /**
- * Adds commits to `main` of a bare repository, each with a changed page of `pages` in `docs/long/`. One `git fast-import` makes ten thousand
- * in some seconds.
+ * Adds commits to `main` of a bare repository. Each changes one of `pages` pages in `docs/long/`.
+ * One `git fast-import` makes ten thousand in a few seconds.
  */
 export async function addCommits(
   bare: string,

@@ -14,12 +14,12 @@ const Manifest = z.object({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-/** All scopes of `manifest.yml`, the optional ones included. */
+/** Returns all scopes in `manifest.yml`, including the optional ones. */
 export function manifestScopes(): string[] {
   return readManifest().oauth_config.scopes.bot;
 }
 
-/** `manifest.yml`, what of it tests use. */
+/** Reads those parts of `manifest.yml` that tests use. */
 export function readManifest(): Manifest {
   return Manifest.parse(parse(readFileSync(new URL("../../manifest.yml", import.meta.url), "utf8")));
 }

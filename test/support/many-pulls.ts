@@ -2,8 +2,9 @@ import { createServer } from "node:http";
 import { closeNow, listenOnLoopback } from "../../world/loopback-server.ts";
 
 /**
- * A code host with so many pull requests that git would be too slow: all are open, and their checks never end. It counts calls as
- * GitHub does. `hasNews`: something else changes in each repository all the time.
+ * Opens a code host with more pull requests than real git could make in time. All are open, and
+ * their checks never end. It counts calls as GitHub does. With `hasNews`, something unrelated
+ * changes in each repository all the time.
  */
 export async function openManyPulls(
   { count, hasGraphql, hasNews }: { count: number; hasGraphql: boolean; hasNews: boolean },
@@ -75,13 +76,13 @@ export async function openManyPulls(
     apiUrl: `http://127.0.0.1:${port}`,
     link: (repo: number, number: number) => `http://127.0.0.1/acme/r${repo}/pull/${number}`,
     count,
-    /** Calls that count, since the last time. */
+    /** Returns the number of calls that count since the last time. */
     takePaid(): number {
       const was = paid;
       paid = 0;
       return was;
     },
-    /** The most pull requests that one query asked about. */
+    /** The largest number of pull requests in one query. */
     most: () => most,
     [Symbol.asyncDispose]: () => closeNow(server),
   };

@@ -1,8 +1,9 @@
 import { registerHooks } from "node:module";
 
 /**
- * Loaded with `--import`, this makes the program a newer version of itself: turns and jobs have one more field, `mark`, and each accepted turn
- * has one more task, `tag`, which logs both fields and is done. With `HOLD_TAGS` it waits.
+ * A module that turns the program into a newer version of itself when it is loaded with `--import`.
+ * Turns and jobs have one more field, `mark`. Each accepted turn has one more task, `tag`, which
+ * logs both fields and is done. With `HOLD_TAGS` it waits.
  */
 const CHANGES: Record<string, readonly (readonly [string, string])[]> = {
   "core/turn/turn.ts": [

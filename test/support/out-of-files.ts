@@ -1,4 +1,5 @@
-// A process that has no file descriptors left: what becomes of the processes it starts then, a line each.
+// A process without free file descriptors. It writes one line for each program that it then tries
+// to start, and says how that ended.
 import { openSync } from "node:fs";
 import { startProcessGroup } from "../../src/service/runner/workspace/process-group.ts";
 import { runProgram } from "../../src/service/runner/workspace/process-group.ts";

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * For `vi.waitFor` and `vi.waitUntil`, which give up after one second by themselves. On a busy
- * machine that is soon.
+ * Options of `vi.waitFor` and `vi.waitUntil`. By default they give up after one second, which is
+ * too soon on a busy machine.
  */
 export const PATIENT = { timeout: 60_000, interval: 20 };
 
-/** Does something again and again until what it ends has ended. Resolves to how that ended. */
+/** Repeats an act until it has ended what it should end. Resolves to how that ended. */
 export async function endedBy<Ending>(act: () => void, ended: Promise<Ending>): Promise<Ending> {
   let isOver = false;
   const over = ended.finally(() => (isOver = true));

@@ -3,11 +3,11 @@ import { startPlayground } from "../../playground/playground.ts";
 import { openStateFolder } from "../../playground/state-folder.ts";
 import { COMPILE_CACHE } from "./child-process.ts";
 
-/** Real programs, a real agent process and real git: all of it takes seconds, on a busy machine more. */
+/** Real programs, a real agent process and real git take seconds, and longer on a busy machine. */
 const PATIENCE_MS = 60_000;
 const RELOAD_MS = 500;
 
-/** The whole playground, as `npm run playground` starts it, and its page open in a browser. */
+/** Opens the whole playground, as `npm run playground` starts it, with its page in a browser. */
 export async function openPlayground(browser: Browser, dir: string) {
   const stack = new AsyncDisposableStack();
   const playground = stack.use(
@@ -28,17 +28,19 @@ export async function openPlayground(browser: Browser, dir: string) {
   return { playground, tab, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
+/** The messages of the channel on the screen. */
 export const inChannel = (tab: Page) => tab.getByRole("main").getByRole("article");
+/** The messages of the open thread. */
 export const inThread = (tab: Page) =>
   tab.getByRole("complementary", { name: "Thread" }).getByRole("article");
 
-/** Keeps a picture where `SHOTS` names a folder, to be looked at. */
+/** Saves a screenshot if `SHOTS` names a folder. */
 export async function shoot(page: Page, name: string): Promise<void> {
   const folder = process.env["SHOTS"];
   if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` });
 }
 
-/** The same in light and in dark. */
+/** Saves screenshots of the page in light and in dark. */
 export async function shootBoth(page: Page, name: string): Promise<void> {
   for (const colorScheme of ["dark", "light"] as const) {
     await page.emulateMedia({ colorScheme });
@@ -46,6 +48,7 @@ export async function shootBoth(page: Page, name: string): Promise<void> {
   }
 }
 
+/** Opens a channel by its name in the list. */
 export async function openChannel(tab: Page, name: string): Promise<void> {
   await tab
     .getByRole("navigation")
@@ -55,13 +58,17 @@ export async function openChannel(tab: Page, name: string): Promise<void> {
     .click();
 }
 
+/** Sends `/docs-agent` with this text from the message field. */
 export async function ask(tab: Page, text: string): Promise<void> {
   const composer = tab.getByRole("textbox", { name: /^Message / });
   await composer.fill(`/docs-agent ${text}`);
   await composer.press("Enter");
 }
 
-/** Opens the pull request that the last reply of the open thread links to, and returns what its page says. */
+/**
+ * Opens the pull request that the last reply of the open thread links to. Resolves to the page and
+ * its text.
+ */
 export async function openPullRequest(tab: Page): Promise<{ page: Page; text: string }> {
   const link = inThread(tab)
     .last()
@@ -72,7 +79,7 @@ export async function openPullRequest(tab: Page): Promise<{ page: Page; text: st
   return { page, text: await page.locator("body").innerText() };
 }
 
-/** Presses the buttons on a pull request's page as soon as the rules of its branch let it be merged. */
+/** Presses the buttons on a pull request's page once the rules of its branch allow the merge. */
 export async function approveAndMerge(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Approve" }).click();
   await reloadUntil(page, "every link finds its heading");
@@ -83,7 +90,7 @@ export async function approveAndMerge(page: Page): Promise<void> {
     .waitFor();
 }
 
-/** Looks again and again until a page of the code host says it. */
+/** Reloads a page of the code host until it shows this text. */
 export async function reloadUntil(page: Page, text: string): Promise<void> {
   const until = Date.now() + PATIENCE_MS;
   while ((await page.getByText(text).count()) === 0 && Date.now() < until) {

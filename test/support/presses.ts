@@ -2,12 +2,15 @@ import type { SlackMessage } from "../../world/slack/index.ts";
 import { DOCS } from "./world.ts";
 import type { World } from "./world.ts";
 
-/** What somebody was told privately, the newest last. */
+/** Returns the private messages to a person, the newest last. */
 export function privately(world: World, userId: string): string[] {
   return world.slack.ephemerals(userId).map((message) => world.slack.visibleText(message));
 }
 
-/** Presses a button of a message in #docs, or chooses `option` in a menu of it. The answer can press it once more. */
+/**
+ * Presses a button of a message in #docs, or chooses `option` in one of its menus. The result can
+ * press it once more.
+ */
 export async function press(
   world: World,
   userId: string,
@@ -26,7 +29,7 @@ export async function press(
   return () => world.slack.redeliver(delivery, { resign: true });
 }
 
-/** Waits for what somebody is told privately after a press. */
+/** Waits for the private message that a person gets after a press. */
 export async function toldPrivately(world: World, userId: string, count: number): Promise<string> {
   await world.slack.until(() => privately(world, userId).length === count);
   return privately(world, userId).at(-1) ?? "";

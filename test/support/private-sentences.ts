@@ -1,4 +1,7 @@
-/** What somebody wrote where not everybody can read it: in several languages, and as code. */
+/**
+ * Sentences that somebody wrote where not everybody can read them: in several languages, and as
+ * code.
+ */
 const SENTENCES = [
   "We will quietly drop support for the Globex appliance before the next summer release goes out.",
   "Das Installationsprogramm benötigt künftig für jeden größeren Knoten mindestens vier Gigabyte an freiem Speicher dazu.",
@@ -22,12 +25,15 @@ const SENTENCES = [
   "TODO(dana): the checksum is never compared here, so anyone who knows the salt can forge an invoice.",
 ];
 
-/** Its code points. */
+/** Returns the text's code points. */
 function charactersOf(text: string): string[] {
   return Array.from(text);
 }
 
-/** Words, or characters where words have no spaces between them. */
+/**
+ * Splits a sentence into groups of words, or of characters in languages without spaces between
+ * words.
+ */
 function parts(sentence: string, size: number): string[] {
   const words = sentence.split(" ");
   const isSpaced = words.length > 3;
@@ -58,7 +64,7 @@ function byName(sentence: string): string {
     .normalize("NFC");
 }
 
-/** How an agent may write it down. */
+/** The forms in which an agent may copy a sentence. */
 const FORMS: readonly (readonly [name: string, written: (sentence: string) => string])[] = [
   ["as it is", (s) => s],
   ["in upper case", (s) => s.toUpperCase()],
@@ -194,19 +200,19 @@ const FORMS: readonly (readonly [name: string, written: (sentence: string) => st
   ],
 ];
 
-/** Pieces of four words, each written in its own way. */
+/** Splits a sentence into pieces of four words and writes each in its own way. */
 function pieces(s: string, between: string, written: (part: string, at: number) => string): string {
   return parts(s, 4).map(written).join(between);
 }
 
-/** Each word, with this inside of it. */
+/** Puts a text into the middle of each word. */
 function insideWords(s: string, inside: string): string {
   return parts(s, 1)
     .map((part) => part.slice(0, 1) + inside + part.slice(1))
     .join(s.includes(" ") ? " " : "");
 }
 
-/** More of these, in all the markup that pages have. */
+/** More forms, with all the markup that pages have. */
 const MORE_FORMS: typeof FORMS = [
   ["as a checked list of tasks", (s) => pieces(s, "\n", (part) => `- [x] ${part}`)],
   ["as bullets with numbers", (s) => pieces(s, "\n", (part, at) => `- ${at + 1}. ${part}`)],
@@ -278,10 +284,10 @@ const MORE_FORMS: typeof FORMS = [
   ],
 ];
 
-/** Where a sentence comes from. */
+/** The possible sources of a sentence. */
 export const ORIGINS = ["message", "attachment", "context"] as const;
 
-/** A private sentence, where it stands, and how somebody copies it. */
+/** A private sentence, its source, and the form of its copy. */
 export type PrivateSentence = {
   name: string;
   origin: (typeof ORIGINS)[number];
@@ -300,7 +306,10 @@ function privateSentence(
   return { name: `${at + 1}: ${sentence.slice(0, 20)}… ${name}`, origin, sentence, written: write(sentence) };
 }
 
-/** Each sentence in three forms, each form of two sentences, and each of more forms of one. */
+/**
+ * Each sentence in three forms. Each form is used for two sentences, and each of `MORE_FORMS` for
+ * one.
+ */
 export const PRIVATE_SENTENCES: readonly PrivateSentence[] = [
   ...Array.from({ length: 60 }, (_, at) =>
     privateSentence(at, at, FORMS[(at + Math.floor(at / SENTENCES.length)) % FORMS.length]),
@@ -308,7 +317,7 @@ export const PRIVATE_SENTENCES: readonly PrivateSentence[] = [
   ...MORE_FORMS.map((form, at) => privateSentence(60 + at, at, form)),
 ];
 
-/** Each sentence in each form. */
+/** Every sentence in every form. */
 export const ALL_PRIVATE_SENTENCES: readonly PrivateSentence[] = [...FORMS, ...MORE_FORMS].flatMap(
   (form, at) => SENTENCES.map((_, which) => privateSentence(at * SENTENCES.length + which, which, form)),
 );

@@ -1,6 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** Processes whose command line holds the words, which must be this test's own: other tests run beside it. */
+/**
+ * Returns the processes whose command line contains these words. The words must be this test's own,
+ * because other tests run at the same time.
+ */
 export async function processesOf(words: string): Promise<string[]> {
   const found: string[] = [];
   for (const pid of await readdir("/proc")) {

@@ -1,6 +1,6 @@
 import type { ServiceProject } from "../../src/service/config/config.ts";
 
-/** Settings of pull requests, as they are where a project says nothing of them. */
+/** The settings for pull requests in a project that doesn't set them. */
 export const SETTINGS: ServiceProject["pullRequests"] = {
   draft: false,
   labels: [],
@@ -11,20 +11,20 @@ export const SETTINGS: ServiceProject["pullRequests"] = {
   requester: "auto",
 };
 
-/** Settings of commits, likewise. */
+/** The settings for commits in a project that doesn't set them. */
 export const COMMIT_SETTINGS: ServiceProject["commits"] = {
   signOff: false,
   signingKeyFile: null,
   by: "git",
 };
 
-/** What an agent does: it mends the readme's typo. */
+/** The script of an agent that corrects the readme's typo. */
 export const FIX = `
   const text = fs.readFileSync("README.md", "utf8");
   fs.writeFileSync("README.md", text.replace("Teh", "The"));
 `;
 
-/** An agent that adds a page and says so. */
+/** Makes an agent that adds a page and says so. */
 export function addsPage(page: string): [string, string, string] {
   return ["sh", "-c", `echo ${page} > docs/${page}.md; echo Add ${page}`];
 }
@@ -35,18 +35,19 @@ export const FOLLOW_UP = {
   earlierTurns: [{ prompt: "Fix the typo", summary: "Add one" }],
 };
 
+/** A requester with a name that mentions somebody. */
 export const REQUESTER = {
   name: "Ana @ops",
   link: "https://acme.slack.com/archives/C1/p1",
   isPrivate: false,
 };
 
-/** What an agent does: it says these lines. */
+/** Makes the script of an agent that says these lines. */
 export function said(...lines: string[]): string {
   return `console.log(${JSON.stringify(lines.join("\n"))});`;
 }
 
-/** What of a pull request's text stands above the fold. */
+/** Returns the part of a pull request's text above the fold. */
 export function above(body: string | null | undefined): string {
   return (body ?? "").split("<details>")[0] ?? "";
 }

@@ -1,11 +1,12 @@
 import type { Logger } from "../../src/shared/machine/ports.ts";
 
+/** A line of a log. */
 export type LogLine = { level: "debug" | "info" | "warn" | "error"; fields: object; message: string };
 
-/** A logger that keeps its lines for the test to look at. */
+/** A logger that keeps its lines for the test. */
 export class RecordingLogger implements Logger {
   readonly lines: LogLine[];
-  /** Fields that a line would name twice, as "message: field". */
+  /** Fields whose name a line would contain twice, as "message: field". */
   readonly repeated: string[];
   readonly #fields: object;
 
@@ -35,7 +36,7 @@ export class RecordingLogger implements Logger {
     return new RecordingLogger(this.lines, { ...this.#fields, ...fields }, this.repeated);
   }
 
-  /** The lines of one level, as text. */
+  /** Returns the lines of one level as text. */
   text(level: LogLine["level"]): string {
     return this.lines
       .filter((line) => line.level === level)

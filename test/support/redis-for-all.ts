@@ -8,7 +8,10 @@ declare module "vitest" {
   }
 }
 
-/** Vitest's `globalSetup` where whole suites run on Redis: one server for all of them. Without Redis there is none, and {@link World}'s tests are left out. */
+/**
+ * Vitest's `globalSetup` for suites that run on Redis as a whole: one server for all of them.
+ * Without Redis there is no server, and {@link World}'s tests are left out.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (isMissing("redis-server") && !REQUIRES_ALL) {
     project.provide("redisUrl", "");

@@ -5,16 +5,16 @@ import { createInterface } from "node:readline";
 import { need } from "./need.ts";
 import { openTempDir } from "./temp-dir.ts";
 
-/** A Redis of the test's own, in memory, for faults that others must not feel. */
+/** A Redis of one test, in memory, for faults that other tests must not notice. */
 export type RedisServer = AsyncDisposable & {
   url: string;
-  /** Of the process that runs now. */
+  /** The id of the process that runs now. */
   readonly pid: number;
-  /** SIGKILL, and another process with the same address and files. */
+  /** Sends SIGKILL, and starts another process with the same address and files. */
   restart(): Promise<void>;
 };
 
-/** `settings`: as on Redis's command line, without the dashes. */
+/** Starts it. `settings` are those of Redis's command line, without the dashes. */
 export async function startRedisServer(settings: Record<string, string> = {}): Promise<RedisServer> {
   need("redis-server");
   const dir = await openTempDir();
@@ -25,7 +25,7 @@ export async function startRedisServer(settings: Record<string, string> = {}): P
       ...(value === "" ? [""] : value.split(" ")),
     ]);
   };
-  // Another test may have taken the port that was free a moment ago.
+  // Another test may have taken the port after it was found free.
   const { port, server: first } = await retried(settings["port"] === undefined ? 5 : 1, async () => {
     const port = settings["port"] ?? String(await freePort());
     return { port, server: await startProcess(argsOf(port)) };
@@ -59,7 +59,7 @@ async function startProcess(args: readonly string[]): Promise<{ pid: number; kil
     if (isReady) break;
   }
   child.stdout.resume();
-  // Signals to process 0 would go to the tests themselves.
+  // Signals to process 0 would reach the tests themselves.
   if (child.pid === undefined || !isReady) throw new Error(`redis-server can't be started: ${said}`);
   return {
     pid: child.pid,
@@ -79,7 +79,7 @@ async function retried<T>(attempts: number, start: () => Promise<T>): Promise<T>
   }
 }
 
-/** A port that is free at this moment. */
+/** Finds a port that is free at this moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -4,19 +4,25 @@ import { once } from "node:events";
 import type { RedisClientType } from "@redis/client";
 import * as queueScripts from "../../src/shared/queue/redis/task-script.ts";
 
-/** Something that is about to be written at Redis, or has been, its answer still on the way. `number`: of what has this name and phase. */
+/**
+ * A write at Redis: about to happen, or done with the answer still on its way. `number` counts the
+ * steps of this name and phase.
+ */
 export type RedisStep = { phase: "before" | "after"; what: string; number: number };
 
+/** A proxy before Redis that watches every write. */
 export type RedisSteps = AsyncDisposable & {
-  /** As a STORE_URL. */
+  /** The address, in the form of a STORE_URL. */
   url: string;
-  /** All that wrote something, so far. */
+  /** All writes so far. */
   readonly steps: readonly RedisStep[];
 };
 
 /**
- * Stands before the Redis at `target`, lets one command through at a time, and calls `stopAt` before each and after each that wrote something. Where
- * that resolves to true, neither the command nor the answer goes on, nor anything after it: all connections end, and new ones are not looked into. `admin`: a client there.
+ * Starts a proxy before the Redis at `target`. It lets one command through at a time, and calls
+ * `stopAt` before and after each command that writes something. If that resolves to true, the
+ * command or its answer stays there, and so does everything after it: all connections end, and new
+ * ones aren't served. `admin` is a client of that Redis.
  */
 export async function startRedisSteps(
   target: string,
@@ -45,7 +51,7 @@ export async function startRedisSteps(
     return true;
   }
 
-  /** Resolves to the answer; to null where it ends. */
+  /** Resolves to the answer, or to null if it stops here. */
   async function watched(what: string, ask: () => Promise<Buffer>): Promise<Buffer | null> {
     const before = next("before", what);
     if (await isStop(before)) return null;
@@ -114,32 +120,32 @@ export async function startRedisSteps(
   };
 }
 
-/** How many changes Redis has made so far. */
+/** Returns the number of changes that Redis has made so far. */
 async function changesOf(admin: RedisClientType): Promise<number> {
   return Number(/rdb_changes_since_last_save:(\d+)/.exec(await admin.info("persistence"))?.[1]);
 }
 
-/** These write nothing, or only at a start, which fails as a whole. */
+/** These commands write nothing, or only at a start, which then fails as a whole. */
 const READS = /^(?:M?GET|SUBSCRIBE|INFO|CONFIG|PING|CLIENT|SCAN|TYPE|schema)$/;
 
 /** The names of scripts, by their SHA-1. */
 type Scripts = Map<string, string>;
 
-/** A command's name. For a script, what it does. Null if it writes nothing. */
+/** Names a command, or for a script its work. Returns null if it writes nothing. */
 function nameOfCommand(command: Buffer, scripts: Scripts): string | null {
   const text = command.toString();
   const [, , word = "", , first = ""] = text.split("\r\n", 6);
   const name = word.toUpperCase();
   const isScript = name === "EVAL" || name === "EVALSHA";
   if (name === "EVAL") scripts.set(createHash("sha1").update(first).digest("hex"), nameOf(first));
-  // Redis has not seen every script that it is asked for by its digest; it does nothing then.
+  // Redis may not know the script of a digest yet. Then the command does nothing.
   const script = name === "EVAL" ? nameOf(first) : scripts.get(first);
   const what = isScript ? script : name;
   if (what === undefined || READS.test(what)) return null;
   return what === "WORK" ? `${what}: ${workIn(text)}` : what;
 }
 
-/** What is asked of the one script together, each kind once. Each call claims, too. */
+/** Names the different kinds of work in one call of the script. Each call also claims. */
 function workIn(command: string): string {
   const kinds = [...command.matchAll(/^(commit|renew|release)\r$/gm)].map(([, kind]) => kind);
   return kinds.length === 0 ? "claim" : [...new Set(kinds)].toSorted().join(", ");
@@ -153,7 +159,7 @@ function nameOf(script: string): string {
   return "another script";
 }
 
-/** The values of Redis's protocol (version 2) that arrive, whole. */
+/** Yields each whole value that arrives, in Redis's protocol (version 2). */
 async function* valuesOf(socket: Socket): AsyncGenerator<Buffer> {
   let data: Buffer = Buffer.alloc(0);
   for await (const chunk of socket) {
@@ -165,7 +171,7 @@ async function* valuesOf(socket: Socket): AsyncGenerator<Buffer> {
   }
 }
 
-/** Where the value ends that begins at `start`; -1: not all of it is there. */
+/** Returns the end of the value that begins at `start`, or -1 if a part of it is still missing. */
 function endOf(data: Buffer, start: number): number {
   const line = data.indexOf("\r\n", start);
   if (line === -1) return -1;

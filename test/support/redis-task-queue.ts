@@ -18,9 +18,13 @@ const pools = {
   budgets: { slow: slow.concurrency, rest: concurrency },
 };
 
+/** The lease of a claim in these tests, in milliseconds. */
 export const LEASE_MS = 60_000;
 
-/** A queue under a prefix of its own, on a Redis that only this file uses: the test has writes fail in all of it. `admin`: a client there. */
+/**
+ * Opens a queue under a prefix of its own, on a Redis that only this file uses, because the test
+ * makes all its writes fail. `admin` is a client of it.
+ */
 export async function openRedisSubject(
   url: string,
   admin: RedisClientType,
@@ -69,13 +73,14 @@ export async function openRedisSubject(
     },
     now: () => process.clock.now(),
     nextDueAt: () => process.queue.nextDueAt(),
-    // A task that is due begins in about as long.
+    // A task that is due begins after about this time.
     turn: () => sleep(4),
     advance: (ms) => machine.advance(ms),
     setClock: (byMs) => machine.setTo(machine.now() + byMs),
     idle: () => idle(() => process.queue, process.clock, machine),
     settled: async () => {
-      // Long enough for what is due to begin; what is held, or not noticed yet, is not waited for.
+      // Long enough for due tasks to begin. It doesn't wait for tasks that are held or weren't
+      // noticed yet.
       for (let n = 0; n < 5 && !(await isIdle(process.queue, process.clock)); n += 1) await sleep(5);
     },
     concurrency,
@@ -89,7 +94,7 @@ export async function openRedisSubject(
     failWrites: async () => {
       await admin.configSet("min-replicas-to-write", "1");
       return async () => {
-        // What is on its way fails, too.
+        // Writes that are on their way fail too.
         for (let n = 0; n < 5 && !(await isIdle(process.queue, process.clock)); n += 1) await sleep(5);
         await healWrites();
       };

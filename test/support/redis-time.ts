@@ -4,13 +4,13 @@ import type { RedisTaskQueue } from "../../src/shared/queue/redis/redis-task-que
 import type { ManualClock } from "../../world/clock/manual-clock.ts";
 import type { AppRecords } from "../../src/app/rules/records.ts";
 
-/** Redis's time while nobody sets the clock of its machine. */
+/** Returns Redis's time, provided that nobody sets the clock of its machine. */
 export function serverTimeOf(clock: ManualClock): () => number {
   const startMs = clock.now() - clock.monotonicMs();
   return () => startMs + clock.monotonicMs();
 }
 
-/** Resolves when, at the clock's time, nothing runs and nothing is due. */
+/** Resolves when nothing runs and nothing is due at the clock's time. */
 export async function untilIdle(
   queue: () => RedisTaskQueue<AppRecords>,
   clock: Pick<Clock, "now">,
@@ -22,8 +22,9 @@ export async function untilIdle(
 }
 
 /**
- * As {@link untilIdle}, but time passes, a second at a time, for as long as something is due that does not run: that a result was lost, or who
- * may run alone, is noticed only then. Rejects after a minute.
+ * Works like {@link untilIdle}, but moves the clock by a second at a time as long as a task is due
+ * and doesn't run. Only with time does a queue notice that a result was lost, or who may run alone.
+ * Rejects after a minute.
  */
 export async function untilIdleInTime(
   queue: () => RedisTaskQueue<AppRecords>,
@@ -40,7 +41,7 @@ export async function untilIdleInTime(
   throw new Error("Something is due, and does not run.");
 }
 
-/** Whether, at the clock's time, nothing runs and nothing is due. */
+/** True if nothing runs and nothing is due at the clock's time. */
 export async function isIdle(queue: RedisTaskQueue<AppRecords>, clock: Pick<Clock, "now">): Promise<boolean> {
   if (queue.size > 0) return false;
   const next = await queue.nextDueAt();

@@ -3,26 +3,26 @@ import { randomUUID } from "node:crypto";
 import { createClient } from "@redis/client";
 import type { RedisClientType } from "@redis/client";
 
-/** A STORE_URL of one's own on the Redis at `base`, and what its keys begin with. */
+/** Makes a STORE_URL of its own on the Redis at `base`, and the prefix of its keys. */
 export function redisPrefix(base: string): { url: string; prefix: string } {
   const prefix = `test-${randomUUID()}`;
   return { url: `${base}?prefix=${prefix}`, prefix: `{${prefix}}` };
 }
 
 /**
- * A client of the test's own. Open one for a file: each change between clients with different settings has @redis/client build the class of its clients
- * anew, which takes 15 ms.
+ * Opens a client for the test. One per file is best: whenever the settings differ from the last
+ * client's, @redis/client builds its class anew, which takes 15 ms.
  */
 export async function openRedisClient(url: string): Promise<RedisClientType> {
   const client: RedisClientType = createClient({ url });
   client.on("error", () => {});
   await client.connect();
-  // Whoever ends without a word about it, ends.
+  // If the client isn't closed, it doesn't keep the process alive.
   client.unref();
   return client;
 }
 
-/** Everything that is kept under keys that begin so, as text. */
+/** Returns everything under keys with this prefix as text. */
 export async function textOfKeys(client: RedisClientType, prefix: string): Promise<string> {
   const found: unknown[] = [];
   for await (const keys of client.scanIterator({ MATCH: `${prefix}*`, COUNT: 1000 })) {
@@ -48,7 +48,10 @@ async function valueOf(client: RedisClientType, key: string): Promise<unknown> {
   }
 }
 
-/** Fills Redis until it removes a key of the test's own, which ends first; then it has room again, and removes nothing more. */
+/**
+ * Fills Redis until it removes a key of the test's own, which goes first. Then Redis has room again
+ * and removes nothing more.
+ */
 export async function evictSomething(admin: RedisClientType): Promise<void> {
   await admin.configSet("maxmemory-policy", "volatile-ttl");
   for (let n = 0; n < 50; n += 1) await admin.set(`filler ${n}`, "x".repeat(10_000), { EX: 20 });
@@ -59,7 +62,7 @@ export async function evictSomething(admin: RedisClientType): Promise<void> {
   await admin.configSet("maxmemory-policy", "noeviction");
 }
 
-/** What a process that is dead held is due, as it is after its lease. prefix */
+/** Makes the tasks of a dead process due, as they are after its lease. Key: prefix. */
 const END_LEASES = `
   redis.call('DEL', KEYS[1] .. ':alone')
   for _, pool in ipairs(redis.call('ZRANGE', KEYS[1] .. ':pools', 0, -1)) do
@@ -73,13 +76,14 @@ const END_LEASES = `
   end
 `;
 
+/** Makes the tasks of dead processes due, as they are after their leases. */
 export async function leasesAreOver(admin: RedisClientType, prefix: string): Promise<void> {
   await admin.eval(END_LEASES, { keys: [prefix] });
 }
 
 /**
- * The ids of all tasks that are not over, at one moment, without looks at jobs of which only the pull request is followed,
- * unless they are due by then. prefix; then
+ * Returns the ids of all tasks that aren't over. It leaves out looks at jobs of which only the pull
+ * request is followed, unless they are due by the given time. Key: prefix. Argument: the time.
  */
 const LIVE_TASKS = `
   local ids = {}
@@ -94,9 +98,13 @@ const LIVE_TASKS = `
   return ids
 `;
 
+/**
+ * Returns the ids of all tasks that aren't over, without feeds and without looks that aren't due
+ * soon.
+ */
 export async function liveTasks(admin: RedisClientType, prefix: string): Promise<string[]> {
   const soon = String(Date.now() + LOOK_SOON_MS);
   const ids = (await admin.eval(LIVE_TASKS, { keys: [prefix], arguments: [soon] })) as string[];
-  // A feed never is over.
+  // A feed never ends.
   return ids.filter((id) => !id.startsWith("feed:"));
 }

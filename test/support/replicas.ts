@@ -5,10 +5,16 @@ import { type JobServiceSide, startJobServiceSide } from "../../world/job-servic
 import { startRedisServer } from "./redis-server.ts";
 import { DOCS, environment, startSlackSide, type WorldOptions } from "./world.ts";
 
-/** Where jobs end in these tests: `service.script.completeAfterPolls(2, { prLink: PR })`. */
+/**
+ * The pull request of every job in these tests:
+ * `service.script.completeAfterPolls(2, { prLink: PR })`.
+ */
 export const PR = "https://github.com/acme/docs/pull/7";
 
-/** The outcomes in #docs, each a reply with {@link PR}; the status message of a mention is a reply, too, and links it. */
+/**
+ * Returns the outcomes in #docs, each a reply with {@link PR}. The status message of a mention is a
+ * reply that links it too, and isn't included.
+ */
 export function outcomesIn(slack: SlackSide): SlackMessage[] {
   return slack
     .messages(DOCS)
@@ -16,7 +22,7 @@ export function outcomesIn(slack: SlackSide): SlackMessage[] {
     .filter((message) => message.thread_ts !== undefined && slack.visibleText(message).includes(PR));
 }
 
-/** So many requests: one job, one status message and one outcome for each. */
+/** Expects one job, one status message and one outcome for each of `count` requests. */
 export function expectOnce(slack: SlackSide, service: JobServiceSide, count: number): void {
   const prompts = service.creates.map(({ prompt }) => prompt);
   expect(new Set(prompts).size).toBe(count);
@@ -40,8 +46,8 @@ export async function isReady(url: string): Promise<void> {
 }
 
 /**
- * A Slack, a job service and a Redis of the test's own; `open` starts a replica between them. All of it ends with `resources`.
- * `world`: as for {@link environment}.
+ * Starts a Slack, a job service and a Redis for one test. `open` starts a replica between them.
+ * `resources` ends all of it. `world` is as for {@link environment}.
  */
 export async function startSides(redisSettings: Record<string, string> = {}, world: WorldOptions = {}) {
   const resources = new AsyncDisposableStack();

@@ -3,10 +3,13 @@ import { dirname, join } from "node:path";
 import { createCodeHost } from "../../world/code-host/index.ts";
 import { openKeptDir } from "./temp-dir.ts";
 
-/** Repositories of this process by the files in them, made once each: a copy is faster than git. */
+/** The repositories that this process has made, by the files in them. A copy is faster than git. */
 const repositories = new Map<string, Promise<string>>();
 
-/** The path of a bare repository whose only commit, on `main`, holds these files. Copy it. */
+/**
+ * Resolves to the path of a bare repository whose only commit, on `main`, has these files. Use a
+ * copy of it.
+ */
 export function repositoryOf(files: Record<string, string | Buffer>): Promise<string> {
   const key = JSON.stringify(files);
   const known = repositories.get(key);
@@ -27,12 +30,12 @@ async function makeRepository(files: Record<string, string | Buffer>): Promise<s
   });
   await codeHost.createRepository("acme", "docs", dir.file("start"));
   const config = dir.file("repositories/acme/docs.git/config");
-  // Housekeeping after each push would find nothing to do.
+  // Git's housekeeping after each push would find nothing to do.
   await appendFile(config, "[receive]\n\tautogc = false\n");
   return dir.file("repositories/acme/docs.git");
 }
 
-/** Writes files, and the folders they are in, below a folder. */
+/** Writes files, and the folders for them, below a folder. */
 export async function writeFiles(root: string, files: Record<string, string | Buffer>): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(root, path)), { recursive: true });

@@ -2,7 +2,10 @@ import type { SlackSide } from "../../world/slack/index.ts";
 import type { Boundary } from "../contracts/kill-at-every-step.ts";
 import type { JobServiceSide } from "../../world/job-service/side.ts";
 
-/** Tells of every request that the app sends, before and after its effect. `kill` is called at `boundary`, if that is a request. */
+/**
+ * Reports every request that the app sends, before and after its effect. Calls `kill` if the
+ * request is the `boundary`.
+ */
 export function onRequests(
   { slack, service }: { slack: SlackSide; service: JobServiceSide },
   boundary: Boundary | null,
@@ -10,7 +13,9 @@ export function onRequests(
   kill: () => Promise<void> | undefined,
 ): void {
   const requests = new Map<string, number>();
-  /** Returns whether the process was killed here before the request had an effect: then it has none. */
+  /**
+   * Returns true if the process was killed here before the request had an effect. Then it has none.
+   */
   async function onRequest(phase: "before" | "after", what: string): Promise<boolean> {
     const number = (requests.get(what) ?? 0) + (phase === "before" ? 1 : 0);
     requests.set(what, number);

@@ -27,6 +27,7 @@ import { openTempDir } from "./temp-dir.ts";
 const exec = promisify(execFile);
 const AGENTS = fileURLToPath(new URL("../fixtures/agents/", import.meta.url));
 
+/** The files of the repository at the start. */
 export const START_FILES: Record<string, string> = {
   "README.md": "# Acme\n\nTeh product.\n",
   "docs/quickstart.md": "# Quickstart\n\nInstal it.\n",
@@ -35,12 +36,12 @@ export const START_FILES: Record<string, string> = {
   ".github/workflows/ci.yml": "on: push\n",
 };
 
-/** An agent of test/fixtures/agents, run by this Node. */
+/** Returns the command of an agent in test/fixtures/agents, run by this Node. */
 export function fixtureAgent(name: string, ...args: string[]): string[] {
   return [process.execPath, join(AGENTS, name), ...args];
 }
 
-/** A JavaScript program as agent. */
+/** Returns the command of an agent that is a JavaScript program. */
 export function inlineAgent(source: string): string[] {
   return [process.execPath, "--input-type=module", "-e", `import * as fs from "node:fs"; ${source}`];
 }
@@ -49,12 +50,18 @@ type WorldOptions = {
   files?: Record<string, string | Buffer>;
   clock?: Clock;
   containment?: "required" | "none";
-  /** How projects reach their repository: a folder is faster, where git over HTTP isn't under test. */
+  /**
+   * How projects reach their repository. A folder is faster, for tests that aren't about git over
+   * HTTP.
+   */
   remote?: "http" | "folder";
   readers?: ReaderProcesses;
 };
 
-/** For what a turn decides, whoever its agent is and wherever its repository: no sandbox, and a folder as remote. */
+/**
+ * For tests of a turn's decisions, which depend neither on the agent nor on the place of the
+ * repository: no sandbox, and a folder as remote.
+ */
 export const LOGIC_ONLY = { containment: "none", remote: "folder" } as const;
 
 type Earlier = { prompt: string; words?: string | null; summary: string | null };
@@ -63,17 +70,19 @@ type Run = Partial<Omit<RunTurnInput, "earlierTurns" | "report">> & {
   onLine?: (line: string) => unknown;
 };
 
-/** What a test does to one kind of the code host's traffic. */
+/** A test's influence on one kind of the code host's traffic. */
 type Side = {
   /** Awaited before a request is served. */
   before: ((request: string) => Promise<void>) | undefined;
   fault: ((request: string) => CodeHostFault | undefined) | undefined;
 };
 
-/** For all runners of this test process, because each process takes a while to start. */
+/**
+ * Shared by all runners of this test process, because each reader's process takes a while to start.
+ */
 const sharedReaders = new ReaderProcesses();
 
-/** A code host with one repository, behind real git over HTTP and its API, and a runner. */
+/** Opens a code host with one repository, behind real git over HTTP and its API, and a runner. */
 export async function openRunnerWorld({
   files = START_FILES,
   clock,
@@ -84,7 +93,7 @@ export async function openRunnerWorld({
   if (containment === "required") need("bubblewrap");
   const stack = new AsyncDisposableStack();
   const dir = stack.use(await openTempDir());
-  // Of this world alone: where they turn up, no other test has brought them.
+  // Only this world has the token. Wherever it turns up, no other test has put it there.
   const token = `ghp_${randomBytes(16).toString("hex")}`;
   const modelKey = `model-key-0${randomBytes(8).toString("hex")}`;
   const bare = dir.file("code-host/repositories/acme/docs.git");
@@ -152,27 +161,27 @@ export async function openRunnerWorld({
     pulls: () => codeHost.pullRequests("acme", "docs"),
     logger,
     progress,
-    /** What turns have reported of one kind, in order. */
+    /** Returns everything of one kind that turns have reported, in order. */
     told: <Kind extends keyof TurnNews>(kind: Kind): NonNullable<TurnNews[Kind]>[] =>
       news.flatMap(({ [kind]: value }) => (value === undefined ? [] : [value])),
     env,
-    /** Commits files on top of a branch, as somebody else would. */
+    /** Commits files on top of a branch, as another person would. */
     commitTo: (branch: string, contents: Record<string, string>, message: string) =>
       commitTo(bare, branch, contents, { message }),
-    /** As after a crash of the process. */
+    /** Does what a restart after a crash of the process does. */
     restart() {
       current = newRunner();
     },
-    /** What the service has the runner do every hour, for these projects. */
+    /** Has the runner do its hourly work for these projects, as the service would. */
     upkeep(projects: ServiceProject[], unfinished: ReadonlySet<string> = new Set()): Promise<void> {
       return current.upkeep({ projects, unfinished, signal: new AbortController().signal });
     },
-    /** What the service has the runner read of a job's change. */
+    /** Has the runner read a job's change, as the service would. */
     diff(head: string | null = null, project?: ServiceProject): Promise<JobDiff | null> {
       const { signal } = new AbortController();
       return current.readDiff({ project: project ?? world.project(["true"]), jobId: "job1", head, signal });
     },
-    /** What the service has the runner do when somebody presses **Close it**. */
+    /** Has the runner close a pull request, as the service would after a press of **Close it**. */
     close(number: number, project?: ServiceProject): Promise<CloseResult> {
       const { signal } = new AbortController();
       return current.closePull({
@@ -182,7 +191,7 @@ export async function openRunnerWorld({
         signal,
       });
     },
-    /** A person's call to the API about a pull request. */
+    /** Calls the API about a pull request, as a person. */
     async asPerson(method: "PATCH" | "POST" | "PUT", path: string, body: object): Promise<void> {
       const answer = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls${path && `/${path}`}`, {
         method,
@@ -257,7 +266,7 @@ export async function openRunnerWorld({
         },
       });
     },
-    /** By default, a person typed all of each prompt. */
+    /** Runs a turn. By default, a person typed all of its prompt. */
     async run(
       project: ServiceProject,
       { earlierTurns = [], onLine, ...input }: Run = {},
@@ -272,7 +281,7 @@ export async function openRunnerWorld({
           words: prompt,
           requester: null,
           acceptedAt: Date.now(),
-          // As the job's record has it, if nothing went wrong.
+          // The job's record has the same value, if nothing went wrong.
           pullRequest: recorded.get(jobId) ?? null,
           closedSeenAt: null,
           authors: null,
@@ -304,7 +313,7 @@ export async function openRunnerWorld({
         await runner.settled();
       }
     },
-    /** Paths that a branch changes against its start. */
+    /** Returns the paths that a branch changes, compared with its start. */
     async changed(branch = "docs-agent/job1", from = "main"): Promise<string[]> {
       const names = await inBare("diff", "--name-only", `${from}...${branch}`);
       return names === "" ? [] : names.split("\n").toSorted();
@@ -313,12 +322,12 @@ export async function openRunnerWorld({
     show: (path: string, branch = "docs-agent/job1") => inBare("show", `${branch}:${path}`),
     branches: () =>
       inBare("for-each-ref", "--format=%(refname:short)", "refs/heads").then((text) => text.split("\n")),
-    /** Everything a person could read of what happened. */
+    /** Returns everything about the turn that a person could read. */
     async said(result: unknown): Promise<string> {
       const log = await inBare("log", "--all", "--format=%B%an%ae");
       return JSON.stringify([result, progress, logger.lines, world.pulls(), log]);
     },
-    /** All regular files under the data folder, as one text. */
+    /** Returns all regular files under the data folder, as one text. */
     async stored(): Promise<string> {
       const names = await readdir(dir.file("data"), { recursive: true, withFileTypes: true });
       const texts = names

@@ -2,14 +2,15 @@ const nth = Number(process.env["KILL_SAMPLE"] ?? 1);
 const today = Math.floor(Date.now() / (24 * 60 * 60_000));
 
 /**
- * Every nth step, counted from 0, if the environment has `KILL_SAMPLE=n`, and every step otherwise. Which of them changes from day to day,
- * so that all have their turn. `every`: so many times fewer of them.
+ * True for every nth step, counted from 0, if the environment has `KILL_SAMPLE=n`, and for every
+ * step otherwise. The chosen steps change from day to day, so that each gets its turn. `every`
+ * makes them fewer by this factor.
  */
 export function isSampled(step: number, every = 1): boolean {
   return step % (nth * every) === today % (nth * every);
 }
 
-/** Those of the steps that are {@link isSampled}. */
+/** Returns the steps that are {@link isSampled}. */
 export function sampled<T>(steps: readonly T[]): T[] {
   return steps.filter((_, n) => isSampled(n));
 }

@@ -2,25 +2,28 @@ import { readdirSync, readFileSync } from "node:fs";
 
 const FOLDER = new URL("../fixtures/slack-samples/", import.meta.url);
 
-/** Paths of fields and the kinds of values they have. */
+/** The kinds of values of each field, by its path. */
 export type Shape = Map<string, Set<string>>;
 
-/** Where apps name the fields, or where the samples were emptied: what is below says nothing about Slack. */
+/**
+ * Fields whose content says nothing about Slack: apps name the fields inside, or the samples were
+ * emptied.
+ */
 const OPEN = /(?:^|\.)(?:blocks|state|event_payload)$/;
 
-/** One of `test/fixtures/slack-samples/`, by its path there without the ending. */
+/** Reads a sample of `test/fixtures/slack-samples/` by its path there, without the extension. */
 export function readSample(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), "utf8"));
 }
 
-/** The names of all samples that are here. */
+/** Lists the names of all samples. */
 export function listSamples(): string[] {
   return readdirSync(FOLDER, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".json"))
     .map((name) => name.replace(/\.json$/, ""));
 }
 
-/** The fields of these values together. */
+/** Returns the fields of all these values together. */
 export function shapeOf(values: readonly unknown[]): Shape {
   const shape: Shape = new Map();
   for (const value of values) add(value, "", shape);
@@ -37,7 +40,10 @@ function add(value: unknown, path: string, shape: Shape): void {
   for (const [inner, part] of parts) add(part, inner, shape);
 }
 
-/** Fields that `ours` has and Slack has not, or has as another kind. Null may stand for anything. */
+/**
+ * Returns fields that `ours` has and Slack doesn't have, or has with another kind of value. Null
+ * matches any kind.
+ */
 export function invented(ours: Shape, slack: Shape): string[] {
   return [...ours].flatMap(([path, kinds]) => {
     const known = slack.get(path);
@@ -47,7 +53,10 @@ export function invented(ours: Shape, slack: Shape): string[] {
   });
 }
 
-/** Fields that Slack has and `ours` has not; of an object that is left out, only its own name. */
+/**
+ * Returns fields that Slack has and `ours` doesn't. For a missing object, it returns only the
+ * object's name.
+ */
 export function leftOut(ours: Shape, slack: Shape): string[] {
   return [...slack.keys()].filter((path) => !ours.has(path) && ours.has(parentOf(path)));
 }

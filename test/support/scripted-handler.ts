@@ -1,23 +1,27 @@
 import type { Task } from "../../src/shared/queue/task-queue.ts";
 import type { Step, TaskHandler, AppQueue } from "../../src/app/rules/records.ts";
 
-/** What one run of a task does. */
+/** A script for one run of a task. */
 export type Script = (task: Task, signal: AbortSignal) => Step | Promise<Step>;
 
+/** A run that is done at once. */
 export const done: Script = () => ({ kind: "done" });
 
-/** A run that goes on for ever. */
+/** A run that never ends. */
 export const never: Script = () => new Promise(() => {});
 
-/** A task handler that does what the test says, and keeps what it was asked to run. */
+/** A task handler that does what the test says and remembers its runs. */
 export class ScriptedHandler {
-  /** Every run, in the order of their starts. */
+  /** All runs, in the order of their starts. */
   readonly runs: Task[] = [];
   readonly #scripts = new Map<string, Script[]>();
   #watchers: Array<() => void> = [];
   #sentinels = 0;
 
-  /** What the first, second, … run of a task does; the last script is repeated. A task without scripts is done at once. */
+  /**
+   * Sets the scripts for the first, second, … run of a task. The last script is repeated. A task
+   * without scripts is done at once.
+   */
   on(id: string, ...scripts: Script[]): void {
     this.#scripts.set(id, scripts);
   }
@@ -35,7 +39,7 @@ export class ScriptedHandler {
     return this.runs.filter((task) => task.id === id);
   }
 
-  /** Ids in the order of their runs' starts, without the sentinels. */
+  /** Returns the ids of the runs in the order of their starts, without the sentinels. */
   order(): string[] {
     return this.runs.map((task) => task.id).filter((id) => !id.startsWith("sentinel-"));
   }
@@ -53,7 +57,10 @@ export class ScriptedHandler {
     });
   }
 
-  /** Resolves once a task added last has started: whatever was due and free to run has then been started, too. */
+  /**
+   * Resolves once a task that it adds last has started. By then, every task that was due and free
+   * to run has started too.
+   */
   async allDueStarted(queue: AppQueue): Promise<void> {
     this.#sentinels += 1;
     const id = `sentinel-${this.#sentinels}-${this.runs.length}`;
@@ -62,7 +69,7 @@ export class ScriptedHandler {
   }
 }
 
-/** A run that goes on until the test says how it ends. */
+/** Makes a run that ends when and how the test says. */
 export function gate(): { script: Script; open: (step?: Step) => void } {
   const { promise, resolve } = Promise.withResolvers<Step>();
   return { script: () => promise, open: (step = { kind: "done" }) => resolve(step) };

@@ -1,15 +1,16 @@
 import type { RunTurnInput, RunTurnResult, TurnRunner } from "../../src/service/runner/turn-runner.ts";
 
-/** A run of a turn that goes on until the test ends it, or it is aborted. */
+/** A run of a turn that goes on until the test ends it or it is aborted. */
 export type ScriptedRun = {
   input: RunTurnInput;
   end: (result: RunTurnResult) => void;
   fail: (thrown: Error) => void;
 };
 
+/** The agent's summary in these results. */
 export const SUMMARY = "Corrected the install page";
 
-/** Results by name, as job-service suites call them. */
+/** Returns a result by the name that the job-service suites use. */
 export function resultNamed(jobId: string, how: "pull-request" | "no-changes" | "failed"): RunTurnResult {
   switch (how) {
     case "pull-request":
@@ -28,7 +29,7 @@ export function resultNamed(jobId: string, how: "pull-request" | "no-changes" | 
 
 /** A turn runner whose turns do what the test says. */
 export class ScriptedRunner {
-  /** Every run so far, the earliest first. */
+  /** All runs so far, the earliest first. */
   readonly runs: ScriptedRun[] = [];
   #looks: Array<() => void> = [];
 
@@ -42,12 +43,12 @@ export class ScriptedRunner {
       for (const look of looks) look();
     });
 
-  /** The `count`-th run, counted from 1, once it was started. */
+  /** Resolves to the `count`-th run, counted from 1, once it has started. */
   async run(count: number): Promise<ScriptedRun> {
     return await this.#until(() => this.runs[count - 1]);
   }
 
-  /** The `count`-th run of a job, counted from 1, once it was started. */
+  /** Resolves to the `count`-th run of a job, counted from 1, once it has started. */
   async runOf(jobId: string, count = 1): Promise<ScriptedRun> {
     return await this.#until(() => this.runs.filter(({ input }) => input.jobId === jobId)[count - 1]);
   }

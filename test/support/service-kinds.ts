@@ -1,6 +1,6 @@
 import type { JobServiceSideOptions } from "../../world/job-service/side.ts";
 
-/** A job service that offers all that we know of, but a feed. */
+/** A job service with everything that we know of, except a feed. */
 export const OFFERS_EVERYTHING: JobServiceSideOptions = {
   idempotencyKeys: true,
   turns: true,
@@ -8,7 +8,10 @@ export const OFFERS_EVERYTHING: JobServiceSideOptions = {
   cancels: true,
 };
 
-/** The kinds of job services, by what they announce. A person gets the same from each, less what it can't tell. */
+/**
+ * The kinds of job services, by what they announce. People get the same from each, except what it
+ * can't report.
+ */
 export const SERVICE_KINDS: [string, JobServiceSideOptions][] = [
   ["a service that knows only the contract", {}],
   ["one that honors idempotency keys", { idempotencyKeys: true }],

@@ -12,12 +12,15 @@ import { openTempDir, type TempDir } from "./temp-dir.ts";
 const MAIN = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
 const Ready = z.object({ msg: z.literal("job service is ready"), address: z.string() });
 
+/** The result of a command that has ended. */
 export type Ran = { code: number | null; stdout: string; stderr: string };
 
-/** A folder with settings and a git repository, and the real program on it, in processes of its own. */
+/**
+ * A folder with settings and a git repository, and the real program on it, in processes of its own.
+ */
 export class ServiceFolder implements AsyncDisposable {
   readonly dir: TempDir;
-  /** What the program finds in its environment. */
+  /** The environment of the program. */
   readonly env: Record<string, string>;
   readonly #children: ServiceProcess[] = [];
   #settings: { containment?: string } = {};
@@ -27,7 +30,7 @@ export class ServiceFolder implements AsyncDisposable {
     this.env = env;
   }
 
-  /** `agents`: a project for each, and the command that it runs. */
+  /** Opens a folder with a project for each of `agents`, and the agent's command. */
   static async open(
     agents: Record<string, string[]>,
     env: Record<string, string> = {},
@@ -76,7 +79,7 @@ export class ServiceFolder implements AsyncDisposable {
     return { code: typeof code === "number" ? code : null, stdout: child.stdout, stderr: child.stderr };
   }
 
-  /** Starts to serve and waits until it is ready. */
+  /** Starts the service and waits until it is ready. */
   async serve(...args: string[]): Promise<ServiceProcess> {
     this.#needSandbox();
     const child = this.#spawn(args);
@@ -90,13 +93,16 @@ export class ServiceFolder implements AsyncDisposable {
     return this.#spawn(args);
   }
 
-  /** Starts to serve in a process that ends itself at a commit; see `kill-at-commit.ts`. */
+  /** Starts the service in a process that ends itself at a commit. See `kill-at-commit.ts`. */
   serveAndDie(killAtCommit: string): ServiceProcess {
     this.#needSandbox();
     return this.#spawn([], { KILL_AT_COMMIT: killAtCommit });
   }
 
-  /** The service refuses to start without a sandbox, unless its settings say so. */
+  /**
+   * Leaves the test out without a sandbox, because the service then refuses to start, unless its
+   * settings allow it.
+   */
   #needSandbox(): void {
     if (this.#settings.containment !== "none") need("bubblewrap");
   }
@@ -122,7 +128,7 @@ export class ServiceFolder implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#children) {
-      // Twice: agents are stopped too, which a SIGKILL would leave behind.
+      // The first signal also stops the agents, which SIGKILL would leave behind.
       child.signal("SIGTERM");
       child.signal("SIGINT");
       await child.exit();
@@ -131,7 +137,7 @@ export class ServiceFolder implements AsyncDisposable {
   }
 }
 
-/** The program in a process of its own. */
+/** The program, in a process of its own. */
 export class ServiceProcess {
   readonly #child: ChildProcess;
   readonly #exited: Promise<number | NodeJS.Signals | null>;
@@ -149,13 +155,13 @@ export class ServiceProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Where it listens. It must be ready. */
+  /** The address that it listens on. It must be ready. */
   get url(): string {
     const line = this.stdout.split("\n").find((candidate) => candidate.includes("job service is ready"));
     return Ready.parse(JSON.parse(line ?? "")).address;
   }
 
-  /** Resolves once the standard output has what is looked for; rejects when the process ends before. */
+  /** Resolves once the standard output matches. Rejects if the process ends before. */
   async wrote(what: RegExp): Promise<void> {
     while (!what.test(this.stdout)) {
       const { stdout } = this.#child;
@@ -173,7 +179,7 @@ export class ServiceProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** Closes the pipe that it writes its output to. */
+  /** Closes the pipe to which it writes its output. */
   stopReading(): void {
     this.#child.stdout?.destroy();
   }
@@ -182,7 +188,7 @@ export class ServiceProcess {
     this.#child.kill(signal);
   }
 
-  /** The exit code, or the signal that ended it. */
+  /** Resolves to the exit code, or to the signal that ended it. */
   async exit(): Promise<number | NodeJS.Signals | null> {
     return await this.#exited;
   }

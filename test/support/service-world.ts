@@ -19,15 +19,16 @@ const ADDS_A_LINE = { kind: "command", command: [process.execPath, agentFile("ca
 const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
 const Pulls = z.array(z.object({ html_url: z.string() }));
 
-/** An agent of `fixtures/agents`, by its name. */
+/** Returns the path of an agent in `fixtures/agents` by its name. */
 export function agentFile(name: string): string {
   return fileURLToPath(new URL(`${name}.mjs`, AGENTS));
 }
 
 /**
- * Everything around the real job service: a code host with a docs repository over real git, reached through a proxy that a test
- * can act in, an agent, a settings file, and a key made on the command line. `agent`: as in the settings; by default it adds a line to the
- * quickstart. `isChecked`: the project has a check, and labels its pull requests.
+ * Starts the surroundings of the real job service: a code host with a docs repository over real
+ * git, which is reached through a proxy in which a test can act, an agent, a settings file, and a
+ * key made on the command line. `agent` is as in the settings. By default it adds a line to the
+ * quickstart. With `isChecked`, the project has a check and labels its pull requests.
  */
 export async function startServiceWorld(
   hook: ProxyHook = async () => false,
@@ -73,7 +74,7 @@ export async function startServiceWorld(
     listen: { host: "127.0.0.1", port: 0 },
     dataDir: dir.file("data"),
     stopGraceMinutes: 0.1,
-    // The agent calls the proxy, for a test to act while it runs.
+    // The agent calls the proxy, so that a test can act while it runs.
     containment: "none",
     projects: [project],
   };
@@ -105,7 +106,7 @@ export async function startServiceWorld(
     return answer.ok ? answer.job : null;
   }
 
-  /** The job's status, its link, and what is told of its newest turn. */
+  /** Returns the job's status, its link, and the report of its newest turn. */
   async function report(baseUrl: string, jobId: string) {
     const answer = await withClient(baseUrl, (client) => client.getJob(jobId));
     if (!answer.ok) return { status: null, prLink: null, turn: null };
@@ -121,15 +122,15 @@ export async function startServiceWorld(
   return {
     env,
     program,
-    /** Where pull requests are looked at. */
+    /** The address at which pull requests can be seen. */
     codeHostUrl: codeHost.url,
-    /** How many pull requests there are at the code host. */
+    /** Returns the number of pull requests at the code host. */
     pullRequests,
-    /** The admin key of its project, `docs`. */
+    /** The admin key of the project `docs`. */
     apiKey,
     read,
     report,
-    /** The new job's id; null when no answer came. */
+    /** Resolves to the new job's id, or to null without an answer. */
     async create(baseUrl: string): Promise<string | null> {
       const answer = await withClient(baseUrl, (client) => client.createJob("Add a line", "turn-1"));
       return answer.ok ? answer.job.id : null;
@@ -140,7 +141,7 @@ export async function startServiceWorld(
       );
       if (!answer.ok) throw new Error(answer.fault.message);
     },
-    /** Resolves when the job has ended, or the process. */
+    /** Resolves when the job or the process has ended. */
     async ended(baseUrl: string, jobId: string, service: AppProcess): Promise<void> {
       while (!service.hasExited) {
         const job = await read(baseUrl, jobId);
@@ -148,7 +149,7 @@ export async function startServiceWorld(
         await sleep(50);
       }
     },
-    /** A page as the only job's branch has it. */
+    /** Returns a page as it is on the branch of the only job. */
     async pageOfJob(path: string): Promise<string> {
       const bare = dir.file(`page-${Date.now()}`);
       await run("git", ["clone", "-q", "--mirror", codeHost.gitUrl("acme", "docs"), bare]);
@@ -156,7 +157,10 @@ export async function startServiceWorld(
       const branch = (await run("git", ["-C", bare, ...refs])).stdout.trim();
       return (await run("git", ["-C", bare, "show", `${branch}:${path}`])).stdout;
     },
-    /** Every text at the code host that the service wrote: pull requests, branches and commit messages. */
+    /**
+     * Returns every text that the service wrote at the code host: pull requests, branches and
+     * commit messages.
+     */
     async published(): Promise<{ pulls: { title: string; body: string }[]; refs: string; messages: string }> {
       const pulls = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls?state=all&per_page=100`);
       const bare = dir.file(`texts-${Date.now()}`);
@@ -168,7 +172,10 @@ export async function startServiceWorld(
         messages: await git("log", "--all", "--format=%B%an%ae%cn%ce"),
       };
     },
-    /** What is at the code host: pull requests, branches, commits on the job's branch, and the page there. */
+    /**
+     * Returns the state at the code host: pull requests, branches, commits on the job's branch, and
+     * the page there.
+     */
     async atCodeHost(jobId: string) {
       const bare = dir.file(`look-${Date.now()}`);
       await run("git", ["clone", "-q", "--mirror", codeHost.gitUrl("acme", "docs"), bare]);

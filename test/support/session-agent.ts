@@ -5,10 +5,12 @@ import { fixtureAgent, type openRunnerWorld } from "./runner-world.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 
-/** What the agent of a turn knew when it began. */
+/** Everything that a turn's agent knew when it began. */
 type Told = { how: string; prompts: string[]; context: string; request: string };
 
-/** A project whose agent has sessions; `options` as in fixtures/agents/session-agent.mjs. */
+/**
+ * Makes a project whose agent has sessions. `options` are as in fixtures/agents/session-agent.mjs.
+ */
 export function sessionProject(
   world: World,
   options: Record<string, boolean>,
@@ -17,7 +19,7 @@ export function sessionProject(
   return world.acpProject(fixtureAgent("session-agent.mjs", JSON.stringify(options), ...moreArgs));
 }
 
-/** Runs a turn of the job after these. */
+/** Runs a turn of a job, after turns with the earlier prompts. */
 export function ask(
   world: World,
   project: ServiceProject,
@@ -28,11 +30,12 @@ export function ask(
   return world.run(project, { prompt, earlierTurns });
 }
 
+/** Returns what the agent of the last turn knew. */
 export async function toldOf(world: World): Promise<Told> {
   return JSON.parse(await world.show("docs/told.md")) as Told;
 }
 
-/** The jobs that a session is kept of. */
+/** Returns the jobs with a stored session. */
 export function keptJobs(world: World): Promise<string[]> {
   return readdir(world.dir.file("data/sessions"));
 }

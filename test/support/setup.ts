@@ -1,6 +1,7 @@
 import fc from "fast-check";
 
-// The same runs every time, so that a red suite says something about the change; FC_SEED=… looks elsewhere, and FC_RUNS=… longer.
+// Runs are the same every time, so that a failure points to the change. FC_SEED=… tests other
+// values, and FC_RUNS=… more of them.
 fc.configureGlobal({
   seed: Number(process.env["FC_SEED"] ?? 20_261_121),
   numRuns: Number(process.env["FC_RUNS"] ?? 100),

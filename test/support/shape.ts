@@ -1,6 +1,9 @@
 type Kinds = Map<string, string>;
 
-/** Every field of an answer by its path, with what kind of value it has. Nulls say nothing and are left out. */
+/**
+ * Returns the kind of each field's value, by the field's path. Leaves out nulls, because they say
+ * nothing.
+ */
 export function kindsOf(value: unknown, path = "", kinds: Kinds = new Map()): Kinds {
   if (value === null) return kinds;
   if (Array.isArray(value)) {
@@ -13,7 +16,7 @@ export function kindsOf(value: unknown, path = "", kinds: Kinds = new Map()): Ki
   return kinds;
 }
 
-/** What ours has and theirs has as something else. */
+/** Returns the fields of ours whose kind differs in theirs. */
 export function disagreements(ours: unknown, theirs: unknown): string[] {
   const known = kindsOf(theirs);
   return [...kindsOf(ours)].flatMap(([path, kind]) => {

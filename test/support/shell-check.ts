@@ -1,8 +1,9 @@
 import type { ServiceProject } from "../../src/service/config/config.ts";
 
+/** A check of a project, as its settings have it. */
 export type Check = ServiceProject["verify"][number];
 
-/** A check whose tool is a script of the shell. */
+/** Makes a check whose tool is a script of the shell. */
 export function shellCheck(script: string, changes: Partial<Check> = {}): Check {
   return {
     name: "words",

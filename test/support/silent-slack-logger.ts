@@ -1,6 +1,8 @@
 import { LogLevel, type Logger } from "@slack/bolt";
 
-/** For Bolt and Slack's clients in tests: keeps the output free of what they log. */
+/**
+ * A logger for Bolt and Slack's clients that drops everything, to keep the tests' output readable.
+ */
 export const silentSlackLogger: Logger = {
   debug() {},
   info() {},

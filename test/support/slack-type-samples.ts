@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** A type as a declaration file writes it. */
+/** A type, as written in a declaration file. */
 type Type =
   | { kind: "name"; name: string }
   | { kind: "literal"; value: string }
@@ -9,15 +9,15 @@ type Type =
   | { kind: "union" | "all"; of: Type[] }
   | { kind: "fields"; fields: Map<string, Type> };
 
-/** An example of a type, and the fields that its marker words stand in. */
+/** An example of a type, and the field that each of its marker words stands in. */
 export type Sample = { value: unknown; markers: ReadonlyMap<string, string> };
 
 const TOKEN = /'[^']*'|[\w$.]+|[{}[\]()|&,;:?<>=]/g;
 
-/** It ends where the next declaration begins. */
+/** Matches a type up to the beginning of the next declaration. */
 const TYPE = /^(?:export )?type (\w+) = ([\s\S]*?);(?=\s*(?:export |interface |type |declare |(?![\s\S])))/gm;
 
-/** Reads the types of declaration files. It knows the part of TypeScript that these use. */
+/** Reads the types of declaration files. Knows only the part of TypeScript that these files use. */
 class Declarations {
   readonly types = new Map<string, Type>();
   #tokens: string[] = [];
@@ -85,7 +85,7 @@ class Declarations {
     return { kind: "name", name: token };
   }
 
-  /** Passes over what has no words in it: a tuple, or what a generic type is made of. */
+  /** Skips something without words in it: a tuple, or the arguments of a generic type. */
   #skipped(open: string, close: string): Type {
     for (let depth = 1; depth > 0 && this.#tokens.length > 0;) {
       const token = this.#tokens.shift();
@@ -123,7 +123,7 @@ const FILES = [
 
 const { types } = new Declarations(FILES.map((file) => DIST + file));
 
-/** The types that a union or a list of names stands for. */
+/** Returns the types in a union or a list of names. */
 export function membersOf(name: string): string[] {
   const type = types.get(name);
   if (type === undefined) throw new Error(`no type ${name}`);
@@ -132,8 +132,8 @@ export function membersOf(name: string): string[] {
 }
 
 /**
- * Examples of a type, with a word of its own in each field that is a text. Together they have every
- * field with every kind of value.
+ * Returns examples of a type, with a unique word in each text field. Together they have every field
+ * with every kind of value.
  */
 export function samplesOf(name: string, without: readonly string[] = []): Sample[] {
   return variantsOf({ kind: "name", name }, name, without).map((draw) => {
@@ -142,7 +142,7 @@ export function samplesOf(name: string, without: readonly string[] = []): Sample
   });
 }
 
-/** Types that are a text. What they say belongs to the field that has them. */
+/** Types that are a text. Their words belong to the field that has them. */
 const TEXTS: ReadonlySet<string> = new Set(["PlainTextElement", "MrkdwnElement"]);
 
 type Draw = (markers: Map<string, string>) => unknown;
@@ -187,13 +187,16 @@ function namedVariants(name: string, field: string, inside: readonly string[]): 
   if (name === "number" || name === "0" || name === "1") return [() => 1];
   if (name === "boolean") return [() => true];
   const type = types.get(name);
-  // What is inside itself was seen on the way.
+  // A type inside itself was already seen on the way.
   if (type === undefined || inside.includes(name)) return [() => undefined];
   const owner = TEXTS.has(name) || type.kind === "union" ? field : name;
   return variantsOf(type, owner, [...inside, name]);
 }
 
-/** All fields of an object at once, and again for each kind of value that a field may have. */
+/**
+ * Returns an object with all its fields at once, and again for each kind of value that a field may
+ * have.
+ */
 function objectVariants(type: Type, owner: string, inside: readonly string[]): Draw[] {
   return shapesOf(type).flatMap((fields) => {
     const entries = [...fields].map(([name, of]) => ({
@@ -215,7 +218,7 @@ function objectVariants(type: Type, owner: string, inside: readonly string[]): D
   });
 }
 
-/** The sets of fields that an object type may have. */
+/** Returns the sets of fields that an object type may have. */
 function shapesOf(type: Type): Map<string, Type>[] {
   switch (type.kind) {
     case "fields":
@@ -236,7 +239,7 @@ function shapesOf(type: Type): Map<string, Type>[] {
   }
 }
 
-/** The fields of both. A type's name stays the one that is known. */
+/** Joins the fields of both. A type keeps the name that was known first. */
 function joined(fields: Map<string, Type>, more: Map<string, Type>): Map<string, Type> {
   const known = fields.get("type");
   return new Map([...fields, ...more, ...(known?.kind === "literal" ? [["type", known] as const] : [])]);

@@ -1,17 +1,20 @@
 /**
- * A text that is made to be slow to read, and how it gets into a turn. `agent` is a JavaScript
- * program that runs as the project's agent, in which `mib` repeats a text up to so many MiB.
+ * A text that is made to be slow to read, and its way into a turn. `agent` is a JavaScript program
+ * that runs as the project's agent. In it, `mib` repeats a text up to this many MiB.
  */
 export type SlowText = {
   agent: string;
-  /** How the agent is spoken to. By ACP, `agent` runs when it is prompted. @default "command" */
+  /**
+   * How the service talks to the agent. With ACP, `agent` runs when it gets a prompt. @default
+   * "command"
+   */
   kind?: "command" | "acp";
-  /** What the repository has besides. */
+  /** Further files of the repository. */
   files?: Record<string, string>;
   /** A line for `sh`, as the project's check. */
   check?: string;
   /**
-   * What a reviewer makes of the pull request before a follow-up: its text, and the message of a
+   * A reviewer's change to the pull request before a follow-up: its text, and the message of a
    * commit.
    */
   review?: { text: string; message: string };
@@ -34,7 +37,7 @@ const TOOLS = `
   };
   fs.appendFileSync("README.md", "More\\n");
 `;
-/** In it, \`say\` sends the text of a message. */
+/** An agent that speaks ACP. In it, `say` sends the text of a message. */
 const ACP = `
   const { createInterface } = await import("node:readline");
   const say = (text) => fs.writeSync(1, text + "\\n");
@@ -47,7 +50,7 @@ const ACP = `
     if (method !== "session/prompt") continue;
 `;
 
-/** The whole program of a slow text's agent. */
+/** Returns the whole program of a slow text's agent. */
 export function slowAgent({ agent, kind = "command" }: SlowText): string {
   if (kind === "command") return `${TOOLS} ${agent}`;
   return `${TOOLS} ${ACP} ${agent}; answer(id, { stopReason: "end_turn" }); break; }`;
@@ -55,7 +58,9 @@ export function slowAgent({ agent, kind = "command" }: SlowText): string {
 
 const MESSAGE = "The installer now needs at least four gigabytes of free memory on every node.";
 
-/** A request that quotes somebody else, so that their words are looked for in the change. */
+/**
+ * Makes a request that quotes another person, so that their words are searched for in the change.
+ */
 export function slowRequest(message = MESSAGE): { prompt: string; words: string } {
   const words = "Fix this page";
   const prompt = [
@@ -71,7 +76,7 @@ export function slowRequest(message = MESSAGE): { prompt: string; words: string 
 
 const LONG_FILE = { "src/a.txt": mib("a ", 24) };
 
-/** By what is slow about them. */
+/** Slow texts, by the reason why they are slow. */
 export const SLOW_TEXTS: Readonly<Record<string, SlowText>> = {
   "pages in a script without spaces, with markup": {
     agent: `for (const at of "abcde") fs.writeFileSync("docs/" + at + ".md", mib("ก x ", 9.3) + "<b>x</b>");`,

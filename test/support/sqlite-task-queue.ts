@@ -13,7 +13,7 @@ import { openTempDir } from "./temp-dir.ts";
 import { turn } from "./turns.ts";
 import { type AppRecords, recordSchemas } from "../../src/app/rules/records.ts";
 
-/** A clock as one process has it: once the process is dead, nothing wakes it. */
+/** The clock of one process. Once the process is dead, nothing wakes it. */
 function mortal(clock: Clock): Clock & { die(): void } {
   let isDead = false;
   return {
@@ -34,18 +34,19 @@ const pools = {
   budgets: { slow: slow.concurrency, rest: concurrency },
 };
 
+/** A queue on SQLite for the suites, with its database. */
 export type SqliteTaskQueueSubject = ModelSubject & {
   readonly queue: SqliteTaskQueue<AppRecords>;
-  /** The database that is open now, and what writes to it. */
+  /** The database that is open now. */
   readonly db: DatabaseSync;
   readonly commits: GroupCommit;
   readonly clock: ManualClock;
   readonly logger: RecordingLogger;
-  /** By how much each set-back of the clock was, as the queue noticed them. */
+  /** The set-backs of the clock that the queue noticed, in milliseconds. */
   readonly setBacks: number[];
 };
 
-/** A process as far as the queue sees it: its own commits, its own timers. */
+/** A process from the queue's point of view: its own commits and its own timers. */
 type Process = {
   clock: Clock;
   store: SqliteStore<AppRecords>;
@@ -54,7 +55,7 @@ type Process = {
   die(): void;
 };
 
-/** `whenDead`: what the process's commits meet after its death. */
+/** Starts a process. `whenDead` says what happens to its commits after its death. */
 function startProcess(
   subject: Subject,
   steady: Clock,
@@ -85,7 +86,7 @@ function startProcess(
     die: () => {
       clock.die();
       whenDead();
-      // A stop whose grace never ends starts nothing more and aborts nothing, as if the process were gone.
+      // A stop with endless grace starts and aborts nothing, as if the process were gone.
       void queue.stop(Infinity);
     },
   };
@@ -132,7 +133,7 @@ function newSubject(): Subject {
   return { clock: new ManualClock(), logger: new RecordingLogger(), setBacks: [] };
 }
 
-/** In a file: a crash closes the file under the old process. */
+/** Opens a queue in a file. A crash closes the file under the old process. */
 export async function openFileSubject(): Promise<SqliteTaskQueueSubject> {
   const dir = await openTempDir();
   const subject = newSubject();
@@ -168,7 +169,10 @@ export async function openFileSubject(): Promise<SqliteTaskQueueSubject> {
   });
 }
 
-/** In memory: what the old process's handlers do after a crash reaches the same database, and must find that it is not theirs. */
+/**
+ * Opens a queue in memory. After a crash, the old process's handlers reach the same database and
+ * must notice that it isn't theirs anymore.
+ */
 export async function openMemorySubject(): Promise<SqliteTaskQueueSubject> {
   const subject = newSubject();
   const store = await openStore<AppRecords>({ schemas: recordSchemas, url: "memory://", ...subject });

@@ -6,7 +6,7 @@ import { openSqliteSide } from "../../src/app/dump/sqlite-side.ts";
 import { dump, load, type Side, type Totals } from "../../src/app/dump/transfer.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
-/** A path of a SQLite file, or a URL of a Redis whose time is the clock's. */
+/** The path of a SQLite file, or the URL of a Redis whose time is the clock's. */
 type Place = { store: string; clock: Clock };
 
 function open({ store, clock }: Place, isTarget: boolean): Promise<Side> {
@@ -15,6 +15,7 @@ function open({ store, clock }: Place, isTarget: boolean): Promise<Side> {
   return openRedisSide(redis, isTarget);
 }
 
+/** Returns the lines of a store's dump. */
 export async function dumpOf(place: Place): Promise<string[]> {
   await using source = await open(place, false);
   const lines: string[] = [];
@@ -23,7 +24,7 @@ export async function dumpOf(place: Place): Promise<string[]> {
   return lines;
 }
 
-/** `through`: what stands between the load and the store. */
+/** Loads a dump into a store. `through` stands between the two. */
 export async function loadInto(
   place: Place,
   lines: Iterable<string> | AsyncIterable<string>,

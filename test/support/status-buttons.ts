@@ -1,4 +1,6 @@
-/** What a message says, without the line of buttons that stands below a status as long as it can be stopped. */
+/**
+ * Returns a message without the line of buttons that a status shows while its turn can be stopped.
+ */
 export function withoutStop(visible: string): string {
   return visible.replace(/\n(\[Stop\]|\[⋯\])[^\n]*$/, "");
 }

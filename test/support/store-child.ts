@@ -1,6 +1,7 @@
 /**
- * A process of its own on a store: `node store-child.ts <url>`. Adds tasks and runs some of them, as fast as it can, until
- * it is killed or an add is refused. Writes "open" once it owns the store, and then each id whose add was acknowledged, a line each.
+ * A process of its own on a store: `node store-child.ts <url>`. It adds tasks and runs some of them
+ * as fast as it can, until it is killed or an add is refused. It writes "open" once it owns the
+ * store, and then each id whose add was acknowledged, one per line.
  */
 import { writeSync } from "node:fs";
 import type { AppQueue } from "../../src/app/rules/records.ts";
@@ -16,7 +17,7 @@ const pools = { of: () => "all", budgets: { all: 2 } };
 
 async function openQueue(url: string): Promise<AppQueue> {
   if (url.startsWith("redis:")) {
-    // Only who needs it waits for it.
+    // Loaded on demand, so that SQLite doesn't wait for it.
     const { openRedisStore } = await import("../../src/shared/store/redis/open-redis-store.ts");
     const { RedisTaskQueue } = await import("../../src/shared/queue/redis/redis-task-queue.ts");
     const store = await openRedisStore({

@@ -1,8 +1,9 @@
 import type { DeliveryOutcome, SlackSide } from "../../world/slack/index.ts";
 
 /**
- * Sends a command again until the app has taken it, with the same trigger id: on a busy machine it may need so long to store a request that
- * the person is told so. Gives up when `isOver`. Returns the last answer.
+ * Sends a command again with the same trigger id until the app has taken it. On a busy machine,
+ * storing a request may take so long that the app answers with a notice. Gives up when `isOver`.
+ * Returns the last answer.
  */
 export async function untilTaken(
   slack: SlackSide,
@@ -14,7 +15,7 @@ export async function untilTaken(
   return last;
 }
 
-/** Whether whoever sent a command was told nothing else than that it was taken. */
+/** True if the only news to the person is that the command was taken. */
 export function isTaken({ status, body }: Pick<DeliveryOutcome, "status" | "body">): boolean {
   return status === 200 && body === "";
 }

@@ -6,24 +6,30 @@ import { PR, told } from "./threads.ts";
 import { DOCS } from "./world.ts";
 
 const LOOK_MS = 20;
-/** Longer than any wait of the app's: a lost post is looked for twice, and a follow-up's end may be in doubt for a minute. */
+/**
+ * Longer than any wait of the app: it searches for a lost post twice, and a follow-up's end may be
+ * in doubt for a minute.
+ */
 const PATIENCE_MS = 100_000;
-/** How long a form's trigger lasts. */
+/** The time for which a form's trigger is valid. */
 const FORM_WITHIN_MS = 3_000;
 
-/** The app at work: what the people of a conversation need to know of it. */
+/** The app at work, as far as the people of a conversation need to know it. */
 export type AppAtWork = {
-  /** Resolves when the app runs; it is started again if it has died. */
+  /** Resolves when the app runs. It is started again if it has died. */
   alive(): Promise<void>;
   /** Resolves when nothing is left to do but polls. */
   settled(): Promise<void>;
-  /** Where Slack's requests go. */
+  /** The address for Slack's requests. */
   url(): string;
 };
 
 type Answered = Pick<DeliveryOutcome, "status" | "body"> | undefined;
 
-/** What people do in #docs, one after the other. What Slack lost because the app died is done once more, as long as there is something to press. */
+/**
+ * Has people act in #docs, one after the other. An act that is lost because the app died is
+ * repeated, as long as there is something to press.
+ */
 export class Talk {
   readonly slack: SlackSide;
   readonly service: JobServiceSide;
@@ -35,7 +41,7 @@ export class Talk {
     this.#app = parts.app;
   }
 
-  /** Each message of the channel, as a person reads it, with what is under it. */
+  /** The messages of the channel as people read them, each with what is under it. */
   get thread(): string[] {
     return this.slack.messages(DOCS).map((message) => {
       const under = (message.reactions ?? []).map(({ name }) => `:${name}:`);
@@ -43,7 +49,7 @@ export class Talk {
     });
   }
 
-  /** The name of each of the app's posts, with its turn's place among the turns. */
+  /** The names of the app's posts, each with its turn's position among the turns. */
   get posts(): string[] {
     const turnIds: unknown[] = [];
     return this.slack.messages(DOCS).flatMap(({ metadata }) => {
@@ -54,7 +60,7 @@ export class Talk {
     });
   }
 
-  /** Waits for something. */
+  /** Waits until the probe gives something. */
   async until<T>(probe: () => T | undefined | false): Promise<T> {
     for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_MS) {
       await this.#app.alive();
@@ -65,13 +71,13 @@ export class Talk {
     throw new Error(`It has not come true: ${String(probe)}. There is:\n${this.thread.join("\n\n")}`);
   }
 
-  /** Somebody presses the newest button with this id, or chooses `option` in the newest menu. */
+  /** Has somebody press the newest button with this id, or choose `option` in the newest menu. */
   async press(userId: string, actionId: string, option?: string): Promise<void> {
     await this.until(() => this.#withElement(actionId));
     await this.#taken(() => this.#click(userId, actionId, option));
   }
 
-  /** Somebody answers a question by its form. */
+  /** Has somebody answer a question in its form. */
   async answerInWords(userId: string, text: string): Promise<void> {
     const actionId = "answer_in_words";
     await this.until(() => this.#withElement(actionId));
@@ -87,7 +93,10 @@ export class Talk {
     });
   }
 
-  /** Somebody mentions the app in the thread of the first message. Slack sends again what was not taken. */
+  /**
+   * Has somebody mention the app in the first message's thread. Slack repeats what the app didn't
+   * take.
+   */
   async followUp(userId: string, text: string): Promise<void> {
     const threadTs = this.slack.messages(DOCS)[0]?.ts ?? "";
     const sent = await this.slack.person(userId).mention({ channel: DOCS, threadTs, text });
@@ -104,7 +113,7 @@ export class Talk {
     });
   }
 
-  /** Waits until there are so many outcomes. Meanwhile the agent ends what a poll has seen it at. */
+  /** Waits until there are `count` outcomes. Meanwhile it ends turns that a poll has seen. */
   async outcomes(
     count: number,
     end: SideOutcome = { status: "completed", prLink: PR, turn: told() },
@@ -123,7 +132,7 @@ export class Talk {
     for (;;) {
       await this.#app.alive();
       const answered = await act();
-      // Nothing is left to press: it was taken before the app died.
+      // Nothing is left to press, because it was taken before the app died.
       if (answered === undefined || answered.status === 200) break;
       await sleep(LOOK_MS);
     }

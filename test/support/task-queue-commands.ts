@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type ModelSubject, type Operation, type RunPlan, TaskQueueModel } from "./task-queue-model.ts";
 
-/** What a run of the model test does, one after the other. */
+/** A command of the model test. A run executes a list of them. */
 export type Command =
   | { do: "ask"; operations: Operation[]; next: "answer" | "go on" | "crash" | "crash a turn later" }
   | { do: "advance"; ms: number }
@@ -99,7 +99,7 @@ async function obey(subject: ModelSubject, model: TaskQueueModel, next: Command)
   }
 }
 
-/** Does what the commands say with a queue, then all that is left; resolves to what went wrong. */
+/** Executes the commands on a queue, and then everything that is left. Resolves to the faults. */
 export async function faultsAfter(subject: ModelSubject, commands: readonly Command[]): Promise<string[]> {
   const model = new TaskQueueModel();
   await model.start(subject);

@@ -3,15 +3,20 @@ import type { Read, Step, TaskHandler, Write } from "../../src/app/rules/records
 import type { NewTask, Task, TaskEnd } from "../../src/shared/queue/task-queue.ts";
 import type { TaskQueueSubject } from "../contracts/task-queue.ts";
 
-/** A queue under test, with what a model of it needs. */
+/** A queue under test, with everything that its model needs. */
 export type ModelSubject = TaskQueueSubject & {
-  /** When something is due next, in epoch milliseconds; null if nothing waits. */
+  /**
+   * Resolves to the time when something is due next, in epoch milliseconds, or to null if nothing
+   * waits.
+   */
   nextDueAt(): Promise<number | null>;
-  /** A moment in which the queue can do a small step. */
+  /** Gives the queue a moment for a small step. */
   turn(): Promise<void>;
 };
 
-/** How one run of a task goes. `decides`: its end is a decision that also writes and adds. */
+/**
+ * The course of one run of a task. With `decides`, its end is a decision that also writes and adds.
+ */
 export type RunPlan = {
   ends: "done" | "dead" | "retry" | "again" | "wait" | "throw" | "decision throws";
   turns: number;
@@ -19,9 +24,13 @@ export type RunPlan = {
   decides: boolean;
 };
 
+/** What an add does if the task is known. */
 export type Known = NonNullable<NewTask["onDuplicate"]>;
 
-/** One thing asked of the queue. A commit adds tasks of its own; `throws`: nothing of it may be there. */
+/**
+ * An operation on the queue. A commit adds tasks of its own. With `throws`, nothing of it may
+ * remain.
+ */
 export type Operation =
   | { do: "add"; known: Known; shared: number; dueInMs: number; runs: RunPlan[] }
   | { do: "commit"; adds: number; throws: boolean };
@@ -29,23 +38,33 @@ export type Operation =
 type World = {
   version: number;
   acknowledged: number;
-  /** By a run that came to its end, and by one that began. */
+  /**
+   * The version that the newest finished run saw. `begun` is the version at the start of the newest
+   * run.
+   */
   seen: number;
   begun: number;
-  /** Versions that are to be seen by then, epoch milliseconds; 0: at once. */
+  /** Versions that a run must see by a time, in epoch milliseconds. 0 means at once. */
   due: Array<{ version: number; dueAtMs: number }>;
 };
 
 type Outcome = "asked" | "yes" | "no" | "refused";
 
-/** What its handlers ask for at most, milliseconds: a run that throws comes again in a minute. */
+/**
+ * The longest delay that handlers ask for, in milliseconds. A run that throws starts again after a
+ * minute.
+ */
 const MAX_DELAY_MS = 65_000;
-/** How much of a set-back a restart may fail to notice: time is noted at least as often as there is a sweep. */
+/**
+ * The part of a set-back that a restart may fail to notice. The queue notes the time at least at
+ * every sweep.
+ */
 const UNSEEN_MS = 75_000;
 
 /**
- * What must hold of a queue, whatever happens. What tasks did is counted in records, which are written in the same commit as the end
- * of the run: so after a crash the records say what happened, not the memory of a process that is gone.
+ * Checks what must always hold of a queue. The acts of tasks are counted in records, which are
+ * written in the same commit as the end of the run. So after a crash, these records say what
+ * happened, not the memory of the process that is gone.
  */
 export class TaskQueueModel {
   readonly faults: string[] = [];
@@ -53,16 +72,19 @@ export class TaskQueueModel {
   #tookOver = Promise.withResolvers<void>();
   #running = new Set<string>();
   readonly #plans = new Map<string, RunPlan[]>();
-  /** What became of each add, by the task's id. */
+  /** The outcomes of each add, by the task's id. */
   readonly #adds = new Map<string, { known: Known; outcomes: Outcome[] }>();
   readonly #commits: Array<{ ids: string[]; throws: boolean; outcome: Outcome }> = [];
-  /** By a shared id: how often the world that its task looks at has changed, and what a run saw that came to its end. */
+  /**
+   * By shared id, the number of changes to the world that its task looks at, and the change that a
+   * finished run saw.
+   */
   readonly #world = new Map<string, World>();
   #isClockSet = false;
   #restarts = 0;
   #names = 0;
 
-  /** Has a new process run tasks. What handlers of earlier ones return from now on must count for nothing. */
+  /** Has a new process run tasks. From now on, the results of earlier handlers must not count. */
   async start(subject: ModelSubject): Promise<void> {
     subject.queue.start(this.#handler(subject));
     await subject.turn();
@@ -80,7 +102,10 @@ export class TaskQueueModel {
     this.#isClockSet = true;
   }
 
-  /** Asks the queue for something; resolves when it has answered, and never if its process is gone by then. */
+  /**
+   * Performs an operation on the queue. Resolves when the queue has answered, and never if its
+   * process is gone by then.
+   */
   async ask(subject: ModelSubject, operation: Operation): Promise<void> {
     const process = this.#process;
     const answer = operation.do === "add" ? this.#add(subject, operation) : this.#commit(subject, operation);
@@ -88,9 +113,9 @@ export class TaskQueueModel {
     if (process === this.#process) note();
   }
 
-  /** What has gone wrong, once all tasks have ended. */
+  /** Returns the faults, once all tasks have ended. */
   async verify(subject: ModelSubject): Promise<string[]> {
-    // In a decision, as what it has read is right only there.
+    // This runs in a decision, because the records that it reads are right only there.
     const faults = await subject.queue.commit((read) => ({ value: this.#faultsIn(read) }));
     const counts = await subject.queue.counts();
     if (counts.waiting + counts.running !== 0) faults.push(`not all is over: ${JSON.stringify(counts)}`);
@@ -138,7 +163,10 @@ export class TaskQueueModel {
     return faults;
   }
 
-  /** Nothing is due and nothing runs: so a run has begun since whatever changed before an add that is due. */
+  /**
+   * Checks at a time when nothing is due and nothing runs. A run must have begun since the change
+   * before each due add.
+   */
   isIdle(nowMs: number): void {
     for (const [id, { begun, due }] of this.#world) {
       const unseen = due.find(
@@ -151,7 +179,10 @@ export class TaskQueueModel {
     }
   }
 
-  /** The queue is idle until `dueAtMs`: that may not be later than anybody asked for, whatever clock they read. */
+  /**
+   * Checks that the queue isn't idle longer than anybody asked for, no matter which clock they
+   * read.
+   */
   isIdleUntil(dueAtMs: number, nowMs: number): void {
     const most = MAX_DELAY_MS + (this.#isClockSet ? this.#restarts * UNSEEN_MS + 20_000 : 0);
     if (dueAtMs - nowMs > most) this.faults.push(`nothing runs for ${dueAtMs - nowMs} ms`);
@@ -196,7 +227,8 @@ export class TaskQueueModel {
     const outcome = await subject.queue
       .commit((read) => ({
         writes: [count(read, "commits")],
-        // The last one has no JSON: so it fails half way, with its records written.
+        // The last one can't be written as JSON, so the commit fails halfway, after its records
+        // were written.
         adds: [
           ...ids.map((id) => ({ id, type: "test", payload: null })),
           ...(throws ? [{ id: "none", type: "test", payload: 1n }] : []),
@@ -278,7 +310,7 @@ export class TaskQueueModel {
   }
 }
 
-/** How often a task took a step, and how often it came to its end, as records have it. */
+/** Returns the numbers of a task's steps and ends in the records. */
 function countsOf(read: Read, id: string): { steps: number; ended: number } {
   const [steps = 0, ended = 0] = (read("notice", id)?.delivery.shown ?? "0:0").split(":").map(Number);
   return { steps, ended };

@@ -7,16 +7,15 @@ const MEMORY = "/dev/shm";
 const ENOUGH_BYTES = 2 * 2 ** 30;
 
 /**
- * From now on, files of tests are in memory if that has room, unless `TMPDIR` says where to put
- * them. Waiting for a disk takes half of the time. A process that is killed loses nothing there
- * either.
+ * Puts files of tests into memory from now on, if that has room and `TMPDIR` isn't set. Waiting for
+ * a disk would take half of the time. A killed process loses nothing there either.
  */
 export function useMemoryForFiles(): void {
   if (process.env["TMPDIR"] !== undefined) return;
   try {
     accessSync(MEMORY, constants.W_OK);
     const { bavail, bsize } = statfsSync(MEMORY);
-    // Tests start programs that they write.
+    // Tests start programs that they have written there.
     const mount = readFileSync("/proc/mounts", "utf8")
       .split("\n")
       .find((line) => line.split(" ")[1] === MEMORY);
@@ -31,22 +30,26 @@ export function useMemoryForFiles(): void {
 
 const KEPT = "TEST_KEPT_DIR";
 
-/** From now on, {@link openKeptDir} works in this process's workers, until this process ends. */
+/** Makes {@link openKeptDir} work in this process's workers until this process ends. */
 export function keepForOneRun(): void {
   const kept = mkdtempSync(join(tmpdir(), "docs-agent-kept-"));
   process.env[KEPT] = kept;
   process.once("exit", () => rmSync(kept, { recursive: true, force: true }));
 }
 
-/** A folder for what one worker makes once for all its files. It is removed at the run's end. */
+/**
+ * Opens a folder for files that a worker makes once for all its test files. It is removed at the
+ * end of the run.
+ */
 export async function openKeptDir(): Promise<Pick<TempDir, "path" | "file">> {
   const path = await mkdtemp(join(process.env[KEPT] ?? tmpdir(), "made-once-"));
   return { path, file: (name) => join(path, name) };
 }
 
+/** A temporary folder. */
 export type TempDir = AsyncDisposable & { path: string; file(name: string): string };
 
-/** A folder of its own for one test, removed afterwards. */
+/** Opens a folder for one test, which is removed afterwards. */
 export async function openTempDir(): Promise<TempDir> {
   const path = await mkdtemp(join(tmpdir(), "docs-agent-test-"));
   return {

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 
-/** Text without half a character, rich in what is escaped and in what takes two units. */
+/** Texts without half characters, with many characters that are escaped or take two units. */
 export const wellFormed = fc.oneof(
   fc.string({ unit: "binary", maxLength: 60 }),
   fc.string({ unit: "grapheme", maxLength: 30 }),
   fc.string({ unit: fc.constantFrom("&", "<", ">", "&amp;", "&lt;", "…", "😀", "a"), maxLength: 60 }),
 );
-/** Any text, also with half characters. */
+/** Any text, including half characters. */
 export const text = fc.oneof(
   wellFormed,
   fc.string({

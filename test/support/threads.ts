@@ -3,12 +3,16 @@ import { withoutStop } from "./status-buttons.ts";
 import { ANA, BEN, DOCS } from "./world.ts";
 import type { World } from "./world.ts";
 
+/** The pull request in these tests. */
 export const PR = "https://github.com/acme/docs/pull/7";
+/** The link to the pull request, as a person reads it. */
 export const LINK = `acme/docs#7 (${PR})`;
+/** A minute in milliseconds. */
 export const MINUTE_MS = 60_000;
+/** The message in the thread after a follow-up was sent. */
 export const SENT = "🔧 Follow-up sent to the agent.";
 
-/** Ana's command, and the thread's root as soon as it is there. */
+/** Sends a command as Ana. Resolves to the thread's root as soon as it is posted. */
 export async function ask(world: World, text = "fix the install page"): Promise<SlackMessage> {
   const before = world.service.creates.length;
   await world.slack.person(ANA).command({ channel: DOCS, text });
@@ -18,7 +22,7 @@ export async function ask(world: World, text = "fix the install page"): Promise<
   );
 }
 
-/** Ana's command, as in {@link ask}, whose job has ended with a pull request. */
+/** Sends a command as in {@link ask}, and waits until its job has ended with a pull request. */
 export async function done(world: World): Promise<SlackMessage> {
   const root = await ask(world);
   world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
@@ -27,7 +31,7 @@ export async function done(world: World): Promise<SlackMessage> {
   return root;
 }
 
-/** What a service tells of a turn that ended with the pull request. */
+/** A service's report of a turn that ended with the pull request. */
 export function told(summary = "Fixed it.") {
   return {
     summary,
@@ -45,12 +49,12 @@ export function told(summary = "Fixed it.") {
   };
 }
 
-/** The job of the n-th create. */
+/** Returns the job of the n-th create. */
 export function jobOf(world: World, n = -1): string {
   return world.service.creates.at(n)?.jobId ?? "";
 }
 
-/** A mention of the app in a thread. */
+/** Mentions the app in a thread. */
 export async function reply(
   world: World,
   root: SlackMessage,
@@ -64,14 +68,14 @@ export async function reply(
   return message;
 }
 
-/** What the app has said in a thread, line by line, the root left out. */
+/** Returns the app's messages in a thread, line by line, without the root. */
 export function said(world: World, root: SlackMessage): string[][] {
   return world
     .replies(DOCS, root.ts)
     .map((message) => withoutStop(world.slack.visibleText(message)).split("\n"));
 }
 
-/** What somebody asked for: the first line of a prompt, without what it quotes. */
+/** Returns the words of a request: the first line of a prompt, without its quotes. */
 export function askedFor({ prompt }: { prompt: string }): string {
   return prompt.split("\n", 1)[0] ?? "";
 }

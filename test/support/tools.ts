@@ -4,7 +4,10 @@ import { existsSync } from "node:fs";
 /** The Chromium that the tests start. */
 export const CHROMIUM_PATH = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 
-/** What some tests need beside Node and git, by its Debian package, and how to see that it works. */
+/**
+ * Tools that some tests need beside Node and git, by Debian package, each with a check that it
+ * works.
+ */
 const TRIALS = {
   bubblewrap: () => runs("bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"),
   chromium: () => existsSync(CHROMIUM_PATH),
@@ -14,20 +17,24 @@ const TRIALS = {
   "openssh-client": () => runs("ssh", "-V"),
 };
 
+/** A tool that some tests need. */
 export type Tool = keyof typeof TRIALS;
+/** All tools that some tests need. */
 export const TOOLS = Object.keys(TRIALS) as Tool[];
 
-/** With `TESTS_REQUIRE_ALL=1` a test whose tool is missing fails. Otherwise it is left out. */
+/** With `TESTS_REQUIRE_ALL=1`, a test whose tool is missing fails. Otherwise it is left out. */
 export const REQUIRES_ALL = process.env["TESTS_REQUIRE_ALL"] === "1";
 
 const known = new Map<Tool, boolean>();
 
+/** True if the tool is missing or doesn't work. */
 export function isMissing(tool: Tool): boolean {
   const isThere = known.get(tool) ?? TRIALS[tool]();
   known.set(tool, isThere);
   return !isThere;
 }
 
+/** Says that a tool is missing and how to install it. */
 export function missingMessage(tool: Tool): string {
   return `${tool} is missing or doesn't work. On Debian and Ubuntu: apt-get install ${tool}`;
 }

@@ -11,20 +11,22 @@ import type { ModelUpstream } from "../../src/service/network/gateway/upstream-c
 import { RecordingLogger } from "./recording-logger.ts";
 import { openTempDir } from "./temp-dir.ts";
 
-/** Assembled here, so that no scanner takes it for a real one. */
+/** Assembled here, so that no scanner takes it for a real key. */
 export const REAL_KEY = `sk-real/${"a1B2+".repeat(8)}"`;
 
+/** A request that an {@link HttpSide} got. */
 export type Seen = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
 
+/** A running HTTP server. */
 export type HttpSide = AsyncDisposable & {
   port: number;
   url: string;
-  /** Requests in the order in which they arrived whole. */
+  /** The requests, in the order in which they arrived as a whole. */
   seen: Seen[];
   server: Server;
 };
 
-/** An HTTP server on loopback that answers as the test says, after it has read the request. */
+/** Starts an HTTP server on loopback that reads each request and then answers as the test says. */
 export async function startHttpSide(
   answer: (seen: Seen, ...rest: Parameters<RequestListener>) => unknown,
 ): Promise<HttpSide> {
@@ -55,26 +57,29 @@ export async function startHttpSide(
   };
 }
 
+/** A turn's network, and a client in the agent's place. */
 export type NetworkWorld = AsyncDisposable & {
   network: TurnNetwork;
   logger: RecordingLogger;
-  /** What the agent sends as its key. */
+  /** The key that the agent sends. */
   key: string;
-  /** A connection such as the relay makes. */
+  /** Opens a connection, as the relay does. */
   dial(): Promise<Socket>;
-  /** A request as the agent makes it, over the socket. */
+  /** Sends a request over the socket, as the agent does. */
   ask(request: {
     method?: string;
     path: string;
     headers?: Record<string, string>;
     body?: string | object;
   }): Promise<Answer>;
-  /** Asks for a tunnel; `socket` is open if the status is 200. */
+  /** Asks for a tunnel. `socket` is open if the status is 200. */
   tunnel(authority: string, headers?: Record<string, string>): Promise<Answer & { socket: Socket }>;
 };
 
+/** An HTTP answer. */
 export type Answer = { status: number; headers: Record<string, string>; text: string };
 
+/** Makes an upstream for models at this address. */
 export function upstreamAt(url: string, over: Partial<ModelUpstream> = {}): ModelUpstream {
   return {
     name: "up",
@@ -88,7 +93,7 @@ export function upstreamAt(url: string, over: Partial<ModelUpstream> = {}): Mode
   };
 }
 
-/** A turn's network on a socket in a folder of its own. */
+/** Opens a turn's network on a socket in a folder of its own. */
 export async function openNetworkWorld({
   allow = [],
   onPort = false,
@@ -165,16 +170,19 @@ function linesOf(headers: Record<string, string | number>): string {
     .join("\r\n");
 }
 
-/** Everything until the other side ends or breaks off. */
+/** Resolves to everything until the other side ends or breaks off. */
 export async function readAll(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-  // Not by `once`, which rejects when the other side breaks off.
+  // `once` would reject if the other side breaks off.
   await new Promise((resolve) => (socket.closed ? resolve(null) : socket.once("close", resolve)));
   return Buffer.concat(chunks);
 }
 
-/** Chunks of a chunked body are put together; `headers.broken` says that its end is missing. */
+/**
+ * Reads an answer and joins the parts of a chunked body. `headers.broken` says that its end is
+ * missing.
+ */
 function parseAnswer(bytes: Buffer): Answer {
   const raw = bytes.toString("latin1");
   const split = raw.indexOf("\r\n\r\n");

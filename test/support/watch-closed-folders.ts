@@ -1,4 +1,5 @@
-// The disk watch, while there are thousands of folders that it may not look into. Writes why it ended the turn.
+// Runs the disk watch beside thousands of folders that it can't read. Writes the reason why it
+// ended the turn.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +21,7 @@ watch.signal.addEventListener("abort", () => {
   process.exit();
 });
 clock.advance(5_000);
-// It waits for its next look when it is done with this one.
+// When it is done with a look, it waits for the next one.
 while (clock.nextWakeAt() === undefined) await sleep(10);
 writeFileSync(join(folder, "much"), Buffer.alloc(40_000_000, 1));
 clock.advance(5_000);

@@ -2,7 +2,7 @@ import type { openRunnerWorld } from "./runner-world.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 
-/** Does something while the agent works, whose own program lasts until then. */
+/** Acts while the agent works. The agent's own program lasts until then. */
 export function whileWorking(world: World, act: () => Promise<unknown>) {
   const done = world.dir.file("done");
   let acted: Promise<unknown> | undefined;

@@ -31,36 +31,46 @@ import { serverTimeOf, untilIdle } from "./redis-time.ts";
 import { withoutStop } from "./status-buttons.ts";
 import { openTempDir } from "./temp-dir.ts";
 
+/** The app's bot token. */
 export const BOT_TOKEN = "xoxb-1234567890-abcdefghijkl";
+/** The app's app-level token. */
 export const APP_TOKEN = "xapp-1-A1234567890-abcdefghijkl";
+/** The secret that signs Slack's requests. */
 export const SIGNING_SECRET = "8f742231b10e8888abcd9912345685a5";
+/** Every secret of the app, which must not appear anywhere. */
 export const SECRETS = [BOT_TOKEN, APP_TOKEN, SIGNING_SECRET, DEFAULT_API_KEY];
 
+/** Options of {@link World}. */
 export type WorldOptions = {
-  /** Added to the environment the app gets; undefined removes a variable. */
+  /** Added to the app's environment. Undefined removes a variable. */
   env?: Record<string, string | undefined>;
   jobService?: JobServiceSideOptions;
   socketMode?: boolean;
-  /** When the clock starts, epoch milliseconds. */
+  /** The start of the clock, in epoch milliseconds. */
   startMs?: number;
-  /** Bot scopes of the manifest that the app was installed without. */
+  /** Bot scopes of the manifest that are missing in the installation. */
   withoutScopes?: string[];
-  /** How Slack limits the app from the start. */
+  /** Slack's limits for the app from the start. */
   slackLimits?: LimitSettings;
   /** @default always 0.5 */
   random?: () => number;
-  /** The Slack workspace as an earlier run left it. */
+  /** The Slack workspace of an earlier run. */
   workspace?: WorkspaceSnapshot;
-  /** Called before the app starts, for example to put a state file where it will look for one. */
+  /**
+   * Called before the app starts, for example to put a state file where the app will look for it.
+   */
   prepare?: (world: World) => void;
 };
 
-/** `clock` is the app's own, which stays where it is if somebody sets the machine's. */
+/**
+ * The app while it runs. `clock` is the app's own, which doesn't move if somebody sets the
+ * machine's clock.
+ */
 type RunningApp = { queue: Queue; clock: Clock; url: string; stop: () => Promise<void> };
-/** What is asked of a queue of any backend. */
+/** The part of a queue that tests ask, for any backend. */
 type Queue = Pick<AppQueue, "counts"> & { idle(): Promise<void>; nextDueAt(): Promise<number | null> };
 
-/** Whole suites run on Redis too: `npx vitest run --project redis`. */
+/** Whole suites also run on Redis: `npx vitest run --project redis`. */
 const IS_ON_REDIS = process.env["TEST_STORE"] === "redis";
 let redisClient: Promise<RedisClientType> | undefined;
 
@@ -69,14 +79,18 @@ function clientOfFile(): Promise<RedisClientType> {
   return redisClient;
 }
 
-/** The people and channels of every test: Ana and Ben in #docs, with the bot; #random without it. */
+/** Ana, who is in #docs with Ben and the bot in every test. #random is without the bot. */
 export const ANA = "U0ANA";
+/** Ben, who is in #docs with Ana. */
 export const BEN = "U0BEN";
+/** The channel #docs, which the bot is in. */
 export const DOCS = "C0DOCS";
+/** The channel #random, which the bot isn't in. */
 export const RANDOM = "C0RANDOM";
+/** A private channel, with Ana in it. */
 export const SECRET_CHANNEL = "C0SECRET";
 
-/** A Slack, for tests that start the app in a process of its own too. */
+/** Starts a Slack, also for tests that start the app in a process of its own. */
 export async function startSlackSide(
   options: {
     now?: () => number;
@@ -84,7 +98,7 @@ export async function startSlackSide(
     saved?: WorkspaceSnapshot | undefined;
     limits?: LimitSettings;
     withoutScopes?: readonly string[];
-    /** Events that the app was subscribed to besides those of the manifest. */
+    /** Events that the app subscribes to in addition to the manifest's. */
     moreEvents?: readonly string[];
   } = {},
 ): Promise<SlackSide> {
@@ -121,7 +135,7 @@ function queueOf({ queue }: Backend, clock: Clock): Queue {
   return { counts, idle: () => queue.idle(), nextDueAt: async () => queue.nextDueAt() };
 }
 
-/** The environment of an app between these two sides. */
+/** Makes the environment of an app between these two sides. */
 export function environment(
   slack: SlackSide,
   service: Pick<JobServiceSide, "baseUrl">,
@@ -138,15 +152,16 @@ export function environment(
     DOCS_AGENT_BASE_URL: service.baseUrl,
     DOCS_AGENT_PROJECT_ID: DEFAULT_PROJECT_ID,
     DOCS_AGENT_API_KEY: DEFAULT_API_KEY,
-    // Long enough for a machine that is busy with other tests; tests of a service that is silent make it shorter.
+    // Long enough for a machine that is busy with other tests. Tests of a silent service make it
+    // shorter.
     JOB_SERVICE_TIMEOUT_MS: "5000",
     ...options.env,
   };
 }
 
 /**
- * The whole product in this process: the real app on a real HTTP port, between a Slack and a job service that are real servers
- * too. Only time is moved by hand.
+ * The whole product in this process: the real app on a real HTTP port, between a Slack and a job
+ * service that are real servers too. Only time is moved by hand.
  */
 export class World implements AsyncDisposable {
   readonly clock: ManualClock;
@@ -170,7 +185,7 @@ export class World implements AsyncDisposable {
         saved: options.workspace,
         limits: options.slackLimits ?? {},
         withoutScopes: options.withoutScopes ?? [],
-        // As docs/conversations.md says of FOLLOW_UPS.
+        // As docs/conversations.md says about FOLLOW_UPS.
         moreEvents: options.env?.["FOLLOW_UPS"] === undefined ? [] : ["message.channels", "message.groups"],
       }),
     );
@@ -221,7 +236,7 @@ export class World implements AsyncDisposable {
     return this.#storePath;
   }
 
-  /** Everything that is kept, as text; the app has to be off. */
+  /** Returns everything that is stored, as text. The app must be off. */
   async stored(): Promise<string> {
     const prefix = new URL(this.#storeUrl).searchParams.get("prefix");
     if (prefix !== null) return textOfKeys(await clientOfFile(), `{${prefix}}`);
@@ -230,12 +245,12 @@ export class World implements AsyncDisposable {
     return JSON.stringify(tables.map(({ name }) => db.prepare(`SELECT * FROM "${String(name)}"`).all()));
   }
 
-  /** Where the app listens. */
+  /** The address that the app listens on. */
   get appUrl(): string {
     return this.#running().url;
   }
 
-  /** Starts the app on what is stored: after {@link stopApp}, a restart. */
+  /** Starts the app on its stored state. After {@link stopApp} this is a restart. */
   async startApp(): Promise<void> {
     const { logger, slack, service } = this;
     const clock = createSteadyClock(this.clock);
@@ -284,7 +299,7 @@ export class World implements AsyncDisposable {
     await this.#idle();
   }
 
-  /** Lets `ms` pass, and everything happen that falls due in that time, in order. */
+  /** Lets `ms` pass, and everything happen in order that falls due in that time. */
   async pass(ms: number): Promise<void> {
     const endMs = this.clock.monotonicMs() + ms;
     for (;;) {
@@ -297,7 +312,10 @@ export class World implements AsyncDisposable {
     await this.#idle();
   }
 
-  /** Lets time pass, task by task, until `probe` gives something. Fails after `withinMs` of the app's time. */
+  /**
+   * Lets time pass, task by task, until `probe` gives something. Fails after `withinMs` of the
+   * app's time.
+   */
   async until<T>(probe: () => T | undefined | false, withinMs = 600_000): Promise<T> {
     const endMs = this.clock.monotonicMs() + withinMs;
     for (;;) {
@@ -311,17 +329,20 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** The form a person has in front, as soon as the app has opened it. */
+  /** Resolves to the form in front of a person, as soon as the app has opened it. */
   async form(userId: string): Promise<OpenView> {
     return this.slack.until(() => this.slack.openViews(userId).at(-1));
   }
 
-  /** What a person reads in a channel, messages and replies, oldest first, without the buttons of a status message. */
+  /**
+   * Returns what a person reads in a channel, messages and replies, oldest first, without the
+   * buttons of a status message.
+   */
   read(channelId: string): string[] {
     return this.slack.messages(channelId).map((message) => withoutStop(this.slack.visibleText(message)));
   }
 
-  /** The bot's replies in a thread. */
+  /** Returns the bot's replies in a thread. */
   replies(channelId: string, ts: string): SlackMessage[] {
     const { botId } = this.slack.workspace.bot;
     return this.slack
@@ -333,7 +354,10 @@ export class World implements AsyncDisposable {
     await this.#resources.disposeAsync();
   }
 
-  /** Resolves when nothing is due, and nothing runs but what waits for a change that the job service would tell. */
+  /**
+   * Resolves when nothing is due and nothing runs, except requests that wait until the job service
+   * reports a change.
+   */
   async #idle(): Promise<void> {
     const { queue } = this.#running();
     const { feed } = this.service;
@@ -345,7 +369,10 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** In how many milliseconds something happens by itself: something is due, or the job service gives up waiting for a change. */
+  /**
+   * Returns the milliseconds until something happens by itself: a task is due, or the job service
+   * stops waiting for a change.
+   */
   async #nextInMs(): Promise<number> {
     const { queue, clock } = this.#running();
     const dueAt = (await queue.nextDueAt()) ?? Infinity;
