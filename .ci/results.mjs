@@ -1,13 +1,15 @@
 // Reads vitest's JSON reports in test-results: all.json, kill.json, bare.json and, if something
 // failed, again.json and again-bare.json.
-//   node .ci/results.mjs failed again        the files with a failed test, one per line: those
-//   node .ci/results.mjs failed again-bare   of all.json and kill.json, or those of bare.json
-//   node .ci/results.mjs                     the result; its last line is "<n> passed, <n> failed"
-// A test that failed and then passed alone counts as passed, and is named. Exits 1 if anything
-// failed twice, or a report is missing, has no test, or failed for something that isn't a test.
+//   node .ci/results.mjs failed again        writes the files with a failed test in all.json or
+//                                            kill.json, one per line
+//   node .ci/results.mjs failed again-bare   does the same for bare.json
+//   node .ci/results.mjs                     writes the result, which ends with the line
+//                                            "<n> passed, <n> failed"
+// A test that failed and then passed alone counts as passed, and is named. Exits with 1 if a test
+// failed twice, or if a report is missing, has no test, or failed outside of its tests.
 import { existsSync, readFileSync } from "node:fs";
 
-/** What ran, and the report of what ran once more in the same way. */
+/** The runs, each with the report of the run that repeats its failed files in the same way. */
 const AGAIN = { all: "again", kill: "again", bare: "again-bare" };
 
 const runs = Object.entries(AGAIN).map(([name, again]) => ({ ...read(name), again }));
@@ -41,7 +43,7 @@ function printResult() {
   );
 }
 
-/** The keys of what passed and didn't fail when it ran once more. */
+/** Returns the keys of tests that passed and didn't fail when they ran once more. */
 function passedOnlyIn(again) {
   if (!existsSync(pathOf(again))) return [];
   const run = read(again);
@@ -50,7 +52,7 @@ function passedOnlyIn(again) {
   return passed.filter((key) => !failed.has(key));
 }
 
-/** Its failed tests. A file that fails outside its tests (an import, a hook) counts as one, without a name. */
+/** Returns a run's failed tests. A file that fails outside its tests (an import, a hook) counts as one, without a name. */
 function failedIn(run) {
   return run.testResults.flatMap((file) => {
     const tests = file.assertionResults.filter((test) => test.status === "failed");

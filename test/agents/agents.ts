@@ -1,21 +1,28 @@
 import type { AgentPresetName } from "../../src/service/config/agent-presets.ts";
 import type { ModelKind } from "../../src/service/network/gateway/model-kinds.ts";
 
-/** A real agent to drive: its package in the version that docs/agents.md speaks of. */
+/** A real agent to test: its package, in the version that docs/agents.md names. */
 export type RealAgent = {
   preset: AgentPresetName;
   version: string;
-  /** The package that does the work, where the agent's own only adapts it. */
+  /** The package that does the work, if the agent's own only adapts it. */
   brings: string | null;
-  /** By which kind of API it reaches the scripted model, and a model's name that it accepts. */
+  /**
+   * The kind of API for calls to the scripted model, and the name of a model that the agent
+   * accepts.
+   */
   kind: ModelKind;
   model: string;
-  /** It loses a session that is loaded within the minute that it began in: the follow-up waits for the next one. */
+  /**
+   * The agent loses a session that is loaded in the same minute in which it began. So the follow-up
+   * waits for the next minute.
+   */
   losesNewSessions?: true;
-  /** What the gateway leaves out of its calls, which it does without. */
+  /** Fields of the agent's calls that the gateway leaves out. The agent works without them. */
   leftOut?: readonly string[];
 };
 
+/** The real agents that are tested. */
 export const realAgents: readonly RealAgent[] = [
   { preset: "opencode", version: "1.18.33", brings: null, kind: "anthropic", model: "claude-sonnet-4-5" },
   {

@@ -20,16 +20,18 @@ import type { JobStatus } from "../../src/shared/contract/job.ts";
 const run = promisify(execFile);
 const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
 const TOKEN = "code-host-token-0123456789";
-/** What the scripted model takes; the agent must never have it. */
+/** The key that the scripted model takes. The agent must never have it. */
 const MODEL_KEY = "sk-real-key-of-the-operator-0123456789";
 const PAGE = "docs/quickstart.md";
 const MINUTE_MS = 60_000;
 const TURN_LIMIT_MS = 4 * 60_000;
 
-/** How one agent did. `detail` helps whoever has to find out why not. */
+/** The result of one agent. `detail` helps to find the reason for a failure. */
 export type Drive = { ok: boolean; reason: string; detail: string; seconds: number };
 
-/** What a person asks for, and the page afterwards. The check below objects to the first one's word. */
+/**
+ * A person's requests, and the page after each. The check below objects to the first one's word.
+ */
 const TURNS = [
   {
     ask: `Please replace "Instal it." with "Utilize it." in ${PAGE}`,
@@ -46,7 +48,7 @@ const CHECK = {
   name: "words",
   command: ["sh", "-c", `! grep -q Utilize ${PAGE} || { echo '${TURNS[0].finding}'; exit 1; }`],
 };
-/** What the agent must have been told, as the brief and the settings say it. */
+/** Texts from the brief and the settings that the agent must have passed on to the model. */
 const TOLD = [
   "You are the documentation engineer of this repository",
   "Never invent a flag",
@@ -55,8 +57,8 @@ const TOLD = [
 ];
 
 /**
- * Takes a real agent through the real job service: a request, its pull request, and a follow-up on the same branch. The code host and the
- * model are the only stand-ins.
+ * Takes a real agent through the real job service: a request, its pull request, and a follow-up on
+ * the same branch. Only the code host and the model are stand-ins.
  */
 export async function driveAgent(agent: RealAgent, installed: InstalledAgent): Promise<Drive> {
   const startedAt = performance.now();
@@ -111,7 +113,7 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
     }),
   );
   const env = {
-    // Agents are often scripts for `node`: they get the one that runs this.
+    // Agents are often scripts for `node`. They get the one that runs this program.
     PATH: [installed.bin, dirname(process.execPath), process.env["PATH"]].join(delimiter),
     DOCS_GITHUB_TOKEN: TOKEN,
     MODEL_KEY,
@@ -127,7 +129,7 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
   const started = await AppProcess.start({ env, program });
   if (started === null) throw new Error("The job service did not start");
   resources.defer(async () => {
-    // Its agents end with it.
+    // The service's agents end with it.
     started.app.signal("SIGTERM");
     await started.app.exit();
   });
@@ -167,7 +169,7 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
     const fault = faultOfBrief(calls) ?? faultOfFinding(turn, calls) ?? faultOfRecord(answered.turn);
     if (fault !== null) return ended(`turn ${index + 1}: ${fault}`, await details());
     const knowsMore = knewAnswers(calls);
-    // Otherwise the same would prove nothing in the follow-up.
+    // Otherwise the same wouldn't prove anything in the follow-up.
     if (index === 0 && knowsMore) return ended("turn 1 began with answers of tools", await details());
     followUp = knowsMore ? "session resumed" : "earlier turns as text";
   }
@@ -175,13 +177,16 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
   return ended(faultOfKeys(model, stdout) ?? faultOfLeftOut(agent, stdout), await details());
 }
 
-/** Whether a turn's first call for work came with what tools had answered in an earlier turn: text about that turn has none of it. */
+/**
+ * True if a turn's first call for work came with answers of tools from an earlier turn. A text
+ * about that turn contains no such answers.
+ */
 function knewAnswers(calls: readonly ModelCall[]): boolean {
   const first = calls.find(({ reply }) => reply?.kind === "call");
   return first !== undefined && first.results.length > 0;
 }
 
-/** Each call for work comes with the brief, or after it in the same session. */
+/** Finds a call for work that came neither with the brief nor after it in the same session. */
 function faultOfBrief(calls: readonly ModelCall[]): string | null {
   const work = calls.filter(({ reply }) => reply?.kind === "call");
   const missing = TOLD.find((text) => !work.every(({ told }) => told.includes(text)));
@@ -203,21 +208,24 @@ function faultOfRecord(turn: ReportedTurn | undefined): string | null {
   return turn?.context.map(({ name }) => name).join() === "code" ? null : "the record names no context";
 }
 
-/** Every call must come with the operator's key, which only the service has. */
+/** Finds a call that came without the operator's key, which only the service has. */
 function faultOfKeys({ calls }: ScriptedModel, log: string): string | null {
   if (calls.some(({ key }) => key !== MODEL_KEY))
     return "a call reached the model without the operator's key";
   return log.includes(MODEL_KEY) ? "the service logged the model's key" : null;
 }
 
-/** A new version may send more: then the gateway's lists have to learn it, or the agent loses something. */
+/**
+ * Finds fields that the gateway left out and that aren't known. A new version of an agent may send
+ * more. Then the gateway's lists must learn them, or the agent loses something.
+ */
 function faultOfLeftOut({ leftOut = [] }: RealAgent, log: string): string | null {
   const lines = log.split("\n").filter((line) => line.includes("left out of calls to the model"));
   const more = lines.filter((line) => !leftOut.some((name) => line.includes(JSON.stringify(name))));
   return more.length === 0 ? null : `the gateway left more out than before: ${more.join(" ")}`;
 }
 
-/** Null if it didn't end in time. */
+/** Resolves to null if it didn't end in time. */
 async function jobAtEnd(
   client: JobService,
   jobId: string,

@@ -14,13 +14,13 @@ import { type Play, playSolutions } from "./model/play-solutions.ts";
 import { startScriptedModel } from "./model/server.ts";
 
 const TASKS = fileURLToPath(new URL("../../eval/tasks", import.meta.url));
-/** Each such task is played by its first wrong solution, to see that the report says so. */
+/** Every third task is played with its first wrong solution, to see that the report notices it. */
 const WRONG_EVERY = 3;
 
 /**
- * Takes the evaluation's tasks through the job service and a real agent, with a scripted model that
- * plays their reference solutions, and for every third task a wrong one. The report must say which.
- * `out` is where to keep it, or null.
+ * Takes the evaluation's tasks through the job service and a real agent. A scripted model plays
+ * their reference solutions, and a wrong solution for every third task. The report must say which
+ * ones are wrong. `out` is the place to keep the report, or null.
  */
 export async function driveEvaluation(
   agent: RealAgent,

@@ -10,14 +10,18 @@ const run = promisify(execFile);
 const TIME_LIMIT_MS = 5 * 60_000;
 const Package = z.object({ version: z.string() });
 
+/** An agent that is ready to run. */
 export type InstalledAgent = {
-  /** The folder with its program. */
+  /** The folder with the agent's program. */
   bin: string;
-  /** Name and version of what was installed. */
+  /** Names and versions of the installed packages. */
   versions: string;
 };
 
-/** Installs an agent from the package registry into a folder of its own; what is there already stays. */
+/**
+ * Installs an agent from the package registry into a folder of its own. An agent that is already
+ * there stays.
+ */
 export async function installAgent(agent: RealAgent, root: string): Promise<InstalledAgent> {
   const { npmPackage } = AGENT_PRESETS[agent.preset];
   const folder = join(root, agent.preset);

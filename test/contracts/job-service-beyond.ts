@@ -25,7 +25,10 @@ const QUESTION: AgentQuestion = {
   allowsText: false,
 };
 
-/** What a service that offers more than the contract does with the operations beyond it. Each suite asks for what it announces. */
+/**
+ * Tests the operations beyond the contract on a service that offers them. Each suite uses only what
+ * the service announces.
+ */
 export function describeJobServiceBeyond(name: string, start: () => Promise<JobServiceServer>): void {
   describe(`job service beyond the contract: ${name}`, () => {
     it("announces the same with every answer, whatever its status", async () => {

@@ -3,22 +3,24 @@ import { describe, expect, it } from "vitest";
 import type { JobService, JobServiceAnswer } from "../../src/app/rules/ports/job-service.ts";
 import type { Job, JobStatus } from "../../src/shared/contract/job.ts";
 
-/** A job service of the contract and its client, as {@link describeJobServiceClient} drives them. */
+/** A job service of the contract and its client, for {@link describeJobServiceClient}. */
 export type JobServiceFixture = AsyncDisposable & {
   client: JobService;
-  /** A client of the same service with a key that it does not know. */
+  /** A client of the same service, with a key that the service doesn't know. */
   clientWithWrongKey: JobService;
-  /** A client of the same service for a project that it does not know, with a key that it does. */
+  /** A client of the same service for a project that the service doesn't know, with a valid key. */
   clientOfUnknownProject: JobService;
-  /** Makes the job's current turn end this way, soon if not at once. */
+  /** Makes the job's current turn end this way, at once or soon. */
   endTurn(jobId: string, how: "pull-request" | "no-changes" | "failed"): Promise<void>;
-  /** The prompts that reached the job, in order. */
+  /** Resolves to the prompts that reached the job, in order. */
   promptsOf(jobId: string): Promise<string[]>;
 };
 
 const TURN_TIMEOUT_MS = 15_000;
 
-/** What a client and a service of the contract do together when nothing is in the way. Runs against any service. */
+/**
+ * Tests a client and a service of the contract together, without faults. Runs against any service.
+ */
 export function describeJobServiceClient(name: string, start: () => Promise<JobServiceFixture>): void {
   describe(`job service contract: ${name}`, () => {
     it("creates an active job without a pull request", async () => {
@@ -138,7 +140,7 @@ function jobOf(answer: JobServiceAnswer): Job {
   return answer.job;
 }
 
-/** The job, read until it has this status. */
+/** Reads the job until it has this status. */
 async function settled(client: JobService, jobId: string, status: JobStatus): Promise<Job> {
   const giveUpAt = performance.now() + TURN_TIMEOUT_MS;
   for (;;) {

@@ -5,25 +5,28 @@ import { WireJobRecord } from "../../src/shared/contract/schema.ts";
 import type { AgentQuestion } from "../../src/service/runner/turn-runner.ts";
 import type { QuestionAnswer } from "../../src/shared/contract/job.ts";
 
-/** A service of the contract, as the conformance suites drive it over HTTP. */
+/** A service of the contract, for the conformance suites to call over HTTP. */
 export type JobServiceServer = AsyncDisposable & {
-  /** Without /v2 and without a slash at the end. */
+  /** The address, without /v2 and without a slash at the end. */
   baseUrl: string;
   projectId: string;
   key: string;
   /** Another project of the same service, with its own key. */
   other: { projectId: string; key: string };
-  /** Whether the service honours `Idempotency-Key`, which the contract leaves open. */
+  /** True if the service honors `Idempotency-Key`, which the contract leaves open. */
   honoursIdempotencyKeys: boolean;
-  /** Makes the job's current turn end this way, soon if not at once. */
+  /** Makes the job's current turn end this way, at once or soon. */
   endTurn(jobId: string, how: "pull-request" | "no-changes" | "failed"): Promise<void>;
-  /** Archives the job; null when the service offers no way to. */
+  /** Archives the job. Null if the service can't do that. */
   archive: ((jobId: string) => Promise<void>) | null;
-  /** Has the agent of the job's current turn ask this; resolves to the answer it gets. Null when no agent can ask. */
+  /**
+   * Has the agent of the job's current turn ask this. Resolves to the answer that it gets. Null if
+   * no agent can ask.
+   */
   ask: ((jobId: string, question: AgentQuestion) => Promise<QuestionAnswer | null>) | null;
 };
 
-/** A request; `key: null` sends none. */
+/** A request. `key: null` sends no key. */
 export type Sent = {
   method?: string;
   path: string;
@@ -31,8 +34,10 @@ export type Sent = {
   body?: string;
   headers?: Record<string, string>;
 };
+/** An answer of the service. */
 export type Answer = { status: number; headers: Headers; json: unknown };
 
+/** The format of the contract's times. */
 export const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const SETTLE_TIMEOUT_MS = 15_000;
 const StrictErrorBody = z.strictObject({ error: z.string().min(1) });
@@ -41,7 +46,7 @@ const StrictJobRecord = WireJobRecord.strict().extend({
   archivedAt: z.string().regex(TIMESTAMP).nullable(),
 });
 
-/** Where the project's jobs are. */
+/** Returns the path of the project's jobs. */
 export function jobsOf({ projectId }: JobServiceServer): string {
   return `/v2/agent/${projectId}/job`;
 }
@@ -61,7 +66,7 @@ export function message(server: JobServiceServer, id: string, prompt: string): P
   return send(server, { path: `${jobsOf(server)}/${id}/message`, body: JSON.stringify({ prompt }) });
 }
 
-/** One request. Every answer must be JSON, whatever its status. */
+/** Sends one request. Every answer must be JSON, whatever its status. */
 export async function send(server: JobServiceServer, sent: Sent): Promise<Answer> {
   const { path, key = server.key, body, headers } = sent;
   const response = await fetch(`${server.baseUrl}${path}`, {
@@ -77,18 +82,18 @@ export async function send(server: JobServiceServer, sent: Sent): Promise<Answer
   return { status: response.status, headers: response.headers, json: await response.json() };
 }
 
-/** A job with the contract's fields and no others. */
+/** Returns a job that must have the contract's fields and no others. */
 export function recordOf(json: unknown): WireJobRecord {
   return StrictJobRecord.parse(json);
 }
 
-/** The `error` text of an answer that must be a refusal with this status. */
+/** Returns the `error` text of an answer that must be a refusal with this status. */
 export function faultOf({ status, json }: Answer, want: number): string {
   expect({ status, json }).toMatchObject({ status: want });
   return StrictErrorBody.parse(json).error;
 }
 
-/** The job, once it has this status. */
+/** Resolves to the job once it has this status. */
 export async function settled(
   server: JobServiceServer,
   jobId: string,

@@ -14,7 +14,10 @@ import {
 
 const PULL_REQUEST = /^https?:\/\/[^/]+\/[^/]+\/[^/]+\/pull\/\d+$/;
 
-/** What a service of the contract does with whatever it is sent. Written once, for any service. */
+/**
+ * Tests a service of the contract with requests of every kind, right and wrong. Runs against any
+ * service.
+ */
 export function describeJobServiceServer(name: string, start: () => Promise<JobServiceServer>): void {
   describe(`job service conformance: ${name}`, () => {
     it("answers a create with 201 and an active job", async () => {

@@ -9,32 +9,42 @@ import { ANA, DOCS, environment, RANDOM, startSlackSide } from "../support/world
 const PR = "https://github.com/acme/docs/pull/7";
 
 /**
- * Where the process dies: around something that is written to the store, or around the n-th request of a kind that it sends. Kinds are numbered apart,
- * as those that are sent at the same time go out in any order.
+ * The place where the process dies: around a write to the store, or around the n-th request of a
+ * kind. Each kind is numbered apart, because requests that are sent at the same time go out in any
+ * order.
  */
 export type Boundary = { at: "write" | "request"; phase: "before" | "after"; number: number; what: string };
 
-/** A store that an app is at work on, and dies at. */
+/** A store with an app that works on it and dies. */
 export type KillSubject = AsyncDisposable & {
   /** The app that dies. */
   readonly first: AppProcess;
-  /** Starts another one. What the dead one held is free. */
+  /** Starts another app. Everything that the dead one held is free. */
   startSecond(): AppProcess | Promise<AppProcess>;
-  /** Resolves when this app has nothing left to do but what waits for a far day, or when it has died. */
+  /**
+   * Resolves when this app has nothing left to do except tasks of the far future, or when it has
+   * died.
+   */
   quiet(app: AppProcess): Promise<void>;
-  /** The ids of the tasks that are not over. */
+  /** The ids of the tasks that aren't over. */
   tasks(): string[] | Promise<string[]>;
   deadTasks(): number | Promise<number>;
 };
 
-/** Starts an app with this environment and a store of its own, which dies at `boundary`, if that is a write. `onWrite`: it has come to one. */
+/**
+ * Starts an app with this environment and a store of its own. It dies at `boundary` if that is a
+ * write. `onWrite` is called at each write.
+ */
 export type OpenKillSubject = (
   env: Record<string, string | undefined>,
   boundary: Boundary | null,
   onWrite: (boundary: Boundary) => void,
 ) => Promise<KillSubject>;
 
-/** Where the request is made: where the bot is, and where it has to turn to a direct message. */
+/**
+ * The place of the request: a channel with the bot, or one where the bot has to answer in a direct
+ * message.
+ */
 type Scene = {
   name: string;
   channel: string;
@@ -54,8 +64,8 @@ type Ending = {
 };
 
 /**
- * One request, from command to outcome. The process is killed at one boundary, unless that is null,
- * and started again.
+ * Runs one request from its command to its outcome. The process is killed at the boundary, unless
+ * it is null, and started again.
  */
 async function runWithDeath(
   open: OpenKillSubject,
@@ -88,13 +98,15 @@ async function runWithDeath(
     else delivery = sent.delivery;
   }
   if (boundary !== null) {
-    // What is written at the same time may share a commit, so that a run may have fewer writes: then it dies at its end.
+    // Writes at the same time may share a commit, so a run may have fewer writes. Then it dies at
+    // its end.
     if (!first.hasExited) await first.kill();
     expect(await first.exit()).toBe("SIGKILL");
     const second = resources.use(await subject.startSecond());
     const url = `${await second.ready()}/slack/events`;
     slack.setAppUrl(url);
-    // Nobody was told that it was taken, so it comes once more: as Slack's own retry would, with the same trigger id.
+    // Nobody was told that it was taken, so Slack sends it once more with the same trigger id, as
+    // in its own retries.
     if (delivery !== null) await untilTaken(slack, await slack.redeliver({ ...delivery, url }));
     if (firstUrl === null) await untilTaken(slack, await command());
     await subject.quiet(second);
@@ -115,7 +127,10 @@ function postsOf(slack: SlackSide, scene: Scene, name: RegExp): string[] {
     .map((message) => slack.visibleText(message));
 }
 
-/** One request, with the app killed at each step of it that `chosen` takes, on a store of one kind. */
+/**
+ * Tests one request, with the app killed at each of its steps that `chosen` takes, on a store of
+ * one kind.
+ */
 export async function describeKillAtEveryStep(
   open: OpenKillSubject,
   chosen: (steps: Boundary[]) => Boundary[] = (steps) => steps,
@@ -125,7 +140,8 @@ export async function describeKillAtEveryStep(
   for (const scene of scenes) {
     const boundaries: Boundary[] = [];
     await runWithDeath(open, scene, null, (step) => boundaries.push(step), offers);
-    // Right after a write is right before the next boundary: nothing outside memory lies between.
+    // Right after a write is also right before the next boundary, because nothing outside memory
+    // happens in between.
     const lastWrite = boundaries.findLast(({ at }) => at === "write");
     if (lastWrite?.phase === "before") boundaries.push({ ...lastWrite, phase: "after" });
     boundariesOf.set(scene, boundaries);
@@ -134,7 +150,7 @@ export async function describeKillAtEveryStep(
   it("passes through every kind of boundary", () => {
     const kinds = (scene: Scene) =>
       [...new Set(boundariesOf.get(scene)?.map(({ at, what }) => (at === "request" ? what : at)))]
-        // Sent beside the work, if a poll sees it.
+        // It is sent beside the work, if a poll sees it.
         .filter((kind) => kind !== "assistant.threads.setStatus")
         .toSorted();
     const [inChannel = [], away = []] = scenes.map(kinds);
@@ -148,9 +164,10 @@ export async function describeKillAtEveryStep(
       "users.info",
       "write",
     ];
-    // On a busy machine Ana may be told that her request is kept before its status message is there.
+    // On a busy machine, Ana may be told that her request is saved before its status message is
+    // posted.
     const expectKinds = (kinds: string[], expected: string[]) => {
-      // On a busy machine, a feed may tell of the end before a status message is there, which then
+      // On a busy machine, a feed may report the end before the status message is posted. It then
       // needs no update.
       const isEarly = offers.changes !== undefined && !kinds.includes("chat.update");
       expect(kinds).toEqual(expected.filter((kind) => !isEarly || kind !== "chat.update").toSorted());
@@ -180,14 +197,15 @@ export async function describeKillAtEveryStep(
           expect(ending.outcomes[0]).toContain("Your pull request is ready");
           expect(ending.jobsMade).toBe(1);
         }
-        // The answer to the create is lost, exactly where it is.
+        // The answer to the create is lost exactly here.
         if (boundary.what === "job service create") expect(isUnknown).toBe(true);
         else if (isUnknown) unknown.push(boundary);
       },
     );
 
     it(`${scene.name}: only between sending a create and saving its answer is the outcome unknown`, () => {
-      // What lies there: the commit that saves the answer, and what is said in Slack at the same time.
+      // These happen in between: the commit that saves the answer, and the posts in Slack at the
+      // same time.
       const saying = ["chat.postMessage", "conversations.open", "response_url"];
       expect(unknown.filter(({ at, what }) => at === "request" && !saying.includes(what))).toEqual([]);
       expect(unknown.length).toBeLessThanOrEqual(8);

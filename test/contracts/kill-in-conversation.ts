@@ -11,7 +11,7 @@ import { LINK } from "../support/threads.ts";
 import { ANA, BEN, DOCS, environment, startSlackSide } from "../support/world.ts";
 import type { Boundary, OpenKillSubject } from "./kill-at-every-step.ts";
 
-/** Seldom, so that there are few polls among the steps. */
+/** A long interval, so that few of the steps are polls. */
 const POLL_MS = "500";
 const LOOK_MS = 20;
 const FOLLOW = "Mention me in the result";
@@ -19,7 +19,7 @@ const ROOT = ["@Ana requested a docs change:", "fix the quickstart"];
 const SIZE = "3 files, +12 −4";
 const FAILED = { status: "failed" } as const;
 
-/** What is left of a conversation. */
+/** The state at the end of a conversation. */
 type Ending = {
   thread: string[];
   posts: string[];
@@ -30,12 +30,12 @@ type Ending = {
   deadTasks: number;
 };
 
-/** What happens after Ana's command, when its job is at work. */
+/** The events after Ana's command, when its job is running. */
 type Scene = {
   name: string;
   offers: JobServiceSideOptions;
   play: (talk: Talk) => Promise<void>;
-  /** What everybody reads in the end. */
+  /** The texts that everybody reads in the end. */
   thread: string[][];
   done: Omit<Ending, "thread" | "deadTasks">;
 };
@@ -130,7 +130,8 @@ const scenes: Scene[] = [
 ];
 
 /**
- * One conversation. The process is killed at one boundary, unless that is null, and started again.
+ * Runs one conversation. The process is killed at the boundary, unless it is null, and started
+ * again.
  */
 async function runWithDeath(
   open: OpenKillSubject,
@@ -176,7 +177,8 @@ async function runWithDeath(
   isCounted = true;
   await play(talk);
   if (boundary !== null && app === subject.first) {
-    // What is written at the same time may share a commit, so that a run may have fewer writes: then it dies at its end.
+    // Writes at the same time may share a commit, so a run may have fewer writes. Then it dies at
+    // its end.
     await app.kill();
     await settled();
   }
@@ -193,8 +195,9 @@ async function runWithDeath(
 }
 
 /**
- * Conversations with either kind of service, on a store of one kind. They are long: the app is killed at only one in `every` steps where all
- * are tried elsewhere, other ones each day.
+ * Tests conversations with either kind of service, on a store of one kind. They are long, so the
+ * app is killed at only one in `every` steps. Other suites try all of theirs. The steps change from
+ * day to day.
  */
 export async function describeKillInConversation(open: OpenKillSubject, every: number): Promise<void> {
   for (const scene of scenes) {
@@ -225,7 +228,7 @@ export async function describeKillInConversation(open: OpenKillSubject, every: n
             expect(ending.messages).toBeLessThanOrEqual(undisturbed.messages);
             expect(ending.thread.join("\n")).not.toMatch(/\[Stop\]|eyes/);
           }
-          // Without keys, the answer to a create or a message is lost, exactly where it is.
+          // Without keys, the answer to a create or a message is lost exactly here.
           const isSending = /job service (create|message)/.test(boundary.what);
           if (isSending) expect(isUnknown).toBe(scene.offers.idempotencyKeys !== true);
           else if (isUnknown) unknown.push(boundary);

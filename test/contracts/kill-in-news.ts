@@ -16,8 +16,8 @@ const THREAD = [
 type Ending = { thread: string[]; deadTasks: number };
 
 /**
- * A request whose pull request is reviewed and merged. The process is killed at one boundary,
- * unless that is null, and started again.
+ * Runs a request whose pull request is reviewed and merged. The process is killed at the boundary,
+ * unless it is null, and started again.
  */
 async function runWithDeath(
   open: OpenKillSubject,
@@ -47,7 +47,8 @@ async function runWithDeath(
   await untilTaken(slack, asked, () => first.hasExited);
   await subject.quiet(first);
   if (boundary !== null) {
-    // What is written at the same time may share a commit, so that a run may have fewer writes: then it dies at its end.
+    // Writes at the same time may share a commit, so a run may have fewer writes. Then it dies at
+    // its end.
     if (!first.hasExited) await first.kill();
     const second = resources.use(await subject.startSecond());
     slack.setAppUrl(`${await second.ready()}/slack/events`);
@@ -57,7 +58,10 @@ async function runWithDeath(
   return { thread, deadTasks: await subject.deadTasks() };
 }
 
-/** What a thread is told of its pull request, with the app killed at each step from the end on that `chosen` takes. */
+/**
+ * Tests the news of a pull request in a thread. The app is killed at each step from the job's end
+ * on that `chosen` takes.
+ */
 export async function describeKillInNews(
   open: OpenKillSubject,
   chosen: (steps: Boundary[]) => Boundary[] = (steps) => steps,

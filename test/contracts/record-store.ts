@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { RecordStore } from "../../src/shared/store/records.ts";
 
-/** A record as the suite uses it. */
+/** A record of the suite. */
 export const Note = z.object({ version: z.literal(1), text: z.string().max(100) });
 export type Note = z.infer<typeof Note>;
 
@@ -13,18 +13,18 @@ export type RecordStoreSubject = AsyncDisposable & {
   readonly drafts: RecordStore<Note>;
   advance(ms: number): void;
   now(): number;
-  /** Puts text where the note is stored, past all checks. */
+  /** Writes text into the place of the stored note, without any checks. */
   damage(id: string, text: string): Promise<void>;
-  /** What was set aside under a key, with its text. */
+  /** Resolves to the record that was set aside under a key, with its text. */
   setAside(key: string): Promise<unknown>;
   setAsideCount(): number;
   /** All lines logged at error so far. */
   errors(): string;
-  /** A new process opens the same data. */
+  /** Opens the same data with a new process. */
   reopen(): Promise<void>;
 };
 
-/** What a store of records must do on any Keyv storage. `open` opens an empty one. */
+/** Tests a store of records on any Keyv storage. `open` opens an empty one. */
 export function describeRecordStore(name: string, open: () => Promise<RecordStoreSubject>): void {
   const note: Note = { version: 1, text: "é <!channel> \u0000 \ud800 :base64:" };
 

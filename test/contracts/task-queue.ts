@@ -12,34 +12,34 @@ import type { Series } from "../../src/shared/store/series.ts";
 
 /** A queue under test, with the time, the faults and the crashes that tests need. */
 export type TaskQueueSubject = AsyncDisposable & {
-  /** The queue that is open now: another one after `reopen`. */
+  /** The queue that is open now. After `reopen` it is another one. */
   readonly queue: AppQueue;
-  /** What it appends to. */
+  /** The series to which it appends. */
   readonly series: Series;
   /** The time of the process that has the queue, in epoch milliseconds. */
   now(): number;
   /** Lets time pass, in milliseconds. */
   advance(ms: number): void;
-  /** Somebody sets the machine's clock, by so many milliseconds; no time passes. */
+  /** Sets the machine's clock forward or back, in milliseconds, without letting time pass. */
   setClock(byMs: number): void;
   /** Resolves when nothing runs and nothing is due. */
   idle(): Promise<void>;
-  /** Resolves when all that was asked for so far is on the disk. */
+  /** Resolves when everything that was asked for is on the disk. */
   settled(): Promise<void>;
   /**
-   * The process dies without a word, and a new one opens the same data. It has died when this returns its promise. What the old
-   * one's handlers return comes late.
+   * Makes the process die without notice and a new one open the same data. It has died when this
+   * returns its promise. Results of the old process's handlers come too late.
    */
   reopen(): Promise<void>;
-  /** Nothing can be written until what it resolves to is called. */
+  /** Makes all writes fail. Resolves to a function that ends this. */
   failWrites(): Promise<() => Promise<void>>;
-  /** How many tasks run at once, of any type but `slow.type`. */
+  /** The number of tasks of any type but `slow.type` that run at once. */
   readonly concurrency: number;
-  /** A type of task that has a pool of its own, and how many of it run at once. */
+  /** A type of task with a pool of its own, and the number of such tasks that run at once. */
   readonly slow: { type: string; concurrency: number };
 };
 
-/** What any task queue must do. `open` opens an empty one. */
+/** Tests what any task queue must do. `open` opens an empty one. */
 export function describeTaskQueue(name: string, open: () => Promise<TaskQueueSubject>): void {
   describe(`${name}: adding`, () => {
     describeAdding(open);

@@ -1,10 +1,13 @@
 import type { SlackMessage } from "../../world/slack/index.ts";
 
-/** What can be pressed in messages. Thousands are looked through, again and again: an update brings other blocks. */
+/**
+ * Finds messages by their buttons. It remembers the ids of blocks, because it looks through
+ * thousands of messages many times. An update brings new blocks.
+ */
 export class ActionIds {
   readonly #known = new WeakMap<object, readonly string[]>();
 
-  /** The newest message that has this one. */
+  /** Returns the newest message that has this button, or null. */
   newest(messages: readonly SlackMessage[], actionId: string): SlackMessage | null {
     const has = messages.filter((message) => this.#of(message).includes(actionId));
     return has.toSorted((a, b) => Number(a.ts) - Number(b.ts)).at(-1) ?? null;

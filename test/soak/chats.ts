@@ -4,21 +4,24 @@ import type { Ledger } from "./ledger.ts";
 import { messagesIn, patiently, somebodyIn } from "./places.ts";
 import type { Chat } from "./plan.ts";
 
-/** What takes the question's place if the reply was not sent. */
+/** The texts that replace the question if the reply wasn't sent. */
 const NOT_SENT = /couldn't save that|can't tell whether|too long ago|can't check right now/;
-/** Above the numbers of what is asked for in other ways. */
+/** Above the numbers of words that are used in other ways. */
 const FIRST_MARKER = 100_000;
 
 type Sent = { turnId: string; marker: string; userId: string };
 
-/** Replies in threads that mention nobody, and what their authors say when they are asked whether these are for the agent. */
+/**
+ * Has people write replies in threads that mention nobody, and say whether these are for the agent
+ * when they are asked.
+ */
 export class Chats {
   readonly #slack: SlackSide;
   readonly #ledger: Ledger;
   readonly #round: number;
   readonly #sent: Sent[] = [];
   #count = 0;
-  /** Questions that were answered by either button. */
+  /** The number of questions that were answered with either button. */
   answered = 0;
 
   constructor(slack: SlackSide, ledger: Ledger, round: number) {
@@ -27,7 +30,7 @@ export class Chats {
     this.#round = round;
   }
 
-  /** Someone new says something where somebody asked for something, as soon as there is such a place. */
+  /** Has a new person say something in a thread with a request, as soon as there is one. */
   async say({ isForAgent }: Chat): Promise<void> {
     const status = await patiently(() => this.#someStatus());
     if (status === null) return;
@@ -48,7 +51,7 @@ export class Chats {
     if (isForAgent) this.#sent.push({ turnId, marker, userId });
   }
 
-  /** Notes which were taken. To be called once, when everything has been said. */
+  /** Notes which replies were taken. Call it once, when everything has been said. */
   settle(): void {
     for (const sent of this.#sent) {
       const told = this.#slack.ephemerals(sent.userId).map((shown) => this.#slack.visibleText(shown));

@@ -1,6 +1,7 @@
 /**
- * `npm run soak:kill -- --rounds 200 --seed 7`: the real program on a real store, killed at random while both other sides
- * misbehave at random. Ends with exit code 1 if a request was lost or anything was said or done twice, or is not so.
+ * `npm run soak:kill -- --rounds 200 --seed 7` kills the real program on a real store at random
+ * times, while both other sides misbehave at random. Exits with code 1 if a request was lost, if
+ * anything was said or done twice, or if anything that was said isn't true.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -56,7 +57,7 @@ async function main(): Promise<void> {
   };
   async function work(): Promise<void> {
     for (let round = numbers.shift(); round !== undefined; round = numbers.shift()) {
-      // Far enough apart that no two rounds of two neighboring seeds are the same.
+      // Far enough apart that two neighboring seeds have no round in common.
       const result = await runRound(round, (seed * 100_003 + round) | 0, store);
       total.accepted += result.accepted;
       total.outcomes += result.outcomes;

@@ -61,7 +61,7 @@ it("counts apart what Redis forgot: a request taken then, and one more copy of a
     byRedis: [expect.any(String)],
   });
   expect(judge([...once, post("status"), post("status")]).doubled).toHaveLength(1);
-  // A button below a post of that time may be of an outcome that Redis forgot.
+  // A button below a post of that time may belong to an outcome that Redis forgot.
   const noTurns = { ...tail, turnIds: new Set<string>() };
   expect(ledger().judge([post("status")], [], undefined, noTurns)).toMatchObject({
     lost: [],

@@ -3,28 +3,36 @@ import { z } from "zod";
 import type { SlackDelivery, SlackMessage } from "../../world/slack/index.ts";
 import type { SideCreate } from "../../world/job-service/side.ts";
 
-/** One turn that a person caused, or may have caused. */
+/** A turn that a person caused, or may have caused. */
 export type Entry = {
   turnId: string;
-  /** In the prompt, and in no other. A second try shares it with the first. */
+  /** A text that is in this prompt and in no other. A second try has the same one as the first. */
   marker: string;
   userId: string;
-  /** Whether the app said that it took the request; without an answer it may have. */
+  /**
+   * True if the app said that it took the request. Without an answer it may still have taken it.
+   */
   isAccepted: boolean;
-  /** Whether the app said, in words, that it did not take the request. */
+  /** True if the app said in words that it didn't take the request. */
   isRefused?: boolean;
-  /** It may be shown by the status message of another turn: a follow-up, and a second try. */
+  /** True for a follow-up or a second try, which the status message of another turn may show. */
   sharesStatus?: boolean;
-  /** Watches that were certainly asked for, the first included, and those that may have been. */
+  /**
+   * The number of watches that were certainly asked for, including the first, and of those that may
+   * have been.
+   */
   watches: { asked: number; maybe: number };
 };
 
+/** The faults that a {@link Ledger} found. */
 export type Verdict = {
-  /** An accepted request, or a press, without its outcome. */
+  /** Accepted requests, or presses, without their outcome. */
   lost: string[];
   /** Two posts of one name, or two jobs for one turn. */
   doubled: string[];
-  /** What was lost or posted twice because Redis forgot its last writes: see {@link LostTail}. */
+  /**
+   * Losses and duplicates that came from Redis forgetting its last writes: see {@link LostTail}.
+   */
   byRedis: string[];
   outcomes: number;
 };
@@ -35,7 +43,7 @@ export type Verdict = {
  */
 export type LostTail = { fromMs: number; toMs: number; turnIds: ReadonlySet<string> };
 
-/** Whether a post was made in the stretch. */
+/** True if the post was made in this stretch. */
 export function isInTail({ ts }: SlackMessage, tail: LostTail | undefined): boolean {
   return tail !== undefined && Number(ts) * 1000 >= tail.fromMs && Number(ts) * 1000 <= tail.toMs;
 }
@@ -48,7 +56,7 @@ const Event = z.object({
   event: z.object({ channel: z.string(), ts: z.string() }),
 });
 
-/** The turn that a delivery causes: its id is made of what Slack sent. */
+/** Returns the turn that a delivery causes. Its id is made of what Slack sent. */
 export function turnIdOf(how: Asked, { body }: SlackDelivery): string {
   switch (how) {
     case "command":
@@ -62,12 +70,12 @@ export function turnIdOf(how: Asked, { body }: SlackDelivery): string {
   }
 }
 
-/** The turn that **Try again** causes. */
+/** Returns the turn that **Try again** causes. */
 export function nextTryOf(turnId: string, watch: number): string {
   return `again:${createHash("sha256").update(`${turnId}\n${watch}`).digest("hex").slice(0, 32)}`;
 }
 
-/** What was asked for in one round. */
+/** Remembers the requests of one round. */
 export class Ledger {
   readonly entries = new Map<string, Entry>();
 
@@ -81,7 +89,11 @@ export class Ledger {
     this.entries.set(entry.turnId, { ...entry, watches: { asked: 1, maybe: 0 } });
   }
 
-  /** Compares what was asked for with what was said and done. `creates`: and messages. `isAnswer`: whether it answered what an agent asked, and so is no turn. `tail`: what Redis has forgotten. */
+  /**
+   * Compares the requests with everything that was said and done. `creates` includes messages.
+   * `isAnswer` is true for words that answered an agent's question, so that they have no turn.
+   * `tail` is the stretch that Redis has forgotten.
+   */
   judge(
     posts: readonly SlackMessage[],
     creates: readonly SideCreate[],
@@ -126,7 +138,8 @@ export class Ledger {
         ...(sharesStatus === true ? [] : ["status"]),
         ...Array.from({ length: watches.asked }, (_, index) => `outcome-${index + 1}`),
       ];
-      // A press below a post that Redis has forgotten may lead nowhere, and so may **Try again**.
+      // A press below a post that Redis has forgotten may have no effect, and nor may **Try
+      // again**.
       const isOfTail = tail?.turnIds.has(turnId) === true || forgotten.has(turnId);
       if (isKnown) {
         for (const post of wanted)
@@ -146,17 +159,17 @@ export class Ledger {
   }
 }
 
-/** The turn whose question an answer didn't reach, from what tells its author. */
+/** Returns the turn whose question an answer didn't reach, from the post that tells its author. */
 function answeredTurn(id: string): string {
   return id.replace(/^unheard:(.*):\d+$/, "$1");
 }
 
-/** Which watch an outcome ends. 0 for another post. */
+/** Returns the number of the watch that an outcome ends, or 0 for another post. */
 function watchOf(post: string): number {
   return Number(/^outcome-(\d+)$/.exec(post)?.[1] ?? 0);
 }
 
-/** The posts of a turn: which, where, in which thread, when. */
+/** Describes the posts of a turn: their names, places, threads and times. */
 function placesOf(posts: readonly SlackMessage[], turnId: string): string {
   return posts
     .filter((post) => turnOf(post) === turnId)
@@ -164,17 +177,17 @@ function placesOf(posts: readonly SlackMessage[], turnId: string): string {
     .join(", ");
 }
 
-/** The turn that a create or a message with this key is of. */
+/** Returns the turn of a create or a message with this key. */
 export function turnOfKey(idempotencyKey: string): string {
   return idempotencyKey.replace(/^[^/]*\//, "").replace(/:message$/, "");
 }
 
-/** Of which turn a post says that it is. */
+/** Returns the turn that a post names. */
 export function turnOf({ metadata }: SlackMessage): string {
   return String(metadata?.event_payload["turn_id"]);
 }
 
-/** Which post of its turn a post says that it is. */
+/** Returns the name that a post has within its turn. */
 export function nameOf({ metadata }: SlackMessage): string {
   return String(metadata?.event_payload["post"]);
 }
@@ -191,7 +204,7 @@ function countByTurn(posts: readonly SlackMessage[]): Map<string, Map<string, nu
   return counts;
 }
 
-/** Creates that made a second job for one turn, by the key they carried and by the words they carried. */
+/** Finds creates that made a second job for one turn, by their key and by their words. */
 function doubledCreates(creates: readonly SideCreate[], entries: readonly Entry[]): string[] {
   const byKey = Map.groupBy(creates, ({ idempotencyKey }) => idempotencyKey ?? "no key");
   const byMarker = Map.groupBy(creates, ({ prompt }) => /\[round-\d+-\d+\]/.exec(prompt)?.[0] ?? prompt);

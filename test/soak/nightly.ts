@@ -1,7 +1,7 @@
 /**
- * `npm run test:nightly -- --times 20`: what `npm test` leaves out because it is slow, once: files, and cases of tests. Then every test file that uses
- * fast-check, again and again, with seeds that are drawn and five times as many runs. Ends with exit code 1 if one of them
- * failed, after it has said with which seed.
+ * `npm run test:nightly -- --times 20` first runs, once, the slow files and cases that `npm test`
+ * leaves out. Then it runs every test file that uses fast-check, again and again, with random seeds
+ * and five times as many runs. If one failed, it says with which seed and exits with code 1.
  */
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -17,7 +17,7 @@ const HELP = `Usage: npm run test:nightly -- [options]
   --times <n>   how many seeds (default 20)
 `;
 
-/** Runs of a property, unless it says how many it needs; `npm test` has 100. */
+/** Runs of a property that doesn't set its own number. `npm test` has 100. */
 const PROPERTY_RUNS = "500";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -34,7 +34,7 @@ async function main(times: number): Promise<void> {
   if (!Number.isInteger(times) || times < 1) throw new TypeError("--times must be a whole number from 1.");
   let failures = 0;
   const fuller = await filesWith(/support\/nightly\.ts"/);
-  // The first takes the tag's tests of all projects, so the others leave them out.
+  // The first run takes the tag's tests of all projects, so the others leave them out.
   const others = "--tags-filter=!nightly";
   for (const args of [
     ["--tags-filter=nightly", "--exclude", "**/*kill-at-every*"],
@@ -67,7 +67,7 @@ async function main(times: number): Promise<void> {
   process.exitCode = failures > 0 ? 1 : 0;
 }
 
-/** The test files that import something. */
+/** Finds the test files with an import that matches. */
 async function filesWith(imported: RegExp): Promise<string[]> {
   const found: string[] = [];
   for await (const file of glob("test/**/*.test.ts", { cwd: root })) {

@@ -14,7 +14,7 @@ import { messagesIn, patiently, somebodyIn } from "./places.ts";
 import type { Ask, Reply, Steer } from "./plan.ts";
 import { isTaken } from "../support/taken.ts";
 
-/** A form's trigger lasts three seconds. */
+/** Longer than a form's trigger, which lasts three seconds. */
 const FORM_WITHIN_MS = 5000;
 const STEERING = {
   stop: "stop_turn",
@@ -24,21 +24,24 @@ const STEERING = {
 } as const;
 const BUTTONS = ["try_again", "keep_watching"] as const;
 
-/** What the app says to a person whose press it could not keep, or does not know to be a member's. */
+/**
+ * The texts to a person whose press the app couldn't save, or whose membership it couldn't check.
+ */
 const NOT_KEPT = /I can't tell whether that was saved|I can't check right now/;
 
+/** Options of {@link People}. */
 export type PeopleOptions = {
   slack: SlackSide;
   ledger: Ledger;
   round: number;
   appUrl: () => string;
-  /** The bot is in all but the last. */
+  /** The bot is in all channels but the last. */
   channels: number;
-  /** When Slack sends an event again that was not answered with 200, each time after so long. @default never */
+  /** The delays before Slack sends an event again that wasn't answered with 200. @default never */
   eventRetriesMs?: readonly number[];
 };
 
-/** The people of one round, each of whom does one thing. What the app took is noted in the ledger. */
+/** The people of one round. Each of them does one thing. The ledger notes what the app took. */
 export class People {
   readonly #slack: SlackSide;
   readonly #ledger: Ledger;
@@ -47,7 +50,10 @@ export class People {
   readonly #eventRetriesMs: readonly number[];
   readonly #pressed = new Set<string>();
   readonly #presses: { userId: string; answers: number; keep: () => void }[] = [];
-  /** Blocks that have none; an update brings others. Thousands of messages are looked through. */
+  /**
+   * Blocks without such a button. It remembers them, because it looks through thousands of
+   * messages. An update brings new blocks.
+   */
   readonly #withoutButton = new WeakSet<object>();
   readonly #actionIds = new ActionIds();
   readonly #channels: string[];
@@ -80,7 +86,10 @@ export class People {
     return this.#steered;
   }
 
-  /** A person asks for something. Resolves when the app has answered, or has not: with whether it took the request. */
+  /**
+   * Has a person ask for something. Resolves after the app's answer, or without one: to true if the
+   * app took the request.
+   */
   async ask({ via, channel: index, repeats }: Ask): Promise<boolean> {
     this.#count += 1;
     const userId = `U0PERSON${this.#count}`;
@@ -108,7 +117,7 @@ export class People {
         const root = workspace.say({ channel, user: userId, text: "The install page is wrong" });
         const outcome = await person.mention({ channel, text, threadTs: root.ts });
         const { delivery } = outcome;
-        // Where the bot is not, Slack tells it nothing.
+        // Slack tells the bot nothing about channels that it isn't in.
         if (delivery === undefined) return false;
         return this.#note("mention", { ...outcome, delivery }, { marker, userId }, repeats);
       }
@@ -123,7 +132,10 @@ export class People {
     }
   }
 
-  /** Someone follows up where somebody asked for something, as soon as there is such a place. Resolves with whether that was taken. */
+  /**
+   * Has a new person follow up in a thread with a request, as soon as there is one. Resolves to
+   * true if the app took it.
+   */
   async reply({ repeats }: Reply): Promise<boolean> {
     const message = await patiently(() => this.#someStatus());
     if (message === null) return false;
@@ -139,7 +151,9 @@ export class People {
     return this.#note("mention", { ...outcome, delivery }, who, repeats);
   }
 
-  /** People stop, follow or answer what runs, as soon as there is something that can be: `times` at once. */
+  /**
+   * Has people stop, follow or answer a running turn as soon as that is possible, `times` at once.
+   */
   async steer({ what, times }: Steer): Promise<void> {
     const actionId = STEERING[what];
     const message = await patiently(() => this.#actionIds.newest(messagesIn(this.#slack), actionId));
@@ -160,12 +174,16 @@ export class People {
     );
   }
 
-  /** Someone presses a button of an outcome that nobody has pressed, as soon as there is one, `times` at once. */
+  /**
+   * Has a person press a button of an outcome that nobody has pressed, as soon as there is one,
+   * `times` at once.
+   */
   async press(times: number): Promise<void> {
     const found = await this.#findButton();
     if (found === null) return;
     const { entry, watch, actionId, channel, ts } = found;
-    // Someone of their own, where others can be: what they alone see is about this press.
+    // If other people can be there, a new person presses. Then their private messages are about
+    // this press.
     const userId = somebodyIn(this.#slack, channel, `U0PRESSER${this.#presses.length + 1}`);
     const press = { userId, answers: 0, keep: () => {} };
     this.#presses.push(press);
@@ -185,10 +203,11 @@ export class People {
     press.answers = (await Promise.all(clicks)).filter(({ status }) => status === 200).length;
   }
 
-  /** Notes which presses were taken. To be called once, when everything has been said. */
+  /** Notes which presses were taken. Call it once, when everything has been said. */
   settle(): void {
     for (const { userId, answers, keep } of this.#presses) {
-      // Also those that Slack didn't take: the person saw nothing happen, and the button is still there.
+      // Includes presses that Slack didn't take. The person saw no effect, and the button is still
+      // there.
       const refusals = this.#slack.calls.filter(
         ({ method, args, userId: respondedTo }) =>
           (method === "response_url" ? respondedTo : args["user"]) === userId &&
@@ -205,7 +224,7 @@ export class People {
       const { ts } = this.#slack.workspace.say({ channel, user: userId, text: "The FAQ says 14 days" });
       await person.shortcut({ callbackId: "fix_these_docs", channel, messageTs: ts });
     }
-    // Its trigger lasts three seconds: no form means that nothing was asked for.
+    // The form's trigger lasts three seconds. Without a form, nothing was asked for.
     return this.#opened(userId);
   }
 
@@ -213,13 +232,16 @@ export class People {
     return this.#slack.until(() => this.#slack.openViews(userId).at(-1), FORM_WITHIN_MS).catch(() => null);
   }
 
-  /** One of the messages that show a request, another one each time. */
+  /** Returns one of the messages that show a request, another one each time. */
   #someStatus(): SlackMessage | null {
     const all = messagesIn(this.#slack).filter((post) => nameOf(post) === "status");
     return all[this.#count % Math.max(1, all.length)] ?? null;
   }
 
-  /** Notes what was taken, and lets Slack send it again. Resolves with whether it was taken. */
+  /**
+   * Notes the request if it was taken, and lets Slack send it again. Resolves to true if it was
+   * taken.
+   */
   async #note(
     how: Parameters<typeof turnIdOf>[0],
     outcome: DeliveryOutcome,
@@ -252,8 +274,7 @@ export class People {
   }
 
   /**
-   * Waits for a button and keeps it for the caller: nobody else finds it from now on. Null if
-   * nobody waits any longer.
+   * Waits for a button and reserves it for the caller. Resolves to null if nobody waits any longer.
    */
   #findButton() {
     return patiently(() => this.#nextButton());
@@ -279,13 +300,13 @@ export class People {
   }
 }
 
-/** What the first option of a message's menu carries. */
+/** Returns the value of the first option in a message's menu. */
 function optionOf({ blocks = [] }: SlackMessage): string | undefined {
   const elements = blocks.flatMap((block) => (block.type === "actions" ? block.elements : []));
   return elements.find((element) => element.type === "overflow")?.options[0]?.value;
 }
 
-/** Whether a person could not do what the plan said, because of what they see. */
+/** True if a person couldn't do what the plan said, because of what they see. */
 export function isImpossible(thrown: unknown): boolean {
   return thrown instanceof ImpossibleForAPerson;
 }

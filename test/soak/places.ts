@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
 
-/** How long a person waits for something to press. What is killed and started again on a busy machine takes its time. */
+/**
+ * The time that a person waits for something to press. Killing and restarting takes long on a busy
+ * machine.
+ */
 const PATIENCE_MS = 15_000;
 const LOOK_EVERY_MS = 250;
 
-/** The first that `look` finds. Null if nobody waits any longer. */
+/** Resolves to the first thing that `look` finds, or to null if nobody waits any longer. */
 export async function patiently<T>(look: () => T | null): Promise<T | null> {
   for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_EVERY_MS) {
     const found = look();
@@ -15,7 +18,7 @@ export async function patiently<T>(look: () => T | null): Promise<T | null> {
   return null;
 }
 
-/** Someone new in a channel; in direct messages, whose they are. */
+/** Adds a new person to a channel. In direct messages, it returns their owner. */
 export function somebodyIn({ workspace }: SlackSide, channelId: string, newId: string): string {
   const channel = workspace.channel(channelId);
   if (channel.kind === "im") {
@@ -26,7 +29,7 @@ export function somebodyIn({ workspace }: SlackSide, channelId: string, newId: s
   return newId;
 }
 
-/** All messages, channel by channel. */
+/** Returns all messages, channel by channel. */
 export function messagesIn(slack: SlackSide): SlackMessage[] {
   return slack.workspace.channels().flatMap(({ id }) => slack.messages(id));
 }

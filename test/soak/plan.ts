@@ -6,12 +6,15 @@ import type { JobServiceSideOptions } from "../../world/job-service/side.ts";
 import { FOLLOWS_PULL_REQUESTS, SERVICE_KINDS } from "../support/service-kinds.ts";
 import type { Review } from "./reviews.ts";
 
-/** Where a process dies: at once, or around the `calls`-th request that it sends from now on. */
+/**
+ * The moment when a process dies: at once, or around the `calls`-th request that it sends from now
+ * on.
+ */
 export type DeathPoint =
   | { at: "now" }
   | { at: "slack" | "service"; phase: "before" | "after"; calls: number };
 
-/** Someone asks for something. `repeats`: how often Slack sends it once more, to the byte. */
+/** A person asks for something. Slack sends it `repeats` more times, with the same bytes. */
 export type Ask = {
   do: "ask";
   via: "command" | "mention" | "shortcut" | "form" | "direct";
@@ -19,22 +22,31 @@ export type Ask = {
   repeats: number;
 };
 
-/** Someone presses a button, `times` at once. */
+/** A person presses a button, `times` at once. */
 export type Press = { do: "press"; times: number };
 
-/** Someone mentions the app in a thread where something was asked for. */
+/** A person mentions the app in a thread that has a request. */
 export type Reply = { do: "reply"; repeats: number };
 
-/** So many people at once press **Stop**, choose **Mention me**, or answer a question, by a button or by its form. */
+/**
+ * Several people at once press **Stop**, choose **Mention me**, or answer a question by a button or
+ * in its form.
+ */
 export type Steer = { do: "steer"; what: "stop" | "follow" | "choice" | "words"; times: number };
 
-/** Someone says something in a thread without a mention, and, if they are asked, whether it is for the agent. */
+/**
+ * A person says something in a thread without a mention. If asked, they say whether it is for the
+ * agent.
+ */
 export type Chat = { do: "chat"; isForAgent: boolean };
 
-/** An agent asks; `isOpen`: in words of one's own alone. */
+/** An agent asks a question. With `isOpen`, it can be answered only in words. */
 export type AgentAsks = { do: "question"; isOpen: boolean };
 
-/** One thing that happens in a round, `waitMs` after the one before it. `isImpatient`: asks also when the app is down. */
+/**
+ * An event of a round, `waitMs` after the one before it. With `isImpatient`, the person asks even
+ * if the app is down.
+ */
 export type Step = { waitMs: number } & (
   | (Ask & { isImpatient: boolean })
   | Press
@@ -51,35 +63,38 @@ export type Step = { waitMs: number } & (
   | { do: "stop" }
 );
 
-/** All that is drawn for one round. */
+/** Everything that is drawn for one round. */
 export type Plan = {
-  /** `JOB_DEADLINE_MS`: with a short one, watches expire and can be kept on. */
+  /** `JOB_DEADLINE_MS`. If it is short, watches expire, and people can keep watching. */
   deadlineMs: number;
-  /** With which poll a job ends, and how, by the number of the job. */
+  /** The poll with which a job ends, and its ending, by the number of the job. */
   polls: number;
   endings: ("pull-request" | "no-changes" | "failed" | "archived")[];
-  /** How Slack limits the app, when it shows posts, and by how much its clock differs. */
+  /** Slack's limits for the app, its delay in showing posts, and the difference of its clock. */
   limits: LimitSettings;
-  /** What the job service offers, and announces. */
+  /** The capabilities that the job service offers and announces. */
   offers: JobServiceSideOptions;
-  /** `FOLLOW_UPS` */
+  /** The setting `FOLLOW_UPS`. */
   followUps: "mention" | "ask";
   steps: Step[];
-  /** What happens to pull requests once all turns have ended. */
+  /** The fate of pull requests once all turns have ended. */
   afterwards: Step[];
 };
 
-/** The channels of a round: the bot is in all but the last. */
+/** The number of channels of a round. The bot is in all but the last. */
 export const CHANNEL_COUNT = 5;
 
-/** The plan of a round. The same seed gives the same plan; when the machine runs what is not in it. */
+/**
+ * Draws the plan of a round. The same seed gives the same plan, but not the same timing on the
+ * machine.
+ */
 export function drawPlan(seed: number): Plan {
   const [plan] = fc.sample(planArbitrary, { seed, numRuns: 1 });
   if (plan === undefined) throw new Error("fast-check drew nothing");
   return plan;
 }
 
-/** Fields of someone who asks for something. */
+/** The fields of a person who asks for something. */
 export function ask(channels: number) {
   return {
     do: fc.constant("ask" as const),
@@ -96,13 +111,13 @@ export function ask(channels: number) {
   };
 }
 
-/** Fields of someone who presses a button. */
+/** The fields of a person who presses a button. */
 export const press = { do: fc.constant("press" as const), times: fc.constantFrom(1, 1, 2) };
 
-/** Fields of someone who follows up. */
+/** The fields of a person who follows up. */
 export const reply = { do: fc.constant("reply" as const), repeats: fc.constantFrom(0, 0, 1, 3) };
 
-/** Fields of people who steer what runs. */
+/** The fields of people who steer a running turn. */
 export const steer = {
   do: fc.constant("steer" as const),
   what: fc.constantFrom(
@@ -115,10 +130,10 @@ export const steer = {
   times: fc.constantFrom(1, 1, 2),
 };
 
-/** Fields of an agent that asks. */
+/** The fields of an agent that asks. */
 export const question = { do: fc.constant("question" as const), isOpen: fc.boolean() };
 
-/** What the job service of a run offers. */
+/** The capabilities of a run's job service. */
 export const offers = fc.constantFrom(
   ...SERVICE_KINDS.map(([, offered]) => offered),
   FOLLOWS_PULL_REQUESTS,
@@ -141,7 +156,7 @@ const chatStep = fc.record({
 });
 const questionStep = fc.record({ waitMs: fc.nat(100), ...question });
 
-/** Fields of what becomes of a pull request. */
+/** The fields of a pull request's fate. */
 export const review = {
   do: fc.constant("review" as const),
   what: fc.constantFrom(
@@ -169,7 +184,7 @@ const ALL_METHODS = [
   "auth.test",
 ];
 
-/** Codes that Slack documents for moments of its own trouble, and some that no list of ours names. */
+/** Error codes that Slack documents for its own trouble, and some that aren't in our lists. */
 const SLACK_ERRORS = [
   "internal_error",
   "fatal_error",
@@ -200,7 +215,7 @@ const slackFaultStep = fc.record({
   times: fc.integer({ min: 1, max: 3 }),
 });
 
-/** No answer until Slack's client gives up, which takes it ten seconds: seldom. */
+/** Slack doesn't answer until its client gives up after ten seconds. This is rare. */
 const slackSilence = fc.record({
   waitMs: fc.nat(60),
   do: fc.constant("slack-fault" as const),
@@ -209,7 +224,7 @@ const slackSilence = fc.record({
   times: fc.constant(1),
 });
 
-/** For a while Slack answers everything with one code. */
+/** Slack answers everything with one code for a while. */
 const slackOutage = fc.record({
   waitMs: fc.nat(60),
   do: fc.constant("slack-outage" as const),
@@ -267,7 +282,7 @@ const serviceFaultStep = fc.record({
   times: fc.integer({ min: 1, max: 3 }),
 });
 
-/** Others end a feed, and then news of pull requests take ten minutes. */
+/** Other faults end a feed, and then news of pull requests takes ten minutes. */
 const feedFaultStep = fc.record({
   waitMs: fc.nat(60),
   do: fc.constant("service-fault" as const),
@@ -324,7 +339,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: slackOutage },
 );
 
-/** As Slack limits apps, but with shorter stretches of time, so that a round stays short. */
+/** Slack's limits with shorter stretches of time, so that a round stays short. */
 const limits: fc.Arbitrary<LimitSettings> = fc.record(
   {
     posts: fc.constant({ calls: 3, perMs: 3000 }),
@@ -338,7 +353,7 @@ const limits: fc.Arbitrary<LimitSettings> = fc.record(
   { requiredKeys: [] },
 );
 
-/** How jobs end, by their number. */
+/** The endings of jobs, by their number. */
 export const endings = fc.array(
   fc.constantFrom(
     "pull-request" as const,

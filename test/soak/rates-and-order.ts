@@ -2,14 +2,18 @@ import { internalApp } from "../../world/slack/index.ts";
 import type { Call, Rate, SlackMessage } from "../../world/slack/index.ts";
 import { nameOf, turnOf } from "./ledger.ts";
 
-/** A fault's end is noted up to so long after it. */
+/** The longest delay before the end of a fault is noted. */
 const NOTED_WITHIN_MS = 2_000;
-/** What a fault has held up arrives within this time after its end, and with it what was sent in time. */
+/**
+ * Calls that a fault has held up arrive within this time after its end, together with calls that
+ * were made in time.
+ */
 const HELD_UP_FOR_MS = 3_000;
 
 /**
- * Where Slack was called more often than it allows, by when the calls arrived: refused calls count as well. Around the ends of
- * faults, calls that were made in time arrive together, which no caller could know: they aren't counted.
+ * Finds times when Slack was called more often than it allows. The arrival of calls counts,
+ * including refused ones. Calls around the ends of faults don't count. There, calls that were made
+ * in time arrive together, and no caller can know that.
  */
 export function rateBreaches(calls: readonly Call[], faultEnds: readonly number[] = []): string[] {
   const posts = Map.groupBy(
@@ -25,7 +29,7 @@ export function rateBreaches(calls: readonly Call[], faultEnds: readonly number[
   ];
 }
 
-/** The most calls of a method in one minute. */
+/** Returns the most calls of a method in one minute. */
 export function peakPerMinute(calls: readonly Call[], isMeant: (call: Call) => boolean): number {
   const times = calls.filter(isMeant).map(({ at }) => at);
   let peak = 0;
@@ -61,7 +65,8 @@ function breachesOf(
 }
 
 /**
- * Where the posts of a turn are not in their order: the status message, then the outcome of each watch, all in one thread.
+ * Finds turns whose posts aren't in order: the status message, and then the outcome of each watch,
+ * all in one thread.
  */
 export function orderBreaches(posts: readonly SlackMessage[]): string[] {
   const breaches: string[] = [];
@@ -70,7 +75,8 @@ export function orderBreaches(posts: readonly SlackMessage[]): string[] {
     const outcomes = ofTurn.filter((post) => nameOf(post).startsWith("outcome-"));
     for (const outcome of outcomes) {
       const place = `${nameOf(outcome)} of ${turnId} in ${outcome.channel} at ${outcome.ts}`;
-      // A follow-up, or a second try, may be shown by another one's. The ledger counts those that are missing.
+      // Another turn's status message may show a follow-up or a second try. The ledger finds
+      // missing ones.
       if (status === undefined) continue;
       const said = `the status message in ${status.channel} at ${status.ts}`;
       if (Number(outcome.ts) <= Number(status.ts)) breaches.push(`${place} came before ${said}`);

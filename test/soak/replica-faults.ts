@@ -4,19 +4,21 @@ import type { ReplicaRedis } from "./replica-redis.ts";
 import type { RunningApp } from "./running-app.ts";
 import type { WayToSlack } from "./way-to-slack.ts";
 
+/** A replica, and its way to Slack. */
 export type Replica = { app: RunningApp; slackWay: WayToSlack };
+/** The replicas, and the Redis that they share. */
 export type Replicas = { replicas: readonly Replica[]; redis: ReplicaRedis };
 
-/** A strike comes by itself when the replica posts nothing for so long. */
+/** If the replica posts nothing for this time, the strike comes without a post. */
 const STRIKE_WITHIN_MS = 10_000;
-/** After so long every replica must have noticed that Redis is away. */
+/** By this time, every replica must have noticed that Redis is away. */
 const NOTICE_AFTER_MS = 25_000;
 
 /** /readyz asks Redis at most every two seconds. */
 const NOTICE_TROUBLE_AFTER_MS = 5_000;
 const TROUBLE_EVERY_MS = 300;
 
-/** A fault in words, as progress shows it. */
+/** Describes a fault for the progress. */
 export function faultText(fault: ReplicaFault): string {
   switch (fault.do) {
     case "kill":
@@ -36,7 +38,10 @@ export function faultText(fault: ReplicaFault): string {
   }
 }
 
-/** Lets a fault happen. Resolves when it is over, with what was seen of it; `isFelt`: whether it had any effect. */
+/**
+ * Makes a fault happen. Resolves when it is over, to what could be seen of it. `isFelt` is true if
+ * it had an effect.
+ */
 export async function happen(
   fault: ReplicaFault,
   { replicas, redis }: Replicas,
@@ -86,7 +91,7 @@ export async function happen(
       const isRefusing = fault.what === "read-only" || fault.what === "full";
       let statuses: number[] = [];
       while (performance.now() < endAtMs) {
-        // What happens in a moment happens again and again.
+        // A fault that lasts only a moment is repeated.
         if (!isRefusing || statuses.length === 0) await redis.trouble(fault.what, true);
         await sleep(isRefusing ? NOTICE_TROUBLE_AFTER_MS : TROUBLE_EVERY_MS);
         statuses = await Promise.all(replicas.map(({ app }) => statusOf(app, "/readyz")));
@@ -105,7 +110,7 @@ export async function happen(
   }
 }
 
-/** 0: no answer. */
+/** Resolves to the status, or to 0 without an answer. */
 async function statusOf(app: RunningApp, path: string): Promise<number> {
   try {
     const answer = await fetch(new URL(path, app.url), { signal: AbortSignal.timeout(3_000) });

@@ -4,16 +4,21 @@ import type { RedisTrouble } from "./replica-redis.ts";
 import type { AgentAsks, Ask, Plan, Press, Reply, Steer } from "./plan.ts";
 import type { Review } from "./reviews.ts";
 
-/** When a replica is struck: at once, or at the `calls`-th post that it sends to Slack from now on. */
+/**
+ * The moment when a replica is struck: at once, or at the `calls`-th post that it sends to Slack
+ * from now on.
+ */
 export type StrikePoint = { at: "now" } | { at: "post"; phase: "before" | "after"; calls: number };
 
 /**
- * What happens to the replicas and to what they need, `waitMs` after the one before it.
+ * A fault of the replicas or of what they need, `waitMs` after the one before it.
  *
- * - `redis-away`: `refuse` cuts connections and refuses others, `silent` takes them and passes nothing on.
- * - `redis-tail`: Redis forgets what it wrote in its last second, which it had acknowledged.
- * - `slack-away`: for one replica. `refuse`: no connection; `silent`: no answer, and Slack sees nothing; `deaf`: Slack does what it is
- *   asked, and the answer is lost.
+ * - `redis-away`: `refuse` cuts connections and refuses new ones. `silent` takes them and passes
+ *   nothing on.
+ * - `redis-tail`: Redis forgets everything that it wrote and acknowledged in its last second.
+ * - `slack-away`: for one replica. With `refuse` there is no connection. With `silent` there is no
+ *   answer, and Slack sees nothing. With `deaf` Slack does what it is asked, and the answer is
+ *   lost.
  */
 export type ReplicaFault = { waitMs: number } & (
   | { do: "kill"; replica: number; point: StrikePoint; downMs: number }
@@ -25,18 +30,19 @@ export type ReplicaFault = { waitMs: number } & (
   | { do: "slack-away"; replica: number; how: "refuse" | "silent" | "deaf"; forMs: number }
 );
 
-/** What a person, a reviewer or an agent does, `atMs` after the start. */
+/** An act of a person, a reviewer or an agent, `atMs` after the start. */
 export type Deed = { atMs: number } & (Ask | Press | Reply | Steer | Review | AgentAsks);
 
+/** Everything that is drawn for one run. */
 export type ReplicaPlan = Pick<Plan, "deadlineMs" | "polls" | "endings" | "offers"> & {
   faults: ReplicaFault[];
-  /** What people do, from the start on, in order. They are done a little after the last fault. */
+  /** The acts of people from the start on, in order. They end a little after the last fault. */
   people: Deed[];
 };
 
-/** So many that the rate of one channel does not decide how long a run takes. */
+/** So many channels that the rate of one doesn't determine the length of a run. */
 export const REPLICA_CHANNELS = 60;
-/** Past a lease (30 s), and past the look for those that are over (every 10 s). */
+/** Longer than a lease (30 s) and the search for leases that are over (every 10 s). */
 const PAUSE_MS = 45_000;
 const REDIS_AWAY_MS = 60_000;
 const TROUBLE_MS = 8_000;
@@ -47,10 +53,10 @@ const TROUBLES: readonly RedisTrouble[] = [
   "connections killed",
   "answers cut in the middle",
 ];
-/** People go on for so long after the last fault. */
+/** The time for which people go on after the last fault. */
 const AFTERWARDS_MS = 15_000;
 
-/** The plan of a run. The same numbers give the same plan. */
+/** Draws the plan of a run. The same numbers give the same plan. */
 export function drawReplicaPlan(seed: number, requests: number, replicas: number): ReplicaPlan {
   const [drawn] = fc.sample(planArbitrary(requests, replicas), { seed, numRuns: 1 });
   if (drawn === undefined) throw new Error("fast-check drew nothing");
@@ -62,13 +68,13 @@ export function drawReplicaPlan(seed: number, requests: number, replicas: number
   return { ...plan, people };
 }
 
-/** How long a fault lasts, about. */
+/** Returns the approximate length of a fault. */
 function durationOf(fault: ReplicaFault): number {
   return "forMs" in fault ? fault.forMs : fault.downMs;
 }
 
 const PARTS = 1_000_000;
-/** Evenly, where fast-check alone would prefer the edges. */
+/** Drawn evenly. By itself, fast-check would prefer the edges. */
 const part = fc.noBias(fc.nat(PARTS));
 
 const strikePoint: fc.Arbitrary<StrikePoint> = fc.oneof(fc.constant({ at: "now" as const }), {
@@ -100,7 +106,7 @@ function faultsArbitrary(replicas: number): fc.Arbitrary<ReplicaFault[]> {
         forMs: fc.constant(PAUSE_MS),
       }),
       fc.record({ waitMs, do: fc.constant("redis-kill" as const), downMs: fc.constantFrom(0, 500, 4000) }),
-      // Slack's rates go by the second, so it is away for longer than what it forgets.
+      // Slack's limits count in seconds, so Redis is away for longer than the time that it forgets.
       fc.record({
         waitMs,
         do: fc.constant("redis-tail" as const),

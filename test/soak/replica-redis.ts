@@ -9,25 +9,30 @@ import type { TcpProxyMood } from "../../world/faults/tcp-proxy.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import type { SoakStore } from "./soak-store.ts";
 
-/** A Redis that keeps what it was given, and a way to it that can be cut. */
+/** A Redis that keeps its data over restarts, and a connection to it that can be cut. */
 export type ReplicaRedis = SoakStore & {
   /** Kills it, and starts it again on the same folder and port after `downMs`. */
   restart(downMs: number): Promise<void>;
   /**
-   * Kills it after `lastMs`, cuts off what it wrote in that time, and starts it again after
-   * `downMs`: as a failover to a copy that lacks it. Resolves to how many bytes were cut off.
+   * Kills it after `lastMs`, cuts off everything that it wrote in that time, and starts it again
+   * after `downMs`. This is like a failover to a copy that lacks these writes. Resolves to the
+   * number of bytes that were cut off.
    */
   loseTail(lastMs: number, downMs: number): Promise<number>;
   become(mood: TcpProxyMood): Promise<void>;
   /** Begins or ends a trouble of Redis itself. */
   trouble(what: RedisTrouble, isThere: boolean): Promise<void>;
-  /** What is still to be done, updates of status messages included: they go on for long, at Slack's rate. */
+  /**
+   * Resolves to the unfinished tasks, including updates of status messages. Those go on for long,
+   * at the rate that Slack allows.
+   */
   live(): Promise<string[]>;
 };
 
 /**
- * It writes nothing, as a server that was demoted; it has no memory left; it forgets scripts; it ends connections, or they end in the
- * middle of an answer, when what was asked has been done.
+ * A trouble of Redis: it refuses writes like a server that was demoted, it has no memory left, it
+ * forgets scripts, it ends connections, or connections end in the middle of an answer, after the
+ * command was carried out.
  */
 export type RedisTrouble =
   | "read-only"
@@ -38,6 +43,7 @@ export type RedisTrouble =
 
 const DURABLE = { appendonly: "yes", appendfsync: "always" };
 
+/** Starts such a Redis. */
 export async function openReplicaRedis(): Promise<ReplicaRedis> {
   const resources = new AsyncDisposableStack();
   const dir = resources.use(await openTempDir());
@@ -80,7 +86,7 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
     async trouble(what, isThere) {
       switch (what) {
         case "read-only":
-          // Nobody is there to be a replica of, so it keeps what it has.
+          // There is no server at that address to replicate, so it keeps its data.
           await client.sendCommand(["REPLICAOF", ...(isThere ? ["127.0.0.1", "1"] : ["NO", "ONE"])]);
           return;
         case "full":
@@ -101,7 +107,7 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
   };
 }
 
-/** The sizes of the files in a folder, by path. */
+/** Returns the sizes of the files in a folder, by path. */
 async function sizesIn(folder: string): Promise<Map<string, number>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries
@@ -110,12 +116,15 @@ async function sizesIn(folder: string): Promise<Map<string, number>> {
   return new Map(await Promise.all(paths.map(async (path) => [path, (await stat(path)).size] as const)));
 }
 
-/** Whether a task brings a status message, a question or a reaction up to date. One that asks the question ends with its turn. */
+/**
+ * True if a task updates a status message, a question or a reaction. The task that asks the
+ * question ends with its turn.
+ */
 export function isUpdate(taskId: string): boolean {
   return taskId.startsWith("react:") || turnOfUpdate(taskId) !== null;
 }
 
-/** The turn whose status message or question a task updates. Null if it does something else. */
+/** Returns the turn whose status message or question a task updates, or null for other tasks. */
 export function turnOfUpdate(taskId: string): string | null {
   return /^refresh:(.+)$/.exec(taskId)?.[1] ?? /^question:(.+):\d+$/.exec(taskId)?.[1] ?? null;
 }

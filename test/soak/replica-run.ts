@@ -34,20 +34,36 @@ import { RunningApp } from "./running-app.ts";
 import { untruths } from "./untruths.ts";
 import { WayToSlack } from "./way-to-slack.ts";
 
-/** As for an app of one workspace, and tier 3 for looks: "50+ per minute" (docs.slack.dev/apis/web-api/rate-limits). */
+/**
+ * Slack's limits for an app of one workspace, and tier 3 for searches: "50+ per minute"
+ * (docs.slack.dev/apis/web-api/rate-limits).
+ */
 const SLACK_LIMITS = { ...internalApp, history: { calls: 50, perMs: 60_000 } };
-/** As Slack does: "nearly immediately", after a minute, after five (docs.slack.dev/apis/events-api). */
+/**
+ * As Slack does: "nearly immediately", after one minute, after five
+ * (docs.slack.dev/apis/events-api).
+ */
 const EVENT_RETRIES_MS = [0, 60_000, 300_000];
-/** A person whose request was not taken asks again after a minute, as they are told to, so often. */
+/**
+ * A person whose request wasn't taken asks again a minute later, as the app tells them to, up to
+ * this number of times in all.
+ */
 const TRIES = 3;
 const AGAIN_AFTER_MS = 60_000;
-/** A request or a press is taken within so long. Which presses were taken is known only at the end. */
+/**
+ * The time within which a request or a press is taken. Which presses were taken is known only at
+ * the end.
+ */
 const TAKEN_WITHIN_MS = 1_500;
 const PROGRESS_EVERY_MS = 10_000;
-/** How far the replicas' clocks are off. Slack's requests are refused when they seem to be over five minutes old. */
+/**
+ * The differences of the replicas' clocks. The app refuses Slack's requests if they seem to be more
+ * than five minutes old.
+ */
 const CLOCKS_OFF_MS = [0, 120_000, -120_000];
 const SHIFTED_CLOCK = fileURLToPath(new URL("./shifted-clock.ts", import.meta.url));
 
+/** Options of {@link runReplicas}. */
 export type ReplicaRunOptions = {
   seed: number;
   requests: number;
@@ -55,42 +71,52 @@ export type ReplicaRunOptions = {
   print: (line: string) => void;
 };
 
+/** The result of a run. */
 export type ReplicaResult = Verdict & {
   asked: number;
   pressed: number;
-  /** Stops, answers and the like that were tried. */
+  /** The number of stops, answers and the like that were tried. */
   steered: number;
-  /** Reviews, failed checks and the like of pull requests. */
+  /** The number of reviews, failed checks and the like of pull requests. */
   reviewed: number;
-  /** Stops that were carried out, and answers that agents got. */
+  /** The number of stops that were carried out and of answers that agents got. */
   canceled: number;
   answered: number;
-  /** What the thread says that is not so. */
+  /** Statements in the thread that aren't true. */
   untrue: string[];
   accepted: number;
-  /** Requests that ran although their person got no answer in time, or the answer that they were not taken, or may not have been. */
+  /**
+   * Requests that ran although their person got no answer in time, or was told that they weren't
+   * taken or may not have been.
+   */
   ranUnanswered: number;
   ranRefused: number;
   kills: number;
   order: string[];
   rates: string[];
-  /** What else must not happen: a replica that ends by itself, a fault of the plan that was not felt, tasks without an end. */
+  /**
+   * Other faults: a replica that ends by itself, a fault of the plan that had no effect, tasks
+   * without an end.
+   */
   faults: string[];
-  /** Calls that Slack refused with 429, by method. */
+  /** The number of calls that Slack refused with 429, by method. */
   refused: Record<string, number>;
   /** The most calls in one minute, by method. */
   peaks: Record<string, number>;
-  /** Tasks that were given up, and why. */
+  /** Tasks that were given up, and the reason. */
   dead: string[];
-  /** Updates of messages and reactions that still wait for their turn at Slack. */
+  /** Updates of messages and reactions that still wait for Slack's limits. */
   updatesLeft: number;
-  /** The longest time that this process, with the stand-ins in it, did not answer. */
+  /** The longest time for which this process, with the stand-ins in it, didn't answer. */
   ownDelayMs: number;
   tookMs: number;
   evidence: { plan: ReplicaPlan; logs: string[]; calls: string[] };
 };
 
-/** Several replicas of the real program on one Redis, and whatever the seed has in store for them. */
+/**
+ * Runs several replicas of the real program on one Redis, with the faults and acts that the seed
+ * draws.
+ */
 export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaResult> {
   const startedAt = performance.now();
   const delay = monitorEventLoopDelay();
@@ -175,7 +201,7 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
     ...sent.map(({ idempotencyKey }) => turnOfKey(idempotencyKey ?? "")),
   ]);
   const entries = [...ledger.entries.values()];
-  // A post that Redis forgot may stand there twice, and only the second is kept up to date.
+  // A post that Redis forgot may appear twice, and only the second one is updated.
   const kept = posts.filter((post) => !isInTail(post, tail));
   const ofKept = kept.filter((post) => tail?.turnIds.has(turnOf(post)) !== true);
   const ranUntold = entries.filter(({ isAccepted, turnId }) => !isAccepted && seenTurns.has(turnId));
@@ -214,7 +240,9 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
   };
 }
 
-/** What was asked about each turn so far, and whether the app is known to have taken it. */
+/**
+ * Returns the state of each turn: whether the app took its request, and the number of its watches.
+ */
 function askedOf({ entries }: Ledger): Map<string, string> {
   return new Map(
     [...entries].map(([id, { isAccepted, watches }]) => [
@@ -234,7 +262,7 @@ async function act(people: People, deed: Exclude<Deed, AgentAsks | Review>): Pro
   for (let tries = 1; !(await people.ask(deed)) && tries < TRIES; tries += 1) await sleep(AGAIN_AFTER_MS);
 }
 
-/** Without the messages whose update still waits for its turn. */
+/** Leaves out messages whose update still waits for Slack's limits. */
 function upToDate(posts: readonly SlackMessage[], live: readonly string[]): SlackMessage[] {
   const late = new Set(live.map(turnOfUpdate));
   return posts.filter((post) => nameOf(post).startsWith("outcome-") || !late.has(turnOf(post)));
@@ -266,7 +294,9 @@ async function startReplicas(
   return replicas;
 }
 
-/** Gives each request to the next replica, also to one that is paused. One that is down refuses it. */
+/**
+ * Gives each request to the next replica, even if it is paused. A replica that is down refuses it.
+ */
 function startBalancer(replicas: readonly Replica[]): ReturnType<typeof startHookedProxy> {
   let next = 0;
   return startHookedProxy(
@@ -280,7 +310,7 @@ function startBalancer(replicas: readonly Replica[]): ReturnType<typeof startHoo
   );
 }
 
-/** Every call at the two other sides, as it comes. */
+/** Records every call at the two other sides as it comes. */
 function recordCalls(slack: SlackSide, service: JobServiceSide): string[] {
   const calls: string[] = [];
   slack.onCall((phase, { method, args, result }) => {

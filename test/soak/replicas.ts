@@ -1,6 +1,8 @@
 /**
- * `npm run soak:replicas -- --seed 7`: several replicas of the real program behind a round-robin, on a real Redis, while replicas, Redis and the
- * way to Slack fail. Ends with exit code 1 if a request was lost, anything was said or done twice or out of order, or Slack was called too often.
+ * `npm run soak:replicas -- --seed 7` runs several replicas of the real program behind a
+ * round-robin, on a real Redis, while replicas, Redis and the way to Slack fail. Exits with code 1
+ * if a request was lost, if anything was said or done twice or out of order, or if Slack was called
+ * too often.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -73,7 +75,7 @@ function summary(result: ReplicaResult): string {
   ].join("\n");
 }
 
-/** Writes down what a run has left. Returns where. */
+/** Saves the evidence of a run. Returns its path. */
 async function keep(seed: number, { evidence }: ReplicaResult, breaches: string[]): Promise<string> {
   const folder = join(tmpdir(), `docs-agent-replicas-${seed}`);
   await mkdir(folder, { recursive: true });

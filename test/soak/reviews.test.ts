@@ -22,7 +22,7 @@ function postsOf(texts: readonly string[]): SlackMessage[] {
   }));
 }
 
-/** A job whose pull request was reviewed once, and merged. */
+/** Makes a job whose pull request was reviewed once, and merged. */
 async function reviewed() {
   const side = await startJobServiceSide({ turns: true, pullRequests: true });
   const created = await fetch(`${side.baseUrl}/v2/agent/docs/job`, {

@@ -3,20 +3,23 @@ import type { WireFollowedPullRequest } from "../../src/shared/contract/report-s
 import type { JobServiceSide } from "../../world/job-service/side.ts";
 import { turnOf, turnOfKey } from "./ledger.ts";
 
-/** What becomes of a pull request. */
+/** An event in the life of a pull request. */
 export type Review = { do: "review"; what: "changes-requested" | "checks-failed" | "closed" | "approved" };
 
 type Reviewed = Pick<JobServiceSide, "creates" | "messages" | "jobs" | "followsPullRequests" | "follow">;
 type Standing = { reviews: WireFollowedPullRequest["reviews"]; failed: string[] };
 
-/** Reviews the pull requests of a round, merges them all in the end, and knows what the threads must tell of that. */
+/**
+ * Reviews the pull requests of a round, merges them all in the end, and checks what the threads say
+ * about it.
+ */
 export class Reviews {
   readonly #service: Reviewed;
   readonly #url: string;
   readonly #standings = new Map<string, Standing>();
   #made = 0;
 
-  /** `url`: the address of every pull request of the round. */
+  /** `url` is the address of every pull request of the round. */
   constructor(service: Reviewed, url: string) {
     this.#service = service;
     this.#url = url;
@@ -26,7 +29,7 @@ export class Reviews {
     return this.#made;
   }
 
-  /** Somebody reviews one of the pull requests that are there, if the service can tell it. */
+  /** Has somebody review one of the pull requests, if the service can report it. */
   take({ what }: Review): void {
     const ids = this.#ids();
     const id = ids[this.#made % ids.length];
@@ -50,8 +53,9 @@ export class Reviews {
   }
 
   /**
-   * What the threads don't tell, and what they tell twice or in the wrong order. Failed checks and a closed
-   * pull request may be over before anybody hears of them. `forgotten`: turns of which Redis forgot something.
+   * Finds news that the threads lack, repeat, or tell in the wrong order. Failed checks and a
+   * closed pull request may be over before anybody hears of them. `forgotten` holds the turns of
+   * which Redis forgot something.
    */
   judge(
     slack: Pick<SlackSide, "visibleText">,
@@ -93,7 +97,7 @@ export class Reviews {
     return { lost, doubled };
   }
 
-  /** The jobs that left a pull request. */
+  /** Returns the jobs that have a pull request. */
   #ids(): string[] {
     if (!this.#service.followsPullRequests) return [];
     return [...this.#service.jobs.values()].filter(({ prLink }) => prLink === this.#url).map(({ id }) => id);

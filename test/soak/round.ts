@@ -17,20 +17,22 @@ import { openSoakStore } from "./soak-store.ts";
 import { untruths } from "./untruths.ts";
 import type { STORES } from "./soak-store.ts";
 
+/** The address of every pull request of a round. */
 export const PR = "https://github.com/acme/docs/pull/7";
 
 const GivenUp = z.object({ task: z.string(), reason: z.string() });
 
+/** The result of a round. */
 export type RoundResult = Verdict & {
   asked: number;
   pressed: number;
-  /** Stops, answers and the like that were tried. */
+  /** The number of stops, answers and the like that were tried. */
   steered: number;
-  /** Replies whose authors said whether they are for the agent. */
+  /** The number of replies whose authors said whether they are for the agent. */
   chatted: number;
-  /** Reviews, failed checks and the like of pull requests. */
+  /** The number of reviews, failed checks and the like of pull requests. */
   reviewed: number;
-  /** What the thread says that is not so, or offers although it is over. */
+  /** Statements in the thread that aren't true, and buttons for something that is over. */
   untrue: string[];
   accepted: number;
   kills: number;
@@ -38,14 +40,14 @@ export type RoundResult = Verdict & {
   failedStarts: number;
   uncleanStops: string[];
   isQuiet: boolean;
-  /** Tasks that were given up, and why. */
+  /** Tasks that were given up, and the reason. */
   dead: string[];
   tookMs: number;
-  /** For whoever looks into a failure. */
+  /** Material for finding the cause of a failure. */
   evidence: { plan: Plan; log: string; calls: string[] };
 };
 
-/** One round: the real program on a fresh store, and whatever its seed has in store for it. */
+/** Runs one round: the real program on a fresh store, with everything that its seed draws. */
 export async function runRound(
   round: number,
   seed: number,
@@ -66,7 +68,7 @@ export async function runRound(
     POLL_MIN_MS: "40",
     POLL_MAX_MS: "200",
     JOB_DEADLINE_MS: String(plan.deadlineMs),
-    // With less, a feed is never waited for.
+    // With a shorter timeout, the app never waits for a feed.
     JOB_SERVICE_TIMEOUT_MS: service.followsPullRequests ? "2500" : "500",
     FOLLOW_UPS: plan.followUps,
     LOG_LEVEL: "debug",
@@ -83,7 +85,7 @@ export async function runRound(
     const underWay: Promise<unknown>[] = [];
     for (const step of steps) {
       await sleep(step.waitMs);
-      // Most people find the app up; what they ask for while it is down was never taken.
+      // Most people find the app up. A request that they make while it is down is never taken.
       if (!(step.do === "ask" && step.isImpatient)) await app.up();
       const scene = { slack, service, app, people, chats, reviews, deaths };
       underWay.push(take(step, scene).catch(ignoreImpossible));
@@ -92,7 +94,7 @@ export async function runRound(
   }
   await takeAll(plan.steps);
   if (service.followsPullRequests) {
-    // Until the turns have ended, there is little to review.
+    // There is little to review before the turns have ended.
     await Promise.race([app.quiet(store), sleep(20_000)]);
     await takeAll(plan.afterwards);
   }
@@ -100,7 +102,7 @@ export async function runRound(
   slack.faults.clear();
   service.faults.clear();
   await service.up();
-  // What is under way comes to its end first, so that every pull request is there.
+  // The work in progress ends first, so that every pull request is there.
   const hasEnded = await app.quiet(store);
   const hasHeard = !reviews.settle() || (await heard(service));
   const isQuiet = hasEnded && hasHeard && (await app.quiet(store));
@@ -184,7 +186,7 @@ async function take(
   }
 }
 
-/** The agent of the newest job that is at work asks, if it can. */
+/** Makes the agent of the newest running job ask a question, if it can. */
 export function letAgentAsk(service: JobServiceSide, isOpen: boolean): void {
   const job = [...service.jobs.values()].findLast(({ status }) => status === "active");
   if (job !== undefined && service.tellsQuestions) service.ask(job.id, isOpen ? { choices: [] } : {});
@@ -193,8 +195,8 @@ export function letAgentAsk(service: JobServiceSide, isOpen: boolean): void {
 type Deaths = { arm(point: DeathPoint, downMs: number): Promise<void>; disarm(): void };
 
 /**
- * Ends the process around the calls that were named. The other side still does what it was asked: it cannot know. Every call
- * goes into `calls` as it comes.
+ * Ends the process around the calls that the plan names. The other side still does what it was
+ * asked, because it doesn't notice. Every call goes into `calls` as it comes.
  */
 function armDeaths(
   scene: Omit<Scene, "people" | "chats" | "reviews" | "deaths"> & { calls: string[] },
@@ -230,11 +232,14 @@ function armDeaths(
   };
 }
 
-/** Resolves once the app has stored all that a feed tells, if there is one; to false when that takes too long. */
+/**
+ * Resolves to true once the app has stored everything that a feed tells, if there is one, or to
+ * false if that takes too long.
+ */
 export async function heard({ feed }: JobServiceSide): Promise<boolean> {
   if (feed === null) return true;
-  // The first request from now on finds what has changed. An app that gave up waiting for the answer
-  // asks again with its old cursor, so only the newest one says that it has stored everything.
+  // The first request from now on finds all changes. An app that gave up waiting asks again with
+  // its old cursor. So only the newest request shows that the app has stored everything.
   const asked = feed.requests.length;
   const lateAt = performance.now() + 120_000;
   const isHeard = () => feed.requests.length > asked && feed.isCaughtUp;
@@ -242,10 +247,13 @@ export async function heard({ feed }: JobServiceSide): Promise<boolean> {
   return isHeard();
 }
 
-/** For how many more polls an agent waits for an answer: long enough for somebody to see the question. */
+/**
+ * The number of further polls for which an agent waits for an answer: enough for somebody to see
+ * the question.
+ */
 const ANSWER_WITHIN_POLLS = 15;
 
-/** Lets jobs end as the plan says. */
+/** Makes jobs end as the plan says. */
 export function letJobsEnd(
   service: JobServiceSide,
   { polls, endings }: Pick<Plan, "polls" | "endings">,
@@ -265,7 +273,7 @@ export function letJobsEnd(
   service.script.endAfterPolls(polls, outcomeOf, ANSWER_WITHIN_POLLS);
 }
 
-/** What the app has posted. */
+/** Returns the app's posts. */
 export function postsOf(slack: SlackSide): SlackMessage[] {
   return slack.workspace
     .channels()
@@ -273,7 +281,10 @@ export function postsOf(slack: SlackSide): SlackMessage[] {
     .filter(({ bot_id }) => bot_id === slack.workspace.bot.botId);
 }
 
-/** Whether what was said with a marker answered what an agent asked: it got that, or a message says who answered. */
+/**
+ * True if the words with a marker answered an agent's question: the agent got them, or a message
+ * says who answered.
+ */
 export function answersIn(
   slack: SlackSide,
   { answers }: Pick<JobServiceSide, "answers">,
@@ -283,7 +294,7 @@ export function answersIn(
   return (marker) => all.includes(marker);
 }
 
-/** What the log says of tasks that were given up. */
+/** Returns the lines of the log about tasks that were given up. */
 export function tasksGivenUp(log: string): string[] {
   return log
     .split("\n")
@@ -294,7 +305,7 @@ export function tasksGivenUp(log: string): string[] {
     });
 }
 
-/** For `catch`: lets pass what a person could not do, because of what they see. */
+/** Ignores acts that a person couldn't do because of what they see. For `catch`. */
 export function ignoreImpossible(thrown: unknown): void {
   if (!isImpossible(thrown)) throw thrown;
 }

@@ -2,38 +2,41 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppProcess } from "../support/app-process.ts";
 import type { SoakStore } from "./soak-store.ts";
 
-/** Slack may refuse the first call of a start; an operator's supervisor would start the program again. */
+/**
+ * Slack may refuse the first call of a start. An operator's supervisor would then start the program
+ * again.
+ */
 const MAX_STARTS = 20;
 const RESTART_MS = 100;
 
-/** The real program, started again whenever it is killed or stopped, as a supervisor does. */
+/** The real program, which is started again after each kill and stop, as by a supervisor. */
 export class RunningApp implements AsyncDisposable {
   readonly #env: Record<string, string>;
   readonly #onUrl: (url: string) => void;
   #app: AppProcess | null = null;
   #url = "";
-  /** What is done to the process happens one after the other. */
+  /** Acts on the process run one after the other. */
   #turn: Promise<void> = Promise.resolve();
   readonly #logs: AppProcess[] = [];
-  /** The process whose end was caused from here. */
+  /** The process that was ended from here. */
   #ended: AppProcess | null = null;
   kills = 0;
   stops = 0;
-  /** Starts after the first that ended before the program was ready. */
+  /** The number of starts, after the first one, that ended before the program was ready. */
   failedStarts = 0;
-  /** What a stop on SIGTERM ended with, where that was not 0. */
+  /** The ends of stops with SIGTERM that weren't 0. */
   readonly uncleanStops: string[] = [];
 
-  /** Ends that nobody caused: exit codes or signals. */
+  /** Exit codes or signals of ends that nobody caused. */
   readonly ownEnds: string[] = [];
 
-  /** `onUrl`: told where Slack's requests go, after each start. */
+  /** `onUrl` gets the address for Slack's requests after each start. */
   constructor(options: { env: Record<string, string>; onUrl?: (url: string) => void }) {
     this.#env = options.env;
     this.#onUrl = options.onUrl ?? (() => {});
   }
 
-  /** Where Slack's requests go. */
+  /** The address for Slack's requests. */
   get url(): string {
     return this.#url;
   }
@@ -42,17 +45,20 @@ export class RunningApp implements AsyncDisposable {
     return this.#app !== null && !this.#app.hasExited;
   }
 
-  /** All that its processes have logged. */
+  /** Everything that its processes have logged. */
   get log(): string {
     return this.#logs.map(({ stdout, stderr }) => stdout + stderr).join("\n--- next process ---\n");
   }
 
-  /** Resolves when what was done to the process so far is over, and it runs. */
+  /** Resolves when all acts on the process are over and it runs. */
   up(): Promise<void> {
     return this.#next(() => this.#start());
   }
 
-  /** SIGKILL at once; resolves when the process is gone. It is started again after `downMs`, which is not waited for. */
+  /**
+   * Sends SIGKILL at once. Resolves when the process has ended. It starts again after `downMs`,
+   * without waiting for it.
+   */
   async kill(downMs: number): Promise<void> {
     const app = this.#app;
     if (app === null || app.hasExited) return;
@@ -67,7 +73,10 @@ export class RunningApp implements AsyncDisposable {
     await app.exit();
   }
 
-  /** SIGSTOP at once: it does nothing, and its connections stay open. Resolves when it was resumed, after `forMs`. */
+  /**
+   * Sends SIGSTOP at once. The process does nothing, and its connections stay open. Resolves after
+   * it was resumed, after `forMs`.
+   */
   async pause(forMs: number): Promise<void> {
     const app = this.#app;
     if (app === null || app.hasExited) return;
@@ -76,7 +85,7 @@ export class RunningApp implements AsyncDisposable {
     app.signal("SIGCONT");
   }
 
-  /** SIGTERM, and started again. */
+  /** Sends SIGTERM, and starts the program again. */
   stop(): Promise<void> {
     return this.#next(async () => {
       const app = this.#app;
@@ -90,7 +99,7 @@ export class RunningApp implements AsyncDisposable {
     });
   }
 
-  /** Resolves when nothing is left to do; to false when that takes too long. */
+  /** Resolves to true when nothing is left to do, or to false if that takes too long. */
   async quiet(store: SoakStore): Promise<boolean> {
     await this.#next(async () => {});
     const app = this.#app;
@@ -106,7 +115,7 @@ export class RunningApp implements AsyncDisposable {
     });
   }
 
-  /** Starts the program if it is not running. */
+  /** Starts the program if it isn't running. */
   async #start(): Promise<void> {
     for (let starts = 0; starts < MAX_STARTS; starts += 1) {
       if (this.isRunning) return;

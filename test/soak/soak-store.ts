@@ -5,18 +5,23 @@ import { startRedisServer } from "../support/redis-server.ts";
 import { liveTasks } from "../support/redis.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
-/** Where the state of a round is kept. */
+/** The store of a round. */
 export type SoakStore = AsyncDisposable & {
-  /** STORE_URL */
+  /** The value of STORE_URL. */
   url: string;
-  /** After the last step everything must have come to its end within this time. */
+  /** The time within which everything must end after the last step. */
   quietWithinMs: number;
-  /** Resolves when the app has nothing left to do but what waits for a far day, or when it has died. */
+  /**
+   * Resolves when the app has nothing left to do except tasks of the far future, or when it has
+   * died.
+   */
   quiet(app: AppProcess): Promise<void>;
 };
 
+/** The kinds of stores. */
 export const STORES = ["sqlite", "redis"] as const;
 
+/** Opens an empty store of this kind. */
 export function openSoakStore(name: (typeof STORES)[number]): Promise<SoakStore> {
   return name === "sqlite" ? openSqlite() : openRedis();
 }
@@ -38,7 +43,7 @@ async function openRedis(): Promise<SoakStore> {
   await client.connect();
   return {
     url: server.url,
-    // What a killed process ran is taken over when its lease is over.
+    // The tasks of a killed process are taken over after its lease.
     quietWithinMs: 300_000,
     async quiet(app) {
       while (!app.hasExited && (await liveTasks(client, "{docs-agent}")).length > 0) await sleep(50);

@@ -5,12 +5,15 @@ import { nameOf, turnOf, turnOfKey } from "./ledger.ts";
 type Done = Pick<JobServiceSide, "creates" | "messages" | "cancels" | "answers">;
 
 const HAS_FINISHED = /Your pull request is ready|No changes made|The agent updated/;
-/** An answer that the agent may not have got, and the message says so. */
+/** Matches the text of an answer that the agent may not have got. */
 const IN_DOUBT = /Too late|can't tell whether the agent got|couldn't|didn't/;
-/** As the job service of the rounds offers them. */
+/** The choices that the job service of the rounds offers. */
 const CHOICES: Record<string, string> = { Install: "1", FAQ: "2" };
 
-/** When all is done: what the app's posts say of stops and answers that did not happen, and buttons that mean nothing any more. */
+/**
+ * Returns false statements in the app's posts at the end: stops and answers that didn't happen, and
+ * buttons without a meaning.
+ */
 export function untruths(slack: SlackSide, posts: readonly SlackMessage[], done: Done): string[] {
   const sent = sentTurns(done);
   return posts.flatMap((post) => {
@@ -54,7 +57,7 @@ function untruthsOf(post: SlackMessage, text: string, turn: string | undefined, 
   ];
 }
 
-/** What the job service knows each turn as: the job, and the number in it. */
+/** Returns the turns as the job service knows them: the job, and the number in it. */
 function sentTurns({ creates, messages }: Done): Map<string, string> {
   const sent = new Map<string, string>();
   const counts = new Map<string, number>();

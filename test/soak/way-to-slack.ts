@@ -8,13 +8,15 @@ type Strike = { point: Extract<StrikePoint, { at: "post" }>; left: number; act: 
 
 const MOODS = { refuse: "hang-up", silent: "hang", deaf: "open" } as const;
 
-/** One replica's own way to Slack: a proxy at the edge of its network, where all of its calls pass. */
+/**
+ * The way to Slack of one replica: a proxy at the edge of its network, which all of its calls pass.
+ */
 export class WayToSlack implements AsyncDisposable {
   readonly #resources: AsyncDisposableStack;
   readonly #edge: ConnectProxy;
   #strikes: Strike[] = [];
   #cut: { how: How; over: Promise<void> } | null = null;
-  /** Calls that a cut kept from Slack, or whose answers it kept. */
+  /** The number of calls that a cut kept from Slack, or whose answers it kept. */
   #blocked = 0;
 
   private constructor(resources: AsyncDisposableStack, edge: ConnectProxy) {
@@ -34,12 +36,15 @@ export class WayToSlack implements AsyncDisposable {
     return way;
   }
 
-  /** For `HTTP_PROXY`. */
+  /** The address, for `HTTP_PROXY`. */
   get url(): string {
     return this.#edge.url;
   }
 
-  /** Acts at once, or at the post that the point names; without one within `patienceMs`, then. Resolves when it has. */
+  /**
+   * Acts at once, or at the post that the point names, or after `patienceMs` without such a post.
+   * Resolves after it has acted.
+   */
   async strike(point: StrikePoint, patienceMs: number, act: () => void): Promise<void> {
     if (point.at === "now") {
       act();
@@ -53,7 +58,9 @@ export class WayToSlack implements AsyncDisposable {
     clearTimeout(timer);
   }
 
-  /** Cuts this way for so long. Resolves with how many calls and connections met that. */
+  /**
+   * Cuts this way for `forMs`. Resolves to the number of calls and connections that this affected.
+   */
   async cut(how: How, forMs: number): Promise<number> {
     const askedBefore = this.#edge.asked.length;
     const blockedBefore = this.#blocked;

@@ -13,7 +13,7 @@ const Request = z.looseObject({
   output_config: z.looseObject({ format: z.looseObject({ schema: Schema }).optional() }).optional(),
 });
 
-/** `POST /v1/messages`. */
+/** Reads a call of `POST /v1/messages`. */
 export function readAnthropic(body: unknown): { conversation: Conversation; isStreamed: boolean } {
   const { model, stream, system, messages, tools, output_config: output } = Request.parse(body);
   return {
@@ -44,6 +44,7 @@ function textOf(content: z.infer<typeof Content>): string {
   return typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("\n");
 }
 
+/** The answer of the Messages API as one object. */
 export function anthropicAnswer(model: string, reply: Reply, id: string) {
   return {
     id: `msg_${id}`,
@@ -61,6 +62,7 @@ export function anthropicAnswer(model: string, reply: Reply, id: string) {
   };
 }
 
+/** The answer of the Messages API as a stream of events. */
 export function* anthropicEvents(model: string, reply: Reply, id: string): Generator<Event> {
   const whole = anthropicAnswer(model, reply, id);
   const event = (data: { type: string; [key: string]: unknown }): Event => ({ event: data.type, data });

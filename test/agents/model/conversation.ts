@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A JSON schema, as far as the script looks into it. */
+/** The parts of a JSON schema that the script looks at. */
 export const Schema = z.looseObject({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   properties: z.record(z.string(), z.unknown()).optional(),
@@ -9,20 +9,22 @@ export const Schema = z.looseObject({
 });
 export type Schema = z.infer<typeof Schema>;
 
+/** A tool that the agent offers to the model. */
 export type Tool = { name: string; parameters: Schema };
 
+/** A message of a conversation: by the user, by the model, or a tool's answer. */
 export type Message =
   | { kind: "user"; text: string }
   | { kind: "call"; name: string }
   | { kind: "result"; text: string };
 
-/** One request to a model, whatever API it came by. */
+/** A request to a model, in the same form for every API. */
 export type Conversation = {
   model: string;
   system: string;
   tools: Tool[];
   messages: Message[];
-  /** The schema that the answer must follow; null for plain text. */
+  /** The schema that the answer must follow, or null for plain text. */
   answerSchema: Schema | null;
 };
 
@@ -31,5 +33,5 @@ export type Reply =
   | { kind: "text"; text: string }
   | { kind: "call"; name: string; arguments: Record<string, unknown> };
 
-/** What an answer is said to have cost, in tokens. */
+/** The cost of every answer, in tokens. */
 export const USAGE = { input: 1200, output: 40 } as const;

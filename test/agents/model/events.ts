@@ -1,7 +1,7 @@
-/** A server-sent event. A text is sent as it is, anything else as JSON. */
+/** A server-sent event. A text is sent as it is, and anything else as JSON. */
 export type Event = { event?: string; data: unknown };
 
-/** A response that streams the events, each in a chunk of its own. */
+/** Makes a response that streams the events, each in a chunk of its own. */
 export function streamOf(events: Iterable<Event>): Response {
   const encoder = new TextEncoder();
   const rest = events[Symbol.iterator]();

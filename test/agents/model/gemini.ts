@@ -31,7 +31,7 @@ const Request = z.looseObject({
     .optional(),
 });
 
-/** `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`. */
+/** Reads a call of `POST /v1beta/models/{model}:generateContent` or `:streamGenerateContent`. */
 export function readGemini(body: unknown, model: string): Conversation {
   const { contents, systemInstruction: system, tools, generationConfig: config } = Request.parse(body);
   return {
@@ -60,6 +60,7 @@ function textOf(parts: readonly z.infer<typeof Part>[]): string {
   return parts.map(({ text }) => text ?? "").join("\n");
 }
 
+/** The answer of Gemini's API as one object. */
 export function geminiAnswer(model: string, reply: Reply) {
   const part =
     reply.kind === "text"
@@ -76,6 +77,7 @@ export function geminiAnswer(model: string, reply: Reply) {
   };
 }
 
+/** The answer of Gemini's API as a stream of events. */
 export function* geminiEvents(model: string, reply: Reply): Generator<Event> {
   yield { data: geminiAnswer(model, reply) };
 }

@@ -19,7 +19,7 @@ const Request = z.looseObject({
   response_format: z.looseObject({ json_schema: z.looseObject({ schema: Schema }).optional() }).optional(),
 });
 
-/** `POST /v1/chat/completions`. */
+/** Reads a call of `POST /v1/chat/completions`. */
 export function readOpenAiChat(body: unknown): { conversation: Conversation; isStreamed: boolean } {
   const { model, stream, messages, tools, response_format: format } = Request.parse(body);
   const isSystem = ({ role }: { role: string }) => role === "system" || role === "developer";
@@ -53,6 +53,7 @@ const usage = {
   total_tokens: USAGE.input + USAGE.output,
 };
 
+/** The answer of the Chat Completions API as one object. */
 export function openAiChatAnswer(model: string, reply: Reply, id: string) {
   return {
     id: `chatcmpl-${id}`,
@@ -73,6 +74,7 @@ export function openAiChatAnswer(model: string, reply: Reply, id: string) {
   };
 }
 
+/** The answer of the Chat Completions API as a stream of events. */
 export function* openAiChatEvents(model: string, reply: Reply, id: string): Generator<Event> {
   const chunk = (delta: object, finish: string | null, more: object = {}): Event => ({
     data: {

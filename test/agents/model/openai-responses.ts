@@ -21,7 +21,7 @@ const Request = z.looseObject({
   text: z.looseObject({ format: z.looseObject({ schema: Schema.optional() }).nullish() }).nullish(),
 });
 
-/** `POST /v1/responses`. */
+/** Reads a call of `POST /v1/responses`. */
 export function readOpenAiResponses(body: unknown): { conversation: Conversation; isStreamed: boolean } {
   const { model, stream, instructions, input, tools, text } = Request.parse(body);
   const items = typeof input === "string" ? [Item.parse({ role: "user", content: input })] : input;
@@ -53,6 +53,7 @@ function textOf(content: z.infer<typeof Content>): string {
   return (content ?? []).map(({ text }) => text ?? "").join("\n");
 }
 
+/** The answer of the Responses API as one object. */
 export function openAiResponsesAnswer(model: string, reply: Reply, id: string) {
   return {
     id: `resp_${id}`,
@@ -74,6 +75,7 @@ export function openAiResponsesAnswer(model: string, reply: Reply, id: string) {
   };
 }
 
+/** The answer of the Responses API as a stream of events. */
 export function* openAiResponsesEvents(model: string, reply: Reply, id: string): Generator<Event> {
   const whole = openAiResponsesAnswer(model, reply, id);
   let sequence = 0;

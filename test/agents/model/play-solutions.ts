@@ -3,10 +3,13 @@ import type { Conversation, Reply } from "./conversation.ts";
 import { absolute, type Script, textsOf } from "./script.ts";
 import { sampleOf, waysOf } from "./tool-calls.ts";
 
-/** What to do when this request comes: a solution that is known beforehand. */
+/** A known solution to play when this request comes. */
 export type Play = { request: string; base: Files; result: Files; words: string };
 
-/** A model that plays known solutions with the agent's own tools. That evaluates no model. */
+/**
+ * Makes a model that plays known solutions with the agent's own tools. This doesn't evaluate any
+ * model.
+ */
 export function playSolutions(plays: readonly Play[]): Script {
   return (conversation) => {
     const { tools, messages, answerSchema } = conversation;
@@ -26,7 +29,7 @@ function stepsOf({ base, result }: Play, conversation: Conversation): Reply[] {
     const file = absolute(path, conversation);
     const text = textOf(result.get(path));
     if (text === null) return remove(file);
-    // Agents refuse to write over a file that they haven't read.
+    // Agents refuse to overwrite a file that they haven't read.
     return [...(base.has(path) ? look(file) : []), ...write(file, text)];
   });
 }

@@ -1,29 +1,32 @@
 import type { Conversation, Message, Reply } from "./conversation.ts";
 import { sampleOf, waysOf } from "./tool-calls.ts";
 
-/** What the script understands of a request. The newest one counts. */
+/** The instruction that the script understands in a request. The newest one counts. */
 const INSTRUCTION = /replace "([^"\n]+)" with "([^"\n]+)" in ([\w./-]+\w)/gi;
-/** How agents tell a model where they are. */
+/** The ways in which agents tell a model about their working folder. */
 const WORKING_DIRECTORY =
   /(?:working directory|in the directory|workspace directories|cwd)(?: is)?[:>*`\s-]*(\/[^\s`"'<>,;]+)/i;
 
-/** Where the brief says that sources are to be written down, and that a context repository lies. */
+/** The brief's sentences about the file for sources and about the context repository. */
 const CLAIMS = /sources in the file `([^`\n]+)`/i;
 const CONTEXT = /^ *- `([\w-]+)`: (\/\S+), at commit/m;
 
-/** How a model answers. */
+/** Decides the model's answers. */
 export type Script = (conversation: Conversation) => Reply;
 
 type Task = { old: string; new: string; path: string };
 
-/** The file of the context repository that the script's sources name, and what it quotes of it. */
+/**
+ * The file of the context repository that the script names as its source, and its quote from that
+ * file.
+ */
 export const SOURCE = { path: "src/messages.ts", quote: 'export const hint = "Install it. Then start it.";' };
 
 /**
- * A model that does what one sentence asks for, with the tools that the agent offers: it reads the
- * source in the context repository and the page, replaces the text, writes down the source (by
- * `sed` and `printf` where there is only a shell), and says what it did. A request without tools
- * gets a title.
+ * Does what one sentence asks for, with the tools that the agent offers. It reads the source in the
+ * context repository and the page, replaces the text, writes down the source, and says what it did.
+ * If there is only a shell, it writes with `sed` and `printf`. A request without tools gets a
+ * title.
  */
 export function nextReply(conversation: Conversation): Reply {
   const { tools, messages, answerSchema } = conversation;
@@ -44,7 +47,7 @@ export function nextReply(conversation: Conversation): Reply {
   );
 }
 
-/** The newest request, and how many tools were called for it. */
+/** Finds the newest request, and the number of tools that were called for it. */
 function findTask(messages: readonly Message[]): { task: Task; callsSince: number } | null {
   for (let index = messages.length - 1; index >= 0; index -= 1) {
     const message = messages[index];
@@ -79,11 +82,12 @@ function stepsFor(task: Task, conversation: Conversation): Reply[] {
   ];
 }
 
-/** What the model was told, without what it said and what tools answered. */
+/** Returns the texts that the model was told, without its own words and the answers of tools. */
 export function textsOf({ system, messages }: Conversation): string[] {
   return [system, ...messages.flatMap((message) => (message.kind === "user" ? [message.text] : []))];
 }
 
+/** Makes a path absolute, if the agent named its working folder. */
 export function absolute(path: string, conversation: Conversation): string {
   const folder = WORKING_DIRECTORY.exec(textsOf(conversation).join("\n"))?.[1]?.replace(/[./]+$/, "");
   return folder === undefined ? path : `${folder}/${path}`;

@@ -9,32 +9,36 @@ import { openAiChatAnswer, openAiChatEvents, readOpenAiChat } from "./openai-cha
 import { openAiResponsesAnswer, openAiResponsesEvents, readOpenAiResponses } from "./openai-responses.ts";
 import { nextReply, type Script, textsOf } from "./script.ts";
 
-/** One call that the model got. */
+/** A call that the model got. */
 export type ModelCall = {
   request: string;
   /** The credential that came with it. */
   key: string | null;
   tools: string[];
-  /** What the model was told: the system's text and the user's. */
+  /** The texts that the model was told, by the system and by the user. */
   told: string;
-  /** What the agent's tools answered so far. */
+  /** The answers of the agent's tools so far. */
   results: string[];
   reply: Reply | null;
 };
 
+/** A running model provider. */
 export type ScriptedModel = AsyncDisposable & {
-  /** Without a slash at the end. */
+  /** The address, without a slash at the end. */
   readonly url: string;
   readonly calls: readonly ModelCall[];
 };
 
-/** A model provider on loopback that speaks the APIs of Anthropic, OpenAI (both) and Gemini, and answers by a script. */
+/**
+ * Starts a model provider on loopback that speaks the APIs of Anthropic, OpenAI (both) and Gemini.
+ * It answers by a script.
+ */
 export async function startScriptedModel(script: Script = nextReply): Promise<ScriptedModel> {
   const calls: ModelCall[] = [];
   let count = 0;
   const app = new Hono();
 
-  /** Answers and notes it. `id` is new for each answer. */
+  /** Decides the answer and notes the call. `id` is new for each answer. */
   function decide(c: Context, conversation: Conversation): { reply: Reply; id: string } {
     const reply = script(conversation);
     const results = conversation.messages.flatMap((message) =>

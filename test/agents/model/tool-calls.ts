@@ -6,7 +6,7 @@ const NEW = /^new/i;
 const COMMAND = /^(?:command|cmd)$/i;
 const CONTENT = /^(?:content|contents|file_?text)$/i;
 
-/** What a model can do with an agent's tools: calls, none where no tool fits. */
+/** The calls that an agent's tools allow a model to make. They are empty if no tool fits. */
 export type Ways = {
   look: (file: string) => Reply[];
   replace: (file: string, change: { old: string; new: string }) => Reply[];
@@ -14,7 +14,7 @@ export type Ways = {
   remove: (file: string) => Reply[];
 };
 
-/** By its own tools where the agent has some, otherwise by its shell. */
+/** Chooses the agent's own tools, or its shell if there are none. */
 export function waysOf(tools: readonly Tool[]): Ways {
   const shell = tools.find((tool) => /shell|exec|bash|command/i.test(tool.name) && has(tool, COMMAND));
   const inShell = (command: string) => (shell === undefined ? [] : [callOf(shell, [[COMMAND, command]])]);
@@ -40,7 +40,10 @@ function has({ parameters }: Tool, name: RegExp): boolean {
   return Object.keys(parameters.properties ?? {}).some((key) => name.test(key));
 }
 
-/** A call with what is known, and something for whatever else the tool insists on. */
+/**
+ * Makes a call with the known values, and with samples for the other parameters that the tool
+ * requires.
+ */
 function callOf({ name, parameters }: Tool, known: readonly (readonly [RegExp, string])[]): Reply {
   const given: Record<string, unknown> = {};
   for (const [key, schema] of Object.entries(parameters.properties ?? {})) {
@@ -54,7 +57,10 @@ function callOf({ name, parameters }: Tool, known: readonly (readonly [RegExp, s
   return { kind: "call", name, arguments: given };
 }
 
-/** The smallest value that a JSON schema takes, for what is used here. */
+/**
+ * Returns the smallest value that a JSON schema accepts. It knows only the parts of schemas that
+ * are used here.
+ */
 export function sampleOf(given: unknown): unknown {
   const schema = Schema.safeParse(given).data ?? {};
   if (schema.enum !== undefined) return schema.enum[0];

@@ -3,9 +3,9 @@ import { ScriptedHandler, gate } from "../../support/scripted-handler.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS, task } from "./task.ts";
 
-/** What adding does, with ids that are known and such that are not. */
+/** Tests adding tasks with known and new ids. */
 export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
-  /** Tasks that wait for an hour, run until `release`, are done, and are dead. */
+  /** Adds tasks in every state: waiting for an hour, running until `release`, done, and dead. */
   async function inEveryState(subject: TaskQueueSubject, onDuplicate: "once" | "pending" | "latest") {
     const handler = new ScriptedHandler();
     const running = gate();
@@ -189,7 +189,7 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
       const asked: Array<Promise<unknown>> = [];
       if (when === "before") asked.push(add());
       held.open({ kind: "again", dueAt: subject.now() + 60 * MINUTE_MS });
-      // Once the promises are through, the end waits to be written in the next round of the event loop.
+      // After the promises, the end waits to be written in the next round of the event loop.
       await new Promise<void>((resolve) => queueMicrotask(() => process.nextTick(resolve)));
       if (when === "after") asked.push(add());
       asked.push(

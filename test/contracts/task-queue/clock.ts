@@ -4,10 +4,10 @@ import { turns } from "../../support/turns.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS, task } from "./task.ts";
 
-/** How long a queue may take to notice that the clock was set. */
+/** The time that a queue may take to notice that the clock was set. */
 const NOTICED_WITHIN_MS = 10 * SECOND_MS;
 
-/** Lets everything happen that needs no time: what is due is started, runs, and ends on the disk. */
+/** Lets everything happen that needs no time: due tasks start, run, and end on the disk. */
 async function round(subject: TaskQueueSubject): Promise<void> {
   for (let n = 0; n < 3; n += 1) {
     await turns();
@@ -15,9 +15,9 @@ async function round(subject: TaskQueueSubject): Promise<void> {
   }
 }
 
-/** The machine's clock is set while tasks wait. */
+/** Tests setting the machine's clock while tasks wait. */
 export function describeClock(open: () => Promise<TaskQueueSubject>): void {
-  /** Lets time pass in steps, so that what becomes due on the way is run on the way. */
+  /** Lets time pass in steps, so that tasks which become due on the way also run on the way. */
   async function pass(subject: TaskQueueSubject, ms: number, stepMs = SECOND_MS): Promise<void> {
     for (let passed = 0; passed < ms; passed += stepMs) {
       subject.advance(stepMs);
@@ -113,7 +113,7 @@ export function describeClock(open: () => Promise<TaskQueueSubject>): void {
 
     subject.setClock(-HOUR_MS);
     await subject.reopen();
-    // One that only takes a request, and one that dies as it starts.
+    // One process that only takes a request, and one that dies as it starts.
     await subject.queue.add(task("other", { dueAt: subject.now() + HOUR_MS }));
     await subject.reopen();
     subject.queue.start(handler.handle);

@@ -4,7 +4,7 @@ import type { TaskQueueSubject } from "../task-queue.ts";
 import { turns } from "../../support/turns.ts";
 import { MINUTE_MS, SECOND_MS, task } from "./task.ts";
 
-/** The process ends without a word. */
+/** Tests processes that die without notice. */
 export function describeCrash(open: () => Promise<TaskQueueSubject>): void {
   it("runs again what was running", async () => {
     await using subject = await open();
@@ -108,7 +108,7 @@ export function describeCrash(open: () => Promise<TaskQueueSubject>): void {
     await subject.reopen();
     for (let n = 0; n < 8; n += 1) {
       subject.queue.start(handler.handle);
-      // The one that waits for the other may be looked at only now and then.
+      // A task that waits for the other may be checked only now and then.
       while (handler.runsOf("poison").length <= n) {
         await turns();
         await subject.settled();

@@ -6,8 +6,8 @@ import { HOUR_MS, MINUTE_MS, task } from "./task.ts";
 import type { Limit } from "../../../src/shared/store/rate-limiter.ts";
 
 /**
- * Commits against these limits. Resolves to null if it was carried out, and otherwise to the gate
- * that had no room and when it has.
+ * Tries a commit with these limits. Resolves to null if it was carried out, or else to the gate
+ * that had no room and the time when it has room.
  */
 async function take(
   { queue }: TaskQueueSubject,
@@ -23,7 +23,7 @@ async function take(
   }
 }
 
-/** What any queue must do with the limits of a plan. */
+/** Tests what any queue must do with the limits of a plan. */
 export function describeLimits(open: () => Promise<TaskQueueSubject>): void {
   const ofA = (limit: number, windowMs = HOUR_MS) => ({ gate: "a", limit, windowMs });
 

@@ -4,7 +4,7 @@ import { type Script, ScriptedHandler, done, gate } from "../../support/scripted
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { MINUTE_MS, SECOND_MS, task } from "./task.ts";
 
-/** When tasks run, how many at once, and what each way to end a run leads to. */
+/** Tests when tasks run, how many run at once, and the effect of each way to end a run. */
 export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
   it("runs a task when it is due, and not before", async () => {
     await using subject = await open();
@@ -80,7 +80,7 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     await handler.allDueStarted(subject.queue);
     expect(handler.order().filter((id) => id.startsWith("stuck"))).toEqual(stuck.slice(0, slow.concurrency));
 
-    // Also what becomes due later.
+    // This includes tasks that become due later.
     await subject.queue.add(task("later", { dueAt: subject.now() + SECOND_MS }));
     subject.advance(SECOND_MS);
     await handler.started("later");
@@ -105,7 +105,7 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     await handler.allDueStarted(subject.queue);
     expect(handler.order().filter((id) => id.startsWith("stuck"))).toEqual(stuck.slice(0, concurrency));
 
-    // This also holds for a share that is named for the first time, and for what becomes due later.
+    // This also holds for a share that is new, and for tasks that become due later.
     await subject.queue.add(task("new", { type, share: "new" }));
     await handler.started("new");
     await subject.queue.add(task("later", { type, share: "well", dueAt: subject.now() + SECOND_MS }));
@@ -178,7 +178,7 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
       subject.advance(MINUTE_MS);
       await handler.allDueStarted(subject.queue);
     }
-    // As after a machine that slept.
+    // As after a machine's sleep.
     subject.advance(10_000 * MINUTE_MS);
     await handler.allDueStarted(subject.queue);
 
@@ -290,7 +290,10 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
   });
 }
 
-/** Adds three tasks more of the slow type than run at once, each with the script; their ids, in order. */
+/**
+ * Adds three more tasks of the slow type than run at once, each with the script. Resolves to their
+ * ids, in order.
+ */
 async function addStuck(
   { queue, slow }: TaskQueueSubject,
   handler: ScriptedHandler,

@@ -9,7 +9,7 @@ function append(series: string, entry: string, keep = 100): Append {
   return { series, entry, keep, ttlMs: MINUTE_MS };
 }
 
-/** What many decisions append to, none of which reads it. */
+/** Tests a series that many decisions append to and none of them reads. */
 export function describeSeries(open: () => Promise<TaskQueueSubject>): void {
   it("holds what was appended, oldest first, each series on its own, also after a crash", async () => {
     await using subject = await open();

@@ -6,18 +6,18 @@ import { turns } from "../../support/turns.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { MINUTE_MS, SECOND_MS, task } from "./task.ts";
 
-/** A record that is small to write. */
+/** Returns a record that is small to write. */
 function mark(id: string, honorsIdempotencyKeys = true): Write {
   return { kind: "service", id, record: { version: 1, honorsIdempotencyKeys } };
 }
 
-/** A record that holds a number. */
+/** Returns a record that holds a number. */
 function counter(count: number): Write {
   const delivery = { ...newDelivery({ channelId: "C1", threadTs: null }), shown: String(count) };
   return { kind: "notice", id: "count", record: { version: 1, delivery } };
 }
 
-/** What does not fit its schema. */
+/** Returns a record that doesn't fit its schema. */
 function badMark(id: string): Write {
   return { kind: "service", id, record: { version: 1, honorsIdempotencyKeys: "yes" as never } };
 }
@@ -26,7 +26,7 @@ async function isMarked(subject: TaskQueueSubject, id: string): Promise<boolean 
   return await subject.queue.commit((read) => ({ value: read("service", id)?.honorsIdempotencyKeys }));
 }
 
-/** What belongs together is written together, or not at all. */
+/** Tests that the writes of a step are written together, or not at all. */
 export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
   it("carries out a decision: writes, adds, and tells what it came to", async () => {
     await using subject = await open();
@@ -239,12 +239,12 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
       subject.advance(SECOND_MS);
       await turns();
     }
-    // What is started now would have to be done again after a crash.
+    // A task that starts now would have to be repeated after a crash.
     expect(handler.order()).toEqual(["a"]);
     expect(await subject.queue.counts()).toEqual({ waiting: 1, running: 1, dead: 0 });
 
     await heal();
-    // Not well before that is written, as nothing is run.
+    // The queue isn't well before that is written, because no task runs.
     await expect(subject.queue.check()).rejects.toMatchObject({ code: "store_unavailable" });
     await expect
       .poll(

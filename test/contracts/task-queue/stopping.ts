@@ -3,7 +3,7 @@ import { ScriptedHandler, done, gate, never } from "../../support/scripted-handl
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { MINUTE_MS, task } from "./task.ts";
 
-/** How a queue ends, and what it says of itself. */
+/** Tests the stop of a queue, and what the queue reports about itself. */
 export function describeStopping(open: () => Promise<TaskQueueSubject>): void {
   it("waits for what runs, and starts nothing more", async () => {
     await using subject = await open();
@@ -65,7 +65,8 @@ export function describeStopping(open: () => Promise<TaskQueueSubject>): void {
     const handler = new ScriptedHandler();
     const stopped = new Promise<void>((resolve) => {
       handler.on("a", () => {
-        // Once the promises are through, the step has been returned; it is written in the next round of the event loop.
+        // After the promises, the step has been returned. It is written in the next round of the
+        // event loop.
         queueMicrotask(() => process.nextTick(() => resolve(subject.queue.stop(0))));
         return { kind: "done" };
       });
