@@ -1,0 +1,89 @@
+import type { TaskDeps } from "../../rules/ports/deps.ts";
+import type {
+  Besides,
+  JobService,
+  JobServiceAnswer,
+  JobServiceFault,
+} from "../../rules/ports/job-service.ts";
+import { askedBy, keyOf, knownPrompt } from "../../rules/turn/submitting.ts";
+import { deadlineOf, type Turn } from "../../rules/turn/turn.ts";
+import type { Attachment } from "../../../shared/contract/attachment.ts";
+import type { Job } from "../../../shared/contract/job.ts";
+import { closedForMs, heedRetryAfter, notAsked } from "../service-backoff.ts";
+import type { Receiver } from "./find-target.ts";
+
+/**
+ * What a service offers. `unsent` means that nothing is sent to it now: it told us to wait, or it
+ * didn't say what it offers but may soon. It is the answer to go on with, as if the call had failed
+ * without an effect.
+ */
+export type ServiceOffer = { offered: readonly string[]; unsent?: JobServiceAnswer };
+
+/** Finds out what the service offers for a turn that is about to be sent for the first time. */
+export async function findOffer(deps: TaskDeps, turn: Turn, receiver: Receiver): Promise<ServiceOffer> {
+  const { project } = turn.request;
+  const waitMs = await closedForMs(deps, project);
+  if (waitMs > 0) return { offered: [], unsent: notAsked(waitMs) };
+  const isOver = deps.clock.now() >= deadlineOf(turn, deps.polling);
+  if (isOver || turn.stage.name !== "accepted") return { offered: [] };
+  const offer = await offeredBy(receiver);
+  if (offer.unsent !== undefined) await heedRetryAfter(deps, project, offer.unsent);
+  return offer;
+}
+
+/**
+ * An id that no job has. A service that was never called announces in its answer what it offers.
+ */
+const NO_JOB = "capabilities";
+
+async function offeredBy({ jobService, announced }: Receiver): Promise<ServiceOffer> {
+  if (announced?.capabilities !== undefined) return { offered: announced.capabilities };
+  const answer = await jobService.getJob(NO_JOB);
+  if (answer.ok || !passes(answer.fault)) return { offered: answer.capabilities ?? [] };
+  return { offered: [], unsent: { ...answer, fault: { ...answer.fault, kind: "not-created" } } };
+}
+
+/** True if the fault passes. A 404 doesn't: a service that knows only the contract answers so. */
+function passes({ kind, status }: JobServiceFault): boolean {
+  if (kind !== "not-created" && kind !== "unknown") return false;
+  return status === undefined || status === 429 || status >= 500;
+}
+
+/**
+ * Sends a turn that was noted as being sent: a create, or a message to its job. If the service says
+ * when to come back, nobody calls it before.
+ */
+export async function sendTurn(
+  deps: TaskDeps,
+  turn: Turn,
+  { jobService }: Receiver,
+  { job, prompt, attachments }: { job: Job | null; prompt: string; attachments: Attachment[] },
+): Promise<JobServiceAnswer> {
+  const sent = knownPrompt(turn) ?? prompt;
+  const besides = { attachments, ...askedBy(turn) };
+  const answer =
+    job === null
+      ? await jobService.createJob(sent, keyOf(turn), besides)
+      : await message(jobService, job.id, sent, keyOf(turn), besides);
+  await heedRetryAfter(deps, turn.request.project, answer);
+  return answer;
+}
+
+/** Statuses that a service may use to refuse a message to a closed job. */
+const MAY_BE_CLOSED: ReadonlySet<number | undefined> = new Set([400, 409, 410, 422]);
+
+/** Sends a message. A refusal because the job is closed is treated as if there were no such job. */
+async function message(
+  jobService: JobService,
+  jobId: string,
+  prompt: string,
+  key: string,
+  besides: Besides,
+): Promise<JobServiceAnswer> {
+  // The bare key is for a create that the service may get later.
+  const answer = await jobService.sendMessage(jobId, prompt, `${key}:message`, besides);
+  if (answer.ok || answer.fault.kind !== "rejected" || !MAY_BE_CLOSED.has(answer.fault.status)) return answer;
+  const seen = await jobService.getJob(jobId);
+  const isClosed = seen.ok ? seen.job.status === "archived" : seen.fault.kind === "missing";
+  return isClosed ? { ...answer, fault: { ...answer.fault, kind: "missing" } } : answer;
+}
