@@ -1,0 +1,28 @@
+import type { TaskCounts } from "../../shared/queue/task-queue.ts";
+import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
+import type { KeyCheck } from "../jobs/keys.ts";
+import type { ServiceTaskDeps } from "../jobs/run-job.ts";
+import type { RunnerDesk } from "../jobs/runner-access.ts";
+
+/** Everything that the HTTP interface needs. */
+export type ServiceAppDeps = Omit<ServiceTaskDeps, "slots" | "watch" | "runner"> & {
+  checkKey: KeyCheck;
+  /** Accepts a request. When this resolves, an accepted one is durable and will run soon. */
+  accept: (request: TurnRequest) => Promise<Acceptance>;
+  /**
+   * Called after turns of a job were ended, so that their agents stop and the next turn runs soon.
+   */
+  onEnded: (jobId: string) => void;
+  desk: RunnerDesk;
+  /** Finds out soon how a job's pull request stands. */
+  lookAtPull: (jobId: string) => Promise<void>;
+  /** Takes a webhook of the code host's, with the signature of its body. */
+  takeWebhook: (
+    projectId: string,
+    signature: string,
+    body: string,
+  ) => Promise<"taken" | "ignored" | "forged" | "absent">;
+  /** Rejects while no requests can be accepted. */
+  ready: () => Promise<TaskCounts>;
+  publicBaseUrl: string | null;
+};

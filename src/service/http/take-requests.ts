@@ -1,0 +1,78 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { formatDuration } from "../../shared/text/text.ts";
+import { type CreateJobRequest, parseCapabilities, type WireJob } from "../../shared/contract/schema.ts";
+import type { Acceptance } from "../jobs/acceptance.ts";
+import { decodeAttachments } from "./bounded-body.ts";
+import { HttpFault } from "./http-fault.ts";
+import * as routes from "./routes.ts";
+import type { ServiceAppDeps } from "./service-app-deps.ts";
+import { jobOf, NO_SUCH_JOB, READS_HEADER, reportOf } from "./shown-job.ts";
+
+/** Adds the operations that give a job a turn: a create, and a message to a job. */
+export function addTakingOfRequests(app: OpenAPIHono, deps: ServiceAppDeps): void {
+  app.openapi(routes.createJobRoute, async (context) => {
+    const { projectId } = context.req.valid("param");
+    const job = await accept(deps, projectId, null, context.req.valid("json"), context.req.valid("header"));
+    return context.json(job, 201);
+  });
+  app.openapi(routes.sendMessageRoute, async (context) => {
+    const { projectId, id } = context.req.valid("param");
+    const job = await accept(deps, projectId, id, context.req.valid("json"), context.req.valid("header"));
+    return context.json(job, 200);
+  });
+}
+
+/**
+ * Accepts a turn for good, and answers with its job. `jobId` is null for a create. Throws an
+ * {@link HttpFault} if the turn isn't accepted.
+ */
+async function accept(
+  deps: ServiceAppDeps,
+  projectId: string,
+  jobId: string | null,
+  { prompt, words, requester, authors, attachments = [] }: CreateJobRequest,
+  headers: { "idempotency-key"?: string | undefined; [READS_HEADER]?: string | undefined },
+): Promise<WireJob> {
+  const { store, projects, logger } = deps;
+  const project = projects.get(projectId);
+  if (project === undefined) throw new HttpFault(404, "There is no such project.");
+  const idempotencyKey = headers["idempotency-key"] ?? null;
+  const who = { words: words ?? null, requester: requester ?? null, authors: authors ?? null };
+  const request = { project, jobId, prompt, ...who, idempotencyKey };
+  const accepted = await deps.attachments.keep(await decodeAttachments(attachments), (written) =>
+    deps.accept({ ...request, attachments: written }),
+  );
+  if (accepted.kind === "accepted") {
+    const { jobId: id, number } = accepted.turn;
+    logger.info({ project: projectId, job_id: id, turn: number }, "turn accepted");
+  }
+  const { record, turn } = unlessRefused(accepted);
+  // A repeated request gets the record of the first answer, with its turns as they are now.
+  const wanted = parseCapabilities(headers[READS_HEADER]);
+  return { ...record, ...reportOf(store, jobOf(store, projectId, record.id), wanted, turn.number) };
+}
+
+/** The accepted turn and its job. Throws an {@link HttpFault} if the request was refused. */
+function unlessRefused(accepted: Acceptance): Extract<Acceptance, { record: unknown }> {
+  if ("record" in accepted) return accepted;
+  if (accepted.kind !== "limited") {
+    const [status, message] = REFUSALS[accepted.kind];
+    throw new HttpFault(status, message);
+  }
+  const seconds = Math.max(1, Math.ceil(accepted.retryAfterMs / 1000));
+  const wait = formatDuration(seconds * 1000);
+  const headers = { "retry-after": String(seconds) };
+  throw new HttpFault(429, `${LIMITS[accepted.limit]}. Try again in ${wait}.`, headers);
+}
+
+const REFUSALS = {
+  "key-reused": [422, "The Idempotency-Key was used for another request. Send a new one."],
+  missing: [404, NO_SUCH_JOB],
+  archived: [400, "The job is archived and takes no messages. Create a new one."],
+} as const;
+const LIMITS = {
+  creates: "Too many jobs were created in the last hour",
+  messages: "Too many messages were sent in the last hour",
+  queued: "Too many turns wait to run",
+  attachments: "Too many attachments wait for their turns",
+} as const;
