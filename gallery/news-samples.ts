@@ -1,4 +1,4 @@
-import type { FollowedPullRequest, Review } from "../src/shared/contract/job-report.ts";
+import type { KnownPullRequest, KnownReview } from "../src/app/rules/known-job.ts";
 import type { MessageOf } from "../src/app/rules/ports/notifier.ts";
 import { withPullRequest, type PullRequestNews } from "../src/app/rules/turn/pull-request-news.ts";
 import type { Turn } from "../src/app/rules/turn/turn.ts";
@@ -7,7 +7,7 @@ import { ANA, BEN, LONG, NOON, UNBROKEN, makeUpOutcome, makeUpTold, makeUpTurn }
 const URL = "https://github.com/tidepool/docs/pull/7";
 const outcome = makeUpOutcome({ kind: "pull-request", told: makeUpTold() });
 
-function makeUpFollowed(pullRequest: Partial<FollowedPullRequest> = {}): FollowedPullRequest {
+function makeUpFollowed(pullRequest: Partial<KnownPullRequest> = {}): KnownPullRequest {
   return {
     url: URL,
     title: "Correct the install command",
@@ -28,21 +28,21 @@ function makeUpFollowed(pullRequest: Partial<FollowedPullRequest> = {}): Followe
 
 /** A turn whose pull request stands like this. */
 export function makeUpFollowedTurn(
-  pullRequest: Partial<FollowedPullRequest>,
+  pullRequest: Partial<KnownPullRequest>,
   before: Turn = makeUpTurn({ name: "ended", outcome, at: NOON }),
 ): Turn & { pullRequest: NonNullable<Turn["pullRequest"]> } {
   const at = { url: URL, linkedAt: NOON, now: NOON };
   return { ...before, pullRequest: withPullRequest(undefined, makeUpFollowed(pullRequest), at) };
 }
 
-function told(pullRequest: Partial<FollowedPullRequest>): MessageOf<"news"> {
+function told(pullRequest: Partial<KnownPullRequest>): MessageOf<"news"> {
   const turn = makeUpFollowedTurn(pullRequest);
   const news = turn.pullRequest.news.at(-1);
   if (news === undefined) throw new Error("nothing is new");
   return { kind: "news", turn, news, url: URL, movedBecause: null };
 }
 
-function review(id: string, author: string, words: string): Review {
+function review(id: string, author: string, words: string): KnownReview {
   return { id, author, words, state: "changes-requested", at: NOON, headSha: null };
 }
 
@@ -98,7 +98,7 @@ export const newsSamples: [string, MessageOf<"news">][] = [
 ];
 
 /** The states that a status message shows. */
-export const FOLLOWED_STATES: Readonly<Record<string, Partial<FollowedPullRequest>>> = {
+export const FOLLOWED_STATES: Readonly<Record<string, Partial<KnownPullRequest>>> = {
   "waiting for a review": {},
   approved: { review: "approved" },
   "changes requested": { review: "changes-requested" },

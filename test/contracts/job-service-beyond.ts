@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { z } from "zod";
 import { parseCapabilities, WireChanges, WireJob, WireJobList } from "../../src/shared/contract/schema.ts";
 import type { AgentQuestion } from "../../src/service/runner/turn-runner.ts";
 import { makeAttachment } from "../support/attachments.ts";
@@ -242,9 +243,15 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
   });
 }
 
+/** The answer as it was sent, once it is known to be what the schema wants. */
+function sent<T extends z.ZodType>(schema: T, json: unknown): z.input<T> {
+  schema.parse(json);
+  return json as z.input<T>;
+}
+
 async function jobOf(server: JobServiceServer, id: string): Promise<WireJob> {
   const { json } = await send(server, { path: `${jobsOf(server)}/${id}`, headers: READER });
-  return WireJob.strict().parse(json);
+  return sent(WireJob.strict(), json);
 }
 
 async function changes(server: JobServiceServer, after?: string, wait = 0): Promise<WireChanges> {
@@ -252,11 +259,11 @@ async function changes(server: JobServiceServer, after?: string, wait = 0): Prom
   const path = `/v2/agent/${server.projectId}/changes${query}`;
   const { status, json } = await send(server, { path, headers: READER });
   expect(status).toBe(200);
-  return WireChanges.strict().parse(json);
+  return sent(WireChanges.strict(), json);
 }
 
 async function list(server: JobServiceServer, query: string): Promise<WireJobList> {
   const { status, json } = await send(server, { path: `${jobsOf(server)}${query}` });
   expect(status).toBe(200);
-  return WireJobList.strict().parse(json);
+  return sent(WireJobList.strict(), json);
 }

@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
-import type { WireFollowedPullRequest } from "../../src/shared/contract/report-schema.ts";
+import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { ANA, BEN, DOCS, RANDOM, SECRET_CHANNEL, World, type WorldOptions } from "../support/world.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 const MONDAY = Date.UTC(2026, 10, 23, 9);
 
-type Followed = Partial<WireFollowedPullRequest>;
+type Followed = Partial<Sent<typeof FollowedPullRequest>>;
 
 function start(options: WorldOptions = {}): Promise<World> {
   return World.start({ startMs: MONDAY, jobService: { turns: true, pullRequests: true }, ...options });

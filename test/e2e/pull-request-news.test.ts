@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { WireFollowedPullRequest } from "../../src/shared/contract/report-schema.ts";
+import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { SlackMessage } from "../../world/slack/index.ts";
 import { press } from "../support/presses.ts";
 import { withoutStop } from "../support/status-buttons.ts";
@@ -13,7 +14,7 @@ const MUTE = "Don't mention me in this thread";
 /** A Monday. */
 const MONDAY = Date.UTC(2026, 10, 23, 9);
 
-type Followed = Partial<WireFollowedPullRequest>;
+type Followed = Partial<Sent<typeof FollowedPullRequest>>;
 
 function start(options: WorldOptions = {}): Promise<World> {
   const jobService = { turns: true, pullRequests: true, ...options.jobService };
@@ -70,7 +71,11 @@ function menuValue({ blocks = [] }: SlackMessage, label: string): string {
   return options.find(({ text }) => text.text === label)?.value ?? "";
 }
 
-function review(id: string, words: string, author = "maria"): WireFollowedPullRequest["reviews"][number] {
+function review(
+  id: string,
+  words: string,
+  author = "maria",
+): Sent<typeof FollowedPullRequest>["reviews"][number] {
   const at = new Date(MONDAY + DAY).toISOString();
   return { id, author, words, state: "changes-requested", at, headSha: null };
 }

@@ -1,5 +1,6 @@
 import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
-import type { WireFollowedPullRequest } from "../../src/shared/contract/report-schema.ts";
+import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { JobServiceSide } from "../../world/job-service/side.ts";
 import { turnOf, turnOfKey } from "./ledger.ts";
 
@@ -7,7 +8,7 @@ import { turnOf, turnOfKey } from "./ledger.ts";
 export type Review = { do: "review"; what: "changes-requested" | "checks-failed" | "closed" | "approved" };
 
 type Reviewed = Pick<JobServiceSide, "creates" | "messages" | "jobs" | "followsPullRequests" | "follow">;
-type Standing = { reviews: WireFollowedPullRequest["reviews"]; failed: string[] };
+type Standing = { reviews: Sent<typeof FollowedPullRequest>["reviews"]; failed: string[] };
 
 /**
  * Reviews the pull requests of a round, merges them all in the end, and checks what the threads say

@@ -1,4 +1,5 @@
-import type { FollowedPullRequest, ReportedTurn } from "../../src/shared/contract/job-report.ts";
+import type { KnownPullRequest } from "../../src/app/rules/known-job.ts";
+import type { ReportedTurn } from "../../src/shared/contract/job-report.ts";
 import type { JobServiceAnswer, JobServiceFault } from "../../src/app/rules/ports/job-service.ts";
 import type { Outcome } from "../../src/app/rules/turn/outcome.ts";
 import type { QuotedMessage, Request } from "../../src/app/rules/turn/request.ts";
@@ -117,7 +118,7 @@ export function found(job = makeJob(), reported?: ReportedTurn): JobServiceAnswe
 }
 
 /** A service's report of a pull request that waits for a review. */
-export function makeFollowed(overrides: Partial<FollowedPullRequest> = {}): FollowedPullRequest {
+export function makeFollowed(overrides: Partial<KnownPullRequest> = {}): KnownPullRequest {
   return {
     url: "https://github.com/acme/docs/pull/7",
     title: "Correct the install command",

@@ -1,5 +1,6 @@
 import { Octokit } from "@octokit/rest";
-import type { WireFollowedPullRequest } from "../../src/shared/contract/report-schema.ts";
+import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { makeServiceProject, ServiceUnderTest } from "./job-service.ts";
 import { openPullRequest, openTestHost, OWNER, QUIET, REPO, TOKEN } from "../world/code-host/setup.ts";
 import { type ProxyHook, startHookedProxy } from "../../world/faults/hooked-proxy.ts";
@@ -66,10 +67,10 @@ export async function openFollowingWorld({
   const at = { owner: OWNER, repo: REPO };
 
   /** Returns what a client reads that names the capability. */
-  async function record(id: string): Promise<WireFollowedPullRequest | null> {
+  async function record(id: string): Promise<Sent<typeof FollowedPullRequest> | null> {
     const headers = { "Docs-Agent-Capabilities": "pull-request" };
     const answer = await service.ask(`/v2/agent/docs/job/${id}`, { headers });
-    return ((await answer.json()) as { pullRequest: WireFollowedPullRequest | null }).pullRequest;
+    return ((await answer.json()) as { pullRequest: Sent<typeof FollowedPullRequest> | null }).pullRequest;
   }
 
   return {

@@ -1,8 +1,6 @@
-import type {
-  WireFollowedPullRequest,
-  WireQuestion,
-  WireTurn,
-} from "../../src/shared/contract/report-schema.ts";
+import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
+import type { WireQuestion, WireTurn } from "../../src/shared/contract/report-schema.ts";
 import type { WireJob, WireJobRecord } from "../../src/shared/contract/schema.ts";
 import type { JobStatus } from "../../src/shared/contract/job.ts";
 
@@ -23,7 +21,7 @@ export type SideJob = {
   /** As a service tells them that tells of turns. */
   turns: WireTurn[];
   /** As a service that follows pull requests reports it. Null if it follows none. */
-  pullRequest: WireFollowedPullRequest | null;
+  pullRequest: Sent<typeof FollowedPullRequest> | null;
   /** Those of turns that have not ended, as a service tells them that tells of questions. */
   questions: SideQuestion[];
 };

@@ -9,11 +9,9 @@ import {
 } from "../../src/shared/contract/schema.ts";
 import { jsonOf } from "../../src/shared/text/text.ts";
 import { faultAfter, faultBefore, FaultPlan } from "./faults.ts";
-import type {
-  WireFollowedPullRequest,
-  WireQuestion,
-  WireTurn,
-} from "../../src/shared/contract/report-schema.ts";
+import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
+import type { WireQuestion, WireTurn } from "../../src/shared/contract/report-schema.ts";
 import { SideFeed } from "./side-feed.ts";
 import { endJob, JobScript, newSideTurn, recordOf, type SideJob, type SideOutcome } from "./jobs.ts";
 import {
@@ -248,7 +246,7 @@ export class JobServiceSide implements AsyncDisposable {
   }
 
   /** The job's pull request stands like this now: it waits for a review, unless `pullRequest` says otherwise. */
-  follow(jobId: string, pullRequest: Partial<WireFollowedPullRequest> = {}): void {
+  follow(jobId: string, pullRequest: Partial<Sent<typeof FollowedPullRequest>> = {}): void {
     const job = this.#job(jobId);
     job.pullRequest = {
       url: job.prLink ?? "",

@@ -9,8 +9,7 @@ import {
   ReceivedJobRecord,
 } from "../../shared/contract/schema.ts";
 import type { Exchange } from "./exchange.ts";
-import { ReceivedReport } from "../../shared/contract/report-schema.ts";
-import type { ReportedJob } from "../../shared/contract/job.ts";
+import { ReadJobReport, type ReportedJob } from "../rules/known-job.ts";
 import { parseRetryAfter } from "../../shared/machine/retry-after.ts";
 
 const MAX_SAID_CHARS = 300;
@@ -105,7 +104,7 @@ export function readJob(
   }
   if (jobId !== null && record.data.id !== jobId) return { problem: "the record of another job" };
   // People will read it, so a service must not be able to repeat the key in it.
-  return { job: record.data, report: ReceivedReport.parse(redacted(json, redact) ?? {}) };
+  return { job: record.data, report: ReadJobReport.parse(redacted(json, redact) ?? {}) };
 }
 
 /** Reads an answer of the feed. Jobs that can't be read are left out. */

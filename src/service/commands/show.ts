@@ -2,19 +2,14 @@ import {
   NOTHING_NEW,
   type PlanStep,
   type ReportedCheck,
-  type ReportedPullRequest,
   type ReportedUsage,
 } from "../../shared/contract/job-report.ts";
+import type { LeftPullRequest } from "../../shared/contract/pull-request.ts";
+import { toTimestamp } from "../../shared/contract/reading.ts";
 import { cut } from "../../shared/text/text.ts";
 import type { KeptAttachment } from "../jobs/attachment-files.ts";
 import { terminalText } from "../base/printable-text.ts";
-import {
-  isAnswered,
-  toTimestamp,
-  type StoredJob,
-  type StoredQuestion,
-  type StoredTurn,
-} from "../jobs/job.ts";
+import { isAnswered, type StoredJob, type StoredQuestion, type StoredTurn } from "../jobs/job.ts";
 import type { AdminKey } from "../jobs/keys.ts";
 
 const MAX_SHOWN_CHARS = 4_000;
@@ -142,7 +137,7 @@ function usageText({ inputTokens, outputTokens, cachedInputTokens, calls, costUs
   return costUsd === null ? counts : `${counts}, $${costUsd.toFixed(4)}`;
 }
 
-function pullRequestText(pullRequest: ReportedPullRequest): string {
+function pullRequestText(pullRequest: LeftPullRequest): string {
   const { url, number, title, files, additions, deletions } = pullRequest;
   const state = pullRequest.isDraft === true ? `${pullRequest.state}, a draft` : pullRequest.state;
   const changed = files === null ? "" : `, ${files} ${files === 1 ? "file" : "files"}`;

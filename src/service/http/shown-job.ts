@@ -1,6 +1,6 @@
 import type { WireJob } from "../../shared/contract/schema.ts";
 import { type StoredJob, toRecord } from "../jobs/job.ts";
-import { toWireQuestion, toWireTurn } from "../jobs/report.ts";
+import { toSentPullRequest, toWireQuestion, toWireTurn } from "../jobs/report.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
 import { HttpFault } from "./http-fault.ts";
 
@@ -27,7 +27,7 @@ export function reportOf(
   upTo?: number,
 ) {
   return {
-    ...(wanted.includes("pull-request") && { pullRequest }),
+    ...(wanted.includes("pull-request") && { pullRequest: toSentPullRequest(pullRequest) }),
     ...(wanted.includes("turns") && { turns: store.shownTurns(id, upTo).map(toWireTurn) }),
     ...(wanted.includes("questions") && { questions: store.questions.shown(id).map(toWireQuestion) }),
   };

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { WireFollowedPullRequest } from "../../shared/contract/report-schema.ts";
+import { lenient } from "../../shared/contract/lenient.ts";
+import { FollowedPullRequest } from "../../shared/contract/pull-request.ts";
 import { json } from "../base/json.ts";
 import type { Tables } from "./tables.ts";
 
@@ -32,7 +33,7 @@ const FollowedRow = z.object({
   lookAt: z.int(),
   memory: json(FollowMemory),
   /** As it was last seen. */
-  record: json(WireFollowedPullRequest.nullable().catch(null)),
+  record: json(lenient(FollowedPullRequest.nullable())),
 });
 export type FollowedJob = z.infer<typeof FollowedRow>;
 
@@ -114,6 +115,6 @@ export class FollowedStore {
     if (this.#tables.run(sql, ...values) === 0) return;
     // Only written if it differs, because each write is told to clients.
     const change = `UPDATE jobs SET pull_request = ?1 WHERE id = ?2 AND pull_request <> ?1`;
-    this.#tables.run(change, JSON.stringify(record), jobId);
+    this.#tables.run(change, JSON.stringify(record && z.encode(FollowedPullRequest, record)), jobId);
   }
 }

@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { FailureCause, ReportedOutcome } from "../../shared/contract/job-report.ts";
-import { WireFollowedPullRequest, WireQuestion, WireTurn } from "../../shared/contract/report-schema.ts";
+import { lenient } from "../../shared/contract/lenient.ts";
+import { FollowedPullRequest, LeftPullRequest } from "../../shared/contract/pull-request.ts";
+import { toTimestamp } from "../../shared/contract/reading.ts";
+import { WireQuestion, WireTurn } from "../../shared/contract/report-schema.ts";
 import type { WireJobRecord } from "../../shared/contract/schema.ts";
 import { json } from "../base/json.ts";
 import type { ServiceProject } from "../config/config.ts";
@@ -23,7 +26,7 @@ export const JobRow = z.object({
   createdAt: z.int(),
   archivedAt: z.int().nullable(),
   /** As it was last seen at the code host. */
-  pullRequest: json(WireFollowedPullRequest.nullable().catch(null)),
+  pullRequest: json(lenient(FollowedPullRequest.nullable())),
   status: JobStatus,
 });
 export type StoredJob = z.infer<typeof JobRow>;
@@ -58,7 +61,7 @@ export const TurnRow = z.object({
   step: z.string().nullable(),
   plan: json(WireTurn.shape.plan),
   usage: json(WireTurn.shape.usage),
-  pullRequest: json(WireTurn.shape.pullRequest),
+  pullRequest: json(lenient(LeftPullRequest.nullable())),
   /** The branch with the work, from its push until there is a pull request. */
   branch: z.string().nullable(),
   /** True once the agent was started in the current run. */
@@ -122,9 +125,4 @@ export function toRecord(job: StoredJob): WireJobRecord {
     createdAt: toTimestamp(job.createdAt),
     archivedAt: job.archivedAt === null ? null : toTimestamp(job.archivedAt),
   };
-}
-
-/** Epoch milliseconds as `YYYY-MM-DDThh:mm:ssZ`. */
-export function toTimestamp(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
 }

@@ -1,9 +1,11 @@
+import { z } from "zod";
+import { FollowedPullRequest } from "../../shared/contract/pull-request.ts";
 import { cut } from "../../shared/text/text.ts";
-import { SHOWN_CHARS } from "../../shared/contract/reading.ts";
+import { type Sent, SHOWN_CHARS, toTimestamp } from "../../shared/contract/reading.ts";
 import { MAX_LEFT_OUT, MAX_NOTES, MAX_PLAN_STEPS } from "../../shared/contract/job-report.ts";
 import type { WireQuestion, WireTurn } from "../../shared/contract/report-schema.ts";
 import { isJobId } from "../config/branches.ts";
-import { isAnswered, type StoredQuestion, type StoredTurn, toTimestamp } from "./job.ts";
+import { isAnswered, type StoredQuestion, type StoredTurn } from "./job.ts";
 
 /** A turn in wire format. */
 export function toWireTurn(turn: StoredTurn): WireTurn {
@@ -34,6 +36,13 @@ export function toWireTurn(turn: StoredTurn): WireTurn {
     })),
     notes: turn.quality.notes.slice(0, MAX_NOTES).map((note) => cut(note, SHOWN_CHARS.path)),
   };
+}
+
+/** A followed pull request, as it is sent. */
+export function toSentPullRequest(
+  pullRequest: FollowedPullRequest | null,
+): Sent<typeof FollowedPullRequest> | null {
+  return pullRequest && z.encode(FollowedPullRequest, pullRequest);
 }
 
 /** A question in wire format. */

@@ -5,11 +5,11 @@ import {
   type ReportedOutcome,
   WireClaims,
 } from "../../shared/contract/job-report.ts";
+import { LeftPullRequest } from "../../shared/contract/pull-request.ts";
 import { DocsAgentError } from "../../shared/errors.ts";
 import {
   WireCheck,
   WireContext,
-  WirePullRequest,
   WireQuestion,
   WireTurn,
   WireUsage,
@@ -139,7 +139,7 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("pull-request"),
     prLink: z.string(),
-    pullRequest: WirePullRequest.nullish(),
+    pullRequest: LeftPullRequest.nullish(),
     ...Told,
   }),
   /** The changes are on a branch, because there is no code host with pull requests. */

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { clipped, Millis, orNull, readableItems, SHOWN_CHARS, storedObject } from "./reading.ts";
+import { clipped, Count, Time, orNull, readableItems, SHOWN_CHARS } from "./reading.ts";
+import { lenient } from "./lenient.ts";
+import { LeftPullRequest } from "./pull-request.ts";
 
 /** The most turns that a record shows. The newest stay. */
 export const MAX_SHOWN_TURNS = 20;
@@ -14,7 +16,6 @@ export const MAX_NOTES = 10;
 const MAX_READ_CHOICES = 100;
 
 const Line = clipped(SHOWN_CHARS.line);
-const Count = z.int().min(0);
 
 /**
  * How a turn ended, in the job service's words. `branch` means that the changes are on a branch,
@@ -83,24 +84,6 @@ export const WireClaims = z
   .meta({ id: "Claims", description: "The sources of what the agent wrote, counted." });
 export type ReportedClaims = z.infer<typeof WireClaims>;
 
-/** A pull request as the turn left it. Fields are null if the code host didn't say. */
-export const ReportedPullRequest = z.object({
-  url: z.string(),
-  number: z.int().min(1),
-  title: Line,
-  state: z.enum(["open", "closed", "merged"]),
-  files: orNull(Count),
-  additions: orNull(Count),
-  deletions: orNull(Count),
-  headRef: Line,
-  headSha: Line,
-  /** Absent if the code host didn't say. */
-  isDraft: z.boolean().optional().catch(undefined),
-  /** True if merging it would change nothing any more. Absent otherwise. */
-  isEmpty: z.boolean().optional().catch(undefined),
-});
-export type ReportedPullRequest = z.infer<typeof ReportedPullRequest>;
-
 /**
  * A turn as the job service reports it (untrusted text, bounded). Times are epoch milliseconds.
  * Unknown fields are null.
@@ -120,11 +103,11 @@ export const ReportedTurn = z.object({
   step: orNull(Line),
   plan: readableItems(PlanStep, MAX_PLAN_STEPS),
   usage: orNull(ReportedUsage),
-  pullRequest: orNull(ReportedPullRequest),
+  pullRequest: lenient(LeftPullRequest.nullable()),
   /** The branch with the changes, if there is no code host. */
   branch: orNull(Line),
-  startedAt: orNull(Millis),
-  endedAt: orNull(Millis),
+  startedAt: orNull(Time),
+  endedAt: orNull(Time),
   /** The agent's answer if it changed nothing. */
   answer: orNull(clipped(SHOWN_CHARS.summary)),
   checks: readableItems(ReportedCheck, MAX_CHECKS),
@@ -148,61 +131,9 @@ export const ReportedQuestion = z.object({
   ),
   /** True if people may answer in their own words. */
   allowsText: z.boolean().catch(false),
-  answeredAt: orNull(Millis),
+  answeredAt: orNull(Time),
 });
 export type ReportedQuestion = z.infer<typeof ReportedQuestion>;
-
-/** A review, as the job service reports it (untrusted, bounded). */
-export const Review = storedObject({
-  /** Tells reviews apart. The same for the same review. */
-  id: z.string(),
-  author: z.string(),
-  /** What the author wrote. Empty if they only chose a state. */
-  words: z.string(),
-  state: z.enum(["approved", "changes-requested", "commented"]),
-  /** Epoch milliseconds. Null if the service didn't say. */
-  at: z.number().nullable(),
-  /** The commit that was reviewed. Null if the service didn't say. */
-  headSha: z.string().nullable().default(null),
-});
-export type Review = z.infer<typeof Review>;
-
-/**
- * A job's pull request as it stands at the code host now, for a service that announces
- * `pull-request` (untrusted text, bounded).
- */
-export const FollowedPullRequest = storedObject({
-  /** Null if the service didn't say: then it is the job's `prLink`. */
-  url: z.string().nullable(),
-  title: z.string().nullable(),
-  state: z.enum(["open", "closed", "merged"]),
-  isDraft: z.boolean(),
-  /** What the newest review of each reviewer comes to. */
-  review: z.enum(["none", "approved", "changes-requested"]),
-  /**
-   * `failed` names the checks that failed and didn't fail before the change. `unknown` means that
-   * the code host doesn't let the service read them.
-   */
-  checks: storedObject({
-    state: z.enum(["pending", "failed", "passed", "unknown"]),
-    failed: z.array(z.string()),
-  }),
-  /** The newest, oldest first. */
-  reviews: z.array(Review),
-  /** Logins and teams whose review was asked for and isn't there yet. */
-  waitingFor: z.array(z.string()),
-  /** Null while the code host hasn't found out. */
-  mergeable: z.boolean().nullable(),
-  /** Why it can't be merged, if the code host says so. */
-  blockedBy: z.enum(["conflicts", "checks", "reviews", "draft", "behind", "other"]).nullable(),
-  /** The commit that all this is about. */
-  headSha: z.string().nullable(),
-  /** False if the service can't see it anymore; the rest is what it saw last. */
-  isVisible: z.boolean(),
-  /** Epoch milliseconds. Null if the service didn't say. */
-  openedAt: z.number().nullable(),
-});
-export type FollowedPullRequest = z.infer<typeof FollowedPullRequest>;
 
 /** What a diff has at most. `bytes` are those of its text as it is sent, in JSON. */
 export const DIFF_LIMITS = { files: 300, bytes: 512 * 1024, lineChars: 500 } as const;

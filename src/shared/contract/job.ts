@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { FollowedPullRequest, ReportedQuestion, ReportedTurn } from "./job-report.ts";
 import { storedObject } from "./reading.ts";
 
 /**
@@ -23,19 +22,6 @@ export const Capability = z.enum([
 ]);
 export type Capability = z.infer<typeof Capability>;
 
-/** A job service's report on a job, beyond the contract. Fields are null if it doesn't say. */
-export type JobReport = {
-  /**
-   * Oldest first, and only the newest of a long job. After a create or a message, the last one is
-   * the turn that it began.
-   */
-  turns: ReportedTurn[] | null;
-  /** Questions of unfinished turns. */
-  questions: ReportedQuestion[] | null;
-  /** The job's newest pull request as it stands now. Null if there is none that is followed. */
-  pullRequest?: FollowedPullRequest | null;
-};
-
 /** A job's state, in the job service's own words (`docs/job-service.md`). */
 export const JobStatus = z.enum(["active", "completed", "archived", "failed"]);
 export type JobStatus = z.infer<typeof JobStatus>;
@@ -54,8 +40,6 @@ export const Job = storedObject({
 });
 export type Job = z.infer<typeof Job>;
 
-/** `report` is what the service says beyond the contract. */
-export type ReportedJob = { job: Job; report?: JobReport };
 /** A person's answer: the id of a choice, or their own words if the question allows it. */
 export type QuestionAnswer = { choice: string } | { text: string };
 

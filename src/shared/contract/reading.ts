@@ -4,16 +4,27 @@ import { cut } from "../text/text.ts";
 /** The most UTF-16 units that a record shows of each text. A client reads no more. */
 export const SHOWN_CHARS = { reason: 1000, summary: 4000, line: 300, path: 200, finding: 150 } as const;
 
-/** A time, as it is sent: ISO 8601, UTC. */
-export const Time = z.iso.datetime();
+/** A time: sent as ISO 8601, UTC, and read as epoch milliseconds. */
+export const Time = z.codec(z.iso.datetime(), z.int(), {
+  decode: (text) => Date.parse(text),
+  encode: toTimestamp,
+});
+
+/** A whole number from 0 on. */
+export const Count = z.int().min(0);
+
+/** Epoch milliseconds as `YYYY-MM-DDThh:mm:ssZ`. */
+export function toTimestamp(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** What is sent for a schema of the contract: its times are ISO 8601. */
+export type Sent<T extends z.ZodType> = z.input<T>;
 
 /** A text, cut to a length. */
 export function clipped(max: number) {
   return z.string().transform((text) => cut(text, max));
 }
-
-/** A time, read as epoch milliseconds. */
-export const Millis = Time.transform((text) => Date.parse(text));
 
 /** Reads invalid values as absent, because no more depends on them than on their absence. */
 export const orNull = <T extends z.ZodType>(schema: T) =>

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { z } from "zod";
 import {
   FailureCause,
@@ -7,21 +6,14 @@ import {
   MAX_FINDINGS,
   MAX_NOTES,
   MAX_PLAN_STEPS,
-  MAX_SHOWN_TURNS,
   PlanStep,
   ReportedCheck,
   ReportedOutcome,
-  ReportedPullRequest,
-  ReportedQuestion,
   ReportedTurn,
-  FollowedPullRequest,
-  Review,
   WireClaims,
 } from "./job-report.ts";
-import { Time, orNull, readableItems, clipped, Millis, SHOWN_CHARS } from "./reading.ts";
-import type { JobReport } from "./job.ts";
-
-const Count = z.int().min(0);
+import { Count, Time } from "./reading.ts";
+import { LeftPullRequest } from "./pull-request.ts";
 
 export const MAX_QUESTIONS = 20;
 /** The most UTF-16 units of an answer in words. */
@@ -38,30 +30,7 @@ export const WireUsage = z
     costUsd: z.number().min(0).nullable().describe("The cost in US dollars, or null if unknown."),
   })
   .meta({ id: "Usage", description: "What the models used, all calls and attempts of the turn together." });
-export type WireUsage = z.infer<typeof WireUsage>;
-
-/** A turn's pull request, in wire format. */
-export const WirePullRequest = z
-  .object({
-    url: z.string().describe("Its page."),
-    number: z.int().min(1).describe("Its number at the code host."),
-    title: z.string().describe("Its title."),
-    state: ReportedPullRequest.shape.state.describe("How the turn left it."),
-    files: Count.nullable().describe("Changed files."),
-    additions: Count.nullable().describe("Added lines."),
-    deletions: Count.nullable().describe("Removed lines."),
-    headRef: z.string().describe("Its branch."),
-    headSha: z.string().describe("The branch's newest commit."),
-    isDraft: z.boolean().optional().describe("Whether it is a draft. Absent if the code host didn't say."),
-    isEmpty: z
-      .boolean()
-      .optional()
-      .describe("True if merging it would change nothing anymore. Otherwise absent."),
-  })
-  .meta({
-    id: "PullRequest",
-    description: "A pull request as the turn left it, or null if the code host didn't say.",
-  });
+export type WireUsage = z.input<typeof WireUsage>;
 
 /** The result of one check, in wire format. */
 export const WireCheck = z
@@ -110,7 +79,7 @@ export const WireTurn = z
       .max(MAX_PLAN_STEPS)
       .describe("The agent's plan."),
     usage: WireUsage.nullable(),
-    pullRequest: WirePullRequest.nullable(),
+    pullRequest: LeftPullRequest.nullable(),
     branch: z.string().nullable().describe("The branch with the changes, while they have no pull request."),
     acceptedAt: Time.describe("When the request was accepted."),
     startedAt: Time.nullable().describe("When its last attempt started."),
@@ -123,7 +92,7 @@ export const WireTurn = z
     notes: z.array(z.string()).max(MAX_NOTES).describe("What else people should know, a sentence each."),
   })
   .meta({ id: "Turn", description: "One prompt given to a job, and how it went. Times are ISO 8601, UTC." });
-export type WireTurn = z.infer<typeof WireTurn>;
+export type WireTurn = z.input<typeof WireTurn>;
 
 /** A question of the agent's, in wire format. */
 export const WireQuestion = z
@@ -145,104 +114,4 @@ export const WireQuestion = z
     answeredAt: Time.nullable().describe("When it was answered, or null while it is open."),
   })
   .meta({ id: "Question", description: "What the agent asks while its turn runs." });
-export type WireQuestion = z.infer<typeof WireQuestion>;
-
-/** The most reviews that a record shows, and names in each of its lists. */
-export const MAX_REVIEWS = 20;
-export const MAX_NAMES = 20;
-
-const { state, review, checks, blockedBy } = FollowedPullRequest.shape;
-
-/** A job's pull request as it stands at the code host now, in wire format. */
-export const WireFollowedPullRequest = z
-  .object({
-    url: z.string().describe("Its page."),
-    number: z.int().min(1).describe("Its number at the code host."),
-    title: z.string().describe("Its title."),
-    state: state.describe("Whether it is open, closed or merged."),
-    isDraft: z.boolean().describe("Whether it is a draft."),
-    review: review.describe("The result of all reviews, counting each reviewer's newest."),
-    checks: z
-      .object({
-        state: checks.shape.state.describe("`unknown` if the code host doesn't let the service read them."),
-        failed: z
-          .array(z.string())
-          .max(MAX_NAMES)
-          .describe("The names of those that failed and didn't fail before the change."),
-      })
-      .describe("The checks of the newest commit."),
-    reviews: z
-      .array(
-        z.object({
-          id: z.string().min(1).describe("The review's id."),
-          author: z.string().describe("Who wrote it."),
-          words: z.string().describe("What they wrote."),
-          state: Review.shape.state.describe("What they chose."),
-          at: Time.describe("When it was written."),
-          headSha: z
-            .string()
-            .nullable()
-            .default(null)
-            .describe("The commit that was reviewed, or null if it isn't known."),
-        }),
-      )
-      .max(MAX_REVIEWS)
-      .describe("The newest 20, the oldest first."),
-    waitingFor: z
-      .array(z.string())
-      .max(MAX_NAMES)
-      .describe("Reviewers who were asked and haven't reviewed yet."),
-    mergeable: z.boolean().nullable().describe("Whether it can be merged, or null while that isn't known."),
-    blockedBy: blockedBy.describe("Why it can't be merged. Null if it can, or if the code host doesn't say."),
-    headSha: z.string().describe("The newest commit. Everything here is about it."),
-    isVisible: z.boolean().describe("False if the service can't see it anymore. This is what it saw last."),
-    openedAt: Time.describe("When it was opened."),
-  })
-  .meta({ id: "FollowedPullRequest", description: "The job's newest pull request as it stands now." });
-export type WireFollowedPullRequest = z.infer<typeof WireFollowedPullRequest>;
-
-const Name = clipped(SHOWN_CHARS.path);
-const Line = clipped(SHOWN_CHARS.line);
-const ReceivedReview = z
-  .object({
-    id: orNull(z.string().min(1).max(SHOWN_CHARS.line)),
-    author: Name,
-    words: clipped(SHOWN_CHARS.reason).catch(""),
-    state: Review.shape.state,
-    at: orNull(Millis),
-    headSha: orNull(Line),
-  })
-  // Without an id, a review is what it says.
-  .transform(({ id, headSha, ...review }) => ({
-    id: id ?? hash("sha256", JSON.stringify(review)),
-    headSha,
-    ...review,
-  }));
-
-/** Only the state has to be there: a service may tell less than ours. */
-const ReceivedFollowedPullRequest = z.object({
-  url: orNull(z.string()),
-  title: orNull(Line),
-  state,
-  isDraft: z.boolean().catch(false),
-  review: review.catch("none"),
-  checks: z
-    .object({ state: checks.shape.state, failed: readableItems(Name, MAX_NAMES) })
-    .catch({ state: "unknown", failed: [] }),
-  reviews: readableItems(ReceivedReview, MAX_REVIEWS),
-  waitingFor: readableItems(Name, MAX_NAMES),
-  mergeable: orNull(z.boolean()),
-  blockedBy: orNull(blockedBy),
-  headSha: orNull(Line),
-  isVisible: z.boolean().catch(true),
-  openedAt: orNull(Millis),
-}) satisfies z.ZodType<FollowedPullRequest>;
-
-/**
- * What a client reads of a record beyond the contract. Never fails: unreadable parts are left out.
- */
-export const ReceivedReport = z.object({
-  turns: orNull(z.array(z.unknown()).pipe(readableItems(ReportedTurn, MAX_SHOWN_TURNS))),
-  questions: orNull(z.array(z.unknown()).pipe(readableItems(ReportedQuestion, MAX_QUESTIONS))),
-  pullRequest: orNull(ReceivedFollowedPullRequest),
-}) satisfies z.ZodType<JobReport>;
+export type WireQuestion = z.input<typeof WireQuestion>;

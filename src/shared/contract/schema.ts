@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { Attachment } from "./attachment.ts";
 import { readableItems } from "./reading.ts";
-import { WireFollowedPullRequest, WireQuestion, WireTurn } from "./report-schema.ts";
+import { FollowedPullRequest } from "./pull-request.ts";
+import { WireQuestion, WireTurn } from "./report-schema.ts";
 import { Authors, Capability, type Job, JobStatus, Requester } from "./job.ts";
 
 /** Ids are part of keys, task ids and log lines. A longer one breaks the contract. */
@@ -47,7 +48,7 @@ export const WireJobRecord = z.object({
   createdAt: z.iso.datetime().describe("When the job was created."),
   archivedAt: z.iso.datetime().nullable().describe("When it was archived."),
 });
-export type WireJobRecord = z.infer<typeof WireJobRecord>;
+export type WireJobRecord = z.input<typeof WireJobRecord>;
 
 /**
  * A job with what our own service reports beyond the contract: the optional fields that the client
@@ -57,11 +58,11 @@ export type WireJobRecord = z.infer<typeof WireJobRecord>;
 export const WireJob = WireJobRecord.extend({
   turns: z.array(WireTurn).optional().describe("The newest 20 turns, the oldest first."),
   questions: z.array(WireQuestion).optional().describe("Questions of turns that haven't ended."),
-  pullRequest: WireFollowedPullRequest.nullable()
+  pullRequest: FollowedPullRequest.nullable()
     .optional()
     .describe("The pull request that is followed, or null if there is none."),
 });
-export type WireJob = z.infer<typeof WireJob>;
+export type WireJob = z.input<typeof WireJob>;
 
 /**
  * Answer of a list, newest first, without turns and questions. `next` is the next page's `after`,
@@ -73,14 +74,14 @@ export const WireJobList = z.object({
     .describe("Without turns and questions."),
   next: z.string().nullable().describe("Goes into `after`. Null on the last page."),
 });
-export type WireJobList = z.infer<typeof WireJobList>;
+export type WireJobList = z.input<typeof WireJobList>;
 
 /** Answer of the feed: the jobs that have changed. `next` is the next request's `after`. */
 export const WireChanges = z.object({
   jobs: z.array(WireJob).describe("The jobs as they are now, with the fields that the client asked for."),
   next: z.string().describe("Goes into `after`."),
 });
-export type WireChanges = z.infer<typeof WireChanges>;
+export type WireChanges = z.input<typeof WireChanges>;
 
 /** Body of an answer to a question: a choice's id, or text if the question allows it. */
 export const AnswerRequest = z.union([

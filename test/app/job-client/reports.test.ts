@@ -1,12 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseCapabilities } from "../../../src/shared/contract/schema.ts";
+import { ReadJobReport } from "../../../src/app/rules/known-job.ts";
 import { createHttpJobService } from "../../../src/app/job-client/http-job-service.ts";
-import {
-  ReceivedReport,
-  type WireQuestion,
-  type WireTurn,
-} from "../../../src/shared/contract/report-schema.ts";
+import { type WireQuestion, type WireTurn } from "../../../src/shared/contract/report-schema.ts";
 import { startRawServer } from "../../../world/job-service/raw.ts";
 
 const RECORD = {
@@ -130,7 +127,7 @@ describe("what a job service tells beyond the contract", () => {
   it("reads any JSON at all", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (turns, questions) => {
-        expect(ReceivedReport.safeParse({ turns, questions }).success).toBe(true);
+        expect(ReadJobReport.safeParse({ turns, questions }).success).toBe(true);
       }),
     );
   });

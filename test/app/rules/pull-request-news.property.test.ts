@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { FollowedPullRequest, Review } from "../../../src/shared/contract/job-report.ts";
+import type { KnownPullRequest, KnownReview } from "../../../src/app/rules/known-job.ts";
 import {
   followedUntil,
   GROUP_MS,
@@ -21,7 +21,7 @@ const DAY = 86_400_000;
 const MONDAY = Date.UTC(2026, 10, 23, 9);
 const LINKED = MONDAY;
 
-function review(id: string, detail: Partial<Review> = {}): Review {
+function review(id: string, detail: Partial<KnownReview> = {}): KnownReview {
   return {
     id,
     author: `r-${id}`,
@@ -34,7 +34,7 @@ function review(id: string, detail: Partial<Review> = {}): Review {
 }
 
 /** What the thread is told, in order, when the service says this, each so many milliseconds after the one before. */
-function tell(reports: readonly [number, Partial<FollowedPullRequest>][]): TurnPullRequest {
+function tell(reports: readonly [number, Partial<KnownPullRequest>][]): TurnPullRequest {
   let now = LINKED;
   let known: TurnPullRequest | undefined;
   for (const [after, report] of reports) {
@@ -47,7 +47,7 @@ function tell(reports: readonly [number, Partial<FollowedPullRequest>][]): TurnP
   return known;
 }
 
-function kinds(reports: readonly [number, Partial<FollowedPullRequest>][]): string[] {
+function kinds(reports: readonly [number, Partial<KnownPullRequest>][]): string[] {
   return tell(reports).news.map((news) =>
     news.kind === "changes-requested" ? `${news.kind} ${news.reviews.map(({ id }) => id).join()}` : news.kind,
   );
@@ -57,13 +57,13 @@ const FAILED = { checks: { state: "failed" as const, failed: ["links", "build"] 
 
 /** A report that a feed may give at any time, also one that is wrong. */
 const anyReport = fc.record({
-  state: fc.constantFrom<FollowedPullRequest["state"][]>("open", "open", "open", "closed", "merged"),
+  state: fc.constantFrom<KnownPullRequest["state"][]>("open", "open", "open", "closed", "merged"),
   isDraft: fc.boolean(),
   isVisible: fc.constantFrom(true, true, true, false),
-  review: fc.constantFrom<FollowedPullRequest["review"][]>("none", "approved", "changes-requested"),
+  review: fc.constantFrom<KnownPullRequest["review"][]>("none", "approved", "changes-requested"),
   headSha: fc.constantFrom("a", "b", null),
   checks: fc.record({
-    state: fc.constantFrom<FollowedPullRequest["checks"]["state"][]>("pending", "failed", "passed"),
+    state: fc.constantFrom<KnownPullRequest["checks"]["state"][]>("pending", "failed", "passed"),
     failed: fc.subarray(["links", "build", "spelling"]),
   }),
   reviews: fc
@@ -122,7 +122,7 @@ describe("news of a pull request", () => {
     fc.assert(
       fc.property(anyFeed, (feed) => {
         const before = feed.filter(([, { state }]) => state !== "merged");
-        const last: [number, Partial<FollowedPullRequest>] = [1, { state: "merged", reviews: [review("5")] }];
+        const last: [number, Partial<KnownPullRequest>] = [1, { state: "merged", reviews: [review("5")] }];
         const all = kinds([...before, last]);
         expect(all.at(-1)).toBe("merged");
         const seen = new Set(
@@ -185,11 +185,11 @@ describe("news of a pull request", () => {
   });
 
   it("tell of failed checks once for each commit and set of names", () => {
-    const failed = (headSha: string, ...names: string[]): [number, Partial<FollowedPullRequest>] => [
+    const failed = (headSha: string, ...names: string[]): [number, Partial<KnownPullRequest>] => [
       1,
       { headSha, checks: { state: "failed", failed: names } },
     ];
-    const passed: [number, Partial<FollowedPullRequest>] = [1, { checks: { state: "passed", failed: [] } }];
+    const passed: [number, Partial<KnownPullRequest>] = [1, { checks: { state: "passed", failed: [] } }];
     expect(kinds([failed("a", "links", "build"), passed, failed("a", "build", "links")])).toHaveLength(1);
     expect(kinds([failed("a", "links", "build"), failed("a", "links")])).toHaveLength(1);
     expect(kinds([failed("a", "links"), failed("a", "links", "build")])).toHaveLength(2);
@@ -216,7 +216,7 @@ describe("news of a pull request", () => {
   });
 
   it("say once that it waits for a review, after three working days", () => {
-    const waits: [number, Partial<FollowedPullRequest>][] = [
+    const waits: [number, Partial<KnownPullRequest>][] = [
       [0, {}],
       [3 * DAY - 1, {}],
     ];
@@ -254,7 +254,7 @@ describe("news of a pull request", () => {
       review(`${n} ${huge}`, { author: huge, words: huge }),
     );
     const names = Array.from({ length: 20 }, (_, n) => `${n}${huge}`);
-    const reports = Array.from({ length: 60 }, (_, n): [number, Partial<FollowedPullRequest>] => [
+    const reports = Array.from({ length: 60 }, (_, n): [number, Partial<KnownPullRequest>] => [
       GROUP_MS,
       {
         title: huge,
@@ -323,7 +323,7 @@ describe("how a pull request stands", () => {
   it("waits for a review again once it has changed since changes were requested", () => {
     const asked = { review: "changes-requested" as const, reviews: [review("1")], headSha: "a" };
     const again = { ...asked, reviews: [review("1"), review("2")], headSha: "b" };
-    const states = (reports: Partial<FollowedPullRequest>[]) =>
+    const states = (reports: Partial<KnownPullRequest>[]) =>
       openStateOf(tell(reports.map((report) => [DAY, report])));
     expect(states([asked, asked])).toBe("changes-requested");
     expect(states([asked, { ...asked, headSha: "b" }])).toBe("waiting");

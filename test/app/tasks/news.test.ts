@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { posted, type Delivery } from "../../../src/app/rules/turn/delivery.ts";
 import { GROUP_MS, withPullRequest } from "../../../src/app/rules/turn/pull-request-news.ts";
-import type { FollowedPullRequest } from "../../../src/shared/contract/job-report.ts";
+import type { KnownPullRequest } from "../../../src/app/rules/known-job.ts";
 import type { Turn } from "../../../src/app/rules/turn/turn.ts";
 import { newsTasks } from "../../../src/app/rules/decisions/new-tasks.ts";
 import { news } from "../../../src/app/tasks/news.ts";
@@ -12,7 +12,7 @@ const URL = "https://github.com/acme/docs/pull/7";
 const DAY = 86_400_000;
 
 /** An ended turn whose thread has its link, and whose pull request stands like this. */
-async function followed(rig: TaskRig, ...reports: Partial<FollowedPullRequest>[]): Promise<Turn> {
+async function followed(rig: TaskRig, ...reports: Partial<KnownPullRequest>[]): Promise<Turn> {
   const now = rig.clock.now();
   const at = { url: URL, linkedAt: now, now };
   const turn = makeTurn({
@@ -48,7 +48,7 @@ async function run(rig: TaskRig, turn: Turn, overrides = {}, patienceMs = GROUP_
   }
 }
 
-function review(id: string): FollowedPullRequest["reviews"][number] {
+function review(id: string): KnownPullRequest["reviews"][number] {
   return { id, author: "maria", words: "No.", state: "changes-requested", at: null, headSha: null };
 }
 

@@ -1,7 +1,12 @@
 import { expect, it } from "vitest";
-import type { HostedCheck, PullFacts } from "../../../src/service/pulls/code-host/github-pull-facts.ts";
+import { z } from "zod";
+import {
+  type HostedCheck,
+  type PullFacts,
+  toLook,
+} from "../../../src/service/pulls/code-host/github-pull-facts.ts";
 import { toFollowed } from "../../../src/service/pulls/follow/judge.ts";
-import { WireFollowedPullRequest } from "../../../src/shared/contract/report-schema.ts";
+import { FollowedPullRequest } from "../../../src/shared/contract/pull-request.ts";
 
 function facts(over: Partial<PullFacts> = {}): PullFacts {
   return {
@@ -21,7 +26,8 @@ function facts(over: Partial<PullFacts> = {}): PullFacts {
     needsApproval: false,
     opinions: [],
     reviews: [],
-    requested: [],
+    waitingFor: [],
+    isVisible: true,
     checks: [],
     ...over,
   };
@@ -63,7 +69,7 @@ it.each<[Partial<PullFacts>, mergeable: boolean | null, blockedBy: string | null
   [{ mergeState: "blocked", checks: [check("a", "pending")] }, false, "checks"],
   [{ mergeState: "blocked" }, false, "reviews"],
   [{ mergeState: "blocked", opinions: [{ author: "mira", state: "approved" }] }, false, "other"],
-  [{ state: "merged", mergeState: "blocked", requested: ["mira"] }, null, null],
+  [{ state: "merged", mergeState: "blocked" }, null, null],
 ])("says why it can't be merged: %j", (over, mergeable, blockedBy) => {
   expect(judged(over)).toMatchObject({ mergeable, blockedBy });
 });
@@ -83,21 +89,36 @@ it("counts required checks only, where the host says which are, and none that fa
 
 it("keeps a bounded part of what others write, with nothing in it that changes how the rest reads", () => {
   const words = `<@U1> <!channel> https://evil.example \u202etxt\u2066 ${"ä😀".repeat(20_000)}`;
-  const review = (id: number) => ({
-    id: `${id}`,
-    author: `mira\u202e${id}`,
-    words,
-    state: "commented" as const,
-    at: id,
-    headSha: null,
-  });
-  const record = judged({
-    title: words,
-    requested: Array.from({ length: 500 }, (_, index) => `${index}${"x".repeat(10_000)}`),
-    checks: Array.from({ length: 200 }, (_, index) => check(`\u2067${index}${"y".repeat(10_000)}`, "failed")),
-    reviews: Array.from({ length: 5000 }, (_, index) => review(index)),
-  });
-  expect(WireFollowedPullRequest.parse(record)).toEqual(record);
+  const time = "2026-01-05T00:00:00Z";
+  const look = toLook(
+    {
+      number: 7,
+      html_url: "https://github.com/acme/docs/pull/7",
+      title: words,
+      state: "open",
+      created_at: time,
+      updated_at: time,
+      headRef: "docs-agent/a",
+      headSha: words,
+      baseRef: "main",
+      opinions: [],
+      reviews: Array.from({ length: 5000 }, (_, id) => ({
+        id,
+        state: "COMMENTED",
+        user: { login: `mira\u202e${id}` },
+        body: words,
+        submitted_at: time,
+        commit_id: words,
+      })),
+      requested: Array.from({ length: 500 }, (_, index) => ({
+        requestedReviewer: { login: `${index}${"x".repeat(10_000)}` },
+      })),
+    },
+    Array.from({ length: 200 }, (_, index) => check(`\u2067${index}${"y".repeat(10_000)}`, "failed")),
+  );
+  if (look === "unreadable") throw new Error(look);
+  const record = toFollowed(look, new Set());
+  expect(FollowedPullRequest.strict().parse(z.encode(FollowedPullRequest, record))).toEqual(record);
   expect(JSON.stringify(record).length).toBeLessThan(64 * 1024);
   expect(JSON.stringify(record)).not.toMatch(/[\u202e\u2066\u2067]/);
   expect(record.reviews).toHaveLength(20);

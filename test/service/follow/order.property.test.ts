@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type AfterLook, afterSeen, afterUnseen } from "../../../src/service/pulls/follow/judge.ts";
 import { type FollowedJob, FollowMemory } from "../../../src/service/jobs/followed-store.ts";
-import type { WireFollowedPullRequest } from "../../../src/shared/contract/report-schema.ts";
+import type { FollowedPullRequest } from "../../../src/shared/contract/pull-request.ts";
 
 const DAY = 24 * 3_600_000;
 const OPENED = Date.UTC(2026, 0, 5);
 const POLL = 60_000;
 
-function recordOf(version: number, state: WireFollowedPullRequest["state"]): WireFollowedPullRequest {
+function recordOf(version: number, state: FollowedPullRequest["state"]): FollowedPullRequest {
   return {
     url: "https://github.com/acme/docs/pull/7",
     number: 7,
@@ -23,7 +23,7 @@ function recordOf(version: number, state: WireFollowedPullRequest["state"]): Wir
     blockedBy: null,
     headSha: "abc",
     isVisible: true,
-    openedAt: "2026-01-05T00:00:00.000Z",
+    openedAt: OPENED,
   };
 }
 
@@ -32,7 +32,7 @@ const Happening = fc.oneof(
   fc.record({
     kind: fc.constant("change" as const),
     moves: fc.boolean(),
-    state: fc.constantFrom<WireFollowedPullRequest["state"]>("open", "open", "open", "closed"),
+    state: fc.constantFrom<FollowedPullRequest["state"]>("open", "open", "open", "closed"),
   }),
   // What reaches us, late, doubled or not at all.
   fc.record({ kind: fc.constant("list" as const), behind: fc.nat(2) }),
@@ -81,7 +81,7 @@ it("ends with what the host shows, in whatever order and however often it is hea
         listedAt = updatedAt;
         if (updatedAt > job.memory.seenAt) job = { ...job, lookAt: now };
       }
-      function change(state: WireFollowedPullRequest["state"], moves: boolean): void {
+      function change(state: FollowedPullRequest["state"], moves: boolean): void {
         const isSame = state === newest().record.state;
         version += 1;
         const updatedAt = moves || !isSame ? now : newest().updatedAt;

@@ -1,12 +1,7 @@
 import type { Attachment } from "../../../shared/contract/attachment.ts";
 import type { ProjectRef } from "../project.ts";
-import type {
-  Authors,
-  Capability,
-  QuestionAnswer,
-  ReportedJob,
-  Requester,
-} from "../../../shared/contract/job.ts";
+import type { Authors, Capability, QuestionAnswer, Requester } from "../../../shared/contract/job.ts";
+import type { ReportedJob } from "../known-job.ts";
 import type { JobDiff } from "../../../shared/contract/job-report.ts";
 
 /**

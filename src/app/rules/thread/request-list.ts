@@ -1,6 +1,7 @@
 import type { Contact } from "../ports/job-service.ts";
 import type { Request } from "../turn/request.ts";
-import { FOLLOWED_MS, openStateOf } from "../turn/pull-request-news.ts";
+import { FOLLOWED_MS } from "../../../shared/contract/pull-request.ts";
+import { openStateOf } from "../turn/pull-request-news.ts";
 import { isFollowing, type Turn } from "../turn/turn.ts";
 import type { Append } from "../../../shared/store/series.ts";
 

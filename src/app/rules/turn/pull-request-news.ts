@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { FollowedPullRequest, type Review } from "../../../shared/contract/job-report.ts";
+import {
+  CLOSED_FOLLOWED_MS,
+  FOLLOWED_MS,
+  MAX_NAMES,
+  PullRequestChecks,
+} from "../../../shared/contract/pull-request.ts";
+import { KnownPullRequest, type KnownReview } from "../known-job.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import { passage, plainLine, startOf } from "../../../shared/text/text.ts";
 
@@ -34,12 +40,21 @@ export const PullRequestNews = z.discriminatedUnion("kind", [
 ]);
 export type PullRequestNews = z.infer<typeof PullRequestNews>;
 
+/** {@link KnownPullRequest} as it is kept: an address of any length, times as they were read. */
+const StoredPullRequest = storedObject(
+  KnownPullRequest.extend({
+    url: z.string().nullable(),
+    checks: storedObject(PullRequestChecks.shape),
+    openedAt: z.number().nullable(),
+  }).shape,
+);
+
 /** A turn's pull request after its link: how it stands, and what the thread is told of it. */
 export const TurnPullRequest = storedObject({
   /** The address that the turn left. */
   url: z.string(),
   /** As last heard of (untrusted, bounded), without reviews. */
-  latest: FollowedPullRequest,
+  latest: StoredPullRequest,
   /** When the app first heard of it, and when something last changed. Epoch milliseconds. */
   since: z.number(),
   changedAt: z.number(),
@@ -63,10 +78,6 @@ const DAY_MS = 86_400_000;
 
 /** Reviews within this time are one post, milliseconds. */
 export const GROUP_MS = 60_000;
-/** How long an open pull request is followed, milliseconds. */
-export const FOLLOWED_MS = 90 * DAY_MS;
-/** How long a closed one is, because it may be opened again, milliseconds. */
-const CLOSED_MS = 14 * DAY_MS;
 /** How long a pull request waits for a review, Monday to Friday, before the thread is told. */
 const WAITING_MS = 3 * DAY_MS;
 /**
@@ -82,8 +93,6 @@ const EARLIER_MAX = 100;
 /** After so many news, only the pull request's end is told. */
 const NEWS_MAX = 50;
 const GROUP_MAX = 20;
-/** As many as our job service tells of. */
-const NAMES_MAX = 20;
 const NAME_MAX_CHARS = 100;
 const WORDS_MAX_CHARS = 300;
 const WORDS_MAX_LINES = 10;
@@ -96,7 +105,7 @@ const WORDS_READ_CHARS = 2_000;
  */
 export function withPullRequest(
   known: TurnPullRequest | undefined,
-  reported: FollowedPullRequest,
+  reported: KnownPullRequest,
   { url, linkedAt, now }: { url: string; linkedAt: number; now: number },
 ): TurnPullRequest {
   const before = known?.url === url ? known : undefined;
@@ -104,7 +113,7 @@ export function withPullRequest(
   const latest = bounded(reported);
   const isSame = before !== undefined && JSON.stringify(before.latest) === JSON.stringify(latest);
   const { reviewedSha: earlierSha, ...kept } = before ?? {};
-  const isOlder = ({ at }: Review) => at !== null && at <= linkedAt - HISTORY_MS;
+  const isOlder = ({ at }: KnownReview) => at !== null && at <= linkedAt - HISTORY_MS;
   // Once it is known what was there, times don't count: somebody may have set a clock.
   const earlier =
     before === undefined
@@ -113,7 +122,7 @@ export function withPullRequest(
           .map(({ id }) => lineOf(id))
           .slice(-EARLIER_MAX)
       : before.earlier;
-  const isEarlier = (review: Review) =>
+  const isEarlier = (review: KnownReview) =>
     earlier === undefined ? isOlder(review) : earlier.includes(lineOf(review.id));
   const later = reported.reviews.filter((review) => !isEarlier(review));
   const added = newReviews(before?.news ?? [], later);
@@ -159,7 +168,7 @@ export function openStateOf({ latest, reviewedSha }: TurnPullRequest): OpenState
 type OpenState = "checks-failed" | "changes-requested" | "draft" | "approved" | "waiting";
 
 /** The reviews that request changes and are new, bounded. */
-function newReviews(news: readonly PullRequestNews[], reviews: readonly Review[]) {
+function newReviews(news: readonly PullRequestNews[], reviews: readonly KnownReview[]) {
   const known = new Set(
     news.flatMap((each) => (each.kind === "changes-requested" ? each.reviews : [])).map(({ id }) => id),
   );
@@ -198,7 +207,7 @@ function withFailedChecks(current: TurnPullRequest, now: number): TurnPullReques
   const known = current.news.flatMap((news) =>
     news.kind === "checks-failed" && news.headSha === headSha ? [news.names] : [],
   );
-  const isCut = known.some((names) => names.length >= NAMES_MAX);
+  const isCut = known.some((names) => names.length >= MAX_NAMES);
   const isKnown = checks.failed.every((name) => known.flat().includes(name));
   if (isCut || (known.length > 0 && isKnown)) return current;
   return withNews(current, now, { kind: "checks-failed", names: checks.failed, headSha });
@@ -232,10 +241,10 @@ function withNews(current: TurnPullRequest, at: number, said: Said<PullRequestNe
 }
 
 /** What is kept of a report: the reviews are in the news. */
-function bounded(reported: FollowedPullRequest): FollowedPullRequest {
+function bounded(reported: KnownPullRequest): KnownPullRequest {
   const { checks, waitingFor, title } = reported;
   const names = (all: readonly string[]) =>
-    [...new Set(all.map((name) => nameOf(name, "unnamed")))].slice(0, NAMES_MAX);
+    [...new Set(all.map((name) => nameOf(name, "unnamed")))].slice(0, MAX_NAMES);
   return {
     ...reported,
     title: title === null ? null : lineOf(title),
@@ -291,7 +300,7 @@ export function withTold(pullRequest: TurnPullRequest, id: string): TurnPullRequ
 /** Until when a pull request is followed, epoch milliseconds. Null if it no longer is. */
 export function followedUntil({ latest, since, changedAt }: TurnPullRequest): number | null {
   if (latest.state === "merged") return null;
-  if (latest.state === "closed") return changedAt + CLOSED_MS;
+  if (latest.state === "closed") return changedAt + CLOSED_FOLLOWED_MS;
   return Math.min(latest.openedAt ?? since, since) + FOLLOWED_MS;
 }
 

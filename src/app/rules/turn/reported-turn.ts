@@ -3,10 +3,10 @@ import {
   countFindings,
   type PlanStep,
   type ReportedCheck,
-  type ReportedPullRequest,
   type ReportedTurn,
 } from "../../../shared/contract/job-report.ts";
 import type { JobServiceAnswer } from "../ports/job-service.ts";
+import { LeftPullRequest, MAX_URL_CHARS } from "../../../shared/contract/pull-request.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import { cut, excerpt, passage, plainLine } from "../../../shared/text/text.ts";
 
@@ -23,25 +23,17 @@ const MAX_NOTES = 5;
 const PLAN_MIN_STEPS = 2;
 const PLAN_MAX_STEPS = 8;
 const PLAN_LINE_MAX = 100;
-/** Longer than any address shown as a link. A cut address never is one. */
-const URL_MAX = 3000;
 
 /**
- * A pull request as the job service describes it (untrusted, bounded). Fields are null if the
- * service didn't say.
+ * What is kept of a pull request as its turn left it. `title` is null if nothing of it shows, and
+ * what is false is absent.
  */
-export const PullRequestReport = storedObject({
-  url: z.string(),
-  title: z.string().nullable(),
-  files: z.number().nullable(),
-  additions: z.number().nullable(),
-  deletions: z.number().nullable(),
-  /** True for a draft. Absent otherwise, or if the service didn't say. */
-  isDraft: z.boolean().optional(),
-  /** True if merging it would change nothing any more. Absent otherwise. */
-  isEmpty: z.boolean().optional(),
-});
-export type PullRequestReport = z.infer<typeof PullRequestReport>;
+const KeptPullRequest = storedObject(
+  LeftPullRequest.omit({ number: true, state: true, headRef: true, headSha: true }).extend({
+    title: LeftPullRequest.shape.title.nullable(),
+  }).shape,
+);
+export type KeptPullRequest = z.infer<typeof KeptPullRequest>;
 
 /** The result of one check of the change. */
 const CheckReport = storedObject({
@@ -85,7 +77,7 @@ export const ResultReport = storedObject({
   summary: z.string().nullable(),
   /** The branch that the agent's changes are on. */
   branch: z.string().nullable(),
-  pullRequest: PullRequestReport.nullable(),
+  pullRequest: KeptPullRequest.nullable(),
   /** The agent's answer if it changed nothing. */
   answer: z.string().optional(),
   ...QualityReport,
@@ -152,7 +144,7 @@ export function resultReport(reported: ReportedTurn | null): ResultReport | unde
     cause,
     summary: wordsOrNull(withoutTitle(summary, title)),
     branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
-    pullRequest: pullRequest === null ? null : pullRequestReport(pullRequest, title),
+    pullRequest: pullRequest === null ? null : keptPullRequest(pullRequest, title),
     answer: answer || undefined,
     ...qualityReport(reported),
   };
@@ -184,19 +176,13 @@ function shownPlan(steps: readonly PlanStep[]): PlanStep[] {
   return all.slice(from, from + PLAN_MAX_STEPS);
 }
 
-function pullRequestReport(
-  { url, files, additions, deletions, isDraft, isEmpty }: ReportedPullRequest,
+function keptPullRequest(
+  { number: _number, state: _state, headRef: _ref, headSha: _sha, ...pullRequest }: LeftPullRequest,
   title: string | null,
-): PullRequestReport {
-  return {
-    url: cut(url, URL_MAX),
-    title,
-    files,
-    additions,
-    deletions,
-    isDraft: isDraft || undefined,
-    isEmpty: isEmpty || undefined,
-  };
+): KeptPullRequest {
+  const { url, isDraft, isEmpty } = pullRequest;
+  const flags = { isDraft: isDraft || undefined, isEmpty: isEmpty || undefined };
+  return { ...pullRequest, url: cut(url, MAX_URL_CHARS), title, ...flags };
 }
 
 /** Services use the first line of the agent's words as title. Nobody needs to read it twice. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { JobServiceAnswer, JobServiceFault, JobServiceSuccess } from "../ports/job-service.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import type { FeedRecord } from "../records.ts";
-import { FOLLOWED_MS } from "./pull-request-news.ts";
+import { FOLLOWED_MS } from "../../../shared/contract/pull-request.ts";
 import { overdueAt, type Usual } from "./overdue.ts";
 import {
   deadlineOf,

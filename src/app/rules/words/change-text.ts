@@ -1,12 +1,12 @@
 import type { JobDiff } from "../../../shared/contract/job-report.ts";
-import type { PullRequestReport, QualityReport, ResultReport } from "../turn/reported-turn.ts";
+import type { KeptPullRequest, QualityReport, ResultReport } from "../turn/reported-turn.ts";
 import { counted, cut, grouped } from "../../../shared/text/text.ts";
 
 const MAX_PROBLEMS = 5;
 
 /** The known part of a change's size: `3 files, +12 −4`. */
 export function diffText(
-  report: Pick<PullRequestReport, "files" | "additions" | "deletions"> | null | undefined,
+  report: Pick<KeptPullRequest, "files" | "additions" | "deletions"> | null | undefined,
 ): string {
   if (report === null || report === undefined) return "";
   const { files, additions, deletions } = report;

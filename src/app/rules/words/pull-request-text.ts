@@ -1,4 +1,4 @@
-import type { FollowedPullRequest } from "../../../shared/contract/job-report.ts";
+import type { KnownPullRequest } from "../known-job.ts";
 import { openStateOf, type PullRequestNews, type TurnPullRequest } from "../turn/pull-request-news.ts";
 import { endingOf } from "../turn/outcome.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -24,7 +24,7 @@ export function waitsFor(pullRequest: TurnPullRequest): { text: string; isReques
   return { text: `${state.replace("-", " ")}, waiting for `, isRequesters: true };
 }
 
-function reviewersOf({ waitingFor }: Pick<FollowedPullRequest, "waitingFor">): string {
+function reviewersOf({ waitingFor }: Pick<KnownPullRequest, "waitingFor">): string {
   return waitingFor.length === 0 ? "a review" : listed(waitingFor);
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { boundedList } from "./bounded-list.ts";
 import { brokenPromise, type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
+import type { LeftPullRequest } from "../../../shared/contract/pull-request.ts";
 import { HostTime } from "./github-pull-facts.ts";
 import { RunError, TransientRunError } from "../../base/run-error.ts";
 
@@ -207,30 +208,36 @@ function hasOwnAddress({ number, html_url: url, base }: Pull): boolean {
   return name === undefined || ["pull", "pulls"].some((kind) => path.endsWith(`/${name}/${kind}/${number}`));
 }
 
-/** The parts of a pull request that we need. */
-export type HostedPullRequest = ReturnType<typeof toPullRequest>;
+/** A pull request as the host has it (untrusted, unbounded), and what only we need of it. */
+export type HostedPullRequest = LeftPullRequest & {
+  /** Its id in GraphQL, for what REST can't do. Null if it has none. */
+  nodeId: string | null;
+  isDraft: boolean;
+  /** The branch that it is to be merged into, or was. */
+  baseRef: string;
+  /** When it was closed or merged, epoch milliseconds by the host's clock. Null if unknown. */
+  closedAt: number | null;
+  body: string | null;
+};
 
-function toPullRequest(pull: Pull) {
+function toPullRequest(pull: Pull): HostedPullRequest {
   const { number, title, state, merged_at: mergedAt, html_url: url, body, head, base } = pull;
   const { changed_files: files, additions, deletions } = pull;
-  const hasSize = files !== undefined && additions !== undefined && deletions !== undefined;
   return {
     number,
-    /** Its id in GraphQL, for what REST can't do. Null if it has none. */
     nodeId: pull.node_id ?? null,
     title,
-    state: state === "closed" && mergedAt ? ("merged" as const) : state,
+    state: state === "closed" && mergedAt ? "merged" : state,
     isDraft: pull.draft === true,
     headRef: head.ref,
-    /** Its newest commit. */
     headSha: head.sha,
-    /** The branch that it is to be merged into, or was. */
     baseRef: base.ref,
-    /** When it was closed or merged, epoch milliseconds by the host's clock. Null if unknown. */
     closedAt: pull.closed_at ?? null,
     url,
     body: body ?? null,
-    /** The size of its change. Null if the answer didn't say. */
-    size: hasSize ? { files, additions, deletions } : null,
+    // A list has no sizes.
+    files: files ?? null,
+    additions: additions ?? null,
+    deletions: deletions ?? null,
   };
 }

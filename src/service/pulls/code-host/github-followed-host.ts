@@ -1,7 +1,15 @@
 import { z } from "zod";
 import { TransientRunError } from "../../base/run-error.ts";
 import { GitHubApi, type GitHubOptions, type GraphqlError, RefusedByCodeHostError } from "./github-api.ts";
-import { HostTime, listOf, type PullFacts, type PullLook, ReadCheck, toLook } from "./github-pull-facts.ts";
+import {
+  HostTime,
+  listOf,
+  type PullFacts,
+  type PullLook,
+  pullQuery,
+  ReadCheck,
+  toLook,
+} from "./github-pull-facts.ts";
 import { readChecksBefore, readPull } from "./github-pull-reading.ts";
 
 const LIST = "GET /repos/{owner}/{repo}/pulls";
@@ -168,36 +176,6 @@ function isPassing(error: unknown): boolean {
   return error instanceof TransientRunError && error.retryAfterMs === null;
 }
 
-/** The most reviews whose text is read. */
-const MAX_WORDS = 30;
-
-/**
- * Asks for the fields under the names that REST uses.
- * https://docs.github.com/en/graphql/reference/objects#pullrequest
- */
-function pullOf(number: number, readsTeams: boolean): string {
-  return `p${number}: pullRequest(number: ${number}) {
-    number html_url: url title state draft: isDraft created_at: createdAt updated_at: updatedAt
-    headRef: headRefName headSha: headRefOid baseRef: baseRefName
-    mergeable mergeable_state: mergeStateStatus reviewDecision
-    user: author { login }
-    opinions: latestOpinionatedReviews(first: 100) { nodes { state user: author { login } } }
-    reviews(last: ${MAX_WORDS}, states: [APPROVED, CHANGES_REQUESTED, COMMENTED]) {
-      nodes {
-        id: fullDatabaseId state body submitted_at: submittedAt user: author { login } commit { oid }
-      }
-    }
-    requested: reviewRequests(first: 20) { nodes { requestedReviewer {
-      ... on User { login } ... on Bot { login } ... on Mannequin { login }
-      ${readsTeams ? "... on Team { login: combinedSlug }" : ""}
-    } } }
-    commits(last: 1) { nodes { commit { statusCheckRollup { contexts(first: 100) { nodes {
-      ... on CheckRun { name status conclusion isRequired(pullRequestNumber: ${number}) }
-      ... on StatusContext { context state isRequired(pullRequestNumber: ${number}) }
-    } } } } } }
-  }`;
-}
-
 const Rollup = z.object({ contexts: listOf(ReadCheck) }).nullish();
 const Commits = z.object({
   commits: listOf(z.object({ commit: z.object({ statusCheckRollup: Rollup }).nullish() }), 1),
@@ -211,7 +189,7 @@ async function queryPulls(
   signal: AbortSignal,
 ): Promise<Map<number, PullLook>> {
   const { owner, repo, numbers, readsTeams } = asking;
-  const pulls = numbers.map((number) => pullOf(number, readsTeams)).join("\n");
+  const pulls = numbers.map((number) => pullQuery(number, readsTeams)).join("\n");
   const document = `query ($owner: String!, $repo: String!) {
     repository(owner: $owner, name: $repo) { ${pulls} }
   }`;

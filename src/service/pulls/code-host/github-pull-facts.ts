@@ -1,5 +1,8 @@
 import { z } from "zod";
-import { readableItems } from "../../../shared/contract/reading.ts";
+import { type FollowedPullRequest, MAX_NAMES, MAX_REVIEWS } from "../../../shared/contract/pull-request.ts";
+import { readableItems, SHOWN_CHARS } from "../../../shared/contract/reading.ts";
+import { cut, startOf } from "../../../shared/text/text.ts";
+import { oneLine, printableText } from "../../base/printable-text.ts";
 import { MAX_ITEMS } from "./bounded-list.ts";
 
 /** The state of a check on a pull request's newest commit. */
@@ -11,13 +14,33 @@ export type HostedCheck = {
 };
 
 /**
+ * A pull request's current state at its host (untrusted), cut to the size that is shown, and beside
+ * it what is needed to judge the rest of it.
+ */
+export type PullFacts = Omit<FollowedPullRequest, "review" | "checks" | "mergeable" | "blockedBy"> & {
+  headRef: string;
+  baseRef: string;
+  /** Who opened it. */
+  author: string;
+  /** Epoch milliseconds, by the host's clock. */
+  updatedAt: number;
+  /** True if there are no conflicts. Null while the host is finding out. */
+  isMergeable: boolean | null;
+  /** GitHub's `mergeable_state`, in lower case. */
+  mergeState: string;
+  /** True if the branch rules require more approvals. */
+  needsApproval: boolean;
+  /** Each reviewer's newest review that is neither just a comment nor dismissed. */
+  opinions: { author: string; state: Chosen }[];
+  /** Null if they can't be read. */
+  checks: HostedCheck[] | null;
+};
+
+/**
  * The result of looking at a pull request. `unreadable` means that the answer doesn't match the
  * API's documentation.
  */
-export type PullLook = ReturnType<typeof toLook> | "not-there";
-
-/** A pull request's current state at its host, in the host's words (untrusted, unbounded). */
-export type PullFacts = Exclude<PullLook, string>;
+export type PullLook = PullFacts | "not-there" | "unreadable";
 
 /** A person's login at the code host. Their account may have been deleted. */
 const Login = z
@@ -62,6 +85,36 @@ export const ReadCheck = z.union([
   }),
 ]);
 
+/** The most reviews whose text is read. */
+const MAX_WORDS = 30;
+
+/**
+ * The part of a GraphQL query that asks for a pull request, with the names that REST uses.
+ * https://docs.github.com/en/graphql/reference/objects#pullrequest
+ */
+export function pullQuery(number: number, readsTeams: boolean): string {
+  return `p${number}: pullRequest(number: ${number}) {
+    number html_url: url title state draft: isDraft created_at: createdAt updated_at: updatedAt
+    headRef: headRefName headSha: headRefOid baseRef: baseRefName
+    mergeable mergeable_state: mergeStateStatus reviewDecision
+    user: author { login }
+    opinions: latestOpinionatedReviews(first: 100) { nodes { state user: author { login } } }
+    reviews(last: ${MAX_WORDS}, states: [APPROVED, CHANGES_REQUESTED, COMMENTED]) {
+      nodes {
+        id: fullDatabaseId state body submitted_at: submittedAt user: author { login } commit { oid }
+      }
+    }
+    requested: reviewRequests(first: 20) { nodes { requestedReviewer {
+      ... on User { login } ... on Bot { login } ... on Mannequin { login }
+      ${readsTeams ? "... on Team { login: combinedSlug }" : ""}
+    } } }
+    commits(last: 1) { nodes { commit { statusCheckRollup { contexts(first: 100) { nodes {
+      ... on CheckRun { name status conclusion isRequired(pullRequestNumber: ${number}) }
+      ... on StatusContext { context state isRequired(pullRequestNumber: ${number}) }
+    } } } } } }
+  }`;
+}
+
 const Opinion = z.object({ state: Word, user: Login });
 const Review = Opinion.extend({
   id: z.union([z.int(), z.string()]).nullish(),
@@ -93,48 +146,78 @@ const Pull = z.object({
 });
 
 /** Reads a pull request from either API's answer. `checks` are null if they can't be read. */
-export function toLook(told: unknown, checks: HostedCheck[] | null) {
+export function toLook(told: unknown, checks: HostedCheck[] | null): PullFacts | "unreadable" {
   const parsed = Pull.safeParse(told);
   if (!parsed.success) return "unreadable";
-  const { state, mergeable = null, ...pull } = parsed.data;
+  const { mergeable = null, merged_at: mergedAt, ...pull } = parsed.data;
+  const state = pull.state === "closed" && mergedAt ? "merged" : pull.state;
+  const requested = pull.requested.map(({ requestedReviewer: { login } }) => toName(login));
   return {
     number: pull.number,
     url: pull.html_url,
-    title: pull.title,
-    state: state === "closed" && pull.merged_at ? "merged" : state,
+    title: toLine(pull.title),
+    state,
     isDraft: pull.draft === true,
+    reviews: pull.reviews
+      .flatMap((review) => toReview(review, pull.user))
+      .slice(-MAX_REVIEWS)
+      .map(cutReview),
+    // The people, and the teams as `owner/team`, whose review was requested.
+    waitingFor: state === "open" ? requested.slice(0, MAX_NAMES) : [],
+    headSha: toLine(pull.headSha),
+    isVisible: true,
+    openedAt: inSeconds(pull.created_at),
     headRef: pull.headRef,
-    /** Its newest commit. */
-    headSha: pull.headSha,
     baseRef: pull.baseRef,
-    /** Who opened it. */
     author: pull.user,
-    /** Epoch milliseconds, by the host's clock. */
-    openedAt: pull.created_at,
     updatedAt: pull.updated_at,
-    /** True if there are no conflicts. Null while the host is finding out. */
     isMergeable:
       mergeable === null || mergeable === "UNKNOWN" ? null : [true, "MERGEABLE"].includes(mergeable),
-    /** GitHub's `mergeable_state`, in lower case. */
     mergeState: pull.mergeable_state ?? "unknown",
-    /** True if the branch rules require more approvals. */
     needsApproval: pull.reviewDecision === "REVIEW_REQUIRED",
-    /** Each reviewer's newest review that is neither just a comment nor dismissed. */
     opinions: opinionsOf(pull.opinions),
-    /** The newest reviews, oldest first. */
-    reviews: pull.reviews.flatMap(({ user: author, body, submitted_at: at, ...review }) => {
-      const chosen = REVIEWS[review.state];
-      if (chosen === undefined) return [];
-      const id = String(review.id ?? `${author} ${at}`);
-      /** The commit that was reviewed. Null if the host doesn't say. */
-      const headSha = review.commit_id ?? review.commit?.oid ?? null;
-      return [{ id, author, words: body ?? "", state: chosen, at, headSha }];
-    }),
-    /** The people, and the teams as `owner/team`, whose review was requested. */
-    requested: pull.requested.map(({ requestedReviewer: { login } }) => login),
-    /** Null if they can't be read. */
     checks,
   };
+}
+
+type Reviewed = FollowedPullRequest["reviews"][number];
+
+/** A review, unless it is the author's own, says nothing, or doesn't count. */
+function toReview({ user: author, body, ...review }: z.infer<typeof Review>, opener: string): Reviewed[] {
+  const state = REVIEWS[review.state];
+  const words = body ?? "";
+  if (state === undefined || author === opener) return [];
+  if (state === "commented" && words.trim() === "") return [];
+  const id = String(review.id || `${author} ${review.submitted_at}`);
+  const headSha = review.commit_id ?? review.commit?.oid ?? null;
+  return [{ id, author, words, state, at: inSeconds(review.submitted_at), headSha }];
+}
+
+function cutReview({ id, author, words, headSha, ...review }: Reviewed): Reviewed {
+  return {
+    id: cut(id, SHOWN_CHARS.line),
+    author: toName(author),
+    words: cut(printableText(startOf(words, MAX_READ_CHARS)).trim(), SHOWN_CHARS.reason),
+    ...review,
+    headSha: headSha && toLine(headSha),
+  };
+}
+
+/** More isn't read, because this thread serves everybody. Less is shown. */
+const MAX_READ_CHARS = 8000;
+
+function toLine(text: string, maxLength: number = SHOWN_CHARS.line): string {
+  return oneLine(startOf(text, MAX_READ_CHARS), maxLength);
+}
+
+/** A name of a person, a team or a check, in one line and cut to the size that is shown. */
+export function toName(name: string): string {
+  return toLine(name, SHOWN_CHARS.path);
+}
+
+/** The time as it is sent. Parts of a second of it would look like a change. */
+function inSeconds(atMs: number): number {
+  return Math.floor(atMs / 1000) * 1000;
 }
 
 type Chosen = "approved" | "changes-requested";
@@ -146,8 +229,8 @@ const REVIEWS: Record<string, Chosen | "commented" | undefined> = {
 };
 
 /** Each reviewer's newest opinion. The list must be oldest first. */
-function opinionsOf(told: readonly z.infer<typeof Opinion>[]) {
-  const newest = new Map<string, { author: string; state: Chosen }>();
+function opinionsOf(told: readonly z.infer<typeof Opinion>[]): PullFacts["opinions"] {
+  const newest = new Map<string, PullFacts["opinions"][number]>();
   for (const { user: author, state: word } of told) {
     const state = REVIEWS[word];
     if (word === "dismissed") newest.delete(author);

@@ -1,15 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
-import { cut, startOf } from "../../../shared/text/text.ts";
 import {
+  CLOSED_FOLLOWED_MS,
+  FOLLOWED_MS,
+  type FollowedPullRequest,
   MAX_NAMES,
-  MAX_REVIEWS,
-  type WireFollowedPullRequest,
-} from "../../../shared/contract/report-schema.ts";
-import { oneLine, printableText } from "../../base/printable-text.ts";
-import type { HostedCheck, PullFacts } from "../code-host/github-pull-facts.ts";
+} from "../../../shared/contract/pull-request.ts";
+import { type HostedCheck, type PullFacts, toName } from "../code-host/github-pull-facts.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
-import { toTimestamp } from "../../jobs/job.ts";
 
 /**
  * The checks that count. If the host says which are required, only those do. Null if they can't be
@@ -21,66 +18,31 @@ export function countingChecks({ checks }: PullFacts): HostedCheck[] | null {
 }
 
 /**
- * Summarizes a pull request, with all texts bounded. `failedBefore` are the checks that also fail
- * without the change.
+ * The pull request, judged. `failedBefore` are the checks that also fail without the change.
  */
-export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>): WireFollowedPullRequest {
-  const { state, isDraft, author } = facts;
+export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>): FollowedPullRequest {
+  const { headRef: _, baseRef: _base, author: _author, updatedAt: _at, isMergeable, ...others } = facts;
+  const { mergeState: _state, needsApproval: _needs, opinions: _opinions, ...pull } = others;
   const checks = judgeChecks(countingChecks(facts), failedBefore);
   const review = judgeReviews(facts);
-  const blockedBy = state === "open" ? blockOf(facts, checks.state, review) : null;
-  const canMerge = facts.isMergeable === null ? null : blockedBy === null;
-  return {
-    url: facts.url,
-    number: facts.number,
-    title: toLine(facts.title),
-    state,
-    isDraft,
-    review,
-    checks: { state: checks.state, failed: checks.failed.slice(0, MAX_NAMES).map(toName) },
-    reviews: facts.reviews
-      .filter((each) => each.author !== author && (each.state !== "commented" || each.words.trim() !== ""))
-      .slice(-MAX_REVIEWS)
-      .map(({ id, words, at, headSha, ...each }) => ({
-        id: cut(id, SHOWN_CHARS.line),
-        author: toName(each.author),
-        words: cut(printableText(startOf(words, MAX_READ_CHARS)).trim(), SHOWN_CHARS.reason),
-        state: each.state,
-        at: toTimestamp(at),
-        headSha: headSha && toLine(headSha),
-      })),
-    waitingFor: state === "open" ? facts.requested.slice(0, MAX_NAMES).map(toName) : [],
-    mergeable: state === "open" ? canMerge : null,
-    blockedBy,
-    headSha: toLine(facts.headSha),
-    isVisible: true,
-    openedAt: toTimestamp(facts.openedAt),
-  };
-}
-
-/** More isn't read, because this thread serves everybody. Less is shown. */
-const MAX_READ_CHARS = 8000;
-
-function toLine(text: string, maxLength: number = SHOWN_CHARS.line): string {
-  return oneLine(startOf(text, MAX_READ_CHARS), maxLength);
-}
-
-function toName(name: string): string {
-  return toLine(name, SHOWN_CHARS.path);
+  const isOpen = pull.state === "open";
+  const blockedBy = isOpen ? blockOf(facts, checks.state, review) : null;
+  const mergeable = isOpen && isMergeable !== null ? blockedBy === null : null;
+  return { ...pull, review, checks, mergeable, blockedBy };
 }
 
 function judgeChecks(
   checks: readonly HostedCheck[] | null,
   failedBefore: ReadonlySet<string>,
-): WireFollowedPullRequest["checks"] {
+): FollowedPullRequest["checks"] {
   if (checks === null) return { state: "unknown", failed: [] };
   const ours = checks.filter(({ state, name }) => state === "failed" && !failedBefore.has(name));
   const failed = [...new Set(ours.map(({ name }) => name))].toSorted();
-  if (failed.length > 0) return { state: "failed", failed };
+  if (failed.length > 0) return { state: "failed", failed: failed.slice(0, MAX_NAMES).map(toName) };
   return { state: checks.some(({ state }) => state === "pending") ? "pending" : "passed", failed };
 }
 
-function judgeReviews({ opinions, author, needsApproval }: PullFacts): WireFollowedPullRequest["review"] {
+function judgeReviews({ opinions, author, needsApproval }: PullFacts): FollowedPullRequest["review"] {
   const others = opinions.filter((opinion) => opinion.author !== author);
   if (others.some(({ state }) => state === "changes-requested")) return "changes-requested";
   return others.length > 0 && !needsApproval ? "approved" : "none";
@@ -88,9 +50,9 @@ function judgeReviews({ opinions, author, needsApproval }: PullFacts): WireFollo
 
 function blockOf(
   { isMergeable, isDraft, mergeState }: PullFacts,
-  checks: WireFollowedPullRequest["checks"]["state"],
-  review: WireFollowedPullRequest["review"],
-): WireFollowedPullRequest["blockedBy"] {
+  checks: FollowedPullRequest["checks"]["state"],
+  review: FollowedPullRequest["review"],
+): FollowedPullRequest["blockedBy"] {
   if (isMergeable === false || mergeState === "dirty") return "conflicts";
   if (isDraft || mergeState === "draft") return "draft";
   if (mergeState === "behind") return "behind";
@@ -100,11 +62,6 @@ function blockOf(
 }
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
-/** The longest time that a pull request is followed. */
-const FOLLOWED_MS = 90 * DAY_MS;
-/** A closed pull request is still followed this long, because it may be reopened. */
-const CLOSED_MS = 14 * DAY_MS;
 /** If an answer isn't final, we ask again after this time, then after twice as long, and so on. */
 const UNKNOWN_MS = 5000;
 const MAX_UNKNOWNS = 5;
@@ -120,7 +77,7 @@ const UNSEEN_WAIT_MS = { first: 5 * MINUTE_MS, later: 60 * MINUTE_MS };
 export type AfterLook = Pick<FollowedJob, "record" | "memory"> & { lookAt: number | null };
 
 /** What a look showed. `updatedAt` is by the host's clock, and `listedAt` is what the list said. */
-type Seen = { record: WireFollowedPullRequest; updatedAt: number; listedAt: number };
+type Seen = { record: FollowedPullRequest; updatedAt: number; listedAt: number };
 
 /** The pull request was seen. `pollMs` is the shortest time between two looks. */
 export function afterSeen(
@@ -175,8 +132,9 @@ function isOver(
   { record, memory }: Pick<FollowedJob, "record" | "memory">,
   nowMs: number,
 ): boolean {
-  const openedAt = Math.max(Date.parse(record?.openedAt ?? ""), 0) || beganAt;
+  const openedAt = Math.max(record?.openedAt ?? 0, 0) || beganAt;
   return (
-    nowMs >= openedAt + FOLLOWED_MS || (record?.state === "closed" && nowMs >= memory.changedAt + CLOSED_MS)
+    nowMs >= openedAt + FOLLOWED_MS ||
+    (record?.state === "closed" && nowMs >= memory.changedAt + CLOSED_FOLLOWED_MS)
   );
 }

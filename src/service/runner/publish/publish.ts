@@ -1,4 +1,5 @@
-import type { ReportedPullRequest } from "../../../shared/contract/job-report.ts";
+import { lenient } from "../../../shared/contract/lenient.ts";
+import { LeftPullRequest } from "../../../shared/contract/pull-request.ts";
 import { redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { TransientRunError } from "../../base/run-error.ts";
@@ -49,7 +50,7 @@ export type PublishInput = {
 };
 
 /** The pull request, and a sentence for each setting that the code host refused. */
-export type Published = { pullRequest: ReportedPullRequest; notes: string[] };
+export type Published = { pullRequest: LeftPullRequest; notes: string[] };
 
 /**
  * Makes sure that the job's branch has one open pull request with the turn's text, and resolves to
@@ -147,12 +148,13 @@ function textOf({ turn }: PublishInput, draft: Partial<TurnText> = {}): TurnText
   return { caution: null, isOurDraft: false, ...turn, ...draft };
 }
 
-function reported(pullRequest: HostedPullRequest, redact: Redact): ReportedPullRequest {
-  const { url, number, state, headRef, headSha, isDraft } = pullRequest;
+/** Cuts to size what the code host has. */
+const CutPullRequest = lenient(LeftPullRequest);
+
+function reported(pullRequest: HostedPullRequest, redact: Redact): LeftPullRequest {
   // People may have written another title.
   const title = redactedLine(redact, pullRequest.title, MAX_TITLE_LENGTH);
-  const size = pullRequest.size ?? { files: null, additions: null, deletions: null };
-  return { url, number, title, state, ...size, headRef, headSha, isDraft };
+  return CutPullRequest.parse({ ...pullRequest, title });
 }
 
 /**

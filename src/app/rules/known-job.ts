@@ -1,0 +1,49 @@
+import { z } from "zod";
+import type { Job } from "../../shared/contract/job.ts";
+import { MAX_SHOWN_TURNS, ReportedQuestion, ReportedTurn } from "../../shared/contract/job-report.ts";
+import { lenient } from "../../shared/contract/lenient.ts";
+import { FollowedPullRequest, MAX_REVIEWS, Review } from "../../shared/contract/pull-request.ts";
+import { orNull, readableItems } from "../../shared/contract/reading.ts";
+import { MAX_QUESTIONS } from "../../shared/contract/report-schema.ts";
+
+const { url, title, headSha, openedAt } = FollowedPullRequest.shape;
+
+const KnownReview = Review.extend({ at: Review.shape.at.nullable() });
+/** A review as the app knows it. `at` is null if the service didn't say. */
+export type KnownReview = z.infer<typeof KnownReview>;
+
+/**
+ * A followed pull request as the app knows it. What another service than ours may leave out is
+ * null. If that is the `url`, it is the job's `prLink`.
+ */
+export const KnownPullRequest = FollowedPullRequest.omit({ number: true }).extend({
+  url: url.nullable(),
+  title: title.nullable(),
+  headSha: headSha.nullable(),
+  openedAt: openedAt.nullable(),
+  reviews: z.array(KnownReview).max(MAX_REVIEWS),
+});
+export type KnownPullRequest = z.infer<typeof KnownPullRequest>;
+
+/** What a service says of a job beyond the contract. Fields are null if it doesn't say. */
+export type JobReport = {
+  /**
+   * Oldest first, and only the newest of a long job. After a create or a message, the last one is
+   * the turn that it began.
+   */
+  turns: ReportedTurn[] | null;
+  /** Questions of unfinished turns. */
+  questions: ReportedQuestion[] | null;
+  /** The job's newest pull request as it stands now. Null if there is none that is followed. */
+  pullRequest?: KnownPullRequest | null;
+};
+
+/** A job, and what the service says of it beyond the contract. */
+export type ReportedJob = { job: Job; report?: JobReport };
+
+/** Reads a {@link JobReport} from a job's record. Never fails: unreadable parts are left out. */
+export const ReadJobReport = z.object({
+  turns: orNull(z.array(z.unknown()).pipe(readableItems(ReportedTurn, MAX_SHOWN_TURNS))),
+  questions: orNull(z.array(z.unknown()).pipe(readableItems(ReportedQuestion, MAX_QUESTIONS))),
+  pullRequest: lenient(KnownPullRequest.nullable()),
+}) satisfies z.ZodType<JobReport>;

@@ -1,0 +1,129 @@
+import { hash } from "node:crypto";
+import { z } from "zod";
+import { readingHints } from "./lenient.ts";
+import { Count, SHOWN_CHARS, Time } from "./reading.ts";
+
+const DAY_MS = 86_400_000;
+/** How long an open pull request is followed, by the service and in its thread, milliseconds. */
+export const FOLLOWED_MS = 90 * DAY_MS;
+/** How long a closed one is followed, because it may be opened again, milliseconds. */
+export const CLOSED_FOLLOWED_MS = 14 * DAY_MS;
+
+/** The most reviews that a record shows, and names in each of its lists. */
+export const MAX_REVIEWS = 20;
+export const MAX_NAMES = 20;
+/** Longer than any address shown as a link. A cut address never is one. */
+export const MAX_URL_CHARS = 3000;
+
+const Line = z.string().max(SHOWN_CHARS.line);
+const Name = z.string().max(SHOWN_CHARS.path);
+
+/** A review without an id is what it says: the same review has the same id. */
+function idOfReview({ author, words, state, at }: Record<string, unknown>): string {
+  const atMs = typeof at === "string" ? Date.parse(at) : null;
+  return hash("sha256", JSON.stringify({ author, words, state, at: atMs }));
+}
+
+/** A review of a pull request (untrusted text, bounded). */
+export const Review = z.object({
+  id: z
+    .string()
+    .min(1)
+    .max(SHOWN_CHARS.line)
+    .register(readingHints, { isWhole: true, ifUnreadable: idOfReview })
+    .describe("The review's id."),
+  author: Name.describe("Who wrote it."),
+  words: z
+    .string()
+    .max(SHOWN_CHARS.reason)
+    .register(readingHints, { ifUnreadable: "" })
+    .describe("What they wrote."),
+  state: z.enum(["approved", "changes-requested", "commented"]).describe("What they chose."),
+  at: Time.describe("When it was written."),
+  headSha: Line.nullable().default(null).describe("The commit that was reviewed, or null if it isn't known."),
+});
+
+/** What the checks of a pull request's newest commit come to (untrusted text, bounded). */
+export const PullRequestChecks = z
+  .object({
+    state: z
+      .enum(["pending", "failed", "passed", "unknown"])
+      .describe("`unknown` if the code host doesn't let the service read them."),
+    failed: z
+      .array(Name)
+      .max(MAX_NAMES)
+      .describe("The names of those that failed and didn't fail before the change."),
+  })
+  .register(readingHints, { ifUnreadable: { state: "unknown", failed: [] } })
+  .describe("The checks of the newest commit.");
+
+/**
+ * Everything that is told of a job's pull request (untrusted text, bounded). {@link
+ * FollowedPullRequest} and {@link LeftPullRequest} are parts of it.
+ */
+export const JobPullRequest = z.object({
+  url: z.string().max(MAX_URL_CHARS).describe("Its page."),
+  number: z.int().min(1).describe("Its number at the code host."),
+  title: Line.describe("Its title."),
+  state: z.enum(["open", "closed", "merged"]).describe("Whether it is open, closed or merged."),
+  files: Count.nullable().describe("Changed files."),
+  additions: Count.nullable().describe("Added lines."),
+  deletions: Count.nullable().describe("Removed lines."),
+  headRef: Line.describe("Its branch."),
+  isDraft: z.boolean().register(readingHints, { ifUnreadable: false }).describe("Whether it is a draft."),
+  isEmpty: z
+    .boolean()
+    .optional()
+    .describe("True if merging it would change nothing anymore. Otherwise absent."),
+  review: z
+    .enum(["none", "approved", "changes-requested"])
+    .register(readingHints, { ifUnreadable: "none" })
+    .describe("The result of all reviews, counting each reviewer's newest."),
+  checks: PullRequestChecks,
+  reviews: z.array(Review).max(MAX_REVIEWS).describe("The newest 20, the oldest first."),
+  waitingFor: z.array(Name).max(MAX_NAMES).describe("Reviewers who were asked and haven't reviewed yet."),
+  mergeable: z.boolean().nullable().describe("Whether it can be merged, or null while that isn't known."),
+  blockedBy: z
+    .enum(["conflicts", "checks", "reviews", "draft", "behind", "other"])
+    .nullable()
+    .describe("Why it can't be merged. Null if it can, or if the code host doesn't say."),
+  headSha: Line.describe("The newest commit. Everything here is about it."),
+  isVisible: z
+    .boolean()
+    .register(readingHints, { ifUnreadable: true })
+    .describe("False if the service can't see it anymore. This is what it saw last."),
+  openedAt: Time.describe("When it was opened."),
+});
+
+/** A pull request as its turn left it. */
+export const LeftPullRequest = JobPullRequest.pick({
+  url: true,
+  number: true,
+  title: true,
+  state: true,
+  files: true,
+  additions: true,
+  deletions: true,
+  headRef: true,
+  headSha: true,
+  isDraft: true,
+  isEmpty: true,
+})
+  .partial({ isDraft: true })
+  .meta({
+    id: "PullRequest",
+    description:
+      "A pull request as the turn left it, or null if the code host didn't say. What the code host " +
+      "didn't say of it is null or absent.",
+  });
+export type LeftPullRequest = z.infer<typeof LeftPullRequest>;
+
+/** A job's newest pull request as it stands at the code host now. */
+export const FollowedPullRequest = JobPullRequest.omit({
+  files: true,
+  additions: true,
+  deletions: true,
+  headRef: true,
+  isEmpty: true,
+}).meta({ id: "FollowedPullRequest", description: "The job's newest pull request as it stands now." });
+export type FollowedPullRequest = z.infer<typeof FollowedPullRequest>;
