@@ -212,7 +212,7 @@ function serviceProcess(
   writeFileSync(configFile(state), stringify(config));
   return createManagedProcess({
     name: "The job service",
-    args: [path("../service/main.ts"), "serve", "--config", configFile(state)],
+    args: [path("../src/service/main.ts"), "serve", "--config", configFile(state)],
     env: {
       ...agentEnv,
       ...env,
@@ -232,7 +232,7 @@ async function serviceKey({ state, env }: PlaygroundOptions, secrets: Secrets): 
   if (secrets.apiKey !== null) return secrets.apiKey;
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [path("../service/main.ts"), "keys", "create", "--project", PROJECT, "--config", configFile(state)],
+    [path("../src/service/main.ts"), "keys", "create", "--project", PROJECT, "--config", configFile(state)],
     { env, timeout: KEY_TIMEOUT_MS },
   );
   const apiKey = stdout.trim();
@@ -247,7 +247,7 @@ function appProcess(
   const { slack, secrets, apiKey, jobServiceUrl, codeHost } = parts;
   return createManagedProcess({
     name: "The Slack app",
-    args: [path("../src/main.ts")],
+    args: [path("../src/app/main.ts")],
     env: {
       ...env,
       SLACK_BOT_TOKEN: secrets.botToken,
