@@ -52,7 +52,10 @@ function passedOnlyIn(again) {
   return passed.filter((key) => !failed.has(key));
 }
 
-/** Returns a run's failed tests. A file that fails outside its tests (an import, a hook) counts as one, without a name. */
+/**
+ * Returns a run's failed tests. A file that fails outside its tests (an import, a hook) counts as
+ * one test without a name.
+ */
 function failedIn(run) {
   return run.testResults.flatMap((file) => {
     const tests = file.assertionResults.filter((test) => test.status === "failed");

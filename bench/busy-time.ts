@@ -47,7 +47,7 @@ export async function watchBusyTime(
   await using _ = program;
   await using load = new Load(origin, connections, signedRequests(requests, channels));
   const { acceptedAtMs } = await load.run(Infinity);
-  progress(`${requests} requests accepted; waiting for their outcomes, at most ${watchedMs / 1000} s`);
+  progress(`${requests} requests accepted, waiting for their outcomes for at most ${watchedMs / 1000} s`);
   const isComplete = await standIns.until(({ posted }) => posted >= requests, watchedMs);
   const endedAtMs = nowMs();
   const report = await standIns.report();

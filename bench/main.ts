@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   setTimeout(() => {
     process.stdout.write(`${tableOf(rows)}\n`);
     process.stderr.write(
-      `Stopped after ${AT_MOST_MS / 60_000} minutes: what is missing didn't end in time.\n`,
+      `Stopped after ${AT_MOST_MS / 60_000} minutes. The missing rows didn't end in time.\n`,
     );
     process.exit(1);
   }, AT_MOST_MS).unref();

@@ -19,16 +19,18 @@ const HELP = `The playground: everything on this machine, no account, no network
 
 Usage: npm run playground [-- options]
 
-Starts a workspace page that works like Slack, with the real app behind it, the real job service with a small
-rule-based agent (no AI), a sample docs repository and a local code host. Everything listens on this machine alone.
+Starts a workspace page that works like Slack, with the real app behind it, the real job service with
+a small rule-based agent (no AI), a sample docs repository and a local code host. Everything listens
+on this machine alone.
 
   --fresh       empty the state first
-  --dir PATH    where the state is kept (~/.local/state/docs-agent-playground)
-  --port N      the page's port (4400); the other parts listen on the four after it; 0: free ones
-  --help        this
+  --dir PATH    the folder for the state (~/.local/state/docs-agent-playground)
+  --port N      the page's port (4400). The other parts use the four ports after it. 0 picks free ports
+  --help        show this
 
-PLAYGROUND_AGENT="opencode acp" puts a real agent in place of the rule-based one: any command that speaks the Agent
-Client Protocol over stdio. It runs as you, without a sandbox, with this shell's environment: your keys, logins and proxy.
+PLAYGROUND_AGENT="opencode acp" replaces the rule-based agent with a real one. It can be any command that
+speaks the Agent Client Protocol over stdio. It runs as you, without a sandbox, with this shell's
+environment: your keys, logins and proxy.
 `;
 
 /** Remedies for Node's errors, by the beginning of their code. */

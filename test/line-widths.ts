@@ -8,6 +8,7 @@ const PROSE_COLUMNS = 100;
 
 /** Files and folders for which it holds. Add others as they get there. */
 const HELD = [
+  ".ci",
   "AGENTS.md",
   "ARCHITECTURE.md",
   "CHANGELOG.md",
@@ -18,9 +19,14 @@ const HELD = [
   "docs",
   "eval",
   "gallery",
+  "playground/workspace",
   "service.example.yml",
   "src",
   "test/README.md",
+  "test/agents",
+  "test/contracts",
+  "test/soak",
+  "test/support",
 ];
 const READ = /\.(?:[cm]?[jt]s|css|html|md|sh|ya?ml)$/;
 /** Other people's files, and pages that stand for somebody's docs. */

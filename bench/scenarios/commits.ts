@@ -76,7 +76,7 @@ type Counted = {
 
 async function countCommits({ checkout, dir, progress }: Context): Promise<Counted> {
   const isTraced = canTrace();
-  if (!isTraced) progress("strace isn't there, or may not be used: fsyncs aren't counted");
+  if (!isTraced) progress("strace is missing or not allowed, so fsyncs aren't counted");
   const trace = join(dir, "trace");
   await using standIns = await startQuickJobs(dir);
   const subject = await startDocsAgent({

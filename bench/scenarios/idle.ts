@@ -38,7 +38,7 @@ export const idle: Scenario = {
     await fillStore(context, { store: "few.sqlite", jobs: FEW, dueInMs: FAR_MS });
 
     const isTraced = canTrace();
-    if (!isTraced) progress("strace isn't there, or may not be used: waits for the disk aren't measured");
+    if (!isTraced) progress("strace is missing or not allowed, so waits for the disk aren't measured");
     await using standIns = await StandIns.start(dir, {});
     const start = (name: string) =>
       startDocsAgent({

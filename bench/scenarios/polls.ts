@@ -29,7 +29,7 @@ export const polls: Scenario = {
     "polls a second, as many as can be made: 1, 2 and 4 replicas on Redis, against a bare BullMQ worker",
   async run({ checkout, dir, progress }) {
     if (!hasRedis()) {
-      progress("redis-server isn't there: nothing is measured");
+      progress("redis-server is missing, so nothing is measured");
       return [];
     }
     async function count(standIns: StandIns, programs: Program[], redis: BenchRedis | null): Promise<Polls> {

@@ -22,7 +22,7 @@ export const redisMemory: Scenario = {
   summary: `memory of Redis per tracked job (${TRACKED.toLocaleString("en-US")}) and per million done tasks`,
   async run(context) {
     if (hasRedis()) return [...(await measureTracked(context)), ...(await measureDone(context))];
-    context.progress("redis-server isn't there: nothing is measured");
+    context.progress("redis-server is missing, so nothing is measured");
     return [];
   },
 };

@@ -28,7 +28,7 @@ const POLLS_EVERY_MS = "1000";
  */
 export const throughput: Scenario = {
   name: "throughput",
-  summary: "requests accepted a second while their whole chain runs beside and ends, against 899ea2e",
+  summary: "requests accepted a second while their whole chain runs to its end, against 899ea2e",
   async run({ checkout, baseline, dir, progress }) {
     const requests = signedRequests(REQUESTS, REQUESTS);
     async function measure(of: Checkout, store: string) {

@@ -12,7 +12,7 @@ export const turns: Scenario = {
   async run(context) {
     const { dir, progress } = context;
     if (!hasRedis()) {
-      progress("redis-server isn't there: nothing is measured");
+      progress("redis-server is missing, so nothing is measured");
       return [];
     }
     const onRedis =

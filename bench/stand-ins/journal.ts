@@ -38,7 +38,9 @@ export type Counts = z.infer<typeof Counts>;
  */
 export function refuseUnknownCalls({ unknownCalls }: Pick<Report, "unknownCalls">): void {
   if (unknownCalls.length === 0) return;
-  throw new BenchError(`The program calls what bench/stand-ins doesn't answer: ${unknownCalls.join(", ")}.`);
+  throw new BenchError(
+    `The program made calls that bench/stand-ins doesn't answer: ${unknownCalls.join(", ")}.`,
+  );
 }
 
 /** Collects the events. Of each kind it keeps only a request's first. */

@@ -7,8 +7,8 @@ const MAX_SHOWN = 12;
 /** The sentence with which the agent introduces itself. */
 export const WHAT_I_AM = "I am a small rule-based program, not an AI.";
 const WHAT_I_CAN =
-  'I can correct common misspellings, repair broken relative links, and do "replace X with Y", "rename X to Y" and ' +
-  '"change X to Y". Name a page to change only that one.';
+  'I can correct common misspellings, repair broken relative links, and do "replace X with Y", ' +
+  '"rename X to Y" and "change X to Y". Name a page to change only that one.';
 
 /** Says how the agent understood the prompt, before it works. */
 export function describeUnderstanding(understanding: Understanding): string {
@@ -59,7 +59,7 @@ export function summarise(
     .map(({ from }) => `- "${from}" was not found`);
   return text(
     titleOf(changed, edits.length),
-    understanding.brokenLinks === null ? "" : "The project's check found broken links in what I did first.",
+    understanding.brokenLinks === null ? "" : "The project's check found broken links in my first changes.",
     changed.map(describePage).join("\n"),
     left.length + notFound.length === 0 ? "" : `Not changed:\n${[...left, ...notFound].join("\n")}`,
     `${WHAT_I_AM} Please check what I did.`,

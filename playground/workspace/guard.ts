@@ -47,7 +47,7 @@ export function secureHeaders(): MiddlewareHandler {
 export function ownHostOnly(hosts: () => readonly string[]): MiddlewareHandler {
   return async (context, next) => {
     if (!hosts().includes(context.req.header("host") ?? "")) {
-      return context.json({ error: "This page answers on its own address only." }, 403);
+      return context.json({ error: "This page can only be reached at its own address." }, 403);
     }
     await next();
   };

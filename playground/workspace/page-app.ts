@@ -52,7 +52,7 @@ export function createPageApp(deps: PageAppDeps): Hono {
     "/api/*",
     bodyLimit({
       maxSize: 256 * 1024,
-      onError: (context) => context.json({ error: "That is too much at once." }, 413),
+      onError: (context) => context.json({ error: "This request is too large." }, 413),
     }),
   );
   app.post("/api/*", fromThisPageOnly(deps.token));
@@ -106,12 +106,12 @@ export function createPageApp(deps: PageAppDeps): Hono {
   app.notFound((context) => context.json({ error: "There is no such page." }, 404));
   app.onError((thrown, context) => {
     if (thrown instanceof z.ZodError) return context.json({ error: z.prettifyError(thrown) }, 400);
-    if (thrown instanceof SyntaxError) return context.json({ error: "That is no JSON." }, 400);
+    if (thrown instanceof SyntaxError) return context.json({ error: "The request isn't JSON." }, 400);
     if (thrown instanceof NotInWorkspace) return context.json({ error: thrown.message }, 404);
     if (thrown instanceof ImpossibleForAPerson) return context.json({ error: thrown.message }, 409);
     if (thrown instanceof WeatherStuck) return context.json({ error: thrown.message }, 504);
     deps.logger?.error({ error: messageOf(thrown) }, "the workspace page failed");
-    return context.json({ error: "The playground failed at that. Its log says why." }, 500);
+    return context.json({ error: "The playground failed. Its log says why." }, 500);
   });
 
   async function weatherNow(): Promise<WeatherState | null> {

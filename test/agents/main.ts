@@ -9,14 +9,16 @@ import { driveEvaluation } from "./evaluation.ts";
 import { type InstalledAgent, installAgent } from "./install.ts";
 
 const names = realAgents.map(({ preset }) => preset).join(", ");
-const HELP = `Installs real coding agents and drives each through the job service to a pull request, with a scripted model.
+const HELP = `Installs real coding agents and takes each through the job service to a pull request, with a
+scripted model.
 
 Usage: npm run test:agents -- [<agent>…] [--evaluation] [--folder <folder>] [--verbose]
 
-Agents: ${names}. Without a name, all of them run, one after the other. That takes about 1.5 GB and ten minutes.
-  --evaluation       take the evaluation's tasks through them instead; a script plays known solutions
-  --folder <folder>  install there and keep it, for the next run; otherwise a temporary folder is used
-  --verbose          show the job and the model's calls also where all went well
+Agents: ${names}.
+Without a name, all of them run, one after the other. That takes about 1.5 GB and ten minutes.
+  --evaluation       do the evaluation's tasks instead, with a script that plays known solutions
+  --folder <folder>  install there and keep it for the next run (default: a temporary folder)
+  --verbose          show the job and the model's calls even if all went well
 `;
 
 type Row = Drive & { agent: string; versions: string };
@@ -83,7 +85,8 @@ async function rowOf(
 }
 
 function lineOf({ ok, agent, versions, reason, seconds }: Row): string {
-  return `${ok ? "pass" : "FAIL"}  ${agent.padEnd(10)}${String(seconds).padStart(4)} s  ${versions}: ${reason}`;
+  const took = `${String(seconds).padStart(4)} s`;
+  return `${ok ? "pass" : "FAIL"}  ${agent.padEnd(10)}${took}  ${versions}: ${reason}`;
 }
 
 try {

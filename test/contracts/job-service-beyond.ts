@@ -122,7 +122,7 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
       }
     });
 
-    it("takes who wrote what a prompt quotes with a create and a message, and names what is wrong", async () => {
+    it("takes the authors of a prompt's quotes with a create and a message, and names faults", async () => {
       await using server = await start();
       const path = jobsOf(server);
       const sendAuthors = (to: string, authors: object) =>

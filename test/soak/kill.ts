@@ -74,8 +74,9 @@ async function main(): Promise<void> {
   await Promise.all(Array.from({ length: beside }, work));
 
   print(
-    `${rounds} rounds, ${total.kills} kills, ${total.stops} stops: ${total.accepted} accepted, ${total.outcomes} outcomes, ` +
-      `${total.dead} tasks given up; ${total.lost} lost, ${total.doubled} doubled, ${total.untrue} untrue, ${total.stuck} rounds without an end`,
+    `${rounds} rounds, ${total.kills} kills, ${total.stops} stops: ${total.accepted} accepted, ` +
+      `${total.outcomes} outcomes, ${total.dead} tasks given up; ${total.lost} lost, ` +
+      `${total.doubled} doubled, ${total.untrue} untrue, ${total.stuck} rounds without an end`,
   );
   process.exitCode = total.lost + total.doubled + total.untrue + total.stuck > 0 ? 1 : 0;
 }
@@ -93,7 +94,9 @@ async function report(seed: number, round: number, result: RoundResult): Promise
     ...uncleanStops.map((code) => `a stop ended with ${code}`),
   ];
   print(
-    `round ${round}: ${result.asked} asked, ${result.pressed} pressed, ${result.steered} steered, ${result.chatted} chatted, ${result.reviewed} reviewed, ${result.accepted} accepted, ${result.kills} kills, ${result.stops} stops, ` +
+    `round ${round}: ${result.asked} asked, ${result.pressed} pressed, ${result.steered} steered, ` +
+      `${result.chatted} chatted, ${result.reviewed} reviewed, ${result.accepted} accepted, ` +
+      `${result.kills} kills, ${result.stops} stops, ` +
       `${result.outcomes} outcomes, ${(result.tookMs / 1000).toFixed(1)} s`,
   );
   for (const line of [...faults, ...notes]) print(`  ${line}`);
@@ -105,7 +108,8 @@ async function report(seed: number, round: number, result: RoundResult): Promise
   await writeFile(join(folder, "log.jsonl"), log);
   await writeFile(join(folder, "calls.txt"), calls.join("\n"));
   print(
-    `  to repeat: npm run soak:kill -- --store ${values.store} --seed ${seed} --round ${round}; what happened is in ${folder}`,
+    `  to repeat: npm run soak:kill -- --store ${values.store} --seed ${seed} --round ${round}; ` +
+      `what happened is in ${folder}`,
   );
 }
 

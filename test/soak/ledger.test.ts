@@ -97,7 +97,7 @@ it("allows a second job for a second try", () => {
   expect(asked.judge(posts, [create(TURN), create("again:1")])).toMatchObject({ lost: [], doubled: [] });
 });
 
-it("allows a follow-up that another one's message shows, and counts it as doubled if it was sent twice", () => {
+it("allows a follow-up that another message shows, and counts it as doubled if it was sent twice", () => {
   const asked = ledger();
   const followUp = { turnId: "mention:1", marker: "[round-1-2]", userId: "U2", isAccepted: true };
   asked.add({ ...followUp, sharesStatus: true });

@@ -145,7 +145,8 @@ export class Ledger {
         for (const post of wanted)
           if (!ofTurn.has(post)) {
             (isOfTail ? byRedis : lost).push(
-              `${post} of ${turnId} (${entry.marker}) is missing; there is: ${placesOf(posts, turnId) || "nothing"}`,
+              `${post} of ${turnId} (${entry.marker}) is missing; ` +
+                `there is: ${placesOf(posts, turnId) || "nothing"}`,
             );
           }
       }

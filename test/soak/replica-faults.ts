@@ -22,19 +22,22 @@ const TROUBLE_EVERY_MS = 300;
 export function faultText(fault: ReplicaFault): string {
   switch (fault.do) {
     case "kill":
-      return `replica ${fault.replica + 1} is killed (SIGKILL), and started again after ${fault.downMs / 1000} s`;
+      return `replica ${fault.replica + 1} is killed (SIGKILL) and restarted after ${fault.downMs / 1000} s`;
     case "pause":
       return `replica ${fault.replica + 1} is paused (SIGSTOP) for ${fault.forMs / 1000} s`;
     case "redis-kill":
-      return `Redis is killed (SIGKILL), and started again after ${fault.downMs / 1000} s`;
+      return `Redis is killed (SIGKILL) and restarted after ${fault.downMs / 1000} s`;
     case "redis-tail":
-      return `Redis loses its last ${fault.lastMs / 1000} s, and is started again after ${fault.downMs / 1000} s`;
+      return `Redis loses its last ${fault.lastMs / 1000} s and is restarted after ${fault.downMs / 1000} s`;
     case "redis-away":
       return `Redis is unreachable (${fault.how}) for ${fault.forMs / 1000} s`;
     case "redis-trouble":
       return `Redis: ${fault.what}, for ${fault.forMs / 1000} s`;
     case "slack-away":
-      return `replica ${fault.replica + 1} is cut off from Slack (${fault.how}) for ${(fault.forMs / 1000).toFixed(0)} s`;
+      return (
+        `replica ${fault.replica + 1} is cut off from Slack (${fault.how}) ` +
+        `for ${(fault.forMs / 1000).toFixed(0)} s`
+      );
   }
 }
 

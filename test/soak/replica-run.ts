@@ -331,7 +331,11 @@ function progressOf(people: People, ledger: Ledger, slack: SlackSide, service: J
   );
   const { status = 0, outcome = 0, notice = 0 } = names;
   const more = notice > 0 ? `, ${notice} notices` : "";
-  return `${people.asked} asked, ${people.pressed} pressed, ${accepted} accepted, ${service.creates.length} jobs, ${status} status messages, ${outcome} outcomes${more}, ${slack.refusedCalls.length} times 429`;
+  return (
+    `${people.asked} asked, ${people.pressed} pressed, ${accepted} accepted, ` +
+    `${service.creates.length} jobs, ${status} status messages, ${outcome} outcomes${more}, ` +
+    `${slack.refusedCalls.length} times 429`
+  );
 }
 
 function countBy(names: readonly string[]): Record<string, number> {

@@ -13,11 +13,12 @@ import type { ReplicaResult } from "./replica-run.ts";
 
 const HELP = `Usage: npm run soak:replicas -- [options]
 
-  --requests <n>  how many people ask for something (default 2000)
-  --replicas <n>  how many replicas there are (default 3)
-  --seed <n>      where the random numbers begin (default: drawn, and printed)
+  --requests <n>  number of people who ask for something (default 2000)
+  --replicas <n>  number of replicas (default 3)
+  --seed <n>      start of the random numbers (default: drawn and printed)
 
-Takes about ten minutes: an event that nobody answered is sent for the last time after six. Needs redis-server.
+Takes about ten minutes, because Slack sends an unanswered event for the last time after six.
+Needs redis-server.
 `;
 
 const { values } = parseArgs({
@@ -65,13 +66,18 @@ function summary(result: ReplicaResult): string {
   const times429 = Object.entries(refused).map(([method, count]) => `${count} times ${method}`);
   const busiest = Object.entries(peaks).map(([method, count]) => `${count} times ${method}`);
   return [
-    `${(tookMs / 1000).toFixed(0)} s, ${kills} kills: ${asked} asked, ${pressed} pressed, ${accepted} accepted, ${outcomes} outcomes, ${dead.length} tasks given up`,
-    `${steered} times stopped, followed or answered: ${canceled} turns canceled, ${answered} answers that agents got, ${reviewed} reviews`,
-    `${ranUnanswered} ran although their person got no answer in time, ${ranRefused} after an answer that they were not taken, or may not have been`,
-    `429: ${times429.join(", ") || "none"}; busiest minute: ${busiest.join(", ")}; ${updatesLeft} updates still wait for their turn`,
+    `${(tookMs / 1000).toFixed(0)} s, ${kills} kills: ${asked} asked, ${pressed} pressed, ` +
+      `${accepted} accepted, ${outcomes} outcomes, ${dead.length} tasks given up`,
+    `${steered} times stopped, followed or answered: ${canceled} turns canceled, ` +
+      `${answered} answers that agents got, ${reviewed} reviews`,
+    `${ranUnanswered} ran although their person got no answer in time, ` +
+      `${ranRefused} after an answer that they weren't taken or may not have been`,
+    `429: ${times429.join(", ") || "none"}; busiest minute: ${busiest.join(", ")}; ` +
+      `${updatesLeft} updates still wait for Slack's limits`,
     `the stand-ins were silent for ${ownDelayMs.toFixed(0)} ms at most`,
     `${byRedis.length} lost or posted twice because Redis forgot its last second, which is not counted below`,
-    `${lost.length} lost, ${doubled.length} doubled, ${untrue.length} untrue, ${order.length} out of order, ${rates.length} times over a rate, ${faults.length} other faults`,
+    `${lost.length} lost, ${doubled.length} doubled, ${untrue.length} untrue, ` +
+      `${order.length} out of order, ${rates.length} times over a rate, ${faults.length} other faults`,
   ].join("\n");
 }
 

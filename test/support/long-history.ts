@@ -6,8 +6,9 @@ import { once } from "node:events";
  * pages.
  */
 const WORDS = (
-  "a request the service reads each page of the guide with an option that sets the default value before it starts and returns the " +
-  "error when a client has no token or its version is too old for this update of the server list type field key role build cache"
+  "a request the service reads each page of the guide with an option that sets the default value " +
+  "before it starts and returns the error when a client has no token or its version is too old " +
+  "for this update of the server list type field key role build cache"
 ).split(" ");
 
 /** Returns the same numbers below `limit` each time. */

@@ -4,12 +4,14 @@
  */
 const SENTENCES = [
   "We will quietly drop support for the Globex appliance before the next summer release goes out.",
-  "Das Installationsprogramm benötigt künftig für jeden größeren Knoten mindestens vier Gigabyte an freiem Speicher dazu.",
+  "Das Installationsprogramm benötigt künftig für jeden größeren Knoten " +
+    "mindestens vier Gigabyte an freiem Speicher dazu.",
   "Après la démo, l'équipe à côté a préféré déplacer la réunion vers le prochain été à Genève.",
   "Según el señor Peña, mañana cerramos la migración de los clientes más pequeños en la región de Málaga.",
   "W przyszłym tygodniu wyłączymy stary serwer płatności, bo nikt już nie chce za niego dalej płacić.",
   "Мы тихо отключим старый сервер оплаты в следующем месяце, потому что никто больше не платит за него.",
-  "Θα κλείσουμε σιωπηλά τον παλιό διακομιστή πληρωμών τον επόμενο μήνα γιατί κανείς δεν πληρώνει πια γι αυτόν.",
+  "Θα κλείσουμε σιωπηλά τον παλιό διακομιστή πληρωμών τον επόμενο μήνα " +
+    "γιατί κανείς δεν πληρώνει πια γι αυτόν.",
   "سنوقف خادم الدفع القديم بهدوء في الشهر القادم لأن أحدا لا يدفع ثمنه بعد الآن على الإطلاق.",
   "אנחנו נכבה בשקט את שרת התשלומים הישן בחודש הבא כי אף אחד כבר לא משלם עליו יותר.",
   "हम अगले महीने पुराने भुगतान सर्वर को चुपचाप बंद कर देंगे क्योंकि अब कोई उसके लिए पैसे नहीं देता।",
@@ -18,10 +20,13 @@ const SENTENCES = [
   "来月には古い決済サーバーを静かに停止する予定です誰もその費用を払わなくなったためです",
   "เราจะปิดเซิร์ฟเวอร์ชำระเงินเก่าอย่างเงียบๆในเดือนหน้าเพราะไม่มีลูกค้ารายใดยอมจ่ายเงินให้มันอีกต่อไปแล้ว",
   "Chúng tôi sẽ lặng lẽ tắt máy chủ thanh toán cũ vào tháng tới vì không còn ai trả tiền cho nó nữa.",
-  "export function verifyLicenceOffline(key, seed) { return rotate(key, seed).endsWith(vault.suffix) && retries < 7; }",
+  "export function verifyLicenceOffline(key, seed) " +
+    "{ return rotate(key, seed).endsWith(vault.suffix) && retries < 7; }",
   "key: vault://kv/prod eu-west-1 billing/licence offline-signing-key-2031 rotated-yearly",
-  "if (account.plan === Plan.LEGACY && account.seats > 250) applyHiddenDiscount(account, 0.35, reason.retention);",
-  "Roadmap Q3: raise prices by 12 percent, freeze hiring in Lyon, sell the Osaka office, tell nobody until June.",
+  "if (account.plan === Plan.LEGACY && account.seats > 250) " +
+    "applyHiddenDiscount(account, 0.35, reason.retention);",
+  "Roadmap Q3: raise prices by 12 percent, freeze hiring in Lyon, sell the Osaka office, " +
+    "tell nobody until June.",
   "TODO(dana): the checksum is never compared here, so anyone who knows the salt can forge an invoice.",
 ];
 

@@ -27,7 +27,11 @@ function mib(text: string, megabytes: number): string {
 const TOOLS = `
   const mib = (text, megabytes) => text.repeat(megabytes * 1024 ** 2 / Buffer.byteLength(text) | 0);
   const claims = (all) => fs.writeFileSync(process.env.TMPDIR + "/claims.json", JSON.stringify(all));
-  const claim = (quote) => ({ page: "README.md", statement: "More", source: { repository: "docs", path: "src/a.txt", quote } });
+  const claim = (quote) => ({
+    page: "README.md",
+    statement: "More",
+    source: { repository: "docs", path: "src/a.txt", quote },
+  });
   const fill = (folder, files) => {
     const home = process.cwd();
     fs.mkdirSync(folder, { recursive: true });
@@ -42,7 +46,8 @@ const ACP = `
   const { createInterface } = await import("node:readline");
   const say = (text) => fs.writeSync(1, text + "\\n");
   const answer = (id, result) => say(JSON.stringify({ jsonrpc: "2.0", id, result }));
-  const update = (fields) => say('{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{' + fields + "}}}");
+  const head = '"method":"session/update","params":{"sessionId":"s","update":{';
+  const update = (fields) => say('{"jsonrpc":"2.0",' + head + fields + "}}}");
   for await (const line of createInterface({ input: process.stdin })) {
     const { id, method } = JSON.parse(line);
     if (method === "initialize") answer(id, { protocolVersion: 1, agentCapabilities: {} });
@@ -96,13 +101,15 @@ export const SLOW_TEXTS: Readonly<Record<string, SlowText>> = {
   },
   "a page of the words that many claims state": {
     agent: `fs.appendFileSync("README.md", mib("more of 1 ", 9.3));
-      claims(Array.from({ length: 200 }, () => ({ ...claim("x"), statement: "more of 1 " + "more words of it ".repeat(300) })));`,
+      const statement = "more of 1 " + "more words of it ".repeat(300);
+      claims(Array.from({ length: 200 }, () => ({ ...claim("x"), statement })));`,
   },
   "claims that are nested 200,000 deep": {
     agent: `fs.writeFileSync(process.env.TMPDIR + "/claims.json", "[".repeat(5e5) + "]".repeat(5e5));`,
   },
   "claims of long words with half secrets": {
-    agent: `claims(Array.from({ length: 200 }, () => ({ ...claim("x"), statement: "More eyJ" + "A".repeat(4900) })));`,
+    agent: `const statement = "More eyJ" + "A".repeat(4900);
+      claims(Array.from({ length: 200 }, () => ({ ...claim("x"), statement })));`,
   },
   "a summary of nested Markdown": {
     agent: `console.log("Fix\\n" + "> ".repeat(2000) + "[".repeat(1500) + "*a **b ".repeat(300));`,
@@ -120,7 +127,8 @@ export const SLOW_TEXTS: Readonly<Record<string, SlowText>> = {
   },
   "output of a check, of lines that all differ": {
     agent: "",
-    check: `[ -z "$(tail -n 1 README.md | grep More)" ] && exit 0; seq 1 400000 | sed 's/$/: 1:2 (3,4) error/'; exit 1`,
+    check: `[ -z "$(tail -n 1 README.md | grep More)" ] && exit 0
+      seq 1 400000 | sed 's/$/: 1:2 (3,4) error/'; exit 1`,
   },
   "a review of half tags and marks, with a commit of long trailers": {
     agent: "",
@@ -130,7 +138,8 @@ export const SLOW_TEXTS: Readonly<Record<string, SlowText>> = {
     },
   },
   "long paths, of more files than anybody counts": {
-    agent: `fill("docs" + ("/" + "d".repeat(250)).repeat(3), 15000); fill("docs/" + ". ".repeat(100) + "x", 10000);`,
+    agent: `fill("docs" + ("/" + "d".repeat(250)).repeat(3), 15000);
+      fill("docs/" + ". ".repeat(100) + "x", 10000);`,
   },
   "messages of an agent, of millions of empty parts": {
     kind: "acp",

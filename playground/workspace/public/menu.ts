@@ -47,7 +47,8 @@ export function openMenu(button: HTMLElement, entries: readonly MenuEntry[]): vo
   const left = Math.max(8, Math.min(box.right - menu.offsetWidth, innerWidth - menu.offsetWidth - 8));
   const below = box.bottom + 4;
   menu.style.left = `${left}px`;
-  menu.style.top = `${below + menu.offsetHeight > innerHeight ? Math.max(8, box.top - menu.offsetHeight - 4) : below}px`;
+  const above = Math.max(8, box.top - menu.offsetHeight - 4);
+  menu.style.top = `${below + menu.offsetHeight > innerHeight ? above : below}px`;
   button.setAttribute("aria-expanded", "true");
   items[0]?.focus();
 

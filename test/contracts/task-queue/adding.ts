@@ -95,7 +95,7 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
     expect(since()[2]).toMatchObject({ id: "waiting", payload: { for: "waiting" } });
   });
 
-  it("latest: brings forward what waits, runs once more what runs, and adds anew what has ended", async () => {
+  it("latest: makes a waiting task due sooner, repeats a running one, adds an ended one anew", async () => {
     await using subject = await open();
     const { running, since } = await inEveryState(subject, "latest");
     const ids = ["waiting", "running", "done", "dead"];

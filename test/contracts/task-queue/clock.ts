@@ -123,7 +123,7 @@ export function describeClock(open: () => Promise<TaskQueueSubject>): void {
     expect(handler.order()).toContain("waits");
   });
 
-  it("waits for what isn't due while the clock was set forward, and no longer once it is set back", async () => {
+  it("doesn't run tasks early while the clock is ahead, nor late once it is set back", async () => {
     await using subject = await open();
     const handler = new ScriptedHandler();
     subject.queue.start(handler.handle);
