@@ -6,7 +6,7 @@ import { APP_ID, BOT_USER_ID, channelId, promptOf, SIGNING_SECRET, TEAM_ID } fro
  */
 export type SignedRequest = { n: number; headers: Record<string, string>; body: string };
 
-/** Enough that no person reaches a limit. */
+/** So many people that none of them reaches a limit. */
 const PEOPLE = 100;
 
 /**

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { DocsAgentError, messageOf } from "../src/shared/errors.ts";
 import { WorkspaceSnapshot } from "../world/slack/index.ts";
 
-/** The playground can't use what it finds in its folder. */
+/** The playground can't use the files in its folder. */
 export class StateFolderError extends DocsAgentError {
   readonly code = "state_folder";
 }

@@ -69,6 +69,7 @@ export type WeatherState = {
   agent: AgentMood | null;
 };
 
+/** A change of the weather. */
 export type WeatherAction = z.infer<typeof WeatherAction>;
 export const WeatherAction = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("slack"), slack: SlackWeather }),

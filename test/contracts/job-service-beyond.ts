@@ -243,7 +243,7 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
   });
 }
 
-/** The answer as it was sent, once it is known to be what the schema wants. */
+/** Returns the answer as it was sent, after a check against the schema. */
 function sent<T extends z.ZodType>(schema: T, json: unknown): z.input<T> {
   schema.parse(json);
   return json as z.input<T>;

@@ -1,15 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { RateLimiter } from "../../src/shared/store/rate-limiter.ts";
 
-/** Slots under test. */
+/** A rate limiter under test. */
 export type SlotsSubject = AsyncDisposable & {
-  /** Other ones after `reopen`. */
+  /** The rate limiter that is open now. After `reopen` it is another one. */
   readonly slots: RateLimiter;
   now(): number;
   advance(ms: number): void;
-  /** The machine's clock is set back by so many milliseconds, and the app has noticed it. */
+  /** Sets the machine's clock back by this time, as the app would notice it. */
   setBack(byMs: number): void;
-  /** What was asked so far is on the disk, and a new process opens the same data. */
+  /**
+   * Brings everything that was asked so far to the disk, and opens the same data with a new
+   * process.
+   */
   reopen(): Promise<void>;
 };
 
@@ -18,7 +21,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const everySecond = { gapMs: SECOND_MS };
 
-/** Takes a gate's next slot, or uses the one that is held, and returns when it comes. */
+/** Takes a gate's next slot, or uses the one that is held. Resolves to the slot's time. */
 async function reserveIn(
   { slots }: SlotsSubject,
   {
@@ -30,7 +33,7 @@ async function reserveIn(
   return (await slots.reserve(gate, rate, held)).at;
 }
 
-/** What any slots must do. `open` opens empty ones. */
+/** Tests what any rate limiter must do. `open` opens an empty one. */
 export function describeSlots(name: string, open: () => Promise<SlotsSubject>): void {
   describe(`${name}: slots that are reserved`, () => {
     it("are given first come, first served, one per gap, at once where the gate is free", async () => {
@@ -117,7 +120,7 @@ export function describeSlots(name: string, open: () => Promise<SlotsSubject>): 
           if (given <= now) uses.push(now);
           else later.push(given);
         }
-        // A newcomer doesn't come in between, either.
+        // A newcomer doesn't get a slot in between, either.
         if (uses.length === 1) expect(await reserve()).toBe(subject.now() + 1_000);
         held = later;
         subject.advance(1_000);
@@ -131,7 +134,7 @@ export function describeSlots(name: string, open: () => Promise<SlotsSubject>): 
       const rate = { gapMs: SECOND_MS, burst: 3 };
       const take = async () => (await slots.takeIfIdle("a", rate)) !== null;
       expect([await take(), await take()]).toEqual([true, false]);
-      // All but one of the burst are left to the others.
+      // The others can still use all of the burst but one.
       const start = subject.now();
       const others = [await reserveIn(subject, { rate }), await reserveIn(subject, { rate })];
       expect(others).toEqual([start, start]);
@@ -227,7 +230,7 @@ export function describeSlots(name: string, open: () => Promise<SlotsSubject>): 
       subject.setBack(HOUR_MS);
       const now = subject.now();
       expect(await reserve("a")).toBe(now + 3_000);
-      // Who holds a slot keeps it, or is given another one if it was by the clock as it was.
+      // The holder of a slot keeps it, or gets another one if it was counted by the old clock.
       for (const [n, slot] of held.entries()) {
         expect(await reserve("a", slot)).toBeLessThanOrEqual(now + (n + 4) * 1_000);
       }

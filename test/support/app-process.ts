@@ -127,7 +127,7 @@ export class AppProcess implements AsyncDisposable {
 }
 
 /**
- * The look at a job of which only the pull request is followed counts as work if it is due within
+ * The check of a job that is followed only for its pull request counts as work if it is due within
  * this time, in milliseconds.
  */
 export const LOOK_SOON_MS = 5_000;

@@ -6,7 +6,7 @@ import { wordsAsked } from "./conversation-ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";
 import type { World } from "./world.ts";
 
-/** A conversation that has come to its end, and what is known of it. */
+/** A conversation that has ended, and everything to judge it by. */
 export type Judged = {
   world: World;
   ledger: ConversationLedger;

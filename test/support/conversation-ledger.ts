@@ -27,7 +27,7 @@ export function wordsAsked(call: { prompt: string }): string {
 
 const WORDS = /fix page number-\d+-/g;
 
-/** Remembers what the people of a conversation said and did, and what must come of it. */
+/** Remembers the words and acts of a conversation's people, and their expected effects. */
 export class ConversationLedger {
   readonly #said = new Map<string, Said>();
   /**

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
  */
 export const PATIENT = { timeout: 60_000, interval: 20 };
 
-/** Repeats an act until it has ended what it should end. Resolves to how that ended. */
+/** Repeats an act until `ended` settles. Resolves to its result. */
 export async function endedBy<Ending>(act: () => void, ended: Promise<Ending>): Promise<Ending> {
   let isOver = false;
   const over = ended.finally(() => (isOver = true));

@@ -82,8 +82,9 @@ export async function leasesAreOver(admin: RedisClientType, prefix: string): Pro
 }
 
 /**
- * Returns the ids of all tasks that aren't over. It leaves out looks at jobs of which only the pull
- * request is followed, unless they are due by the given time. Key: prefix. Argument: the time.
+ * Returns the ids of all tasks that aren't over. It leaves out checks of jobs that are followed
+ * only for their pull request, unless they are due by the given time. Key: prefix. Argument: the
+ * time.
  */
 const LIVE_TASKS = `
   local ids = {}
@@ -99,7 +100,7 @@ const LIVE_TASKS = `
 `;
 
 /**
- * Returns the ids of all tasks that aren't over, without feeds and without looks that aren't due
+ * Returns the ids of all tasks that aren't over, without feeds and without checks that aren't due
  * soon.
  */
 export async function liveTasks(admin: RedisClientType, prefix: string): Promise<string[]> {

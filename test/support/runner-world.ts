@@ -168,7 +168,7 @@ export async function openRunnerWorld({
     /** Commits files on top of a branch, as another person would. */
     commitTo: (branch: string, contents: Record<string, string>, message: string) =>
       commitTo(bare, branch, contents, { message }),
-    /** Does what a restart after a crash of the process does. */
+    /** Starts again, as after a crash of the process. */
     restart() {
       current = newRunner();
     },

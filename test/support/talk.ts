@@ -41,7 +41,7 @@ export class Talk {
     this.#app = parts.app;
   }
 
-  /** The messages of the channel as people read them, each with what is under it. */
+  /** The messages of the channel as people read them, each with its reactions. */
   get thread(): string[] {
     return this.slack.messages(DOCS).map((message) => {
       const under = (message.reactions ?? []).map(({ name }) => `:${name}:`);
