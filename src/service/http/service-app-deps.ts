@@ -1,7 +1,7 @@
 import type { TaskCounts } from "../../shared/queue/task-queue.ts";
 import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
 import type { KeyCheck } from "../jobs/keys.ts";
-import type { ServiceTaskDeps } from "../jobs/run-job.ts";
+import type { ServiceTaskDeps } from "../jobs/service-task-deps.ts";
 import type { RunnerDesk } from "../jobs/runner-access.ts";
 
 /** Everything that the HTTP interface needs. */

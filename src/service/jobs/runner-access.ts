@@ -3,7 +3,7 @@ import { operatorText } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { CloseResult, DiffReader, PullCloser } from "../runner/turn-runner.ts";
 import { projectOfJob, type StoredJob } from "./job.ts";
-import type { ServiceTaskDeps } from "./run-job.ts";
+import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
 /**
  * Each request fetches and runs git, beside the turns. One project's git server that hangs leaves

@@ -1,7 +1,7 @@
 import type { NewTask, TaskEnd } from "../../shared/queue/task-queue.ts";
 import { messageOf } from "../../shared/errors.ts";
 import { projectOfJob } from "./job.ts";
-import type { ServiceTaskDeps } from "./run-job.ts";
+import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const EVERY_MS = 60 * 60_000;

@@ -6,7 +6,7 @@ import type { PullFacts, PullLook } from "../code-host/github-pull-facts.ts";
 import { RefusedByCodeHostError } from "../code-host/github-api.ts";
 import { jobBranch } from "../../config/branches.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
-import type { ServiceTaskDeps } from "../../jobs/run-job.ts";
+import type { ServiceTaskDeps } from "../../jobs/service-task-deps.ts";
 import { type AfterLook, afterSeen, afterUnseen, countingChecks, toFollowed } from "./judge.ts";
 import type { FollowedRepository } from "./repositories.ts";
 

@@ -1,0 +1,21 @@
+import type { Clock, Logger } from "../../shared/machine/ports.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { RunnerClient } from "../runner/process/runner-client.ts";
+import type { AttachmentFiles } from "./attachment-files.ts";
+import type { JobStore } from "./job-store.ts";
+import type { QuestionDesk } from "./pending-questions.ts";
+import type { TurnSlots, TurnWatch } from "./turn-slots.ts";
+
+/** What the service's tasks need. */
+export type ServiceTaskDeps = {
+  store: JobStore;
+  /** The projects by id. */
+  projects: ReadonlyMap<string, ServiceProject>;
+  slots: TurnSlots;
+  watch: TurnWatch;
+  questions: QuestionDesk;
+  attachments: AttachmentFiles;
+  runner: Pick<RunnerClient, "run" | "upkeep">;
+  clock: Clock;
+  logger: Logger;
+};
