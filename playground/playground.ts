@@ -225,7 +225,7 @@ function serviceProcess(
 }
 
 /**
- * Returns the app's key at the job service: the one from last time, or a new one, made with an
+ * Resolves to the app's key at the job service: the one from last time, or a new one, made with an
  * operator's command.
  */
 async function serviceKey({ state, env }: PlaygroundOptions, secrets: Secrets): Promise<string> {

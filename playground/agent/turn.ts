@@ -78,7 +78,7 @@ function isAnything({ isSpelling, isLinks, replacements, addition }: Understandi
   return isSpelling || isLinks || replacements.length > 0 || addition !== null;
 }
 
-/** Returns the same understanding with the page that a person says they meant. */
+/** Resolves to the same understanding with the page that a person says they meant. */
 async function withPage(
   understanding: Understanding,
   pages: readonly string[],

@@ -107,7 +107,7 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
   };
 }
 
-/** Returns the sizes of the files in a folder, by path. */
+/** Resolves to the sizes of the files in a folder, by path. */
 async function sizesIn(folder: string): Promise<Map<string, number>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries

@@ -282,8 +282,8 @@ export function postsOf(slack: SlackSide): SlackMessage[] {
 }
 
 /**
- * True if the words with a marker answered an agent's question: the agent got them, or a message
- * says who answered.
+ * Returns a function that is true if the words with a marker answered an agent's question: the
+ * agent got them, or a message says who answered.
  */
 export function answersIn(
   slack: SlackSide,

@@ -25,8 +25,8 @@ export async function startBrowser(): Promise<Browser & AsyncDisposable> {
 const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
 
 /**
- * Returns the problems that axe finds for people who can't see or can't use a mouse: the rule, and
- * the place.
+ * Resolves to the problems that axe finds for people who can't see or can't use a mouse: the rule,
+ * and the place.
  */
 export async function violationsOf(tab: Page): Promise<string[]> {
   await tab.evaluate(readFileSync(AXE, "utf8"));

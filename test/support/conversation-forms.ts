@@ -47,8 +47,8 @@ export class ConversationForms {
   }
 
   /**
-   * Sends the form in front of a person, without some of the messages that it lists. Resolves to
-   * true if the app took it.
+   * Sends the form in front of a person, without some of the messages that it lists. Notes the
+   * request if the app took it.
    */
   async send(userId: string, how: number): Promise<void> {
     const form = this.#requestForm(userId);

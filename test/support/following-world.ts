@@ -66,7 +66,7 @@ export async function openFollowingWorld({
   const as = (token: string) => new Octokit({ auth: token, baseUrl: host.apiUrl, log: QUIET });
   const at = { owner: OWNER, repo: REPO };
 
-  /** Returns the answer to a client that names the capability. */
+  /** Resolves to the answer to a client that names the capability. */
   async function record(id: string): Promise<Sent<typeof FollowedPullRequest> | null> {
     const headers = { "Docs-Agent-Capabilities": "pull-request" };
     const answer = await service.ask(`/v2/agent/docs/job/${id}`, { headers });

@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 
 /**
- * Returns the processes whose command line contains these words. The words must be this test's own,
- * because other tests run at the same time.
+ * Resolves to the processes whose command line contains these words. The words must be this test's
+ * own, because other tests run at the same time.
  */
 export async function processesOf(words: string): Promise<string[]> {
   const found: string[] = [];

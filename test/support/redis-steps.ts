@@ -120,7 +120,7 @@ export async function startRedisSteps(
   };
 }
 
-/** Returns the number of changes that Redis has made so far. */
+/** Resolves to the number of changes that Redis has made so far. */
 async function changesOf(admin: RedisClientType): Promise<number> {
   return Number(/rdb_changes_since_last_save:(\d+)/.exec(await admin.info("persistence"))?.[1]);
 }

@@ -41,7 +41,7 @@ export async function untilIdleInTime(
   throw new Error("Something is due, and does not run.");
 }
 
-/** True if nothing runs and nothing is due at the clock's time. */
+/** Resolves to true if nothing runs and nothing is due at the clock's time. */
 export async function isIdle(queue: RedisTaskQueue<AppRecords>, clock: Pick<Clock, "now">): Promise<boolean> {
   if (queue.size > 0) return false;
   const next = await queue.nextDueAt();

@@ -22,7 +22,7 @@ export async function openRedisClient(url: string): Promise<RedisClientType> {
   return client;
 }
 
-/** Returns everything under keys with this prefix as text. */
+/** Resolves to everything under keys with this prefix as text. */
 export async function textOfKeys(client: RedisClientType, prefix: string): Promise<string> {
   const found: unknown[] = [];
   for await (const keys of client.scanIterator({ MATCH: `${prefix}*`, COUNT: 1000 })) {
@@ -100,8 +100,8 @@ const LIVE_TASKS = `
 `;
 
 /**
- * Returns the ids of all tasks that aren't over, without feeds and without checks that aren't due
- * soon.
+ * Resolves to the ids of all tasks that aren't over, without feeds and without checks that aren't
+ * due soon.
  */
 export async function liveTasks(admin: RedisClientType, prefix: string): Promise<string[]> {
   const soon = String(Date.now() + LOOK_SOON_MS);

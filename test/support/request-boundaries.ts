@@ -14,7 +14,8 @@ export function onRequests(
 ): void {
   const requests = new Map<string, number>();
   /**
-   * Returns true if the process was killed here before the request had an effect. Then it has none.
+   * Resolves to true if the process was killed here before the request had an effect. Then it has
+   * none.
    */
   async function onRequest(phase: "before" | "after", what: string): Promise<boolean> {
     const number = (requests.get(what) ?? 0) + (phase === "before" ? 1 : 0);

@@ -313,7 +313,7 @@ export async function openRunnerWorld({
         await runner.settled();
       }
     },
-    /** Returns the paths that a branch changes, compared with its start. */
+    /** Resolves to the paths that a branch changes, compared with its start. */
     async changed(branch = "docs-agent/job1", from = "main"): Promise<string[]> {
       const names = await inBare("diff", "--name-only", `${from}...${branch}`);
       return names === "" ? [] : names.split("\n").toSorted();
@@ -322,12 +322,12 @@ export async function openRunnerWorld({
     show: (path: string, branch = "docs-agent/job1") => inBare("show", `${branch}:${path}`),
     branches: () =>
       inBare("for-each-ref", "--format=%(refname:short)", "refs/heads").then((text) => text.split("\n")),
-    /** Returns everything about the turn that a person could read. */
+    /** Resolves to everything about the turn that a person could read. */
     async said(result: unknown): Promise<string> {
       const log = await inBare("log", "--all", "--format=%B%an%ae");
       return JSON.stringify([result, progress, logger.lines, world.pulls(), log]);
     },
-    /** Returns all regular files under the data folder, as one text. */
+    /** Resolves to all regular files under the data folder, as one text. */
     async stored(): Promise<string> {
       const names = await readdir(dir.file("data"), { recursive: true, withFileTypes: true });
       const texts = names

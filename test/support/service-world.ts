@@ -106,7 +106,7 @@ export async function startServiceWorld(
     return answer.ok ? answer.job : null;
   }
 
-  /** Returns the job's status, its link, and the report of its newest turn. */
+  /** Resolves to the job's status, its link, and the report of its newest turn. */
   async function report(baseUrl: string, jobId: string) {
     const answer = await withClient(baseUrl, (client) => client.getJob(jobId));
     if (!answer.ok) return { status: null, prLink: null, turn: null };
@@ -124,7 +124,7 @@ export async function startServiceWorld(
     program,
     /** The address at which pull requests can be seen. */
     codeHostUrl: codeHost.url,
-    /** Returns the number of pull requests at the code host. */
+    /** Resolves to the number of pull requests at the code host. */
     pullRequests,
     /** The admin key of the project `docs`. */
     apiKey,
@@ -149,7 +149,7 @@ export async function startServiceWorld(
         await sleep(50);
       }
     },
-    /** Returns a page as it is on the branch of the only job. */
+    /** Resolves to a page as it is on the branch of the only job. */
     async pageOfJob(path: string): Promise<string> {
       const bare = dir.file(`page-${Date.now()}`);
       await run("git", ["clone", "-q", "--mirror", codeHost.gitUrl("acme", "docs"), bare]);
@@ -158,7 +158,7 @@ export async function startServiceWorld(
       return (await run("git", ["-C", bare, "show", `${branch}:${path}`])).stdout;
     },
     /**
-     * Returns every text that the service wrote at the code host: pull requests, branches and
+     * Resolves to every text that the service wrote at the code host: pull requests, branches and
      * commit messages.
      */
     async published(): Promise<{ pulls: { title: string; body: string }[]; refs: string; messages: string }> {

@@ -30,12 +30,12 @@ export function ask(
   return world.run(project, { prompt, earlierTurns });
 }
 
-/** Returns what the agent of the last turn knew. */
+/** Resolves to what the agent of the last turn knew. */
 export async function toldOf(world: World): Promise<Told> {
   return JSON.parse(await world.show("docs/told.md")) as Told;
 }
 
-/** Returns the jobs with a stored session. */
+/** Resolves to the jobs with a stored session. */
 export function keptJobs(world: World): Promise<string[]> {
   return readdir(world.dir.file("data/sessions"));
 }

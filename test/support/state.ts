@@ -15,7 +15,7 @@ function open({ store, clock }: Place, isTarget: boolean): Promise<Side> {
   return openRedisSide(redis, isTarget);
 }
 
-/** Returns the lines of a store's dump. */
+/** Resolves to the lines of a store's dump. */
 export async function dumpOf(place: Place): Promise<string[]> {
   await using source = await open(place, false);
   const lines: string[] = [];

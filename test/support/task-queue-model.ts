@@ -113,7 +113,7 @@ export class TaskQueueModel {
     if (process === this.#process) note();
   }
 
-  /** Returns the faults, once all tasks have ended. */
+  /** Resolves to the faults, once all tasks have ended. */
   async verify(subject: ModelSubject): Promise<string[]> {
     // This runs in a decision, because the records that it reads are right only there.
     const faults = await subject.queue.commit((read) => ({ value: this.#faultsIn(read) }));

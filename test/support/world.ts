@@ -236,7 +236,7 @@ export class World implements AsyncDisposable {
     return this.#storePath;
   }
 
-  /** Returns everything that is stored, as text. The app must be off. */
+  /** Resolves to everything that is stored, as text. The app must be off. */
   async stored(): Promise<string> {
     const prefix = new URL(this.#storeUrl).searchParams.get("prefix");
     if (prefix !== null) return textOfKeys(await clientOfFile(), `{${prefix}}`);
@@ -370,8 +370,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Returns the milliseconds until something happens by itself: a task is due, or the job service
-   * stops waiting for a change.
+   * Resolves to the milliseconds until something happens by itself: a task is due, or the job
+   * service stops waiting for a change.
    */
   async #nextInMs(): Promise<number> {
     const { queue, clock } = this.#running();

@@ -5,7 +5,10 @@ import { DAY_MS, MINUTE_MS, SECOND_MS, task } from "./task.ts";
 
 /** Tests adding tasks with known and new ids. */
 export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
-  /** Adds tasks in every state: waiting for an hour, running until `release`, done, and dead. */
+  /**
+   * Adds tasks in every state: waiting for an hour, running until the test opens `running`, done,
+   * and dead.
+   */
   async function inEveryState(subject: TaskQueueSubject, onDuplicate: "once" | "pending" | "latest") {
     const handler = new ScriptedHandler();
     const running = gate();
