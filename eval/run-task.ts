@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReportedTurn } from "../src/shared/contract/job-report.ts";
+import type { KnownTurn } from "../src/app/rules/known-job.ts";
 import type { JobServiceAnswer } from "../src/app/rules/ports/job-service.ts";
 import { DocsAgentError } from "../src/shared/errors.ts";
 import { composePrompt } from "../src/app/rules/words/prompt.ts";
@@ -96,7 +96,7 @@ async function answered(
   }
 }
 
-async function ended(world: World, task: Task, number: number, turn: ReportedTurn): Promise<RanTask> {
+async function ended(world: World, task: Task, number: number, turn: KnownTurn): Promise<RanTask> {
   const { outcome, usage, reason, pullRequest } = turn;
   const words = turn.answer ?? turn.summary ?? "";
   const used = {

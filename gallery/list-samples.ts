@@ -1,4 +1,4 @@
-import type { JobDiff } from "../src/shared/contract/job-report.ts";
+import type { JobDiff } from "../src/shared/contract/diff.ts";
 import type { Message, MessageOf } from "../src/app/rules/ports/notifier.ts";
 import type { ListedTurn } from "../src/app/rules/thread/request-list.ts";
 import { makeUpFollowedTurn } from "./news-samples.ts";

@@ -1,4 +1,4 @@
-import type { ReportedTurn } from "../src/shared/contract/job-report.ts";
+import type { KnownTurn } from "../src/app/rules/known-job.ts";
 import type { Outcome } from "../src/app/rules/turn/outcome.ts";
 import type { Request } from "../src/app/rules/turn/request.ts";
 import { resultReport } from "../src/app/rules/turn/reported-turn.ts";
@@ -69,7 +69,7 @@ export function makeUpOutcome(outcome: Partial<Outcome>): Outcome {
 }
 
 /** A turn as a service tells it. */
-export function makeUpReport(turn: Partial<ReportedTurn> = {}): ReportedTurn {
+export function makeUpReport(turn: Partial<KnownTurn> = {}): KnownTurn {
   return {
     number: 1,
     status: "ended",
@@ -103,14 +103,14 @@ export function makeUpReport(turn: Partial<ReportedTurn> = {}): ReportedTurn {
 }
 
 /** How a turn ended, as a service tells it. */
-export function makeUpTold(turn: Partial<ReportedTurn> = {}): ResultReport {
+export function makeUpTold(turn: Partial<KnownTurn> = {}): ResultReport {
   const told = resultReport(makeUpReport(turn));
   if (told === undefined) throw new TypeError("A turn that has not ended tells nothing of its end.");
   return told;
 }
 
 /** The same with as much of everything as a service may tell. */
-export function longest(turn: Partial<ReportedTurn>): Partial<ReportedTurn> {
+export function longest(turn: Partial<KnownTurn>): Partial<KnownTurn> {
   const { pullRequest } = makeUpReport();
   return {
     reason: LONG,

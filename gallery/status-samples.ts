@@ -1,4 +1,4 @@
-import type { PlanStep } from "../src/shared/contract/job-report.ts";
+import type { PlanStep } from "../src/shared/contract/turn.ts";
 import type { MessageOf } from "../src/app/rules/ports/notifier.ts";
 import type { Outcome } from "../src/app/rules/turn/outcome.ts";
 import type { Request } from "../src/app/rules/turn/request.ts";

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { stringify } from "yaml";
-import type { ReportedTurn } from "../../src/shared/contract/job-report.ts";
+import type { KnownTurn } from "../../src/app/rules/known-job.ts";
 import { createCodeHost } from "../../world/code-host/index.ts";
 import type { JobService } from "../../src/app/rules/ports/job-service.ts";
 import { createHttpJobService } from "../../src/app/job-client/http-job-service.ts";
@@ -198,7 +198,7 @@ function faultOfFinding({ finding }: (typeof TURNS)[number], calls: readonly Mod
   return "the finding didn't go back to the agent";
 }
 
-function faultOfRecord(turn: ReportedTurn | undefined): string | null {
+function faultOfRecord(turn: KnownTurn | undefined): string | null {
   const seen = JSON.stringify({ checks: turn?.checks, claims: turn?.claims });
   const wanted = JSON.stringify({
     checks: [{ name: CHECK.name, result: "passed", findings: [] }],
@@ -229,7 +229,7 @@ function faultOfLeftOut({ leftOut = [] }: RealAgent, log: string): string | null
 async function jobAtEnd(
   client: JobService,
   jobId: string,
-): Promise<{ status: JobStatus; turn: ReportedTurn | undefined } | null> {
+): Promise<{ status: JobStatus; turn: KnownTurn | undefined } | null> {
   const giveUpAt = performance.now() + TURN_LIMIT_MS;
   while (performance.now() < giveUpAt) {
     const answer = await client.getJob(jobId);

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
-import type { WireQuestion } from "../../src/shared/contract/report-schema.ts";
+import type { JobQuestion } from "../../src/shared/contract/question.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { MINUTE_MS, ask, jobOf, reply, said } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
@@ -10,7 +11,7 @@ const ASKED = ["💬 The agent asked:", "Which page?"];
 /** Ana's request, whose agent asks: with choices, and for words unless the question says otherwise. */
 async function asked(
   policy: "mention" | "ask" | "requester",
-  question: Partial<WireQuestion> = {},
+  question: Partial<Sent<typeof JobQuestion>> = {},
 ): Promise<{ world: World; root: SlackMessage } & AsyncDisposable> {
   const world = await World.start({
     jobService: { turns: true, questions: true, cancels: true },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
-import type { WireQuestion } from "../../src/shared/contract/report-schema.ts";
+import type { JobQuestion } from "../../src/shared/contract/question.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { MINUTE_MS, PR, ask, done, jobOf, reply, said, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import type { WorldOptions } from "../support/world.ts";
@@ -16,14 +17,14 @@ function start(options: WorldOptions = {}): Promise<World> {
   return World.start({ jobService: { turns: true, questions: true }, ...options });
 }
 
-function asks(world: World, question: Partial<WireQuestion> = {}): string {
+function asks(world: World, question: Partial<Sent<typeof JobQuestion>> = {}): string {
   return world.service.ask(jobOf(world), question);
 }
 
 /** Ana's request, whose agent asks, and the message that does. */
 async function asked(
   world: World,
-  question: Partial<WireQuestion> = {},
+  question: Partial<Sent<typeof JobQuestion>> = {},
 ): Promise<{ root: SlackMessage; message: SlackMessage; id: string }> {
   const root = await ask(world);
   const id = asks(world, question);

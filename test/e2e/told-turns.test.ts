@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { WireTurn } from "../../src/shared/contract/report-schema.ts";
+import type { JobTurn } from "../../src/shared/contract/turn.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { SideOutcome } from "../../world/job-service/jobs.ts";
 import { internalApp } from "../../world/slack/limits.ts";
 import { withoutStop } from "../support/status-buttons.ts";
@@ -8,7 +9,7 @@ import { ANA, DOCS, World } from "../support/world.ts";
 const PR = "https://github.com/acme/docs/pull/7";
 const MINUTE_MS = 60_000;
 const WORKING = "🔧 The agent is working. I'll reply here when it's done.";
-const pullRequest: NonNullable<WireTurn["pullRequest"]> = {
+const pullRequest: NonNullable<Sent<typeof JobTurn>["pullRequest"]> = {
   url: PR,
   number: 7,
   title: "Correct the install command",

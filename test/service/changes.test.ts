@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { MAX_PLAN_STEPS } from "../../src/shared/contract/job-report.ts";
+import { MAX_PLAN_STEPS } from "../../src/shared/contract/turn.ts";
 import type { WireChanges, WireJob } from "../../src/shared/contract/schema.ts";
 import { makeServiceProject, makeAskingAgent, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { MAX_CHECKS, MAX_FINDINGS, type ReportedUsage } from "../../src/shared/contract/job-report.ts";
+import { MAX_CHECKS, MAX_FINDINGS } from "../../src/shared/contract/checks.ts";
+import type { Usage } from "../../src/shared/contract/turn.ts";
 import type { WireJob } from "../../src/shared/contract/schema.ts";
 import type { RunTurnResult } from "../../src/service/runner/turn-runner.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
@@ -18,7 +19,7 @@ const PULL_REQUEST = {
   headRef: "docs-agent/job-1",
   headSha: "0123456789abcdef0123456789abcdef01234567",
 } as const;
-const USAGE: ReportedUsage = {
+const USAGE: Usage = {
   inputTokens: 100,
   outputTokens: 20,
   cachedInputTokens: 50,

@@ -1,5 +1,5 @@
 import type { KnownPullRequest } from "../../src/app/rules/known-job.ts";
-import type { ReportedTurn } from "../../src/shared/contract/job-report.ts";
+import type { KnownTurn } from "../../src/app/rules/known-job.ts";
 import type { JobServiceAnswer, JobServiceFault } from "../../src/app/rules/ports/job-service.ts";
 import type { Outcome } from "../../src/app/rules/turn/outcome.ts";
 import type { QuotedMessage, Request } from "../../src/app/rules/turn/request.ts";
@@ -56,7 +56,7 @@ export function makeOutcome(overrides: Partial<Outcome> = {}): Outcome {
 }
 
 /** A service's report of a job's first turn, which ended with a pull request. */
-export function makeReported(overrides: Partial<ReportedTurn> = {}): ReportedTurn {
+export function makeReported(overrides: Partial<KnownTurn> = {}): KnownTurn {
   return {
     number: 1,
     status: "ended",
@@ -111,7 +111,7 @@ export function fault(
 }
 
 /** A job service's answer with the job. It includes a turn if the service reports turns. */
-export function found(job = makeJob(), reported?: ReportedTurn): JobServiceAnswer & { ok: true } {
+export function found(job = makeJob(), reported?: KnownTurn): JobServiceAnswer & { ok: true } {
   const answer = { ok: true, honorsIdempotencyKeys: false, job } as const;
   if (reported === undefined) return answer;
   return { ...answer, capabilities: ["turns"], report: { turns: [reported], questions: null } };

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ServiceConfig, ServiceProject } from "../../src/service/config/config.ts";
 import { createJobService, type SelfHostedJobService } from "../../src/service/job-service.ts";
-import type { WireTurn } from "../../src/shared/contract/report-schema.ts";
+import type { JobTurn } from "../../src/shared/contract/turn.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { DiffReader, PullCloser } from "../../src/service/runner/turn-runner.ts";
 import { createKey } from "../../src/service/jobs/keys.ts";
 import { serveHttp } from "../../src/service/serve.ts";
@@ -172,7 +173,7 @@ export class ServiceUnderTest implements AsyncDisposable {
       state: "open",
       ...size,
       ...head,
-    } satisfies WireTurn["pullRequest"];
+    } satisfies Sent<typeof JobTurn>["pullRequest"];
     this.db.prepare("UPDATE turns SET pull_request = ?").run(JSON.stringify(left));
   }
 

@@ -4,7 +4,7 @@ import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { JobDiff } from "../../src/shared/contract/job-report.ts";
+import type { JobDiff } from "../../src/shared/contract/diff.ts";
 import { type CodeHostFault, createCodeHost } from "../../world/code-host/index.ts";
 import type { Clock } from "../../src/shared/machine/ports.ts";
 import type { ServiceProject } from "../../src/service/config/config.ts";

@@ -1,6 +1,7 @@
 import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
-import type { WireQuestion, WireTurn } from "../../src/shared/contract/report-schema.ts";
+import type { JobQuestion } from "../../src/shared/contract/question.ts";
+import type { JobTurn } from "../../src/shared/contract/turn.ts";
 import type { WireJob, WireJobRecord } from "../../src/shared/contract/schema.ts";
 import type { JobStatus } from "../../src/shared/contract/job.ts";
 
@@ -19,7 +20,7 @@ export type SideJob = {
   /** Gets that still show the previous turn, as a service may do right after a message. */
   staleReads: { left: number; record: WireJobRecord } | null;
   /** As a service tells them that tells of turns. */
-  turns: WireTurn[];
+  turns: Sent<typeof JobTurn>[];
   /** As a service that follows pull requests reports it. Null if it follows none. */
   pullRequest: Sent<typeof FollowedPullRequest> | null;
   /** Those of turns that have not ended, as a service tells them that tells of questions. */
@@ -27,13 +28,13 @@ export type SideJob = {
 };
 
 /** A question and the answer it has. */
-export type SideQuestion = WireQuestion & { answer: string | null };
+export type SideQuestion = Sent<typeof JobQuestion> & { answer: string | null };
 
 /** How a job ends. `prLink` absent: the job keeps the one it has. `turn`: what is told of the turn. */
 export type SideOutcome = {
   status: "completed" | "failed" | "archived";
   prLink?: string | null;
-  turn?: Partial<WireTurn>;
+  turn?: Partial<Sent<typeof JobTurn>>;
 };
 
 /** How jobs behave from the next create, message or get on. */
@@ -106,7 +107,7 @@ export function endJob(job: SideJob, { status, prLink, turn = {} }: SideOutcome,
 }
 
 /** A turn that was just accepted. `at`: ISO 8601. */
-export function newSideTurn(number: number, at: string): WireTurn {
+export function newSideTurn(number: number, at: string): Sent<typeof JobTurn> {
   return {
     number,
     status: "waiting",
@@ -149,7 +150,7 @@ export function recordOf(
   };
 }
 
-function asTold(question: SideQuestion): WireQuestion {
+function asTold(question: SideQuestion): Sent<typeof JobQuestion> {
   const { answer: _, ...told } = question;
   return told;
 }

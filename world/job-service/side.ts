@@ -11,7 +11,8 @@ import { jsonOf } from "../../src/shared/text/text.ts";
 import { faultAfter, faultBefore, FaultPlan } from "./faults.ts";
 import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
-import type { WireQuestion, WireTurn } from "../../src/shared/contract/report-schema.ts";
+import type { JobQuestion } from "../../src/shared/contract/question.ts";
+import type { JobTurn } from "../../src/shared/contract/turn.ts";
 import { SideFeed } from "./side-feed.ts";
 import { endJob, JobScript, newSideTurn, recordOf, type SideJob, type SideOutcome } from "./jobs.ts";
 import {
@@ -240,7 +241,7 @@ export class JobServiceSide implements AsyncDisposable {
   }
 
   /** The job's current turn is this far: it runs, unless `turn` says otherwise. */
-  tell(jobId: string, turn: Partial<WireTurn>): void {
+  tell(jobId: string, turn: Partial<Sent<typeof JobTurn>>): void {
     const current = this.#job(jobId).turns.at(-1);
     if (current !== undefined) Object.assign(current, { status: "running", ...turn });
   }
@@ -268,7 +269,7 @@ export class JobServiceSide implements AsyncDisposable {
   }
 
   /** The agent of the job's current turn asks; returns the question's id. */
-  ask(jobId: string, question: Partial<WireQuestion> = {}): string {
+  ask(jobId: string, question: Partial<Sent<typeof JobQuestion>> = {}): string {
     const job = this.#job(jobId);
     this.#questionsAsked += 1;
     const id = question.id ?? `q-${this.#questionsAsked}`;

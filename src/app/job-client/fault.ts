@@ -1,5 +1,5 @@
 import type { Announced, AnswerWith, JobServiceFault } from "../rules/ports/job-service.ts";
-import { JobDiff } from "../../shared/contract/job-report.ts";
+import { JobDiff } from "../../shared/contract/diff.ts";
 import { cut, jsonOf } from "../../shared/text/text.ts";
 import {
   CAPABILITIES_HEADER,

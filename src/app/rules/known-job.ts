@@ -1,10 +1,12 @@
 import { z } from "zod";
 import type { Job } from "../../shared/contract/job.ts";
-import { MAX_SHOWN_TURNS, ReportedQuestion, ReportedTurn } from "../../shared/contract/job-report.ts";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest, MAX_REVIEWS, Review } from "../../shared/contract/pull-request.ts";
-import { orNull, readableItems } from "../../shared/contract/reading.ts";
-import { MAX_QUESTIONS } from "../../shared/contract/report-schema.ts";
+import { JobQuestion, MAX_QUESTIONS, QuestionChoice } from "../../shared/contract/question.ts";
+import { JobTurn, MAX_SHOWN_TURNS } from "../../shared/contract/turn.ts";
+
+/** The most choices that are read from a service that offers more than ours. */
+const MAX_READ_CHOICES = 100;
 
 const { url, title, headSha, openedAt } = FollowedPullRequest.shape;
 
@@ -25,15 +27,25 @@ export const KnownPullRequest = FollowedPullRequest.omit({ number: true }).exten
 });
 export type KnownPullRequest = z.infer<typeof KnownPullRequest>;
 
+/** A turn as the app knows it: nothing shows the rest. */
+const KnownTurn = JobTurn.omit({ acceptedAt: true, leftOut: true });
+export type KnownTurn = z.infer<typeof KnownTurn>;
+
+/** A question as the app knows it: nothing shows the rest. */
+const KnownQuestion = JobQuestion.omit({ askedAt: true }).extend({
+  choices: z.array(QuestionChoice).max(MAX_READ_CHOICES),
+});
+export type KnownQuestion = z.infer<typeof KnownQuestion>;
+
 /** What a service says of a job beyond the contract. Fields are null if it doesn't say. */
 export type JobReport = {
   /**
    * Oldest first, and only the newest of a long job. After a create or a message, the last one is
    * the turn that it began.
    */
-  turns: ReportedTurn[] | null;
+  turns: KnownTurn[] | null;
   /** Questions of unfinished turns. */
-  questions: ReportedQuestion[] | null;
+  questions: KnownQuestion[] | null;
   /** The job's newest pull request as it stands now. Null if there is none that is followed. */
   pullRequest?: KnownPullRequest | null;
 };
@@ -42,8 +54,10 @@ export type JobReport = {
 export type ReportedJob = { job: Job; report?: JobReport };
 
 /** Reads a {@link JobReport} from a job's record. Never fails: unreadable parts are left out. */
-export const ReadJobReport = z.object({
-  turns: orNull(z.array(z.unknown()).pipe(readableItems(ReportedTurn, MAX_SHOWN_TURNS))),
-  questions: orNull(z.array(z.unknown()).pipe(readableItems(ReportedQuestion, MAX_QUESTIONS))),
-  pullRequest: lenient(KnownPullRequest.nullable()),
-}) satisfies z.ZodType<JobReport>;
+export const ReadJobReport = lenient(
+  z.object({
+    turns: z.array(KnownTurn).max(MAX_SHOWN_TURNS).nullable(),
+    questions: z.array(KnownQuestion).max(MAX_QUESTIONS).nullable(),
+    pullRequest: KnownPullRequest.nullable(),
+  }),
+) satisfies z.ZodType<JobReport>;

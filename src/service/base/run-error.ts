@@ -1,4 +1,4 @@
-import type { FailureCause } from "../../shared/contract/job-report.ts";
+import type { FailureCause } from "../../shared/contract/turn.ts";
 import { codeOf, DocsAgentError, messageOf } from "../../shared/errors.ts";
 
 type RunErrorOptions = ErrorOptions & { details?: readonly string[] };

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import type { Logger } from "../../shared/machine/ports.ts";
-import { MAX_ANSWER_CHARS } from "../../shared/contract/report-schema.ts";
+import { MAX_ANSWER_CHARS } from "../../shared/contract/question.ts";
 import { StartError } from "../../shared/errors.ts";
 import type { ServiceConfig } from "../config/config.ts";
 import type { StoredJob, StoredQuestion } from "../jobs/job.ts";

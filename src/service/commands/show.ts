@@ -1,9 +1,5 @@
-import {
-  NOTHING_NEW,
-  type PlanStep,
-  type ReportedCheck,
-  type ReportedUsage,
-} from "../../shared/contract/job-report.ts";
+import { NOTHING_NEW, type ProjectCheck } from "../../shared/contract/checks.ts";
+import type { PlanStep, Usage } from "../../shared/contract/turn.ts";
 import type { LeftPullRequest } from "../../shared/contract/pull-request.ts";
 import { toTimestamp } from "../../shared/contract/reading.ts";
 import { cut } from "../../shared/text/text.ts";
@@ -114,7 +110,7 @@ function turnLines(turn: ShownTurn): string[] {
   ];
 }
 
-function checkText({ name, result, findings }: ReportedCheck): string {
+function checkText({ name, result, findings }: ProjectCheck): string {
   const said = result === "unchanged" ? NOTHING_NEW : result.replace("-", " ");
   return [`${name}: ${said}`, ...findings.map((line) => `  ${line}`)].join("\n");
 }
@@ -128,7 +124,7 @@ function planLine({ text, status }: PlanStep): string {
   return `[${mark}] ${text}`;
 }
 
-function usageText({ inputTokens, outputTokens, cachedInputTokens, calls, costUsd }: ReportedUsage): string {
+function usageText({ inputTokens, outputTokens, cachedInputTokens, calls, costUsd }: Usage): string {
   const counts =
     calls === null
       ? "not counted"

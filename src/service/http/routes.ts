@@ -1,5 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { JobDiff } from "../../shared/contract/job-report.ts";
+import { JobDiff } from "../../shared/contract/diff.ts";
+import { MAX_ANSWER_CHARS } from "../../shared/contract/question.ts";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../shared/contract/attachment.ts";
 import { wordsIn } from "../../shared/text/text.ts";
 import {
@@ -12,7 +13,6 @@ import {
   WireJob,
   WireJobList,
 } from "../../shared/contract/schema.ts";
-import { MAX_ANSWER_CHARS } from "../../shared/contract/report-schema.ts";
 import { Capability, JobStatus } from "../../shared/contract/job.ts";
 
 /** The most bytes of a request's body. */

@@ -1,6 +1,6 @@
 import type { WireJob } from "../../shared/contract/schema.ts";
 import { type StoredJob, toRecord } from "../jobs/job.ts";
-import { toSentPullRequest, toWireQuestion, toWireTurn } from "../jobs/report.ts";
+import { toSentPullRequest, toSentQuestion, toSentTurn } from "../jobs/report.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
 import { HttpFault } from "./http-fault.ts";
 
@@ -28,8 +28,8 @@ export function reportOf(
 ) {
   return {
     ...(wanted.includes("pull-request") && { pullRequest: toSentPullRequest(pullRequest) }),
-    ...(wanted.includes("turns") && { turns: store.shownTurns(id, upTo).map(toWireTurn) }),
-    ...(wanted.includes("questions") && { questions: store.questions.shown(id).map(toWireQuestion) }),
+    ...(wanted.includes("turns") && { turns: store.shownTurns(id, upTo).map(toSentTurn) }),
+    ...(wanted.includes("questions") && { questions: store.questions.shown(id).map(toSentQuestion) }),
   };
 }
 

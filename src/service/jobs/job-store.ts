@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { cut } from "../../shared/text/text.ts";
-import { MAX_SHOWN_TURNS } from "../../shared/contract/job-report.ts";
+import { MAX_SHOWN_TURNS } from "../../shared/contract/turn.ts";
 import { transaction } from "../../shared/store/sqlite/sqlite-database.ts";
 import type { KeptAttachment } from "./attachment-files.ts";
 import {

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { FailureCause, ReportedOutcome } from "../../shared/contract/job-report.ts";
+import { JobQuestion } from "../../shared/contract/question.ts";
+import { FailureCause, JobTurn, TurnOutcome } from "../../shared/contract/turn.ts";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest, LeftPullRequest } from "../../shared/contract/pull-request.ts";
 import { toTimestamp } from "../../shared/contract/reading.ts";
-import { WireQuestion, WireTurn } from "../../shared/contract/report-schema.ts";
 import type { WireJobRecord } from "../../shared/contract/schema.ts";
 import { json } from "../base/json.ts";
 import type { ServiceProject } from "../config/config.ts";
@@ -51,7 +51,7 @@ export const TurnRow = z.object({
   dueAt: z.int(),
   startedAt: z.int().nullable(),
   endedAt: z.int().nullable(),
-  outcome: ReportedOutcome.nullable(),
+  outcome: TurnOutcome.nullable(),
   summary: z.string().nullable(),
   reason: z.string().nullable(),
   cause: FailureCause.nullable(),
@@ -59,8 +59,8 @@ export const TurnRow = z.object({
   quality: json(TurnQuality),
   progress: json(z.array(z.string())),
   step: z.string().nullable(),
-  plan: json(WireTurn.shape.plan),
-  usage: json(WireTurn.shape.usage),
+  plan: json(lenient(JobTurn.shape.plan)),
+  usage: json(JobTurn.shape.usage),
   pullRequest: json(lenient(LeftPullRequest.nullable())),
   /** The branch with the work, from its push until there is a pull request. */
   branch: z.string().nullable(),
@@ -82,7 +82,7 @@ export const QuestionRow = z.object({
   jobId: z.string(),
   turn: z.int(),
   text: z.string(),
-  choices: json(WireQuestion.shape.choices),
+  choices: json(lenient(JobQuestion.shape.choices)),
   allowsText: Flag,
   askedAt: z.int(),
   answeredAt: z.int().nullable(),

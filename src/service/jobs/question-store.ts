@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { MAX_QUESTIONS } from "../../shared/contract/report-schema.ts";
+import { MAX_QUESTIONS } from "../../shared/contract/question.ts";
 import type { AgentQuestion } from "../runner/turn-runner.ts";
 import { QuestionRow, SELECT_QUESTION, type StoredQuestion, type TurnKey } from "./job.ts";
 import type { Tables } from "./tables.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ReportedUsage } from "../../shared/contract/job-report.ts";
+import type { Usage } from "../../shared/contract/turn.ts";
 import type { Clock } from "../../shared/machine/ports.ts";
 import type { TurnReport } from "./job-store.ts";
 import { oneLine } from "../base/printable-text.ts";
@@ -26,10 +26,10 @@ export class ReportWriter {
   readonly #clock: Clock;
   readonly #write: (report: TurnReport) => void;
   readonly #lines: string[];
-  readonly #usedBefore: ReportedUsage | null;
+  readonly #usedBefore: Usage | null;
   #chars: number;
   /** Of this attempt. */
-  #usage: ReportedUsage | null = null;
+  #usage: Usage | null = null;
   /** The reported parts that the record shows. The usage is that of all attempts. */
   #now: Shown;
   /** The same as last written, and when, by the monotonic clock. */

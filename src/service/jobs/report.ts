@@ -2,13 +2,13 @@ import { z } from "zod";
 import { FollowedPullRequest } from "../../shared/contract/pull-request.ts";
 import { cut } from "../../shared/text/text.ts";
 import { type Sent, SHOWN_CHARS, toTimestamp } from "../../shared/contract/reading.ts";
-import { MAX_LEFT_OUT, MAX_NOTES, MAX_PLAN_STEPS } from "../../shared/contract/job-report.ts";
-import type { WireQuestion, WireTurn } from "../../shared/contract/report-schema.ts";
+import type { JobQuestion } from "../../shared/contract/question.ts";
+import { type JobTurn, MAX_LEFT_OUT, MAX_NOTES } from "../../shared/contract/turn.ts";
 import { isJobId } from "../config/branches.ts";
 import { isAnswered, type StoredQuestion, type StoredTurn } from "./job.ts";
 
-/** A turn in wire format. */
-export function toWireTurn(turn: StoredTurn): WireTurn {
+/** A turn, as it is sent. */
+export function toSentTurn(turn: StoredTurn): Sent<typeof JobTurn> {
   return {
     number: turn.number,
     status: turn.state,
@@ -18,12 +18,10 @@ export function toWireTurn(turn: StoredTurn): WireTurn {
     summary: cutOrNull(turn.summary, SHOWN_CHARS.summary),
     // The last step is shown only while the turn is working.
     step: turn.state === "running" ? cutOrNull(turn.step, SHOWN_CHARS.line) : null,
-    plan: turn.plan
-      .slice(0, MAX_PLAN_STEPS)
-      .map(({ text, status }) => ({ text: cut(text, SHOWN_CHARS.line), status })),
+    plan: turn.plan,
     usage: turn.usage,
     pullRequest: turn.pullRequest,
-    branch: turn.branch,
+    branch: cutOrNull(turn.branch, SHOWN_CHARS.line),
     acceptedAt: toTimestamp(turn.acceptedAt),
     startedAt: timestampOrNull(turn.startedAt),
     endedAt: timestampOrNull(turn.endedAt),
@@ -45,10 +43,11 @@ export function toSentPullRequest(
   return pullRequest && z.encode(FollowedPullRequest, pullRequest);
 }
 
-/** A question in wire format. */
-export function toWireQuestion(question: StoredQuestion): WireQuestion {
-  const { jobId: _, answer: __, askedAt, answeredAt, ...told } = question;
-  return { ...told, askedAt: toTimestamp(askedAt), answeredAt: timestampOrNull(answeredAt) };
+/** A question, as it is sent. */
+export function toSentQuestion(question: StoredQuestion): Sent<typeof JobQuestion> {
+  const { jobId: _, answer: __, askedAt, answeredAt, text, ...told } = question;
+  const times = { askedAt: toTimestamp(askedAt), answeredAt: timestampOrNull(answeredAt) };
+  return { ...told, text: cut(text, SHOWN_CHARS.reason), ...times };
 }
 
 /** The first paths, and how many more there are. */

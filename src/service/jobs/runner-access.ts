@@ -1,4 +1,4 @@
-import type { JobDiff } from "../../shared/contract/job-report.ts";
+import type { JobDiff } from "../../shared/contract/diff.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { CloseResult, DiffReader, PullCloser } from "../runner/turn-runner.ts";

@@ -1,26 +1,25 @@
 import { z } from "zod";
+import { ProjectCheck } from "../../shared/contract/checks.ts";
+import type { JobDiff } from "../../shared/contract/diff.ts";
+import { JobQuestion } from "../../shared/contract/question.ts";
 import {
+  Claims,
   FailureCause,
-  type JobDiff,
-  type ReportedOutcome,
-  WireClaims,
-} from "../../shared/contract/job-report.ts";
+  JobTurn,
+  ReadContext,
+  type TurnOutcome,
+  Usage,
+} from "../../shared/contract/turn.ts";
+import { lenient } from "../../shared/contract/lenient.ts";
 import { LeftPullRequest } from "../../shared/contract/pull-request.ts";
 import { DocsAgentError } from "../../shared/errors.ts";
-import {
-  WireCheck,
-  WireContext,
-  WireQuestion,
-  WireTurn,
-  WireUsage,
-} from "../../shared/contract/report-schema.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { Authors, QuestionAnswer, Requester } from "../../shared/contract/job.ts";
 
 /** A question of an agent to a person. Texts are bounded and redacted. */
 export const AgentQuestion = z.object({
   text: z.string(),
-  choices: WireQuestion.shape.choices,
+  choices: lenient(JobQuestion.shape.choices),
   /** True if the person may answer in their own words. */
   allowsText: z.boolean(),
 });
@@ -42,7 +41,7 @@ export type EarlierTurn = {
   authors: Authors | null;
   summary: string | null;
   /** Null if it was ended before it had a result. */
-  outcome: ReportedOutcome | null;
+  outcome: TurnOutcome | null;
 };
 
 /** What is new in a running turn. Texts are bounded and redacted. */
@@ -52,12 +51,12 @@ export const TurnNews = z.object({
   /** What is being done now, in one line for people. */
   step: z.string().optional(),
   /** The agent's current plan. */
-  plan: WireTurn.shape.plan.optional(),
+  plan: lenient(JobTurn.shape.plan).optional(),
   /**
    * Everything that the turn has used so far. What was counted takes precedence over the cost that
    * an agent states itself.
    */
-  usage: WireUsage.optional(),
+  usage: Usage.optional(),
   /** True when the turn's agent is about to start. */
   agentRuns: z.literal(true).optional(),
   /** Everything that the agent is told. */
@@ -98,7 +97,7 @@ export type RunTurnInput = {
   earlierTurns: EarlierTurn[];
   project: ServiceProject;
   /** The usage of earlier attempts of the turn. It counts toward the budget. */
-  usedBefore: WireUsage | null;
+  usedBefore: Usage | null;
   /**
    * Aborts when the service stops and the grace period is over, or when the turn was ended
    * (canceled, or its job archived).
@@ -115,10 +114,10 @@ export type RunTurnInput = {
 
 /** What is reported about a turn that didn't fail, besides its result. */
 export const TurnQuality = z.object({
-  checks: z.array(WireCheck).default([]),
-  claims: WireClaims.nullable().default(null),
+  checks: lenient(z.array(ProjectCheck)).default([]),
+  claims: Claims.nullable().default(null),
   /** The context repositories that the agent could read. */
-  context: z.array(WireContext).default([]),
+  context: lenient(z.array(ReadContext)).default([]),
   /** Other things people should know, one sentence each. */
   notes: z.array(z.string()).default([]),
 });
@@ -139,7 +138,7 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("pull-request"),
     prLink: z.string(),
-    pullRequest: LeftPullRequest.nullish(),
+    pullRequest: lenient(LeftPullRequest).nullish(),
     ...Told,
   }),
   /** The changes are on a branch, because there is no code host with pull requests. */
@@ -218,7 +217,7 @@ export type UpkeepInput = {
 export type Upkeep = (input: UpkeepInput) => Promise<void>;
 
 /** What two runs of an agent used together. Counts that neither reports stay null. */
-export function sumOf(before: WireUsage | null, now: WireUsage | null): WireUsage | null {
+export function sumOf(before: Usage | null, now: Usage | null): Usage | null {
   if (before === null || now === null) return now ?? before;
   const plus = (one: number | null, other: number | null) =>
     one === null && other === null ? null : (one ?? 0) + (other ?? 0);

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { Attachment } from "./attachment.ts";
 import { readableItems } from "./reading.ts";
 import { FollowedPullRequest } from "./pull-request.ts";
-import { WireQuestion, WireTurn } from "./report-schema.ts";
+import { JobQuestion } from "./question.ts";
+import { JobTurn } from "./turn.ts";
 import { Authors, Capability, type Job, JobStatus, Requester } from "./job.ts";
 
 /** Ids are part of keys, task ids and log lines. A longer one breaks the contract. */
@@ -56,8 +57,8 @@ export type WireJobRecord = z.input<typeof WireJobRecord>;
  * {@link WireJobRecord}.
  */
 export const WireJob = WireJobRecord.extend({
-  turns: z.array(WireTurn).optional().describe("The newest 20 turns, the oldest first."),
-  questions: z.array(WireQuestion).optional().describe("Questions of turns that haven't ended."),
+  turns: z.array(JobTurn).optional().describe("The newest 20 turns, the oldest first."),
+  questions: z.array(JobQuestion).optional().describe("Questions of turns that haven't ended."),
   pullRequest: FollowedPullRequest.nullable()
     .optional()
     .describe("The pull request that is followed, or null if there is none."),

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import { parseCapabilities } from "../../../src/shared/contract/schema.ts";
 import { ReadJobReport } from "../../../src/app/rules/known-job.ts";
 import { createHttpJobService } from "../../../src/app/job-client/http-job-service.ts";
-import { type WireQuestion, type WireTurn } from "../../../src/shared/contract/report-schema.ts";
+import type { JobQuestion } from "../../../src/shared/contract/question.ts";
+import type { JobTurn } from "../../../src/shared/contract/turn.ts";
+import type { Sent } from "../../../src/shared/contract/reading.ts";
 import { startRawServer } from "../../../world/job-service/raw.ts";
 
 const RECORD = {
@@ -15,7 +17,7 @@ const RECORD = {
   createdAt: "2026-11-22T03:00:00Z",
   archivedAt: null,
 };
-const TURN: WireTurn = {
+const TURN: Sent<typeof JobTurn> = {
   number: 1,
   status: "ended",
   outcome: "pull-request",
@@ -46,7 +48,7 @@ const TURN: WireTurn = {
   context: [{ name: "cli", commit: "89abcdef0123456789abcdef0123456789abcdef" }],
   notes: ["The reviewer sam couldn't be asked."],
 };
-const QUESTION: WireQuestion = {
+const QUESTION: Sent<typeof JobQuestion> = {
   id: "q-1",
   turn: 1,
   text: "Which page?",

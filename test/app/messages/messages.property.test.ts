@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ReportedTurn, ReportedOutcome } from "../../../src/shared/contract/job-report.ts";
+import type { KnownTurn } from "../../../src/app/rules/known-job.ts";
+import { TurnOutcome } from "../../../src/shared/contract/turn.ts";
 import type { Message, Refusal } from "../../../src/app/rules/ports/notifier.ts";
 import { OutcomeKind, OutcomeReason, prLinkOf } from "../../../src/app/rules/turn/outcome.ts";
 import type { Outcome } from "../../../src/app/rules/turn/outcome.ts";
@@ -121,9 +122,9 @@ const requests = fc
 const durations = fc.oneof(fc.nat(), fc.double({ min: 0, max: 1e15, noNaN: true }));
 
 /** What a service tells of a turn, as it is when it has been read. */
-const reportedTurns: fc.Arbitrary<ReportedTurn> = fc
+const reportedTurns: fc.Arbitrary<KnownTurn> = fc
   .record({
-    outcome: fc.constantFrom(...ReportedOutcome.options),
+    outcome: fc.constantFrom(...TurnOutcome.options),
     reason: fc.option(anyText),
     summary: fc.option(anyText),
     branch: fc.option(anyText),
@@ -473,7 +474,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
       result: n % 2 === 0 ? ("failed" as const) : ("not-checked" as const),
       findings: Array.from({ length: 20 }, () => evil),
     }));
-    const reports = ReportedOutcome.options.map((ending) =>
+    const reports = TurnOutcome.options.map((ending) =>
       resultReport(
         makeReported({
           outcome: ending,

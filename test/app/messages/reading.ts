@@ -1,4 +1,4 @@
-import type { ReportedTurn } from "../../../src/shared/contract/job-report.ts";
+import type { KnownTurn } from "../../../src/app/rules/known-job.ts";
 import { visibleText } from "../../../world/slack/index.ts";
 import { readContent } from "../../../world/slack/web-api/chat.ts";
 import type { Message } from "../../../src/app/rules/ports/notifier.ts";
@@ -50,7 +50,7 @@ export const pull = makeReported().pullRequest!;
 export const LINK = `acme/docs#7 (${PR})`;
 
 /** What an outcome keeps of what a service told. */
-export function told(reported: Partial<ReportedTurn> = {}): ResultReport {
+export function told(reported: Partial<KnownTurn> = {}): ResultReport {
   const report = resultReport(makeReported(reported));
   if (report === undefined) throw new Error("nothing is told");
   return report;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { ReportedTurn } from "../../../src/shared/contract/job-report.ts";
+import type { KnownTurn } from "../../../src/app/rules/known-job.ts";
 import { pullRequestAfter, withPrBefore } from "../../../src/app/rules/thread/follow-up.ts";
 import { endingOf, updateOf } from "../../../src/app/rules/turn/outcome.ts";
 import { afterSubmit, beforeSubmit } from "../../../src/app/rules/turn/submitting.ts";
@@ -50,7 +50,7 @@ function recordOf(end: End | null, before: End): Job {
   return end === null ? makeJob({ status: "active", prLink: before.prLink }) : makeJob(end);
 }
 
-function told(number: number, end: End | null): ReportedTurn {
+function told(number: number, end: End | null): KnownTurn {
   if (end === null) return makeReported({ number, status: "running", outcome: null, pullRequest: null });
   const outcome = end.status === "failed" ? "failed" : end.prLink === null ? "no-changes" : "pull-request";
   return makeReported({ number, outcome, summary: `turn ${number}`, pullRequest: null });

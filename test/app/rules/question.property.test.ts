@@ -11,7 +11,7 @@ import {
   resultOf,
   sentAnswer,
 } from "../../../src/app/rules/thread/question.ts";
-import type { ReportedQuestion } from "../../../src/shared/contract/job-report.ts";
+import type { KnownQuestion } from "../../../src/app/rules/known-job.ts";
 import { fault, found } from "../../support/builders.ts";
 
 const anyText = fc.oneof(
@@ -19,7 +19,7 @@ const anyText = fc.oneof(
   fc.string({ minLength: 900, maxLength: 3000 }),
 );
 
-const reported = fc.record<ReportedQuestion>({
+const reported = fc.record<KnownQuestion>({
   id: fc.constantFrom("a", "b", "c", ...Array.from({ length: 30 }, (_, n) => `q${n}`)),
   turn: fc.constant(1),
   text: anyText,
@@ -29,7 +29,7 @@ const reported = fc.record<ReportedQuestion>({
 });
 
 type Event =
-  | { kind: "report"; told: ReportedQuestion[] }
+  | { kind: "report"; told: KnownQuestion[] }
   | {
       kind: "answer";
       number: number;

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { DIFF_LIMITS } from "../../../src/shared/contract/job-report.ts";
+import { DIFF_LIMITS } from "../../../src/shared/contract/diff.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;

@@ -2,7 +2,7 @@ import type { Attachment } from "../../../shared/contract/attachment.ts";
 import type { ProjectRef } from "../project.ts";
 import type { Authors, Capability, QuestionAnswer, Requester } from "../../../shared/contract/job.ts";
 import type { ReportedJob } from "../known-job.ts";
-import type { JobDiff } from "../../../shared/contract/job-report.ts";
+import type { JobDiff } from "../../../shared/contract/diff.ts";
 
 /**
  * What a failed call to the job service means for the turn.

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JobDiff } from "../../../shared/contract/job-report.ts";
+import type { JobDiff } from "../../../shared/contract/diff.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import type { Outcome } from "../turn/outcome.ts";
 import type { Question } from "../thread/question.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ReportedQuestion } from "../../../shared/contract/job-report.ts";
+import type { KnownQuestion } from "../known-job.ts";
 import type { JobServiceAnswer } from "../ports/job-service.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import { Request } from "../turn/request.ts";
@@ -96,7 +96,7 @@ export function questionKey({ answer, closed }: Question): string {
  * The questions that the service reports for one turn of the job. Null if the service hasn't
  * announced that it reports questions.
  */
-export function reportedQuestions(answer: JobServiceAnswer, turn: number | null): ReportedQuestion[] | null {
+export function reportedQuestions(answer: JobServiceAnswer, turn: number | null): KnownQuestion[] | null {
   if (!answer.ok || answer.capabilities?.includes("questions") !== true || turn === null) return null;
   return answer.report?.questions?.filter((question) => question.turn === turn) ?? null;
 }
@@ -108,7 +108,7 @@ export function reportedQuestions(answer: JobServiceAnswer, turn: number | null)
  */
 export function questionsAfter(
   known: readonly Question[],
-  reported: readonly ReportedQuestion[],
+  reported: readonly KnownQuestion[],
 ): readonly Question[] {
   const kept = known.map((question) => {
     const current = reported.find(({ id }) => id === question.id);
@@ -234,7 +234,7 @@ export function resultOf(said: JobServiceAnswer, wasSentBefore: boolean): Answer
   }
 }
 
-function newQuestion({ id, text, choices, allowsText }: ReportedQuestion, number: number): Question {
+function newQuestion({ id, text, choices, allowsText }: KnownQuestion, number: number): Question {
   return {
     id,
     number,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ReportedTurn } from "../../../shared/contract/job-report.ts";
+import type { KnownTurn } from "../known-job.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import { ResultReport } from "./reported-turn.ts";
 import { Job } from "../../../shared/contract/job.ts";
@@ -84,7 +84,7 @@ export type Outcome = z.infer<typeof Outcome>;
  * precedence over the job's status. Only kinds that older versions know are used: changes on a
  * branch are `no-changes`, and a canceled turn is `failed`.
  */
-export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeKind | null {
+export function outcomeKindOf(job: Job, reported: KnownTurn | null): OutcomeKind | null {
   if (reported?.status === "ended" && reported.outcome !== null) {
     const { outcome } = reported;
     if (outcome === "branch") return "no-changes";

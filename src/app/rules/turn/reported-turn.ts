@@ -1,10 +1,7 @@
 import { z } from "zod";
-import {
-  countFindings,
-  type PlanStep,
-  type ReportedCheck,
-  type ReportedTurn,
-} from "../../../shared/contract/job-report.ts";
+import type { KnownTurn } from "../known-job.ts";
+import { type ProjectCheck, countFindings } from "../../../shared/contract/checks.ts";
+import type { PlanStep } from "../../../shared/contract/turn.ts";
 import type { JobServiceAnswer } from "../ports/job-service.ts";
 import { LeftPullRequest, MAX_URL_CHARS } from "../../../shared/contract/pull-request.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
@@ -39,7 +36,7 @@ export type KeptPullRequest = z.infer<typeof KeptPullRequest>;
 const CheckReport = storedObject({
   name: z.string(),
   /**
-   * One of {@link ReportedTurn}'s. Accepts any text, because an older version may read a newer
+   * One of {@link KnownTurn}'s. Accepts any text, because an older version may read a newer
    * one's.
    */
   result: z.string(),
@@ -66,12 +63,12 @@ export type QualityReport = z.infer<z.ZodObject<typeof QualityReport>>;
  */
 export const ResultReport = storedObject({
   /**
-   * One of {@link ReportedTurn}'s. Accepts any text, because an older version may read a newer
+   * One of {@link KnownTurn}'s. Accepts any text, because an older version may read a newer
    * one's.
    */
   outcome: z.string(),
   reason: z.string().nullable(),
-  /** One of {@link ReportedTurn}'s. Accepts any text, as above. */
+  /** One of {@link KnownTurn}'s. Accepts any text, as above. */
   cause: z.string().optional(),
   /** The agent's last words, without the line that is the pull request's title. */
   summary: z.string().nullable(),
@@ -105,7 +102,7 @@ export type TurnProgress = z.infer<typeof TurnProgress>;
  * The turns that an answer reports, oldest first. Null if the service hasn't announced that it
  * reports turns.
  */
-export function reportedTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
+export function reportedTurns(answer: JobServiceAnswer): KnownTurn[] | null {
   if (!answer.ok || answer.capabilities?.includes("turns") !== true) return null;
   return answer.report?.turns ?? null;
 }
@@ -114,7 +111,7 @@ export function reportedTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
  * The report on the job's turn of that number (1 is the create). Null if there is none or the
  * number is unknown.
  */
-export function ownTurn(answer: JobServiceAnswer, number: number | null): ReportedTurn | null {
+export function ownTurn(answer: JobServiceAnswer, number: number | null): KnownTurn | null {
   return reportedTurns(answer)?.find((turn) => turn.number === number) ?? null;
 }
 
@@ -133,7 +130,7 @@ export function isFollowedBy(answer: JobServiceAnswer, number: number | null): b
 }
 
 /** What is kept of the report on an ended turn. Undefined if the turn hasn't ended. */
-export function resultReport(reported: ReportedTurn | null): ResultReport | undefined {
+export function resultReport(reported: KnownTurn | null): ResultReport | undefined {
   if (reported?.status !== "ended" || reported.outcome === null) return undefined;
   const { outcome, reason, cause, summary, branch, pullRequest } = reported;
   const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
@@ -154,7 +151,7 @@ export function resultReport(reported: ReportedTurn | null): ResultReport | unde
  * The progress to show of a running turn. Undefined if none is reported. With `isAsking` the step
  * is left out, because it is only the question, which is shown itself.
  */
-export function progressOf(reported: ReportedTurn | null, isAsking = false): TurnProgress | undefined {
+export function progressOf(reported: KnownTurn | null, isAsking = false): TurnProgress | undefined {
   if (reported === null || reported.status === "ended") return undefined;
   if (reported.status === "waiting") return { isWaiting: true, step: null };
   const plan = shownPlan(reported.plan);
@@ -204,7 +201,7 @@ function lineOrNull(text: string | null): string | null {
 }
 
 /** The kept part of the report on a change's quality. */
-function qualityReport({ checks, claims, notes }: ReportedTurn): QualityReport {
+function qualityReport({ checks, claims, notes }: KnownTurn): QualityReport {
   const sentences = notes.map((note) => plainLine(note, LINE_MAX)).filter((note) => note !== "");
   return {
     ...(checks.length === 0 ? {} : { checks: checks.slice(0, MAX_CHECKS).map(checkReport) }),
@@ -213,7 +210,7 @@ function qualityReport({ checks, claims, notes }: ReportedTurn): QualityReport {
   };
 }
 
-function checkReport({ name, result, findings }: ReportedCheck): z.infer<typeof CheckReport> {
+function checkReport({ name, result, findings }: ProjectCheck): z.infer<typeof CheckReport> {
   const first = plainLine(findings[0] ?? "", LINE_MAX) || null;
   return { name: plainLine(name, NAME_MAX), result, findings: countFindings(findings), first };
 }

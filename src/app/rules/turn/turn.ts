@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
-import type { ReportedTurn } from "../../../shared/contract/job-report.ts";
+import type { KnownTurn } from "../known-job.ts";
 import type { JobServiceFault, JobServiceSuccess } from "../ports/job-service.ts";
 import { endingOf, Outcome, outcomeKindOf, prLinkOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
@@ -312,7 +312,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
  * How a turn ended that may be the one that the job's record shows. If the record alone says so, a
  * turn whose cancel was taken was stopped, whatever the job has come to.
  */
-function endOf({ stop }: Turn, job: Job, reported: ReportedTurn | null): OutcomeKind | null {
+function endOf({ stop }: Turn, job: Job, reported: KnownTurn | null): OutcomeKind | null {
   const kind = outcomeKindOf(job, reported);
   const isByRecord = kind !== null && kind !== "archived" && resultReport(reported) === undefined;
   return isByRecord && stop?.isTaken === true ? "failed" : kind;
@@ -325,7 +325,7 @@ function endOf({ stop }: Turn, job: Job, reported: ReportedTurn | null): Outcome
 function endOfPassed(
   turn: Turn,
   { jobEnd }: Watching,
-  { job, reported }: { job: Job; reported: ReportedTurn | null },
+  { job, reported }: { job: Job; reported: KnownTurn | null },
   now: number,
 ): Turn | null {
   if (job.status === "archived") return null;

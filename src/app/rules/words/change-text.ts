@@ -1,4 +1,4 @@
-import type { JobDiff } from "../../../shared/contract/job-report.ts";
+import type { JobDiff } from "../../../shared/contract/diff.ts";
 import type { KeptPullRequest, QualityReport, ResultReport } from "../turn/reported-turn.ts";
 import { counted, cut, grouped } from "../../../shared/text/text.ts";
 

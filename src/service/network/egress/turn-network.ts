@@ -4,7 +4,7 @@ import { chmod, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { codeOrNameOf, DocsAgentError } from "../../../shared/errors.ts";
-import type { ReportedUsage } from "../../../shared/contract/job-report.ts";
+import type { Usage } from "../../../shared/contract/turn.ts";
 import { createDispatcher } from "../../../shared/machine/dispatcher.ts";
 import { limitPipelining } from "../../../shared/machine/listen.ts";
 import { DIRECT, type ProxySettings } from "../../../shared/machine/proxy.ts";
@@ -47,7 +47,7 @@ export type TurnNetworkOptions = {
   /** What earlier attempts of the turn used. @default nothing */
   usedBefore?: UsedBefore;
   /** Called with the usage so far whenever a model call has ended. */
-  onUsage?: (usage: ReportedUsage) => void;
+  onUsage?: (usage: Usage) => void;
   /** Called when a model call has failed. */
   onTrouble?: (trouble: ModelTrouble) => void;
   /** Called each time something was left out of a model call. */

@@ -5,7 +5,7 @@ import type {
   ToolCall,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
-import { MAX_CHOICES } from "../../../shared/contract/report-schema.ts";
+import { MAX_CHOICES } from "../../../shared/contract/question.ts";
 import { sentenceCase, redactedLine } from "../../base/printable-text.ts";
 import { isWithin } from "../../base/paths.ts";
 import { MAX_KNOWN_PATHS, MAX_PATH_CHARS } from "./acp-message.ts";

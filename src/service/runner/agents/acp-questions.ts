@@ -5,7 +5,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
-import { MAX_CHOICES } from "../../../shared/contract/report-schema.ts";
+import { MAX_CHOICES } from "../../../shared/contract/question.ts";
 import { redactedLine, redactedText } from "../../base/printable-text.ts";
 import type { AgentRun } from "./agent.ts";
 import type { QuestionAnswer } from "../../../shared/contract/job.ts";

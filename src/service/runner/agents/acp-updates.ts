@@ -2,7 +2,7 @@ import type { PlanEntry, SessionNotification, ToolCall, ToolCallUpdate } from "@
 import { setTimeout as sleep } from "node:timers/promises";
 import { cut, startOf } from "../../../shared/text/text.ts";
 import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
-import { MAX_PLAN_STEPS, type PlanStep } from "../../../shared/contract/job-report.ts";
+import { MAX_PLAN_STEPS, type PlanStep } from "../../../shared/contract/turn.ts";
 import { oneLine, printableText, redactedLine } from "../../base/printable-text.ts";
 import { type AgentRun, MAX_SUMMARY_LENGTH, type ProgressLines } from "./agent.ts";
 import type { AcpPermissions } from "./acp-permissions.ts";

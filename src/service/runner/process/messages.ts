@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JobDiff } from "../../../shared/contract/job-report.ts";
+import { JobDiff } from "../../../shared/contract/diff.ts";
 import type { ServiceConfig } from "../../config/config.ts";
 import {
   AgentQuestion,

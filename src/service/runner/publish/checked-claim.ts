@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ReportedClaims } from "../../../shared/contract/job-report.ts";
+import type { Claims } from "../../../shared/contract/turn.ts";
 
 /**
  * What came of looking for a source, in the order in which they are shown. `none`: the words aren't
@@ -51,7 +51,7 @@ export function joinedClaims(lists: readonly (readonly CheckedClaim[])[]): Check
 }
 
 /** How many statements there are, and how many of them code says. */
-export function countClaims(claims: readonly CheckedClaim[] | null): ReportedClaims {
+export function countClaims(claims: readonly CheckedClaim[] | null): Claims {
   const verified = claims?.filter(({ evidence }) => evidence === "code") ?? [];
   return { total: claims?.length ?? 0, verified: verified.length };
 }

@@ -1,4 +1,4 @@
-import { NOTHING_NEW, type ReportedCheck, countFindings } from "../../../shared/contract/job-report.ts";
+import { NOTHING_NEW, type ProjectCheck, countFindings } from "../../../shared/contract/checks.ts";
 import { counted, cut } from "../../../shared/text/text.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
@@ -30,7 +30,7 @@ export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words
   change: WholeChange | null;
   /** The people that the text names, and where they asked. Null if it names nobody. */
   credit: { names: readonly string[]; link: Requester["link"] } | null;
-  checks: readonly ReportedCheck[];
+  checks: readonly ProjectCheck[];
   /** What was found of the agent's sources: our own Markdown. Null if there are none. */
   sources: SourcesText | null;
   /** What to know about the checks before merging, or null. */

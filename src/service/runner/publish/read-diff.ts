@@ -1,4 +1,4 @@
-import { DIFF_LIMITS, type JobDiff } from "../../../shared/contract/job-report.ts";
+import { DIFF_LIMITS, type JobDiff } from "../../../shared/contract/diff.ts";
 import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
 import { redactedLine } from "../../base/printable-text.ts";
 import { turnCommits } from "./earlier-push.ts";

@@ -1,4 +1,4 @@
-import { DIFF_LIMITS } from "../../../shared/contract/job-report.ts";
+import { DIFF_LIMITS } from "../../../shared/contract/diff.ts";
 import { cut } from "../../../shared/text/text.ts";
 import type { Redact } from "../../base/redaction.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JobDiff } from "../../../shared/contract/job-report.ts";
+import type { JobDiff } from "../../../shared/contract/diff.ts";
 import { isIn, numberIn, turnCommits } from "./earlier-push.ts";
 import { GitError } from "../workspace/git/git-fault.ts";
 import type { GitRunner } from "../workspace/git/git.ts";

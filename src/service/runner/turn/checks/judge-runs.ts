@@ -1,4 +1,4 @@
-import { type ReportedCheck } from "../../../../shared/contract/job-report.ts";
+import type { ProjectCheck } from "../../../../shared/contract/checks.ts";
 import { SHOWN_CHARS } from "../../../../shared/contract/reading.ts";
 import { endOf, redactedLine } from "../../../base/printable-text.ts";
 import type { Redact } from "../../../base/redaction.ts";
@@ -32,7 +32,7 @@ export type CheckRuns = {
  * are for the operator.
  */
 export type Judged = {
-  result: ReportedCheck["result"];
+  result: ProjectCheck["result"];
   lines: string[];
   count: number;
   wantsAnotherRun: boolean;

@@ -1,4 +1,4 @@
-import { MAX_FINDINGS, type ReportedCheck } from "../../../../shared/contract/job-report.ts";
+import { MAX_FINDINGS, type ProjectCheck } from "../../../../shared/contract/checks.ts";
 import { SHOWN_CHARS } from "../../../../shared/contract/reading.ts";
 import { sentenceCase, redactedLine } from "../../../base/printable-text.ts";
 import { faultText } from "../../../base/run-error.ts";
@@ -173,7 +173,7 @@ async function addedSwitchesIn(
   }
 }
 
-function reported({ name }: CheckSettings, { result, lines, count }: Told): ReportedCheck {
+function reported({ name }: CheckSettings, { result, lines, count }: Told): ProjectCheck {
   const rest = count - MAX_FINDINGS + 1;
   const findings = rest > 1 ? [...lines.slice(0, MAX_FINDINGS - 1), `… and ${rest} more`] : lines;
   return { name, result, findings };

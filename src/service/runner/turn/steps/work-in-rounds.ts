@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ReportedUsage } from "../../../../shared/contract/job-report.ts";
+import type { Usage } from "../../../../shared/contract/turn.ts";
 import { removeFolder } from "../../workspace/folders.ts";
 import { type CheckedClaim, joinedClaims } from "../../publish/checked-claim.ts";
 import { type AgentRunResult, type SecondRound, runAgent } from "./run-agent.ts";
@@ -176,8 +176,8 @@ function createMeter(context: RunContext) {
   const { clock, ask, report } = context;
   const startedAtMs = clock.monotonicMs();
   let askedMs = 0;
-  let before: ReportedUsage | null = null;
-  let used: ReportedUsage | null = null;
+  let before: Usage | null = null;
+  let used: Usage | null = null;
   const measured: RunContext = {
     ...context,
     report: ({ usage, ...news }) => {

@@ -1,0 +1,35 @@
+import { z } from "zod";
+import { readingHints } from "./lenient.ts";
+import { SHOWN_CHARS, Time } from "./reading.ts";
+
+export const MAX_QUESTIONS = 20;
+/** The most UTF-16 units of an answer in words. */
+export const MAX_ANSWER_CHARS = 4000;
+export const MAX_CHOICES = 10;
+
+const Id = z.string().min(1).max(SHOWN_CHARS.line).register(readingHints, { isWhole: true });
+
+/** One of the answers to choose from (untrusted text, bounded). */
+export const QuestionChoice = z.object({
+  id: Id.describe("Goes into `choice` of the answer."),
+  label: z.string().max(SHOWN_CHARS.line).describe("What a person reads."),
+});
+
+/**
+ * A question that the agent asks a person (untrusted text, bounded). It is open until it is
+ * answered or its turn ends.
+ */
+export const JobQuestion = z
+  .object({
+    id: Id.describe("Goes into `questionId` of the answer."),
+    turn: z.int().min(1).describe("The number of the turn that asks."),
+    text: z.string().max(SHOWN_CHARS.reason).describe("The question."),
+    choices: z.array(QuestionChoice).max(MAX_CHOICES).describe("The choices."),
+    allowsText: z
+      .boolean()
+      .register(readingHints, { ifUnreadable: false })
+      .describe("Whether the answer may be free text."),
+    askedAt: Time.describe("When the agent asked."),
+    answeredAt: Time.nullable().describe("When it was answered, or null while it is open."),
+  })
+  .meta({ id: "Question", description: "What the agent asks while its turn runs." });
