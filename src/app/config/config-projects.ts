@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { jsonOf } from "../../shared/text/text.ts";
 import { HttpUrl } from "../../shared/machine/proxy.ts";
+import type { SettingsReader } from "./settings-reader.ts";
 
 /** Text without spaces or control characters, as in a token. */
 export const NO_SPACE = /^[\x21-\x7e]+$/;
@@ -28,30 +29,26 @@ const ProjectEntry = z.strictObject({
   idempotencyKeys: z.boolean().optional(),
 });
 
-/** Reads the projects from the `DOCS_AGENT_*` settings. Adds their errors to `faults`. */
-export function readProjects(env: {
-  given: (name: string) => string | undefined;
-  need: (name: string, schema: z.ZodType<string>, rule: string) => string;
-  faults: string[];
-  /** True if the service at DOCS_AGENT_BASE_URL honors them. */
-  idempotencyKeys: boolean;
-}): [Project, ...Project[]] {
-  const { given, need, faults, idempotencyKeys } = env;
+/**
+ * Reads the projects from the `DOCS_AGENT_*` settings. `idempotencyKeys` is true if the service at
+ * DOCS_AGENT_BASE_URL honors them.
+ */
+export function readProjects(from: SettingsReader, idempotencyKeys: boolean): [Project, ...Project[]] {
   const needBaseUrl = () =>
-    need("DOCS_AGENT_BASE_URL", BaseUrl, `the http(s) URL of the job service, ${WITHOUT_V2}`);
+    from.need("DOCS_AGENT_BASE_URL", BaseUrl, `the http(s) URL of the job service, ${WITHOUT_V2}`);
   const needApiKey = () =>
-    need(
+    from.need(
       "DOCS_AGENT_API_KEY",
       z.string().regex(NO_SPACE),
       "the project's admin API key from the job service",
     );
 
-  const listed = given("DOCS_AGENT_PROJECTS");
+  const listed = from.given("DOCS_AGENT_PROJECTS");
   if (listed === undefined) {
     return [
       {
         name: "default",
-        id: need("DOCS_AGENT_PROJECT_ID", z.string(), "the project's id at the job service"),
+        id: from.need("DOCS_AGENT_PROJECT_ID", z.string(), "the project's id at the job service"),
         baseUrl: needBaseUrl(),
         apiKey: needApiKey(),
         idempotencyKeys,
@@ -71,15 +68,15 @@ export function readProjects(env: {
       .filter((issue) => issue.path.length > 0)
       .map((issue) => issue.path.join(".") + (issue.message === WITHOUT_V2 ? ` must be ${WITHOUT_V2}` : ""));
     const wrong = [...new Set(places)].join(", ");
-    faults.push(`${rule}${wrong === "" ? "" : ` (wrong: ${wrong})`}.`);
+    from.faults.push(`${rule}${wrong === "" ? "" : ` (wrong: ${wrong})`}.`);
   }
   const names = entries.map((entry) => entry.name.toLowerCase());
   if (new Set(names).size < names.length)
-    faults.push("DOCS_AGENT_PROJECTS must give each project a different name.");
+    from.faults.push("DOCS_AGENT_PROJECTS must give each project a different name.");
   // Needed for projects without their own. If set, they are always checked.
   const lacks = (name: "baseUrl" | "apiKey") => entries.some((entry) => entry[name] === undefined);
-  const baseUrl = lacks("baseUrl") || given("DOCS_AGENT_BASE_URL") !== undefined ? needBaseUrl() : "";
-  const apiKey = lacks("apiKey") || given("DOCS_AGENT_API_KEY") !== undefined ? needApiKey() : "";
+  const baseUrl = lacks("baseUrl") || from.given("DOCS_AGENT_BASE_URL") !== undefined ? needBaseUrl() : "";
+  const apiKey = lacks("apiKey") || from.given("DOCS_AGENT_API_KEY") !== undefined ? needApiKey() : "";
   const [first, ...rest] = entries.map((entry) => ({
     name: entry.name,
     id: entry.id,
