@@ -8,7 +8,7 @@ export type Scenario = {
   run(context: Context): Promise<Figure[]>;
 };
 
-/** What a scenario gets for a run. */
+/** The input of a scenario's run. */
 export type Context = {
   /** The program to measure. */
   checkout: Checkout;

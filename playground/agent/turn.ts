@@ -8,7 +8,7 @@ import { type Understanding, understand } from "./understanding.ts";
 import { type Ask, askWhichPage } from "./which-page.ts";
 import { declined, describeUnderstanding, isChanged, summarise, workOf } from "./words.ts";
 
-/** What a turn can do on the client's side. */
+/** The operations that a turn can use on the client's side. */
 export type Desk = {
   /** Resolves to the relative names of all files. */
   listFiles(): Promise<string[]>;

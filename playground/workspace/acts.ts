@@ -7,7 +7,7 @@ import type { ActResult, AppSurface, PageAct } from "./page-protocol.ts";
 import { canSee } from "./page-state.ts";
 import type { ReadMarks } from "./read-marks.ts";
 
-/** What {@link perform} needs. */
+/** The dependencies of {@link perform}. */
 export type ActDeps = {
   slack: SlackSide;
   surface: AppSurface;

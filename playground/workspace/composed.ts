@@ -1,6 +1,6 @@
 import type { TypedPart, Workspace } from "../../world/slack/index.ts";
 
-/** What Slack's composer makes of the text that a person typed. */
+/** The message or command that Slack's composer makes from typed text. */
 export type Composed =
   | { kind: "command"; command: string; text: string }
   | { kind: "message"; parts: TypedPart[] };

@@ -17,7 +17,7 @@ export interface PageLogger {
   error(fields: object, message: string): void;
 }
 
-/** What {@link createPageApp} needs. */
+/** The dependencies of {@link createPageApp}. */
 export type PageAppDeps = PageStateDeps &
   ActDeps & {
     weather: WeatherControls;

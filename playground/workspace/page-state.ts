@@ -27,7 +27,7 @@ import { type ReadMarks, unreadMessages } from "./read-marks.ts";
  */
 const maxMessages = 300;
 
-/** What {@link readPageState} needs. */
+/** The dependencies of {@link readPageState}. */
 export type PageStateDeps = {
   slack: SlackSide;
   marks: ReadMarks;

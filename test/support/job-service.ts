@@ -110,7 +110,7 @@ export class ServiceUnderTest implements AsyncDisposable {
   readonly keys: Record<string, string> = {};
   readonly projects: ServiceProject[];
   runner = new ScriptedRunner();
-  /** How often the runner was told to look after its stored data. */
+  /** The number of times that the runner was told to look after its stored data. */
   upkeeps = 0;
   /** Reads the change that a job made. */
   readDiff: DiffReader = async () => null;

@@ -51,8 +51,8 @@ type WorldOptions = {
   clock?: Clock;
   containment?: "required" | "none";
   /**
-   * How projects reach their repository. A folder is faster, for tests that aren't about git over
-   * HTTP.
+   * The way in which projects reach their repository. A folder is faster, for tests that aren't
+   * about git over HTTP.
    */
   remote?: "http" | "folder";
   readers?: ReaderProcesses;

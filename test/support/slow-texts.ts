@@ -5,8 +5,8 @@
 export type SlowText = {
   agent: string;
   /**
-   * How the service talks to the agent. With ACP, `agent` runs when it gets a prompt. @default
-   * "command"
+   * The way in which the service talks to the agent. With ACP, `agent` runs when it gets a prompt.
+   * @default "command"
    */
   kind?: "command" | "acp";
   /** Further files of the repository. */

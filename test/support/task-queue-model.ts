@@ -24,7 +24,7 @@ export type RunPlan = {
   decides: boolean;
 };
 
-/** What an add does if the task is known. */
+/** The effect of an add if the task is known. */
 export type Known = NonNullable<NewTask["onDuplicate"]>;
 
 /**

@@ -4,7 +4,7 @@ import type { ShownNames } from "./text-view.ts";
 /** The feed in which a message stands. */
 export type Feed = "main" | "thread";
 
-/** What the parts of the page have in common. */
+/** The operations that the parts of the page share. */
 export interface PageApp {
   readonly names: ShownNames;
   /** Changes when unchanged messages must nevertheless be drawn again. */
