@@ -24,8 +24,8 @@ export const feed: Scenario = {
   async run({ dir, progress }) {
     progress(`${JOBS} jobs with a feed, ${JOBS} without`);
     const [told, polled] = await Promise.all([
-      watch(join(dir, "told.sqlite"), { turns: true, changes: "held" }),
-      watch(join(dir, "polled.sqlite"), { turns: true }),
+      watch(join(dir, "told.sqlite"), { level: 1, changes: "held" }),
+      watch(join(dir, "polled.sqlite"), { level: 1 }),
     ]);
     const mean = ({ lagsMs }: Heard) => lagsMs.reduce((sum, ms) => sum + ms, 0) / lagsMs.length / 1000;
     const p95 = ({ lagsMs }: Heard) => quantile(lagsMs, 0.95) / 1000;

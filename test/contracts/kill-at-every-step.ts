@@ -158,7 +158,7 @@ export async function describeKillAtEveryStep(
       "auth.test",
       "chat.postMessage",
       "chat.update",
-      ...(offers.changes === undefined ? [] : ["job service changes"]),
+      ...(offers.level === 1 ? ["conversations.info", "job service changes"] : []),
       "job service create",
       "job service get",
       "users.info",

@@ -66,11 +66,11 @@ const scenes: Scene[] = [
         "✅ @Ana Your pull request is ready:",
         "Correct the install command",
         "Fixed it.",
-        "[View pull request]",
+        "[View pull request] [Show changes]",
       ],
       ["@docs-agent and the FAQ", ":white_check_mark:"],
       [`✅ ${LINK}, ${SIZE}`],
-      [`✅ @Ben The agent updated ${LINK}.`, "Fixed it.", "[View pull request]"],
+      [`✅ @Ben The agent updated ${LINK}.`, "Fixed it.", "[View pull request] [Show changes]"],
     ],
     done: {
       posts: [
@@ -230,7 +230,7 @@ export async function describeKillInConversation(open: OpenKillSubject, every: n
           }
           // Without keys, the answer to a create or a message is lost exactly here.
           const isSending = /job service (create|message)/.test(boundary.what);
-          if (isSending) expect(isUnknown).toBe(scene.offers.idempotencyKeys !== true);
+          if (isSending) expect(isUnknown).toBe(scene.offers.level !== 1);
           else if (isUnknown) unknown.push(boundary);
         },
       );
@@ -238,7 +238,7 @@ export async function describeKillInConversation(open: OpenKillSubject, every: n
       it("only between sending a create, or a message, and saving its answer is the outcome unknown", () => {
         const beside = ["chat.postMessage", "chat.update", "reactions.add"];
         expect(unknown.filter(({ at, what }) => at === "request" && !beside.includes(what))).toEqual([]);
-        expect(unknown.length).toBeLessThanOrEqual(scene.offers.idempotencyKeys === true ? 0 : 8);
+        expect(unknown.length).toBeLessThanOrEqual(scene.offers.level === 1 ? 0 : 8);
       });
     });
   }

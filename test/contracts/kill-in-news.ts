@@ -26,7 +26,7 @@ async function runWithDeath(
 ): Promise<Ending> {
   await using resources = new AsyncDisposableStack();
   const slack = resources.use(await startSlackSide());
-  const service = resources.use(await startJobServiceSide({ turns: true, pullRequests: true }));
+  const service = resources.use(await startJobServiceSide({ level: 1 }));
   service.script.completeAfterPolls(2, { prLink: PR });
   service.script.onCreate(({ id }) => {
     const state = "changes-requested" as const;

@@ -28,7 +28,7 @@ const send = (world: World, form: OpenView, text?: string) =>
 
 describe("the shortcut where somebody has asked before, and it runs", () => {
   it("says who and when before anything is typed; Follow it mentions the person in the result instead", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { slack, service } = world;
     const wrong = slack.workspace.say({ channel: DOCS, user: BEN, text: "npm instal is wrong" });
     await send(world, await pick(world, ANA, wrong.ts));
@@ -124,7 +124,7 @@ describe("the same command or mention of somebody else, while that runs", () => 
   const OFFER = "@Ana asked for this just now.\n[Follow it] [Start another]";
   const WORDS = "fix the install page";
 
-  const start = () => World.start({ jobService: { turns: true } });
+  const start = () => World.start({ jobService: { level: 1 } });
 
   /** Presses a button of the offer. */
   async function pressOffer(world: World, actionId: string): Promise<void> {

@@ -80,7 +80,7 @@ describe("Try again", () => {
 });
 
 it("Try again, again and again, shows the newest state on the root, and can be stopped there", async () => {
-  await using world = await World.start({ jobService: { turns: true, cancels: true } });
+  await using world = await World.start({ jobService: { level: 1 } });
   const failed = await failedRequest(world);
   world.service.script.endAfterPolls(1, () => ({ status: "failed" }));
   await press(world, BEN, failed, "try_again");

@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import { atNight } from "../support/nightly.ts";
 import { press } from "../support/presses.ts";
-import { FOLLOWS_PULL_REQUESTS, OFFERS_EVERYTHING } from "../support/service-kinds.ts";
+import { TELLS_CHANGES, OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { MINUTE_MS, PR, jobOf, reply, said, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 const HOUR_MS = 60 * MINUTE_MS;
 
 const SERVICES = {
-  "that is polled": { ...OFFERS_EVERYTHING, pullRequests: true },
-  "that tells what changes": FOLLOWS_PULL_REQUESTS,
+  "that is polled": OFFERS_EVERYTHING,
+  "that tells what changes": TELLS_CHANGES,
 };
 type ServiceKind = keyof typeof SERVICES;
 

@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
+import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { press, privately } from "../support/presses.ts";
 import { askedFor, done, jobOf, LINK, MINUTE_MS, PR, reply, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
 
-const CLOSES = { turns: true, closes: true, diff: true, pullRequests: true };
+const CLOSES = OFFERS_EVERYTHING;
 
 /** A thread whose follow-up took everything back, and the outcome of that. */
 async function takenBack(options: WorldOptions = {}) {
@@ -73,10 +74,4 @@ it("closes it once the job service is back, and tells nobody twice", async () =>
   await world.pass(5 * MINUTE_MS);
   expect(world.service.closed).toEqual([jobId]);
   expect(privately(world, ANA)).toEqual([]);
-});
-
-it("offers no button where the job service can't close one", async () => {
-  const { world, outcome } = await takenBack({ jobService: { turns: true } });
-  await using _ = world;
-  expect(JSON.stringify(outcome.blocks)).not.toContain("close_pull_request");
 });

@@ -309,7 +309,7 @@ describe("the shortcut", () => {
   });
 
   it("says that only the person's own words are published, where the service does so", async () => {
-    await using world = await World.start({ jobService: { requester: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     await ask(world);
     const root = thread(world, ["the FAQ is wrong", "say 30 days"]);
     expect(JSON.stringify((await formOn(world, root.ts)).view)).toContain(

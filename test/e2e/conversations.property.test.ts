@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { ACTS, faultsOf } from "../support/conversation.ts";
 import { atNight } from "../support/nightly.ts";
 
@@ -10,7 +11,7 @@ const RUNS = process.env["FC_SEED"] === undefined ? 2 : 4;
 /** Without fast-check's preference for what is short and first: in that, next to nothing happens. */
 const acts = fc.noBias(fc.array(act, { minLength: 25, maxLength: 60, size: "max" }));
 
-const OFFERS_ALL = { turns: true, questions: true, cancels: true, idempotencyKeys: true };
+const OFFERS_ALL = OFFERS_EVERYTHING;
 
 const SERVICES = [
   ["only the contract", {}],

@@ -38,7 +38,7 @@ function prompts({ service }: World) {
 }
 
 it("a message is a request, its thread is the job's, and a reply there a follow-up, each once", async () => {
-  await using world = await World.start({ jobService: { turns: true } });
+  await using world = await World.start({ jobService: { level: 1 } });
   const { slack, service } = world;
   const { message, delivery } = await write(world, "fix the <install> page & more");
   if (delivery !== undefined) await slack.redeliver(delivery, { retryNum: 1 });

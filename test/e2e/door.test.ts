@@ -44,7 +44,7 @@ describe("a mention", () => {
   });
 
   it("in a reply that was also sent to the channel is one follow-up", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const root = await done(world);
     const { delivery, fields } = await unheard(world, "and the FAQ", root);
     const also = { ...fields, subtype: "thread_broadcast", root: { ts: root.ts } };
@@ -73,7 +73,7 @@ describe("a mention", () => {
 
 describe("a group direct message", () => {
   it("is a request if it mentions the app, and its thread goes on like a channel's", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start();
     const { slack, service } = world;
     const group = slack.workspace.openDirectMessage([ANA, BEN]).id;
     await slack.person(BEN).say({ channel: group, text: "the FAQ is wrong" });
@@ -103,7 +103,7 @@ describe("a group direct message", () => {
 describe("FOLLOW_UPS=requester", () => {
   it("takes a reply that was also sent to the channel", async () => {
     await using world = await World.start({
-      jobService: { turns: true },
+      jobService: { level: 1 },
       env: { FOLLOW_UPS: "requester" },
     });
     const root = await done(world);

@@ -9,7 +9,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
 function start(env: Record<string, string> = {}, changes: "held" | "at-once" = "held"): Promise<World> {
-  const jobService = { ...OFFERS_EVERYTHING, pullRequests: true, changes };
+  const jobService = { ...OFFERS_EVERYTHING, changes };
   return World.start({ jobService, env });
 }
 
@@ -296,8 +296,8 @@ describe("a feed that lies", () => {
   );
 });
 
-it("is never asked for of a service that knows only the contract, nor of one without turns", async () => {
-  for (const jobService of [{}, OFFERS_EVERYTHING, { changes: "at-once" as const }]) {
+it("is never asked for of a service that speaks only the contract", async () => {
+  for (const jobService of [{}, { idempotencyKeys: true }]) {
     await using world = await World.start({ jobService });
     const jobId = await ask(world);
     await world.pass(5 * MINUTE_MS);

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
+import { OFFERS_EVERYTHING, TELLS_CHANGES } from "../support/service-kinds.ts";
 import { PNG } from "../support/attachments.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import { ask, reply, said } from "../support/threads.ts";
 
 const shot = { name: "shot.png", mimetype: "image/png", content: PNG };
 const notes = { name: "notes.md", mimetype: "text/plain", content: "über 🦊" };
-const TAKES = { jobService: { attachments: true, idempotencyKeys: true } };
+const TAKES = { jobService: OFFERS_EVERYTHING };
 
 const INFO = "files.info";
 const HISTORY = "conversations.history";
@@ -151,7 +152,7 @@ describe.each([
 
 describe("a mention whose event doesn't say whether it has files", () => {
   async function start(options: Parameters<typeof World.start>[0] = {}) {
-    const world = await World.start({ ...TAKES, ...options });
+    const world = await World.start({ jobService: TELLS_CHANGES, ...options });
     world.slack.workspace.fileSettings.areNotInMentions = true;
     return world;
   }

@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
 import type { MessageAttachment } from "../../world/slack/index.ts";
+import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { reply } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 const GUS = "U0GUS";
 const OLA = "U0OLA";
 const SECRET = "the payroll is in the attic";
-const TAKES = { jobService: { attachments: true, idempotencyKeys: true } };
+const TAKES = { jobService: OFFERS_EVERYTHING };
 
 /** A world with Gus, a guest, and Ola, of another organization. */
 async function start(): Promise<World> {

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
+import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { PNG, pngOf } from "../support/attachments.ts";
 import { ANA, BEN, BOT_TOKEN, DOCS, World } from "../support/world.ts";
 import { MINUTE_MS, askedFor, ask, done, jobOf, reply, said } from "../support/threads.ts";
@@ -8,7 +9,7 @@ import { MINUTE_MS, askedFor, ask, done, jobOf, reply, said } from "../support/t
 const shot = { name: "shot.png", mimetype: "image/png", content: PNG };
 const notes = { name: "notes.md", mimetype: "text/plain", content: "über 🦊" };
 const program = { name: "setup.exe", mimetype: "application/octet-stream", content: "MZ" };
-const TAKES = { jobService: { attachments: true, idempotencyKeys: true } };
+const TAKES = { jobService: OFFERS_EVERYTHING };
 
 function creates({ service }: World) {
   return service.calls.filter(({ op }) => op === "create");

@@ -26,7 +26,7 @@ const mute = "Don't mention me in this thread";
 
 describe("the menu of a status message", () => {
   it("mentions whoever follows the request in its result, once, also after a restart", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const message = await ask(world);
     await choose(world, BEN, message, follow);
     expect(await toldPrivately(world, BEN, 1)).toBe("I'll mention you in the result.");
@@ -46,7 +46,7 @@ describe("the menu of a status message", () => {
   });
 
   it("mentions nobody who doesn't want it, in any result of that thread, until they follow again", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service } = world;
     const message = await ask(world);
     const onceMore = await choose(world, ANA, message, mute);
@@ -80,7 +80,7 @@ describe("the menu of a status message", () => {
   });
 
   it("mentions nobody who doesn't want it as the one who stopped the agent", async () => {
-    await using world = await World.start({ jobService: { turns: true, cancels: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const message = await ask(world);
     await choose(world, BEN, message, mute);
     await press(world, BEN, message, "stop_turn");

@@ -6,7 +6,7 @@ import { ANA, BEN, DOCS, RANDOM, World } from "../support/world.ts";
 type Policy = "mention" | "ask" | "requester";
 
 function start(policy: Policy, withoutScopes: string[] = []): Promise<World> {
-  return World.start({ jobService: { turns: true }, env: { FOLLOW_UPS: policy }, withoutScopes });
+  return World.start({ jobService: { level: 1 }, env: { FOLLOW_UPS: policy }, withoutScopes });
 }
 
 /** A reply that mentions nobody, unless its text does. */

@@ -3,8 +3,9 @@ import { LINK, MINUTE_MS, PR, SENT, ask, jobOf, reply, said, told } from "../sup
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 describe("a follow-up while the agent is at work", () => {
-  it.each([true, false])("is sent at once, and one status message shows both (turns: %s)", async (turns) => {
-    await using world = await World.start({ jobService: { turns } });
+  it.each([1, 0] as const)("is sent at once, and one status message shows both (level %i)", async (level) => {
+    await using world = await World.start({ jobService: { level } });
+    const turns = level === 1;
     const { service } = world;
     const root = await ask(world);
     service.tell(jobOf(world), { step: "Read docs/install.md" });
@@ -53,7 +54,7 @@ describe("a follow-up while the agent is at work", () => {
   });
 
   it("ends as it ends itself, not as the turn before it, where the service takes one after the other and tells nothing of turns", async () => {
-    await using world = await World.start({ jobService: { turns: false } });
+    await using world = await World.start({ jobService: {} });
     const { service } = world;
     const root = await ask(world);
     await reply(world, root, "and the FAQ");
@@ -83,7 +84,7 @@ describe("a follow-up while the agent is at work", () => {
   });
 
   it("by several people: each gets an outcome of their own, and the next one a message of its own", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service } = world;
     const root = await ask(world);
     for (let n = 1; n <= 7; n += 1) await reply(world, root, `page ${n}`, n % 2 === 0 ? ANA : BEN);
@@ -107,7 +108,7 @@ describe("a follow-up while the agent is at work", () => {
   });
 
   it("survives restarts", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service } = world;
     const root = await ask(world);
     await world.settle();
@@ -133,7 +134,7 @@ describe("a follow-up while the agent is at work", () => {
   });
 
   it("moves to a direct message with its outcome where the thread is gone", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service, slack } = world;
     const root = await ask(world);
     await reply(world, root, "and the FAQ");

@@ -16,7 +16,7 @@ import {
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 describe.each(SERVICE_KINDS)("a mention in a job's thread, with %s", (_, jobService) => {
-  const turns = jobService.turns === true;
+  const turns = jobService.level === 1;
 
   it("goes to that job, and ends in an outcome of its own", async () => {
     await using world = await World.start({ jobService });
@@ -33,7 +33,7 @@ describe.each(SERVICE_KINDS)("a mention in a job's thread, with %s", (_, jobServ
     await world.until(() => said(world, root).length === 3);
     expect(said(world, root)[2]).toEqual(
       turns
-        ? [`✅ @Ben The agent updated ${LINK}.`, "The FAQ, too.", "[View pull request]"]
+        ? [`✅ @Ben The agent updated ${LINK}.`, "The FAQ, too.", "[View pull request] [Show changes]"]
         : [`✅ @Ben The agent finished. ${LINK} may have new commits.`, "[View pull request]"],
     );
     await world.pass(60 * MINUTE_MS);
@@ -224,7 +224,7 @@ describe("a mention in a job's thread", () => {
   });
 
   it("is sent again where the service honors keys, and runs once", async () => {
-    await using world = await World.start({ jobService: { turns: true, idempotencyKeys: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service } = world;
     const root = await done(world);
     service.faults.add({ op: "message", times: 1, fault: { kind: "drop-after" } });

@@ -10,7 +10,7 @@ const MONDAY = Date.UTC(2026, 10, 23, 9);
 type Followed = Partial<Sent<typeof FollowedPullRequest>>;
 
 function start(options: WorldOptions = {}): Promise<World> {
-  return World.start({ startMs: MONDAY, jobService: { turns: true, pullRequests: true }, ...options });
+  return World.start({ startMs: MONDAY, jobService: { level: 1 }, ...options });
 }
 
 /** Somebody asks, and gets a pull request that stands like this. */
@@ -132,8 +132,8 @@ it("has pages", async () => {
   expect(numbers(shown(world, ANA))).toEqual([2, 1]);
 });
 
-it("says so where none is known, as with a service that tells nothing of pull requests", async () => {
-  await using world = await start({ jobService: { turns: true } });
+it("says so where none is known, as with a service that speaks only the contract", async () => {
+  await using world = await start({ jobService: {} });
   expect(await listed(world, ANA)).toEqual([
     "I don't know of any open pull requests of yours or in this channel.",
   ]);

@@ -47,7 +47,7 @@ async function request(world: World, userId: string, text: string, channel = DOC
 }
 
 it("lists a person's requests, newest first, with their thread, state and pull request", async () => {
-  await using world = await World.start({ jobService: { turns: true } });
+  await using world = await World.start({ jobService: { level: 1 } });
   const root = await done(world);
   await reply(world, root, "and <the> *FAQ* <!channel>", ANA);
   await world.until(() => world.service.messages.length === 1);

@@ -18,7 +18,7 @@ it("what the job service says does not reach the log: it may quote what people w
 });
 
 it("no line names a field twice", async () => {
-  await using world = await World.start({ jobService: { turns: true } });
+  await using world = await World.start({ jobService: { level: 1 } });
   const root = await done(world);
   await reply(world, root, "new: and the FAQ");
   await world.until(() => world.logger.text("info").split("turn opened").length === 3);

@@ -9,7 +9,7 @@ it.each([
 ])(
   "outcomes stand in the thread in the order in which jobs ended, although Slack answers %o",
   async (fault) => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service, slack } = world;
     const root = await ask(world);
     await world.until(() => service.creates.length === 1);
@@ -32,7 +32,7 @@ it.each([
 );
 
 it("outcomes stand in the thread in the order of their requests, also if the clock is set back between them", async () => {
-  await using world = await World.start({ jobService: { turns: true }, socketMode: true });
+  await using world = await World.start({ jobService: { level: 1 }, socketMode: true });
   const { service, slack, clock } = world;
   const root = await ask(world);
   await reply(world, root, "new: the FAQ is wrong too");

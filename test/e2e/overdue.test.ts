@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
+import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { press } from "../support/presses.ts";
 import { MINUTE_MS, PR, jobOf } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
@@ -50,7 +51,7 @@ async function restart(world: World): Promise<void> {
 describe("a request that takes longer than usual", () => {
   it.each([
     ["that knows only the contract", {}],
-    ["that offers everything", { turns: true, questions: true, cancels: true }],
+    ["that offers everything", OFFERS_EVERYTHING],
   ])("is noticed once, over restarts, with a job service %s", async (_, jobService) => {
     await using world = await start({ jobService });
     const root = await ask(world);
@@ -73,7 +74,7 @@ describe("a request that takes longer than usual", () => {
   });
 
   it("can be stopped by the notice, which then has no button any more", async () => {
-    await using world = await start({ jobService: { turns: true, cancels: true } });
+    await using world = await start({ jobService: { level: 1 } });
     const root = await ask(world);
     const notice = await world.until(() => world.replies(DOCS, root.ts)[0], HOUR_MS);
     const onceMore = await press(world, BEN, notice, "stop_turn");
@@ -100,7 +101,7 @@ describe("nobody is told that a request takes longer than usual", () => {
     "before five have ended with a result: what fails, or is stopped, says nothing",
     { tags: "nightly" },
     async () => {
-      await using world = await start({ jobService: { turns: true, cancels: true } }, 4);
+      await using world = await start({ jobService: { level: 1 } }, 4);
       const failed = await ask(world);
       world.service.finish(jobOf(world), { status: "failed" });
       await world.until(() => read(world, failed).length === 1);
@@ -114,7 +115,7 @@ describe("nobody is told that a request takes longer than usual", () => {
   );
 
   it("while its agent waits for an answer, or for its turn, or can't be reached", async () => {
-    await using world = await start({ jobService: { turns: true, questions: true } });
+    await using world = await start({ jobService: { level: 1 } });
     const { service } = world;
     const root = await ask(world);
     service.tell(jobOf(world), { status: "waiting" });

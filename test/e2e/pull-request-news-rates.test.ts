@@ -17,7 +17,7 @@ it.each([
   { timeout: 600_000 },
   async (many, others) => {
     await using world = await World.start({
-      jobService: { turns: true, pullRequests: true },
+      jobService: { level: 1 },
       env: {
         POLL_MIN_MS: "1000",
         POLL_MAX_MS: "1000",

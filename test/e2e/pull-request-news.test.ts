@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { SlackMessage } from "../../world/slack/index.ts";
+import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { press } from "../support/presses.ts";
 import { withoutStop } from "../support/status-buttons.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
@@ -17,7 +18,7 @@ const MONDAY = Date.UTC(2026, 10, 23, 9);
 type Followed = Partial<Sent<typeof FollowedPullRequest>>;
 
 function start(options: WorldOptions = {}): Promise<World> {
-  const jobService = { turns: true, pullRequests: true, ...options.jobService };
+  const jobService = { ...OFFERS_EVERYTHING, ...options.jobService };
   return World.start({ startMs: MONDAY, ...options, jobService });
 }
 
@@ -107,9 +108,9 @@ describe("after the link, the thread", () => {
     const [root, ...replies] = world.slack.messages(DOCS);
     for (const { thread_ts } of replies) expect(thread_ts).toBe(root?.ts);
     // Nobody looks at it anymore.
-    const calls = world.service.calls.length;
+    const gets = world.service.gets.length;
     await world.pass(30 * DAY);
-    expect(world.service.calls).toHaveLength(calls);
+    expect(world.service.gets).toHaveLength(gets);
   });
 
   it("is told the link and what follows where a create was sent again and its turn had ended", async () => {
@@ -197,7 +198,7 @@ describe("after the link, the thread", () => {
   it.each(["Stop, pressed as the agent finishes,", "the create's answer"])(
     "is told of a merge if %s shows the turn's end before a poll does",
     async (shows) => {
-      await using world = await start({ jobService: { cancels: true } });
+      await using world = await start({ jobService: { level: 1 } });
       const { service, slack } = world;
       const isCreate = shows === "the create's answer";
       if (isCreate) service.script.completeAfterPolls(0, { prLink: PR });

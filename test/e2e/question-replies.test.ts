@@ -14,7 +14,7 @@ async function asked(
   question: Partial<Sent<typeof JobQuestion>> = {},
 ): Promise<{ world: World; root: SlackMessage } & AsyncDisposable> {
   const world = await World.start({
-    jobService: { turns: true, questions: true, cancels: true },
+    jobService: { level: 1 },
     env: { FOLLOW_UPS: policy },
   });
   const root = await ask(world);
@@ -182,7 +182,7 @@ it("a reply that its author says is for the agent answers it", async () => {
 });
 
 it("a reply before the question can be seen is a follow-up", async () => {
-  await using world = await World.start({ jobService: { turns: true, questions: true } });
+  await using world = await World.start({ jobService: { level: 1 } });
   const { service, slack } = world;
   const root = await ask(world);
   await world.until(() => world.read(DOCS).length === 1);

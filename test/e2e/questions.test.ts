@@ -14,7 +14,7 @@ const ASKED = ["💬 The agent asked:", "Which page?"];
 const STOPPED = "The agent stopped waiting.";
 
 function start(options: WorldOptions = {}): Promise<World> {
-  return World.start({ jobService: { turns: true, questions: true }, ...options });
+  return World.start({ jobService: { level: 1 }, ...options });
 }
 
 function asks(world: World, question: Partial<Sent<typeof JobQuestion>> = {}): string {
@@ -129,7 +129,7 @@ describe("a question", () => {
 
   it("is asked where the answer to a create that was sent again tells of it", async () => {
     await using world = await start({
-      jobService: { turns: true, questions: true, idempotencyKeys: true },
+      jobService: { level: 1 },
     });
     // So that the service has announced what it honors.
     const { ts: before } = await done(world);
@@ -225,7 +225,7 @@ describe("a question that ends without an answer from Slack", () => {
   });
 
   it("is over with the press of Stop, for buttons and forms, too, though the service can't be asked to stop yet", async () => {
-    await using world = await start({ jobService: { turns: true, questions: true, cancels: true } });
+    await using world = await start({ jobService: { level: 1 } });
     const { service, slack } = world;
     const { root, message } = await asked(world);
     const form = await openForm(world, BEN, message);
@@ -472,8 +472,8 @@ describe("several turns and places", () => {
     expect(world.service.answers).toHaveLength(1);
   });
 
-  it("a service that doesn't announce questions is followed as before", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+  it("a service that speaks only the contract is followed as before", async () => {
+    await using world = await World.start();
     const root = await ask(world);
     asks(world);
     await world.until(() => stateOf(world) === WORKING);

@@ -33,7 +33,7 @@ describe("the message that asked shows", () => {
   });
 
   it("each of its own turn: a message that was picked, and a follow-up", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const picked = world.slack.workspace.say({ channel: DOCS, user: BEN, text: "The FAQ is wrong" });
     const shortcut = { callbackId: "fix_these_docs", channel: DOCS, messageTs: picked.ts };
     await world.slack.person(ANA).shortcut(shortcut);

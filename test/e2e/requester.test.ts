@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
+import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { MINUTE_MS, reply } from "../support/threads.ts";
 import { ANA, BEN, DOCS, SECRET_CHANNEL, World } from "../support/world.ts";
 
-const TAKES = { jobService: { requester: true, idempotencyKeys: true } };
+const TAKES = { jobService: OFFERS_EVERYTHING };
 
 function sent({ service }: World) {
   return service.calls
@@ -39,7 +40,7 @@ it("the job service is told the person's own words apart from what they quote, w
   await slack.person(ANA).command({ channel: SECRET_CHANNEL, text: "fix the secret page" });
   await world.until(() => sent(world).length === 5);
   const ana = { name: "Ana", isPrivate: false };
-  expect(sent(world)).toEqual([
+  expect(sent(world).map(({ words, requester }) => ({ words, requester }))).toEqual([
     { words: "fix that", requester: { ...ana, link: link(DOCS, root.ts) } },
     { words: "and the FAQ", requester: { ...ana, name: "Ben", link: link(DOCS, root.ts) } },
     { words: null, requester: { ...ana, link: link(DOCS, own.ts) } },
@@ -60,7 +61,7 @@ it("where Slack says nothing of the place, it counts as private, and an id stand
 });
 
 it("the job service is told who wrote each quoted message, by ids, so that names may be the same", async () => {
-  await using world = await World.start({ jobService: { ...TAKES.jobService, authors: true } });
+  await using world = await World.start({ ...TAKES });
   const { slack, service } = world;
   slack.workspace.addUser({ id: BEN, name: "ben", displayName: "Ana" });
   const root = slack.workspace.say({ channel: DOCS, user: BEN, text: "the install page is old" });
@@ -81,7 +82,7 @@ it("the job service is told who wrote each quoted message, by ids, so that names
 });
 
 it("a create that is sent again is the same, although the person has another name meanwhile", async () => {
-  await using world = await World.start({ jobService: { ...TAKES.jobService, authors: true } });
+  await using world = await World.start({ ...TAKES });
   const { slack, service } = world;
   await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
   await world.until(() => sent(world).length === 1);

@@ -28,7 +28,7 @@ const LONG = {
   ...DIFF,
   diff: `${DIFF.diff}\n${Array.from({ length: 100 }, (_, n) => `+line ${n}`).join("\n")}`,
 };
-const DIFFS = { jobService: { turns: true, diff: true } } satisfies WorldOptions;
+const DIFFS = { jobService: { level: 1 } } satisfies WorldOptions;
 
 function actionsOf({ blocks = [] }: Pick<SlackMessage, "blocks">): string[] {
   return blocks.flatMap((block) =>
@@ -214,8 +214,8 @@ it("shows it to no guest, and once for a press that Slack sends twice", async ()
   expect(world.service.calls.filter(({ op }) => op === "diff")).toHaveLength(1);
 });
 
-it("has no button where the service doesn't tell what jobs change", async () => {
-  await using world = await World.start({ jobService: { turns: true } });
+it("has no button where the service speaks only the contract", async () => {
+  await using world = await World.start();
   const { root, outcome } = await changed(world);
   expect(actionsOf(outcome)).toEqual(["view_pull_request"]);
   expect(actionsOf(root)).toEqual([]);

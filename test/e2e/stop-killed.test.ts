@@ -15,7 +15,7 @@ it.each(moments)(
   "an app that is killed %s stops the agent after its next start: once, with one outcome",
   async (_, op, phase) => {
     await using slack = await startSlackSide();
-    await using service = await startJobServiceSide({ turns: true, cancels: true });
+    await using service = await startJobServiceSide({ level: 1 });
     await using dir = await openTempDir();
     const env = {
       ...environment(slack, service),

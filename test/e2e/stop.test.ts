@@ -4,7 +4,7 @@ import { press, privately, toldPrivately } from "../support/presses.ts";
 import { LINK, MINUTE_MS, PR, ask, jobOf, reply, said, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
-const OFFERS: JobServiceSideOptions = { turns: true, cancels: true };
+const OFFERS: JobServiceSideOptions = { level: 1 };
 const STOP = "stop_turn";
 
 function root(world: World): string {
@@ -114,34 +114,31 @@ describe("Stop", () => {
     },
   );
 
-  it.each([{}, { turns: true }])(
-    "at a service that can't cancel stops the updates, says so, and can be taken back (%o)",
-    async (jobService) => {
-      await using world = await World.start({ jobService });
-      const { service } = world;
-      const message = await ask(world);
-      await press(world, ANA, message, STOP);
-      await world.until(() => said(world, message).length === 1);
-      await restart(world);
-      const polls = service.gets.length;
-      await world.pass(60 * MINUTE_MS);
-      expect(service.gets).toHaveLength(polls);
-      const lines = said(world, message)[0] ?? [];
-      expect(lines.slice(0, 2)).toEqual([
-        "⏹️ @Ana stopped updates.",
-        "The agent can't be stopped and may still open a pull request.",
-      ]);
-      expect(lines.at(-1)).toBe("[Keep watching]");
-      expect(root(world).split("\n").at(-1)).toBe("⏹️ Updates stopped");
-      const outcome = world.replies(DOCS, message.ts)[0];
-      if (outcome === undefined) throw new Error("no outcome");
-      await press(world, BEN, outcome, "keep_watching");
-      await world.until(() => root(world).includes("[Stop]"));
-      service.finish(jobOf(world), { status: "completed", prLink: PR });
-      await world.until(() => said(world, message).length === 2);
-      expect(said(world, message)[1]?.[0]).toContain("Your pull request is ready");
-    },
-  );
+  it("at a service that can't cancel stops the updates, says so, and can be taken back", async () => {
+    await using world = await World.start();
+    const { service } = world;
+    const message = await ask(world);
+    await press(world, ANA, message, STOP);
+    await world.until(() => said(world, message).length === 1);
+    await restart(world);
+    const polls = service.gets.length;
+    await world.pass(60 * MINUTE_MS);
+    expect(service.gets).toHaveLength(polls);
+    const lines = said(world, message)[0] ?? [];
+    expect(lines.slice(0, 2)).toEqual([
+      "⏹️ @Ana stopped updates.",
+      "The agent can't be stopped and may still open a pull request.",
+    ]);
+    expect(lines.at(-1)).toBe("[Keep watching]");
+    expect(root(world).split("\n").at(-1)).toBe("⏹️ Updates stopped");
+    const outcome = world.replies(DOCS, message.ts)[0];
+    if (outcome === undefined) throw new Error("no outcome");
+    await press(world, BEN, outcome, "keep_watching");
+    await world.until(() => root(world).includes("[Stop]"));
+    service.finish(jobOf(world), { status: "completed", prLink: PR });
+    await world.until(() => said(world, message).length === 2);
+    expect(said(world, message)[1]?.[0]).toContain("Your pull request is ready");
+  });
 
   it("too late keeps the outcome, and says privately that the agent has finished", async () => {
     await using world = await World.start({ jobService: OFFERS });
@@ -173,28 +170,6 @@ describe("Stop", () => {
     await world.until(() => said(world, message).length === 1);
     expect(said(world, message)[0]?.[0]).toBe("⏹️ @Ben stopped the agent, @Ana.");
     expect(service.cancels).toEqual(["job_1/1"]);
-  });
-
-  it("is told as a stop although a follow-up has ended the job since, at a service that tells nothing of turns", async () => {
-    await using world = await World.start({ jobService: { turns: false, cancels: true } });
-    const { service } = world;
-    const message = await ask(world);
-    service.faults.add({ op: "cancel", times: 1, fault: { kind: "drop-after" } });
-    await press(world, BEN, message, STOP);
-    await reply(world, message, "and the FAQ");
-    await world.until(() => service.messages.length === 1);
-    service.finish(jobOf(world), { status: "completed", prLink: PR });
-    await world.until(() => said(world, message).length >= 2);
-    await world.pass(60 * MINUTE_MS);
-    const lines = said(world, message).flat();
-    expect(lines).toEqual(
-      expect.arrayContaining([
-        "⏹️ @Ben stopped the agent, @Ana.",
-        "No pull request was opened.",
-        `✅ @Ben Your pull request is ready: ${LINK}`,
-      ]),
-    );
-    expect(lines.filter((line) => line.startsWith("✅"))).toHaveLength(1);
   });
 
   it("stops every request that the message shows", async () => {

@@ -51,7 +51,7 @@ async function outcome(world: World, jobId: string, end: SideOutcome): Promise<s
 
 describe("a job service that tells of its turns", () => {
   it("is followed step by step, and its words and the pull request's arrive with the outcome", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service } = world;
     const jobId = await ask(world);
     await world.pass(30_000);
@@ -81,13 +81,13 @@ describe("a job service that tells of its turns", () => {
       "✅ @Ana Your pull request is ready:",
       "Correct the install command",
       "Both pages named one that was removed.",
-      "[View pull request]",
+      "[View pull request] [Show changes]",
     ]);
     expect(stateOf(world)).toBe(`✅ acme/docs#7 (${PR}), 3 files, +12 −4`);
   });
 
   it("shows the agent's plan, and how far it is", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service } = world;
     const jobId = await ask(world);
     const step = "Edit docs/install.md";
@@ -192,7 +192,7 @@ describe("a job service that tells of its turns", () => {
   ];
 
   it.each(words)("says that the agent %s", async (_, end, expected, state) => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const lines = await outcome(world, await ask(world), end);
     expect(lines.slice(0, expected.length)).toEqual(expected);
     expect(world.slack.messages(DOCS)[1]?.mentions).toEqual([`@${ANA}`]);
@@ -200,7 +200,7 @@ describe("a job service that tells of its turns", () => {
   });
 
   it("is believed about our turn while its job goes on with somebody else's", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service } = world;
     const jobId = await ask(world);
     service.finish(jobId, { status: "completed", prLink: PR, turn: { summary: "First.", pullRequest } });
@@ -259,7 +259,7 @@ describe("steps cost what is left over", () => {
     "no update more often than the polls bring one, and none that delays another",
     { tags: "nightly" },
     async () => {
-      await using world = await World.start({ jobService: { turns: true }, slackLimits: internalApp });
+      await using world = await World.start({ jobService: { level: 1 }, slackLimits: internalApp });
       const { service } = world;
       const jobs: string[] = [];
       for (let n = 0; n < 20; n += 1) jobs.push(await ask(world, `fix page ${n}`));
@@ -289,7 +289,7 @@ describe("steps cost what is left over", () => {
   );
 
   it("nothing once Slack no longer lets the message be updated", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service, slack } = world;
     const jobId = await ask(world);
     service.tell(jobId, { step: "One" });

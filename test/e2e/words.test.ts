@@ -81,7 +81,7 @@ describe("thanks", () => {
   it.each(["mention", "ask", "requester"])(
     "in a job's thread get a reaction, once, and no run (%s)",
     async (policy) => {
-      await using world = await World.start({ jobService: { turns: true }, env: { FOLLOW_UPS: policy } });
+      await using world = await World.start({ jobService: { level: 1 }, env: { FOLLOW_UPS: policy } });
       const { slack } = world;
       const root = await done(world);
       const { message, delivery } = await slack
@@ -124,7 +124,7 @@ describe("thanks", () => {
 
 describe("another job", () => {
   it("is asked for with a colon, and says that it is separate; other words are a follow-up", async () => {
-    await using world = await World.start({ jobService: { turns: true } });
+    await using world = await World.start({ jobService: { level: 1 } });
     const { service } = world;
     const root = await done(world);
     await reply(world, root, "new users can't find the key");
@@ -140,7 +140,7 @@ describe("another job", () => {
   });
 
   it("in another project says so, too", async () => {
-    await using world = await World.start({ ...TWO, jobService: { ...PROJECTS, turns: true } });
+    await using world = await World.start({ ...TWO, jobService: { ...PROJECTS, level: 1 } });
     const root = await done(world);
     await reply(world, root, "the same in the endpoints project=api");
     await world.until(() => world.service.creates.length === 2);
@@ -152,7 +152,7 @@ describe("another job", () => {
 describe("a question in direct messages", () => {
   /** Ana's request there, whose agent asks. */
   async function asked(question: Parameters<World["service"]["ask"]>[1] = {}, options: WorldOptions = {}) {
-    const world = await World.start({ jobService: { turns: true, questions: true }, ...options });
+    const world = await World.start({ jobService: { level: 1 }, ...options });
     const { message: root } = await write(world, "fix the install page");
     await world.until(() => world.service.creates.length === 1);
     world.service.ask(jobOf(world), question);
@@ -250,7 +250,7 @@ describe("a question in direct messages", () => {
 });
 
 it("a choice may be called like a subcommand", async () => {
-  await using world = await World.start({ jobService: { turns: true, questions: true } });
+  await using world = await World.start({ jobService: { level: 1 } });
   const root = await ask(world);
   const choices = ["list", "help", "new"].map((label, n) => ({ id: `${n}`, label }));
   world.service.ask(jobOf(world), { choices, allowsText: false });

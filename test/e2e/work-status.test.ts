@@ -29,7 +29,7 @@ it("Slack itself shows that the agent is at work, renewed before it goes, and no
 });
 
 it("isn't shown while the agent waits for an answer", async () => {
-  await using world = await World.start({ jobService: { turns: true, questions: true } });
+  await using world = await World.start({ jobService: { level: 1 } });
   const root = await ask(world);
   world.service.tell(jobOf(world), { step: "Read the FAQ" });
   await world.until(() => calls(world).length === 1);

@@ -3,7 +3,7 @@ import type { Fault, LimitSettings } from "../../world/slack/index.ts";
 import type { SideFault } from "../../world/job-service/faults.ts";
 import type { JobServiceOp } from "../../world/job-service/wire.ts";
 import type { JobServiceSideOptions } from "../../world/job-service/side.ts";
-import { FOLLOWS_PULL_REQUESTS, SERVICE_KINDS } from "../support/service-kinds.ts";
+import { TELLS_CHANGES, SERVICE_KINDS } from "../support/service-kinds.ts";
 import type { Review } from "./reviews.ts";
 
 /**
@@ -136,8 +136,8 @@ export const question = { do: fc.constant("question" as const), isOpen: fc.boole
 /** The capabilities of a run's job service. */
 export const offers = fc.constantFrom(
   ...SERVICE_KINDS.map(([, offered]) => offered),
-  FOLLOWS_PULL_REQUESTS,
-  FOLLOWS_PULL_REQUESTS,
+  TELLS_CHANGES,
+  TELLS_CHANGES,
 );
 
 const askStep = fc.record({

@@ -24,7 +24,7 @@ function postsOf(texts: readonly string[]): SlackMessage[] {
 
 /** Makes a job whose pull request was reviewed once, and merged. */
 async function reviewed() {
-  const side = await startJobServiceSide({ turns: true, pullRequests: true });
+  const side = await startJobServiceSide({ level: 1 });
   const created = await fetch(`${side.baseUrl}/v2/agent/docs/job`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${DEFAULT_API_KEY}` },
@@ -46,9 +46,9 @@ it.each([
   if (job === undefined) throw new Error("There is no job.");
   side.finish(job.jobId, { status: "completed", prLink: URL });
   const creates = [{ ...job, idempotencyKey: TURN }];
-  const { messages, jobs, followsPullRequests } = side;
+  const { messages, jobs, level } = side;
   const follow = side.follow.bind(side);
-  const reviews = new Reviews({ creates, messages, jobs, followsPullRequests, follow }, URL);
+  const reviews = new Reviews({ creates, messages, jobs, level, follow }, URL);
   reviews.take({ do: "review", what: "changes-requested" });
   expect(reviews.settle()).toBe(true);
   expect(side.jobs.get(job.jobId)?.pullRequest).toMatchObject({ state: "merged", url: URL });

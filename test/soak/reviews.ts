@@ -7,7 +7,7 @@ import { turnOf, turnOfKey } from "./ledger.ts";
 /** An event in the life of a pull request. */
 export type Review = { do: "review"; what: "changes-requested" | "checks-failed" | "closed" | "approved" };
 
-type Reviewed = Pick<JobServiceSide, "creates" | "messages" | "jobs" | "followsPullRequests" | "follow">;
+type Reviewed = Pick<JobServiceSide, "creates" | "messages" | "jobs" | "level" | "follow">;
 type Standing = { reviews: Sent<typeof FollowedPullRequest>["reviews"]; failed: string[] };
 
 /**
@@ -100,7 +100,7 @@ export class Reviews {
 
   /** Returns the jobs that have a pull request. */
   #ids(): string[] {
-    if (!this.#service.followsPullRequests) return [];
+    if (this.#service.level === 0) return [];
     return [...this.#service.jobs.values()].filter(({ prLink }) => prLink === this.#url).map(({ id }) => id);
   }
 

@@ -69,7 +69,7 @@ export async function runRound(
     POLL_MAX_MS: "200",
     JOB_DEADLINE_MS: String(plan.deadlineMs),
     // With a shorter timeout, the app never waits for a feed.
-    JOB_SERVICE_TIMEOUT_MS: service.followsPullRequests ? "2500" : "500",
+    JOB_SERVICE_TIMEOUT_MS: service.feed !== null ? "2500" : "500",
     FOLLOW_UPS: plan.followUps,
     LOG_LEVEL: "debug",
   };
@@ -93,7 +93,7 @@ export async function runRound(
     await Promise.all(underWay);
   }
   await takeAll(plan.steps);
-  if (service.followsPullRequests) {
+  if (service.level === 1) {
     // There is little to review before the turns have ended.
     await Promise.race([app.quiet(store), sleep(20_000)]);
     await takeAll(plan.afterwards);
@@ -189,7 +189,7 @@ async function take(
 /** Makes the agent of the newest running job ask a question, if it can. */
 export function letAgentAsk(service: JobServiceSide, isOpen: boolean): void {
   const job = [...service.jobs.values()].findLast(({ status }) => status === "active");
-  if (job !== undefined && service.tellsQuestions) service.ask(job.id, isOpen ? { choices: [] } : {});
+  if (job !== undefined && service.level === 1) service.ask(job.id, isOpen ? { choices: [] } : {});
 }
 
 type Deaths = { arm(point: DeathPoint, downMs: number): Promise<void>; disarm(): void };

@@ -1,12 +1,7 @@
 import type { JobServiceSideOptions } from "../../world/job-service/side.ts";
 
-/** A job service with everything that we know of, except a feed. */
-export const OFFERS_EVERYTHING: JobServiceSideOptions = {
-  idempotencyKeys: true,
-  turns: true,
-  questions: true,
-  cancels: true,
-};
+/** A job service with everything that we know of. Its feed can't be reached. */
+export const OFFERS_EVERYTHING: JobServiceSideOptions = { level: 1 };
 
 /**
  * The kinds of job services, by what they announce. People get the same from each, except what it
@@ -20,11 +15,4 @@ export const SERVICE_KINDS: [string, JobServiceSideOptions][] = [
 ];
 
 /** A job service that offers everything, in real time. */
-export const FOLLOWS_PULL_REQUESTS: JobServiceSideOptions = {
-  ...OFFERS_EVERYTHING,
-  pullRequests: true,
-  changes: "held",
-};
-
-/** A job service with a feed that waits, in real time. It honors no idempotency keys. */
-export const TELLS_CHANGES: JobServiceSideOptions = { turns: true, changes: "held" };
+export const TELLS_CHANGES: JobServiceSideOptions = { ...OFFERS_EVERYTHING, changes: "held" };

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import {
   AnswerRequest,
   CreateJobRequest,
+  formatCapabilities,
   type WireJob,
   type WireJobRecord,
 } from "../../src/shared/contract/schema.ts";
@@ -25,7 +26,7 @@ import {
   type SideReply,
   type SideRoute,
 } from "./wire.ts";
-import type { Authors, Requester } from "../../src/shared/contract/job.ts";
+import { type Authors, Capability, type Requester } from "../../src/shared/contract/job.ts";
 
 export const DEFAULT_PROJECT_ID = "docs";
 export const DEFAULT_API_KEY = "mint_test-key-0123456789";
@@ -38,29 +39,19 @@ export type JobServiceSideOptions = {
   /** @default 0, a free one */
   port?: number;
   /**
-   * Honors `Idempotency-Key`, and announces it with every answer of its own: a call with a key that was used before gets the
-   * first answer again. @default false
+   * What it speaks: the contract alone, or everything that our own service offers. A service that
+   * speaks the contract alone refuses the rest, as one that has never heard of it. @default 0
+   */
+  level?: 0 | 1;
+  /**
+   * Honors `Idempotency-Key` at level 0 as well, and says so: a call with a key that was used before
+   * gets the first answer again. @default false
    */
   idempotencyKeys?: boolean;
-  /** Announces that it tells of turns, and tells those clients of them that ask for it. @default false */
-  turns?: boolean;
-  /** Announces that agents ask, tells those clients of it that ask for it, and takes answers. @default false */
-  questions?: boolean;
-  /** Announces that turns can be canceled, and cancels them; elsewhere there is no such route. @default false */
-  cancels?: boolean;
-  /** Announces that creates and messages take files; elsewhere a body with files is refused. @default false */
-  attachments?: boolean;
-  /** Announces that it follows pull requests, and tells those clients of it that ask for it. @default false */
-  pullRequests?: boolean;
-  /** It takes the person's own words and who asked, and announces it. @default false */
-  requester?: boolean;
-  /** It takes who wrote what a prompt quotes, and announces it. @default false */
-  authors?: boolean;
-  /** It tells what jobs change, and announces it; elsewhere there is no such route. @default false */
-  diff?: boolean;
-  /** It closes pull requests that change nothing, and announces it; elsewhere there is no such route. @default false */
-  closes?: boolean;
-  /** Announces that it tells what changes: an answer waits for a change, or comes at once. @default no feed */
+  /**
+   * Its feed: an answer waits for a change, or comes at once. Without one, something in front of the
+   * service refuses each request. @default none
+   */
   changes?: "held" | "at-once";
   /** By which an answer of the feed waits. @default the machine's */
   monotonicMs?: () => number;
@@ -97,6 +88,12 @@ export type SideMessage = SideCreate;
 export type SideGet = { projectId: string; jobId: string; record: WireJobRecord };
 export type SideCallHook = (phase: "before" | "after", call: SideCall) => Promise<void> | void;
 
+/** What it announces at level 1, and what one announces that honors keys beside the contract. */
+const EVERYTHING = { "docs-agent-capabilities": `docs-agent/1, ${formatCapabilities(Capability.options)}` };
+const KEYS_ONLY = { "docs-agent-capabilities": "idempotency-key" };
+/** The operations beyond the contract. */
+const BEYOND: ReadonlySet<JobServiceOp> = new Set(["answer", "cancel", "diff", "close", "changes"]);
+
 /** Starts a job service on loopback that keeps the contract of `docs/job-service.md`, in memory, with faults on demand. */
 export async function startJobServiceSide(options: JobServiceSideOptions = {}): Promise<JobServiceSide> {
   const side = new JobServiceSide(options);
@@ -129,6 +126,8 @@ export class JobServiceSide implements AsyncDisposable {
   /** Of gets that only ask what is announced. */
   readonly faultsOfLooks = new FaultPlan();
   readonly script = new JobScript();
+  /** What it speaks. */
+  readonly level: 0 | 1;
   /** Null if there is none. */
   readonly feed: SideFeed | null;
   /** Connections accepted so far. */
@@ -139,15 +138,6 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   readonly #hookFaults: unknown[] = [];
   readonly #announced: Record<string, string>;
-  readonly #tellsTurns: boolean;
-  readonly #tellsQuestions: boolean;
-  readonly #followsPullRequests: boolean;
-  readonly #cancels: boolean;
-  readonly #takesFiles: boolean;
-  readonly #takesRequester: boolean;
-  readonly #takesAuthors: boolean;
-  readonly #tellsDiffs: boolean;
-  readonly #closes: boolean;
   /** By project and key; null where keys are not honored. */
   readonly #answered: Map<string, SideReply> | null;
   #port: number;
@@ -159,16 +149,8 @@ export class JobServiceSide implements AsyncDisposable {
     apiKey = DEFAULT_API_KEY,
     projects,
     port = 0,
-    idempotencyKeys = false,
-    turns = false,
-    questions = false,
-    cancels = false,
-    attachments = false,
-    pullRequests = false,
-    requester = false,
-    authors = false,
-    diff = false,
-    closes = false,
+    level = 0,
+    idempotencyKeys = level === 1,
     changes,
     now = () => Date.now(),
     monotonicMs = () => performance.now(),
@@ -176,40 +158,12 @@ export class JobServiceSide implements AsyncDisposable {
     this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
     this.#port = port;
     this.#now = now;
-    const offered = [
-      ...(idempotencyKeys ? ["idempotency-key"] : []),
-      ...(turns ? ["turns"] : []),
-      ...(questions ? ["questions"] : []),
-      ...(cancels ? ["cancel"] : []),
-      ...(attachments ? ["attachments"] : []),
-      ...(requester ? ["requester"] : []),
-      ...(authors ? ["authors"] : []),
-      ...(pullRequests ? ["pull-request"] : []),
-      ...(diff ? ["diff"] : []),
-      ...(closes ? ["close"] : []),
-      ...(changes === undefined ? [] : ["changes"]),
-    ];
-    this.#followsPullRequests = pullRequests;
-    this.#takesFiles = attachments;
     this.feed = changes === undefined ? null : new SideFeed(changes === "held", monotonicMs);
-    this.#takesRequester = requester;
-    this.#takesAuthors = authors;
-    this.#tellsDiffs = diff;
-    this.#closes = closes;
-    this.#cancels = cancels;
-    this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
-    this.#tellsTurns = turns;
-    this.#tellsQuestions = questions;
+    this.level = level;
+    const kept = idempotencyKeys ? KEYS_ONLY : {};
+    this.#announced = level === 1 ? EVERYTHING : kept;
     this.#answered = idempotencyKeys ? new Map() : null;
     this.#server.on("connection", () => (this.connections += 1));
-  }
-
-  get followsPullRequests(): boolean {
-    return this.#followsPullRequests;
-  }
-
-  get tellsQuestions(): boolean {
-    return this.#tellsQuestions;
   }
 
   get baseUrl(): string {
@@ -329,14 +283,9 @@ export class JobServiceSide implements AsyncDisposable {
     if (body === null) return;
     const route = routeOf(request);
     const headers = this.#announced;
-    if (
-      route === null ||
-      (route.op === "cancel" && !this.#cancels) ||
-      (route.op === "diff" && !this.#tellsDiffs) ||
-      (route.op === "close" && !this.#closes)
-    )
+    if (route === null || (BEYOND.has(route.op) && this.level === 0)) {
       return send(response, { status: 404, json: { error: "No such route" } }, headers);
-
+    }
     if (route.op === "changes") return await this.#changes(route, request, response);
     // Asked only to learn what is announced: nothing that tests script or count.
     if (route.op === "get" && route.jobId === "capabilities") {
@@ -387,9 +336,9 @@ export class JobServiceSide implements AsyncDisposable {
       requester: parsed?.data?.requester ?? null,
       authors: parsed?.data?.authors ?? null,
       idempotencyKey: header(request, "idempotency-key"),
-      withTurns: this.#tellsTurns && /\bturns\b/.test(reads),
-      withQuestions: this.#tellsQuestions && /\bquestions\b/.test(reads),
-      withPullRequest: this.#followsPullRequests && /\bpull-request\b/.test(reads),
+      withTurns: this.level === 1 && /\bturns\b/.test(reads),
+      withQuestions: this.level === 1 && /\bquestions\b/.test(reads),
+      withPullRequest: this.level === 1 && /\bpull-request\b/.test(reads),
       authorized: bearer(request) !== null && bearer(request) === this.#projects[route.projectId]?.apiKey,
     };
     this.calls.push(call);
@@ -444,7 +393,7 @@ export class JobServiceSide implements AsyncDisposable {
       if (this.staysOpen !== null) return { status: 409, json: { error: this.staysOpen } };
       const jobId = call.jobId ?? "";
       this.closed.push(jobId);
-      if (this.#followsPullRequests) this.follow(jobId, { state: "closed" });
+      this.follow(jobId, { state: "closed" });
       return { status: 200, json: recordOf(this.#job(jobId), call) };
     }
     if (!header(request, "content-type")?.startsWith("application/json")) {
@@ -453,14 +402,10 @@ export class JobServiceSide implements AsyncDisposable {
     if (jsonOf(body) === undefined) return { status: 400, json: { error: "The body is not JSON" } };
     if (call.op === "answer") return this.#takeAnswer(call, body);
     if (call.prompt === null) return { status: 400, json: { error: "prompt must be a non-empty string" } };
-    if (call.attachments.length > 0 && !this.#takesFiles) {
-      return { status: 400, json: { error: "attachments: there is no such field" } };
-    }
-    if ((call.words !== null || call.requester !== null) && !this.#takesRequester) {
-      return { status: 400, json: { error: "words, requester: there are no such fields" } };
-    }
-    if (call.authors !== null && !this.#takesAuthors) {
-      return { status: 400, json: { error: "authors: there is no such field" } };
+    const { attachments, words, requester, authors } = call;
+    const isBeyond = attachments.length > 0 || [words, requester, authors].some((field) => field !== null);
+    if (isBeyond && this.level === 0) {
+      return { status: 400, json: { error: "attachments, words, requester, authors: no such fields" } };
     }
     return call.op === "create" ? this.#create(call, call.prompt) : this.#message(call, call.prompt);
   }
@@ -520,7 +465,6 @@ export class JobServiceSide implements AsyncDisposable {
 
   /** As our own service does: the same answer again is fine, another one is not, and a question that is over is unknown. */
   #takeAnswer(call: SideCall, body: string): SideReply {
-    if (!this.#tellsQuestions) return { status: 404, json: { error: "No such route" } };
     const parsed = AnswerRequest.safeParse(jsonOf(body));
     if (!parsed.success) return { status: 400, json: { error: "put questionId and choice, or text" } };
     const job = this.#find(call.projectId, call.jobId);

@@ -23,7 +23,7 @@ type Line = { kind?: string; id: string; text: string; type: string };
 async function record(): Promise<string[]> {
   await using world = await World.start({
     startMs: RECORDED_MS,
-    jobService: { turns: true, questions: true },
+    jobService: { level: 1 },
   });
   await done(world);
   const root = await ask(world, "explain the retry option");

@@ -15,7 +15,7 @@ describe("a person at the page, with the real app", () => {
   afterAll(() => browser.close());
 
   it("attaches a file, which goes to the agent with the message that the form shows", async () => {
-    await using at = await openPageWithApp(browser, {}, { attachments: true });
+    await using at = await openPageWithApp(browser, {}, { level: 1 });
     const { world, tab, faults } = at;
     const picker = tab.locator("#conversation input[type=file]");
     const notes = { name: "notes.md", mimeType: "text/markdown", buffer: Buffer.from("30 days") };
