@@ -6,6 +6,7 @@ import { z } from "zod";
 import { commitTo } from "../test/support/commit-to.ts";
 import { writeFiles } from "../test/support/repository-of.ts";
 import { SLOW_TEXTS, slowAgent, slowRequest, type SlowText } from "../test/support/slow-texts.ts";
+import { SAID_BY_CLIENT } from "../src/shared/contract/level.ts";
 import type { Checkout } from "./checkout.ts";
 import { Program } from "./program.ts";
 import { BenchError } from "./scenario.ts";
@@ -96,7 +97,7 @@ export async function openSlowWorld(checkout: Checkout, dir: string) {
   );
   const asked = await service.create(ASKED);
   const giveUpAt = performance.now() + ASKS_WITHIN_MS;
-  while (!JSON.stringify(await getJob("questions")).includes(QUESTION)) {
+  while (!JSON.stringify(await getJob(SAID_BY_CLIENT.join(", "))).includes(QUESTION)) {
     if (performance.now() > giveUpAt) throw new BenchError("The agent's question didn't come.");
     await sleep(LOOK_EVERY_MS);
   }
@@ -146,12 +147,7 @@ export async function openSlowWorld(checkout: Checkout, dir: string) {
   }
 
   const reviewed = await openReviewed();
-  const gets = [
-    () => getJob(""),
-    () => getJob("turns"),
-    () => getJob("turns, questions, pull-request"),
-    () => service.ask(ASKED, {}),
-  ];
+  const gets = [() => getJob(""), () => getJob(SAID_BY_CLIENT.join(", ")), () => service.ask(ASKED, {})];
   const kinds: SlowKind[] = [
     ...texts.map(({ id, name, text }) => ({ name, run: () => runSlow(id, text), forMs: 5_000 })),
     // The service looks at once, and less often after a few times.
@@ -159,7 +155,7 @@ export async function openSlowWorld(checkout: Checkout, dir: string) {
   ];
   return {
     kinds,
-    /** Makes one of four GETs: a project's job alone, with turns, with everything, or the list. */
+    /** Makes one of three GETs: a project's job alone, with everything, or the list. */
     get: (index: number) => gets[index % gets.length]?.(),
     /** The id of the process that answers. */
     pid: service.program.pid,

@@ -1,5 +1,5 @@
 import { type Server, type ServerResponse, createServer } from "node:http";
-import { CAPABILITIES_HEADER } from "../../src/shared/contract/schema.ts";
+import { LEVEL_HEADER, SAID_BY_SERVICE } from "../../src/shared/contract/level.ts";
 import { numberIn, pullRequestOf } from "../identity.ts";
 import { nowMs } from "../scenario.ts";
 import { type Journal, noteFirst } from "./journal.ts";
@@ -11,9 +11,7 @@ export type JobServiceOptions = {
   jobMs: [number, number] | null;
   /** True if it leaves every call without an answer. */
   isHeld: boolean;
-  /**
-   * True if it announces reports of turns and makes them. Otherwise it knows the contract alone.
-   */
+  /** True if it speaks level 1 and reports turns. Otherwise it knows the contract alone. */
   tellsTurns: boolean;
 };
 
@@ -108,6 +106,10 @@ export function createJobService(
       }
       // The program checks whether the service can be reached.
       if (request.method === "HEAD") return refuse(response, 404, "No such route");
+      // It has no feed, so its jobs are polled.
+      if (tellsTurns && request.url?.includes("/changes") === true) {
+        return refuse(response, 404, "No such route");
+      }
       journal.unknownCalls.add(`${request.method} ${request.url}`);
       return refuse(response, 404, "No such route");
     });
@@ -121,7 +123,7 @@ export function createJobService(
 }
 
 const JSON_HEADERS = { "content-type": "application/json" };
-const ANNOUNCED = { [CAPABILITIES_HEADER.toLowerCase()]: "turns" };
+const ANNOUNCED = { [LEVEL_HEADER.toLowerCase()]: SAID_BY_SERVICE.join(", ") };
 
 /** Returns the newest turns in the form in which our own service reports them. */
 function told(turns: readonly BenchTurn[]): Record<string, unknown>[] {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
-import { parseCapabilities, WireChanges, WireJob, WireJobList } from "../../src/shared/contract/schema.ts";
+import { levelOfService } from "../../src/shared/contract/level.ts";
+import { WireChanges, WireJob, WireJobList } from "../../src/shared/contract/schema.ts";
 import type { AgentQuestion } from "../../src/service/runner/turn-runner.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import {
@@ -16,7 +17,7 @@ import {
   settled,
 } from "./job-service-requests.ts";
 
-const READER = { "docs-agent-capabilities": "turns, questions" };
+const READER = { "docs-agent-capabilities": "docs-agent/1" };
 const QUESTION: AgentQuestion = {
   text: "Which page?",
   choices: [
@@ -26,10 +27,7 @@ const QUESTION: AgentQuestion = {
   allowsText: false,
 };
 
-/**
- * Tests the operations beyond the contract on a service that offers them. Each suite uses only what
- * the service announces.
- */
+/** Tests the operations of level 1, which are beyond the contract. */
 export function describeJobServiceBeyond(name: string, start: () => Promise<JobServiceServer>): void {
   describe(`job service beyond the contract: ${name}`, () => {
     it("announces the same with every answer, whatever its status", async () => {
@@ -43,18 +41,7 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
       ];
       expect(answers.map(({ status }) => status)).toEqual([200, 404, 400, 401]);
       const announced = new Set(answers.map(({ headers }) => headers.get("docs-agent-capabilities")));
-      expect([...announced].map(parseCapabilities)).toEqual([
-        expect.arrayContaining([
-          "idempotency-key",
-          "turns",
-          "questions",
-          "list",
-          "cancel",
-          "archive",
-          "attachments",
-          "changes",
-        ]),
-      ]);
+      expect([...announced].map(levelOfService)).toEqual([1]);
     });
 
     it("tells the turns to those who ask for them", async () => {

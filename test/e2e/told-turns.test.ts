@@ -232,7 +232,7 @@ describe("a job service that does not announce that it tells of turns", () => {
     expect(updates(world)).toBe(1);
     const lines = await outcome(world, jobId, { status: "completed", prLink: PR, turn: { pullRequest } });
     expect(lines).toEqual([`✅ @Ana Your pull request is ready: acme/docs#7 (${PR})`, "[View pull request]"]);
-    expect(service.calls.every(({ withTurns }) => !withTurns)).toBe(true);
+    expect(service.calls.every(({ isAtLevel1 }) => !isAtLevel1)).toBe(true);
   });
 
   it("may have a field of that name: it is not ours to read", async () => {

@@ -6,7 +6,7 @@ import { resultNamed } from "../support/scripted-runner.ts";
 import { PATIENT } from "../support/patient.ts";
 
 const FEED = "/v2/agent/docs/changes";
-const READER = { "docs-agent-capabilities": "turns, questions" };
+const READER = { "docs-agent-capabilities": "docs-agent/1" };
 
 function start(): Promise<ServiceUnderTest> {
   const limits = { createsPerHour: 1000, messagesPerHour: 1000, jobsAtOnce: 8, queued: 1000 };

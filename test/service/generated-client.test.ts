@@ -5,7 +5,7 @@ import { makeAttachment } from "../support/attachments.ts";
 import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
-const READER = { "docs-agent-capabilities": "turns, questions" };
+const READER = { "docs-agent-capabilities": "docs-agent/1" };
 
 /** A client that knows nothing of the service but its document: addresses, parameters and where these go. */
 async function generate(subject: ServiceUnderTest): Promise<{ client: OpenAPIClient; operations: string[] }> {

@@ -234,7 +234,7 @@ it("announces with every answer what it offers beyond the contract, errors inclu
   ]);
   for (const { headers } of answers) {
     expect(headers.get("Docs-Agent-Capabilities")).toBe(
-      "idempotency-key, turns, list, cancel, archive, questions, attachments, requester, authors, pull-request, diff, close, changes",
+      "docs-agent/1, idempotency-key, turns, list, cancel, archive, questions, attachments, requester, authors, pull-request, diff, close, changes",
     );
   }
 });

@@ -18,7 +18,7 @@ const SECRET = "webhook-secret-0123456789";
 async function shows(server: ServiceProcess, key: string, state: string): Promise<boolean> {
   for (;;) {
     try {
-      const headers = { authorization: `Bearer ${key}`, "docs-agent-capabilities": "pull-request" };
+      const headers = { authorization: `Bearer ${key}`, "docs-agent-capabilities": "docs-agent/1" };
       const answer = await fetch(`${server.url}/v2/agent/docs/job/a`, { headers });
       const job = (await answer.json()) as { pullRequest: { state: string } | null };
       if (job.pullRequest?.state === state) return true;

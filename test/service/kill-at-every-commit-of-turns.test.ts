@@ -45,7 +45,7 @@ async function ask(
         authorization: `Bearer ${key}`,
         "content-type": "application/json",
         "idempotency-key": JSON.stringify(body ?? "x").replaceAll(/\W/g, "-"),
-        "docs-agent-capabilities": "turns, questions",
+        "docs-agent-capabilities": "docs-agent/1",
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });

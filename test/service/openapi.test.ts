@@ -160,7 +160,7 @@ it("answers every documented operation with every documented status, as document
   expect(await asked).toEqual({ choice: "a" });
   subject.db.exec("UPDATE questions SET answer = 'null'");
   await ask("answerQuestion", addresses.answerQuestion, answered);
-  await ask("getJob", addresses.getJob, { headers: { "docs-agent-capabilities": "turns, questions" } });
+  await ask("getJob", addresses.getJob, { headers: { "docs-agent-capabilities": "docs-agent/1" } });
   for (const operation of ["cancelTurn", "archiveJob", "closePullRequest"] as const) {
     await ask(operation, addresses[operation], { body: "x".repeat(MAX_BODY_BYTES + 1) });
     const invalid = { method: "POST", body: Buffer.from([0xff]) };
@@ -260,11 +260,11 @@ it("documents with every answer what is offered beyond the contract", async () =
     .flatMap(([status, response]) => (BY_NODE.includes(status) ? [] : [response]));
   expect(responses.length).toBeGreaterThan(20);
   for (const { headers } of responses) {
-    expect(headers?.["Docs-Agent-Capabilities"]).toEqual({ $ref: "#/components/headers/Capabilities" });
+    expect(headers?.["Docs-Agent-Capabilities"]).toEqual({ $ref: "#/components/headers/Level" });
   }
-  expect(components.headers["Capabilities"]).toMatchObject({
+  expect(components.headers["Level"]).toMatchObject({
     required: true,
-    description: expect.stringContaining("`idempotency-key`") as string,
+    description: expect.stringContaining("`docs-agent/1`") as string,
   });
 });
 

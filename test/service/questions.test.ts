@@ -26,7 +26,7 @@ async function create(subject: ServiceUnderTest): Promise<string> {
 }
 
 async function questionsOf(subject: ServiceUnderTest, id: string): Promise<WireJob["questions"]> {
-  const headers = { "docs-agent-capabilities": "questions" };
+  const headers = { "docs-agent-capabilities": "docs-agent/1" };
   return ((await (await subject.ask(`${JOBS}/${id}`, { headers })).json()) as WireJob).questions;
 }
 

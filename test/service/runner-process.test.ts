@@ -93,7 +93,7 @@ async function openService(
       headers: {
         authorization: `Bearer ${keys[project]}`,
         "content-type": "application/json",
-        "docs-agent-capabilities": "turns",
+        "docs-agent-capabilities": "docs-agent/1",
       },
       ...(body !== null && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(30_000),

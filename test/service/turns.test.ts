@@ -7,7 +7,7 @@ import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";
 
 const JOBS = "/v2/agent/docs/job";
-const READS = { "docs-agent-capabilities": "turns, questions" };
+const READS = { "docs-agent-capabilities": "docs-agent/1" };
 const PULL_REQUEST = {
   url: "https://git.example/acme/docs/pull/7",
   number: 7,
@@ -238,8 +238,11 @@ it("tells a client that asks for nothing the contract's fields and no others", a
   ]) {
     expect(Object.keys((await answer.json()) as object).toSorted()).toEqual(fields);
   }
-  const some = await subject.ask(`${JOBS}/${id}`, { headers: { "docs-agent-capabilities": "TURNS" } });
-  expect(Object.keys((await some.json()) as object).toSorted()).toEqual([...fields, "turns"].toSorted());
+  const all = [...fields, "turns", "questions", "pullRequest"].toSorted();
+  for (const said of ["Docs-Agent/1", "TURNS"]) {
+    const answer = await subject.ask(`${JOBS}/${id}`, { headers: { "docs-agent-capabilities": said } });
+    expect(Object.keys((await answer.json()) as object).toSorted()).toEqual(all);
+  }
 });
 
 it("ends the turns of an answer with the one that the request began, also when it is repeated", async () => {

@@ -110,11 +110,11 @@ export function fault(
   return { ok: false, honorsIdempotencyKeys: false, fault: { kind, message: "fault", ...detail } };
 }
 
-/** A job service's answer with the job. It includes a turn if the service reports turns. */
+/** A job service's answer with the job, and at level 1 with a turn. */
 export function found(job = makeJob(), reported?: KnownTurn): JobServiceAnswer & { ok: true } {
   const answer = { ok: true, honorsIdempotencyKeys: false, job } as const;
   if (reported === undefined) return answer;
-  return { ...answer, capabilities: ["turns"], report: { turns: [reported], questions: null } };
+  return { ...answer, level: 1, report: { turns: [reported], questions: null } };
 }
 
 /** A service's report of a pull request that waits for a review. */

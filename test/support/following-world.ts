@@ -66,9 +66,9 @@ export async function openFollowingWorld({
   const as = (token: string) => new Octokit({ auth: token, baseUrl: host.apiUrl, log: QUIET });
   const at = { owner: OWNER, repo: REPO };
 
-  /** Resolves to the answer to a client that names the capability. */
+  /** Resolves to the answer to a client of level 1. */
   async function record(id: string): Promise<Sent<typeof FollowedPullRequest> | null> {
-    const headers = { "Docs-Agent-Capabilities": "pull-request" };
+    const headers = { "Docs-Agent-Capabilities": "docs-agent/1" };
     const answer = await service.ask(`/v2/agent/docs/job/${id}`, { headers });
     return ((await answer.json()) as { pullRequest: Sent<typeof FollowedPullRequest> | null }).pullRequest;
   }

@@ -131,11 +131,8 @@ export function newSideTurn(number: number, at: string): Sent<typeof JobTurn> {
   };
 }
 
-/** The job as it goes over the wire, with its turns and questions if they are asked for. */
-export function recordOf(
-  job: SideJob,
-  told: { withTurns: boolean; withQuestions: boolean; withPullRequest: boolean },
-): WireJob {
+/** The job as it goes over the wire, with what level 1 adds if both sides speak it. */
+export function recordOf(job: SideJob, { isAtLevel1 }: { isAtLevel1: boolean }): WireJob {
   return {
     id: job.id,
     status: job.status,
@@ -144,9 +141,11 @@ export function recordOf(
     prLink: job.prLink,
     createdAt: job.createdAt,
     archivedAt: job.archivedAt,
-    ...(told.withTurns ? { turns: structuredClone(job.turns) } : {}),
-    ...(told.withQuestions ? { questions: job.questions.map(asTold) } : {}),
-    ...(told.withPullRequest ? { pullRequest: structuredClone(job.pullRequest) } : {}),
+    ...(isAtLevel1 && {
+      turns: structuredClone(job.turns),
+      questions: job.questions.map(asTold),
+      pullRequest: structuredClone(job.pullRequest),
+    }),
   };
 }
 

@@ -4,7 +4,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import {
   AnswerRequest,
   CreateJobRequest,
-  formatCapabilities,
   type WireJob,
   type WireJobRecord,
 } from "../../src/shared/contract/schema.ts";
@@ -26,7 +25,8 @@ import {
   type SideReply,
   type SideRoute,
 } from "./wire.ts";
-import { type Authors, Capability, type Requester } from "../../src/shared/contract/job.ts";
+import { type Level, LEVEL_HEADER, levelOfClient, SAID_BY_SERVICE } from "../../src/shared/contract/level.ts";
+import type { Authors, Requester } from "../../src/shared/contract/job.ts";
 
 export const DEFAULT_PROJECT_ID = "docs";
 export const DEFAULT_API_KEY = "mint_test-key-0123456789";
@@ -42,7 +42,7 @@ export type JobServiceSideOptions = {
    * What it speaks: the contract alone, or everything that our own service offers. A service that
    * speaks the contract alone refuses the rest, as one that has never heard of it. @default 0
    */
-  level?: 0 | 1;
+  level?: Level;
   /**
    * Honors `Idempotency-Key` at level 0 as well, and says so: a call with a key that was used before
    * gets the first answer again. @default false
@@ -74,12 +74,8 @@ export type SideCall = {
   authors: Authors | null;
   idempotencyKey: string | null;
   authorized: boolean;
-  /** The client reads what is told of turns, and the service tells it. */
-  withTurns: boolean;
-  /** As `withTurns`, of questions. */
-  withQuestions: boolean;
-  /** As `withTurns`, of the pull request that is followed. */
-  withPullRequest: boolean;
+  /** Both sides speak level 1, so jobs have all their fields. */
+  isAtLevel1: boolean;
 };
 /** An answer that reached the agent. */
 export type SideAnswer = { jobId: string; questionId: string; answer: string };
@@ -89,8 +85,8 @@ export type SideGet = { projectId: string; jobId: string; record: WireJobRecord 
 export type SideCallHook = (phase: "before" | "after", call: SideCall) => Promise<void> | void;
 
 /** What it announces at level 1, and what one announces that honors keys beside the contract. */
-const EVERYTHING = { "docs-agent-capabilities": `docs-agent/1, ${formatCapabilities(Capability.options)}` };
-const KEYS_ONLY = { "docs-agent-capabilities": "idempotency-key" };
+const EVERYTHING = { [LEVEL_HEADER]: SAID_BY_SERVICE.join(", ") };
+const KEYS_ONLY = { [LEVEL_HEADER]: "idempotency-key" };
 /** The operations beyond the contract. */
 const BEYOND: ReadonlySet<JobServiceOp> = new Set(["answer", "cancel", "diff", "close", "changes"]);
 
@@ -127,7 +123,7 @@ export class JobServiceSide implements AsyncDisposable {
   readonly faultsOfLooks = new FaultPlan();
   readonly script = new JobScript();
   /** What it speaks. */
-  readonly level: 0 | 1;
+  readonly level: Level;
   /** Null if there is none. */
   readonly feed: SideFeed | null;
   /** Connections accepted so far. */
@@ -325,7 +321,7 @@ export class JobServiceSide implements AsyncDisposable {
   }
 
   #record(route: SideRoute, request: IncomingMessage, body: string): SideCall {
-    const reads = header(request, "docs-agent-capabilities") ?? "";
+    const isRead = this.level === 1 && levelOfClient(header(request, LEVEL_HEADER.toLowerCase())) === 1;
     const parsed =
       route.op === "create" || route.op === "message" ? CreateJobRequest.safeParse(jsonOf(body)) : null;
     const call: SideCall = {
@@ -336,9 +332,7 @@ export class JobServiceSide implements AsyncDisposable {
       requester: parsed?.data?.requester ?? null,
       authors: parsed?.data?.authors ?? null,
       idempotencyKey: header(request, "idempotency-key"),
-      withTurns: this.level === 1 && /\bturns\b/.test(reads),
-      withQuestions: this.level === 1 && /\bquestions\b/.test(reads),
-      withPullRequest: this.level === 1 && /\bpull-request\b/.test(reads),
+      isAtLevel1: isRead,
       authorized: bearer(request) !== null && bearer(request) === this.#projects[route.projectId]?.apiKey,
     };
     this.calls.push(call);

@@ -104,13 +104,13 @@ type FilesAlong = { files: TurnFiles | undefined; attachments: Attachment[] } | 
 export async function filesOfRequest(
   deps: Pick<TaskDeps, "fileReader" | "clock">,
   turn: Turn,
-  { offered, looked }: { offered: readonly string[]; looked: LookedUp },
+  { takesFiles, looked }: { takesFiles: boolean; looked: LookedUp },
   payload: TurnPayload,
 ): Promise<FilesAlong> {
   const all = filesOf(turn.request);
   if (all.length === 0) return { files: undefined, attachments: [] };
   if (turn.stage.name === "submitting") return filesSentBefore(deps, turn, all);
-  const { taken, unknown } = sortFiles(all, offered.includes("attachments"));
+  const { taken, unknown } = sortFiles(all, takesFiles);
   const awaited = unknown.filter(({ id }) => looked.get(id)?.isFinal === false).map(({ id }) => id);
   const before = payload.awaitedFiles?.ids ?? [];
   const againMs = againAfterMs(payload, deps.clock.now());

@@ -19,7 +19,7 @@ import { within } from "../../shared/machine/ports.ts";
 import { messageOf } from "../../shared/errors.ts";
 import { context, entry, unstyled, quotePart, type Rendered, richText, words } from "../messages/blocks.ts";
 import { formNotOpenedMessage } from "../messages/private-messages.ts";
-import type { Draft, Write } from "../rules/records.ts";
+import { type Draft, knownLevel, type Write } from "../rules/records.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import { lookUpNames, withheldIn, withoutGuests, withoutGuestsShown } from "../gather/gather-context.ts";
 import { knownOf, lookUpFiles } from "../gather/gather-files.ts";
@@ -117,10 +117,13 @@ async function offeredAt({
 }: IntakeDeps): Promise<Pick<Draft, "takesFiles" | "quotesWordsOnly">> {
   const services = [...new Set(projects.map(({ service }) => service))];
   const known = await Promise.all(services.map((service) => records.get("service", service)));
-  const offered = known.map((service) => service?.capabilities);
-  const takesFiles = offered[0]?.includes("attachments");
-  const quotesWordsOnly = offered.every((capabilities) => capabilities?.includes("requester"));
-  return { ...(takesFiles === undefined ? {} : { takesFiles }), ...(quotesWordsOnly && { quotesWordsOnly }) };
+  const levels = known.map(knownLevel);
+  const [first] = levels;
+  const quotesWordsOnly = levels.every((level) => level === 1);
+  return {
+    ...(first === undefined ? {} : { takesFiles: first === 1 }),
+    ...(quotesWordsOnly && { quotesWordsOnly }),
+  };
 }
 
 function hasUnknownFiles(draft: Draft): boolean {

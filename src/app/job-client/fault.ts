@@ -1,13 +1,8 @@
 import type { Announced, AnswerWith, JobServiceFault } from "../rules/ports/job-service.ts";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { cut, jsonOf } from "../../shared/text/text.ts";
-import {
-  CAPABILITIES_HEADER,
-  ErrorBody,
-  parseCapabilities,
-  ReceivedChanges,
-  ReceivedJobRecord,
-} from "../../shared/contract/schema.ts";
+import { ErrorBody, ReceivedChanges, ReceivedJobRecord } from "../../shared/contract/schema.ts";
+import { LEVEL_HEADER, levelOfService, saysItHonorsKeys } from "../../shared/contract/level.ts";
 import type { Exchange } from "./exchange.ts";
 import { ReadJobReport, type ReportedJob } from "../rules/known-job.ts";
 import { parseRetryAfter } from "../../shared/machine/retry-after.ts";
@@ -41,11 +36,9 @@ export function readExchange<T extends object>(
   context: CallContext,
   read: Reader<T>,
 ): Announced & AnswerWith<T> {
-  const capabilities = parseCapabilities(
-    exchange.kind === "answer" ? exchange.headers[CAPABILITIES_HEADER.toLowerCase()] : null,
-  );
-  const honorsIdempotencyKeys = context.honorsIdempotencyKeys || capabilities.includes("idempotency-key");
-  const announced = { honorsIdempotencyKeys, capabilities };
+  const said = exchange.kind === "answer" ? exchange.headers[LEVEL_HEADER.toLowerCase()] : null;
+  const honorsIdempotencyKeys = context.honorsIdempotencyKeys || saysItHonorsKeys(said);
+  const announced = { honorsIdempotencyKeys, level: levelOfService(said) };
   const found = readOutcome(exchange, context, read);
   if (!("message" in found)) return { ...announced, ok: true, ...found };
   const message = context.redact(`${context.call}: ${found.message}`);

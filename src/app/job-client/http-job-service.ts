@@ -14,19 +14,14 @@ import {
 import { DIRECT, type ProxySettings } from "../../shared/machine/proxy.ts";
 import { exchange } from "./exchange.ts";
 import { readChanges, type Reader, readExchange, readJob, readJobDiff } from "./fault.ts";
-import {
-  type AnswerRequest,
-  CAPABILITIES_HEADER,
-  type CreateJobRequest,
-  formatCapabilities,
-} from "../../shared/contract/schema.ts";
+import { LEVEL_HEADER, SAID_BY_CLIENT } from "../../shared/contract/level.ts";
+import type { AnswerRequest, CreateJobRequest } from "../../shared/contract/schema.ts";
 
 const USER_AGENT = "docs-agent-slack/0.1.0";
 const POLL_KEEP_ALIVE_MS = 30_000;
 const MAX_CALL_CHARS = 200;
 const MAX_WAIT_S = 50;
-/** What this client reads beyond the contract. */
-const READS = formatCapabilities(["turns", "questions", "pull-request"]);
+const READS = SAID_BY_CLIENT.join(", ");
 
 /** One project at one job service. */
 export type HttpJobServiceOptions = {
@@ -102,7 +97,7 @@ export function createHttpJobService({
       ...request.headers,
       authorization: `Bearer ${apiKey}`,
       accept: "application/json",
-      [CAPABILITIES_HEADER.toLowerCase()]: READS,
+      [LEVEL_HEADER.toLowerCase()]: READS,
       // Answers are small. If something in between compresses them anyway, they are still read.
       "accept-encoding": "identity",
       "user-agent": USER_AGENT,

@@ -3,6 +3,7 @@ import { ProjectRef } from "./project.ts";
 import { Delivery } from "./turn/delivery.ts";
 import { type MessageRef, type Place, QuotedMessage, Request, ThreadContext } from "./turn/request.ts";
 import { Turn } from "./turn/turn.ts";
+import { type Level, levelOfService } from "../../shared/contract/level.ts";
 import type { ReadOf, WriteOf } from "../../shared/store/records.ts";
 import { storedObject } from "../../shared/contract/reading.ts";
 import type {
@@ -123,12 +124,17 @@ export const ServiceRecord = storedObject({
   /** True if the same create may be sent again under the same key without making a second job. */
   honorsIdempotencyKeys: z.boolean(),
   /**
-   * What its newest answer to a create or a message announced (`Capability`). Absent if it hasn't
-   * accepted one yet.
+   * What it speaks by its newest answer to a create or a message, as a service says so. Absent if
+   * it hasn't accepted one yet. Read it with {@link knownLevel}.
    */
   capabilities: z.array(z.string()).optional(),
 });
 export type ServiceRecord = z.infer<typeof ServiceRecord>;
+
+/** What a service speaks, as far as it is known. Undefined if it hasn't accepted anything yet. */
+export function knownLevel(service: ServiceRecord | undefined): Level | undefined {
+  return service?.capabilities === undefined ? undefined : levelOfService(service.capabilities);
+}
 
 /**
  * What a task that belongs to no turn (`tell`, `welcome`) has posted to a person, by that task's

@@ -170,7 +170,7 @@ function followingChanges(
   const before = left === undefined ? undefined : read("turn", left.turnId);
   const nothing = { writes: [], adds: [], appends: [] };
   if (left === undefined || before?.stage.name !== "ended") return { ...nothing, followed: undefined };
-  const told = answer?.ok === true && answer.capabilities?.includes("pull-request") === true ? answer : null;
+  const told = answer?.ok === true && answer.level === 1 ? answer : null;
   const reported = told?.report?.pullRequest ?? null;
   const { url } = left;
   const isAbout = reported !== null && (reported.url ?? told?.job.prLink) === url;

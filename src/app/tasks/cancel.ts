@@ -7,7 +7,7 @@ import {
   type Turn,
 } from "../rules/turn/turn.ts";
 import type { Task } from "../../shared/queue/task-queue.ts";
-import type { Step } from "../rules/records.ts";
+import { knownLevel, type Step } from "../rules/records.ts";
 import { changesOf, readTurnTask, turnNow } from "../rules/decisions/turn-writes.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 import { TurnPayload } from "../rules/decisions/payload.ts";
@@ -21,7 +21,7 @@ import { askJobService, retryLater } from "./service-backoff.ts";
 const SLOWEST_ATTEMPT = 6;
 
 /**
- * Cancels a turn that somebody stopped, if the job service announces at that moment that it can.
+ * Cancels a turn that somebody stopped, if the job service is of level 1 at that moment.
  * Otherwise the turn is no longer watched. A turn that has ended by then keeps its own outcome.
  * Safe to repeat.
  */
@@ -39,13 +39,12 @@ export async function cancel(deps: TaskDeps, given: Task): Promise<Step> {
   const isLast = newestTurnId === turnId;
 
   const seen = await askJobService(deps, turn.request.project, () => jobService.getJob(job.id));
-  const { capabilities = [] } = seen;
-  const offered = seen.ok ? capabilities : (await deps.records.get("service", service))?.capabilities;
+  const level = seen.ok ? (seen.level ?? 0) : knownLevel(await deps.records.get("service", service));
   const now = deps.clock.now();
   const change = (current: Turn): Turn =>
     seen.ok ? turnAfterOwnAnswer(current, seen, now, isLast) : current;
   const number = turnNumber(turn);
-  if (offered !== undefined && (number === null || !offered.includes("cancel"))) {
+  if (level === 0 || (level !== undefined && number === null)) {
     return endCancel(deps, turnId, (current) => unwatchTurn(change(current), now));
   }
   if (!seen.ok || number === null) return after(deps, task, seen);

@@ -81,15 +81,15 @@ async function composeOnce(deps: TaskDeps, turn: Turn): Promise<ComposedPrompt> 
   return composePrompt(turn.request, await namesOfRequest(deps, turn.request));
 }
 
-/** Who asked and whom the prompt quotes, each as far as the service accepts that. */
+/** Who asked and whom the prompt quotes, for a service of level 1. */
 async function peopleToName(
   deps: TaskDeps,
   turn: Turn,
-  { offered }: ServiceOffer,
+  { level }: ServiceOffer,
   { quoted }: ComposedPrompt,
 ): Promise<{ requester: Requester | undefined; authors: Authors | undefined }> {
-  const requester = offered.includes("requester") ? await requesterOf(deps, turn) : undefined;
-  const authors = offered.includes("authors") ? { requester: turn.request.userId, quoted } : undefined;
+  const requester = level === 1 ? await requesterOf(deps, turn) : undefined;
+  const authors = level === 1 ? { requester: turn.request.userId, quoted } : undefined;
   return { requester, authors };
 }
 
@@ -105,7 +105,12 @@ async function filesToSend(
 ): Promise<{ files: TurnFiles | undefined; attachments: Attachment[] } | { step: Step }> {
   const isOver = deps.clock.now() >= deadlineOf(turn, deps.polling);
   if (isOver || offer.unsent !== undefined) return { files: undefined, attachments: [] };
-  const went = await filesOfRequest(deps, turn, { offered: offer.offered, looked: read.looked }, payload);
+  const went = await filesOfRequest(
+    deps,
+    turn,
+    { takesFiles: offer.level === 1, looked: read.looked },
+    payload,
+  );
   if (went === "gone") {
     const dueAt = deps.clock.now() + FILES_AGAIN_AFTER_MS;
     return { step: { kind: "retry", dueAt, reason: "a file that was sent can't be had again" } };

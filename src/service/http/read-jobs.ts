@@ -1,10 +1,11 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { parseCapabilities, type WireJob } from "../../shared/contract/schema.ts";
+import { levelOfClient } from "../../shared/contract/level.ts";
+import { type WireJob } from "../../shared/contract/schema.ts";
 import { LIST_START, parseCursor, toCursor } from "../jobs/report.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import * as routes from "./routes.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
-import { jobOf, READS_HEADER, shownJob } from "./shown-job.ts";
+import { jobOf, listedJob, READS_HEADER, shownJob } from "./shown-job.ts";
 
 /** Adds the operations that read jobs and change nothing. */
 export function addReadingOfJobs(app: OpenAPIHono, deps: ServiceAppDeps): void {
@@ -20,8 +21,8 @@ function addOneJob(app: OpenAPIHono, { store }: ServiceAppDeps): void {
   app.openAPIRegistry.registerPath(routes.getJobRoute);
   app.get(routes.getJobRoute.getRoutingPath(), (context) => {
     const { projectId, id } = context.req.param();
-    const wanted = parseCapabilities(context.req.header(READS_HEADER));
-    return context.json(shownJob(store, jobOf(store, projectId, id), wanted));
+    const level = levelOfClient(context.req.header(READS_HEADER));
+    return context.json(shownJob(store, jobOf(store, projectId, id), level));
   });
 }
 
@@ -38,12 +39,12 @@ function addChanges(app: OpenAPIHono, { store, clock }: ServiceAppDeps): void {
     if (!(await changes.wait(projectId, from, { clock, forMs: wait * 1000, signal }))) {
       throw new HttpFault(429, "Too many requests wait for changes.", { "retry-after": "5" });
     }
-    const wanted = parseCapabilities(context.req.header(READS_HEADER));
+    const level = levelOfClient(context.req.header(READS_HEADER));
     const jobs: WireJob[] = [];
     let next = from;
     let bytes = 0;
     for (const { changed, ...job } of changes.after(projectId, from, MAX_CHANGED)) {
-      const shown = shownJob(store, job, wanted);
+      const shown = shownJob(store, job, level);
       bytes += Buffer.byteLength(JSON.stringify(shown));
       if (jobs.length > 0 && bytes > MAX_CHANGES_BYTES) break;
       jobs.push(shown);
@@ -60,10 +61,8 @@ function addList(app: OpenAPIHono, { store }: ServiceAppDeps): void {
     const place = after === undefined ? LIST_START : parseCursor(after);
     if (place === null) throw new HttpFault(400, mustBe("after", routes.WANT_AFTER));
     const { jobs, next } = store.page(projectId, place, status ?? null, limit);
-    const wanted = parseCapabilities(context.req.header(READS_HEADER)).filter(
-      (each) => each === "pull-request",
-    );
-    const listed = jobs.map((job) => shownJob(store, job, wanted));
+    const level = levelOfClient(context.req.header(READS_HEADER));
+    const listed = jobs.map((job) => listedJob(job, level));
     return context.json({ jobs: listed, next: next === null ? null : toCursor(next) }, 200);
   });
 }

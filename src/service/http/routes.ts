@@ -5,15 +5,14 @@ import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../shared/contract/attach
 import { wordsIn } from "../../shared/text/text.ts";
 import {
   AnswerRequest,
-  CAPABILITIES_HEADER,
   CreateJobRequest,
   ErrorBody,
-  formatCapabilities,
   WireChanges,
   WireJob,
   WireJobList,
 } from "../../shared/contract/schema.ts";
-import { Capability, JobStatus } from "../../shared/contract/job.ts";
+import { LEVEL_HEADER } from "../../shared/contract/level.ts";
+import { JobStatus } from "../../shared/contract/job.ts";
 
 /** The most bytes of a request's body. */
 export const MAX_BODY_BYTES = 256 * 1024;
@@ -38,23 +37,19 @@ export function aboutService(publicBaseUrl: string | null) {
   };
 }
 
-/** Sent with every answer: what this service offers beyond the contract. */
-export const CAPABILITIES = formatCapabilities(Capability.options);
-
 const ProjectParams = z.object({ projectId: z.string().describe("The project's id.") });
 const JobParams = ProjectParams.extend({ id: z.string().describe("The job's id.") });
 
 /** With this header, a client asks for the optional fields of a job's record. */
 const ReaderHeaders = z.object({
-  [CAPABILITIES_HEADER.toLowerCase()]: z
+  [LEVEL_HEADER.toLowerCase()]: z
     .string()
     .optional()
     .openapi({
       description:
-        "What the client reads beyond the contract, separated by commas: `turns`, `questions` and " +
-        "`pull-request` add these fields to the job. Without this header the job has the " +
-        "contract's fields only.",
-      example: "turns, questions, pull-request",
+        "What the client speaks: `docs-agent/1` adds the fields `turns`, `questions` and " +
+        "`pullRequest` to the job. Without this header the job has the contract's fields only.",
+      example: "docs-agent/1",
     }),
 });
 
@@ -63,19 +58,13 @@ const Fault = ErrorBody.extend({}).openapi("Error");
 
 /** Headers of answers. The document describes each once and refers to it by name. */
 export const HEADERS = {
-  Capabilities: {
+  Level: {
     description:
-      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a " +
-      "create or a message whose answer was lost may be sent again with the same " +
-      "`Idempotency-Key`. `turns`: jobs include their turns. `questions`: jobs include what their " +
-      "agent asks, and it can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns " +
-      "canceled, and they can be archived. `attachments`: creates and messages take files. " +
-      "`requester`: creates and messages take `words` and `requester`. `authors`: they take " +
-      "`authors`. `pull-request`: jobs include how their pull request stands at the code host. " +
-      "`diff`: what a job changes can be read. `close`: a pull request that changes nothing anymore " +
-      "can be closed. `changes`: which jobs have changed can be waited for.",
+      "What this service speaks. `docs-agent/1` is everything that this document describes. A create " +
+      "or a message whose answer was lost may then be sent again with the same `Idempotency-Key`. " +
+      "What follows the comma names the same part by part, for clients of an earlier version.",
     required: true,
-    schema: { type: "string", example: CAPABILITIES },
+    schema: { type: "string", example: "docs-agent/1" },
   },
   RetryAfter: { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
   Authenticate: { description: "How to authenticate.", required: true, schema: { type: "string" } },
@@ -88,13 +77,13 @@ function headerRef(name: keyof typeof HEADERS): { $ref: string } {
   return { $ref: `#/components/headers/${name}` };
 }
 
-const capabilities: HeaderRefs = { [CAPABILITIES_HEADER]: headerRef("Capabilities") };
+const level: HeaderRefs = { [LEVEL_HEADER]: headerRef("Level") };
 
 /** Describes an answer in JSON. */
 function json<T extends z.ZodType>(schema: T, description: string, headers: HeaderRefs = {}) {
   return {
     description,
-    headers: { ...capabilities, ...headers },
+    headers: { ...level, ...headers },
     content: { "application/json": { schema } },
   };
 }

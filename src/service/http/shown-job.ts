@@ -1,3 +1,4 @@
+import type { Level } from "../../shared/contract/level.ts";
 import type { WireJob } from "../../shared/contract/schema.ts";
 import { type StoredJob, toRecord } from "../jobs/job.ts";
 import { toSentPullRequest, toSentQuestion, toSentTurn } from "../jobs/report.ts";
@@ -6,7 +7,7 @@ import { HttpFault } from "./http-fault.ts";
 
 type Store = ServiceAppDeps["store"];
 
-/** The header with which a client says which fields beyond the contract it reads. */
+/** The header with which a client says what it speaks. */
 export const READS_HEADER = "docs-agent-capabilities";
 
 /** What an answer says if the project has no such job. */
@@ -19,26 +20,25 @@ export function jobOf(store: Store, projectId: string, id: string): StoredJob {
   return job;
 }
 
-/** The fields beyond the contract that the client reads. `upTo` is the newest turn to show. */
-export function reportOf(
-  store: Store,
-  { id, pullRequest }: StoredJob,
-  wanted: readonly string[],
-  upTo?: number,
-) {
-  return {
-    ...(wanted.includes("pull-request") && { pullRequest: toSentPullRequest(pullRequest) }),
-    ...(wanted.includes("turns") && { turns: store.shownTurns(id, upTo).map(toSentTurn) }),
-    ...(wanted.includes("questions") && { questions: store.questions.shown(id).map(toSentQuestion) }),
-  };
+/** The fields beyond the contract, if the client reads them. `upTo` is the newest turn to show. */
+export function reportOf(store: Store, { id, pullRequest }: StoredJob, level: Level, upTo?: number) {
+  if (level === 0) return {};
+  const turns = store.shownTurns(id, upTo).map(toSentTurn);
+  const questions = store.questions.shown(id).map(toSentQuestion);
+  return { pullRequest: toSentPullRequest(pullRequest), turns, questions };
 }
 
 /** A job's record with the fields that the client reads. */
-export function shownJob(store: Store, job: StoredJob, wanted: readonly string[]): WireJob {
-  return { ...toRecord(job), ...reportOf(store, job, wanted) };
+export function shownJob(store: Store, job: StoredJob, level: Level): WireJob {
+  return { ...toRecord(job), ...reportOf(store, job, level) };
+}
+
+/** A job as the list shows it: without turns and questions. */
+export function listedJob(job: StoredJob, level: Level): WireJob {
+  return { ...toRecord(job), ...(level === 1 && { pullRequest: toSentPullRequest(job.pullRequest) }) };
 }
 
 /** The project's job with all fields beyond the contract. */
 export function fullJob(store: Store, projectId: string, id: string): WireJob {
-  return shownJob(store, jobOf(store, projectId, id), ["turns", "questions", "pull-request"]);
+  return shownJob(store, jobOf(store, projectId, id), 1);
 }

@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { formatDuration } from "../../shared/text/text.ts";
-import { type CreateJobRequest, parseCapabilities, type WireJob } from "../../shared/contract/schema.ts";
+import { levelOfClient } from "../../shared/contract/level.ts";
+import { type CreateJobRequest, type WireJob } from "../../shared/contract/schema.ts";
 import type { Acceptance } from "../jobs/acceptance.ts";
 import { decodeAttachments } from "./bounded-body.ts";
 import { HttpFault } from "./http-fault.ts";
@@ -48,8 +49,8 @@ async function accept(
   }
   const { record, turn } = unlessRefused(accepted);
   // A repeated request gets the record of the first answer, with its turns as they are now.
-  const wanted = parseCapabilities(headers[READS_HEADER]);
-  return { ...record, ...reportOf(store, jobOf(store, projectId, record.id), wanted, turn.number) };
+  const level = levelOfClient(headers[READS_HEADER]);
+  return { ...record, ...reportOf(store, jobOf(store, projectId, record.id), level, turn.number) };
 }
 
 /** The accepted turn and its job. Throws an {@link HttpFault} if the request was refused. */

@@ -1,27 +1,6 @@
 import { z } from "zod";
 import { storedObject } from "./reading.ts";
 
-/**
- * What a job service may offer beyond the contract. With `idempotency-key`, it answers a repeated
- * request with the same `Idempotency-Key` without running it again.
- */
-export const Capability = z.enum([
-  "idempotency-key",
-  "turns",
-  "list",
-  "cancel",
-  "archive",
-  "questions",
-  "attachments",
-  "requester",
-  "authors",
-  "pull-request",
-  "diff",
-  "close",
-  "changes",
-]);
-export type Capability = z.infer<typeof Capability>;
-
 /** A job's state, in the job service's own words (`docs/job-service.md`). */
 export const JobStatus = z.enum(["active", "completed", "archived", "failed"]);
 export type JobStatus = z.infer<typeof JobStatus>;
@@ -44,7 +23,7 @@ export type Job = z.infer<typeof Job>;
 export type QuestionAnswer = { choice: string } | { text: string };
 
 /**
- * The requester of a turn, for a service that announces `requester`. `link` leads to the message
+ * The requester of a turn, for a service of level 1. `link` leads to the message
  * that asked or to its thread; null if there is none yet. `isPrivate` is true unless Slack says
  * that everybody in the workspace can read that place.
  */
@@ -57,7 +36,7 @@ export type Requester = z.infer<typeof Requester>;
 
 /**
  * Who is who in a turn's prompt, by ids that stay the same when people change their names, for a
- * service that announces `authors`. `quoted` has the author of each quoted message, in order. It is
+ * service of level 1. `quoted` has the author of each quoted message, in order. It is
  * null for a message that no person wrote, or more than one.
  */
 export const Authors = storedObject({ requester: z.string(), quoted: z.array(z.string().nullable()) });

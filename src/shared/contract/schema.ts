@@ -4,7 +4,7 @@ import { readableItems } from "./reading.ts";
 import { FollowedPullRequest } from "./pull-request.ts";
 import { JobQuestion } from "./question.ts";
 import { JobTurn } from "./turn.ts";
-import { Authors, Capability, type Job, JobStatus, Requester } from "./job.ts";
+import { Authors, type Job, JobStatus, Requester } from "./job.ts";
 
 /** Ids are part of keys, task ids and log lines. A longer one breaks the contract. */
 const JOB_ID_MAX_CHARS = 300;
@@ -14,8 +14,7 @@ const CURSOR_MAX_CHARS = 1000;
 const MAX_READ_CHANGES = 10_000;
 
 /**
- * Body of a create or a follow-up message. All but `prompt` is only for a service that announces
- * it.
+ * Body of a create or a follow-up message. All but `prompt` is only for a service of level 1.
  */
 export const CreateJobRequest = z.object({
   prompt: z.string().min(1),
@@ -52,9 +51,8 @@ export const WireJobRecord = z.object({
 export type WireJobRecord = z.input<typeof WireJobRecord>;
 
 /**
- * A job with what our own service reports beyond the contract: the optional fields that the client
- * named in its own `Docs-Agent-Capabilities` header. Without that header the answer is a plain
- * {@link WireJobRecord}.
+ * A job with what our own service reports beyond the contract, for a client of level 1. Any other
+ * client gets a plain {@link WireJobRecord}.
  */
 export const WireJob = WireJobRecord.extend({
   turns: z.array(JobTurn).optional().describe("The newest 20 turns, the oldest first."),
@@ -123,22 +121,3 @@ export const ReceivedChanges = z.object({
 
 /** Body of a refusal. Proxies answer without one. */
 export const ErrorBody = z.object({ error: z.string().describe("What is wrong, and what to do.") });
-
-/**
- * The header in which a job service announces, with every answer, what it offers beyond the
- * contract, and in which a client says which of that it reads. Its value is a list of tokens
- * separated by commas. A record carries `turns` and `questions` only for a client that names them.
- */
-export const CAPABILITIES_HEADER = "Docs-Agent-Capabilities";
-
-/** The known capabilities in a value of {@link CAPABILITIES_HEADER}, in our order. */
-export function parseCapabilities(header: string | readonly string[] | null | undefined): Capability[] {
-  const tokens = [header ?? []].flat().flatMap((value) => value.split(","));
-  const named = new Set(tokens.map((token) => token.trim().toLowerCase()));
-  return Capability.options.filter((capability) => named.has(capability));
-}
-
-/** Writes a value of {@link CAPABILITIES_HEADER}. */
-export function formatCapabilities(capabilities: readonly Capability[]): string {
-  return capabilities.join(", ");
-}

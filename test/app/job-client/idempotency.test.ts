@@ -8,6 +8,7 @@ import { ServiceUnderTest } from "../../support/job-service.ts";
 describe("whether the service honors idempotency keys", () => {
   it.each([
     ["nothing", undefined, false],
+    ["level 1", "docs-agent/1", true],
     ["idempotency-key", "idempotency-key", true],
     ["it in capitals, among others", "turns , Idempotency-KEY", true],
     ["it on a second line", ["turns", "idempotency-key"], true],

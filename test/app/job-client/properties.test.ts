@@ -4,13 +4,13 @@ import { z } from "zod";
 import { openClient } from "../../support/job-service-client.ts";
 import { startRawServer, startTcpServer } from "../../../world/job-service/raw.ts";
 import { DEFAULT_API_KEY } from "../../../world/job-service/side.ts";
-import { Capability, Job } from "../../../src/shared/contract/job.ts";
+import { Job } from "../../../src/shared/contract/job.ts";
 
 const Answer = z.discriminatedUnion("ok", [
   z.strictObject({
     ok: z.literal(true),
     honorsIdempotencyKeys: z.boolean(),
-    capabilities: z.array(Capability),
+    level: z.literal([0, 1]),
     job: z.strictObject(Job.shape),
     report: z.strictObject({
       turns: z.array(z.unknown()).nullable(),
@@ -20,7 +20,7 @@ const Answer = z.discriminatedUnion("ok", [
   z.strictObject({
     ok: z.literal(false),
     honorsIdempotencyKeys: z.boolean(),
-    capabilities: z.array(Capability),
+    level: z.literal([0, 1]),
     fault: z.strictObject({
       kind: z.enum(["not-created", "unknown", "rejected", "missing", "contract"]),
       status: z.int().min(200).max(599).optional(),

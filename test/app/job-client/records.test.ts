@@ -37,7 +37,7 @@ describe("a job record", () => {
       job: JOB,
       report: { turns: null, questions: null, pullRequest: null },
       honorsIdempotencyKeys: false,
-      capabilities: [],
+      level: 0,
     });
   });
 

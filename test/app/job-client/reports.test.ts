@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseCapabilities } from "../../../src/shared/contract/schema.ts";
+import { levelOfClient, levelOfService, SAID_BY_SERVICE } from "../../../src/shared/contract/level.ts";
 import { ReadJobReport } from "../../../src/app/rules/known-job.ts";
 import { createHttpJobService } from "../../../src/app/job-client/http-job-service.ts";
 import type { JobQuestion } from "../../../src/shared/contract/question.ts";
@@ -58,9 +58,9 @@ const QUESTION: Sent<typeof JobQuestion> = {
   answeredAt: null,
 };
 
-async function clientOf(json: unknown, capabilities: string | null = "turns, cancel, something-new") {
+async function clientOf(json: unknown, said: string | null = "docs-agent/1, something-new") {
   const server = await startRawServer((_, response) => {
-    const headers = capabilities === null ? {} : { "docs-agent-capabilities": capabilities };
+    const headers = said === null ? {} : { "docs-agent-capabilities": said };
     response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(json));
   });
   const options = { baseUrl: server.baseUrl, projectId: "docs", apiKey: "key", timeoutMs: 5000 };
@@ -79,14 +79,16 @@ describe("what a job service tells beyond the contract", () => {
   it("is asked for, and read, with the times in milliseconds", async () => {
     await using side = await clientOf({ ...RECORD, turns: [TURN], questions: [QUESTION] });
     const answer = await side.client.getJob("job-1");
-    expect(side.requests[0]?.headers["docs-agent-capabilities"]).toBe("turns, questions, pull-request");
+    expect(side.requests[0]?.headers["docs-agent-capabilities"]).toBe(
+      "docs-agent/1, turns, questions, pull-request",
+    );
     const at = (seconds: number) => Date.UTC(2026, 10, 22, 3, 0, seconds);
     // Nothing shows these.
     const { acceptedAt: _, leftOut: _leftOut, ...turn } = TURN;
     const { askedAt: _askedAt, ...question } = QUESTION;
     expect(answer).toMatchObject({
       ok: true,
-      capabilities: ["turns", "cancel"],
+      level: 1,
       report: {
         turns: [{ ...turn, startedAt: at(1), endedAt: null }],
         questions: [{ ...question, answeredAt: null }],
@@ -98,7 +100,7 @@ describe("what a job service tells beyond the contract", () => {
     await using side = await clientOf(RECORD, null);
     expect(await side.client.getJob("job-1")).toMatchObject({
       ok: true,
-      capabilities: [],
+      level: 0,
       report: { turns: null, questions: null },
     });
   });
@@ -165,8 +167,38 @@ it("cancels a turn and answers a question", async () => {
   ]);
 });
 
-it("reads capabilities whatever their case and order, and leaves out those it does not know", () => {
-  expect(parseCapabilities(" Turns,IDEMPOTENCY-KEY ,, turns, warp")).toEqual(["idempotency-key", "turns"]);
-  expect(parseCapabilities(["list", "archive, questions"])).toEqual(["list", "archive", "questions"]);
-  expect(parseCapabilities(undefined)).toEqual([]);
+const [, ...OLD] = SAID_BY_SERVICE;
+
+it.each([
+  [undefined, 0],
+  ["", 0],
+  ["docs-agent/1", 1],
+  [" something-new,, DOCS-Agent/1 ", 1],
+  [["something-new", "docs-agent/1"], 1],
+  // A later level includes this one.
+  ["docs-agent/2", 1],
+  ["docs-agent/0", 0],
+  ["docs-agent", 0],
+  ["docs-agent/1.5", 0],
+  ["my-docs-agent/1", 0],
+  // The version before named each part. All of them are the level, fewer are the contract.
+  [OLD.join(), 1],
+  [OLD.toReversed(), 1],
+  [OLD.slice(1).join(), 0],
+  ["idempotency-key", 0],
+] as const)("a service that says %j speaks level %i", (said, level) => {
+  expect(levelOfService(said)).toBe(level);
+});
+
+it.each([
+  [undefined, 0],
+  ["something-new", 0],
+  ["docs-agent/1", 1],
+  ["docs-agent/2, turns", 1],
+  // As clients of the version before say it, or some of it.
+  ["turns, questions, pull-request", 1],
+  ["TURNS", 1],
+  ["list", 0],
+] as const)("a client that says %j reads level %i", (said, level) => {
+  expect(levelOfClient(said)).toBe(level);
 });

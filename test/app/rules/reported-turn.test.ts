@@ -14,7 +14,7 @@ describe("the turn of the record that is ours", () => {
   it("is that of its number, whatever else the job was asked", () => {
     const answer: JobServiceAnswer = {
       ...found(),
-      capabilities: ["turns"],
+      level: 1,
       report: {
         turns: [makeReported({ summary: "ours" }), makeReported({ number: 2, summary: "theirs" })],
         questions: null,
@@ -27,8 +27,8 @@ describe("the turn of the record that is ours", () => {
     expect(ownTurn({ ...answer, report: later }, 1)).toBeNull();
   });
 
-  it("is not looked for where the service does not announce turns", () => {
-    const answer = { ...found(makeJob(), makeReported()), capabilities: ["list" as const] };
+  it("is not looked for where the service speaks only the contract", () => {
+    const answer = { ...found(makeJob(), makeReported()), level: 0 as const };
     expect(ownTurn(answer, 1)).toBeNull();
     expect(turnAfterAnswer(watched, answer, 9)).toBe(watched);
   });

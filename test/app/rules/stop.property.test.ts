@@ -37,7 +37,7 @@ function seen(says: "active" | "completed" | "failed" | "cancelled", isTold: boo
   if (says === "active") {
     const turns = [makeReported({ status: "running", outcome: null })];
     const questions = [{ id: "q", turn: 1, text: "?", choices: [], allowsText: true, answeredAt: null }];
-    return { ...found(job), capabilities: ["turns", "questions"] as const, report: { turns, questions } };
+    return { ...found(job), level: 1 as const, report: { turns, questions } };
   }
   const outcome = says === "completed" ? "no-changes" : says;
   return found(job, makeReported({ outcome, pullRequest: null }));

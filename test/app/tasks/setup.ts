@@ -150,7 +150,7 @@ export class TaskRig implements AsyncDisposable {
         return this.#nextAnswer();
       },
       getJob: async (jobId) => {
-        // Asked for only to learn what the service offers.
+        // Asked for only to learn what the service speaks.
         if (jobId === "capabilities") {
           return {
             ok: false,

@@ -250,7 +250,7 @@ it("jobs are polled at once when a feed breaks off, whatever the clock of the re
     appends: [sentJobAppend(project, "job-1", rig.deps.polling)],
     value: undefined,
   }));
-  const [task] = feedTasks(project, project.service, { capabilities: ["changes", "turns"] });
+  const [task] = feedTasks(project, project.service, { level: 1 });
   if (task === undefined) throw new Error("there is no feed");
   await rig.carryOut(await feed(rig.deps, rig.task(task)));
   expect(rig.added.map(({ type }) => type)).toEqual(["watch"]);
@@ -262,7 +262,7 @@ it("jobs are polled at once when a feed breaks off, whatever the clock of the re
 it("a feed doesn't end its request again and again while the app stops", async () => {
   await using rig = await TaskRig.open();
   const { project } = makeRequest();
-  const [task] = feedTasks(project, project.service, { capabilities: ["changes", "turns"] });
+  const [task] = feedTasks(project, project.service, { level: 1 });
   if (task === undefined) throw new Error("there is no feed");
   const stopping = AbortSignal.abort();
   const end = await rig.carryOut(await feed({ ...rig.deps, stopping }, rig.task(task)));

@@ -17,7 +17,7 @@ async function requireCheck({ mine, at }: FollowingWorld, name: string): Promise
   });
 }
 
-it("tells a pull request from its opening to its merge, to clients that name the capability", async () => {
+it("tells a pull request from its opening to its merge, to clients of level 1", async () => {
   await using world = await openFollowingWorld();
   const { id, number, sha, pull, prLink } = await world.job();
   await world.pass(MINUTE);

@@ -73,7 +73,7 @@ async function openFolder(agent: string, limits: object): Promise<ServiceFolder>
 async function runTurn(folder: ServiceFolder): Promise<{ record: unknown; log: string }> {
   const key = (await folder.run("keys", "create", "--project", "docs")).stdout.trim();
   const service = await folder.serve();
-  const headers = { authorization: `Bearer ${key}`, "docs-agent-capabilities": "turns" };
+  const headers = { authorization: `Bearer ${key}`, "docs-agent-capabilities": "docs-agent/1" };
   const made = await fetch(`${service.url}/v2/agent/docs/job`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },

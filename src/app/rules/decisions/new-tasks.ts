@@ -3,7 +3,7 @@ import { isFollowUp, questionOf, takesAnswers, type Turn } from "../turn/turn.ts
 import { turnPayload, TurnPayload, Slotted } from "./payload.ts";
 import { statusKey, isOnlyStepNew, askingMessage } from "../words/status-text.ts";
 import { z } from "zod";
-import { FRESH_POLL_STATE, offersFeed, PollState } from "../turn/watching.ts";
+import { FRESH_POLL_STATE, PollState } from "../turn/watching.ts";
 import type { JobServiceAnswer } from "../ports/job-service.ts";
 import { jobKey, projectKey, ProjectRef } from "../project.ts";
 import { questionKey, type Question } from "../thread/question.ts";
@@ -61,15 +61,15 @@ export function watchTask(turn: Turn, dueAt: number, isFollowing = false): NewTa
 export const FeedPayload = z.object({ project: ProjectRef, quick: z.number().int() });
 
 /**
- * The task that reads a project's feed, to add whenever an answer announces that there is one.
+ * The task that reads a project's feed, to add whenever an answer announces level 1.
  * There is none if the project has moved to another address: its jobs are known under the old one.
  */
 export function feedTasks(
   project: ProjectRef,
   service: string | undefined,
-  answer: Pick<JobServiceAnswer, "capabilities">,
+  { level }: Pick<JobServiceAnswer, "level">,
 ): NewTask[] {
-  if (project.service !== service || !offersFeed(answer)) return [];
+  if (project.service !== service || level !== 1) return [];
   const id = `feed:${projectKey(project)}`;
   const payload = { project, quick: 0 } satisfies z.infer<typeof FeedPayload>;
   return [{ id, type: "feed", share: service, onDuplicate: "pending", payload }];

@@ -1,6 +1,7 @@
 import type { Attachment } from "../../../shared/contract/attachment.ts";
 import type { ProjectRef } from "../project.ts";
-import type { Authors, Capability, QuestionAnswer, Requester } from "../../../shared/contract/job.ts";
+import type { Level } from "../../../shared/contract/level.ts";
+import type { Authors, QuestionAnswer, Requester } from "../../../shared/contract/job.ts";
 import type { ReportedJob } from "../known-job.ts";
 import type { JobDiff } from "../../../shared/contract/diff.ts";
 
@@ -39,10 +40,10 @@ export type JobServiceFault = {
 
 /**
  * `honorsIdempotencyKeys` is true if this answer announced it or the project's settings say so.
- * `capabilities` are what this answer announced; if it announced nothing, it may come from
- * something in front of the service.
+ * `level` is what it announced. An answer that announced nothing counts as the contract's; it may
+ * come from something in front of the service.
  */
-export type Announced = { honorsIdempotencyKeys: boolean; capabilities?: readonly Capability[] };
+export type Announced = { honorsIdempotencyKeys: boolean; level?: Level };
 
 export type AnswerWith<T extends object> = ({ ok: true } & T) | { ok: false; fault: JobServiceFault };
 
@@ -104,7 +105,7 @@ export function configuredProject<T extends Pick<ProjectRef, "service" | "id">>(
 }
 
 /**
- * What goes along with a prompt, each part only if the service offers it. `words` is the part of
+ * What goes along with a prompt to a service of level 1. `words` is the part of
  * the prompt that the person typed.
  */
 export type Besides = {
@@ -132,7 +133,7 @@ export interface JobService {
   getJob(jobId: string): Promise<JobServiceAnswer>;
   /**
    * Waits until jobs of the project have changed since a cursor, at most `waitS` seconds or as long
-   * as a call may take. A null cursor begins now. Needs `changes`. The fault of an unknown cursor
+   * as a call may take. A null cursor begins now. Needs level 1. The fault of an unknown cursor
    * has the status 410. Ends at once when `signal` aborts. Safe to repeat.
    */
   changes(after: string | null, waitS: number, signal: AbortSignal): Promise<ChangesAnswer>;
@@ -143,15 +144,15 @@ export interface JobService {
     idempotencyKey: string,
     besides?: Besides,
   ): Promise<JobServiceAnswer>;
-  /** Ends a waiting or running turn without a result. Needs `cancel`. Safe to repeat. */
+  /** Ends a waiting or running turn without a result. Needs level 1. Safe to repeat. */
   cancelTurn(jobId: string, turn: number): Promise<JobServiceAnswer>;
-  /** Reads what a job changes. Needs `diff`. Safe to repeat. */
+  /** Reads what a job changes. Needs level 1. Safe to repeat. */
   readDiff(jobId: string): Promise<DiffAnswer>;
   /**
-   * Closes the job's pull request if it changes nothing any more. Needs `close`. Safe to repeat.
+   * Closes the job's pull request if it changes nothing any more. Needs level 1. Safe to repeat.
    * The fault has the status 409 if it stays as it is, and says why.
    */
   closePullRequest(jobId: string): Promise<JobServiceAnswer>;
-  /** Answers a question of the agent's. Needs `questions`. Safe to repeat with the same answer. */
+  /** Answers a question of the agent's. Needs level 1. Safe to repeat with the same answer. */
   answerQuestion(jobId: string, questionId: string, answer: QuestionAnswer): Promise<JobServiceAnswer>;
 }

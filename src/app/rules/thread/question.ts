@@ -93,11 +93,11 @@ export function questionKey({ answer, closed }: Question): string {
 }
 
 /**
- * The questions that the service reports for one turn of the job. Null if the service hasn't
- * announced that it reports questions.
+ * The questions that the service reports for one turn of the job. Null if it speaks only the
+ * contract.
  */
 export function reportedQuestions(answer: JobServiceAnswer, turn: number | null): KnownQuestion[] | null {
-  if (!answer.ok || answer.capabilities?.includes("questions") !== true || turn === null) return null;
+  if (!answer.ok || answer.level !== 1 || turn === null) return null;
   return answer.report?.questions?.filter((question) => question.turn === turn) ?? null;
 }
 

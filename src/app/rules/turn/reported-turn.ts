@@ -99,11 +99,10 @@ export const TurnProgress = storedObject({
 export type TurnProgress = z.infer<typeof TurnProgress>;
 
 /**
- * The turns that an answer reports, oldest first. Null if the service hasn't announced that it
- * reports turns.
+ * The turns that an answer reports, oldest first. Null if the service speaks only the contract.
  */
 export function reportedTurns(answer: JobServiceAnswer): KnownTurn[] | null {
-  if (!answer.ok || answer.capabilities?.includes("turns") !== true) return null;
+  if (!answer.ok || answer.level !== 1) return null;
   return answer.report?.turns ?? null;
 }
 

@@ -77,7 +77,7 @@ export const TurnStage = z.discriminatedUnion("name", [
     key: z.string().optional(),
     /**
      * The requester as sent, together with the person's words. Absent if neither was sent because
-     * the service hadn't announced that it accepts them.
+     * the service wasn't known to be of level 1.
      */
     requester: Requester.optional(),
     /** As sent. Absent if they weren't. */
@@ -291,8 +291,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
       ...(report && { told: report }),
       stoppedBy: stopperOf(turn, kind, report),
       isUnsure: isUnsure || undefined,
-      hasDiff: answer.capabilities?.includes("diff") || undefined,
-      canClose: answer.capabilities?.includes("close") || undefined,
+      ...(answer.level === 1 && { hasDiff: true, canClose: true }),
     });
   }
   // Nobody answers a turn that is being stopped.

@@ -201,14 +201,6 @@ const GAP_MS = 250;
 const IDLE_GAP_MS = 1_000;
 const IDLE_GAP_MAX_MS = 30_000;
 
-/**
- * True if the service has a feed that we can use. Without `turns`, an entry couldn't be told from
- * one that was made before its turn began.
- */
-export function offersFeed({ capabilities = [] }: Pick<JobServiceAnswer, "capabilities">): boolean {
-  return capabilities.includes("changes") && capabilities.includes("turns");
-}
-
 /** True if the project's feed tells what changes. */
 export function isFresh(feed: FeedRecord | undefined, now: number): boolean {
   if (feed === undefined || feed.faults > 0 || feed.quick >= QUICK_THAT_END) return false;

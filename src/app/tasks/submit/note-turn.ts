@@ -1,6 +1,6 @@
 import type { TaskDeps } from "../../rules/ports/deps.ts";
 import { faultForLog, type JobServiceAnswer } from "../../rules/ports/job-service.ts";
-import { type ServiceRecord, type Step, threadIdOf, type Write } from "../../rules/records.ts";
+import { knownLevel, type ServiceRecord, type Step, threadIdOf, type Write } from "../../rules/records.ts";
 import { AFTER_STORE_FAULT_MS } from "../../rules/retry.ts";
 import { feedTasks } from "../../rules/decisions/new-tasks.ts";
 import { turnNow, turnWrites } from "../../rules/decisions/turn-writes.ts";
@@ -14,6 +14,7 @@ import {
 import type { Turn, TurnFiles } from "../../rules/turn/turn.ts";
 import { sentJobAppend } from "../../rules/turn/watching.ts";
 import type { Job } from "../../../shared/contract/job.ts";
+import { SAID_BY_SERVICE } from "../../../shared/contract/level.ts";
 import { isStoreAnswerLost } from "../../../shared/errors.ts";
 import type { Task, TaskEnd } from "../../../shared/queue/task-queue.ts";
 import { endSubmit } from "./end-submit.ts";
@@ -113,13 +114,13 @@ function announcementWrites(
   const honoredKeys = known?.honorsIdempotencyKeys ?? false;
   // Only the service's own answer can say that it no longer honors them.
   const honorsKeys = answer.honorsIdempotencyKeys || (!answer.ok && honoredKeys);
-  const capabilities = answer.ok ? answer.capabilities : known?.capabilities;
-  if (honorsKeys === honoredKeys && capabilities?.join() === known?.capabilities?.join()) return [];
+  const level = answer.ok ? (answer.level ?? 0) : knownLevel(known);
+  if (honorsKeys === honoredKeys && level === knownLevel(known)) return [];
   const record: ServiceRecord = {
     ...known,
     version: 1,
     honorsIdempotencyKeys: honorsKeys,
-    ...(capabilities === undefined ? {} : { capabilities: [...capabilities] }),
+    ...(level === undefined ? {} : { capabilities: level === 1 ? [...SAID_BY_SERVICE] : [] }),
   };
   return [{ kind: "service", id: service, record }];
 }

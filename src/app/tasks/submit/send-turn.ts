@@ -5,42 +5,43 @@ import type {
   JobServiceAnswer,
   JobServiceFault,
 } from "../../rules/ports/job-service.ts";
+import { knownLevel } from "../../rules/records.ts";
 import { askedBy, keyOf, knownPrompt } from "../../rules/turn/submitting.ts";
 import { deadlineOf, type Turn } from "../../rules/turn/turn.ts";
 import type { Attachment } from "../../../shared/contract/attachment.ts";
 import type { Job } from "../../../shared/contract/job.ts";
+import type { Level } from "../../../shared/contract/level.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "../service-backoff.ts";
 import type { Receiver } from "./find-target.ts";
 
 /**
- * What a service offers. `unsent` means that nothing is sent to it now: it told us to wait, or it
- * didn't say what it offers but may soon. It is the answer to go on with, as if the call had failed
+ * What a service speaks. `unsent` means that nothing is sent to it now: it told us to wait, or it
+ * didn't say what it speaks but may soon. It is the answer to go on with, as if the call had failed
  * without an effect.
  */
-export type ServiceOffer = { offered: readonly string[]; unsent?: JobServiceAnswer };
+export type ServiceOffer = { level: Level; unsent?: JobServiceAnswer };
 
-/** Finds out what the service offers for a turn that is about to be sent for the first time. */
+/** Finds out what the service speaks for a turn that is about to be sent for the first time. */
 export async function findOffer(deps: TaskDeps, turn: Turn, receiver: Receiver): Promise<ServiceOffer> {
   const { project } = turn.request;
   const waitMs = await closedForMs(deps, project);
-  if (waitMs > 0) return { offered: [], unsent: notAsked(waitMs) };
+  if (waitMs > 0) return { level: 0, unsent: notAsked(waitMs) };
   const isOver = deps.clock.now() >= deadlineOf(turn, deps.polling);
-  if (isOver || turn.stage.name !== "accepted") return { offered: [] };
+  if (isOver || turn.stage.name !== "accepted") return { level: 0 };
   const offer = await offeredBy(receiver);
   if (offer.unsent !== undefined) await heedRetryAfter(deps, project, offer.unsent);
   return offer;
 }
 
-/**
- * An id that no job has. A service that was never called announces in its answer what it offers.
- */
+/** An id that no job has. A service that was never called says in its answer what it speaks. */
 const NO_JOB = "capabilities";
 
 async function offeredBy({ jobService, announced }: Receiver): Promise<ServiceOffer> {
-  if (announced?.capabilities !== undefined) return { offered: announced.capabilities };
+  const known = knownLevel(announced);
+  if (known !== undefined) return { level: known };
   const answer = await jobService.getJob(NO_JOB);
-  if (answer.ok || !passes(answer.fault)) return { offered: answer.capabilities ?? [] };
-  return { offered: [], unsent: { ...answer, fault: { ...answer.fault, kind: "not-created" } } };
+  if (answer.ok || !passes(answer.fault)) return { level: answer.level ?? 0 };
+  return { level: 0, unsent: { ...answer, fault: { ...answer.fault, kind: "not-created" } } };
 }
 
 /** True if the fault passes. A 404 doesn't: a service that knows only the contract answers so. */

@@ -1,0 +1,77 @@
+/**
+ * The header in which a job service says with every answer what it speaks, and a client with every
+ * request. Its value is a list of tokens separated by commas.
+ */
+export const LEVEL_HEADER = "Docs-Agent-Capabilities";
+
+/**
+ * What a job service or its client speaks: 0 is the contract alone, and 1 everything that
+ * `docs/job-service.md` adds to it. Both sides use the lower of their levels. A level grows by
+ * optional fields alone; new operations make the next one.
+ */
+export type Level = 0 | 1;
+
+/** `docs-agent/1`, or a higher level than ours, which includes ours. */
+const LEVEL_TOKEN = /^docs-agent\/[1-9]\d{0,3}$/;
+
+/** In the contract alone, a service may still say that it honors idempotency keys. */
+const HONORS_KEYS = "idempotency-key";
+
+/**
+ * What level 1 consists of, as the version before named it part by part. All parts together count
+ * as level 1 for one release, and fewer as the contract. Our service still names them, for a client
+ * of that version.
+ */
+const PARTS = [
+  HONORS_KEYS,
+  "turns",
+  "list",
+  "cancel",
+  "archive",
+  "questions",
+  "attachments",
+  "requester",
+  "authors",
+  "pull-request",
+  "diff",
+  "close",
+  "changes",
+];
+/** The parts that a client of the version before asked for, each for itself. */
+const FIELDS = ["turns", "questions", "pull-request"];
+
+/** What a service of level 1 says of itself. */
+export const SAID_BY_SERVICE: readonly string[] = ["docs-agent/1", ...PARTS];
+/** What a client of level 1 says that it reads. */
+export const SAID_BY_CLIENT: readonly string[] = ["docs-agent/1", ...FIELDS];
+
+type HeaderValue = string | readonly string[] | null | undefined;
+
+/** What a service speaks, from a value of {@link LEVEL_HEADER} or its tokens. */
+export function levelOfService(said: HeaderValue): Level {
+  const tokens = tokensOf(said);
+  return isAboveContract(tokens) || PARTS.every((part) => tokens.has(part)) ? 1 : 0;
+}
+
+/**
+ * What a client reads, from a value of {@link LEVEL_HEADER}. For one release, one of the old fields
+ * is enough, because a client leaves out what it doesn't know.
+ */
+export function levelOfClient(said: HeaderValue): Level {
+  const tokens = tokensOf(said);
+  return isAboveContract(tokens) || FIELDS.some((field) => tokens.has(field)) ? 1 : 0;
+}
+
+/** True if a service says that it honors idempotency keys. */
+export function saysItHonorsKeys(said: HeaderValue): boolean {
+  return levelOfService(said) > 0 || tokensOf(said).has(HONORS_KEYS);
+}
+
+function isAboveContract(tokens: ReadonlySet<string>): boolean {
+  return [...tokens].some((token) => LEVEL_TOKEN.test(token));
+}
+
+function tokensOf(said: HeaderValue): ReadonlySet<string> {
+  const tokens = [said ?? []].flat().flatMap((value) => value.split(","));
+  return new Set(tokens.map((token) => token.trim().toLowerCase()));
+}
