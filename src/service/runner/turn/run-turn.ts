@@ -19,7 +19,7 @@ import { lookAgain } from "./steps/look-again.ts";
 import { keepEarlier } from "./steps/keep-earlier.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
-import { publishWork } from "./steps/push-work.ts";
+import { pushWork } from "./steps/push-work.ts";
 import { reportNothing, reportWork } from "./steps/publish-work.ts";
 import { workInRounds } from "./steps/work-in-rounds.ts";
 import type { RunContext, RunnerTurn, Success } from "../turn-context.ts";
@@ -66,7 +66,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   const made = { ...work, ...read, commit: toPush, summary, withheld, earlier };
   const ready = await lookAgain(turn, context, start, made);
   if (ready.kind === "unwanted") return { ...unpublished, reason: ready.reason };
-  const pushed = await publishWork(turn, context, ready.start, ready.work);
+  const pushed = await pushWork(turn, context, ready.start, ready.work);
   // An agent should only remember work that the next turn will find done.
   await keepSession(turn, context, ran);
   return await reportWork(turn, context, pushed);

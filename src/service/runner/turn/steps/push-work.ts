@@ -17,7 +17,7 @@ import { verifyWork } from "./run-checks.ts";
  * Pushes the turn's commit. Notes that before and after, so that this turn never runs a second
  * agent, whatever happens to the branch later.
  */
-export async function publishWork(
+export async function pushWork(
   turn: RunnerTurn,
   context: RunContext,
   { job, pulls: { open, own } }: Pick<TurnStart, "job" | "pulls">,
@@ -98,5 +98,5 @@ export async function goOnAfterMerge(
   const { base, files } = made;
   const { blocking: _, ...verified } = await verifyWork(turn, context, { base, commit: made.commit });
   const onBase = { ...work, ...verified, commit: made.commit, files };
-  return await publishWork(turn, context, { job: commit, pulls }, onBase);
+  return await pushWork(turn, context, { job: commit, pulls }, onBase);
 }
