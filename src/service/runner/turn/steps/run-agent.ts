@@ -59,7 +59,6 @@ export async function runAgent(
   const { project, jobId } = turn;
   const { clock, logger, signal, redact, report } = context;
   const { command, readable, limits } = project.agent;
-  const preset = presetOf(project.agent);
   const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
   await using network = await openTurnNetwork({
     ...context.network,
@@ -96,7 +95,6 @@ export async function runAgent(
   const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
   using disk = watchDisk(folders.job, limits.diskMegabytes, { clock });
   const bounded = AbortSignal.any([signal, disk.signal, exceededSignal(network)]);
-  const port = sandbox.networkPort ?? network.port ?? 0;
   try {
     const result = await agents[project.agent.kind]({
       ...context,
@@ -108,14 +106,7 @@ export async function runAgent(
       kept,
       findings: again?.findings ?? "",
       sandbox,
-      env: {
-        ...plainEnv(context.env, sandbox.inside),
-        DOCS_AGENT_CLAIMS: join(sandbox.inside.tmp, CLAIMS_FILE),
-        ...(contextFolder !== null && { DOCS_AGENT_CONTEXT: contextFolder }),
-        ...network.env(port),
-        ...(preset === null ? {} : presetEnv(preset, network.models(port))),
-        ...context.agentEnv,
-      },
+      env: envOf(project, context, { sandbox, network, contextFolder }),
       signal: bounded,
       onBrief: (brief) => report({ brief: cut(redact(brief), MAX_BRIEF_CHARS) }),
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
@@ -135,17 +126,46 @@ export async function runAgent(
     return { ...result, seenAt, modelTrouble: network.modelTrouble(), keepSession };
   } catch (error) {
     if (!(error instanceof TurnFailedError) || bounded.aborted) throw error;
-    if (await sandbox.ranOutOfMemory()) {
-      const limit = `The agent needed more than its limit of ${limits.memoryMegabytes} MB of memory.`;
-      throw new TurnFailedError(`${limit} ${error.message}`, { details: error.details });
-    }
-    const trouble = network.modelTrouble();
-    if (trouble === null) throw error;
-    const details = [trouble.advice, error.message, ...error.details];
-    throw new TurnFailedError(trouble.reason, { details });
+    throw await explained(error, sandbox, network, limits);
   } finally {
     await forgetAgent(context.folders, jobId);
   }
+}
+
+/** The agent's variables. Those that the settings pass on to it count most. */
+function envOf(
+  { agent }: ServiceProject,
+  { env, agentEnv }: RunContext,
+  given: { sandbox: TurnSandbox; network: TurnNetwork; contextFolder: string | null },
+): Record<string, string> {
+  const { sandbox, network, contextFolder } = given;
+  const preset = presetOf(agent);
+  const port = sandbox.networkPort ?? network.port ?? 0;
+  return {
+    ...plainEnv(env, sandbox.inside),
+    DOCS_AGENT_CLAIMS: join(sandbox.inside.tmp, CLAIMS_FILE),
+    ...(contextFolder !== null && { DOCS_AGENT_CONTEXT: contextFolder }),
+    ...network.env(port),
+    ...(preset === null ? {} : presetEnv(preset, network.models(port))),
+    ...agentEnv,
+  };
+}
+
+/** The agent's failure with what it was due to, if the sandbox or the network knows that. */
+async function explained(
+  error: TurnFailedError,
+  sandbox: TurnSandbox,
+  network: TurnNetwork,
+  { memoryMegabytes }: { memoryMegabytes: number },
+): Promise<TurnFailedError> {
+  if (await sandbox.ranOutOfMemory()) {
+    const limit = `The agent needed more than its limit of ${memoryMegabytes} MB of memory.`;
+    return new TurnFailedError(`${limit} ${error.message}`, { details: error.details });
+  }
+  const trouble = network.modelTrouble();
+  if (trouble === null) return error;
+  const details = [trouble.advice, error.message, ...error.details];
+  return new TurnFailedError(trouble.reason, { details });
 }
 
 /**
