@@ -1,7 +1,8 @@
+import { JobChanges, JobList } from "../../src/shared/contract/feed.ts";
+import { FullJob } from "../../src/shared/contract/job.ts";
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import { levelOfService } from "../../src/shared/contract/level.ts";
-import { WireChanges, WireJob, WireJobList } from "../../src/shared/contract/schema.ts";
 import type { AgentQuestion } from "../../src/service/runner/turn-runner.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import {
@@ -129,7 +130,7 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
       for (let n = 0; n < 2; n += 1) {
         const { status, json } = await send(server, { method: "POST", path, headers: READER });
         expect(status).toBe(200);
-        expect(WireJob.parse(json)).toMatchObject({
+        expect(FullJob.parse(json)).toMatchObject({
           status: "failed",
           turns: [{ status: "ended", outcome: "cancelled" }],
         });
@@ -144,7 +145,7 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
       const { id } = recordOf((await create(server, "Fix")).json);
       for (let n = 0; n < 2; n += 1) {
         const { json } = await send(server, { method: "POST", path: `${jobsOf(server)}/${id}/archive` });
-        expect(WireJob.strict().parse(json)).toMatchObject({ id, status: "archived" });
+        expect(FullJob.strict().parse(json)).toMatchObject({ id, status: "archived" });
       }
       faultOf(await message(server, id, "Go on"), 400);
     });
@@ -186,7 +187,7 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
       expect(ended.jobs.find(({ id }) => id === one)).toEqual(await jobOf(server, one));
       expect(await changes(server, ended.next)).toMatchObject({ jobs: [] });
       const path = `/v2/agent/${server.projectId}/changes?after=${encodeURIComponent(next)}`;
-      recordOf(WireChanges.parse((await send(server, { path })).json).jobs[0]);
+      recordOf(JobChanges.parse((await send(server, { path })).json).jobs[0]);
     });
 
     it("begins anew for a cursor that isn't its own, and refuses other waits", async () => {
@@ -236,21 +237,25 @@ function sent<T extends z.ZodType>(schema: T, json: unknown): z.input<T> {
   return json as z.input<T>;
 }
 
-async function jobOf(server: JobServiceServer, id: string): Promise<WireJob> {
+async function jobOf(server: JobServiceServer, id: string): Promise<z.input<typeof FullJob>> {
   const { json } = await send(server, { path: `${jobsOf(server)}/${id}`, headers: READER });
-  return sent(WireJob.strict(), json);
+  return sent(FullJob.strict(), json);
 }
 
-async function changes(server: JobServiceServer, after?: string, wait = 0): Promise<WireChanges> {
+async function changes(
+  server: JobServiceServer,
+  after?: string,
+  wait = 0,
+): Promise<z.input<typeof JobChanges>> {
   const query = after === undefined ? "" : `?after=${encodeURIComponent(after)}&wait=${wait}`;
   const path = `/v2/agent/${server.projectId}/changes${query}`;
   const { status, json } = await send(server, { path, headers: READER });
   expect(status).toBe(200);
-  return sent(WireChanges.strict(), json);
+  return sent(JobChanges.strict(), json);
 }
 
-async function list(server: JobServiceServer, query: string): Promise<WireJobList> {
+async function list(server: JobServiceServer, query: string): Promise<z.input<typeof JobList>> {
   const { status, json } = await send(server, { path: `${jobsOf(server)}${query}` });
   expect(status).toBe(200);
-  return sent(WireJobList.strict(), json);
+  return sent(JobList.strict(), json);
 }

@@ -1,7 +1,7 @@
+import { ContractJob } from "../../src/shared/contract/job.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { z } from "zod";
-import { WireJobRecord } from "../../src/shared/contract/schema.ts";
 import type { AgentQuestion } from "../../src/service/runner/turn-runner.ts";
 import type { QuestionAnswer } from "../../src/shared/contract/job.ts";
 
@@ -41,7 +41,7 @@ export type Answer = { status: number; headers: Headers; json: unknown };
 export const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const SETTLE_TIMEOUT_MS = 15_000;
 const StrictErrorBody = z.strictObject({ error: z.string().min(1) });
-const StrictJobRecord = WireJobRecord.strict().extend({
+const StrictJobRecord = ContractJob.strict().extend({
   createdAt: z.string().regex(TIMESTAMP),
   archivedAt: z.string().regex(TIMESTAMP).nullable(),
 });
@@ -83,7 +83,7 @@ export async function send(server: JobServiceServer, sent: Sent): Promise<Answer
 }
 
 /** Returns a job that must have the contract's fields and no others. */
-export function recordOf(json: unknown): WireJobRecord {
+export function recordOf(json: unknown): z.input<typeof ContractJob> {
   return StrictJobRecord.parse(json);
 }
 
@@ -97,8 +97,8 @@ export function faultOf({ status, json }: Answer, want: number): string {
 export async function settled(
   server: JobServiceServer,
   jobId: string,
-  status: WireJobRecord["status"],
-): Promise<WireJobRecord> {
+  status: z.input<typeof ContractJob>["status"],
+): Promise<z.input<typeof ContractJob>> {
   const giveUpAt = performance.now() + SETTLE_TIMEOUT_MS;
   for (;;) {
     const job = recordOf((await get(server, jobId)).json);

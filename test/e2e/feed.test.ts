@@ -1,5 +1,6 @@
+import type { JobChanges } from "../../src/shared/contract/feed.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { describe, expect, it } from "vitest";
-import type { WireChanges } from "../../src/shared/contract/schema.ts";
 import type { FeedLie } from "../../world/job-service/side-feed.ts";
 import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
@@ -182,8 +183,8 @@ describe("a job service that tells what changes", () => {
   });
 });
 
-function changed(json: unknown): WireChanges {
-  return json as WireChanges;
+function changed(json: unknown): Sent<typeof JobChanges> {
+  return json as Sent<typeof JobChanges>;
 }
 
 /** `withinMs`: by when an outcome is there all the same. */
@@ -197,7 +198,7 @@ const LIES: [name: string, withinMs: number, lie: () => FeedLie][] = [
     "tells the same again and again",
     MINUTE_MS,
     () => {
-      let first: WireChanges["jobs"] = [];
+      let first: Sent<typeof JobChanges>["jobs"] = [];
       return (_, { json }) => {
         if (first.length === 0) first = structuredClone(changed(json).jobs);
         Object.assign(json as object, { jobs: [...first, ...changed(json).jobs] });
@@ -244,7 +245,7 @@ const LIES: [name: string, withinMs: number, lie: () => FeedLie][] = [
     2 * MINUTE_MS,
     () => {
       let told = 0;
-      let job: WireChanges["jobs"][number] | undefined;
+      let job: Sent<typeof JobChanges>["jobs"][number] | undefined;
       return (_, honest) => {
         const { jobs, next } = changed(honest.json);
         job ??= jobs[0];

@@ -1,7 +1,8 @@
+import type { FullJob } from "../../src/shared/contract/job.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { WireJob } from "../../src/shared/contract/schema.ts";
 import { createKey } from "../../src/service/jobs/keys.ts";
 import { withState } from "../../src/service/jobs/state-file.ts";
 import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
@@ -18,14 +19,14 @@ it("gives the agent what came with a request after the service was killed, and t
   const made = await withState(config, createSystemClock(), (db) =>
     createKey(db, { prefix: "docsagent", projectId: "docs", nowMs: 0 }),
   );
-  async function ask(server: ServiceProcess, path: string, body?: object): Promise<WireJob> {
+  async function ask(server: ServiceProcess, path: string, body?: object): Promise<Sent<typeof FullJob>> {
     const response = await fetch(`${server.url}${path}`, {
       method: body === undefined ? "GET" : "POST",
       headers: { authorization: `Bearer ${made?.key}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     expect(response.status).toBeLessThan(300);
-    return (await response.json()) as WireJob;
+    return (await response.json()) as Sent<typeof FullJob>;
   }
 
   const first = await folder.serve();

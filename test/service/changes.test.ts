@@ -1,6 +1,8 @@
+import type { JobChanges } from "../../src/shared/contract/feed.ts";
+import type { FullJob } from "../../src/shared/contract/job.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it, vi } from "vitest";
 import { MAX_PLAN_STEPS } from "../../src/shared/contract/turn.ts";
-import type { WireChanges, WireJob } from "../../src/shared/contract/schema.ts";
 import { makeServiceProject, makeAskingAgent, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 import { PATIENT } from "../support/patient.ts";
@@ -20,7 +22,7 @@ function start(): Promise<ServiceUnderTest> {
 async function create(subject: ServiceUnderTest, project = "docs"): Promise<string> {
   const key = subject.keys[project] ?? "";
   const answer = await subject.ask(`/v2/agent/${project}/job`, { body: { prompt: "Fix" }, key });
-  return ((await answer.json()) as WireJob).id;
+  return ((await answer.json()) as Sent<typeof FullJob>).id;
 }
 
 async function read(
@@ -28,11 +30,11 @@ async function read(
   after: string | null,
   wait = 0,
   status = 200,
-): Promise<WireChanges> {
+): Promise<Sent<typeof JobChanges>> {
   const query = after === null ? "" : `?after=${after}&wait=${wait}`;
   const answer = await subject.ask(`${FEED}${query}`, { headers: READER });
   expect(answer.status).toBe(status);
-  return (await answer.json()) as WireChanges;
+  return (await answer.json()) as Sent<typeof JobChanges>;
 }
 
 /** A request that waits. Only a change answers it, because the clock stands still. */
@@ -60,7 +62,7 @@ it("answers a request that waits, whatever changes", async () => {
   const run = await subject.runner.runOf(id);
   const job = `/v2/agent/docs/job/${id}`;
   let { next } = await read(subject, null);
-  const acts: [act: () => unknown, of: (told: WireJob) => unknown, told: unknown][] = [
+  const acts: [act: () => unknown, of: (told: Sent<typeof FullJob>) => unknown, told: unknown][] = [
     [
       () => void run.input.ask({ text: "Why?", choices: [], allowsText: true }),
       ({ questions }) => questions?.[0]?.text,
@@ -92,7 +94,9 @@ it("answers a request that waits, whatever changes", async () => {
     const changed = await answer;
     expect(changed.jobs.map((each) => each.id)).toEqual([id]);
     next = await drained(subject, changed.next);
-    expect(of((await (await subject.ask(job, { headers: READER })).json()) as WireJob)).toBe(told);
+    expect(of((await (await subject.ask(job, { headers: READER })).json()) as Sent<typeof FullJob>)).toBe(
+      told,
+    );
   }
 });
 
@@ -141,7 +145,7 @@ it("pages by bytes, at least one job each, and tells every job once", async () =
     const answer = await subject.ask(`${FEED}?after=${next}`, { headers: READER });
     const text = await answer.text();
     expect(text.length).toBeLessThan(512 * 1024 + 1_000);
-    const { jobs, next: more } = JSON.parse(text) as WireChanges;
+    const { jobs, next: more } = JSON.parse(text) as Sent<typeof JobChanges>;
     if (jobs.length === 0) break;
     seen.push(...jobs.map(({ id }) => id));
     next = more;

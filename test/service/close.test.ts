@@ -1,7 +1,8 @@
+import type { FullJob } from "../../src/shared/contract/job.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../src/service/base/run-error.ts";
 import type { CloseResult } from "../../src/service/runner/turn-runner.ts";
-import type { WireJob } from "../../src/shared/contract/schema.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
@@ -9,7 +10,9 @@ const JOBS = "/v2/agent/docs/job";
 
 /** A job whose turn has ended, with pull request 7. */
 async function ended(subject: ServiceUnderTest): Promise<string> {
-  const { id } = (await (await subject.ask(JOBS, { body: { prompt: "Fix" } })).json()) as WireJob;
+  const { id } = (await (await subject.ask(JOBS, { body: { prompt: "Fix" } })).json()) as Sent<
+    typeof FullJob
+  >;
   (await subject.runner.runOf(id)).end(resultNamed(id, "pull-request"));
   await subject.service.queue.idle();
   subject.notePullRequest(7);
@@ -41,7 +44,7 @@ it("closes none while a turn of the job has yet to end, and none that a job does
   await using subject = await ServiceUnderTest.start();
   const close = (job: string) => subject.ask(`${JOBS}/${job}/pull-request/close`, { method: "POST" });
   const id = await ended(subject);
-  const other = (await (await subject.ask(JOBS, { body: { prompt: "Fix" } })).json()) as WireJob;
+  const other = (await (await subject.ask(JOBS, { body: { prompt: "Fix" } })).json()) as Sent<typeof FullJob>;
   expect([(await close(other.id)).status, (await close("nothing")).status]).toEqual([404, 404]);
   await subject.ask(`${JOBS}/${id}/message`, { body: { prompt: "More" } });
   const answer = await close(id);

@@ -1,7 +1,8 @@
+import type { FullJob } from "../../src/shared/contract/job.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it, vi } from "vitest";
 import { TransientRunError } from "../../src/service/base/run-error.ts";
 import type { DiffReader } from "../../src/service/runner/turn-runner.ts";
-import type { WireJob } from "../../src/shared/contract/schema.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { PATIENT } from "../support/patient.ts";
 
@@ -15,7 +16,7 @@ const DIFF = {
 
 async function create(subject: ServiceUnderTest): Promise<string> {
   const response = await subject.ask(JOBS, { body: { prompt: "Fix" } });
-  return ((await response.json()) as WireJob).id;
+  return ((await response.json()) as Sent<typeof FullJob>).id;
 }
 
 it("tells what a job changes, with the end of its newest pull request, to the project's key alone", async () => {
@@ -71,7 +72,7 @@ it("reads four changes of a project at once, and no more, which leave room for o
   expect(waiting).toHaveLength(4);
   const key = subject.keys["api"] ?? "";
   const created = await subject.ask("/v2/agent/api/job", { key, body: { prompt: "Fix" } });
-  const { id: other } = (await created.json()) as WireJob;
+  const { id: other } = (await created.json()) as Sent<typeof FullJob>;
   const answer = subject.ask(`/v2/agent/api/job/${other}/diff`, { key });
   await vi.waitUntil(() => waiting.length === 5, PATIENT);
   for (const end of waiting) end();

@@ -1,5 +1,7 @@
+import type { JobList } from "../../src/shared/contract/feed.ts";
+import type { FullJob } from "../../src/shared/contract/job.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it } from "vitest";
-import type { WireJob, WireJobList } from "../../src/shared/contract/schema.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
@@ -7,18 +9,21 @@ const JOBS = "/v2/agent/docs/job";
 
 async function create(subject: ServiceUnderTest, prompt = "Fix"): Promise<string> {
   const response = await subject.ask(JOBS, { body: { prompt } });
-  return ((await response.json()) as WireJob).id;
+  return ((await response.json()) as Sent<typeof FullJob>).id;
 }
 
-async function post(subject: ServiceUnderTest, path: string): Promise<{ status: number; job: WireJob }> {
+async function post(
+  subject: ServiceUnderTest,
+  path: string,
+): Promise<{ status: number; job: Sent<typeof FullJob> }> {
   const response = await subject.ask(`${JOBS}/${path}`, { method: "POST" });
-  return { status: response.status, job: (await response.json()) as WireJob };
+  return { status: response.status, job: (await response.json()) as Sent<typeof FullJob> };
 }
 
-async function list(subject: ServiceUnderTest, query = ""): Promise<WireJobList> {
+async function list(subject: ServiceUnderTest, query = ""): Promise<Sent<typeof JobList>> {
   const response = await subject.ask(`${JOBS}${query}`);
   expect(response.status).toBe(200);
-  return (await response.json()) as WireJobList;
+  return (await response.json()) as Sent<typeof JobList>;
 }
 
 it("lists a project's jobs by pages, the newest first, each once, while more are created", async () => {

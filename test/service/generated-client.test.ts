@@ -1,6 +1,8 @@
+import type { JobChanges, JobList } from "../../src/shared/contract/feed.ts";
+import type { FullJob } from "../../src/shared/contract/job.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { type AxiosResponse, OpenAPIClientAxios, type OpenAPIClient } from "openapi-client-axios";
 import { expect, it } from "vitest";
-import type { WireChanges, WireJob, WireJobList } from "../../src/shared/contract/schema.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
@@ -33,18 +35,22 @@ it("is enough for a generated client to use every operation", async () => {
     return data;
   }
   const project = { projectId: "docs" };
-  const { id } = await call<WireJob>(
+  const { id } = await call<Sent<typeof FullJob>>(
     "createJob",
     { ...project, "idempotency-key": "one" },
     { prompt: "Fix" },
   );
   expect(
-    await call<WireJob>("createJob", { ...project, "idempotency-key": "one" }, { prompt: "Fix" }),
+    await call<Sent<typeof FullJob>>(
+      "createJob",
+      { ...project, "idempotency-key": "one" },
+      { prompt: "Fix" },
+    ),
   ).toMatchObject({ id });
   const job = { ...project, id };
 
   const asked = (await subject.runner.run(1)).input.ask({ text: "Why?", choices: [], allowsText: true });
-  const { questions } = await call<WireJob>("getJob", { ...job, ...READER });
+  const { questions } = await call<Sent<typeof FullJob>>("getJob", { ...job, ...READER });
   await call("answerQuestion", job, { questionId: questions?.[0]?.id, text: "Because" });
   expect(await asked).toEqual({ text: "Because" });
 
@@ -52,7 +58,7 @@ it("is enough for a generated client to use every operation", async () => {
   await call("cancelTurn", { ...job, number: 2 });
   (await subject.runner.run(1)).end(resultNamed(id, "pull-request"));
   await subject.service.queue.idle();
-  const { turns } = await call<WireJob>("getJob", { ...job, ...READER });
+  const { turns } = await call<Sent<typeof FullJob>>("getJob", { ...job, ...READER });
   expect(turns?.map(({ outcome }) => outcome)).toEqual(["pull-request", "cancelled"]);
 
   subject.readDiff = async () => ({ files: [], fileCount: 0, diff: "+more", isCut: false });
@@ -61,11 +67,11 @@ it("is enough for a generated client to use every operation", async () => {
   subject.notePullRequest(1);
   expect(await call("closePullRequest", job)).toMatchObject({ id });
 
-  const { next } = await call<WireChanges>("changes", project);
+  const { next } = await call<Sent<typeof JobChanges>>("changes", project);
   await call("archiveJob", job);
-  const changed = await call<WireChanges>("changes", { ...project, after: next, wait: 30 });
+  const changed = await call<Sent<typeof JobChanges>>("changes", { ...project, after: next, wait: 30 });
   expect(changed.jobs.map(({ status }) => status)).toEqual(["archived"]);
-  const { jobs } = await call<WireJobList>("listJobs", { ...project, status: "archived", limit: 5 });
+  const { jobs } = await call<Sent<typeof JobList>>("listJobs", { ...project, status: "archived", limit: 5 });
   expect(jobs.map((listed) => listed.id)).toEqual([id]);
   await call("health", {});
   await call("readiness", {});

@@ -1,10 +1,11 @@
+import type { FullJob } from "../../src/shared/contract/job.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { WireJob } from "../../src/shared/contract/schema.ts";
 import { JobStore } from "../../src/service/jobs/job-store.ts";
 import { createKey } from "../../src/service/jobs/keys.ts";
 import { withState } from "../../src/service/jobs/state-file.ts";
@@ -37,7 +38,7 @@ async function ask(
   key: string,
   path: string,
   body?: object,
-): Promise<WireJob | null> {
+): Promise<Sent<typeof FullJob> | null> {
   try {
     const response = await fetch(`${server.url}${path}`, {
       method: body === undefined ? "GET" : "POST",
@@ -51,7 +52,7 @@ async function ask(
     });
     // A question that is closed by now is unknown.
     expect([200, 201, 404]).toContain(response.status);
-    return (await response.json()) as WireJob;
+    return (await response.json()) as Sent<typeof FullJob>;
   } catch (thrown) {
     if (!server.hasExited) await server.exit();
     if (thrown instanceof TypeError) return null;

@@ -1,5 +1,6 @@
+import type { FullJob } from "../../src/shared/contract/job.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it } from "vitest";
-import type { WireJob } from "../../src/shared/contract/schema.ts";
 import { MAX_ASKED } from "../../src/service/jobs/pending-questions.ts";
 import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
@@ -22,12 +23,15 @@ async function start(): Promise<ServiceUnderTest> {
 
 async function create(subject: ServiceUnderTest): Promise<string> {
   const response = await subject.ask(JOBS, { body: { prompt: "Fix" } });
-  return ((await response.json()) as WireJob).id;
+  return ((await response.json()) as Sent<typeof FullJob>).id;
 }
 
-async function questionsOf(subject: ServiceUnderTest, id: string): Promise<WireJob["questions"]> {
+async function questionsOf(
+  subject: ServiceUnderTest,
+  id: string,
+): Promise<Sent<typeof FullJob>["questions"]> {
   const headers = { "docs-agent-capabilities": "docs-agent/1" };
-  return ((await (await subject.ask(`${JOBS}/${id}`, { headers })).json()) as WireJob).questions;
+  return ((await (await subject.ask(`${JOBS}/${id}`, { headers })).json()) as Sent<typeof FullJob>).questions;
 }
 
 async function answer(subject: ServiceUnderTest, id: string, body: object): Promise<number> {

@@ -1,7 +1,8 @@
+import type { FullJob } from "../../src/shared/contract/job.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it } from "vitest";
 import { MAX_CHECKS, MAX_FINDINGS } from "../../src/shared/contract/checks.ts";
 import type { Usage } from "../../src/shared/contract/turn.ts";
-import type { WireJob } from "../../src/shared/contract/schema.ts";
 import type { RunTurnResult } from "../../src/service/runner/turn-runner.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";
@@ -27,14 +28,19 @@ const USAGE: Usage = {
   costUsd: 0.5,
 };
 
-async function send(subject: ServiceUnderTest, path: string, prompt: string, headers = {}): Promise<WireJob> {
+async function send(
+  subject: ServiceUnderTest,
+  path: string,
+  prompt: string,
+  headers = {},
+): Promise<Sent<typeof FullJob>> {
   const response = await subject.ask(path, { body: { prompt }, headers: { ...READS, ...headers } });
   expect(response.status).toBeLessThan(300);
-  return (await response.json()) as WireJob;
+  return (await response.json()) as Sent<typeof FullJob>;
 }
 
-async function read(subject: ServiceUnderTest, id: string): Promise<WireJob> {
-  return (await (await subject.ask(`${JOBS}/${id}`, { headers: READS })).json()) as WireJob;
+async function read(subject: ServiceUnderTest, id: string): Promise<Sent<typeof FullJob>> {
+  return (await (await subject.ask(`${JOBS}/${id}`, { headers: READS })).json()) as Sent<typeof FullJob>;
 }
 
 it("tells a turn from its start to its pull request", async () => {
@@ -249,7 +255,7 @@ it("ends the turns of an answer with the one that the request began, also when i
   await using subject = await ServiceUnderTest.start();
   const { id } = await send(subject, JOBS, "one", { "idempotency-key": "1" });
   const path = `${JOBS}/${id}/message`;
-  const numbers = ({ turns }: WireJob) => turns?.map(({ number }) => number);
+  const numbers = ({ turns }: Sent<typeof FullJob>) => turns?.map(({ number }) => number);
   expect(numbers(await send(subject, path, "two", { "idempotency-key": "2" }))).toEqual([1, 2]);
   expect(numbers(await send(subject, path, "three", { "idempotency-key": "3" }))).toEqual([1, 2, 3]);
   expect(numbers(await send(subject, path, "two", { "idempotency-key": "2" }))).toEqual([1, 2]);
@@ -279,7 +285,7 @@ it("tells the newest turns of a long job, within a client's limits", { tags: "ni
   const response = await subject.ask(`${JOBS}/${id}`, { headers: READS });
   const text = await response.text();
   expect(Buffer.byteLength(text)).toBeLessThan(1_048_576);
-  const { turns } = JSON.parse(text) as WireJob;
+  const { turns } = JSON.parse(text) as Sent<typeof FullJob>;
   expect(turns?.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, n) => n + 5));
   expect(turns?.[0]?.leftOut.at(-1)).toBe("… and 40 more");
   expect(turns?.[0]?.checks).toHaveLength(MAX_CHECKS);

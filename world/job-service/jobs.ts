@@ -1,8 +1,8 @@
+import type { ContractJob, FullJob } from "../../src/shared/contract/job.ts";
 import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { JobQuestion } from "../../src/shared/contract/question.ts";
 import type { JobTurn } from "../../src/shared/contract/turn.ts";
-import type { WireJob, WireJobRecord } from "../../src/shared/contract/schema.ts";
 import type { JobStatus } from "../../src/shared/contract/job.ts";
 
 /** A job as the service side holds it; tests may read all of it. */
@@ -18,7 +18,7 @@ export type SideJob = {
   /** Successful gets since the current turn began. */
   pollsOfTurn: number;
   /** Gets that still show the previous turn, as a service may do right after a message. */
-  staleReads: { left: number; record: WireJobRecord } | null;
+  staleReads: { left: number; record: Sent<typeof ContractJob> } | null;
   /** As a service tells them that tells of turns. */
   turns: Sent<typeof JobTurn>[];
   /** As a service that follows pull requests reports it. Null if it follows none. */
@@ -75,7 +75,7 @@ export class JobScript {
     this.#advance(job, at);
   }
 
-  messaged(job: SideJob, before: WireJobRecord, at: string): void {
+  messaged(job: SideJob, before: Sent<typeof ContractJob>, at: string): void {
     job.staleReads = this.#staleReads > 0 ? { left: this.#staleReads, record: before } : null;
     this.#advance(job, at);
   }
@@ -132,7 +132,7 @@ export function newSideTurn(number: number, at: string): Sent<typeof JobTurn> {
 }
 
 /** The job as it goes over the wire, with what level 1 adds if both sides speak it. */
-export function recordOf(job: SideJob, { isAtLevel1 }: { isAtLevel1: boolean }): WireJob {
+export function recordOf(job: SideJob, { isAtLevel1 }: { isAtLevel1: boolean }): Sent<typeof FullJob> {
   return {
     id: job.id,
     status: job.status,

@@ -1,6 +1,7 @@
+import type { FullJob } from "../../src/shared/contract/job.ts";
+import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { WireJob } from "../../src/shared/contract/schema.ts";
 import type { SideReply } from "./wire.ts";
 
 /** `after`: null begins. `wait`: seconds. */
@@ -10,7 +11,7 @@ export type FeedLie = (asked: FeedRequest, honest: SideReply, response: ServerRe
 
 const LOOK_EVERY_MS = 10;
 
-type Held = { after: number; untilMs: number; jobs: () => readonly WireJob[] };
+type Held = { after: number; untilMs: number; jobs: () => readonly Sent<typeof FullJob>[] };
 
 /** The feed of a stand-in: looks itself what has changed, so that nothing has to tell it. */
 export class SideFeed {
@@ -48,7 +49,7 @@ export class SideFeed {
 
   async answer(
     asked: FeedRequest,
-    jobs: () => readonly WireJob[],
+    jobs: () => readonly Sent<typeof FullJob>[],
     response: ServerResponse,
   ): Promise<SideReply> {
     this.requests.push(asked);
@@ -63,7 +64,7 @@ export class SideFeed {
     while (this.#waits(held) && !response.destroyed) await sleep(LOOK_EVERY_MS);
     this.#held.delete(held);
     if (!isKnown()) return unknown;
-    const numberOf = ({ id }: WireJob) => this.#seen.get(id)?.number ?? 0;
+    const numberOf = ({ id }: Sent<typeof FullJob>) => this.#seen.get(id)?.number ?? 0;
     const changed = jobs().filter((job) => numberOf(job) > after);
     return this.#reply(changed, Math.max(after, ...changed.map(numberOf)));
   }
@@ -73,14 +74,14 @@ export class SideFeed {
     return this.#last <= after && this.#monotonicMs() < untilMs;
   }
 
-  #look(jobs: readonly WireJob[]): void {
+  #look(jobs: readonly Sent<typeof FullJob>[]): void {
     for (const job of jobs) {
       const text = JSON.stringify(job);
       if (this.#seen.get(job.id)?.text !== text) this.#seen.set(job.id, { text, number: ++this.#last });
     }
   }
 
-  #reply(jobs: readonly WireJob[], next: number): SideReply {
+  #reply(jobs: readonly Sent<typeof FullJob>[], next: number): SideReply {
     return { status: 200, json: { jobs, next: `c${next}` } };
   }
 }

@@ -1,12 +1,8 @@
+import type { ContractJob, FullJob } from "../../src/shared/contract/job.ts";
 import type { Attachment } from "../../src/shared/contract/attachment.ts";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import {
-  AnswerRequest,
-  CreateJobRequest,
-  type WireJob,
-  type WireJobRecord,
-} from "../../src/shared/contract/schema.ts";
+import { AnswerRequest, CreateJobRequest } from "../../src/shared/contract/schema.ts";
 import { jsonOf } from "../../src/shared/text/text.ts";
 import { faultAfter, faultBefore, FaultPlan } from "./faults.ts";
 import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
@@ -81,7 +77,7 @@ export type SideCall = {
 export type SideAnswer = { jobId: string; questionId: string; answer: string };
 export type SideCreate = { projectId: string; jobId: string; prompt: string; idempotencyKey: string | null };
 export type SideMessage = SideCreate;
-export type SideGet = { projectId: string; jobId: string; record: WireJobRecord };
+export type SideGet = { projectId: string; jobId: string; record: Sent<typeof ContractJob> };
 export type SideCallHook = (phase: "before" | "after", call: SideCall) => Promise<void> | void;
 
 /** What it announces at level 1, and what one announces that honors keys beside the contract. */
@@ -362,7 +358,7 @@ export class JobServiceSide implements AsyncDisposable {
 
   /** As our own service answers: the record of the first answer, with its turns and questions as they are now. */
   #repeated(first: SideReply, call: SideCall): SideReply {
-    const record = first.json as WireJob;
+    const record = first.json as Sent<typeof FullJob>;
     const job = this.jobs.get(record.id);
     if (job === undefined) return first;
     const { turns, questions } = recordOf(job, call);

@@ -1,10 +1,10 @@
 import type { Announced, AnswerWith, JobServiceFault } from "../rules/ports/job-service.ts";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { cut, jsonOf } from "../../shared/text/text.ts";
-import { ErrorBody, ReceivedChanges, ReceivedJobRecord } from "../../shared/contract/schema.ts";
+import { ErrorBody } from "../../shared/contract/schema.ts";
 import { LEVEL_HEADER, levelOfService, saysItHonorsKeys } from "../../shared/contract/level.ts";
 import type { Exchange } from "./exchange.ts";
-import { ReadJobReport, type ReportedJob } from "../rules/known-job.ts";
+import { ReadChanges, ReadJob, ReadJobReport, type ReportedJob } from "../rules/known-job.ts";
 import { parseRetryAfter } from "../../shared/machine/retry-after.ts";
 
 const MAX_SAID_CHARS = 300;
@@ -88,7 +88,7 @@ export function readJob(
   json: unknown,
   { jobId, redact }: CallContext,
 ): Required<ReportedJob> | { problem: string } {
-  const record = ReceivedJobRecord.safeParse(json);
+  const record = ReadJob.safeParse(json);
   if (!record.success) {
     const issues = record.error.issues.map(
       (issue) => `${issue.path.join(".") || "the record"}: ${issue.message}`,
@@ -105,7 +105,7 @@ export function readChanges(
   json: unknown,
   context: CallContext,
 ): { changed: ReportedJob[]; next: string } | { problem: string } {
-  const page = ReceivedChanges.safeParse(json);
+  const page = ReadChanges.safeParse(json);
   if (!page.success) return { problem: "what isn't an answer of a feed" };
   const { jobs, next } = page.data;
   // Each job once: of several, the last one is the newest.

@@ -1,8 +1,10 @@
 import { z } from "zod";
-import type { Job } from "../../shared/contract/job.ts";
+import { JobChanges } from "../../shared/contract/feed.ts";
+import { ContractJob, type Job } from "../../shared/contract/job.ts";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest, MAX_REVIEWS, Review } from "../../shared/contract/pull-request.ts";
 import { JobQuestion, MAX_QUESTIONS, QuestionChoice } from "../../shared/contract/question.ts";
+import { readableItems } from "../../shared/contract/reading.ts";
 import { JobTurn, MAX_SHOWN_TURNS } from "../../shared/contract/turn.ts";
 
 /** The most choices that are read from a service that offers more than ours. */
@@ -49,6 +51,46 @@ export type JobReport = {
   /** The job's newest pull request as it stands now. Null if there is none that is followed. */
   pullRequest?: KnownPullRequest | null;
 };
+
+const { id, status, source, model, prLink } = ContractJob.shape;
+
+/**
+ * Reads a job's record: only what this project uses, so that a service may add, omit or reshape the
+ * rest. What it leaves open is null, and so is an empty `prLink`. Without an `id`, or with an
+ * unspecified status, it can't be parsed.
+ */
+export const ReadJob = z
+  .object({
+    id,
+    status,
+    source: z
+      .object({ repository: source.shape.repository.nullish(), ref: source.shape.ref.nullish() })
+      .nullish(),
+    model: model.nullish(),
+    prLink: prLink.nullish(),
+  })
+  .transform((job): Job => {
+    const { repository = null, ref = null } = job.source ?? {};
+    return {
+      id: job.id,
+      status: job.status,
+      repository,
+      ref,
+      model: job.model ?? null,
+      prLink: job.prLink || null,
+    };
+  });
+
+/** A client keeps it. */
+const CURSOR_MAX_CHARS = 1000;
+/** More than fit into the largest answer that is read. */
+const MAX_READ_CHANGES = 10_000;
+
+/** Reads an answer of the feed. Jobs that aren't recognizable are left out. */
+export const ReadChanges = z.object({
+  jobs: z.array(z.unknown()).pipe(readableItems(z.looseObject({ id: z.string() }), MAX_READ_CHANGES)),
+  next: JobChanges.shape.next.min(1).max(CURSOR_MAX_CHARS),
+});
 
 /** A job, and what the service says of it beyond the contract. */
 export type ReportedJob = { job: Job; report?: JobReport };

@@ -1,6 +1,7 @@
+import type { FullJob } from "../../shared/contract/job.ts";
+import type { Sent } from "../../shared/contract/reading.ts";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { levelOfClient } from "../../shared/contract/level.ts";
-import { type WireJob } from "../../shared/contract/schema.ts";
 import { LIST_START, parseCursor, toCursor } from "../jobs/report.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import * as routes from "./routes.ts";
@@ -40,7 +41,7 @@ function addChanges(app: OpenAPIHono, { store, clock }: ServiceAppDeps): void {
       throw new HttpFault(429, "Too many requests wait for changes.", { "retry-after": "5" });
     }
     const level = levelOfClient(context.req.header(READS_HEADER));
-    const jobs: WireJob[] = [];
+    const jobs: Sent<typeof FullJob>[] = [];
     let next = from;
     let bytes = 0;
     for (const { changed, ...job } of changes.after(projectId, from, MAX_CHANGED)) {

@@ -1,16 +1,11 @@
+import { JobChanges, JobList } from "../../shared/contract/feed.ts";
+import { FullJob } from "../../shared/contract/job.ts";
 import { createRoute, z } from "@hono/zod-openapi";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { MAX_ANSWER_CHARS } from "../../shared/contract/question.ts";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../shared/contract/attachment.ts";
 import { wordsIn } from "../../shared/text/text.ts";
-import {
-  AnswerRequest,
-  CreateJobRequest,
-  ErrorBody,
-  WireChanges,
-  WireJob,
-  WireJobList,
-} from "../../shared/contract/schema.ts";
+import { AnswerRequest, CreateJobRequest, ErrorBody } from "../../shared/contract/schema.ts";
 import { LEVEL_HEADER } from "../../shared/contract/level.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
 
@@ -53,7 +48,7 @@ const ReaderHeaders = z.object({
     }),
 });
 
-const JobAnswer = WireJob.extend({}).openapi("JobRecord");
+const JobAnswer = FullJob.extend({}).openapi("JobRecord");
 const Fault = ErrorBody.extend({}).openapi("Error");
 
 /** Headers of answers. The document describes each once and refers to it by name. */
@@ -328,7 +323,7 @@ export const changesRoute = createRoute({
   security,
   request: { params: ProjectParams, query: ChangesQuery, headers: ReaderHeaders },
   responses: {
-    200: json(WireChanges.extend({}).openapi("Changes"), "The jobs that have changed."),
+    200: json(JobChanges.extend({}).openapi("Changes"), "The jobs that have changed."),
     ...invalid,
     ...refusals,
     410: fault("The cursor isn't known anymore. Begin without one, and read the jobs you wait for."),
@@ -419,7 +414,7 @@ export const listJobsRoute = createRoute({
   security,
   request: { params: ProjectParams, query: ListQuery, headers: ReaderHeaders },
   responses: {
-    200: json(WireJobList.extend({}).openapi("JobList"), "A page of jobs."),
+    200: json(JobList.extend({}).openapi("JobList"), "A page of jobs."),
     ...invalid,
     ...refusals,
   },

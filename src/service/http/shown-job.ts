@@ -1,5 +1,6 @@
+import type { FullJob } from "../../shared/contract/job.ts";
+import type { Sent } from "../../shared/contract/reading.ts";
 import type { Level } from "../../shared/contract/level.ts";
-import type { WireJob } from "../../shared/contract/schema.ts";
 import { type StoredJob, toRecord } from "../jobs/job.ts";
 import { toSentPullRequest, toSentQuestion, toSentTurn } from "../jobs/report.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
@@ -29,16 +30,16 @@ export function reportOf(store: Store, { id, pullRequest }: StoredJob, level: Le
 }
 
 /** A job's record with the fields that the client reads. */
-export function shownJob(store: Store, job: StoredJob, level: Level): WireJob {
+export function shownJob(store: Store, job: StoredJob, level: Level): Sent<typeof FullJob> {
   return { ...toRecord(job), ...reportOf(store, job, level) };
 }
 
 /** A job as the list shows it: without turns and questions. */
-export function listedJob(job: StoredJob, level: Level): WireJob {
+export function listedJob(job: StoredJob, level: Level): Sent<typeof FullJob> {
   return { ...toRecord(job), ...(level === 1 && { pullRequest: toSentPullRequest(job.pullRequest) }) };
 }
 
 /** The project's job with all fields beyond the contract. */
-export function fullJob(store: Store, projectId: string, id: string): WireJob {
+export function fullJob(store: Store, projectId: string, id: string): Sent<typeof FullJob> {
   return shownJob(store, jobOf(store, projectId, id), 1);
 }

@@ -1,7 +1,9 @@
+import type { FullJob } from "../../shared/contract/job.ts";
+import type { Sent } from "../../shared/contract/reading.ts";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { formatDuration } from "../../shared/text/text.ts";
 import { levelOfClient } from "../../shared/contract/level.ts";
-import { type CreateJobRequest, type WireJob } from "../../shared/contract/schema.ts";
+import { type CreateJobRequest } from "../../shared/contract/schema.ts";
 import type { Acceptance } from "../jobs/acceptance.ts";
 import { decodeAttachments } from "./bounded-body.ts";
 import { HttpFault } from "./http-fault.ts";
@@ -33,7 +35,7 @@ async function accept(
   jobId: string | null,
   { prompt, words, requester, authors, attachments = [] }: CreateJobRequest,
   headers: { "idempotency-key"?: string | undefined; [READS_HEADER]?: string | undefined },
-): Promise<WireJob> {
+): Promise<Sent<typeof FullJob>> {
   const { store, projects, logger } = deps;
   const project = projects.get(projectId);
   if (project === undefined) throw new HttpFault(404, "There is no such project.");

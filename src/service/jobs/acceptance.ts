@@ -1,7 +1,8 @@
+import { ContractJob } from "../../shared/contract/job.ts";
+import type { Sent } from "../../shared/contract/reading.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { basename } from "node:path";
 import { z } from "zod";
-import { WireJobRecord } from "../../shared/contract/schema.ts";
 import type { WrittenAttachment } from "./attachment-files.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { JobRow, SELECT_JOB, toRecord, type TurnKey } from "./job.ts";
@@ -21,7 +22,7 @@ export type TurnRequest = Pick<RunTurnInput, "project" | "prompt" | "words" | "r
  * The result of a request: accepted, already answered under the same idempotency key, or refused.
  */
 export type Acceptance =
-  | { kind: "accepted" | "repeated"; record: WireJobRecord; turn: TurnKey }
+  | { kind: "accepted" | "repeated"; record: Sent<typeof ContractJob>; turn: TurnKey }
   | { kind: "key-reused" | "missing" | "archived" }
   | { kind: "limited"; limit: "creates" | "messages" | "queued" | "attachments"; retryAfterMs: number };
 
@@ -31,7 +32,7 @@ const QUEUE_RETRY_AFTER_MS = 60_000;
 /** For all unfinished turns of a project. */
 const MAX_ATTACHED_BYTES = 100 * 1024 ** 2;
 
-const AnsweredRow = z.object({ request: z.string(), answer: json(WireJobRecord), turn: z.int() });
+const AnsweredRow = z.object({ request: z.string(), answer: json(ContractJob), turn: z.int() });
 
 /**
  * Accepts or refuses a request. Call it inside a transaction, so that two simultaneous requests

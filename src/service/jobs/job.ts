@@ -1,10 +1,11 @@
+import type { ContractJob } from "../../shared/contract/job.ts";
+import type { Sent } from "../../shared/contract/reading.ts";
 import { z } from "zod";
 import { JobQuestion } from "../../shared/contract/question.ts";
 import { FailureCause, JobTurn, TurnOutcome } from "../../shared/contract/turn.ts";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest, LeftPullRequest } from "../../shared/contract/pull-request.ts";
 import { toTimestamp } from "../../shared/contract/reading.ts";
-import type { WireJobRecord } from "../../shared/contract/schema.ts";
 import { json } from "../base/json.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { TurnQuality } from "../runner/turn-runner.ts";
@@ -115,7 +116,7 @@ export function projectOfJob(project: ServiceProject, { branchPrefix }: Pick<Sto
 }
 
 /** The job in wire format. */
-export function toRecord(job: StoredJob): WireJobRecord {
+export function toRecord(job: StoredJob): Sent<typeof ContractJob> {
   return {
     id: job.id,
     status: job.status,

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { cut } from "../text/text.ts";
 
 /** The most UTF-16 units that a record shows of each text. A client reads no more. */
 export const SHOWN_CHARS = { reason: 1000, summary: 4000, line: 300, path: 200, finding: 150 } as const;
@@ -20,18 +19,6 @@ export function toTimestamp(atMs: number): string {
 
 /** What is sent for a schema of the contract: its times are ISO 8601. */
 export type Sent<T extends z.ZodType> = z.input<T>;
-
-/** A text, cut to a length. */
-export function clipped(max: number) {
-  return z.string().transform((text) => cut(text, max));
-}
-
-/** Reads invalid values as absent, because no more depends on them than on their absence. */
-export const orNull = <T extends z.ZodType>(schema: T) =>
-  schema
-    .nullish()
-    .catch(null)
-    .transform((value) => value ?? null);
 
 /** A list without its unreadable items. */
 export function readableItems<T extends z.ZodType>(item: T, max: number) {

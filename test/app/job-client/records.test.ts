@@ -1,5 +1,6 @@
+import { ContractJob } from "../../../src/shared/contract/job.ts";
 import { describe, expect, it } from "vitest";
-import { CreateJobRequest, ErrorBody, WireJobRecord } from "../../../src/shared/contract/schema.ts";
+import { CreateJobRequest, ErrorBody } from "../../../src/shared/contract/schema.ts";
 import type { JobServiceAnswer } from "../../../src/app/rules/ports/job-service.ts";
 import { faultOf, openClient } from "../../support/job-service-client.ts";
 import { startJobServiceSide } from "../../../world/job-service/side.ts";
@@ -95,10 +96,10 @@ describe("a job record", () => {
 
 describe("the schemas of the sending side", () => {
   it("take a full record and no other", () => {
-    expect(WireJobRecord.parse(RECORD)).toEqual(RECORD);
-    expect(WireJobRecord.safeParse({ ...RECORD, createdAt: "yesterday" }).success).toBe(false);
-    expect(WireJobRecord.safeParse({ ...RECORD, status: "queued" }).success).toBe(false);
-    expect(WireJobRecord.safeParse({ ...RECORD, source: undefined }).success).toBe(false);
+    expect(ContractJob.parse(RECORD)).toEqual(RECORD);
+    expect(ContractJob.safeParse({ ...RECORD, createdAt: "yesterday" }).success).toBe(false);
+    expect(ContractJob.safeParse({ ...RECORD, status: "queued" }).success).toBe(false);
+    expect(ContractJob.safeParse({ ...RECORD, source: undefined }).success).toBe(false);
   });
 
   it("take a prompt of at least one character", () => {

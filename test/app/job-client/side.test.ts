@@ -1,5 +1,5 @@
+import { ContractJob } from "../../../src/shared/contract/job.ts";
 import { describe, expect, it } from "vitest";
-import { WireJobRecord } from "../../../src/shared/contract/schema.ts";
 import { openClient } from "../../support/job-service-client.ts";
 import { startJobServiceSide } from "../../../world/job-service/side.ts";
 
@@ -12,7 +12,7 @@ describe("the test suite's own job service", () => {
     await client.createJob("Fix it", "turn-1");
     side.finish("job_1", { status: "archived" });
     await client.getJob("job_1");
-    expect(side.gets.map((get) => WireJobRecord.parse(get.record))).toMatchObject([
+    expect(side.gets.map((get) => ContractJob.parse(get.record))).toMatchObject([
       { id: "job_1", createdAt: "2026-11-21T10:00:00Z", archivedAt: "2026-11-21T10:00:00Z" },
     ]);
   });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { KnownTurn } from "../known-job.ts";
 import { type ProjectCheck, countFindings } from "../../../shared/contract/checks.ts";
-import type { PlanStep } from "../../../shared/contract/turn.ts";
+import { Claims, PlanStep } from "../../../shared/contract/turn.ts";
 import type { JobServiceAnswer } from "../ports/job-service.ts";
 import { LeftPullRequest, MAX_URL_CHARS } from "../../../shared/contract/pull-request.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
@@ -51,7 +51,7 @@ const CheckReport = storedObject({
  */
 export const QualityReport = {
   checks: z.array(CheckReport).optional(),
-  claims: storedObject({ total: z.number(), verified: z.number() }).optional(),
+  claims: storedObject(Claims.shape).optional(),
   /** What else people should know, a sentence each. */
   notes: z.array(z.string()).optional(),
 };
@@ -82,10 +82,7 @@ export const ResultReport = storedObject({
 export type ResultReport = z.infer<typeof ResultReport>;
 
 /** One step of the agent's plan. An unknown status is read as `pending`. */
-const PlannedStep = storedObject({
-  text: z.string(),
-  status: z.enum(["pending", "in-progress", "completed"]).catch("pending"),
-});
+const PlannedStep = storedObject({ ...PlanStep.shape, status: PlanStep.shape.status.catch("pending") });
 
 /** How far a running turn is. */
 export const TurnProgress = storedObject({
