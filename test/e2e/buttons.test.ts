@@ -30,8 +30,8 @@ async function failedRequest(world: World): Promise<Posted> {
 describe("Try again", () => {
   it.each([
     [8, {}],
-    [8, { idempotencyKeys: true }],
-    [89, OFFERS_EVERYTHING],
+    [89, { idempotencyKeys: true }],
+    [8, OFFERS_EVERYTHING],
   ])("works on day %i, and a second press says who did it (%o)", async (day, jobService) => {
     await using world = await World.start({ jobService });
     const failed = await failedRequest(world);
