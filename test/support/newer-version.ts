@@ -6,7 +6,7 @@ import { registerHooks } from "node:module";
  * logs both fields and is done. With `HOLD_TAGS` it waits.
  */
 const CHANGES: Record<string, readonly (readonly [string, string])[]> = {
-  "core/turn/turn.ts": [
+  "app/rules/turn/turn.ts": [
     [
       `export const Turn = storedObject({`,
       `export const Turn = storedObject({ mark: z.string().default("none"),`,
@@ -16,25 +16,25 @@ const CHANGES: Record<string, readonly (readonly [string, string])[]> = {
       `    version: 2,\n    mark: "of the turn",\n    id: request.id,`,
     ],
   ],
-  "core/ports/records.ts": [
+  "app/rules/records.ts": [
     [
       `export const JobRecord = storedObject({`,
       `export const JobRecord = storedObject({ mark: z.string().default("none"),`,
     ],
   ],
-  "decisions/turn-writes.ts": [
+  "app/rules/decisions/turn-writes.ts": [
     [
       `      ...known,\n      version: 2,\n      id: turn.job.id,`,
       `      ...known,\n      mark: "of the job",\n      version: 2,\n      id: turn.job.id,`,
     ],
   ],
-  "decisions/accept.ts": [
+  "app/rules/decisions/accept.ts": [
     [
       `adds: [submitTask(own), `,
       `adds: [submitTask(own), { id: "tag:" + own.id, type: "tag", payload: { turnId: own.id } }, `,
     ],
   ],
-  "tasks/index.ts": [
+  "app/tasks/index.ts": [
     [
       `  submit: { pool: "creates", handle: submit, endsTurn: "create-lost" },`,
       `  submit: { pool: "creates", handle: submit, endsTurn: "create-lost" },
