@@ -49,7 +49,7 @@ function repairedObject(schema: z.ZodObject, raw: unknown): unknown {
   for (const [name, part] of Object.entries(schema.shape)) {
     const value = repaired(part, told.get(name));
     if (value === UNREADABLE) missing.push([name, part]);
-    else found.set(name, value);
+    else if (value !== undefined) found.set(name, value);
   }
   const others = Object.fromEntries(found);
   for (const [name, part] of missing) {
