@@ -12,7 +12,7 @@ import { renderedSamples } from "../gallery/gallery.ts";
 import { galleryPage } from "../gallery/page.ts";
 import type { AgentMood } from "./agent-mood.ts";
 import { HOSTED_CHECK, startHostedChecks } from "./hosted-checks.ts";
-import { startJobServiceGate } from "./job-service-gate.ts";
+import { startJobServiceProxy } from "./job-service-proxy.ts";
 import { createManagedProcess } from "../world/managed-process.ts";
 import type { ManagedProcess } from "../world/managed-process.ts";
 import { createSlackSide } from "../world/slack/index.ts";
@@ -113,7 +113,9 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   const webhookSecret = randomBytes(16).toString("hex");
   const service = starting.use(serviceProcess(options, { codeHost, webhookSecret, port: port(3) }));
   let serviceUrl: string | null = null;
-  const gate = starting.use(await startJobServiceGate({ port: port(2), target: () => serviceUrl }));
+  const jobServiceProxy = starting.use(
+    await startJobServiceProxy({ port: port(2), target: () => serviceUrl }),
+  );
   const startService = async () => {
     serviceUrl = addressIn(await service.start());
     codeHost.rules.webhook = { url: `${serviceUrl}/webhooks/${PROJECT}`, secret: webhookSecret };
@@ -121,7 +123,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
 
   const apiKey = await serviceKey(options, secrets);
   const app = starting.use(
-    appProcess(options, { slack, secrets, apiKey, jobServiceUrl: gate.url, codeHost }),
+    appProcess(options, { slack, secrets, apiKey, jobServiceUrl: jobServiceProxy.url, codeHost }),
   );
   const startApp = async () => slack.setAppUrl(`${addressIn(await app.start())}/slack/events`);
   // Started together, because each takes most of a second.
@@ -130,8 +132,8 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   const tellAgent = (mood: AgentMood) => writeFileSync(moodFile(state), `${mood}\n`);
   tellAgent("normal");
   const weather = createWeatherControls(slack, {
-    setJobServiceDown: (isDown) => gate.setDown(isDown),
-    setJobServiceSlow: (isSlow) => gate.setSlow(isSlow),
+    setJobServiceDown: (isDown) => jobServiceProxy.setDown(isDown),
+    setJobServiceSlow: (isSlow) => jobServiceProxy.setSlow(isSlow),
     killApp: () => app.kill(),
     startApp,
     appIsRunning: () => app.isRunning,

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { closeNow, listenOnLoopback } from "../world/loopback-server.ts";
 
 /** A proxy between the app and the job service, which can make faults. */
-export interface JobServiceGate extends AsyncDisposable {
+export interface JobServiceProxy extends AsyncDisposable {
   /** The address of the job service as the app knows it. It stays the same through all faults. */
   readonly url: string;
   readonly isDown: boolean;
@@ -22,10 +22,10 @@ const UPSTREAM_TIMEOUT_MS = 30_000;
  * Listens on loopback and passes every request on to the address that `target` returns. Null means
  * that there is none yet.
  */
-export async function startJobServiceGate(options: {
+export async function startJobServiceProxy(options: {
   port: number;
   target: () => string | null;
-}): Promise<JobServiceGate> {
+}): Promise<JobServiceProxy> {
   let isDown = false;
   let isSlow = false;
   const server = createServer((request, response) => {
