@@ -20,8 +20,8 @@ import { openRequestForm } from "./request-form.ts";
 export const COMMAND = "/docs-agent";
 
 /**
- * Slack waits three seconds for the answer to a command, of which the gate may use one. The answer
- * arrives even if Slack accepts nothing else.
+ * Slack waits three seconds for the answer to a command, of which the guest check may use one. The
+ * answer arrives even if Slack accepts nothing else.
  */
 const ANSWER_WITHIN_MS = 1_200;
 

@@ -29,12 +29,12 @@ const Event = z.object({
 });
 
 /**
- * The gate that everything from Slack passes. Whatever a guest or a person of another organization
+ * The check that everything from Slack passes. Whatever a guest or a person of another organization
  * does ends here, before any of it is stored. If Slack doesn't say in time who a person is, presses
  * and forms are refused, since they can be repeated. Commands and mentions are accepted, and
  * `tasks/submit.ts` sends nothing until it is known.
  */
-export function registerGate(app: App, deps: IntakeDeps): void {
+export function registerGuestCheck(app: App, deps: IntakeDeps): void {
   app.use(async (args) => {
     const userId = actorOf(args.body, args.context.botUserId);
     if (userId === null || isHarmless(args.body)) return args.next();

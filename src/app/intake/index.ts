@@ -6,16 +6,16 @@ import { registerOutcomeButtons } from "./outcome-buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerMessages } from "./door.ts";
-import { registerGate } from "./guest-check.ts";
+import { registerGuestCheck } from "./guest-check.ts";
 import { registerStatusButtons } from "./status-buttons.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
 import { registerShortcut } from "./shortcut.ts";
 
-/** Registers every way in from Slack, behind the gate. */
+/** Registers every way in from Slack, behind the guest check. */
 export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting" | "reassured">): void {
   const deps: IntakeDeps = { ...given, accepting: new Map(), reassured: new Set() };
-  registerGate(app, deps);
+  registerGuestCheck(app, deps);
   registerCommand(app, deps);
   registerShortcut(app, deps);
   registerFormSubmission(app, deps);

@@ -5,7 +5,7 @@ import type { Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { Decision, Step } from "../rules/records.ts";
 import { questionOf, withQuestion, type Turn } from "../rules/turn/turn.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
-import { closedForMs, heedRetryAfter, retryLater } from "./service-backoff.ts";
+import { backoffMs, heedRetryAfter, retryLater } from "./service-backoff.ts";
 import { answerEnded } from "../rules/decisions/answer-ended.ts";
 import { QuestionPayload } from "../rules/decisions/new-tasks.ts";
 import { changeTurn, readTurnTask } from "../rules/decisions/turn-writes.ts";
@@ -29,7 +29,7 @@ export async function answer(deps: TaskDeps, given: Task): Promise<Step> {
     return answerEnded(deps, task.payload, wasSentBefore ? "unsure" : "unsent");
   }
   const now = deps.clock.now();
-  const waitMs = await closedForMs(deps, request.project);
+  const waitMs = await backoffMs(deps, request.project);
   if (waitMs > 0) return { kind: "wait", dueAt: now + waitMs };
   if (!wasSentBefore) await deps.commit(noted(deps, task.payload, true));
   deps.assertHeld();

@@ -16,7 +16,7 @@ import { readTask } from "../rules/decisions/payload.ts";
 import { RecordLostError } from "../rules/decisions/turn-writes.ts";
 import { applyAnswer, readWatchedJob } from "./apply-answer.ts";
 import { FOLLOW_EVERY_MS, FOLLOW_TOLD_EVERY_MS } from "./watch.ts";
-import { closedForMs } from "./service-backoff.ts";
+import { backoffMs } from "./service-backoff.ts";
 
 /** The service and the client have bounds of their own, seconds. */
 const WAIT_S = 60;
@@ -38,8 +38,8 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   const configured = deps.jobServices.of(project);
   if (configured?.service !== project.service) return { kind: "done" };
   const askedAt = deps.clock.now();
-  const closedMs = await closedForMs(deps, project);
-  if (closedMs > 0) return { kind: "wait", dueAt: askedAt + closedMs };
+  const waitMs = await backoffMs(deps, project);
+  if (waitMs > 0) return { kind: "wait", dueAt: askedAt + waitMs };
   const known = await deps.records.get("feed", projectKey(project));
   const cursor = known?.cursor ?? null;
   // A process that died may have died of what it was told, so this run asks without waiting.

@@ -11,9 +11,9 @@ type Deps = Pick<TaskDeps, "clock" | "slots" | "logger">;
  * How long not to call the project's job service, milliseconds, because it told one of our replicas
  * to wait. 0 if it may be called.
  */
-export async function closedForMs({ clock, slots }: Deps, project: ProjectRef): Promise<number> {
-  const openAt = await slots.openAt(gateOf(project));
-  // The clock is read afterwards, because an open gate says "now", which is then past.
+export async function backoffMs({ clock, slots }: Deps, project: ProjectRef): Promise<number> {
+  const openAt = await slots.openAt(backoffGate(project));
+  // The clock is read afterwards, because without a backoff this is "now", which is then past.
   return Math.max(0, openAt - clock.now());
 }
 
@@ -23,7 +23,7 @@ export async function askJobService(
   project: ProjectRef,
   call: () => Promise<JobServiceAnswer>,
 ): Promise<JobServiceAnswer> {
-  const waitMs = await closedForMs(deps, project);
+  const waitMs = await backoffMs(deps, project);
   if (waitMs > 0) return notAsked(waitMs);
   const answer = await call();
   await heedRetryAfter(deps, project, answer);
@@ -49,7 +49,7 @@ export async function heedRetryAfter(
   const waitMs = answer.ok ? 0 : (answer.fault.retryAfterMs ?? 0);
   if (waitMs === 0) return;
   try {
-    await slots.postpone(gateOf(project), clock.now() + waitMs);
+    await slots.postpone(backoffGate(project), clock.now() + waitMs);
   } catch (thrown) {
     logger.warn({ error: messageOf(thrown) }, "could not store how long the job service told us to wait");
   }
@@ -66,6 +66,6 @@ export function retryLater(
   return { kind: "retry", dueAt: clock.now() + delayMs, reason };
 }
 
-function gateOf(project: ProjectRef): string {
+function backoffGate(project: ProjectRef): string {
   return `project:${projectKey(project)}`;
 }

@@ -5,7 +5,7 @@ import { sentJobAppend } from "../../../src/app/rules/turn/watching.ts";
 import { endTurn, newTurn, resumeTurn, type Turn } from "../../../src/app/rules/turn/turn.ts";
 import { turnWrites } from "../../../src/app/rules/decisions/turn-writes.ts";
 import { openStore } from "../../../src/shared/store/open-store.ts";
-import { closedForMs } from "../../../src/app/tasks/service-backoff.ts";
+import { backoffMs } from "../../../src/app/tasks/service-backoff.ts";
 import { feedTasks, submitTask, watchTask } from "../../../src/app/rules/decisions/new-tasks.ts";
 import { feed } from "../../../src/app/tasks/feed.ts";
 import { submit } from "../../../src/app/tasks/submit.ts";
@@ -85,7 +85,7 @@ it("a job service that says when to come back is asked by nobody about that proj
   expect([rig.gets, rig.creates.length]).toEqual([2, 1]);
 });
 
-it("a gate that is open holds nothing up, however the clock ticks", async () => {
+it("a service without a backoff holds nothing up, however the clock ticks", async () => {
   let ticks = 0;
   const clock = {
     now: () => (ticks += 1),
@@ -100,7 +100,7 @@ it("a gate that is open holds nothing up, however the clock ticks", async () => 
     logger: new RecordingLogger(),
   });
   const deps = { clock, slots: store.slots, logger: new RecordingLogger() };
-  expect(await closedForMs(deps, makeRequest().project)).toBe(0);
+  expect(await backoffMs(deps, makeRequest().project)).toBe(0);
 });
 
 it("one poll ends every turn of the job that is open", async () => {

@@ -11,7 +11,7 @@ import { deadlineOf, type Turn } from "../../rules/turn/turn.ts";
 import type { Attachment } from "../../../shared/contract/attachment.ts";
 import type { Job } from "../../../shared/contract/job.ts";
 import type { Level } from "../../../shared/contract/level.ts";
-import { closedForMs, heedRetryAfter, notAsked } from "../service-backoff.ts";
+import { backoffMs, heedRetryAfter, notAsked } from "../service-backoff.ts";
 import type { Receiver } from "./find-target.ts";
 
 /**
@@ -24,7 +24,7 @@ export type ServiceOffer = { level: Level; unsent?: JobServiceAnswer };
 /** Finds out what the service speaks for a turn that is about to be sent for the first time. */
 export async function findOffer(deps: TaskDeps, turn: Turn, receiver: Receiver): Promise<ServiceOffer> {
   const { project } = turn.request;
-  const waitMs = await closedForMs(deps, project);
+  const waitMs = await backoffMs(deps, project);
   if (waitMs > 0) return { level: 0, unsent: notAsked(waitMs) };
   const isOver = deps.clock.now() >= deadlineOf(turn, deps.polling);
   if (isOver || turn.stage.name !== "accepted") return { level: 0 };
