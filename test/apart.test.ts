@@ -170,6 +170,7 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/turn/steps/open-tree.ts": "what git lists: each path once",
   "src/service/runner/turn/steps/push-work.ts": "our own notes, and names of files, only counted",
   "src/service/runner/turn/steps/publish-work.ts": "bounded texts that were read before",
+  "src/service/runner/turn/steps/report-nothing.ts": "50 paths, and ten refused actions",
   "src/service/runner/turn/steps/run-check.ts":
     "joins at most 4 MiB of output, and searches it for one folder",
   "src/service/runner/turn/steps/time-limit.ts": "no text",

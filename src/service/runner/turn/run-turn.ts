@@ -20,7 +20,8 @@ import { keepEarlier } from "./steps/keep-earlier.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
 import { pushWork } from "./steps/push-work.ts";
-import { reportNothing, reportWork } from "./steps/publish-work.ts";
+import { publishWork } from "./steps/publish-work.ts";
+import { reportNothing } from "./steps/report-nothing.ts";
 import { workInRounds } from "./steps/work-in-rounds.ts";
 import type { RunContext, RunnerTurn, Success } from "../turn-context.ts";
 import type { TurnStart } from "./turn-start.ts";
@@ -34,7 +35,7 @@ import type { TurnStart } from "./turn-start.ts";
 export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Success> {
   assertNames(turn);
   const start = await prepareTurn(turn, context);
-  if (start.pushed !== null) return reportWork(turn, context, start.pushed);
+  if (start.pushed !== null) return publishWork(turn, context, start.pushed);
 
   using opened = await openContexts(turn, context);
   const { contexts } = opened;
@@ -69,7 +70,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   const pushed = await pushWork(turn, context, ready.start, ready.work);
   // An agent should only remember work that the next turn will find done.
   await keepSession(turn, context, ran);
-  return await reportWork(turn, context, pushed);
+  return await publishWork(turn, context, pushed);
 }
 
 /**

@@ -38,7 +38,7 @@ import type { TurnTree } from "./open-tree.ts";
  * The part of a tree that is worth committing. `commit` is null if there is none. `files` is the
  * number of changed files. `notes` say why files are left out, if their place isn't the reason.
  */
-export type CheckedWork = { commit: string | null; files: number; leftOut: string[]; notes: string[] };
+export type CommittedWork = { commit: string | null; files: number; leftOut: string[]; notes: string[] };
 
 const TIME_LIMIT_MS = 60_000;
 /** Git LFS reads no more of a file to see whether it is a pointer. */
@@ -48,12 +48,12 @@ const MAX_POINTER_BYTES = 1024;
  * Finds what the agent changed, and commits what belongs to the docs. Rejects with a
  * `TurnFailedError` if it is too much, in number, size or time, or there is no room for it.
  */
-export async function checkWork(
+export async function commitWork(
   tree: TurnTree,
   summary: string | null,
   turn: RunnerTurn,
   context: RunContext,
-): Promise<CheckedWork> {
+): Promise<CommittedWork> {
   try {
     context.onProgress("looking at what changed");
     return await commitDocs(tree, await changesIn(tree, context), summary, turn, context);
@@ -71,11 +71,11 @@ export async function checkWork(
  */
 export async function withoutFiles(
   { commit: parent, start: { snapshot }, folders: { scratch } }: TurnTree,
-  work: CheckedWork & { commit: string },
+  work: CommittedWork & { commit: string },
   paths: ReadonlySet<string>,
   turn: RunnerTurn,
   context: RunContext,
-): Promise<CheckedWork> {
+): Promise<CommittedWork> {
   const { mirror } = context;
   const words = await commitWords(turn, context, null);
   return mirror.use(async (git) => {
@@ -113,7 +113,7 @@ async function commitDocs(
   summary: string | null,
   turn: RunnerTurn,
   context: RunContext,
-): Promise<CheckedWork> {
+): Promise<CommittedWork> {
   const {
     start: { snapshot },
     commit: parent,

@@ -9,7 +9,7 @@ import type { RunContext, RunnerTurn } from "../../turn-context.ts";
 import type { TurnStart } from "../turn-start.ts";
 import type { Worked } from "./work-in-rounds.ts";
 import { readChange } from "./describe.ts";
-import { verifyWork } from "./run-checks.ts";
+import { runChecks } from "./run-checks.ts";
 
 type Committed = Pick<Worked, "checks" | "hasBlockingFindings"> & { commit: string };
 /** Where to push, and what. */
@@ -83,8 +83,8 @@ async function goOnFromBase<Work extends Committed>(
       return { kind: "unwanted", reason: alreadyIn(turn) };
     case "applied": {
       const { commit } = made;
-      const { blocking: _, ...verified } = await verifyWork(turn, context, { base, commit });
-      return { kind: "ready", start: { ...start, commit: base }, work: { ...work, ...verified, commit } };
+      const { blocking: _, ...checked } = await runChecks(turn, context, { base, commit });
+      return { kind: "ready", start: { ...start, commit: base }, work: { ...work, ...checked, commit } };
     }
   }
 }

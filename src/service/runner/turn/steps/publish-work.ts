@@ -1,6 +1,5 @@
 import { RefusedByCodeHostError } from "../../../pulls/code-host/github-api.ts";
 import { jobBranch } from "../../../config/branches.ts";
-import { refusedText } from "../../agents/acp-permissions.ts";
 import type { HostedPullRequest } from "../../../pulls/code-host/github-code-host.ts";
 import { findPulls } from "../../publish/branch-pulls.ts";
 import { holdsPush, type Push, turnCommit } from "../../publish/earlier-push.ts";
@@ -8,8 +7,6 @@ import { RefConflictError } from "../../workspace/git/git-fault.ts";
 import { firstOf, publish } from "../../publish/publish.ts";
 import { countClaims } from "../../publish/checked-claim.ts";
 import type { TurnWork } from "../../publish/turn-note.ts";
-import type { AgentRunResult } from "./run-agent.ts";
-import { TurnFailedError } from "../../../base/run-error.ts";
 import { type RunContext, type RunnerTurn, type Success, wordsOf } from "../../turn-context.ts";
 import type { PushedWork } from "../turn-start.ts";
 import { TAKEN_BACK_TEXT, type WholeChange } from "../../publish/whole-change.ts";
@@ -17,13 +14,12 @@ import { describe, readChange } from "./describe.ts";
 import { hostAfterPush } from "./await-branch.ts";
 import { alreadyIn } from "./look-again.ts";
 import { goOnAfterMerge } from "./push-work.ts";
-import type { Worked } from "./work-in-rounds.ts";
 
 /**
  * The result of a turn whose work is pushed. Finds or opens its pull request, if there is a code
  * host. Rejects with a `RefConflictError` if somebody took the work out of the branch.
  */
-export async function reportWork(turn: RunnerTurn, given: RunContext, found: PushedWork): Promise<Success> {
+export async function publishWork(turn: RunnerTurn, given: RunContext, found: PushedWork): Promise<Success> {
   const { mirror, redact, signal } = given;
   const { project, jobId } = turn;
   const branch = jobBranch(project.pullRequests.branchPrefix, jobId);
@@ -113,35 +109,4 @@ async function assertOnBranch(
     return job === null ? undefined : turnCommit(mirror, { jobId, turnKey }, { base, tip: job });
   });
   if (found === undefined) throw new RefConflictError("The branch changed meanwhile.");
-}
-
-const TAKEN_BACK = "The agent took its changes back when the checks found problems in them.";
-
-/**
- * The result of a run that left nothing to commit. Throws if a failed model call may be the reason,
- * because not every agent that stops because of it says that it failed.
- */
-export function reportNothing(
-  { summary, refused, modelTrouble }: Pick<AgentRunResult, "summary" | "refused" | "modelTrouble">,
-  { leftOut, isTakenBack }: Pick<Worked, "leftOut" | "isTakenBack">,
-): Success {
-  if (modelTrouble !== null && leftOut.length === 0) {
-    const said = summary === null ? "" : `The agent said: ${summary}`;
-    throw new TurnFailedError(modelTrouble.reason, { details: [modelTrouble.advice, said] });
-  }
-  const reason = reasonOf(refused, leftOut) ?? (isTakenBack && summary === null ? TAKEN_BACK : null);
-  return { kind: "no-changes", summary, reason, leftOut };
-}
-
-/**
- * Why nothing came of a run in which the agent did something, or wanted to. Null if the agent says
- * so itself.
- */
-function reasonOf(refused: readonly string[], leftOut: readonly string[]): string | null {
-  const outside =
-    leftOut.length === 0
-      ? null
-      : `Only files that can't be part of this project's docs were changed: ${leftOut.join(", ")}.`;
-  const reasons = [outside, refusedText(refused)].filter((text) => text !== null);
-  return reasons.length === 0 ? null : reasons.join(" ");
 }

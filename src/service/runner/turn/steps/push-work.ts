@@ -11,7 +11,7 @@ import { readTurnNote, type TurnWork, writeTurnNote } from "../../publish/turn-n
 import type { RunContext, RunnerTurn } from "../../turn-context.ts";
 import type { PushedWork, TurnStart } from "../turn-start.ts";
 import { commitByApi } from "./commit-by-api.ts";
-import { verifyWork } from "./run-checks.ts";
+import { runChecks } from "./run-checks.ts";
 
 /**
  * Pushes the turn's commit. Notes that before and after, so that this turn never runs a second
@@ -96,7 +96,7 @@ export async function goOnAfterMerge(
   if (made.kind === "contained") return null;
   onProgress("going on from the base branch, because the pull request was merged");
   const { base, files } = made;
-  const { blocking: _, ...verified } = await verifyWork(turn, context, { base, commit: made.commit });
-  const onBase = { ...work, ...verified, commit: made.commit, files };
+  const { blocking: _, ...checked } = await runChecks(turn, context, { base, commit: made.commit });
+  const onBase = { ...work, ...checked, commit: made.commit, files };
   return await pushWork(turn, context, { job: commit, pulls }, onBase);
 }

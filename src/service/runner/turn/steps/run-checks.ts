@@ -17,7 +17,7 @@ import { runCheck } from "./run-check.ts";
 const MAX_BLOCKING_BYTES = 4096;
 
 /** `blocking` are the new findings of blocking checks, for the agent. Bounded and redacted. */
-export type Verified = Pick<TurnWork, "checks" | "hasBlockingFindings"> & { blocking: string };
+export type ChecksResult = Pick<TurnWork, "checks" | "hasBlockingFindings"> & { blocking: string };
 
 /** The change that is checked. */
 type Change = { base: string; commit: string; changed: readonly ChangedPath[] };
@@ -27,27 +27,27 @@ type Change = { base: string; commit: string; changed: readonly ChangedPath[] };
  * its base. Only findings that are new in `commit` count. Rejects if aborted, and with a `GitError`
  * if the two can't be compared.
  */
-export async function verifyWork(
+export async function runChecks(
   turn: RunnerTurn,
   context: RunContext,
   { base, commit }: { base: string; commit: string },
-): Promise<Verified> {
-  const verified: Verified = { checks: [], hasBlockingFindings: false, blocking: "" };
+): Promise<ChecksResult> {
+  const all: ChecksResult = { checks: [], hasBlockingFindings: false, blocking: "" };
   const { verify } = turn.project;
-  if (verify.length === 0) return verified;
+  if (verify.length === 0) return all;
   const changed = await context.mirror.use((git) => changedPages(git, base, commit));
   // A follow-up took everything back, so there is nothing to check.
-  if (changed.length === 0) return verified;
+  if (changed.length === 0) return all;
   const change = { base, commit, changed };
   for (const [index, check] of verify.entries()) {
     context.onProgress(`checking: ${check.name}`);
     const judged = await judge(check, `${turn.jobId}.check${index}`, change, turn, context);
-    verified.checks.push(reported(check, judged));
+    all.checks.push(reported(check, judged));
     if (!check.blocking || judged.result !== "failed") continue;
-    verified.hasBlockingFindings = true;
-    verified.blocking += `${check.name}:\n${judged.lines.map((line) => `- ${line}\n`).join("")}`;
+    all.hasBlockingFindings = true;
+    all.blocking += `${check.name}:\n${judged.lines.map((line) => `- ${line}\n`).join("")}`;
   }
-  return { ...verified, blocking: startOfBytes(verified.blocking, MAX_BLOCKING_BYTES) };
+  return { ...all, blocking: startOfBytes(all.blocking, MAX_BLOCKING_BYTES) };
 }
 
 type Told = Pick<Judged, "result" | "lines" | "count">;

@@ -7,10 +7,10 @@ import { type AgentRunResult, type SecondRound, runAgent } from "./run-agent.ts"
 import { operatorText, TurnFailedError } from "../../../base/run-error.ts";
 import { sumOf } from "../../turn-runner.ts";
 import type { OpenContext, RunContext, RunnerTurn } from "../../turn-context.ts";
-import { type Verified, verifyWork } from "./run-checks.ts";
+import { type ChecksResult, runChecks } from "./run-checks.ts";
 import { checkClaims } from "./check-claims.ts";
 import { changedPaths } from "../../workspace/git/objects.ts";
-import { type CheckedWork, checkWork, withoutFiles } from "./commit-work.ts";
+import { type CommittedWork, commitWork, withoutFiles } from "./commit-work.ts";
 import type { TurnTree } from "./open-tree.ts";
 import type { TurnStart } from "../turn-start.ts";
 
@@ -18,18 +18,18 @@ import type { TurnStart } from "../turn-start.ts";
 type Place = { tree: TurnTree; base: string; contexts: readonly OpenContext[] };
 
 /** The result of one run of the agent. */
-type Round = CheckedWork & { ran: AgentRunResult; claims: CheckedClaim[] | null };
+type Round = CommittedWork & { ran: AgentRunResult; claims: CheckedClaim[] | null };
 
 /** The result of a turn's agent, after one or two rounds. */
 export type Worked = Round &
-  Omit<Verified, "blocking"> & {
+  Omit<ChecksResult, "blocking"> & {
     /** True if the second round left nothing of what the first one changed. */
     isTakenBack: boolean;
   };
 
 /**
  * Runs the turn's agent, and the project's checks on its work. Blocking findings go back to the
- * agent, once. Rejects as `runAgent` and `checkWork` do. But if the second round fails, the first
+ * agent, once. Rejects as `runAgent` and `commitWork` do. But if the second round fails, the first
  * round's work isn't lost, without the files that the second one took back.
  */
 export async function workInRounds(
@@ -46,9 +46,9 @@ export async function workInRounds(
   const { commit } = first;
   const nothing = { checks: [], hasBlockingFindings: false };
   if (commit === null) return { ...first, ...nothing, isTakenBack: false };
-  const { blocking, ...verified } = await verifyWork(turn, context, { base, commit });
-  const worked = { ...first, ...verified, isTakenBack: false };
-  if (!verified.hasBlockingFindings || timeLimitMinutes <= 0) return worked;
+  const { blocking, ...checked } = await runChecks(turn, context, { base, commit });
+  const worked = { ...first, ...checked, isTakenBack: false };
+  if (!checked.hasBlockingFindings || timeLimitMinutes <= 0) return worked;
 
   context.onProgress("the agent is working on what the checks found");
   try {
@@ -59,7 +59,7 @@ export async function workInRounds(
     };
     const second = await workAgain({ tree, base, contexts }, rest, meter.context, first, blocking);
     if (second.commit === null) return { ...second, ...nothing, isTakenBack: true };
-    const again = await verifyWork(turn, context, { base, commit: second.commit });
+    const again = await runChecks(turn, context, { base, commit: second.commit });
     const { checks, hasBlockingFindings } = again;
     return { ...second, checks, hasBlockingFindings, isTakenBack: false };
   } catch (error) {
@@ -77,7 +77,7 @@ export async function workInRounds(
       claims: kept.claims?.filter(({ page }) => !takenBack.has(page)) ?? null,
     };
     if (rest.commit === null) return { ...rest, ...nothing, isTakenBack: true };
-    const { checks, hasBlockingFindings } = await verifyWork(turn, context, { base, commit: rest.commit });
+    const { checks, hasBlockingFindings } = await runChecks(turn, context, { base, commit: rest.commit });
     return { ...rest, checks, hasBlockingFindings };
   }
 }
@@ -96,7 +96,7 @@ async function takenBackFiles(
   const scratch = join(folders.scratch, "left");
   await mkdir(scratch, { mode: 0o700 });
   try {
-    const left = await checkWork({ ...tree, folders: { ...folders, scratch } }, null, turn, context);
+    const left = await commitWork({ ...tree, folders: { ...folders, scratch } }, null, turn, context);
     return await mirror.use(async (git) => {
       const still = left.commit === null ? [] : await changedPaths(git, tree.commit, left.commit);
       const kept = new Set(still);
@@ -119,11 +119,11 @@ async function round(
   const { tree, contexts } = place;
   context.report({ agentRuns: true });
   const ran = await runAgent(tree.folders, turn, context, contexts, again);
-  const checked = await checkWork(tree, ran.summary, turn, context);
-  const { commit } = checked;
+  const committed = await commitWork(tree, ran.summary, turn, context);
+  const { commit } = committed;
   const { seenAt } = ran;
   const claims = commit === null ? null : await checkClaims({ ...place, commit, seenAt }, turn, context);
-  return { ...checked, ran, claims };
+  return { ...committed, ran, claims };
 }
 
 /** What the first round said holds for its own files only, so it is kept only if these are. */
