@@ -1,7 +1,8 @@
 import { Load } from "./load.ts";
-import { type Context, nowMs } from "./scenario.ts";
+import type { Context } from "./scenario.ts";
+import { nowMs } from "../world/clock/epoch.ts";
 import { signedRequests } from "./signed-request.ts";
-import type { Report } from "./stand-ins/journal.ts";
+import type { JournalReport } from "../world/light/journal.ts";
 import { StandIns, startDocsAgent } from "./subjects.ts";
 import { largest } from "./table.ts";
 
@@ -24,7 +25,7 @@ export type BusyTime = {
    * end of the watch.
    */
   lastOutcomeMs: number;
-  report: Report;
+  report: JournalReport;
 };
 
 /**

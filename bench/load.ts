@@ -1,7 +1,8 @@
 import { request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
-import { BenchError, nowMs } from "./scenario.ts";
+import { BenchError } from "./scenario.ts";
+import { nowMs } from "../world/clock/epoch.ts";
 import type { SignedRequest } from "./signed-request.ts";
 import { quantile } from "./table.ts";
 

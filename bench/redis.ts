@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { createClient, type RedisClientType } from "@redis/client";
 import { startRedisServer } from "../test/support/redis-server.ts";
-import { channelId, TEAM_ID } from "./identity.ts";
+import { channelId, TEAM_ID } from "../world/light/identity.ts";
 
 /**
  * Redis's time for writing its append-only file to the disk: before it answers, or once a second.

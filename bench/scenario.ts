@@ -68,11 +68,3 @@ export async function inTurn<T>(
 export class BenchError extends Error {
   override readonly name = "BenchError";
 }
-
-/**
- * Returns epoch milliseconds with fractions. They are comparable between the processes of one
- * machine.
- */
-export function nowMs(): number {
-  return performance.timeOrigin + performance.now();
-}

@@ -1,5 +1,12 @@
 import { signatureHeaders } from "../world/slack/signing.ts";
-import { APP_ID, BOT_USER_ID, channelId, promptOf, SIGNING_SECRET, TEAM_ID } from "./identity.ts";
+import {
+  APP_ID,
+  BOT_USER_ID,
+  channelId,
+  promptOf,
+  SIGNING_SECRET,
+  TEAM_ID,
+} from "../world/light/identity.ts";
 
 /**
  * A request that Slack could have sent. `n` is its number, which its job and its outcome carry too.

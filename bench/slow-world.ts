@@ -12,7 +12,7 @@ import { Program } from "./program.ts";
 import { BenchError } from "./scenario.ts";
 import { type ProjectSettings, ServiceProgram } from "./service-program.ts";
 
-const CODE_HOST = fileURLToPath(new URL("stand-ins/code-host.ts", import.meta.url));
+const CODE_HOST = fileURLToPath(new URL("code-host.ts", import.meta.url));
 const SECRETS = {
   BENCH_TOKEN: "bench-token-0123456789",
   BENCH_WEBHOOK: "bench-webhook-0123456789",

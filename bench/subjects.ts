@@ -4,14 +4,15 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Checkout } from "./checkout.ts";
 import { taskPools } from "../src/app/tasks/index.ts";
-import { PROJECT_ID, SIGNING_SECRET } from "./identity.ts";
+import { PROJECT_ID, SIGNING_SECRET } from "../world/light/identity.ts";
+import { BenchError } from "./scenario.ts";
 import { Program } from "./program.ts";
 import type { BenchRedis } from "./redis.ts";
-import { Counts, refuseUnknownCalls, Report } from "./stand-ins/journal.ts";
+import { JournalCounts, JournalReport } from "../world/light/journal.ts";
 
 const BARE_BOLT = fileURLToPath(new URL("./bare-bolt.ts", import.meta.url));
 const BARE_WORKER = fileURLToPath(new URL("./bare-worker.ts", import.meta.url));
-const STAND_INS = fileURLToPath(new URL("./stand-ins/main.ts", import.meta.url));
+const STAND_INS = fileURLToPath(new URL("./stand-ins.ts", import.meta.url));
 const LOOK_EVERY_MS = 100;
 
 const Listening = z.object({ address: z.string() });
@@ -28,7 +29,7 @@ export type StandInOptions = {
   /** The shortest and the longest job, in milliseconds. @default null, they stay active */
   jobMs?: [number, number] | null;
   /** True if the job service reports turns. @default false */
-  tellsTurns?: boolean;
+  reportsTurns?: boolean;
 };
 
 /** A Slack and a job service in a process of their own. */
@@ -44,27 +45,27 @@ export class StandIns implements AsyncDisposable {
 
   static async start(
     dir: string,
-    { isLimited = false, isHeld = false, jobMs = null, tellsTurns = false }: StandInOptions,
+    { isLimited = false, isHeld = false, jobMs = null, reportsTurns = false }: StandInOptions,
   ): Promise<StandIns> {
-    const options = JSON.stringify({ isLimited, isHeld, jobMs, tellsTurns });
+    const options = JSON.stringify({ isLimited, isHeld, jobMs, reportsTurns });
     return new StandIns(await Program.start({ nodeArgs: [STAND_INS, options], dir, hasChannel: true }));
   }
 
-  async counts(): Promise<Counts> {
-    const counts = Counts.parse(await this.#program.ask({ ask: "counts" }));
+  async counts(): Promise<JournalCounts> {
+    const counts = JournalCounts.parse(await this.#program.ask({ ask: "counts" }));
     refuseUnknownCalls(counts);
     return counts;
   }
 
-  async report(): Promise<Report> {
-    const report = Report.parse(await this.#program.ask({ ask: "report" }));
+  async report(): Promise<JournalReport> {
+    const report = JournalReport.parse(await this.#program.ask({ ask: "report" }));
     refuseUnknownCalls(report);
     return report;
   }
 
   /** Waits until `isDone` holds. Resolves to true if it did within that time. */
   async until(
-    isDone: (counts: Counts) => boolean,
+    isDone: (counts: JournalCounts) => boolean,
     withinMs: number,
     everyMs = LOOK_EVERY_MS,
   ): Promise<boolean> {
@@ -91,6 +92,15 @@ export class StandIns implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#program[Symbol.asyncDispose]();
   }
+}
+
+/**
+ * Throws if the program asked for something that the stand-ins don't have. The bench would then
+ * measure something else than it says.
+ */
+function refuseUnknownCalls({ unknownCalls }: Pick<JournalReport, "unknownCalls">): void {
+  if (unknownCalls.length === 0) return;
+  throw new BenchError(`The program made calls that world/light doesn't answer: ${unknownCalls.join(", ")}.`);
 }
 
 /** A running program that is measured, and the address of its HTTP server. */

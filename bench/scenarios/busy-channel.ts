@@ -1,6 +1,6 @@
 import { watchBusyTime } from "../busy-time.ts";
 import type { Scenario } from "../scenario.ts";
-import { SLACK_LIMITS } from "../stand-ins/rate-limits.ts";
+import { SLACK_LIMITS } from "../../world/light/rate-limits.ts";
 
 const REQUESTS = 30;
 const JOB_MS: [number, number] = [10_000, 28_000];

@@ -1,7 +1,8 @@
 import { Load } from "../load.ts";
-import { channelId } from "../identity.ts";
+import { channelId } from "../../world/light/identity.ts";
 import { cpuMs } from "../process-use.ts";
-import { BenchError, type Context, type Figure, nowMs, type Scenario } from "../scenario.ts";
+import { BenchError, type Context, type Figure, type Scenario } from "../scenario.ts";
+import { nowMs } from "../../world/clock/epoch.ts";
 import { signedMention } from "../signed-request.ts";
 import { StandIns, startDocsAgent, type Subject } from "../subjects.ts";
 import { largest, quantile } from "../table.ts";
@@ -34,14 +35,14 @@ export const followUps: Scenario = {
   summary: `${FOLLOW_UPS} follow-ups in one thread: their order, how soon each is sent, what the last cost`,
   async run(context) {
     const figures: Figure[] = [];
-    for (const tellsTurns of [true, false]) {
-      const service = tellsTurns ? "service tells of turns" : "contract alone";
+    for (const reportsTurns of [true, false]) {
+      const service = reportsTurns ? "service tells of turns" : "contract alone";
       context.progress(`one after the other, ${service}`);
-      const apart = await oneByOne(context, tellsTurns);
+      const apart = await oneByOne(context, reportsTurns);
       figures.push(...sentFigures(`one by one, ${service}`, apart.sent));
       figures.push(costFigure(`one by one, ${service}`, apart.cost));
       context.progress(`all at once, ${service}`);
-      const together = await allAtOnce(context, tellsTurns);
+      const together = await allAtOnce(context, reportsTurns);
       figures.push(...sentFigures(`all at once, ${service}`, together.sent));
       figures.push(costFigure(`accepted at once, ${service}`, together.accept));
       figures.push(costFigure(`sent at once, ${service}`, together.send));
@@ -77,8 +78,8 @@ function costFigure(how: string, { early, late }: Cost): Figure {
   };
 }
 
-async function oneByOne(context: Context, tellsTurns: boolean): Promise<{ sent: Sent; cost: Cost }> {
-  await using bench = await Thread.start(context, tellsTurns);
+async function oneByOne(context: Context, reportsTurns: boolean): Promise<{ sent: Sent; cost: Cost }> {
+  await using bench = await Thread.start(context, reportsTurns);
   const cpu = new Map<number, number>();
   const askedAtMs = new Map<number, number>();
   for (let n = 1; n <= FOLLOW_UPS; n += 1) {
@@ -94,9 +95,9 @@ async function oneByOne(context: Context, tellsTurns: boolean): Promise<{ sent: 
 /** Sends all follow-ups while the service takes no messages. They go to it once it does. */
 async function allAtOnce(
   context: Context,
-  tellsTurns: boolean,
+  reportsTurns: boolean,
 ): Promise<{ sent: Sent; accept: Cost; send: Cost }> {
-  await using bench = await Thread.start(context, tellsTurns);
+  await using bench = await Thread.start(context, reportsTurns);
   const { pid } = bench.subject.program;
   await bench.standIns.takeMessages(false);
   const accepted = new Map<number, number>();
@@ -137,10 +138,10 @@ class Thread implements AsyncDisposable {
     this.#load = new Load(subject.origin, 1, []);
   }
 
-  static async start({ checkout, dir }: Context, tellsTurns: boolean): Promise<Thread> {
+  static async start({ checkout, dir }: Context, reportsTurns: boolean): Promise<Thread> {
     stores += 1;
     const store = `follow-ups-${stores}.sqlite`;
-    const standIns = await StandIns.start(dir, { jobMs: TURN_MS, tellsTurns });
+    const standIns = await StandIns.start(dir, { jobMs: TURN_MS, reportsTurns });
     const thread = new Thread(standIns, await startDocsAgent({ checkout, standIns, dir, store, env: ENV }));
     for (let n = WARM_UP_FROM; n <= WARM_UP_FROM + WARM_UP; n += 1) {
       await thread.mention(n);

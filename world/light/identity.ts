@@ -1,4 +1,4 @@
-/** The bench's workspace. The stand-in for Slack and the requests both use these ids. */
+/** The team of the bench's workspace. The light stand-ins and the bench's requests use the same ids. */
 export const TEAM_ID = "T0BENCH";
 /** The app's user in the workspace. */
 export const BOT_USER_ID = "U0BENCHBOT";
@@ -16,14 +16,14 @@ export function channelId(n: number): string {
   return `C0BENCH${n}`;
 }
 
-/** Returns the prompt of the n-th request. Both stand-ins recognize it with {@link numberIn}. */
+/** Returns the prompt of the n-th request. Both stand-ins recognize it with {@link requestNumberIn}. */
 export function promptOf(n: number): string {
   const fault = "The quick start says npm run dev, but the script is called start since version 4.";
   return `${fault} Please fix page ${n}.`;
 }
 
 /** Returns the number of the request that a text (a prompt, as JSON) belongs to, or null. */
-export function numberIn(text: string): number | null {
+export function requestNumberIn(text: string): number | null {
   const [, n] = /Please fix page (\d+)\./.exec(text) ?? [];
   return n === undefined ? null : Number(n);
 }

@@ -7,7 +7,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { z } from "zod";
-import { createCodeHost } from "../../world/code-host/index.ts";
+import { createCodeHost } from "../world/code-host/index.ts";
 
 const Options = z.object({
   dataDir: z.string(),

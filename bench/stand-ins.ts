@@ -8,16 +8,16 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import process from "node:process";
 import { z } from "zod";
-import { PROJECT_ID, SIGNING_SECRET } from "../identity.ts";
-import { createJobService } from "./job-service.ts";
-import { Journal } from "./journal.ts";
-import { createSlack } from "./slack.ts";
+import { PROJECT_ID, SIGNING_SECRET } from "../world/light/identity.ts";
+import { createLightJobService } from "../world/light/job-service.ts";
+import { Journal } from "../world/light/journal.ts";
+import { createLightSlack } from "../world/light/slack.ts";
 
 const Options = z.object({
   isLimited: z.boolean(),
   isHeld: z.boolean(),
   jobMs: z.tuple([z.number(), z.number()]).nullable(),
-  tellsTurns: z.boolean(),
+  reportsTurns: z.boolean(),
 });
 const Question = z.discriminatedUnion("ask", [
   z.object({ ask: z.literal("counts") }),
@@ -35,8 +35,8 @@ async function listen(server: Server): Promise<string> {
 
 const options = Options.parse(JSON.parse(process.argv[2] ?? ""));
 const journal = new Journal();
-const slackUrl = await listen(createSlack(journal, options));
-const jobService = createJobService(journal, options);
+const slackUrl = await listen(createLightSlack(journal, options));
+const jobService = createLightJobService(journal, options);
 const jobServiceUrl = await listen(jobService.server);
 const programs = new Set<number>();
 

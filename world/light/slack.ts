@@ -1,7 +1,8 @@
-import { type IncomingMessage, type Server, createServer } from "node:http";
-import { BOT_ID, BOT_USER_ID, linkedIn, TEAM_ID } from "../identity.ts";
-import { nowMs } from "../scenario.ts";
+import { type Server, createServer } from "node:http";
+import { BOT_ID, BOT_USER_ID, linkedIn, TEAM_ID } from "./identity.ts";
+import { nowMs } from "../clock/epoch.ts";
 import { type Journal, noteFirst } from "./journal.ts";
+import { readBodyText } from "./read-body.ts";
 import { PostLimit, SLACK_LIMITS, UpdateLimit } from "./rate-limits.ts";
 
 const TEAM_URL = "https://bench.slack.com/";
@@ -11,8 +12,8 @@ const SCOPES = [
   "chat:write,commands,im:write,users:read,team:read",
 ].join(",");
 
-/** Options of {@link createSlack}. */
-export type SlackOptions = {
+/** Options of {@link createLightSlack}. */
+export type LightSlackOptions = {
   /** True if it limits rates as {@link SLACK_LIMITS} says. */
   isLimited: boolean;
   /** True if it answers no calls except {@link ALWAYS_ANSWERED}. */
@@ -28,11 +29,12 @@ const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["auth.test", "users.info"]
 type Answer = Record<string, unknown> | "ratelimited" | "unknown";
 
 /**
- * Creates the part of the Web API that the program needs for its work. It checks nothing and keeps
- * nothing, because its own CPU time would distort the figures on a machine of two cores. The tests
- * check the calls with their own Slack.
+ * Creates the part of the Web API that the app needs for its work. It checks nothing and keeps
+ * nothing, because its own CPU time would distort the bench's figures on a machine with two cores:
+ * the Slack of `world/slack`, which checks everything, takes three times as long for a message. The
+ * tests use that one.
  */
-export function createSlack(journal: Journal, { isLimited, isHeld }: SlackOptions): Server {
+export function createLightSlack(journal: Journal, { isLimited, isHeld }: LightSlackOptions): Server {
   const postLimit = new PostLimit();
   const updateLimit = new UpdateLimit();
   let stamps = 0;
@@ -101,7 +103,7 @@ export function createSlack(journal: Journal, { isLimited, isHeld }: SlackOption
       request.resume();
       return;
     }
-    readBody(request, (body) => {
+    readBodyText(request, (body) => {
       const said = answer(method, body);
       if (said === "ratelimited") {
         response
@@ -118,14 +120,6 @@ export function createSlack(journal: Journal, { isLimited, isHeld }: SlackOption
 
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8" };
 const BOT = { user_id: BOT_USER_ID, bot_id: BOT_ID, is_enterprise_install: false };
-
-/** Reads a request's body and passes it on. If the caller goes away first, nothing is passed on. */
-export function readBody(request: IncomingMessage, then: (body: string) => void): void {
-  const chunks: Buffer[] = [];
-  request.on("error", () => undefined);
-  request.on("data", (chunk: Buffer) => chunks.push(chunk));
-  request.on("end", () => then(Buffer.concat(chunks).toString("utf8")));
-}
 
 function posted(args: URLSearchParams, channel: string, ts: string): Record<string, unknown> {
   const threadTs = args.get("thread_ts");

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { BenchError } from "../scenario.ts";
 
 const Times = z.array(z.tuple([z.number(), z.number()]));
 
@@ -7,7 +6,7 @@ const Times = z.array(z.tuple([z.number(), z.number()]));
  * Everything that has happened at the stand-ins. `Times` are pairs of a request's number and epoch
  * milliseconds.
  */
-export const Report = z.object({
+export const JournalReport = z.object({
   /** The time when the job was created or the message taken, in that order. */
   created: Times,
   /** The time when the job service first answered that the job is completed. */
@@ -22,26 +21,17 @@ export const Report = z.object({
   jobsPolled: z.number(),
   unknownCalls: z.array(z.string()),
 });
-export type Report = z.infer<typeof Report>;
+export type JournalReport = z.infer<typeof JournalReport>;
 
 /** The counts of a report. */
-export const Counts = Report.pick({ polls: true, jobsPolled: true, unknownCalls: true }).extend({
-  created: z.number(),
-  posted: z.number(),
-  posts: z.number(),
-});
-export type Counts = z.infer<typeof Counts>;
-
-/**
- * Throws if the program asked for something that the stand-ins don't have. The bench would then
- * measure something else than it says.
- */
-export function refuseUnknownCalls({ unknownCalls }: Pick<Report, "unknownCalls">): void {
-  if (unknownCalls.length === 0) return;
-  throw new BenchError(
-    `The program made calls that bench/stand-ins doesn't answer: ${unknownCalls.join(", ")}.`,
-  );
-}
+export const JournalCounts = JournalReport.pick({ polls: true, jobsPolled: true, unknownCalls: true }).extend(
+  {
+    created: z.number(),
+    posted: z.number(),
+    posts: z.number(),
+  },
+);
+export type JournalCounts = z.infer<typeof JournalCounts>;
 
 /** Collects the events. Of each kind it keeps only a request's first. */
 export class Journal {
@@ -56,7 +46,7 @@ export class Journal {
   updatesRefused = 0;
   polls = 0;
 
-  counts(): Counts {
+  counts(): JournalCounts {
     const { polls, posts } = this;
     return {
       created: this.created.size,
@@ -68,7 +58,7 @@ export class Journal {
     };
   }
 
-  report(): Report {
+  report(): JournalReport {
     const { posts, postsRefused, updates, updatesRefused } = this;
     return {
       ...this.counts(),

@@ -1,39 +1,41 @@
 import { type Server, type ServerResponse, createServer } from "node:http";
 import { LEVEL_HEADER, SAID_BY_SERVICE } from "../../src/shared/contract/level.ts";
-import { numberIn, pullRequestOf } from "../identity.ts";
-import { nowMs } from "../scenario.ts";
+import { requestNumberIn, pullRequestOf } from "./identity.ts";
+import { nowMs } from "../clock/epoch.ts";
 import { type Journal, noteFirst } from "./journal.ts";
-import { readBody } from "./slack.ts";
+import { readBodyText } from "./read-body.ts";
 
-/** Options of {@link createJobService}. */
-export type JobServiceOptions = {
+/** Options of {@link createLightJobService}. */
+export type LightJobServiceOptions = {
   /** The shortest and the longest turn, in milliseconds. Null if turns never end. */
   jobMs: [number, number] | null;
   /** True if it leaves every call without an answer. */
   isHeld: boolean;
   /** True if it speaks level 1 and reports turns. Otherwise it knows the contract alone. */
-  tellsTurns: boolean;
+  reportsTurns: boolean;
 };
 
 type BenchTurn = { n: number | null; takenAtMs: number; endsAtMs: number };
 
 /** As many turns as our own service reports. */
-const TOLD_TURNS = 20;
+const REPORTED_TURNS = 20;
 
 /**
  * Creates a job service that takes every create and every message. It works off the turns of each
  * job one after the other, each in its time, with a pull request. A job that it doesn't know counts
- * as active, because the bench itself fills stores that name such jobs.
+ * as active, because the bench itself fills stores that name such jobs. The job service of
+ * `world/job-service` knows only jobs that were created, ends them when a test says so, and keeps
+ * every call and every answer for the test to read.
  */
-export function createJobService(
+export function createLightJobService(
   journal: Journal,
-  { jobMs, isHeld, tellsTurns }: JobServiceOptions,
+  { jobMs, isHeld, reportsTurns }: LightJobServiceOptions,
 ): { server: Server; takeMessages(areTaken: boolean): void } {
   const jobs = new Map<string, BenchTurn[]>();
   let areMessagesTaken = true;
 
   function create(body: string): string {
-    const n = numberIn(body);
+    const n = requestNumberIn(body);
     const id = `job_bench_${n ?? jobs.size}_end`;
     if (!jobs.has(id)) jobs.set(id, []);
     if (jobs.get(id)?.length === 0) take(id, n);
@@ -67,7 +69,7 @@ export function createJobService(
     const n = first?.n ?? null;
     const prLink = isCompleted && n !== null ? pullRequestOf(n) : null;
     if (isCompleted && n !== null) noteFirst(journal.known, n, nowMs());
-    response.writeHead(status, { ...JSON_HEADERS, ...(tellsTurns ? ANNOUNCED : {}) }).end(
+    response.writeHead(status, { ...JSON_HEADERS, ...(reportsTurns ? ANNOUNCED : {}) }).end(
       JSON.stringify({
         id,
         status: isCompleted ? "completed" : "active",
@@ -76,7 +78,7 @@ export function createJobService(
         prLink,
         createdAt: new Date().toISOString().replace(/\.\d{3}Z$/, "Z"),
         archivedAt: null,
-        ...(tellsTurns ? { turns: told(turns) } : {}),
+        ...(reportsTurns ? { turns: reported(turns) } : {}),
       }),
     );
   }
@@ -92,11 +94,11 @@ export function createJobService(
       return;
     }
     const [, jobId, message] = /\/job(?:\/([^/?]+)(\/message)?)?(?:\?.*)?$/.exec(request.url ?? "") ?? [];
-    readBody(request, (body) => {
+    readBodyText(request, (body) => {
       if (request.method === "POST" && jobId === undefined) return sendJob(response, 201, create(body));
       if (request.method === "POST" && jobId !== undefined && message !== undefined) {
         if (!areMessagesTaken) return refuse(response, 503, "Not now");
-        take(jobId, numberIn(body));
+        take(jobId, requestNumberIn(body));
         return sendJob(response, 200, jobId);
       }
       if (request.method === "GET" && jobId !== undefined) {
@@ -107,7 +109,7 @@ export function createJobService(
       // The program checks whether the service can be reached.
       if (request.method === "HEAD") return refuse(response, 404, "No such route");
       // It has no feed, so its jobs are polled.
-      if (tellsTurns && request.url?.includes("/changes") === true) {
+      if (reportsTurns && request.url?.includes("/changes") === true) {
         return refuse(response, 404, "No such route");
       }
       journal.unknownCalls.add(`${request.method} ${request.url}`);
@@ -126,9 +128,9 @@ const JSON_HEADERS = { "content-type": "application/json" };
 const ANNOUNCED = { [LEVEL_HEADER.toLowerCase()]: SAID_BY_SERVICE.join(", ") };
 
 /** Returns the newest turns in the form in which our own service reports them. */
-function told(turns: readonly BenchTurn[]): Record<string, unknown>[] {
+function reported(turns: readonly BenchTurn[]): Record<string, unknown>[] {
   const now = nowMs();
-  const from = Math.max(0, turns.length - TOLD_TURNS);
+  const from = Math.max(0, turns.length - REPORTED_TURNS);
   return turns.slice(from).map(({ takenAtMs, endsAtMs }, index) => {
     const isEnded = now >= endsAtMs;
     const isFirst = now >= (turns[from + index - 1]?.endsAtMs ?? 0);
