@@ -5,43 +5,45 @@ import { signatureHeaders } from "./signing.ts";
 import type { EnvelopeType, SocketModeSide } from "./socket-mode.ts";
 import { jsonOf } from "../../src/shared/text/text.ts";
 
-/** One request to the app, to the byte: over HTTP, or as the text of a Socket Mode envelope. */
+/**
+ * One request to the app, byte for byte: an HTTP request, or the text of a Socket Mode envelope.
+ */
 export type SlackDelivery = {
   transport: "http" | "socket";
-  /** Where it went; empty for Socket Mode. */
+  /** The address that it went to. Empty for Socket Mode. */
   url: string;
   headers: Record<string, string>;
   body: string;
 };
 
-/** How the app took a delivery. */
+/** The app's answer to a delivery. */
 export type DeliveryOutcome = {
   delivery: SlackDelivery;
-  /** The HTTP status, 200 for a Socket Mode ack, 0 when no answer came. */
+  /** The HTTP status. A Socket Mode ack counts as 200, and 0 means that no answer came. */
   status: number;
-  /** The answer's body or the ack's payload; empty when there was none. */
+  /** The answer's body or the ack's payload. Empty if there was none. */
   body: string;
-  /** Slack's word for a delivery that failed. */
+  /** Slack's word for the failure of a delivery. */
   failure?: "operation_timeout" | "dispatch_failed";
 };
 
 export type RedeliverOptions = {
   /**
-   * Signs again with the present time, or for Socket Mode, gives the envelope a new id. @default
-   * false
+   * True to sign again with the present time. In Socket Mode, the envelope gets a new id.
+   * @default false
    */
   resign?: boolean;
-  /** Marks the delivery as Slack's retry with this number. */
+  /** The number with which it is marked as a retry of Slack's. */
   retryNum?: number;
-  /** Slack's word for why it retries. @default "http_timeout" */
+  /** Slack's word for the reason of the retry. @default "http_timeout" */
   retryReason?: string;
 };
 
 const Envelope = z.looseObject({ envelope_id: z.string() });
 
 /**
- * Sends to the app what Slack sends it: over its Socket Mode connection where it has one, else as
- * signed HTTP.
+ * Sends to the app what Slack sends to it: over its Socket Mode connection if it has one, otherwise
+ * as signed HTTP.
  */
 export class Deliverer {
   readonly #signingSecret: string;
@@ -54,7 +56,7 @@ export class Deliverer {
     signingSecret: string;
     socketMode: SocketModeSide;
     ackTimeoutMs: number;
-    /** Epoch milliseconds, for signatures. */
+    /** Epoch milliseconds for signatures. */
     signingNow: () => number;
     appUrl: string | undefined;
   }) {
@@ -84,8 +86,8 @@ export class Deliverer {
   }
 
   /**
-   * Sends a delivery again, to the byte unless the options say otherwise, to where the app is now.
-   * Its answer is shown to nobody.
+   * Sends a delivery again to the app's present address, byte for byte unless the options say
+   * otherwise. The answer is shown to nobody.
    */
   async redeliver(delivery: SlackDelivery, options: RedeliverOptions = {}): Promise<DeliveryOutcome> {
     const retryReason = options.retryReason ?? "http_timeout";
@@ -110,7 +112,7 @@ export class Deliverer {
   #httpDelivery(type: EnvelopeType, payload: Record<string, unknown>): SlackDelivery {
     const body = encodeBody(type, payload);
     const headers = {
-      // Without a charset: that is what Slack sends and the only form Bolt's HTTP receiver reads.
+      // Slack sends no charset, and Bolt's HTTP receiver reads no other form.
       "content-type": type === "events_api" ? "application/json" : "application/x-www-form-urlencoded",
       accept: "application/json,*/*",
       "user-agent": "Slackbot 1.0 (+https://api.slack.com/robots)",

@@ -7,7 +7,7 @@ export type Team = {
   name: string;
   domain: string;
   url: string;
-  /** The organization that it belongs to, if any. */
+  /** The organization that the team belongs to, if any. */
   enterpriseId?: string;
 };
 
@@ -18,21 +18,18 @@ export type User = {
   name: string;
   real_name: string;
   display_name: string;
-  /** Invited to some channels only; absent: a member, or of another workspace. */
+  /** Set for a guest, who is in some channels only. */
   guest?: Guest;
-  /** Set for a person of another workspace, in channels that are shared with it. */
+  /** Set for a person of another workspace, in channels that are shared with this one. */
   home?: Home;
-  /** Their account was deactivated. */
+  /** True if the account was deactivated. */
   isDeactivated?: boolean;
 };
 
 /** https://slack.com/help/articles/202518103-Understand-guest-roles-in-Slack */
 type Guest = "multi-channel" | "single-channel";
 
-/**
- * Where somebody of another workspace is from; `enterpriseId`: the organization it belongs to, if
- * any.
- */
+/** The workspace that a person of another workspace comes from, and its organization, if any. */
 export type Home = { teamId: string; enterpriseId?: string };
 
 export type ChannelKind = "public" | "private" | "im" | "mpim";
@@ -41,11 +38,12 @@ export type Channel = {
   id: string;
   name: string;
   kind: ChannelKind;
-  /** User ids; the bot is a member when its user id is here. */
+  /** User ids. The bot is a member if its user id is among them. */
   members: Set<string>;
   isArchived: boolean;
   /**
-   * The workspace of another organization that shares it with this one; absent: it is this one's.
+   * The workspace of another organization that shares the channel with this one. If it is absent,
+   * the channel belongs to this workspace.
    */
   hostTeamId?: string;
 };
@@ -60,10 +58,12 @@ export type NewUser = {
   isDeactivated?: boolean;
 };
 
-/** A group of people with a handle: https://docs.slack.dev/reference/objects/usergroup-object */
+/**
+ * A group of people with a handle. See https://docs.slack.dev/reference/objects/usergroup-object
+ */
 export type UserGroup = { id: string; handle: string; name: string };
 
-/** A channel to be: `members` are user ids, and `withBot` adds the bot to them. */
+/** A channel to add. `members` are user ids, and `withBot` adds the bot to them. */
 export type NewChannel = {
   name: string;
   members: string[];
@@ -87,5 +87,5 @@ export type NewMessage = {
   linksNames?: boolean;
 };
 
-/** How the bot token stands; anything but `active` is the error every call with it gets. */
+/** The bot token's state. Unless it is `active`, every call fails with this error. */
 export type TokenState = "active" | "token_revoked" | "account_inactive" | "invalid_auth";

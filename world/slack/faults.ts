@@ -1,30 +1,30 @@
 import type { Args } from "./web-api/args.ts";
 
-/** A call the app made: a Web API method, or `response_url`. Tokens are never kept. */
+/** A call that the app made: a Web API method, or `response_url`. Tokens are never kept. */
 export type Call = {
   readonly method: string;
   readonly args: Args;
-  /** By the clock that the Slack side was given, epoch milliseconds. */
+  /** Epoch milliseconds by the clock that the stand-in was given. */
   readonly at: number;
-  /** To whom the response URL that it came through was given. */
+  /** The person to whom the response URL of the call was given. */
   readonly userId?: string;
   /**
-   * `ok`, Slack's error word, or the kind of the fault that struck; absent while the call is under
-   * way.
+   * The result: `ok`, Slack's error word, or the kind of the fault that the call met. It is absent
+   * until the call has ended.
    */
   result?: string;
 };
 
 /**
- * What goes wrong with a call. Nothing takes effect unless it says so.
+ * A fault that a call meets. Nothing takes effect unless it says so.
  *
  * - `ratelimited`: HTTP 429 with `Retry-After`
- * - `http`: this status and body; with `isDone`, after the call took effect
+ * - `http`: this status and body, after the call took effect if `isDone` is set
  * - `error`: `ok: false` with this error word
  * - `drop-before`: the connection breaks
  * - `drop-after`: the call takes effect, then the connection breaks without an answer
- * - `hang`: no answer until the Slack side closes
- * - `garbage`: HTTP 200 with a page that is no JSON
+ * - `hang`: no answer until the stand-in closes
+ * - `garbage`: HTTP 200 with a page that isn't JSON
  */
 export type Fault =
   | { kind: "ratelimited"; retryAfterS: number }
@@ -36,20 +36,23 @@ export type Fault =
   | { kind: "garbage" };
 
 export type FaultRule = {
-  /** A Web API method, `*` for all of them, or `response_url`. */
+  /** A Web API method, `response_url`, or `*` for all of them. */
   method: string;
-  /** How many calls it strikes. @default 1 */
+  /** The number of calls that meet it. @default 1 */
   times?: number;
-  /** Only calls for which this is true. */
+  /** Only calls that fulfill this condition meet it. */
   when?: (call: Call) => boolean;
   fault: Fault;
 };
 
-/** The faults that wait for calls, first added first. */
+/** The faults that wait for calls. The one that was added first applies first. */
 export class Faults {
   #rules: (FaultRule & { left: number })[] = [];
 
-  /** The returned function takes the rule back; calls it has struck already stay struck. */
+  /**
+   * Adds a rule. The returned function removes it, which changes nothing for calls that have met
+   * it.
+   */
   add(rule: FaultRule): () => void {
     const added = { ...rule, left: rule.times ?? 1 };
     this.#rules.push(added);
@@ -62,7 +65,7 @@ export class Faults {
     this.#rules = [];
   }
 
-  /** The fault that strikes this call, counted as used. */
+  /** Returns the fault that this call meets, and counts it as used. */
   take(call: Call): Fault | undefined {
     const rule = this.#rules.find((candidate) => candidate.left > 0 && matches(candidate, call));
     if (rule === undefined) return undefined;

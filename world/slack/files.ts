@@ -4,30 +4,33 @@ import { makeId } from "./ids.ts";
 /** A file that was shared in a message. Without `user`, Slack doesn't say who uploaded it. */
 export type SlackFile = { id: string; name: string; mimetype: string; content: Buffer; user?: string };
 
-/** How a workspace gives files to apps. */
+/** Settings for the way in which a workspace gives files to apps. */
 export type FileSettings = {
-  /** True as in channels of several organizations: messages have their files' ids alone. */
+  /**
+   * True to leave everything but their ids out of messages, as in channels of several
+   * organizations.
+   */
   areByIdOnly: boolean;
-  /** True if `app_mention` events never have files, as some apps saw them. */
+  /** True to leave files out of `app_mention` events, as some apps have seen. */
   areNotInMentions: boolean;
-  /** From when on files can be downloaded, epoch milliseconds. */
+  /** The time from which files can be downloaded, in epoch milliseconds. */
   readyAtMs: number;
 };
 
-/** A file in a message. */
+/** Returns a file in the form that messages carry. */
 export function fileInMessage(file: SlackFile, baseUrl: string, { areByIdOnly }: FileSettings) {
   return areByIdOnly
     ? { id: file.id, created: 1_767_603_600, mode: "file_access", file_access: "check_file_info" }
     : fileToWire(file, baseUrl);
 }
 
-/** As `files.info` describes it before it can be downloaded. */
+/** Returns a file as `files.info` describes it before it can be downloaded. */
 export function unreadyToWire({ id, name, mimetype, content, user }: SlackFile) {
   const size = content.length;
   return { id, name, title: name, mimetype, size, mode: "hosted", is_external: false, ...(user && { user }) };
 }
 
-/** As messages carry it: https://docs.slack.dev/reference/objects/file-object */
+/** Returns a file as messages carry it. See https://docs.slack.dev/reference/objects/file-object */
 export function fileToWire({ id, name, mimetype, content, user }: SlackFile, baseUrl: string) {
   const url = `${baseUrl}files-pri/${id}`;
   return {
@@ -45,9 +48,8 @@ export function fileToWire({ id, name, mimetype, content, user }: SlackFile, bas
 }
 
 /**
- * What a download is answered with. Without the token, or without the scope `files:read`, Slack
- * leads to a page to sign in, with 200 (github.com/nlink-jp/scli, release 1.7.2, tells of it). So
- * does a file that isn't ready.
+ * Answers a download. Without the token or `files:read`, Slack returns its sign-in page with status
+ * 200 (reported in github.com/nlink-jp/scli, release 1.7.2). A file that isn't ready gets the same.
  */
 export function answerDownload(
   file: SlackFile | undefined,
@@ -67,8 +69,8 @@ export function answerDownload(
 }
 
 /**
- * Uploads under way: https://docs.slack.dev/messaging/working-with-files#upload. A file is there
- * once it was sent whole.
+ * The uploads that have begun. A file exists once it was sent whole. See
+ * https://docs.slack.dev/messaging/working-with-files#upload
  */
 export class Uploads {
   readonly #tickets = new Map<string, { name: string; length: number; content: Buffer | null }>();
@@ -79,7 +81,7 @@ export class Uploads {
     return { id };
   }
 
-  /** The status that sending a file is answered with. */
+  /** Takes a file's content and returns the status of the answer. */
   receive(id: string, content: Buffer): number {
     const ticket = this.#tickets.get(id);
     if (ticket === undefined) return 404;
@@ -88,7 +90,7 @@ export class Uploads {
     return 200;
   }
 
-  /** The file that was sent; undefined if none was, or it was taken before. */
+  /** Returns the file that was sent, once. Undefined if none was sent, or it was taken before. */
   take(id: string): SlackFile | undefined {
     const ticket = this.#tickets.get(id);
     if (ticket === undefined || ticket.content === null) return undefined;

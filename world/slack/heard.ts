@@ -5,8 +5,9 @@ import { messageToWire } from "./web-api/wire.ts";
 import type { Workspace } from "./workspace.ts";
 
 /**
- * What an app that subscribed to these events hears of a message: where the bot is, a mention of it
- * and, once more, if the app hears of all messages there, the message. The mention comes first.
+ * Returns the events about a message that an app gets if it subscribed to `events`. Where the bot
+ * is a member, these are the mention, and the message itself if the app gets all messages there.
+ * The mention comes first.
  */
 export function saidPayloads(workspace: Workspace, events: readonly string[], message: SlackMessage) {
   const { asMention, asMessage } = heard(workspace, events, message);
@@ -16,7 +17,7 @@ export function saidPayloads(workspace: Workspace, events: readonly string[], me
   ];
 }
 
-/** The same of an edit; `before`: the message as it was. */
+/** Returns the events about an edit, in the same way. `before` is the message as it was. */
 export function editPayloads(
   workspace: Workspace,
   events: readonly string[],
@@ -42,7 +43,7 @@ function heard(workspace: Workspace, events: readonly string[], message: SlackMe
   }[kind];
   const isHeard = workspace.isBotIn(message.channel);
   return {
-    // Slack sends no app_mention from direct messages:
+    // Slack sends no app_mention from direct messages. See
     // https://docs.slack.dev/reference/events/app_mention
     asMention: isHeard && isMentioned && !isDirect && events.includes("app_mention"),
     asMessage: isHeard && events.includes(ofMessages),
@@ -50,8 +51,8 @@ function heard(workspace: Workspace, events: readonly string[], message: SlackMe
 }
 
 /**
- * Slack sends one of a mention that was edited, and of one that an edit added:
- * github.com/slack-go/slack/pull/1256.
+ * Slack sends an event for a mention in a message that was edited, and for one that an edit added.
+ * See github.com/slack-go/slack/pull/1256.
  */
 function editedMentionPayload(workspace: Workspace, message: SlackMessage) {
   const { edited } = message;

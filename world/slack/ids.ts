@@ -2,20 +2,20 @@ import { randomBytes } from "node:crypto";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
 
-/** A fresh id in Slack's form: the prefix letter, then ten capitals and digits. */
+/** Returns a new id in Slack's form: the prefix letter, then ten capitals and digits. */
 export function makeId(prefix: string): string {
   const letters = Array.from(randomBytes(9), (byte) => alphabet.charAt(byte % alphabet.length));
   return `${prefix}0${letters.join("")}`;
 }
 
-/** A fresh secret for URLs and tickets: 32 hex digits. */
+/** Returns a new secret for URLs and tickets: 32 hex digits. */
 export function makeSecret(): string {
   return randomBytes(16).toString("hex");
 }
 
 /**
- * Issues Slack timestamps: "SECONDS.MICROS", from `now()` (epoch milliseconds), each larger than
- * the one before.
+ * Issues Slack timestamps ("SECONDS.MICROS") from `now()`, in epoch milliseconds. Each is larger
+ * than the one before.
  */
 export class Timestamps {
   readonly #now: () => number;

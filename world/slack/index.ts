@@ -34,34 +34,35 @@ export type { Channel, NewChannel, NewUser, TokenState, User } from "./entities.
 export type { Workspace } from "./workspace.ts";
 
 export type SlackSideOptions = {
-  /** @default 0, a free port of 127.0.0.1 */
+  /** The port. 0 is any free port of 127.0.0.1. @default 0 */
   port?: number;
   /**
-   * Epoch milliseconds; decides timestamps, triggers, response URLs and rates. @default Date.now
+   * Epoch milliseconds. They decide timestamps, triggers, response URLs and rates.
+   * @default Date.now
    */
   now?: () => number;
-  /** How Slack limits the app from the start. @default not at all */
+  /** The limits for the app from the start. @default none */
   limits?: LimitSettings;
-  /** The bot scopes the app was installed with: those of the manifest. */
+  /** The bot scopes that the app was installed with: those of the manifest. */
   scopes: readonly string[];
-  /** The events that the app hears of: those of the manifest. @default mentions */
+  /** The events that the app subscribed to: those of the manifest. @default mentions */
   events?: readonly string[];
   signingSecret: string;
   botToken: string;
-  /** Without it nothing connects over Socket Mode. */
+  /** The token for Socket Mode. Without it, nothing connects that way. */
   appToken?: string;
-  /** Where Slack's requests go; may be set later. */
+  /** The address for Slack's requests. It may be set later. */
   appUrl?: string;
-  /** How long the app has for an ack. @default 3000, as Slack */
+  /** The time that the app has for an ack. @default 3000, as at Slack */
   ackTimeoutMs?: number;
-  /** Who and what is there from the start. */
+  /** The people and channels that exist from the start. */
   seed?: { users?: NewUser[]; channels?: NewChannel[] };
-  /** The workspace as it was saved; `seed` is added to it. */
+  /** The workspace as it was saved. `seed` is added to it. */
   saved?: WorkspaceSnapshot | undefined;
 };
 
 /**
- * An app hears of no event that it wasn't given the scope for:
+ * The scope that each event needs. An app without it doesn't get the event. See
  * https://docs.slack.dev/reference/events
  */
 const EVENT_SCOPES: Readonly<Record<string, string>> = {
@@ -71,51 +72,51 @@ const EVENT_SCOPES: Readonly<Record<string, string>> = {
   "message.mpim": "mpim:history",
 };
 
-/** Nothing in the workspace came to satisfy the test within its time. */
+/** Nothing in the workspace fulfilled the condition in time. */
 class NothingHappened extends DocsAgentError {
   readonly code = "NOTHING_HAPPENED";
 }
 
-/**
- * A running Slack for one app: a server on loopback, the workspace behind it, and the people in it.
- */
+/** A running Slack with one app: a server on loopback, its workspace, and the people in it. */
 export interface SlackSide extends AsyncDisposable {
-  /** The Web API's root, for `SLACK_API_URL`. Ends in a slash. */
+  /** The root of the Web API, for `SLACK_API_URL`. It ends in a slash. */
   readonly apiUrl: string;
   readonly workspace: Workspace;
   readonly faults: Faults;
   readonly socketMode: SocketModeSide;
-  /** Every call the app made, in order of arrival. */
+  /** Every call that the app made, in order of arrival. */
   readonly calls: readonly Call[];
-  /** Every download of a file that was asked for. */
+  /** Every request for a file. */
   readonly downloads: readonly Download[];
-  /** Those that were answered with HTTP 429, by a limit or a fault. */
+  /** The calls that were answered with HTTP 429, because of a limit or a fault. */
   readonly refusedCalls: readonly Call[];
   readonly limits: Limits;
   setAppUrl(url: string | undefined): void;
-  /** Adds a hook around every call; the returned function removes it. */
+  /** Adds a hook around every call. The returned function removes it. */
   onCall(hook: CallHook): () => void;
   person(userId: string): Person;
-  /** Sends a delivery again, to the byte unless the options say otherwise. */
+  /** Sends a delivery again, byte for byte unless the options say otherwise. */
   redeliver(delivery: SlackDelivery, options?: RedeliverOptions): Promise<DeliveryOutcome>;
-  /** What can be seen in a channel, replies included, oldest first. */
+  /** Returns the messages that are visible in a channel, including replies, oldest first. */
   messages(channelId: string): SlackMessage[];
-  /** A message and its replies, oldest first. */
+  /** Returns a message and its replies, oldest first. */
   thread(channelId: string, ts: string): SlackMessage[];
-  /** The ephemeral messages one person, or anybody, sees now. */
+  /** Returns the ephemeral messages that one person sees now. Without an id, those of everybody. */
   ephemerals(userId?: string): Ephemeral[];
-  /** The modals a person has open, the one in front last. */
+  /** Returns the modals that a person has open. The last one is in front. */
   openViews(userId: string): OpenView[];
-  /** The direct messages between the bot and a person; none where no conversation was opened. */
+  /**
+   * Returns the direct messages between the bot and a person. Empty if there is no conversation.
+   */
   dm(userId: string): SlackMessage[];
-  /** What a person reads in a message: see {@link visibleText}, with names. */
+  /** Returns what a person reads in a message: see {@link visibleText}, with names. */
   readonly visibleText: (message: SlackMessage | Ephemeral) => string;
   /**
-   * Resolves with the first value of `probe` that is not `undefined` or false, tried now and at
-   * every change.
+   * Tries `probe` now and at every change, and resolves to its first value that is neither
+   * `undefined` nor false.
    */
   until<Value>(probe: () => Value | undefined | false, timeoutMs?: number): Promise<Value>;
-  /** Ends the server and every connection, hanging calls included. */
+  /** Stops the server and ends every connection, including calls that hang. */
   close(): Promise<void>;
 }
 
@@ -143,7 +144,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     signingSecret: options.signingSecret,
     socketMode,
     ackTimeoutMs: options.ackTimeoutMs ?? 3000,
-    // The real clock's, because apps compare it with theirs.
+    // Apps compare these times with their own clock, so they come from the real clock.
     signingNow: () => Date.now() + (limits.settings.clockAheadMs ?? 0),
     appUrl: options.appUrl,
   });

@@ -1,27 +1,32 @@
 import type { Call } from "./faults.ts";
 
-/** At most `calls` in any stretch of `perMs`. */
+/** A rate: at most `calls` within any `perMs` milliseconds. */
 export type Rate = { calls: number; perMs: number };
 
-/** What Slack's limits are set to. What is left out, or undefined, is not limited. */
+/** Slack's limits. Nothing that is left out or undefined is limited. */
 export type LimitSettings = {
-  /** `chat.postMessage`, for each channel on its own. */
+  /** Limits `chat.postMessage` for each channel. */
   posts?: Rate | undefined;
-  /** `chat.update`, for the workspace. */
+  /** Limits `chat.update` for the workspace. */
   updates?: Rate | undefined;
-  /** `conversations.history` and `conversations.replies`, each on its own, for the workspace. */
+  /**
+   * Limits `conversations.history` and `conversations.replies` for the workspace, each separately.
+   */
   history?: Rate | undefined;
-  /** The most messages one such call returns, whatever it asks for. */
+  /** The largest number of messages in one such answer, even if the call asks for more. */
   maxHistoryMessages?: number | undefined;
-  /** What `Retry-After` says, in seconds. Left out: until a call would be taken. */
+  /**
+   * The value of `Retry-After`, in seconds. By default it is the time until a call would be taken.
+   */
   retryAfterS?: number | undefined;
   /**
-   * How long after a message was posted history and replies show it. Everything else works at once.
+   * The time after a post until history and replies show the message. Everything else works at
+   * once.
    */
   visibleAfterMs?: number | undefined;
   /**
-   * How far Slack's clock is ahead of the one it was given; negative: behind. Moves `ts`, `Date`,
-   * triggers and signatures.
+   * The time by which Slack's clock is ahead of the one that it was given. A negative value means
+   * behind. It changes `ts`, `Date`, triggers and signatures.
    */
   clockAheadMs?: number | undefined;
 };
@@ -39,8 +44,8 @@ export const internalApp = {
 } satisfies LimitSettings;
 
 /**
- * The rates of an app that is distributed outside Slack's Marketplace: history one call a minute,
- * 15 messages. See
+ * The rates of an app that is distributed outside Slack's Marketplace. It may read history once a
+ * minute, and gets 15 messages. See
  * https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketplace-apps
  */
 export const distributedApp = {
@@ -49,11 +54,11 @@ export const distributedApp = {
   maxHistoryMessages: 15,
 } satisfies LimitSettings;
 
-/** How Slack limits an app; nothing is limited until something is set. */
+/** Slack's limits for an app. Nothing is limited until something is set. */
 export class Limits {
   readonly #now: () => number;
   #settings: LimitSettings;
-  /** When calls were taken, by what they count for, oldest first. */
+  /** The times of the calls that were taken, oldest first, by the limit that they count for. */
   readonly #taken = new Map<string, number[]>();
 
   constructor(now: () => number, settings: LimitSettings = {}) {
@@ -65,24 +70,24 @@ export class Limits {
     return this.#settings;
   }
 
-  /** Changes what is named and leaves the rest; what was taken before still counts. */
+  /** Changes the named limits and leaves the others. Calls that were taken before still count. */
   set(settings: LimitSettings): void {
     this.#settings = { ...this.#settings, ...settings };
   }
 
-  /** Lifts every limit, and forgets what was taken. */
+  /** Removes every limit, and forgets the calls that were taken. */
   clear(): void {
     this.#settings = {};
     this.#taken.clear();
   }
 
-  /** Slack's own time, in epoch milliseconds. */
+  /** Returns Slack's own time, in epoch milliseconds. */
   slackNow(): number {
     return this.#now() + (this.#settings.clockAheadMs ?? 0);
   }
 
   /**
-   * Counts a call that is taken. For one that is not: after how many seconds Slack says to try
+   * Counts a call if it is taken. Otherwise returns the seconds after which Slack says to try
    * again.
    */
   take(call: Call): number | undefined {

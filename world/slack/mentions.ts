@@ -6,9 +6,10 @@ const markup = /<(@[UW][A-Z0-9]+|!channel|!here|!everyone|!subteam\^S[A-Z0-9]+)(
 const linkedNames = /(?<![\w&])@(channel|here|everyone)\b/g;
 
 /**
- * Whom Slack would notify: `@U…`, `!channel`, `!here`, `!everyone`, `!subteam^S…`, in reading
- * order. With blocks the text is only a fallback and notifies nobody; `plain_text` never does.
- * `linksNames` is what `link_names` or `parse: "full"` ask for.
+ * Returns the people and groups that Slack would notify, in reading order: `@U…`, `!channel`,
+ * `!here`, `!everyone`, `!subteam^S…`. If there are blocks, the text is only a fallback and
+ * notifies nobody. `plain_text` never notifies anybody. `linksNames` is true if `link_names` or
+ * `parse: "full"` ask for it.
  */
 export function mentionsIn(
   message: { text: string; blocks?: readonly AnyBlock[] | undefined },

@@ -2,13 +2,14 @@ import type { SlackFile } from "./files.ts";
 import type { MessageBlock } from "./block-kit/blocks.ts";
 
 /**
- * What an app attaches to a message for itself: https://docs.slack.dev/messaging/message-metadata
+ * The data that an app attaches to a message for itself. See
+ * https://docs.slack.dev/messaging/message-metadata
  */
 export type Metadata = { event_type: string; event_payload: Record<string, unknown> };
 
 /**
- * What stands under a message: what an app attached to it, or a message whose link is in it or that
- * was forwarded with it (fixtures/slack-samples has recorded ones).
+ * An attachment below a message. An app attached it, or it is another message that was forwarded or
+ * whose link is in the text. `test/fixtures/slack-samples` has recorded ones.
  */
 export type MessageAttachment = {
   id: number;
@@ -29,7 +30,7 @@ export type MessageAttachment = {
   image_url?: string;
   blocks?: object[];
   files?: object[];
-  /** The forwarded message's blocks. */
+  /** The blocks of the forwarded message. */
   message_blocks?: { team?: string; channel?: string; ts?: string; message: Record<string, unknown> }[];
 };
 
@@ -38,7 +39,7 @@ export type SlackMessage = {
   channel: string;
   ts: string;
   user: string;
-  /** Set on what an app posted. */
+  /** Set on an app's messages. */
   bot_id?: string;
   text: string;
   files?: SlackFile[];
@@ -47,21 +48,21 @@ export type SlackMessage = {
   thread_ts?: string;
   subtype?: "tombstone" | "thread_broadcast";
   metadata?: Metadata;
-  /** Who reacted with what, the oldest first. */
+  /** The reactions with the people who added them, oldest first. */
   reactions?: { name: string; users: string[] }[];
   edited?: { user: string; ts: string };
   deleted: boolean;
-  /** Whom it would notify: see {@link mentionsIn}. */
+  /** The people and groups that the message would notify: see {@link mentionsIn}. */
   mentions: string[];
 };
 
-/** A message that one person sees and nobody else, until it is replaced or deleted. */
+/** A message that only one person sees, until it is replaced or deleted. */
 export type Ephemeral = {
   channel: string;
   ts: string;
-  /** Who sees it. */
+  /** The person who sees it. */
   user: string;
-  /** Who it is from: the bot's user id, or Slack itself. */
+  /** The sender: the bot's user id, or Slack itself. */
   from: string;
   text: string;
   blocks?: MessageBlock[];
@@ -69,10 +70,10 @@ export type Ephemeral = {
   mentions: string[];
 };
 
-/** The account that Slack's own notices come from. */
+/** The account of Slack's own notices. */
 export const slackbot = "USLACKBOT";
 
-/** The messages of one channel, in the order of their timestamps. */
+/** The messages of one channel in the order of their timestamps. */
 export class Messages {
   readonly #all = new Map<string, SlackMessage>();
 
@@ -80,7 +81,7 @@ export class Messages {
     this.#all.set(message.ts, message);
   }
 
-  /** Every message that can be seen, replies and tombstones included. */
+  /** Returns every visible message, including replies and tombstones. */
   visible(): SlackMessage[] {
     return [...this.#all.values()].filter((message) => !message.deleted);
   }
@@ -90,7 +91,7 @@ export class Messages {
     return message?.deleted === false ? message : undefined;
   }
 
-  /** The root and its replies; only the message itself where `ts` is a reply's. */
+  /** Returns the root and its replies. If `ts` is a reply's, it returns only that message. */
   thread(ts: string): SlackMessage[] {
     return this.visible().filter((message) => message.ts === ts || message.thread_ts === ts);
   }
@@ -100,7 +101,7 @@ export class Messages {
   }
 
   /**
-   * Removes a message. The root of a thread that still has replies leaves a tombstone, as in Slack.
+   * Removes a message. If it is the root of a thread with replies, a tombstone stays, as in Slack.
    */
   remove(message: SlackMessage): void {
     const hasReplies = this.replies(message.ts).length > 0;

@@ -19,7 +19,7 @@ import { messageToWire } from "./web-api/wire.ts";
 import type { Channel, User } from "./entities.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Where and by whom an interaction happened, and the ways to answer it. */
+/** An interaction: the place, the person, and the ways to answer it. */
 export type Interaction = {
   workspace: Workspace;
   user: User;
@@ -29,7 +29,8 @@ export type Interaction = {
 };
 
 /**
- * The fields of a slash command: https://docs.slack.dev/interactivity/implementing-slash-commands
+ * Returns the fields of a slash command. See
+ * https://docs.slack.dev/interactivity/implementing-slash-commands
  */
 export function commandPayload(at: Interaction, command: string, text: string) {
   return {
@@ -50,14 +51,14 @@ export function commandPayload(at: Interaction, command: string, text: string) {
 }
 
 /**
- * A message shortcut:
+ * Returns the payload of a message shortcut. See
  * https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload
  */
 export function shortcutPayload(at: Interaction, callbackId: string, message: SlackMessage) {
   return {
     type: "message_action",
     ...interactionFields(at),
-    // Unlike in other payloads there is no `username`.
+    // Other payloads have a `username`, but this one hasn't.
     user: { id: at.user.id, name: at.user.name, team_id: homeOf(at.user, at.workspace) },
     callback_id: callbackId,
     message_ts: message.ts,
@@ -66,18 +67,19 @@ export function shortcutPayload(at: Interaction, callbackId: string, message: Sl
   } satisfies ShortcutPayload;
 }
 
-/** What a person pressed or chose. */
+/** A press or a choice of a person. */
 export type Act = {
   element: Button | StaticSelect | Overflow | FeedbackButtons;
   blockId: string;
   /**
-   * The value of the option chosen in a select menu; of feedback buttons, `positive` or `negative`.
+   * The value of the option that was chosen in a select menu. For feedback buttons, it is
+   * `positive` or `negative`.
    */
   option?: string;
 };
 
 /**
- * A press or choice in a message:
+ * Returns the payload of a press or choice in a message. See
  * https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
  */
 export function actionPayload(
@@ -99,14 +101,14 @@ export function actionPayload(
       is_ephemeral: isEphemeral,
       ...(thread_ts !== undefined && { thread_ts }),
     },
-    // Slack keeps ephemeral messages nowhere, so their payloads carry none.
+    // Slack doesn't keep ephemeral messages, so these payloads carry no message.
     ...(!isEphemeral && { message: messageToWire(on.message, at.workspace) }),
     state: { values: {} },
     actions: [{ ...actionOf(act), action_ts: at.workspace.timestamps.next() }],
   } satisfies ActionPayload;
 }
 
-/** A press or choice in a modal; such payloads carry no `response_url`. */
+/** Returns the payload of a press or choice in a modal. It has no `response_url`. */
 export function viewActionPayload(
   workspace: Workspace,
   user: User,
@@ -148,7 +150,7 @@ function actionOf({ element, blockId, option }: Act) {
   };
 }
 
-/** The option of a menu with this value; an error where it offers none. */
+/** Returns the option of a menu that has this value. Throws if the menu doesn't offer it. */
 export function optionOf(
   menu: StaticSelect | Overflow,
   value: string,
@@ -160,7 +162,7 @@ export function optionOf(
 }
 
 /**
- * A submitted modal:
+ * Returns the payload of a submitted modal. See
  * https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload
  */
 export function submissionPayload(workspace: Workspace, user: User, view: WireView, triggerId: string) {
@@ -172,7 +174,7 @@ export function submissionPayload(workspace: Workspace, user: User, view: WireVi
   } satisfies SubmissionPayload;
 }
 
-/** A closed modal; such payloads carry no trigger. */
+/** Returns the payload of a closed modal. It has no trigger. */
 export function closePayload(workspace: Workspace, user: User, view: WireView) {
   return {
     type: "view_closed",
@@ -193,7 +195,9 @@ function viewFields(workspace: Workspace, user: User, view: WireView) {
   };
 }
 
-/** An `app_mention` in its envelope: https://docs.slack.dev/reference/events/app_mention */
+/**
+ * Returns an `app_mention` in its envelope. See https://docs.slack.dev/reference/events/app_mention
+ */
 export function mentionPayload(workspace: Workspace, message: SlackMessage) {
   const { files: _, ...shown } = message;
   const said = workspace.fileSettings.areNotInMentions ? shown : message;
@@ -202,8 +206,8 @@ export function mentionPayload(workspace: Workspace, message: SlackMessage) {
 }
 
 /**
- * A message that somebody wrote: https://docs.slack.dev/reference/events/message.channels, and
- * …/message.im
+ * Returns the event for a message that somebody wrote. See
+ * https://docs.slack.dev/reference/events/message.channels and …/message.im
  */
 export function messagePayload(workspace: Workspace, message: SlackMessage) {
   const { kind } = workspace.channel(message.channel);
@@ -212,7 +216,7 @@ export function messagePayload(workspace: Workspace, message: SlackMessage) {
   const event = {
     ...saidFields(workspace, message),
     type: "message" as const,
-    // https://docs.slack.dev/reference/events/message/file_share; the mention carries none.
+    // See https://docs.slack.dev/reference/events/message/file_share. The mention has no subtype.
     ...(message.files !== undefined && { subtype: "file_share" as const }),
     ...(root !== undefined && { parent_user_id: root.user }),
     channel_type: channelTypes[kind],
@@ -221,7 +225,7 @@ export function messagePayload(workspace: Workspace, message: SlackMessage) {
 }
 
 /**
- * Somebody opened their direct messages with the app:
+ * Returns the event for a person who opened the direct messages with the app. See
  * https://docs.slack.dev/reference/events/app_home_opened
  */
 export function homeOpenedPayload(workspace: Workspace, user: User, channel: Channel) {
@@ -247,14 +251,14 @@ export function saidFields(workspace: Workspace, message: SlackMessage) {
     client_msg_id: randomUUID(),
     text: message.text,
     team: home,
-    // From recorded payloads of shared channels
-    // (fixtures/slack-samples/events/AppMentionPayload.json).
+    // Recorded payloads of shared channels have these fields
+    // (test/fixtures/slack-samples/events/AppMentionPayload.json).
     ...(author?.home !== undefined && { user_team: home, source_team: home }),
     ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
     blocks: message.blocks ?? [],
     ...(message.attachments !== undefined && { attachments: message.attachments }),
-    // In both events, as github.com/slackapi/bolt-js/issues/2056 and
-    // seratch/seratch-slack-types/issues/8 show them.
+    // Both events have them, as github.com/slackapi/bolt-js/issues/2056 and
+    // seratch/seratch-slack-types/issues/8 show.
     ...(message.files !== undefined && {
       files: message.files.map((file) => fileInMessage(file, workspace.filesUrl, workspace.fileSettings)),
       upload: false,
@@ -270,8 +274,8 @@ export function eventFields(workspace: Workspace, message: Pick<SlackMessage, "c
   const { members, hostTeamId } = workspace.channel(message.channel);
   return {
     token: workspace.verificationToken,
-    // Of whoever shares the channel, as github.com/slackapi/bolt-js/issues/687 has it;
-    // `authorizations` names the app's own.
+    // The team is that of the organization that shares the channel, according to
+    // github.com/slackapi/bolt-js/issues/687. `authorizations` names the app's own team.
     team_id: hostTeamId ?? team.id,
     context_team_id: team.id,
     api_app_id: bot.appId,
@@ -317,14 +321,16 @@ function homeOf(user: User | undefined, { team }: Workspace): string {
   return user?.home?.teamId ?? team.id;
 }
 
-/** Slack does not tell apps the names of private conversations in these payloads. */
+/**
+ * Returns the name for these payloads. Slack doesn't tell apps the names of private conversations.
+ */
 function channelName(channel: Channel): string {
   if (channel.kind === "private") return "privategroup";
   if (channel.kind === "im") return "directmessage";
   return channel.name;
 }
 
-/** The notice a person gets in place of a command's answer. */
+/** Makes the notice that a person gets instead of a command's answer. */
 export function failureNotice(what: string, failure: string): { from: string; text: string } {
   return { from: slackbot, text: `${what} failed with the error "${failure}"` };
 }

@@ -33,13 +33,13 @@ type PersonDeps = {
   triggers: Triggers;
   responseUrls: ResponseUrls;
   deliverer: Deliverer;
-  /** The events that the app hears of. */
+  /** The events that the app subscribed to. */
   events: readonly string[];
 };
 
 /**
- * A mention's message, and how the app took the event; no delivery where the app is no member and
- * hears nothing.
+ * The message of a mention, and the app's answer to the event. There is no delivery if the app
+ * isn't a member of the channel, because then it gets no event.
  */
 export type MentionOutcome = Omit<DeliveryOutcome, "delivery"> & {
   message: SlackMessage;
@@ -47,8 +47,8 @@ export type MentionOutcome = Omit<DeliveryOutcome, "delivery"> & {
 };
 
 /**
- * What one person does in Slack. Each act sends the app exactly what Slack would, and shows the
- * person what they would see.
+ * The acts of one person in Slack. Each sends to the app exactly what Slack would send, and shows
+ * the person what Slack would show.
  */
 export class Person {
   readonly user: User;
@@ -60,8 +60,8 @@ export class Person {
   }
 
   /**
-   * Runs a slash command; `text` is as typed. The ack's text, or Slack's notice of a failure, is
-   * shown to the person.
+   * Runs a slash command. `text` is as typed. The person sees the ack's text, or Slack's notice of
+   * a failure.
    */
   async command(act: { channel: string; text?: string; command?: string }): Promise<DeliveryOutcome> {
     const channel = this.#ownChannel(act.channel);
@@ -74,7 +74,9 @@ export class Person {
     return outcome;
   }
 
-  /** Picks a message shortcut from a message's menu. It works where the bot is no member. */
+  /**
+   * Picks a message shortcut from a message's menu. This works where the bot isn't a member, too.
+   */
   async shortcut(act: { callbackId: string; channel: string; messageTs: string }): Promise<DeliveryOutcome> {
     const channel = this.#readableChannel(act.channel);
     const message = this.#message(channel, act.messageTs);
@@ -85,12 +87,12 @@ export class Person {
     return outcome;
   }
 
-  /** Presses a button, or chooses `option` in a menu, in a message or in an ephemeral message. */
+  /** Presses a button, or chooses `option` in a menu, in a message or an ephemeral message. */
   async click(act: {
     channel: string;
     messageTs: string;
     actionId: string;
-    /** Needed only where blocks share the action id. */
+    /** Needed only if several blocks have this action id. */
     blockId?: string;
     ephemeral?: boolean;
     option?: string;
@@ -108,8 +110,8 @@ export class Person {
   }
 
   /**
-   * Presses a button, or chooses `option` in a menu, in the modal in front. The payload's view
-   * state is left empty.
+   * Presses a button, or chooses `option` in a menu, in the modal in front. The view state in the
+   * payload stays empty.
    */
   async clickInView(act: {
     viewId: string;
@@ -126,14 +128,14 @@ export class Person {
     return deliverer.deliver("interactive", payload);
   }
 
-  /** Takes an ephemeral message off the person's screen; the app never hears of it. */
+  /** Removes an ephemeral message from the person's screen. The app isn't told. */
   dismiss(act: { messageTs: string }): void {
     this.#deps.workspace.removeEphemeral(this.#ephemeral(act.messageTs));
   }
 
   /**
-   * Submits a modal. Inputs that `values` leaves out keep what they show. Slack's own checks apply
-   * before it is sent.
+   * Submits a modal. Inputs that `values` leaves out keep their present value. Slack's own checks
+   * come first.
    */
   async submit(act: { viewId: string; values?: TypedValues }): Promise<DeliveryOutcome> {
     const { workspace, views, triggers, deliverer } = this.#deps;
@@ -145,7 +147,7 @@ export class Person {
     return outcome;
   }
 
-  /** Closes a modal; the app hears of it only where the modal says so. */
+  /** Closes a modal. The app is told only if the modal asks for it. */
   async closeView(act: { viewId: string }): Promise<DeliveryOutcome | undefined> {
     const { workspace, views, deliverer } = this.#deps;
     const open = this.#view(act.viewId);
@@ -156,7 +158,7 @@ export class Person {
     return deliverer.deliver("interactive", payload);
   }
 
-  /** Posts a message that mentions the bot; `text` is as typed after the mention. */
+  /** Posts a message that mentions the bot. `text` is as typed after the mention. */
   async mention(act: {
     channel: string;
     text: string;
@@ -169,9 +171,9 @@ export class Person {
   }
 
   /**
-   * Posts a message, in a thread where `threadTs` names its root. The app hears of it where the bot
-   * is, if it mentions the bot and, once more, if the app hears of all messages; the answer to the
-   * mention counts.
+   * Posts a message, in a thread if `threadTs` names its root. Where the bot is a member, the app
+   * gets an event for a mention of it, and another for the message if it subscribed to all
+   * messages. If there are two, the answer to the mention counts.
    */
   async say(act: {
     channel: string;
@@ -200,8 +202,8 @@ export class Person {
   }
 
   /**
-   * Changes the words of a message of one's own. The app hears of it as of a message; resolves with
-   * how it took the events.
+   * Changes the words of the person's own message. The app gets events as for a message. Resolves
+   * to its answers.
    */
   async edit(act: { channel: string; messageTs: string; text: string }): Promise<DeliveryOutcome[]> {
     const { workspace, deliverer, events } = this.#deps;
@@ -218,7 +220,7 @@ export class Person {
     return Promise.all(payloads.map((payload) => deliverer.deliver("events_api", payload)));
   }
 
-  /** Opens the direct messages with the app, and tells the app so, if it hears of that. */
+  /** Opens the direct messages with the app. The app gets an event if it subscribed to it. */
   async openApp(): Promise<{ channel: Channel; outcome: DeliveryOutcome | undefined }> {
     const { workspace, events, deliverer } = this.#deps;
     const channel = workspace.openDirectMessage([this.user.id]);
@@ -238,7 +240,7 @@ export class Person {
     };
   }
 
-  /** Shows what an ack says; returns the failure that Slack reports when it cannot be shown. */
+  /** Shows the message of an ack. If it can't be shown, returns the failure that Slack reports. */
   #showAck(body: string, place: ResponsePlace): string | undefined {
     if (body === "") return undefined;
     const json = jsonOf(body);
@@ -298,8 +300,8 @@ function findElement(
   blocks: readonly AnyBlock[],
   { actionId, blockId }: { actionId: string; blockId?: string },
 ): { element: Act["element"]; blockId: string } {
-  // Slack names a message's blocks anew with each update; a button that was shown a moment ago is
-  // still meant.
+  // Slack renames a message's blocks with each update. A button that was shown a moment ago still
+  // counts.
   const isNamed = blocks.some(({ block_id }) => block_id === blockId);
   for (const block of blocks) {
     if (isNamed && block.block_id !== blockId) continue;

@@ -1,8 +1,8 @@
 import { request } from "node:http";
 
 /**
- * POSTs exactly these headers and bytes over a connection of its own, as a sender elsewhere would:
- * an app that was killed and started again meets no connection from before. Rejects when the
+ * POSTs exactly these headers and bytes over a new connection, as a sender on another machine
+ * would. So an app that was killed and started again gets no connection from before. Rejects if the
  * connection fails or `signal` aborts.
  */
 export async function post(

@@ -1,6 +1,6 @@
 import { DocsAgentError } from "../../src/shared/errors.ts";
 
-/** What Slack answers with `ok: false`: the `error` word, and whatever else its body carries. */
+/** A refusal by Slack, with `ok: false`: the `error` word, and the other fields of its body. */
 export class SlackRefusal extends DocsAgentError {
   readonly code = "SLACK_REFUSAL";
   /** Slack's `error` word, such as `channel_not_found`. */
@@ -15,7 +15,7 @@ export class SlackRefusal extends DocsAgentError {
 }
 
 /**
- * A refusal that lists its reasons as Slack does: in `errors` and, marked, in
+ * Makes a refusal that lists its reasons as Slack does, in `errors` and, marked, in
  * `response_metadata.messages`.
  */
 export function refusalWithMessages(error: string, messages: string[]): SlackRefusal {
@@ -25,7 +25,7 @@ export function refusalWithMessages(error: string, messages: string[]): SlackRef
   });
 }
 
-/** Thrown when a test or a page asks for something Slack's own client would not let a person do. */
+/** Thrown if a test or a page asks for something that Slack's own client doesn't let people do. */
 export class ImpossibleForAPerson extends DocsAgentError {
   readonly code = "IMPOSSIBLE_FOR_A_PERSON";
 }

@@ -9,8 +9,8 @@ const lifetimeMs = 30 * 60 * 1000;
 type Issued = { place: ResponsePlace; issuedAt: number; uses: number };
 
 /**
- * The URLs that let an app answer an interaction: five times within half an hour, wherever the bot
- * is a member or not.
+ * The URLs with which an app can answer an interaction: five times within half an hour. They work
+ * where the bot isn't a member, too.
  */
 export class ResponseUrls {
   readonly #workspace: Workspace;
@@ -33,12 +33,12 @@ export class ResponseUrls {
     return `${this.#baseUrl}response/${secret}`;
   }
 
-  /** To whom a URL was given; undefined for one that was never given out. */
+  /** Returns the person to whom a URL was given. Undefined if it was never given to anybody. */
   userIdOf(secret: string): string | undefined {
     return this.#issued.get(secret)?.place.user;
   }
 
-  /** Shows a response; throws the refusal that Slack answers with 404, 410 or 400. */
+  /** Shows a response. Throws the refusal that Slack answers with 404, 410 or 400. */
   use(secret: string, body: unknown): void {
     const issued = this.#issued.get(secret);
     if (issued === undefined) throw new SlackRefusal("no_service");
@@ -51,7 +51,7 @@ export class ResponseUrls {
   }
 }
 
-/** The HTTP status of a refused response. */
+/** Returns the HTTP status of a refused response. */
 export function statusOfRefusal(error: string): number {
   if (error === "no_service" || error === "expired_url" || error === "used_url") return 404;
   return error === "channel_is_archived" ? 410 : 400;

@@ -6,7 +6,7 @@ import { Flag } from "./web-api/args.ts";
 import { readContent } from "./web-api/chat.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** What apps send to a `response_url` or as the body of an ack. */
+/** The body that apps send to a `response_url` or as an ack. */
 export type ResponseBody = z.infer<typeof ResponseBody>;
 export const ResponseBody = z.object({
   text: z.string().optional(),
@@ -17,7 +17,7 @@ export const ResponseBody = z.object({
   thread_ts: z.string().optional(),
 });
 
-/** Where a response shows up, and which message it may replace. */
+/** The place where a response is shown, and the message that it may replace. */
 export type ResponsePlace = {
   channel: string;
   user: string;
@@ -25,8 +25,8 @@ export type ResponsePlace = {
 };
 
 /**
- * Shows an app's response to one person, or to the channel. It works where the bot is no member.
- * See https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
+ * Shows an app's response to one person or to the channel. This works where the bot isn't a member,
+ * too. See https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
  */
 export function showResponse(workspace: Workspace, body: ResponseBody, place: ResponsePlace): void {
   if (body.delete_original === true) return deleteOriginal(workspace, place);

@@ -10,20 +10,18 @@ import type {
   webApi,
 } from "@slack/bolt";
 
-/** A type of Slack's SDK without the index signature that would let every other field pass. */
+/** A type of Slack's SDK without its index signature, which would allow any other field. */
 type Known<Type> = {
   [Key in keyof Type as string extends Key ? never : number extends Key ? never : Key]: Type[Key];
 };
 
 /**
- * `Type` with some fields as the stand-in has them: checked elsewhere, or more strictly than by the
+ * `Type` with some fields of the stand-in, which are checked elsewhere or more strictly than in the
  * SDK.
  */
 type With<Type, Fields> = Omit<Known<Type>, keyof Fields> & Fields;
 
-/**
- * What a Web API method answers, besides `ok`. What stands in it is checked as a type of its own.
- */
+/** The answer of a Web API method without `ok`. The objects in it have types of their own. */
 export type Answer<Response> = {
   [Key in keyof Known<Response> as Key extends "ok" ? never : Key]: Key extends "message" | "view"
     ? object
@@ -34,12 +32,12 @@ export type Answer<Response> = {
 
 type Blocks = { blocks?: object[]; files?: object[]; attachments?: object[] };
 
-/** A message as history shows it, and as payloads carry it. */
+/** A message as history shows it and as payloads carry it. */
 export type WireMessage = With<
   NonNullable<webApi.ConversationsHistoryResponse["messages"]>[number],
   Blocks & { type: "message"; ts: string; user: string; text: string }
 >;
-/** A message as `chat.update` answers with it. */
+/** A message in the answer of `chat.update`. */
 export type UpdatedMessage = With<NonNullable<webApi.ChatUpdateResponse["message"]>, Blocks>;
 export type WireChannel = Known<NonNullable<webApi.ConversationsInfoResponse["channel"]>>;
 export type WireDirectMessage = Known<NonNullable<webApi.ConversationsOpenResponse["channel"]>>;
@@ -49,12 +47,12 @@ export type WireView = With<
   { blocks: object[]; state: { values: Record<string, Record<string, unknown>> } }
 >;
 
-/** Slack sends null where the SDK's types say that it is absent. */
+/** Slack sends null where the SDK's types expect the field to be absent. */
 type Enterprise = { enterprise: null };
 
 export type CommandPayload = Known<SlashCommand>;
 export type ShortcutPayload = With<MessageShortcut, Enterprise & { message: WireMessage }>;
-/** Those from a modal carry no `response_url`, whatever the SDK's type says. */
+/** The SDK's type has a `response_url`, but presses in a modal carry none. */
 export type ActionPayload = With<
   BlockAction,
   Enterprise & { message?: WireMessage; view?: WireView; response_url?: string; actions: object[] }

@@ -11,10 +11,10 @@ import { type Args, parseBody } from "./web-api/args.ts";
 import { answerCall, type SlackSideTokens } from "./web-api/index.ts";
 import type { MethodContext } from "./web-api/method.ts";
 
-/** Awaited before a call takes effect, and after that before it is answered. */
+/** A hook that is awaited before a call takes effect, and again before the call is answered. */
 export type CallHook = (phase: "before" | "after", call: Call) => Promise<void> | void;
 
-/** A file that was asked for, and with what. */
+/** A request for a file, and its `Authorization` header. */
 export type Download = { id: string; authorization: string | undefined };
 
 type ServerDeps = {
@@ -33,20 +33,20 @@ type ServerDeps = {
 type Answer = {
   status: number;
   body: string;
-  /** For the call log. */
+  /** The result for the log of calls. */
   result: string;
   headers?: Record<string, string>;
 };
 
 /**
- * Builds the HTTP server an app talks to: `/api/<method>`, `/response/<secret>`, and the Socket
- * Mode upgrade.
+ * Makes the HTTP server that an app talks to: `/api/<method>`, `/response/<secret>`, and the
+ * upgrade to Socket Mode.
  */
 export function createSlackServer(deps: ServerDeps): Server {
   const server = createServer((request, response) => {
-    // Slack's clock is this workspace's, also where an app reads it from the headers.
+    // Apps may read the time from this header, so it comes from this workspace's clock.
     response.setHeader("date", new Date(deps.limits.slackNow()).toUTCString());
-    // A client that dies in mid-call must not take the server with it.
+    // A client that breaks off a call must not end the server.
     request.on("error", () => response.destroy());
     response.on("error", () => response.destroy());
     handle(request, response, deps).catch((thrown: unknown) => {
@@ -128,7 +128,7 @@ async function handleResponse(
   });
 }
 
-/** Logs a call, lets hooks, limits and faults at it, and answers it. */
+/** Logs a call, runs hooks, limits and faults on it, and answers it. */
 async function serve(
   call: Call,
   response: ServerResponse,

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 
 /**
- * The headers that prove a request is Slack's, sent at `nowMs`:
+ * Returns the headers that prove that a request of the time `nowMs` is Slack's. See
  * https://docs.slack.dev/authentication/verifying-requests-from-slack
  */
 export function signatureHeaders(

@@ -47,8 +47,8 @@ const SavedMessage = z.object({
 });
 
 /**
- * A workspace as it is kept between two runs: who and what is there, and every message. Not kept,
- * as in Slack: ephemeral messages, open forms, triggers and response URLs.
+ * A workspace as it is kept between two runs: its people, channels and every message. As in Slack,
+ * ephemeral messages, open forms, triggers and response URLs aren't kept.
  */
 export const WorkspaceSnapshot = z.object({
   version: z.literal(1),

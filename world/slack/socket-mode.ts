@@ -5,7 +5,7 @@ import * as z from "zod";
 import { makeSecret } from "./ids.ts";
 import { jsonOf } from "../../src/shared/text/text.ts";
 
-/** Real clients drop a connection that stays without a ping for 30 s. */
+/** Real clients close a connection that gets no ping for 30 s. */
 const pingIntervalMs = 5000;
 
 const Ack = z.object({ envelope_id: z.string(), payload: z.unknown().optional() });
@@ -13,13 +13,13 @@ const Ack = z.object({ envelope_id: z.string(), payload: z.unknown().optional() 
 export type EnvelopeType = "slash_commands" | "interactive" | "events_api";
 
 /**
- * Slack's end of Socket Mode: one-time tickets, `hello`, envelopes and their acks, pings,
- * `disconnect`. See https://docs.slack.dev/apis/events-api/using-socket-mode
+ * Slack's side of Socket Mode: tickets for one use each, `hello`, envelopes and their acks, pings,
+ * and `disconnect`. See https://docs.slack.dev/apis/events-api/using-socket-mode
  */
 export class SocketModeSide {
-  /** How many connections the app held after each change of that, oldest first. */
+  /** The number of connections that the app held after each change of it, oldest first. */
   readonly connectionCounts: number[] = [];
-  /** How many connections that have ended Slack still counts. */
+  /** The number of ended connections that Slack still counts. */
   ghosts = 0;
   readonly #appId: string;
   readonly #server = new WebSocketServer({ noServer: true });
@@ -27,7 +27,7 @@ export class SocketModeSide {
   readonly #connections = new Set<WebSocket>();
   readonly #waiting = new Map<string, (payload: unknown) => void>();
   readonly #connectedListeners = new Set<() => void>();
-  /** Connections that were opened and hear nothing. */
+  /** Connections that were opened and get nothing. */
   readonly #deaf = new Set<WebSocket>();
   #helloWithheld = 0;
   #baseUrl = "";
@@ -36,12 +36,12 @@ export class SocketModeSide {
     this.#appId = appId;
   }
 
-  /** How many connections the app holds. */
+  /** The number of connections that the app holds. */
   get connections(): number {
     return this.#connections.size;
   }
 
-  /** How many connections wait for their `hello`, in vain. */
+  /** The number of connections that wait for a `hello` that doesn't come. */
   get deafConnections(): number {
     return this.#deaf.size;
   }
@@ -57,8 +57,8 @@ export class SocketModeSide {
   }
 
   /**
-   * Takes an HTTP upgrade: a connection for a ticket that was issued and not used, 401 for anything
-   * else.
+   * Takes an HTTP upgrade. It becomes a connection if its ticket was issued and not used.
+   * Everything else gets 401.
    */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const url = new URL(request.url ?? "/", "http://localhost");
@@ -70,7 +70,7 @@ export class SocketModeSide {
     this.#server.handleUpgrade(request, socket, head, (connection) => this.#open(connection));
   }
 
-  /** Resolves when the app holds a connection; rejects after `timeoutMs`. */
+  /** Resolves when the app holds a connection. Rejects after `timeoutMs`. */
   async whenConnected(timeoutMs = 10_000): Promise<void> {
     if (this.connections > 0) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -88,8 +88,9 @@ export class SocketModeSide {
   }
 
   /**
-   * Sends an envelope over one of the app's connections, each in turn (Slack promises no order,
-   * only that it is one), and waits for its ack; `undefined` when none came within `timeoutMs`.
+   * Sends an envelope over one of the app's connections and waits for its ack. The connections take
+   * turns, although Slack promises only that it uses one of them. Resolves to `undefined` if no ack
+   * comes within `timeoutMs`.
    */
   async send(
     envelope: { envelope_id: string },
@@ -98,7 +99,7 @@ export class SocketModeSide {
   ): Promise<{ payload: unknown } | undefined> {
     const [connection] = this.#connections;
     if (connection === undefined) return undefined;
-    // To the end of the line.
+    // The connection goes to the end of the line.
     this.#connections.delete(connection);
     this.#connections.add(connection);
     const { promise, resolve } = Promise.withResolvers<{ payload: unknown } | undefined>();
@@ -113,19 +114,19 @@ export class SocketModeSide {
     }
   }
 
-  /** Asks the app to reconnect, as Slack does about once an hour. */
+  /** Asks the app to connect again, as Slack does about once an hour. */
   disconnect(reason: "refresh_requested" | "warning" | "link_disabled" = "refresh_requested"): void {
     for (const connection of this.#connections) {
       connection.send(JSON.stringify({ type: "disconnect", reason, debug_info: { host: "playground" } }));
     }
   }
 
-  /** The next so many connections get no `hello`, nor anything else. */
+  /** Sends no `hello` and nothing else over the next `times` connections. */
   withholdHello(times: number): void {
     this.#helloWithheld = times;
   }
 
-  /** Sends each connection this, as it is. */
+  /** Sends this text over each connection, unchanged. */
   sendRaw(text: string): void {
     for (const connection of this.#connections) connection.send(text);
   }
@@ -150,7 +151,7 @@ export class SocketModeSide {
     }
     const pings = setInterval(() => connection.ping(), pingIntervalMs);
     connection.on("message", (data) => this.#receive(textOf(data)));
-    // An app that is killed resets its socket; that is its right.
+    // If an app is killed, its socket is reset. That isn't a fault of the stand-in.
     connection.on("error", () => connection.terminate());
     connection.on("close", () => {
       clearInterval(pings);

@@ -5,7 +5,7 @@ const lifetimeMs = 3000;
 
 type Trigger = { userId: string; issuedAt: number; isExchanged: boolean };
 
-/** Trigger ids: each opens one view, for the person who caused it, within three seconds. */
+/** Trigger ids. Each opens one view, for the person who caused it, within three seconds. */
 export class Triggers {
   readonly #now: () => number;
   readonly #issued = new Map<string, Trigger>();
@@ -21,8 +21,8 @@ export class Triggers {
   }
 
   /**
-   * Spends a trigger and returns whose it was. Errors as
-   * https://docs.slack.dev/reference/methods/views.open names them.
+   * Uses up a trigger and returns the person who caused it. Its errors are those of
+   * https://docs.slack.dev/reference/methods/views.open.
    */
   exchange(id: string): string {
     const trigger = this.#issued.get(id);

@@ -7,8 +7,8 @@ const picked =
 const bareUrl = /(https?:\/\/[^\s<>]*[^\s<>.,;:!?)\]'"])/;
 
 /**
- * What Slack stores for a message that a person typed: entities encoded, bare URLs as `<url>`, and
- * names picked from the menu (given here as `<@U…>`, `<#C…>`, `<!here>`) kept.
+ * Returns what Slack stores for a message that a person typed. Entities are encoded, URLs become
+ * `<url>`, and names that were picked from the menu (`<@U…>`, `<#C…>`, `<!here>`) stay.
  */
 export function encodeTyped(typed: string | readonly TypedPart[]): string {
   return (typeof typed === "string" ? partsOf(typed) : typed)
@@ -17,8 +17,8 @@ export function encodeTyped(typed: string | readonly TypedPart[]): string {
 }
 
 /**
- * A piece of what was typed: text, in which nothing is a name, or a name picked from the menu as
- * Slack writes it.
+ * A part of what was typed: text without names, or a name that was picked from the menu, as Slack
+ * writes it.
  */
 export type TypedPart = string | { pick: string };
 
@@ -35,7 +35,7 @@ function linkUrls(text: string): string {
 
 const token = /(<[^<>]+>)/;
 
-/** The rich text block that Slack's composer sends beside a message's text. */
+/** Makes the rich text block that Slack's composer sends beside a message's text. */
 export function richTextOf(text: string): RichTextBlock {
   const elements = text
     .split(token)

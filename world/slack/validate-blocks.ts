@@ -5,14 +5,14 @@ import { blockTexts } from "./block-kit/texts.ts";
 import { type AnyBlock, type MessageBlock, MessageBlocks, ModalView } from "./block-kit/blocks.ts";
 
 /**
- * Above about this much text in one message's blocks Slack answers `msg_blocks_too_long`:
- * slackapi/bolt-js#2509.
+ * Roughly the length of all texts in one message's blocks above which Slack answers
+ * `msg_blocks_too_long`. See slackapi/bolt-js#2509.
  */
 const maxBlockText = 13_000;
 
 /**
- * Parses the blocks of a message; throws the refusal Slack would give. Blocks and elements without
- * ids get one.
+ * Parses the blocks of a message. Throws the refusal that Slack would give. Blocks and elements
+ * without ids get one.
  */
 export function parseMessageBlocks(value: unknown): MessageBlock[] {
   if (!Array.isArray(value)) throw new SlackRefusal("invalid_blocks_format");
@@ -24,7 +24,10 @@ export function parseMessageBlocks(value: unknown): MessageBlock[] {
   return blocks;
 }
 
-/** Parses a modal; throws the refusal Slack would give. Blocks and elements without ids get one. */
+/**
+ * Parses a modal. Throws the refusal that Slack would give. Blocks and elements without ids get
+ * one.
+ */
 export function parseView(value: unknown): ModalView {
   const parsed = ModalView.safeParse(value);
   if (!parsed.success) throw refusalWithMessages("invalid_arguments", describe(parsed.error, value, "/view"));
@@ -56,7 +59,7 @@ function describe(error: z.ZodError, root: unknown, pointer: string): string[] {
   return error.issues.flatMap((issue) => describeIssue(issue, root, pointer));
 }
 
-/** Says an issue in Slack's words, as far as public reports show them, with a JSON pointer. */
+/** Describes an issue in Slack's words, as far as public reports show them, with a JSON pointer. */
 function describeIssue(issue: Issue, root: unknown, pointer: string): string[] {
   function at(message: string, path: readonly PropertyKey[] = issue.path): string {
     return `${message} [json-pointer:${[pointer, ...path.map(String)].join("/")}]`;

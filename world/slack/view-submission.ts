@@ -15,7 +15,7 @@ const SubmissionAck = z.discriminatedUnion("response_action", [
 const trouble = "We had some trouble connecting. Try again?";
 
 /**
- * Does to the modal what the app's answer says:
+ * Changes the modal as the app's answer says. See
  * https://docs.slack.dev/surfaces/modals#response_actions
  */
 export function settleSubmission(outcome: DeliveryOutcome, open: OpenView, views: Views): void {
@@ -48,7 +48,7 @@ function act(ack: z.infer<typeof SubmissionAck>, open: OpenView, views: Views): 
 }
 
 /**
- * Errors stand under input blocks; for any other block Slack shows only that something went wrong.
+ * Shows errors below input blocks. For other blocks, Slack shows only that something went wrong.
  */
 function showErrors(errors: Record<string, string>, open: OpenView, views: Views): void {
   const inputs = open.view.blocks.filter((block) => block.type === "input").map((block) => block.block_id);

@@ -5,13 +5,13 @@ import { ImpossibleForAPerson } from "./refusal.ts";
 import { inputsOf, type ViewInput, type ViewValues } from "./views.ts";
 
 /**
- * What a person typed or chose, by block id and action id: the text, the value of an option, or
- * those of the ticked ones, a line each.
+ * The values that a person typed or chose, by block id and action id. The value is the text, or
+ * that of the chosen option. Ticked options have a line each.
  */
 export type TypedValues = Record<string, Record<string, string>>;
 
 /**
- * The state of a modal with these values; an error where Slack's client would not let the person
+ * Returns the state of a modal with these values. Throws if Slack's client wouldn't let the person
  * submit it.
  */
 export function fillIn(view: ModalView, typed: TypedValues): ViewValues {

@@ -5,7 +5,7 @@ import { SlackRefusal } from "./refusal.ts";
 import type { WireView } from "./sdk-types.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** A modal on somebody's screen. */
+/** An open modal of a person. */
 export type OpenView = {
   id: string;
   user: string;
@@ -13,16 +13,16 @@ export type OpenView = {
   hash: string;
   rootViewId: string;
   previousViewId: string | null;
-  /** What the app said is wrong with the last submission, by block id. */
+  /** The errors of the last submission according to the app, by block id. */
   errors: Record<string, string>;
-  /** Set when Slack could not deliver the last submission. */
+  /** Set if Slack couldn't deliver the last submission. */
   failure?: string;
 };
 
-/** At most three modals stand on top of each other: https://docs.slack.dev/surfaces/modals */
+/** At most three modals can be on top of each other. See https://docs.slack.dev/surfaces/modals */
 const maxStack = 3;
 
-/** The modals people have open: a stack per person, the visible one last. */
+/** The open modals: a stack for each person, with the visible one last. */
 export class Views {
   readonly #workspace: Workspace;
   readonly #stacks = new Map<string, OpenView[]>();
@@ -43,7 +43,7 @@ export class Views {
     return [...this.#stacks.values()].flat().find((open) => open.view.external_id === externalId);
   }
 
-  /** Opens a modal in place of whatever the person had open. */
+  /** Opens a modal instead of those that the person had open. */
   open(userId: string, view: ModalView): OpenView {
     this.#refuseUsedExternalId(view);
     this.#stacks.set(userId, []);
@@ -90,7 +90,7 @@ export class Views {
     this.#workspace.changed();
   }
 
-  /** The view as Slack shows it to apps, with these values filled in. */
+  /** Returns the view as Slack shows it to apps, with these values filled in. */
   toWire(open: OpenView, values: ViewValues = {}): WireView {
     const { team, bot } = this.#workspace;
     const { view } = open;
@@ -140,12 +140,12 @@ export class Views {
   }
 }
 
-/** `state.values` of a view: what stands in each input, by block id and action id. */
+/** The `state.values` of a view: the value of each input by block id and action id. */
 export type ViewValues = Record<string, Record<string, unknown>>;
 
 export type ViewInput = { block: ViewBlock; element: PlainTextInput | StaticSelect | Checkboxes };
 
-/** Every element of a view that holds a value, with the block it is in. */
+/** Returns every element of a view that has a value, with its block. */
 export function inputsOf(view: ModalView): ViewInput[] {
   return view.blocks.flatMap((block): ViewInput[] => {
     if (block.type === "input") return [{ block, element: block.element }];
@@ -159,7 +159,7 @@ export function inputsOf(view: ModalView): ViewInput[] {
   });
 }
 
-/** Slack adds what was left out. */
+/** Returns the text with the fields that Slack adds. */
 function shown(text: PlainText) {
   return { ...text, emoji: text.emoji ?? true };
 }

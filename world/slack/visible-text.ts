@@ -3,13 +3,13 @@ import type { AnyBlock } from "./block-kit/blocks.ts";
 import type { Button, Overflow, StaticSelect, TextObject } from "./block-kit/objects.ts";
 import { type RichTextBlock, type RichTextElement, richTextLines } from "./block-kit/rich-text.ts";
 
-/** The name of a user or a channel, where it is known. */
+/** Returns the name of a user or a channel, if it is known. */
 type NameOf = (id: string) => string | undefined;
 
 /**
- * What a person reads in a message, a line for each block: entities decoded, buttons as `[label]`,
- * checkboxes as `☑ text description`, a task's status as a symbol, links as `label (url)`, people
- * as `@name`, channels as `#name`. Formatting marks such as `*` stay.
+ * Returns what a person reads in a message, with a line for each block. Entities are decoded.
+ * Buttons become `[label]`, checkboxes `☑ text description`, links `label (url)`, people `@name`,
+ * and channels `#name`. A task's status is a symbol. Formatting marks such as `*` stay.
  */
 export function visibleText(
   message: { text: string; blocks?: readonly AnyBlock[] | undefined },
@@ -34,7 +34,7 @@ function readBlock(block: AnyBlock, nameOf: NameOf): string {
     case "context":
     case "actions":
       return block.elements.map((element) => readElement(element, nameOf)).join(" ");
-    // Icons; what they are called is shown to who points at them.
+    // These are icons. Their names are shown only when somebody points at them.
     case "context_actions":
       return "";
     case "markdown":

@@ -19,29 +19,29 @@ import type { MessageBlock } from "./block-kit/blocks.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
 import { encodeTyped, richTextOf, type TypedPart } from "./typed-text.ts";
 
-/** Named something that is not in the workspace. */
+/** Something was named that isn't in the workspace. */
 export class NotInWorkspace extends DocsAgentError {
   readonly code = "NOT_IN_WORKSPACE";
 }
 
 /**
- * One Slack workspace with one app installed: everything people and the app can see. Changes are
- * announced to listeners.
+ * A Slack workspace with one app installed: everything that people and the app can see. Listeners
+ * are told of changes.
  */
 export class Workspace {
   readonly team: Team;
   readonly bot: Bot;
   readonly timestamps: Timestamps;
   readonly uploads = new Uploads();
-  /** Where files are downloaded and sent. Ends in a slash. */
+  /** The address for uploads and downloads of files. It ends in a slash. */
   filesUrl = "";
   readonly fileSettings: FileSettings = { areByIdOnly: false, areNotInMentions: false, readyAtMs: 0 };
-  /** The verification token in every payload; apps are told to ignore it. */
+  /** The verification token in every payload. Apps are told to ignore it. */
   readonly verificationToken = makeSecret().slice(0, 24);
   /**
-   * What a reply to a deleted message without replies gets: `refuse` answers `thread_not_found`;
-   * `unthread` posts it at the top of the channel, which slack-go/slack#1571 reports of the real
-   * Slack.
+   * The effect of a reply to a deleted message without replies. `refuse` answers
+   * `thread_not_found`. `unthread` posts it at the top of the channel, as slack-go/slack#1571
+   * reports of the real Slack.
    */
   orphanedReplies: "refuse" | "unthread" = "refuse";
   readonly #users = new Map<string, User>();
@@ -54,7 +54,7 @@ export class Workspace {
   readonly #now: () => number;
   readonly #threadStatuses = new Map<string, { text: string; untilMs: number }>();
 
-  /** Empty, or as an earlier one was when it was saved. */
+  /** Makes an empty workspace, or an earlier one as it was saved. */
   constructor(now: () => number, saved?: WorkspaceSnapshot) {
     this.#now = now;
     const domain = "playground";
@@ -79,7 +79,7 @@ export class Workspace {
     for (const message of saved?.messages ?? []) this.log(message.channel).add(message);
   }
 
-  /** What {@link Workspace} can be made from again. */
+  /** Returns a copy from which a {@link Workspace} can be made again. */
   snapshot(): WorkspaceSnapshot {
     return {
       version: 1,
@@ -96,8 +96,8 @@ export class Workspace {
   }
 
   /**
-   * Makes every call with the bot token fail with this error, as after an uninstall; `active` mends
-   * it.
+   * Makes every call with the bot token fail with this error, as after an uninstall. `active` ends
+   * that.
    */
   revokeToken(state: TokenState = "token_revoked"): void {
     this.#token = state;
@@ -119,7 +119,7 @@ export class Workspace {
     return added;
   }
 
-  /** A user group, which people mention as `<!subteam^S…>`. */
+  /** Adds a user group, which people mention as `<!subteam^S…>`. */
   addGroup(group: UserGroup): void {
     this.#groups.push(group);
     this.changed();
@@ -133,7 +133,7 @@ export class Workspace {
     return this.#addChannel(channel, channel.isPrivate === true ? "private" : "public");
   }
 
-  /** The direct message between the bot and these people, opened if it was not. */
+  /** Returns the direct messages between the bot and these people. Opens them if necessary. */
   openDirectMessage(userIds: readonly string[]): Channel {
     const members = new Set([...userIds, this.bot.userId]);
     const kind = userIds.length === 1 ? "im" : "mpim";
@@ -148,7 +148,7 @@ export class Workspace {
     return this.#addChannel({ name, members: [...members] }, kind);
   }
 
-  /** A direct message between people, of which the bot is no part. */
+  /** Adds direct messages between people without the bot. */
   addDirectMessageBetween(userIds: readonly string[]): Channel {
     return this.#addChannel({ name: userIds.join("-"), members: [...userIds] }, "im");
   }
@@ -181,7 +181,7 @@ export class Workspace {
     return this.#users.get(id) ?? notHere(`user ${id}`);
   }
 
-  /** What people see as the name of a user or of the bot. */
+  /** Returns the name of a user or of the bot, as people see it. */
   nameOf(id: string): string | undefined {
     if (id === this.bot.userId) return this.bot.name;
     return this.findUser(id)?.display_name ?? this.findChannel(id)?.name;
@@ -230,9 +230,9 @@ export class Workspace {
   }
 
   /**
-   * A person posts. `text` is as typed: `& < >` are encoded and URLs become links as Slack stores
-   * them, while `<@U…>`, `<#C…>` and `<!here>` stand for names picked from the menu; in parts only
-   * a pick is one.
+   * Posts a person's message. `text` is as typed: `& < >` are encoded, and URLs become links as
+   * Slack stores them. `<@U…>`, `<#C…>` and `<!here>` are names that were picked from the menu. If
+   * the text is given in parts, only a pick is a name.
    */
   say(message: {
     channel: string;
@@ -240,9 +240,9 @@ export class Workspace {
     text: string | readonly TypedPart[];
     threadTs?: string;
     files?: readonly (Pick<SlackFile, "name" | "mimetype" | "user"> & { content: Buffer | string })[];
-    /** What stands under it, such as a forwarded message. */
+    /** Attachments below it, such as a forwarded message. */
     attachments?: MessageAttachment[];
-    /** What stands under the typed text, such as a table. */
+    /** Blocks below the typed text, such as a table. */
     blocks?: MessageBlock[];
   }): SlackMessage {
     this.user(message.user);
@@ -257,13 +257,13 @@ export class Workspace {
     return this.post({
       ...rest,
       text,
-      // Files alone have no words.
+      // A message that has only files has no words.
       ...((text !== "" || blocks.length > 0) && { blocks: [...typed, ...blocks] }),
       ...(shared.length > 0 && { files: shared }),
     });
   }
 
-  /** Somebody changes the words of what they posted; `text` is as typed. */
+  /** Changes the words of a person's message. `text` is as typed. */
   edit(message: SlackMessage, text: string): void {
     message.text = encodeTyped(text);
     message.blocks = [richTextOf(message.text)];
@@ -272,7 +272,7 @@ export class Workspace {
     this.changed();
   }
 
-  /** Adds a message as it stands; decides nothing about who may post. */
+  /** Adds a message as it is. Whether somebody may post isn't checked. */
   post(draft: NewMessage): SlackMessage {
     const message: SlackMessage = {
       channel: draft.channel,
@@ -298,8 +298,8 @@ export class Workspace {
   }
 
   /**
-   * What the app says of its work in a thread, for two minutes or until it posts there; null takes
-   * it away.
+   * Sets what the app says about its work in a thread, for two minutes or until it posts there.
+   * Null removes it.
    */
   setThreadStatus(channelId: string, threadTs: string, text: string | null): void {
     const id = `${channelId} ${threadTs}`;
@@ -308,7 +308,7 @@ export class Workspace {
     this.changed();
   }
 
-  /** Null if there is none, or no longer. */
+  /** Returns null if there is none, or it is over. */
   threadStatus(channelId: string, threadTs: string): string | null {
     const status = this.#threadStatuses.get(`${channelId} ${threadTs}`);
     return status === undefined || status.untilMs <= this.#now() ? null : status.text;
@@ -336,13 +336,15 @@ export class Workspace {
     this.changed();
   }
 
-  /** Calls `listener` after every change anybody could see; the returned function ends that. */
+  /**
+   * Calls `listener` after every change that somebody could see. The returned function ends that.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Announces a change that was made to an object the workspace handed out. */
+  /** Announces a change to an object that the workspace handed out. */
   changed(): void {
     for (const listener of this.#listeners) listener();
   }

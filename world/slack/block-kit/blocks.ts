@@ -14,9 +14,8 @@ import {
 import { RichTextBlock } from "./rich-text.ts";
 
 /**
- * The part of Block Kit this project uses, as strictly as Slack reads it. Everything else is
- * refused as an unsupported type, so that a new kind of block fails a test until it is described
- * here.
+ * The part of Block Kit that this project uses, as strictly as Slack reads it. Everything else is
+ * refused as an unsupported type, so a new kind of block fails a test until it is described here.
  */
 
 const BlockId = z.string().min(1).max(255).optional();
@@ -72,8 +71,8 @@ const Actions = z
   });
 
 /**
- * https://docs.slack.dev/reference/block-kit/blocks/context-actions-block; icon buttons, which it
- * may have too, aren't used.
+ * https://docs.slack.dev/reference/block-kit/blocks/context-actions-block. It may have icon buttons
+ * too, but the app uses none.
  */
 const ContextActions = z.strictObject({
   type: z.literal("context_actions"),
@@ -98,7 +97,7 @@ const UrlSource = z.strictObject({
 
 /**
  * https://docs.slack.dev/reference/block-kit/blocks/task-card-block. Slack documents no length for
- * titles; what is sent stays below a header's.
+ * titles. The app keeps them below the length of a header.
  */
 const TaskCard = z.strictObject({
   type: z.literal("task_card"),
@@ -112,8 +111,8 @@ const TaskCard = z.strictObject({
 });
 
 /**
- * https://docs.slack.dev/reference/block-kit/blocks/plan-block. At most 50 tasks, each under an id
- * of its own.
+ * https://docs.slack.dev/reference/block-kit/blocks/plan-block. It has at most 50 tasks, each with
+ * an id of its own.
  */
 const PlanBlock = z
   .strictObject({
@@ -140,13 +139,13 @@ const Input = z.strictObject({
 const shared = [Section, Header, Divider, Context, Actions, ImageBlock, RichTextBlock] as const;
 
 /**
- * A block in a message. Input blocks belong to modals here: Slack's documentation and its reported
- * behaviour disagree.
+ * A block in a message. Input blocks are accepted in modals only, because Slack's documentation and
+ * reports of its behavior disagree about them in messages.
  */
 export type MessageBlock = z.infer<typeof MessageBlock>;
 const MessageBlock = z.discriminatedUnion("type", [...shared, ContextActions, Markdown, TaskCard, PlanBlock]);
 
-/** A block in a modal: no `markdown`, which Slack keeps to messages. */
+/** A block in a modal. There is no `markdown`, which Slack allows in messages only. */
 export type ViewBlock = z.infer<typeof ViewBlock>;
 const ViewBlock = z.discriminatedUnion("type", [...shared, Input]);
 
@@ -173,7 +172,7 @@ export const MessageBlocks = z
     );
   });
 
-/** A modal as an app sends it: https://docs.slack.dev/reference/views/modal-views */
+/** A modal as an app sends it. See https://docs.slack.dev/reference/views/modal-views */
 export type ModalView = z.infer<typeof ModalView>;
 export const ModalView = z
   .strictObject({

@@ -1,14 +1,14 @@
 import * as z from "zod";
 
 /**
- * Composition objects and elements of Block Kit, with Slack's limits:
+ * Composition objects and elements of Block Kit, with Slack's limits. See
  * https://docs.slack.dev/reference/block-kit
  */
 
 export type PlainText = z.infer<ReturnType<typeof plainText>>;
 export type TextObject = z.infer<ReturnType<typeof textObject>>;
 
-/** A `plain_text` object of 1 to `max` characters. */
+/** Makes the schema of a `plain_text` object of 1 to `max` characters. */
 export function plainText(max: number) {
   return z.strictObject({
     type: z.literal("plain_text"),
@@ -25,7 +25,7 @@ function mrkdwn(max: number) {
   });
 }
 
-/** A `plain_text` or `mrkdwn` object of 1 to `max` characters. */
+/** Makes the schema of a `plain_text` or `mrkdwn` object of 1 to `max` characters. */
 export function textObject(max: number) {
   return z.discriminatedUnion("type", [plainText(max), mrkdwn(max)]);
 }
@@ -92,7 +92,7 @@ export const StaticSelect = z
     }
   });
 
-/** One choice of a group of checkboxes: its text may be mrkdwn, and its description is plain. */
+/** One choice in a group of checkboxes. Its text may be mrkdwn, and its description is plain. */
 const CheckboxOption = z.strictObject({
   text: textObject(75),
   value: z.string().min(1).max(150),
@@ -120,9 +120,9 @@ export const Checkboxes = z
   });
 
 /**
- * A menu behind an ellipsis, of up to five entries:
- * https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element. Fewer than two
- * were refused by earlier versions of that page.
+ * A menu behind an ellipsis, with up to five entries. See
+ * https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element. Earlier versions
+ * of that page refused fewer than two.
  */
 export type Overflow = z.infer<typeof Overflow>;
 export const Overflow = z.strictObject({

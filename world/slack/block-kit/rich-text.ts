@@ -20,7 +20,7 @@ const Link = z.strictObject({
 });
 
 /**
- * What stands in a line of rich text:
+ * An element in a line of rich text. See
  * https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
  */
 export type RichTextElement = z.infer<typeof RichTextElement>;
@@ -72,7 +72,7 @@ export const RichTextBlock = z.strictObject({
   elements: z.array(RichTextPart).min(1),
 });
 
-/** Every element of a rich text block, in reading order; each line is one entry. */
+/** Returns every element of a rich text block in reading order, with an entry for each line. */
 export function richTextLines(block: RichTextBlock): RichTextElement[][] {
   return block.elements.flatMap((part) =>
     part.type === "rich_text_list" ? part.elements.map((item) => item.elements) : [part.elements],

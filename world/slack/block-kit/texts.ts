@@ -2,10 +2,10 @@ import type { AnyBlock } from "./blocks.ts";
 import type { Checkboxes, TextObject } from "./objects.ts";
 import { richTextLines } from "./rich-text.ts";
 
-/** A piece of text in a block, and whether Slack reads markup in it. */
+/** A piece of text in a block. `isMarkup` is true if Slack reads markup in it. */
 type BlockText = { text: string; isMarkup: boolean };
 
-/** Every text in a block, buttons and labels included, in reading order. */
+/** Returns every text in a block in reading order, including buttons and labels. */
 export function blockTexts(block: AnyBlock): BlockText[] {
   switch (block.type) {
     case "section": {

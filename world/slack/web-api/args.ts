@@ -2,18 +2,18 @@ import * as z from "zod";
 import { jsonOf } from "../../../src/shared/text/text.ts";
 import { refusalWithMessages, SlackRefusal } from "../refusal.ts";
 
-/** The arguments of one call, the token taken out. */
+/** The arguments of one call, without the token. */
 export type Args = Record<string, unknown>;
 
 const Json = z.record(z.string(), z.unknown());
 
 /**
- * Arguments that a form carries as JSON text: what `@slack/web-api` does with everything that is no
- * scalar.
+ * Arguments that a form carries as JSON text. `@slack/web-api` does that with everything that isn't
+ * a scalar.
  */
 const jsonArguments = ["blocks", "view", "metadata", "attachments", "loading_messages", "files"];
 
-/** Reads a call's body; the token argument, where there is one, comes back apart. */
+/** Reads a call's body. The token is returned separately, if there is one. */
 export function parseBody(contentType: string, body: string): { args: Args; token: string | undefined } {
   const { token, ...args } = parseFields(contentType, body);
   for (const name of jsonArguments) {
@@ -33,14 +33,14 @@ function parseFields(contentType: string, body: string): Args {
   return parsed.data;
 }
 
-/** A boolean as JSON or as a form spells it. */
+/** A boolean in the form that JSON or a form has. */
 export const Flag = z
   .union([z.boolean(), z.enum(["true", "false", "1", "0"])])
   .transform((value) => value === true || value === "true" || value === "1");
 
 /**
- * Reads the arguments a method knows; others are ignored, as Slack does. Throws `invalid_arguments`
- * with the reasons.
+ * Reads the arguments that a method knows. Like Slack, it ignores others. Throws
+ * `invalid_arguments` with the reasons.
  */
 export function readArgs<Schema extends z.ZodType>(schema: Schema, args: Args): z.infer<Schema> {
   const parsed = schema.safeParse(args);

@@ -11,8 +11,8 @@ const StatusArgs = z.object({
 });
 
 /**
- * https://docs.slack.dev/reference/methods/assistant.threads.setStatus; since March 2026 with
- * `chat:write`, in channels, too.
+ * https://docs.slack.dev/reference/methods/assistant.threads.setStatus. Since March 2026, it needs
+ * only `chat:write` and works in channels, too.
  */
 export const assistantMethods: MethodTable = {
   "assistant.threads.setStatus": { token: "bot", scopes: ["chat:write", "assistant:write"], run: setStatus },
@@ -25,7 +25,7 @@ function setStatus(args: Args, context: MethodContext) {
   if (!channel.members.has(workspace.bot.userId)) throw new SlackRefusal("channel_not_found");
   const message = workspace.log(channel.id).find(thread_ts);
   if (message === undefined || message.thread_ts !== undefined) throw new SlackRefusal("invalid_thread_ts");
-  // Without messages of the app's, Slack shows its own in channels (slack-go/slack#1487).
+  // If the app has no messages of its own, Slack shows this one in channels (slack-go/slack#1487).
   const [shown = "is processing…"] = loading_messages ?? [];
   workspace.setThreadStatus(channel.id, thread_ts, status === "" ? null : shown);
   return {};

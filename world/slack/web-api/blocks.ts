@@ -13,8 +13,8 @@ const ValidateArgs = z.object({
 const Message = z.object({ blocks: z.unknown() });
 
 /**
- * https://docs.slack.dev/reference/methods/blocks.validate: exactly one of the three, and an error
- * word for each.
+ * https://docs.slack.dev/reference/methods/blocks.validate. A call has exactly one of the three
+ * arguments, and each has an error word.
  */
 export const blocksMethods: MethodTable = {
   "blocks.validate": { token: "bot", scopes: [], run: validate },

@@ -12,7 +12,8 @@ import { channelToPostTo, type MethodContext, type MethodTable, visibleChannel }
 import { messageToWire, updatedToWire } from "./wire.ts";
 
 /**
- * Slack documents truncation from here on, and `msg_too_long` beside it. The stricter of the two.
+ * Slack documents that longer texts are cut, and also `msg_too_long`. This is the stricter of the
+ * two.
  */
 const maxText = 40_000;
 
@@ -44,8 +45,8 @@ const MessageArgs = z.object({ channel: z.string().min(1), ts: z.string().min(1)
 const PermalinkArgs = z.object({ channel: z.string().min(1), message_ts: z.string().min(1) });
 
 /**
- * The methods of https://docs.slack.dev/reference/methods?family=chat that this project calls.
- * Attachments are ignored.
+ * The methods of https://docs.slack.dev/reference/methods?family=chat that this project calls. They
+ * ignore attachments.
  */
 export const chatMethods: MethodTable = {
   "chat.postMessage": { token: "bot", scopes: ["chat:write"], run: postMessage },
@@ -133,8 +134,8 @@ function getPermalink(args: Args, context: MethodContext) {
 }
 
 /**
- * The text and blocks of a message, checked as Slack checks them; an empty list of blocks counts as
- * none.
+ * Reads the text and blocks of a message and checks them as Slack does. An empty list of blocks
+ * counts as none.
  */
 export function readContent(request: { text?: string | undefined; blocks?: unknown }): {
   text: string;
@@ -149,7 +150,7 @@ export function readContent(request: { text?: string | undefined; blocks?: unkno
 }
 
 /**
- * `metadata: {}` removes it, and leaving it out keeps it:
+ * Changes the metadata. `metadata: {}` removes it, and without the argument it stays. See
  * https://docs.slack.dev/reference/methods/chat.update
  */
 function updateMetadata(message: SlackMessage, value: unknown): void {
@@ -168,7 +169,7 @@ function ownMessage(
   if (channel.id !== request.channel) throw new SlackRefusal("channel_not_found");
   const isMember = channel.members.has(workspace.bot.userId);
   if (!isMember && !context.scopes.includes("chat:write.public")) throw new SlackRefusal("not_in_channel");
-  // For edits Slack documents `is_inactive`, where posting gets `is_archived`.
+  // For edits, Slack documents `is_inactive`. A post gets `is_archived`.
   if (channel.isArchived) throw new SlackRefusal("is_inactive");
   const message = workspace.log(channel.id).find(request.ts);
   if (message === undefined) throw new SlackRefusal("message_not_found");

@@ -94,8 +94,8 @@ function replies(args: Args, context: MethodContext) {
   const channel = channelToRead(request.channel, context);
   const [root, ...others] = shownBy(context.workspace.log(channel.id).thread(request.ts), context);
   if (root?.ts !== request.ts) throw new SlackRefusal("thread_not_found");
-  // The root leads the first page whatever `oldest` says, as clients that read threads
-  // incrementally report.
+  // The root is the first message whatever `oldest` says, as clients report that read threads bit
+  // by bit.
   const wanted = [root, ...others.filter((message) => isInRange(message, request))];
   const page = pageOf(wanted, request.cursor, pageSize(request.limit ?? 1000, context));
   return answer(page, request, context) satisfies Answer<webApi.ConversationsRepliesResponse>;
@@ -108,7 +108,7 @@ function channelToRead(id: string, context: MethodContext): Channel {
   return channel;
 }
 
-/** Leaves out what was posted too lately to be found. */
+/** Leaves out messages that were posted too recently to be found. */
 function shownBy(messages: SlackMessage[], { limits }: MethodContext): SlackMessage[] {
   const { visibleAfterMs = 0 } = limits.settings;
   if (visibleAfterMs === 0) return messages;

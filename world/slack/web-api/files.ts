@@ -16,7 +16,7 @@ const CompleteArgs = z.object({
 
 /**
  * The methods of https://docs.slack.dev/reference/methods?family=files that this project calls.
- * Between them, the file is posted to `upload/v1/<ticket>`.
+ * Between them, the file is sent to `upload/v1/<ticket>`.
  */
 export const filesMethods: MethodTable = {
   "files.info": { token: "bot", scopes: ["files:read"], run: info },
@@ -46,7 +46,7 @@ function getUploadUrl(args: Args, { workspace }: MethodContext) {
 function completeUpload(args: Args, context: MethodContext) {
   const { workspace } = context;
   const request = readArgs(CompleteArgs, args);
-  // Before anything is shared: a ticket can be used once.
+  // This comes before anything is shared, because a ticket can be used only once.
   const channel = request.channel_id === undefined ? undefined : sharedTo(request.channel_id, context);
   const files = request.files.map(({ id }) => {
     const file = workspace.uploads.take(id);
@@ -68,7 +68,7 @@ function completeUpload(args: Args, context: MethodContext) {
 }
 
 function sharedTo(id: string, context: MethodContext): string {
-  // Unlike chat.postMessage, it takes no person's id.
+  // Unlike chat.postMessage, this method takes no person's id.
   if (!/^[CDG]/.test(id)) throw new SlackRefusal("invalid_channel");
   return channelToPostTo(id, context).id;
 }

@@ -25,8 +25,8 @@ const methods: MethodTable = {
 export type SlackSideTokens = { bot: string; app: string | undefined };
 
 /**
- * The answer to a Web API call: what Slack sends with HTTP 200, refusals included. Never throws a
- * refusal.
+ * Returns the answer to a Web API call: the body that Slack sends with HTTP 200, including
+ * refusals. It never throws a refusal.
  */
 export function answerCall(
   call: { method: string; args: Args; token: string | undefined },

@@ -2,18 +2,18 @@ import * as z from "zod";
 import type { Metadata } from "../messages.ts";
 import { SlackRefusal } from "../refusal.ts";
 
-/** Slack documents that there is a limit, and not which. */
+/** Slack documents that there is a limit, but not which one. */
 const maxBytes = 8 * 1024;
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()]);
 
-/** Flat payloads only: what Slack's types allow beyond that, this project does not use. */
+/** Flat payloads only. Slack's types allow others, but this project doesn't use them. */
 const MetadataSchema = z.strictObject({
   event_type: z.string().min(1).max(255),
   event_payload: z.record(z.string(), z.union([Scalar, z.array(Scalar)])),
 });
 
-/** Parses the metadata of a message; throws the refusal Slack would give. */
+/** Parses the metadata of a message. Throws the refusal that Slack would give. */
 export function parseMetadata(value: unknown): Metadata {
   const parsed = MetadataSchema.safeParse(value);
   if (!parsed.success) throw new SlackRefusal("invalid_metadata_format");

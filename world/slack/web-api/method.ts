@@ -7,22 +7,22 @@ import type { Channel, ChannelKind } from "../entities.ts";
 import type { Workspace } from "../workspace.ts";
 import type { Args } from "./args.ts";
 
-/** What methods work on. */
+/** The context in which methods run. */
 export type MethodContext = {
   workspace: Workspace;
   views: Views;
   triggers: Triggers;
   socketMode: SocketModeSide;
   limits: Limits;
-  /** The bot scopes the app was installed with. */
+  /** The bot scopes that the app was installed with. */
   scopes: readonly string[];
 };
 
-/** A Web API method: which token it takes, the scopes of which one is enough, and what it does. */
+/** A Web API method: the token it takes, its scopes (any one is enough), and what it does. */
 export type Method = {
   token: "bot" | "app";
   scopes: readonly string[];
-  /** Returns the answer without `ok`; throws a {@link SlackRefusal}. */
+  /** Returns the answer without `ok`. Throws a {@link SlackRefusal}. */
   run: (args: Args, context: MethodContext) => Record<string, unknown>;
 };
 
@@ -40,12 +40,12 @@ const scopePrefixes: Record<ChannelKind, string> = {
   mpim: "mpim",
 };
 
-/** The scopes of which one lets a method see at least some conversations. */
+/** Returns scopes each of which lets a method see at least some conversations. */
 export function conversationScopes(verb: "read" | "history"): string[] {
   return Object.values(scopePrefixes).map((prefix) => `${prefix}:${verb}`);
 }
 
-/** Refuses a conversation of a kind whose own scope the app lacks. */
+/** Throws a refusal if the app lacks the scope for this kind of conversation. */
 export function refuseWithoutKindScope(
   channel: Pick<Channel, "kind">,
   verb: "read" | "history",
@@ -54,7 +54,9 @@ export function refuseWithoutKindScope(
   refuseWithoutScope([`${scopePrefixes[channel.kind]}:${verb}`], scopes);
 }
 
-/** The conversation with this id or `#name`, where the app may know of it at all. */
+/**
+ * Returns the conversation with this id or `#name`. Throws a refusal if the app may not know of it.
+ */
 export function visibleChannel(idOrName: string, { workspace }: MethodContext): Channel {
   const name = idOrName.replace(/^#/, "");
   const channel =
@@ -66,7 +68,7 @@ export function visibleChannel(idOrName: string, { workspace }: MethodContext): 
   return channel;
 }
 
-/** The conversation to post to: a user's id stands for the direct message with them. */
+/** Returns the conversation to post to. A user's id means the direct messages with that person. */
 export function channelToPostTo(idOrName: string, context: MethodContext): Channel {
   const { workspace, scopes } = context;
   if (workspace.findUser(idOrName) !== undefined) return workspace.openDirectMessage([idOrName]);

@@ -25,7 +25,7 @@ function add(args: Args, context: MethodContext) {
   const reactions = message.reactions ?? [];
   const users = reactions.find((reaction) => reaction.name === name)?.users ?? [];
   if (users.includes(workspace.bot.userId)) throw new SlackRefusal("already_reacted");
-  // 23 emoji at most: https://docs.slack.dev/reference/methods/reactions.add
+  // There are at most 23 emoji. See https://docs.slack.dev/reference/methods/reactions.add
   if (users.length === 0 && reactions.length >= 23) throw new SlackRefusal("too_many_emoji");
   const others = reactions.filter((reaction) => reaction.name !== name);
   message.reactions = [...others, { name, users: [...users, workspace.bot.userId] }];

@@ -22,7 +22,10 @@ const ConversationsArgs = z.object({
   exclude_archived: Flag.optional(),
 });
 
-/** Who one is, who others are and where, and the Socket Mode connection. */
+/**
+ * The methods that tell the app who it is, who others are and in which channels, and the method
+ * that opens a Socket Mode connection.
+ */
 export const teamMethods: MethodTable = {
   "auth.test": { token: "bot", scopes: [], run: authTest },
   "users.info": { token: "bot", scopes: ["users:read"], run: usersInfo },
@@ -73,10 +76,10 @@ const kindOfType: Record<string, ChannelKind> = {
 };
 
 /**
- * "Using a bot user token, this method returns the channels and conversations your bot is party to.
- * Specifying a user parameter filters to conversations your bot shares with that" user:
- * https://docs.slack.dev/reference/methods/users.conversations. Every kind that is asked for needs
- * its own scope.
+ * https://docs.slack.dev/reference/methods/users.conversations: "Using a bot user token, this
+ * method returns the channels and conversations your bot is party to. Specifying a user parameter
+ * filters to conversations your bot shares with that" user. Each kind of conversation that is asked
+ * for needs its own scope.
  */
 function usersConversations(args: Args, { workspace, scopes }: MethodContext) {
   const request = readArgs(ConversationsArgs, args);

@@ -4,7 +4,10 @@ import type { UpdatedMessage, WireChannel, WireDirectMessage, WireMessage, WireU
 import type { Channel, User } from "../entities.ts";
 import type { Workspace } from "../workspace.ts";
 
-/** A message as the Web API and payloads show it; its metadata only where it was asked for. */
+/**
+ * Returns a message as the Web API and payloads show it, with its metadata only if it was asked
+ * for.
+ */
 export function messageToWire(
   message: SlackMessage,
   workspace: Workspace,
@@ -37,7 +40,7 @@ export function messageToWire(
   };
 }
 
-/** A message as `chat.update` answers with it: without where it stands, and without its thread. */
+/** Returns a message as `chat.update` answers it, without its channel and thread. */
 export function updatedToWire(message: SlackMessage, workspace: Workspace) {
   const { subtype: _, ...shown } = contentToWire(message, workspace);
   return {
@@ -102,9 +105,9 @@ export function channelToWire(channel: Channel, workspace: Workspace) {
 }
 
 /**
- * A user as https://docs.slack.dev/reference/objects/user-object describes it: guests are
- * `is_restricted`, those of a single channel `is_ultra_restricted` too; people of other workspaces
- * have another `team_id` and, where the app shares no channel with them, are `is_stranger`;
+ * Returns a user as https://docs.slack.dev/reference/objects/user-object describes it. Guests are
+ * `is_restricted`, and those of a single channel also `is_ultra_restricted`. People of other
+ * workspaces have another `team_id`, and are `is_stranger` if the app shares no channel with them.
  * `enterprise_user` names the organization.
  */
 export function userToWire(user: User, workspace: Workspace) {
@@ -125,8 +128,8 @@ export function userToWire(user: User, workspace: Workspace) {
       display_name_normalized: user.display_name,
       team: teamId,
     },
-    // Of a deactivated account Slack tells none of it, as github.com/brekkylab/backlot/issues/258
-    // has measured.
+    // Slack reports none of this for a deactivated account, as
+    // github.com/brekkylab/backlot/issues/258 measured.
     ...(user.isDeactivated !== true && {
       real_name: user.real_name,
       tz: "Etc/UTC",
