@@ -23,7 +23,15 @@ type Place = AllowedBesides & { path: string };
  * Filters a part of a request's body. Returns what to send on, or undefined for nothing. Throws a
  * {@link ModelCallFault} for what must not be left out silently.
  */
-export type Shape = (value: unknown, place: Place) => unknown;
+export type Shape = {
+  (value: unknown, place: Place): unknown;
+  /** The parts that it tells apart, if it does. A test compares them with the providers' SDKs. */
+  outline?: () => Outline | undefined;
+};
+/** An object's fields, or the shapes by `type`. `untyped` is the type of objects without one. */
+export type Outline =
+  | { fields: ReadonlyMap<string, Shape> }
+  | { types: ReadonlyMap<string, Shape>; untyped: string | undefined };
 
 /** Deeper nesting is an attack on whoever reads it. */
 const MAX_DEPTH = 200;
@@ -59,7 +67,20 @@ export const data: Shape = (value, place) =>
 
 /** A text, or a value with this shape. */
 export function textOr(shape: Shape): Shape {
-  return (value, place) => (typeof value === "string" ? value : shape(value, place));
+  return around(
+    () => shape,
+    (value, place) => (typeof value === "string" ? value : shape(value, place)),
+  );
+}
+
+/** A shape that isn't defined yet, because shapes can contain each other. */
+export function later(shape: () => Shape): Shape {
+  return around(shape, (value, place) => shape()(value, place));
+}
+
+/** `read`, which reads what the inner shape reads and does something more. */
+export function around(inner: () => Shape, read: Shape): Shape {
+  return Object.assign(read, { outline: () => inner().outline?.() });
 }
 
 /**
@@ -73,11 +94,14 @@ export function object(
   nested: Readonly<Record<string, Shape>> = {},
   { alsoSnakeCase = false, kind = "fields" }: { alsoSnakeCase?: boolean; kind?: LeftOutKind } = {},
 ): Shape {
-  const plain = ["type", ...names.split(" ")].map((name): [string, Shape] => [name, any]);
-  const fields = [...plain, ...Object.entries(nested)].map(([name, shape]) => ({ name, shape }));
+  const plain = names.split(" ").filter((name) => name !== "");
+  const outline = {
+    fields: new Map([...["type", ...plain].map((name) => [name, any] as const), ...Object.entries(nested)]),
+  };
+  const fields = [...outline.fields].map(([name, shape]) => ({ name, shape }));
   const known = new Map(fields.map((field) => [field.name, field]));
   const similar = new Map(fields.map((field) => [folded(field.name), field]));
-  return each((given, place) => {
+  const read = each((given, place) => {
     const kept = new Map<string, unknown>();
     for (const [name, value] of Object.entries(given)) {
       const path = place.path === "" ? name : `${place.path}.${name}`;
@@ -96,6 +120,7 @@ export function object(
     }
     return Object.fromEntries(kept);
   });
+  return Object.assign(read, { outline: () => outline });
 }
 
 /**
@@ -107,7 +132,7 @@ export function byType(
   { untyped, kind = "fields" }: { untyped?: string; kind?: LeftOutKind } = {},
 ): Shape {
   const known = new Map(Object.entries(shapes));
-  return each((given, place) => {
+  const read = each((given, place) => {
     const type = ("type" in given ? given.type : null) ?? untyped;
     const name = typeof type === "string" ? type : "";
     const what = kind === "fields" ? `${place.path}[${name}]` : name;
@@ -116,6 +141,7 @@ export function byType(
     if (shape === undefined) place.onLeftOut(kind, what);
     return shape?.(given, place);
   });
+  return Object.assign(read, { outline: () => ({ types: known, untyped }) });
 }
 
 /**

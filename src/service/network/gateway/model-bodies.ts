@@ -1,15 +1,31 @@
-import { any, byType, data, dataUrl, linked, object, type Shape, stored, textOr } from "./body-shape.ts";
+import {
+  any,
+  around,
+  byType,
+  data,
+  dataUrl,
+  later,
+  linked,
+  object,
+  type Shape,
+  stored,
+  textOr,
+} from "./body-shape.ts";
 
 // Only what costs the price of the model that is named, in tokens that are reported, and what
 // happens on the agent's side. Not here, for example: tiers and speeds with other prices, other
-// models, tools that run at the provider, and requests whose usage comes later or apart.
+// models, tools that run at the provider, and requests whose usage comes later or apart. A test
+// compares this with the providers' SDKs, and has a reason for each difference.
 
 /** If a list ends up empty, it isn't sent, because providers refuse an empty one. */
 function toolsOf(shape: Shape): Shape {
-  return (value, place) => {
-    const kept = shape(value, place);
-    return Array.isArray(kept) && kept.length === 0 ? undefined : kept;
-  };
+  return around(
+    () => shape,
+    (value, place) => {
+      const kept = shape(value, place);
+      return Array.isArray(kept) && kept.length === 0 ? undefined : kept;
+    },
+  );
 }
 
 const anthropicTool = "name description cache_control defer_loading strict input_examples";
@@ -25,6 +41,8 @@ const anthropicTools = toolsOf(
     { untyped: "custom", kind: "tools" },
   ),
 );
+/** Content blocks can contain content blocks. */
+const anthropicContent = later(() => anthropicBlocks);
 const anthropicSource = byType({
   base64: object("media_type", { data }),
   text: object("media_type data"),
@@ -32,7 +50,7 @@ const anthropicSource = byType({
   url: linked,
   file: linked,
 });
-const anthropicBlocks = byType({
+const anthropicBlocks: Shape = byType({
   text: object("text cache_control citations"),
   image: object("cache_control", { source: anthropicSource }),
   document: object("cache_control title context citations", { source: anthropicSource }),
@@ -44,10 +62,6 @@ const anthropicBlocks = byType({
   tool_reference: object("tool_name cache_control"),
   container_upload: linked,
 });
-/** Content blocks can contain content blocks. */
-function anthropicContent(...given: Parameters<Shape>): unknown {
-  return anthropicBlocks(...given);
-}
 
 export const anthropic = object(
   "model max_tokens stream temperature top_p top_k stop_sequences metadata cache_control " +
@@ -80,7 +94,10 @@ const chatParts = byType({
 });
 
 function urlOr(shape: Shape): Shape {
-  return (value, place) => (typeof value === "string" ? dataUrl : shape)(value, place);
+  return around(
+    () => shape,
+    (value, place) => (typeof value === "string" ? dataUrl : shape)(value, place),
+  );
 }
 
 export const openAiChat = object(
@@ -122,20 +139,23 @@ export const openAiChat = object(
   },
 );
 
-/** A shell that isn't on the agent's side runs in the provider's container. */
-const shell: Shape = (tool, place) => {
-  const environment: unknown = Object(tool).environment;
-  if (Object(environment).type === "local") return localShell(tool, place);
-  place.onLeftOut("tools", "shell");
-  return undefined;
-};
 const localShell = object("", { environment: object("skills") });
-const responsesTools = toolsOf(
+/** A shell that isn't on the agent's side runs in the provider's container. */
+const shell = around(
+  () => localShell,
+  (tool, place) => {
+    const environment: unknown = Object(tool).environment;
+    if (Object(environment).type === "local") return localShell(tool, place);
+    place.onLeftOut("tools", "shell");
+    return undefined;
+  },
+);
+const responsesTools: Shape = toolsOf(
   byType(
     {
       function: object(`${openAiFunction} defer_loading output_schema`),
       custom: object("name description format defer_loading"),
-      namespace: object("name description", { tools: (...given) => responsesTools(...given) }),
+      namespace: object("name description", { tools: later(() => responsesTools) }),
       shell,
       local_shell: object(""),
       apply_patch: object(""),
@@ -192,7 +212,12 @@ export const openAiResponses = object(
     "parallel_tool_calls include store truncation metadata client_metadata user safety_identifier " +
     "prompt_cache_key prompt_cache_retention",
   {
-    input: textOr((value, place) => withoutBareIds(responsesItems(value, place), place)),
+    input: textOr(
+      around(
+        () => responsesItems,
+        (value, place) => withoutBareIds(responsesItems(value, place), place),
+      ),
+    ),
     tools: responsesTools,
     reasoning: object("effort summary generate_summary"),
     text: object("verbosity", { format: any }),
@@ -240,6 +265,15 @@ const geminiPart = eitherCase("text thought thoughtSignature videoMetadata media
   }),
 });
 const geminiContent = eitherCase("role", { parts: geminiPart });
+const geminiFunctions = object("functionDeclarations", {}, { alsoSnakeCase: true, kind: "tools" });
+/** A Gemini tool has one field for each kind of tool. Only functions run on the agent's side. */
+const geminiTools = around(
+  () => geminiFunctions,
+  (value, place) => {
+    const kept = geminiFunctions(value, place);
+    return Array.isArray(kept) ? kept.filter((tool) => Object.keys(Object(tool)).length > 0) : kept;
+  },
+);
 const geminiFields = {
   contents: geminiContent,
   systemInstruction: geminiContent,
@@ -255,12 +289,6 @@ const geminiFields = {
   ),
   cachedContent: stored,
 };
-
-/** A Gemini tool has one field for each kind of tool. Only functions run on the agent's side. */
-function geminiTools(...given: Parameters<Shape>): unknown {
-  const kept = object("functionDeclarations", {}, { alsoSnakeCase: true, kind: "tools" })(...given);
-  return Array.isArray(kept) ? kept.filter((tool) => Object.keys(Object(tool)).length > 0) : kept;
-}
 
 export const gemini = eitherCase("safetySettings", geminiFields);
 export const geminiCount = eitherCase("", {
