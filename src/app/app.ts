@@ -93,7 +93,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     ...shared,
     stopping: stopping.signal,
     random,
-    slots: store.slots,
+    rateLimiter: store.rateLimiter,
     workStatus: createSlackWorkStatus(inSlack),
     memberships: createSlackMemberships(inSlack),
     contacts,

@@ -8,7 +8,7 @@ import { openStore } from "../shared/store/open-store.ts";
 import type { Store } from "../shared/store/record-store.ts";
 import { taskPools } from "./tasks/index.ts";
 
-/** Everything durable in one place: records, tasks and slots. */
+/** Everything durable in one place: records, tasks and the rate limiter. */
 export type Backend = AsyncDisposable & {
   store: Store<AppRecords>;
   queue: SqliteTaskQueue<AppRecords> | RedisTaskQueue<AppRecords>;

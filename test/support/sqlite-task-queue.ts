@@ -4,7 +4,7 @@ import { createSteadyClock } from "../../src/shared/machine/steady-clock.ts";
 import { SqliteTaskQueue } from "../../src/shared/queue/sqlite/sqlite-task-queue.ts";
 import { GroupCommit } from "../../src/shared/store/sqlite/group-commit.ts";
 import { openStore, type SqliteStore } from "../../src/shared/store/open-store.ts";
-import { SqliteSlots } from "../../src/shared/store/sqlite/sqlite-slots.ts";
+import { SqliteRateLimiter } from "../../src/shared/store/sqlite/sqlite-rate-limiter.ts";
 import { StoreInUseError } from "../../src/shared/store/store-errors.ts";
 import { ManualClock } from "../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
@@ -64,13 +64,13 @@ function startProcess(
   whenDead: () => void,
 ): Process {
   const clock = mortal(steady);
-  const slots = new SqliteSlots({ db: store.db, commits, clock });
+  const rateLimiter = new SqliteRateLimiter({ db: store.db, commits, clock });
   const queue = new SqliteTaskQueue<AppRecords>({
     store: {
       ...store,
       commits,
-      slots: {
-        takeWithin: (limits) => slots.takeWithin(limits),
+      rateLimiter: {
+        takeWithin: (limits) => rateLimiter.takeWithin(limits),
         pullIn: (byMs) => void subject.setBacks.push(byMs),
       },
     },

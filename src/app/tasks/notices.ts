@@ -5,13 +5,13 @@ import type { Read, Step, Write } from "../rules/records.ts";
 import { requestListOf } from "../rules/thread/request-list.ts";
 import type { NewTask, Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
-import { Slotted, TaskOwner, readTask, type SlottedTask } from "../rules/decisions/payload.ts";
+import { RateLimited, TaskOwner, readTask, type RateLimitedTask } from "../rules/decisions/payload.ts";
 import { afterFault, postOnce } from "./post.ts";
 import { QuestionPayload, WelcomePayload } from "../rules/decisions/new-tasks.ts";
 import { readTurnTask } from "../rules/decisions/turn-writes.ts";
 import { questionOf } from "../rules/turn/turn.ts";
 
-const TellPayload = Slotted.extend({ taskId: z.string(), taskType: z.string(), whose: TaskOwner });
+const TellPayload = RateLimited.extend({ taskId: z.string(), taskType: z.string(), whose: TaskOwner });
 
 export function tellTask(dead: Task, whose: TaskOwner): NewTask {
   const payload = { taskId: dead.id, taskType: dead.type, whose } satisfies z.infer<typeof TellPayload>;
@@ -53,7 +53,12 @@ export async function unheard(deps: TaskDeps, given: Task): Promise<Step> {
 }
 
 /** Tells a person something in a direct message, once, or privately there if that fails. */
-async function tellPerson(deps: TaskDeps, task: SlottedTask, to: Recipient, message: Message): Promise<Step> {
+async function tellPerson(
+  deps: TaskDeps,
+  task: RateLimitedTask,
+  to: Recipient,
+  message: Message,
+): Promise<Step> {
   const dm = await deps.notifier.openDirectMessage(to.userId);
   if (!dm.ok && dm.fault.kind !== "place") return afterFault(deps, task, dm.fault);
   const { teamId } = to.place;
@@ -101,7 +106,7 @@ export async function welcome(deps: TaskDeps, given: Task): Promise<Step> {
  */
 async function postNotice(
   deps: TaskDeps,
-  task: SlottedTask,
+  task: RateLimitedTask,
   { teamId, channelId }: { teamId: string; channelId: string },
   message: Message,
 ): Promise<Step | null> {

@@ -1,4 +1,4 @@
-import type { SlottedTask } from "../rules/decisions/payload.ts";
+import type { RateLimitedTask } from "../rules/decisions/payload.ts";
 import { intend, recordSearch, posted, suspect, takeBack, type Delivery } from "../rules/turn/delivery.ts";
 import type { Place } from "../rules/turn/request.ts";
 import type { Message, NotifierFault, PostLabel } from "../rules/ports/notifier.ts";
@@ -53,14 +53,14 @@ type PostAttempt =
   | { kind: "later"; change: (delivery: Delivery) => Delivery; end: TaskEnd }
   | { kind: "refused"; change: (delivery: Delivery) => Delivery; fault: NotifierFault };
 
-type Deps = Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "slots" | "assertHeld">;
+type Deps = Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "rateLimiter" | "assertHeld">;
 
 /**
  * Posts a message at least once and, as far as Slack can tell, only once. The intent is stored
  * before the post; an attempt that finds an intent without a result first searches for the post.
- * Like every post, it waits for its slot at Slack.
+ * Like every post, it waits for its time at Slack.
  */
-export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): Promise<PostAttempt> {
+export async function postOnce(deps: Deps, task: RateLimitedTask, post: OncePost): Promise<PostAttempt> {
   const { delivery, slot: name } = post;
   const slot = delivery.slots[name];
   if (slot !== undefined && slot.ts !== null) return { kind: "posted", isFound: false, change: same };
@@ -77,10 +77,10 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
 
   const gate = `post:${place.teamId}:${place.channelId}`;
   const heldMs = task.payload.slotMs;
-  const { at, slotMs } = await (post.isPatient === true
-    ? idleSlot(deps, gate, heldMs)
-    : deps.slots.reserve(gate, POST_RATE, heldMs));
-  if (at > deps.clock.now()) return waitUntil(task, at, { slotMs });
+  const { at, reservedMs } = await (post.isPatient === true
+    ? idleTime(deps, gate, heldMs)
+    : deps.rateLimiter.reserve(gate, POST_RATE, heldMs));
+  if (at > deps.clock.now()) return waitUntil(task, at, { slotMs: reservedMs });
   const sentAtMs = deps.notifier.slackTimeMs();
   try {
     await post.saveIntent((current) => intend(current, name, sentAtMs));
@@ -109,14 +109,15 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
  * again, `gate` is closed until then.
  */
 export async function afterFault(
-  deps: Pick<TaskDeps, "clock" | "random" | "slots">,
-  task: SlottedTask,
+  deps: Pick<TaskDeps, "clock" | "random" | "rateLimiter">,
+  task: RateLimitedTask,
   fault: NotifierFault,
   gate?: string,
 ): Promise<TaskEnd> {
   const now = deps.clock.now();
   const { retryAfterMs } = fault;
-  if (retryAfterMs !== undefined && gate !== undefined) await deps.slots.postpone(gate, now + retryAfterMs);
+  if (retryAfterMs !== undefined && gate !== undefined)
+    await deps.rateLimiter.postpone(gate, now + retryAfterMs);
   if (isGivenUp(task, now)) {
     return { kind: "dead", reason: `given up after a day of faults, the last: ${fault.error}` };
   }
@@ -126,48 +127,48 @@ export async function afterFault(
   return retryAt(task, now + delayMs, fault.error);
 }
 
-/** How a task waits for its slot, which is reserved once. Null if the slot has come. */
-export async function untilSlot(
-  { clock, slots }: Pick<TaskDeps, "clock" | "slots">,
-  { payload }: SlottedTask,
+/** How a task waits for its time, which is reserved once. Null if it has come. */
+export async function untilReserved(
+  { clock, rateLimiter }: Pick<TaskDeps, "clock" | "rateLimiter">,
+  { payload }: RateLimitedTask,
   gate: string,
-  rate: Parameters<TaskDeps["slots"]["reserve"]>[1],
+  rate: Parameters<TaskDeps["rateLimiter"]["reserve"]>[1],
 ): Promise<TaskEnd | null> {
-  const { at, slotMs } = await slots.reserve(gate, rate, payload.slotMs);
-  return at > clock.now() ? { kind: "wait", dueAt: at, payload: { ...payload, slotMs } } : null;
+  const { at, reservedMs } = await rateLimiter.reserve(gate, rate, payload.slotMs);
+  return at > clock.now() ? { kind: "wait", dueAt: at, payload: { ...payload, slotMs: reservedMs } } : null;
 }
 
-/** Retries without the task's slots, so that it reserves new ones. */
-function retryAt({ payload }: SlottedTask, dueAt: number, reason: string): TaskEnd {
+/** Retries without the task's reserved times, so that it reserves new ones. */
+function retryAt({ payload }: RateLimitedTask, dueAt: number, reason: string): TaskEnd {
   const { slotMs: _, lookMs: __, ...rest } = payload;
   return { kind: "retry", dueAt, reason, payload: rest };
 }
 
 /**
- * The time of a slot that isn't reserved ahead, so that other posts are delayed by one gap at most.
- * Posts that wait like this take turns, and at most every second slot.
+ * A time that isn't reserved ahead, so that other posts are delayed by one gap at most. Posts that
+ * wait like this take turns, and at most every second time.
  */
-async function idleSlot(
-  { slots, clock }: Deps,
+async function idleTime(
+  { rateLimiter, clock }: Deps,
   gate: string,
   heldMs: number | undefined,
 ): Promise<ReservedTime> {
-  const turn = await slots.reserve(`patient:${gate}`, { gapMs: 2 * POST_RATE.gapMs }, heldMs);
+  const turn = await rateLimiter.reserve(`patient:${gate}`, { gapMs: 2 * POST_RATE.gapMs }, heldMs);
   const lateMs = clock.now() - turn.at;
   if (lateMs < 0) return turn;
-  const taken = await slots.takeIfIdle(gate, POST_RATE);
+  const taken = await rateLimiter.takeIfIdle(gate, POST_RATE);
   const laterMs = lateMs + POST_RATE.gapMs;
-  return taken ?? { at: turn.at + laterMs, slotMs: turn.slotMs + laterMs };
+  return taken ?? { at: turn.at + laterMs, reservedMs: turn.reservedMs + laterMs };
 }
 
-/** `slots` are the task's slots that change. */
+/** `reserved` are the task's reserved times that change. */
 function waitUntil(
-  { payload }: SlottedTask,
+  { payload }: RateLimitedTask,
   dueAt: number,
-  slots: SlottedTask["payload"] = {},
+  reserved: RateLimitedTask["payload"] = {},
   change = same,
 ): PostAttempt {
-  return { kind: "later", change, end: { kind: "wait", dueAt, payload: { ...payload, ...slots } } };
+  return { kind: "later", change, end: { kind: "wait", dueAt, payload: { ...payload, ...reserved } } };
 }
 
 /**
@@ -176,7 +177,7 @@ function waitUntil(
  */
 async function search(
   deps: Deps,
-  task: SlottedTask,
+  task: RateLimitedTask,
   { delivery, slot: name, label }: OncePost,
   place: Place,
   slot: { sentAtMs: number; looks: number; cursor: string | null },
@@ -187,8 +188,8 @@ async function search(
   const searchAfterMs = slot.looks === 0 ? SEARCH_AFTER_MS : SEARCH_AGAIN_AFTER_MS;
   if (sinceMs >= 0 && sinceMs < searchAfterMs) return wait(searchAfterMs - sinceMs);
   const gate = `look:${place.teamId}`;
-  const look = await deps.slots.reserve(gate, SEARCH_RATE, task.payload.lookMs);
-  if (look.at > deps.clock.now()) return waitUntil(task, look.at, { lookMs: look.slotMs });
+  const look = await deps.rateLimiter.reserve(gate, SEARCH_RATE, task.payload.lookMs);
+  if (look.at > deps.clock.now()) return waitUntil(task, look.at, { lookMs: look.reservedMs });
   let { cursor } = slot;
   for (let page = 0; page < PAGES; page += 1) {
     const found = await deps.notifier.find(place, label, { sentAtMs: sentAt(deps, slot), cursor });
@@ -248,15 +249,15 @@ export function updateGate(teamId: string): string {
  */
 type PostUpdate = { kind: "updated"; refused: string | null } | { kind: "later"; end: TaskEnd };
 
-/** Replaces a post's content once its slot at Slack has come. Idempotent. */
+/** Replaces a post's content once its time at Slack has come. Idempotent. */
 export async function updatePost(
-  deps: Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "slots">,
-  task: SlottedTask,
+  deps: Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "rateLimiter">,
+  task: RateLimitedTask,
   post: { place: Place; ts: string; message: Message; label: PostLabel },
 ): Promise<PostUpdate> {
   const { place } = post;
   const gate = updateGate(place.teamId);
-  const end = await untilSlot(deps, task, gate, UPDATE_RATE);
+  const end = await untilReserved(deps, task, gate, UPDATE_RATE);
   if (end !== null) return { kind: "later", end };
   const updated = await deps.notifier.update(place, post.ts, post.message, post.label);
   if (updated.ok) return { kind: "updated", refused: null };

@@ -28,9 +28,10 @@ export async function thank(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(ThankPayload, given);
   const { teamId, channelId, ts, slotMs } = task.payload;
   const gate = `react:${teamId}`;
-  const slot = await deps.slots.reserve(gate, ADD_RATE, slotMs);
-  if (slot.at > deps.clock.now()) {
-    return { kind: "wait", dueAt: slot.at, payload: { ...task.payload, slotMs: slot.slotMs } };
+  const reserved = await deps.rateLimiter.reserve(gate, ADD_RATE, slotMs);
+  if (reserved.at > deps.clock.now()) {
+    const payload = { ...task.payload, slotMs: reserved.reservedMs };
+    return { kind: "wait", dueAt: reserved.at, payload };
   }
   const answer = await deps.notifier.react({ teamId, channelId, ts }, { name: "blush", isOn: true });
   if (answer.ok || isNoReactionThere(deps, answer.fault)) return { kind: "done" };
@@ -55,15 +56,15 @@ export async function react(deps: TaskDeps, given: Task): Promise<Step> {
   const shown = reactionOf(turn);
   const isSame = payload.shown === shown;
   const changes = reactionChanges(turn);
-  let slotMs = isSame ? payload.slotMs : undefined;
+  let heldMs = isSame ? payload.slotMs : undefined;
   for (const [done, change] of changes.entries().drop(isSame ? (payload.done ?? 0) : 0)) {
     const gate = `${change.isOn ? "react" : "unreact"}:${message.teamId}`;
-    const slot = await deps.slots.reserve(gate, change.isOn ? ADD_RATE : REMOVE_RATE, slotMs);
+    const reserved = await deps.rateLimiter.reserve(gate, change.isOn ? ADD_RATE : REMOVE_RATE, heldMs);
     const state = { ...payload, shown, done };
-    if (slot.at > deps.clock.now()) {
-      return { kind: "wait", dueAt: slot.at, payload: { ...state, slotMs: slot.slotMs } };
+    if (reserved.at > deps.clock.now()) {
+      return { kind: "wait", dueAt: reserved.at, payload: { ...state, slotMs: reserved.reservedMs } };
     }
-    slotMs = undefined;
+    heldMs = undefined;
     const answer = await deps.notifier.react(message, change);
     if (answer.ok) continue;
     if (isNoReactionThere(deps, answer.fault)) return { kind: "done" };

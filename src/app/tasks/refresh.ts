@@ -10,7 +10,8 @@ import { UPDATE_RATE, updateGate, updatePost } from "./post.ts";
 
 /**
  * Updates the status message with its turn and the others that it shows. Idempotent, and nothing
- * waits for it. If only steps are new, it waits until no other update wants the workspace's slot.
+ * waits for it. If only steps are new, it waits until no other update wants to go out in
+ * the workspace.
  */
 export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);
@@ -24,16 +25,16 @@ export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   if (slot === undefined || slot.ts === null || shown.every(isShown)) return { kind: "done" };
 
   const isStep = shown.every((other) => isShown(other) || isOnlyStepNew(other));
-  let slotted = task;
+  let reserved = task;
   if (isStep && task.payload.slotMs === undefined) {
-    const taken = await deps.slots.takeIfIdle(updateGate(teamId), UPDATE_RATE);
+    const taken = await deps.rateLimiter.takeIfIdle(updateGate(teamId), UPDATE_RATE);
     if (taken === null) {
       return { kind: "wait", dueAt: deps.clock.now() + UPDATE_RATE.gapMs * (1 + 3 * deps.random()) };
     }
-    slotted = { ...task, payload: { ...task.payload, slotMs: taken.slotMs } };
+    reserved = { ...task, payload: { ...task.payload, slotMs: taken.reservedMs } };
   }
   const movedBecause = slot.channelId === request.channelId ? null : delivery.away;
-  const updated = await updatePost(deps, slotted, {
+  const updated = await updatePost(deps, reserved, {
     place: { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },
     ts: slot.ts,
     message: { kind: "status", turn, followUps, movedBecause },

@@ -2,8 +2,8 @@ import type { Message, Recipient } from "../rules/ports/notifier.ts";
 import type { Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { Step } from "../rules/records.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
-import { readTask, type SlottedTask } from "../rules/decisions/payload.ts";
-import { afterFault, untilSlot } from "./post.ts";
+import { readTask, type RateLimitedTask } from "../rules/decisions/payload.ts";
+import { afterFault, untilReserved } from "./post.ts";
 import { ReplyPayload } from "../rules/decisions/new-tasks.ts";
 import { privatePlace } from "../rules/turn/request.ts";
 import { AskPayload } from "../rules/decisions/accept.ts";
@@ -21,12 +21,12 @@ const PRIVATE_RATE = { gapMs: 600, burst: 5 };
  */
 export async function answerPrivately(
   deps: TaskDeps,
-  task: SlottedTask,
+  task: RateLimitedTask,
   to: Recipient,
   message: Message,
 ): Promise<TaskEnd> {
   const gate = `private:${to.place.teamId}`;
-  const wait = await untilSlot(deps, task, gate, PRIVATE_RATE);
+  const wait = await untilReserved(deps, task, gate, PRIVATE_RATE);
   if (wait !== null) return wait;
   const answer = await deps.notifier.replyPrivately(to, message);
   if (answer.ok) return { kind: "done" };

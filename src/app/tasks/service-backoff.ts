@@ -5,14 +5,14 @@ import type { TaskEnd } from "../../shared/queue/task-queue.ts";
 import { retryDelayMs } from "../rules/retry.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 
-type Deps = Pick<TaskDeps, "clock" | "slots" | "logger">;
+type Deps = Pick<TaskDeps, "clock" | "rateLimiter" | "logger">;
 
 /**
  * How long not to call the project's job service, milliseconds, because it told one of our replicas
  * to wait. 0 if it may be called.
  */
-export async function backoffMs({ clock, slots }: Deps, project: ProjectRef): Promise<number> {
-  const openAt = await slots.openAt(backoffGate(project));
+export async function backoffMs({ clock, rateLimiter }: Deps, project: ProjectRef): Promise<number> {
+  const openAt = await rateLimiter.openAt(backoffGate(project));
   // The clock is read afterwards, because without a backoff this is "now", which is then past.
   return Math.max(0, openAt - clock.now());
 }
@@ -42,14 +42,14 @@ export function notAsked(waitMs: number): JobServiceAnswer {
  * rejects: the answer counts.
  */
 export async function heedRetryAfter(
-  { clock, slots, logger }: Deps,
+  { clock, rateLimiter, logger }: Deps,
   project: ProjectRef,
   answer: JobServiceAnswer,
 ): Promise<void> {
   const waitMs = answer.ok ? 0 : (answer.fault.retryAfterMs ?? 0);
   if (waitMs === 0) return;
   try {
-    await slots.postpone(backoffGate(project), clock.now() + waitMs);
+    await rateLimiter.postpone(backoffGate(project), clock.now() + waitMs);
   } catch (thrown) {
     logger.warn({ error: messageOf(thrown) }, "could not store how long the job service told us to wait");
   }

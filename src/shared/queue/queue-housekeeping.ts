@@ -8,7 +8,7 @@ import type { TaskTable } from "./sqlite/task-table.ts";
 type QueueHousekeepingOptions = {
   table: TaskTable;
   store: Pick<SqliteStore<Kinds>, "commits" | "sweep"> & {
-    slots: Pick<SqliteStore<Kinds>["slots"], "pullIn">;
+    rateLimiter: Pick<SqliteStore<Kinds>["rateLimiter"], "pullIn">;
   };
   clock: Clock;
   logger: Logger;
@@ -48,7 +48,7 @@ export class QueueHousekeeping {
     this.#behindMs = Math.round(this.#seenAt - this.#clock.now());
     if (this.#behindMs <= toleranceMs) return;
     // They are saved with the next commit, which is the one that brings the tasks forward.
-    options.store.slots.pullIn(this.#behindMs);
+    options.store.rateLimiter.pullIn(this.#behindMs);
     // Each pass tries again.
     this.followClock()?.catch(noop);
   }

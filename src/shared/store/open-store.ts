@@ -3,7 +3,7 @@ import { messageOf } from "../errors.ts";
 import { GroupCommit, syncWal } from "./sqlite/group-commit.ts";
 import { openRecords } from "./record-store.ts";
 import { assertRoom, isHalfLoaded, openSqliteDatabase, writeProbe } from "./sqlite/sqlite-database.ts";
-import { SqliteSlots } from "./sqlite/sqlite-slots.ts";
+import { SqliteRateLimiter } from "./sqlite/sqlite-rate-limiter.ts";
 import { SqliteStorage, openSqliteSeries, removeExpired } from "./sqlite/sqlite-storage.ts";
 import type { KindOf, Kinds, SchemasOf, WriteOf } from "./records.ts";
 import { StoreHalfLoadedError } from "./store-errors.ts";
@@ -45,7 +45,7 @@ export async function openStore<R extends Kinds>(options: OpenStoreOptions<R>) {
   }
   const wal = database.path === null ? null : syncWal(db, database.path);
   const commits = new GroupCommit({ db, assertOwned: database.assertOwned, sync: wal?.sync, onBroken });
-  const slots = new SqliteSlots({ db, commits, clock });
+  const rateLimiter = new SqliteRateLimiter({ db, commits, clock });
   const series = openSqliteSeries({ db, commits, clock });
   const storageOf = (namespace: string) => new SqliteStorage({ db, commits, namespace, clock });
   const records = openRecords(storageOf, { schemas: options.schemas, clock, logger, keepSetAsideMs });
@@ -95,7 +95,7 @@ export async function openStore<R extends Kinds>(options: OpenStoreOptions<R>) {
   opened.defer(() => wal?.close());
   opened.defer(() => commits.settled());
   opened.defer(() =>
-    slots.save().catch((thrown: unknown) => {
+    rateLimiter.save().catch((thrown: unknown) => {
       logger.warn({ error: messageOf(thrown) }, "store: the slots at Slack could not be saved");
     }),
   );
@@ -105,7 +105,7 @@ export async function openStore<R extends Kinds>(options: OpenStoreOptions<R>) {
     /** The database, for the task queue that shares it, and its writer. */
     db,
     commits,
-    slots,
+    rateLimiter,
     series,
     /**
      * What a decision reads and writes in the open transaction. `peek` needs no transaction, and
@@ -119,7 +119,7 @@ export async function openStore<R extends Kinds>(options: OpenStoreOptions<R>) {
      * be left.
      */
     sweep() {
-      slots.sweep();
+      rateLimiter.sweep();
       const records = removeExpired(db, clock.now(), sweepLimit);
       const mayBeMore = series.sweep(sweepLimit) || records;
       // Waits until the open transaction is over.

@@ -10,7 +10,7 @@ import type { Series } from "./series.ts";
 
 /** Everything a program stores. */
 export interface Store<R extends Kinds> extends AsyncDisposable {
-  readonly slots: RateLimiter;
+  readonly rateLimiter: RateLimiter;
   readonly series: Series;
   readonly records: RecordReader<R>;
   /** Number of records set aside since the store was opened. */

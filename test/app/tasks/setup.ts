@@ -180,7 +180,7 @@ export class TaskRig implements AsyncDisposable {
       commit: this.run.commit,
       assertHeld: this.run.assertHeld,
       stopping: new AbortController().signal,
-      slots: store.slots,
+      rateLimiter: store.rateLimiter,
       series: store.series,
       records: store.records,
       notifier: this.slack,

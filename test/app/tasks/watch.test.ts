@@ -99,7 +99,7 @@ it("a service without a backoff holds nothing up, however the clock ticks", asyn
     clock,
     logger: new RecordingLogger(),
   });
-  const deps = { clock, slots: store.slots, logger: new RecordingLogger() };
+  const deps = { clock, rateLimiter: store.rateLimiter, logger: new RecordingLogger() };
   expect(await backoffMs(deps, makeRequest().project)).toBe(0);
 });
 

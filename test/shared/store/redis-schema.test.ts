@@ -89,7 +89,7 @@ it("a store that a version without schemas has written is taken over, and keeps 
   {
     await using store = await open(url);
     await store.recordsOf("draft").set("d", DRAFT);
-    await store.slots.reserve("gate", { gapMs: 1000 });
+    await store.rateLimiter.reserve("gate", { gapMs: 1000 });
     await store.check();
   }
   await admin.del(`${prefix}:schema`);

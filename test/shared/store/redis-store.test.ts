@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openRedisStore } from "../../../src/shared/store/redis/open-redis-store.ts";
 import { Note, type RecordStoreSubject, describeRecordStore } from "../../contracts/record-store.ts";
-import { type SlotsSubject, describeSlots } from "../../contracts/slots.ts";
+import { type RateLimiterSubject, describeRateLimiter } from "../../contracts/rate-limiter.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import { type RedisServer, startRedisServer } from "../../support/redis-server.ts";
@@ -63,7 +63,7 @@ async function openRecords(): Promise<RecordStoreSubject> {
 
 describeRecordStore("Redis", openRecords);
 
-async function openSlots(): Promise<SlotsSubject> {
+async function openRateLimiter(): Promise<RateLimiterSubject> {
   const redis = redisPrefix(server.url);
   const clock = new ManualClock();
   const startMs = clock.now() - clock.monotonicMs();
@@ -79,8 +79,8 @@ async function openSlots(): Promise<SlotsSubject> {
     });
   let store = await open();
   return {
-    get slots() {
-      return store.slots;
+    get rateLimiter() {
+      return store.rateLimiter;
     },
     now: () => clock.now(),
     advance: (ms) => clock.advance(ms),
@@ -95,9 +95,9 @@ async function openSlots(): Promise<SlotsSubject> {
   };
 }
 
-describeSlots("Redis", openSlots);
+describeRateLimiter("Redis", openRateLimiter);
 
-it("Redis: a slot that one replica reserved is kept by another whose clock is minutes away", async () => {
+it("Redis: a time that one replica reserved is kept by another whose clock is minutes away", async () => {
   const redis = redisPrefix(server.url);
   const redisClock = new ManualClock();
   const openReplica = (aheadMs: number) => {
@@ -117,12 +117,12 @@ it("Redis: a slot that one replica reserved is kept by another whose clock is mi
   const stores = [await openReplica(-4 * 60_000), await openReplica(4 * 60_000)] as const;
   const [behind, ahead] = stores;
   const rate = { gapMs: 1_000 };
-  await behind.slots.reserve("a", rate);
+  await behind.rateLimiter.reserve("a", rate);
   for (const [reserving, keeping] of [[behind, ahead] as const, [ahead, behind] as const]) {
-    const { slotMs } = await reserving.slots.reserve("a", rate);
-    const kept = await keeping.slots.reserve("a", rate, slotMs);
-    expect(kept.slotMs).toBe(slotMs);
-    expect(kept.at).toBe((keeping === ahead ? 4 : -4) * 60_000 + slotMs);
+    const { reservedMs } = await reserving.rateLimiter.reserve("a", rate);
+    const kept = await keeping.rateLimiter.reserve("a", rate, reservedMs);
+    expect(kept.reservedMs).toBe(reservedMs);
+    expect(kept.at).toBe((keeping === ahead ? 4 : -4) * 60_000 + reservedMs);
   }
   for (const store of stores) await store.close();
 });

@@ -19,7 +19,7 @@ import { turnWrites } from "./turn-writes.ts";
 import type { TaskDeps } from "../ports/deps.ts";
 import { hash } from "node:crypto";
 import { z } from "zod";
-import { Slotted } from "./payload.ts";
+import { RateLimited } from "./payload.ts";
 import type { Limit } from "../../../shared/store/rate-limiter.ts";
 
 /**
@@ -200,7 +200,7 @@ export function keepReplyMs({ receivedAt }: Request, now: number): number {
   return Math.max(1, receivedAt + REPLY_KEPT_MS - now);
 }
 
-export const AskPayload = Slotted.extend({ replyId: z.string() });
+export const AskPayload = RateLimited.extend({ replyId: z.string() });
 
 /**
  * Asks the author of a reply in an open job's thread if it is for the agent. It asks once, however

@@ -1,6 +1,6 @@
 import type { NewTask } from "../../../shared/queue/task-queue.ts";
 import { isFollowUp, questionOf, takesAnswers, type Turn } from "../turn/turn.ts";
-import { turnPayload, TurnPayload, Slotted } from "./payload.ts";
+import { turnPayload, TurnPayload, RateLimited } from "./payload.ts";
 import { statusKey, isOnlyStepNew, askingMessage } from "../words/status-text.ts";
 import { z } from "zod";
 import { FRESH_POLL_STATE, PollState } from "../turn/watching.ts";
@@ -207,7 +207,7 @@ export function reactTasks(turn: Turn): NewTask[] {
 }
 
 /** The message to react to. */
-export const ThankPayload = Slotted.extend({ teamId: z.string(), channelId: z.string(), ts: z.string() });
+export const ThankPayload = RateLimited.extend({ teamId: z.string(), channelId: z.string(), ts: z.string() });
 
 /**
  * The task that answers thanks with a reaction, one per message. `cause` is derived from what Slack
@@ -219,7 +219,7 @@ export function thankTask(cause: string, message: MessageRef): NewTask {
 }
 
 /** Where a person asked for something that is shown to them alone. */
-const Asked = Slotted.extend({
+const Asked = RateLimited.extend({
   teamId: z.string(),
   channelId: z.string(),
   threadTs: z.string().nullable(),

@@ -36,14 +36,14 @@ export const TaskOwner = storedObject({
 export type TaskOwner = z.infer<typeof TaskOwner>;
 
 /**
- * Slack slots reserved for a task, as `Slot.slotMs`: for its action, and for searching for an
- * earlier post.
+ * The times at Slack that are reserved for a task, as `ReservedTime.reservedMs`: for its action,
+ * and for searching for an earlier post. Tasks are stored with these names.
  */
-export const Slotted = storedObject({ slotMs: z.number().optional(), lookMs: z.number().optional() });
-export type SlottedTask = TaskWith<z.infer<typeof Slotted>>;
+export const RateLimited = storedObject({ slotMs: z.number().optional(), lookMs: z.number().optional() });
+export type RateLimitedTask = TaskWith<z.infer<typeof RateLimited>>;
 
 /** The payload of a task that works on one turn. `thread` and `jobId` are for the log. */
-export const TurnPayload = Slotted.extend({
+export const TurnPayload = RateLimited.extend({
   turnId: z.string(),
   thread: z.string().nullable(),
   jobId: z.string().nullable(),

@@ -21,7 +21,7 @@ export type TaskDeps = {
   assertHeld: TaskRun["assertHeld"];
   /** Aborts when the app begins to stop: whoever only waits for news ends then. */
   stopping: AbortSignal;
-  slots: RateLimiter;
+  rateLimiter: RateLimiter;
   series: Series;
   /**
    * Reads a record's current state. Anything to write because of it must be decided anew

@@ -1,4 +1,4 @@
-import { GATES, NOW } from "../../store/redis/redis-slots.ts";
+import { GATES, NOW } from "../../store/redis/redis-rate-limiter.ts";
 import { COMMIT } from "./commit-script.ts";
 
 /**
@@ -14,8 +14,8 @@ import { COMMIT } from "./commit-script.ts";
  * - `:done:<id>` is a done task whose id stays known. `:dead` has the abandoned tasks, by time.
  * - `:doubtful` has the tasks that were running in two process deaths, by how many. `:alone` is the
  *   only one of them that may run.
- * - `:slot:<gate>` is a gate: see `redis-slots.ts`. `:<kind>:<id>` is a record, `:series:<name>` a
- *   series.
+ * - `:slot:<gate>` is a gate: see `redis-rate-limiter.ts`. `:<kind>:<id>` is a record,
+ *   `:series:<name>` a series.
  * - `:wake` is a channel, not a key. A message says that something is due which the process it
  *   names didn't claim itself.
  *

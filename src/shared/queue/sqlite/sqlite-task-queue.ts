@@ -13,7 +13,7 @@ import { TaskTable } from "./task-table.ts";
 
 /** What the queue uses of a store. */
 type QueueStore<R extends Kinds> = Pick<SqliteStore<R>, "db" | "commits" | "decided" | "sweep"> & {
-  slots: Pick<SqliteStore<R>["slots"], "takeWithin" | "pullIn">;
+  rateLimiter: Pick<SqliteStore<R>["rateLimiter"], "takeWithin" | "pullIn">;
 };
 
 type SqliteTaskQueueOptions<R extends Kinds> = {
@@ -30,7 +30,7 @@ type SqliteTaskQueueOptions<R extends Kinds> = {
 function tasksOnly<R extends Kinds>(): Omit<QueueStore<R>, "db" | "commits"> {
   return {
     decided: { read: noRecords, peek: noRecords, write: noRecords, append: noRecords },
-    slots: { takeWithin: noRecords, pullIn: noop },
+    rateLimiter: { takeWithin: noRecords, pullIn: noop },
     sweep: () => false,
   };
 }
@@ -161,9 +161,9 @@ export class SqliteTaskQueue<R extends Kinds> implements TaskQueue<R> {
    * has nothing to undo, and an error would make all works of the transaction run again.
    */
   #carryOut<T>(decide: DecisionOf<R, T>): CarriedOut<T> {
-    const { decided, slots } = this.#store;
+    const { decided, rateLimiter } = this.#store;
     const { writes = [], adds = [], appends = [], within = [], value } = decide(decided.read);
-    const refused = within.length > 0 ? slots.takeWithin(within) : null;
+    const refused = within.length > 0 ? rateLimiter.takeWithin(within) : null;
     if (refused !== null) return { refused };
     for (const write of writes) decided.write(write);
     for (const append of appends) decided.append(append);

@@ -6,7 +6,7 @@ import { StoreUnavailableError } from "../store-errors.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { RedisMemory, readInfo } from "./redis-memory.ts";
 import { type Purpose, admitStore } from "./redis-schema.ts";
-import { openRedisSlots } from "./redis-slots.ts";
+import { openRedisRateLimiter } from "./redis-rate-limiter.ts";
 import { RedisStorage, openRedisSeries } from "./redis-storage.ts";
 
 export type OpenRedisStoreOptions<R extends Kinds> = RecordsOptions<R> & {
@@ -41,7 +41,7 @@ export async function openRedisStore<R extends Kinds>(options: OpenRedisStoreOpt
     redis,
     keepSetAsideMs,
     series: openRedisSeries(redis),
-    slots: openRedisSlots(redis, clock),
+    rateLimiter: openRedisRateLimiter(redis, clock),
     risk,
     async check() {
       await redis.ask((client) => client.set(`${redis.prefix}:probe`, String(clock.now())));

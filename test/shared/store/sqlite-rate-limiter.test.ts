@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/shared/store/open-store.ts";
-import { slotSql } from "../../../src/shared/store/sqlite/sqlite-slots.ts";
-import { type SlotsSubject, describeSlots } from "../../contracts/slots.ts";
+import { GATE_SQL } from "../../../src/shared/store/sqlite/sqlite-rate-limiter.ts";
+import { type RateLimiterSubject, describeRateLimiter } from "../../contracts/rate-limiter.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { unindexedSteps } from "../../support/query-plan.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 import { recordSchemas } from "../../../src/app/rules/records.ts";
 
-async function openSubject(): Promise<SlotsSubject> {
+async function openSubject(): Promise<RateLimiterSubject> {
   const dir = await openTempDir();
   const clock = new ManualClock();
   const open = () =>
@@ -20,14 +20,14 @@ async function openSubject(): Promise<SlotsSubject> {
     });
   let store = await open();
   return {
-    get slots() {
-      return store.slots;
+    get rateLimiter() {
+      return store.rateLimiter;
     },
     now: () => clock.now(),
     advance: (ms) => clock.advance(ms),
     setBack: (byMs) => {
       clock.setTo(clock.now() - byMs);
-      store.slots.pullIn(byMs);
+      store.rateLimiter.pullIn(byMs);
     },
     reopen: async () => {
       await store.commits.run(() => {});
@@ -41,7 +41,7 @@ async function openSubject(): Promise<SlotsSubject> {
   };
 }
 
-describeSlots("SQLite", openSubject);
+describeRateLimiter("SQLite", openSubject);
 
 async function openMemory() {
   const clock = new ManualClock();
@@ -55,9 +55,9 @@ async function openMemory() {
   return { clock, store, rows, [Symbol.asyncDispose]: () => store.close() };
 }
 
-describe("SQLite slots", () => {
+describe("SQLite gates", () => {
   // All of them are read once, at the start.
-  const { all: _, ...others } = slotSql;
+  const { all: _, ...others } = GATE_SQL;
 
   it.each(Object.entries(others))("do not scan the gates to %s", async (_, sql) => {
     await using parts = await openMemory();
@@ -66,7 +66,7 @@ describe("SQLite slots", () => {
 
   it("wait for nobody: they go to the disk with the next commit", async () => {
     await using parts = await openMemory();
-    await parts.store.slots.reserve("a", { gapMs: 1_000 });
+    await parts.store.rateLimiter.reserve("a", { gapMs: 1_000 });
     expect(parts.rows()).toEqual([]);
     await parts.store.commits.run(() => {});
     expect(parts.rows()).toEqual([{ gate: "a" }]);
@@ -75,7 +75,7 @@ describe("SQLite slots", () => {
   it("go with a later commit when one fails", async () => {
     await using parts = await openMemory();
     const { store } = parts;
-    await store.slots.reserve("a", { gapMs: 1_000 });
+    await store.rateLimiter.reserve("a", { gapMs: 1_000 });
     store.db.exec("PRAGMA query_only = ON");
     await expect(store.commits.run(() => {})).rejects.toMatchObject({ code: "store_unavailable" });
     store.db.exec("PRAGMA query_only = OFF");
@@ -86,8 +86,8 @@ describe("SQLite slots", () => {
   it("forget a gate that holds nothing any more", async () => {
     await using parts = await openMemory();
     const { store, clock } = parts;
-    await store.slots.reserve("a", { gapMs: 1_000 });
-    await store.slots.postpone("b", clock.now() + 60_000);
+    await store.rateLimiter.reserve("a", { gapMs: 1_000 });
+    await store.rateLimiter.postpone("b", clock.now() + 60_000);
     await store.commits.run(() => store.sweep());
     expect(parts.rows()).toHaveLength(2);
     clock.advance(1_000);
@@ -96,6 +96,6 @@ describe("SQLite slots", () => {
     clock.advance(60_000);
     await store.commits.run(() => store.sweep());
     expect(parts.rows()).toEqual([]);
-    expect((await store.slots.reserve("b", { gapMs: 1_000 })).at).toBe(clock.now());
+    expect((await store.rateLimiter.reserve("b", { gapMs: 1_000 })).at).toBe(clock.now());
   });
 });

@@ -4,8 +4,8 @@ import type { RateLimiter } from "../rate-limiter.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 /**
- * How long a slot stays good after its time. Otherwise slots held over a pause would all be used at
- * once.
+ * How long a reserved time stays good after it came. Otherwise times held over a pause would all be
+ * used at once.
  */
 const HELD_FOR_MS = 5_000;
 
@@ -24,9 +24,9 @@ export const NOW = `
 `;
 
 /**
- * A gate is stored as three times: when the slot after the last taken one begins, before which time
- * no slot is good, and when one was last used. Redis removes a gate that nothing holds. Limits are
- * gates that use only the first time.
+ * A gate is stored as three times: the next one that is free after those taken, before which time
+ * none is good, and when one was last used. Redis removes a gate that nothing holds. Limits are
+ * gates that use only the first time. The key says `slot`, as it always did.
  */
 export const GATES = `
   local function gateKey(gate) return P .. ':slot:' .. gate end
@@ -44,41 +44,41 @@ export const GATES = `
 
 const COMMON = `${NOW} ${GATES}
   local next, blocked, used = readGate(ARGV[2])
-  local function slot(at) return { exact(math.ceil(at)), exact(at - now) } end
+  local function reserved(at) return { exact(math.ceil(at)), exact(at - now) } end
   local function save() writeGate(ARGV[2], now, next, blocked, used) end
 `;
 
 /**
- * now or '', gate, gap, burst, held or ''; returns the slot and in how many milliseconds it comes,
- * which is less than 0 if it was held past its time
+ * now or '', gate, gap, burst, held or ''; returns the reserved time and in how many milliseconds
+ * it comes, which is less than 0 if it came while it was held
  */
 const RESERVE = `${COMMON}
   local gap, burst, held = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
   local apart = burst == 1 and used + gap or 0
   if held then
     if now - held <= ${HELD_FOR_MS} and held >= blocked and held <= math.max(next, now) then
-      if held > now then return slot(held) end
-      if apart > now then return slot(apart) end
+      if held > now then return reserved(held) end
+      if apart > now then return reserved(apart) end
       used = now
       save()
-      return slot(held)
+      return reserved(held)
     end
   end
   local free = math.max(next - (burst - 1) * gap, blocked, now, apart)
   next = math.max(next, now, blocked, apart) + gap
   if free <= now then used = now end
   save()
-  return slot(free)
+  return reserved(free)
 `;
 
-/** now or '', gate, gap; returns the slot as RESERVE does, or nothing */
+/** now or '', gate, gap; returns the time as RESERVE does, or nothing */
 const TAKE_IF_IDLE = `${COMMON}
   local gap = tonumber(ARGV[3])
   if math.max(next, blocked, used + gap) > now then return false end
   next = now + gap
   used = now
   save()
-  return slot(now)
+  return reserved(now)
 `;
 
 /** now or '', gate, until */
@@ -96,10 +96,10 @@ const OPEN = `${COMMON}
   return exact(math.max(blocked - now, 0))
 `;
 
-const SlotAnswer = z.tuple([z.coerce.number(), z.coerce.number()]);
+const ReservedAnswer = z.tuple([z.coerce.number(), z.coerce.number()]);
 
-/** Slots shared by all replicas on one Redis. */
-export function openRedisSlots(redis: RedisConnection, clock: Clock): RateLimiter {
+/** The rate limiter that all replicas on one Redis share. */
+export function openRedisRateLimiter(redis: RedisConnection, clock: Clock): RateLimiter {
   /** What was asked in this turn of the event loop. Many polls of a project begin together. */
   const opening = new Map<string, Promise<number>>();
   function run(script: string, gate: string, ...numbers: (number | "")[]): Promise<unknown> {
@@ -108,15 +108,15 @@ export function openRedisSlots(redis: RedisConnection, clock: Clock): RateLimite
   return {
     async reserve(gate, { gapMs, burst = 1 }, heldMs) {
       const now = clock.now();
-      const [slotMs, inMs] = SlotAnswer.parse(await run(RESERVE, gate, gapMs, burst, heldMs ?? ""));
+      const [reservedMs, inMs] = ReservedAnswer.parse(await run(RESERVE, gate, gapMs, burst, heldMs ?? ""));
       const at = Math.ceil(now + inMs);
-      // For Redis the slot wasn't in use yet, however long its answer took. Its holder comes again,
+      // For Redis the time hadn't come yet, however long its answer took. Its holder comes again,
       // and then it is.
-      return { at: inMs > 0 ? Math.max(at, clock.now() + 1) : at, slotMs };
+      return { at: inMs > 0 ? Math.max(at, clock.now() + 1) : at, reservedMs };
     },
     async takeIfIdle(gate, { gapMs }) {
-      const answer = SlotAnswer.nullable().parse(await run(TAKE_IF_IDLE, gate, gapMs));
-      return answer && { at: clock.now(), slotMs: answer[0] };
+      const answer = ReservedAnswer.nullable().parse(await run(TAKE_IF_IDLE, gate, gapMs));
+      return answer && { at: clock.now(), reservedMs: answer[0] };
     },
     async postpone(gate, untilMs) {
       opening.delete(gate);

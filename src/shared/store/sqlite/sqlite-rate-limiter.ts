@@ -9,13 +9,13 @@ import { preparing } from "./sqlite-database.ts";
 const GateRow = z.object({ gate: z.string(), next_at: z.int(), blocked_until: z.int() });
 
 /**
- * `nextAt` is when the slot after the last taken one begins. No slot is good before `blockedUntil`.
+ * `nextAt` is the next time that is free after those taken. None is good before `blockedUntil`.
  * `usedAt` is when one was last used, which isn't saved. Epoch milliseconds.
  */
 type Gate = { nextAt: number; blockedUntil: number; usedAt: number };
 
-/** The statements of the slots. A test checks their query plans. */
-export const slotSql = {
+/** The statements for gates. A test checks their query plans. The table keeps its old name. */
+export const GATE_SQL = {
   all: "SELECT gate, next_at, blocked_until FROM slots",
   save: `INSERT INTO slots (gate, next_at, blocked_until) VALUES (?, ?, ?)
     ON CONFLICT (gate) DO UPDATE SET next_at = excluded.next_at, blocked_until = excluded.blocked_until`,
@@ -23,19 +23,19 @@ export const slotSql = {
 } as const;
 
 /**
- * How long a slot stays good after its time. Otherwise slots held over a pause would all be used at
- * once.
+ * How long a reserved time stays good after it came. Otherwise times held over a pause would all be
+ * used at once.
  */
 const HELD_FOR_MS = 5_000;
-/** Writing a row for every slot would cost more than the message itself. */
+/** Writing a row for every reserved time would cost more than the message itself. */
 const SAVE_EVERY_MS = 1_000;
 
 /**
- * Slots of the process that owns the file. They are kept in memory and saved once a second, with a
- * commit that happens anyway. A crash in between costs at most a few messages that Slack turns
- * away, and those are sent again.
+ * The rate limiter of the process that owns the file. Gates are kept in memory and saved once a
+ * second, with a commit that happens anyway. A crash in between costs at most a few messages that
+ * Slack turns away, and those are sent again.
  */
-export class SqliteSlots implements RateLimiter {
+export class SqliteRateLimiter implements RateLimiter {
   readonly #clock: Clock;
   readonly #commits: GroupCommit;
   readonly #gates = new Map<string, Gate>();
@@ -47,7 +47,7 @@ export class SqliteSlots implements RateLimiter {
     this.#clock = clock;
     this.#commits = commits;
     this.#sql = preparing(db);
-    for (const row of z.array(GateRow).parse(this.#sql(slotSql.all).all())) {
+    for (const row of z.array(GateRow).parse(this.#sql(GATE_SQL.all).all())) {
       this.#gates.set(row.gate, { nextAt: row.next_at, blockedUntil: row.blocked_until, usedAt: 0 });
     }
     commits.ride(() => this.#saveChanged());
@@ -62,16 +62,16 @@ export class SqliteSlots implements RateLimiter {
     const gate = this.#gate(name);
     const apart = burst === 1 ? gate.usedAt + gapMs : 0;
     if (heldMs !== undefined && isHeld(gate, heldMs, now)) {
-      if (heldMs > now) return slotAt(heldMs);
-      if (apart > now) return slotAt(apart);
+      if (heldMs > now) return reservedAt(heldMs);
+      if (apart > now) return reservedAt(apart);
       gate.usedAt = now;
-      return slotAt(heldMs);
+      return reservedAt(heldMs);
     }
     const free = Math.max(gate.nextAt - (burst - 1) * gapMs, gate.blockedUntil, now, apart);
     gate.nextAt = Math.max(gate.nextAt, now, gate.blockedUntil, apart) + gapMs;
     if (free <= now) gate.usedAt = now;
     this.#changed.add(name);
-    return slotAt(free);
+    return reservedAt(free);
   }
 
   async takeIfIdle(name: string, { gapMs }: { gapMs: number }): Promise<ReservedTime | null> {
@@ -81,7 +81,7 @@ export class SqliteSlots implements RateLimiter {
     gate.nextAt = now + gapMs;
     gate.usedAt = now;
     this.#changed.add(name);
-    return slotAt(now);
+    return reservedAt(now);
   }
 
   async postpone(name: string, untilMs: number): Promise<void> {
@@ -168,20 +168,20 @@ export class SqliteSlots implements RateLimiter {
     });
     for (const name of names) {
       const gate = this.#gates.get(name);
-      if (gate === undefined) this.#sql(slotSql.remove).run(name);
-      else this.#sql(slotSql.save).run(name, Math.ceil(gate.nextAt), Math.ceil(gate.blockedUntil));
+      if (gate === undefined) this.#sql(GATE_SQL.remove).run(name);
+      else this.#sql(GATE_SQL.save).run(name, Math.ceil(gate.nextAt), Math.ceil(gate.blockedUntil));
     }
   }
 }
 
 /** The process that owns the file has one clock. */
-function slotAt(ms: number): ReservedTime {
-  const slotMs = Math.ceil(ms);
-  return { at: slotMs, slotMs };
+function reservedAt(ms: number): ReservedTime {
+  const reservedMs = Math.ceil(ms);
+  return { at: reservedMs, reservedMs };
 }
 
 /**
- * True if a held slot is still good. A slot after the next free one was reserved before the clock
+ * True if a held time is still good. A time after the next free one was reserved before the clock
  * was set back.
  */
 function isHeld(gate: Gate, heldMs: number, nowMs: number): boolean {
