@@ -4,7 +4,7 @@ import { changedPaths, patchOf, readFiles } from "./files.ts";
 import { judge, type Verdict } from "./judge.ts";
 import { readTask, referenceOf, type Task, taskNames, wrongOnesOf } from "./task.ts";
 
-/** Fewer wrong solutions say little about a task's checks. */
+/** With fewer wrong solutions, little is known about a task's checks. */
 const MIN_WRONG = 4;
 
 /**
@@ -27,7 +27,7 @@ export async function checkTasks(
   return { lines, isGood };
 }
 
-/** `faults`: what is wrong with a task, in a line each. `details`: what its checks said. */
+/** Resolves to the task's faults, in a line each, and to details: what its checks said. */
 export async function checkTask(task: Task): Promise<{ faults: string[]; details: string[] }> {
   const faults: string[] = [];
   const details: string[] = [];
@@ -59,7 +59,10 @@ export async function checkTask(task: Task): Promise<{ faults: string[]; details
   return { faults, details };
 }
 
-/** Resolves to the path of the patch that was written. Rejects with a `TaskError`. */
+/**
+ * Writes a solution's patch from an edited copy of the task's repository. Resolves to the path of
+ * the patch. Rejects with a `TaskError`.
+ */
 export async function writePatch(
   tasks: string,
   name: string,

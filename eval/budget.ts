@@ -2,8 +2,8 @@ import { type TaskRun, tokensOf } from "./report-schema.ts";
 import type { EvalSettings } from "./settings.ts";
 
 /**
- * What an evaluation may still use. Each run reserves what it may use at most, so that all together
- * stay within the whole, whatever they do.
+ * The rest of an evaluation's budget. Each run first reserves the most that it may use, so all runs
+ * together stay within the budget, whatever they do.
  */
 export class Budget {
   readonly #each: number;
@@ -15,12 +15,15 @@ export class Budget {
   constructor({ maxUsd, maxTokens, budget }: EvalSettings, done: readonly TaskRun[]) {
     const each = "usd" in budget ? budget.usd : budget.tokens;
     this.#each = each;
-    // A run whose cost isn't known counts as one that used all it had.
+    // A run whose cost isn't known counts as if it had used all that it reserved.
     this.#usedBy = "usd" in budget ? ({ usd }) => usd ?? each : tokensOf;
     this.#left = (maxUsd ?? maxTokens ?? 0) - done.reduce((sum, run) => sum + this.#usedBy(run), 0);
   }
 
-  /** Waits for what runs may give back. Resolves to false if there isn't enough left for a run. */
+  /**
+   * Reserves a run's part. If too little is left, it waits for what running runs give back. If no
+   * run is left that could give something back, it resolves to false.
+   */
   async reserve(): Promise<boolean> {
     while (this.#left < this.#each) {
       if (this.#running === 0) return false;
@@ -32,7 +35,7 @@ export class Budget {
   }
 
   /**
-   * Returns the part that a run didn't use. With null, the run goes on later, and may use the rest.
+   * Gives back the part that a run didn't use. With null, the run goes on later and keeps its part.
    */
   settle(run: TaskRun | null): void {
     this.#running -= 1;

@@ -12,9 +12,9 @@ const Globs = z.array(z.string().min(1)).min(1);
 const Pattern = z.string().refine(isPattern, "isn't a regular expression");
 const match = { matches: Pattern, ignoreCase: z.boolean().default(false) };
 
-/** What must hold after a task. Each kind is decided by the files and the agent's words alone. */
+/** A condition that must hold after a task. Only the files and the agent's words decide it. */
 export const Check = z.discriminatedUnion("kind", [
-  /** Each of these files contains it; with `anywhere`, one of them does. */
+  /** Each of these files contains a match. With `anywhere`, at least one of them does. */
   z.strictObject({
     name: Name,
     kind: z.literal("stands"),
@@ -22,9 +22,11 @@ export const Check = z.discriminatedUnion("kind", [
     ...match,
     anywhere: z.boolean().default(false),
   }),
-  /** None of these files contains it. */
+  /** None of these files contains a match. */
   z.strictObject({ name: Name, kind: z.literal("gone"), in: Globs, ...match }),
-  /** These files are as they were, byte for byte, and none came or went. `but` names exceptions. */
+  /**
+   * These files are the same byte for byte, and none was added or removed. `but` names exceptions.
+   */
   z.strictObject({
     name: Name,
     kind: z.literal("identical"),
@@ -32,8 +34,8 @@ export const Check = z.discriminatedUnion("kind", [
     but: z.array(z.string()).default([]),
   }),
   /**
-   * The rest of these files stands: at most `words` words are gone beside those that match, and no
-   * line newly stands twice in a row. Line breaks don't count, and neither does what was added.
+   * Everything else in these files is kept: besides words that match, at most `words` words are
+   * removed, and no line is newly repeated. Line breaks don't count, and neither do added words.
    */
   z.strictObject({
     name: Name,
@@ -42,13 +44,13 @@ export const Check = z.discriminatedUnion("kind", [
     ...match,
     words: z.int().min(0).default(0),
   }),
-  /** No link or anchor leads nowhere that didn't before. */
+  /** No link or anchor is newly broken. */
   z.strictObject({ name: Name, kind: z.literal("links") }),
-  /** The change has at most so many lines, added and removed together, in at most so many files. */
+  /** The change has at most `lines` lines, added and removed together, in at most `files` files. */
   z.strictObject({ name: Name, kind: z.literal("size"), lines: z.int().min(0), files: z.int().min(0) }),
-  /** No page's front matter changed, but for that of `but`. */
+  /** No page's front matter is changed, except on the pages in `but`. */
   z.strictObject({ name: Name, kind: z.literal("front-matter"), but: z.array(z.string()).default([]) }),
-  /** These files can still be read as what they are: JSON, YAML, or JavaScript. */
+  /** These files have no syntax errors as JSON, YAML or JavaScript, by their endings. */
   z.strictObject({ name: Name, kind: z.literal("parses"), in: Globs }),
   /** The code blocks of one language in these pages have no syntax errors: js, json or yaml. */
   z.strictObject({
@@ -57,9 +59,9 @@ export const Check = z.discriminatedUnion("kind", [
     in: Globs,
     language: z.enum(["js", "json", "yaml"]),
   }),
-  /** The agent's last words contain it. */
+  /** The agent's last words contain a match. */
   z.strictObject({ name: Name, kind: z.literal("says"), ...match }),
-  /** The agent's last words don't contain it. */
+  /** The agent's last words contain no match. */
   z.strictObject({ name: Name, kind: z.literal("says-not"), ...match }),
 ]);
 export type Check = z.infer<typeof Check>;
@@ -67,7 +69,7 @@ export type Check = z.infer<typeof Check>;
 /** A repository before and after a task, and the agent's last words. */
 export type Solved = { base: Files; result: Files; words: string };
 
-/** Why a check fails, in a few lines. Null if it passes. */
+/** The reason why a check fails, in a few lines. Null if it passes. */
 export type Problem = string | null;
 
 const MAX_SHOWN = 5;
@@ -76,7 +78,7 @@ const IMPORT =
   /^import\s*(?:(?:[\w$]+[\s,]*)?(?:\{[\w$\s,]*\}|\*\s*as\s+[\w$]+)?\s*from\s*)?(['"])[^'"\n]*\1/gm;
 const FENCE = /^ {0,3}(?:`{3,}|~{3,}) *(\w+)[^\n]*\n([^]*?)^ {0,3}(?:`{3,}|~{3,}) *$/gm;
 
-/** Decides one check. */
+/** Decides one check. Resolves to its problem, or to null if it passes. */
 export async function problemOf(check: Check, solved: Solved): Promise<Problem> {
   switch (check.kind) {
     case "stands":
@@ -144,7 +146,7 @@ export async function problemOf(check: Check, solved: Solved): Promise<Problem> 
   }
 }
 
-/** What a code block of a language is marked with. */
+/** The names with which code blocks of each language are marked. */
 const LANGUAGES: Record<"js" | "json" | "yaml", readonly string[]> = {
   js: ["js", "javascript", "mjs"],
   json: ["json"],
@@ -183,7 +185,7 @@ function doubledLines(text: string): string[] {
   return lines.filter((line, index) => /[\p{L}\d]/u.test(line) && line === lines[index - 1]);
 }
 
-/** By the ending of the path. JavaScript is only read, never run. */
+/** The syntax error of a file, if it has one. JavaScript is only parsed, and never run. */
 function faultOf(path: string, text: string): string[] {
   try {
     if (path.endsWith(".json")) JSON.parse(text);
@@ -195,7 +197,7 @@ function faultOf(path: string, text: string): string[] {
   }
 }
 
-/** A module as a script: without what it imports, and with what it exports as plain statements. */
+/** Turns a module into a script that can be parsed: imports go, and exports become statements. */
 function withoutModules(code: string): string {
   return code
     .replace(IMPORT, "")
@@ -204,7 +206,7 @@ function withoutModules(code: string): string {
     .replace(/^export\b/gm, "");
 }
 
-/** The files that a list of patterns means and that are text. */
+/** The text files that match a list of patterns. */
 function texts(files: Files, globs: readonly string[]): [path: string, text: string][] {
   const isMeant = matcher(globs);
   return [...files.keys()].filter(isMeant).flatMap((path): [string, string][] => {

@@ -1,19 +1,19 @@
 import { isPassed, type Report, type TaskRun } from "./report-schema.ts";
 
-/** With fewer runs of a task, chance is as good an explanation as any. */
+/** With fewer runs of a task, a difference may just as well be chance. */
 const MIN_RUNS = 5;
 const RESAMPLES = 10_000;
-/** The share of resamples on either side of an interval: together a twentieth. */
+/** The share of resamples that lie below the interval. As many lie above it. */
 const TAIL = 0.025;
-/** So that the same two reports say the same each time. */
+/** A fixed seed, so that the same two reports give the same result each time. */
 const SEED = 0x9e3779b9;
 
-/** How the share of passed runs differs, as a number from -1 to 1, and between what bounds. */
+/** The difference between two shares of passed runs, from -1 to 1, with its interval. */
 export type Difference = { mean: number; low: number; high: number };
 
 type Pair = { name: string; before: readonly boolean[]; after: readonly boolean[] };
 
-/** Says, in Markdown, which tasks changed from one report to another, and how sure that is. */
+/** A text in Markdown: which tasks changed from one report to another, and how sure that is. */
 export function comparisonText(a: Report, b: Report): string {
   const { pairs, leftOut } = pairsOf(a, b);
   const fewest = Math.min(...pairs.flatMap(({ before, after }) => [before.length, after.length]));
@@ -55,8 +55,8 @@ export function comparisonText(a: Report, b: Report): string {
 }
 
 /**
- * The mean difference over the tasks, and the interval that 95 % of resamples lie in: tasks drawn
- * again with replacement, and the runs of each.
+ * The mean difference over the tasks, and the interval that has 95 % of resamples. A resample draws
+ * tasks with replacement, and then the runs of each task.
  */
 export function differenceOf(pairs: readonly Pair[]): Difference {
   const random = randomFrom(SEED);
@@ -73,7 +73,7 @@ export function differenceOf(pairs: readonly Pair[]): Difference {
   };
 }
 
-/** A task that changed between the two says nothing about the agents. */
+/** Leaves out tasks that changed between the two reports: they say nothing about the agents. */
 function pairsOf(a: Report, b: Report): { pairs: Pair[]; leftOut: string[] } {
   const names = [...new Set([...Object.keys(a.ranWith.tasks), ...Object.keys(b.ranWith.tasks)])].toSorted();
   const isSame = (name: string) =>
@@ -121,7 +121,7 @@ function points(difference: number): string {
   return `${difference > 0 && value !== "0" ? "+" : ""}${value} points`;
 }
 
-/** Numbers from 0 to below 1 that are the same for the same seed (mulberry32). */
+/** Makes random numbers from 0 to below 1, the same ones for the same seed (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -17,28 +17,28 @@ import { makeState, openWorld, type World } from "./world.ts";
 
 const BRIEF = new URL("../src/service/runner/agents/brief.md", import.meta.url);
 
-/** `evaluation.json`: what a killed evaluation goes on with. */
+/** The file `evaluation.json`, with which a killed evaluation goes on. */
 const Started = z.object({ ranWith: RanWith, startedAt: z.string(), port: z.int() });
 
 export type Evaluation = {
   tasks: readonly Task[];
   settings: EvalSettings;
-  /** The repository that the tasks are about, where they bring none of their own. */
+  /** The repository for tasks that bring none of their own. */
   repository: string | null;
-  /** Gets the report, and what has been done of it. */
+  /** The folder for the report, and for what has been done so far. */
   out: string;
-  /** Where the services keep their state while it runs; not below a git work tree. */
+  /** The folder for the services' state while it runs. It must not be below a git work tree. */
   stateRoot: string;
-  /** Told each step, in a line. */
+  /** Called at each step, with one line of text. */
   onLine: (line: string) => void;
-  /** Stops starting runs, and leaves those that run; the same command goes on with them. */
+  /** Starts no more runs, and leaves running ones. The same command goes on with them later. */
   signal: AbortSignal;
 };
 
 /**
- * Takes the tasks through the job service and writes `report.md` and `report.json` into `out`.
- * Resolves to the report. Goes on where an earlier evaluation with the same settings was stopped or
- * killed. Rejects with an {@link EvalOptionError} if `out` has another one.
+ * Takes the tasks through the job service and writes `report.md` and `report.json` into `out`. It
+ * goes on where an earlier evaluation with the same settings was stopped or killed. Resolves to the
+ * report. Rejects with an {@link EvalOptionError} if `out` has an evaluation with other settings.
  */
 export async function evaluate(evaluation: Evaluation): Promise<Report> {
   const { tasks, settings, out, onLine, signal } = evaluation;
@@ -86,7 +86,7 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
         throw error;
       }),
     );
-    // The others stop first: what they wait for goes with the world.
+    // All workers end before an error is thrown, because they need the world, which ends with it.
     for (const worker of await Promise.allSettled(workers)) {
       if (worker.status === "rejected") throw worker.reason;
     }
@@ -123,7 +123,7 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
   }
 }
 
-/** A run's result in one line. */
+/** The result of a run in one line. */
 function lineOf({ task, run, outcome, verdicts, reason, seconds }: TaskRun): string {
   const failed = verdicts.filter(({ problem }) => problem !== null).map(({ check }) => check);
   const result =
@@ -161,7 +161,7 @@ function hashOf(content: string | Buffer): string {
   return createHash("sha256").update(content).digest("hex").slice(0, 12);
 }
 
-/** What this evaluation began with, or an earlier one that it goes on with. */
+/** Reads what an earlier evaluation in this folder began with. Without one, this one begins. */
 async function startIn(out: string, ranWith: RanWith): Promise<z.infer<typeof Started>> {
   const file = join(out, "evaluation.json");
   let started = { startedAt: new Date().toISOString(), port: 0 };
@@ -179,7 +179,7 @@ async function startIn(out: string, ranWith: RanWith): Promise<z.infer<typeof St
   return { ...started, ranWith };
 }
 
-/** One whose budget was used up goes on with a larger one. */
+/** The settings without the budget, because an evaluation may go on with a larger one. */
 function withoutBudget({ maxUsd: _usd, maxTokens: _tokens, eachAtMost: _each, ...rest }: RanWith) {
   return rest;
 }
@@ -188,7 +188,7 @@ function stateOf({ stateRoot, out }: Evaluation): string {
   return join(stateRoot, hashOf(out));
 }
 
-/** Where state lies if nothing else is said. */
+/** The default folder for state. */
 export function defaultStateRoot(env: Readonly<Record<string, string | undefined>>): string {
   return join(env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state"), "docs-agent-eval");
 }
@@ -203,7 +203,10 @@ function save(out: string, report: Report): void {
   writeFileSync(join(out, "report.md"), reportText(report));
 }
 
-/** Whole or not at all, whenever the process is killed; at once, so that no other write cuts in. */
+/**
+ * Writes the file whole or not at all, even if the process is killed. It is synchronous, so that no
+ * other write can come in between.
+ */
 function writeJson(file: string, value: unknown): void {
   writeFileSync(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`);
   renameSync(`${file}.new`, file);

@@ -2,10 +2,10 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { applyPatch, createTwoFilesPatch, FILE_HEADERS_ONLY, parsePatch } from "diff";
 
-/** The files of a repository, by their paths in it. */
+/** The contents of a repository's files, by their paths in it. */
 export type Files = ReadonlyMap<string, Buffer>;
 
-/** Reads a folder without what git keeps in it. A link is taken for its own text. */
+/** Reads the files of a folder, but no links and nothing of git's. */
 export async function readFiles(folder: string): Promise<Map<string, Buffer>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries
@@ -26,8 +26,8 @@ export async function writeFiles(folder: string, files: Files): Promise<void> {
 }
 
 /**
- * The files after a patch as `git diff --no-renames` writes it. Throws an `Error` that names a part
- * which doesn't fit.
+ * Applies a patch in the form of `git diff --no-renames`. Throws an `Error` if a part doesn't fit,
+ * and names that part.
  */
 export function patched(files: Files, patch: string): Map<string, Buffer> {
   const result = new Map(files);
@@ -44,7 +44,7 @@ export function patched(files: Files, patch: string): Map<string, Buffer> {
   return result;
 }
 
-/** A patch from one state of the files to another; what isn't text is only named. */
+/** A patch from one state of the files to another. Files that aren't text are only named. */
 export function patchOf(base: Files, result: Files): string {
   return changedPaths(base, result)
     .map((path) => {
@@ -63,7 +63,7 @@ export function patchOf(base: Files, result: Files): string {
     .join("");
 }
 
-/** The paths of files that came, went or changed. */
+/** The paths of files that were added, removed or changed. */
 export function changedPaths(base: Files, result: Files): string[] {
   const paths = new Set([...base.keys(), ...result.keys()]);
   return [...paths]
@@ -74,7 +74,7 @@ export function changedPaths(base: Files, result: Files): string[] {
     .toSorted();
 }
 
-/** Null if it isn't there, or isn't text. */
+/** The text of a file. Null if there is no file, or it isn't text. */
 export function textOf(content: Buffer | undefined): string | null {
   return content === undefined || isBinary(content) ? null : content.toString("utf8");
 }

@@ -3,12 +3,12 @@ import type { Files } from "./files.ts";
 import type { Verdict } from "./judge.ts";
 import type { Task } from "./task.ts";
 
-/** Long enough for 2,000 pages on a busy machine. */
+/** Enough for 2,000 pages on a busy machine. */
 const TIME_LIMIT_MS = 120_000;
 
 export type ToJudge = Pick<Task, "checks" | "expects" | "base"> & { result: Files; words: string };
 
-/** What the checks found, and the change as a patch; empty: nothing changed. */
+/** The results of the checks, and the change as a patch. The patch is empty if nothing changed. */
 export type Judged = { verdicts: Verdict[]; patch: string };
 
 /**

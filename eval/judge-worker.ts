@@ -1,10 +1,10 @@
-// Judges one solution in a thread of its own; see judge-apart.ts.
+// Judges one solution in a thread of its own, for judge-apart.ts.
 import { parentPort, workerData } from "node:worker_threads";
 import { patchOf } from "./files.ts";
 import { judge } from "./judge.ts";
 import type { Judged, ToJudge } from "./judge-apart.ts";
 
-/** Buffers arrive as plain arrays of bytes. */
+/** Makes buffers again, because they arrive as plain arrays of bytes. */
 function asBuffers(files: ReadonlyMap<string, Uint8Array>): Map<string, Buffer> {
   return new Map([...files].map(([path, content]) => [path, Buffer.from(content)]));
 }

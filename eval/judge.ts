@@ -5,10 +5,10 @@ import type { Solution, Task } from "./task.ts";
 /** The result of one check of a task. */
 export type Verdict = { check: string; problem: Problem };
 
-/** Every task has this check: whether it is right that something, or nothing, changed. */
+/** The check that every task has: whether files were changed if they should be, or left alone. */
 export const EXPECTED = "expected";
 
-/** Decides all checks of a task about one solution. */
+/** Applies all checks of a task to one solution. */
 export async function judge(
   task: Pick<Task, "base" | "checks" | "expects">,
   { result, words }: Omit<Solution, "name">,

@@ -4,18 +4,16 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Files, writeFiles } from "./files.ts";
 
-/** The check of the preset `links`, which projects have, too. */
+/** The program of the preset `links`, which projects use for their checks. */
 const PROGRAM = resolve(import.meta.dirname, "../deploy/docs-checks/links.mjs");
 const FINDINGS = 1;
-/** Whoever judges doesn't wait longer. */
+/** The judge waits no longer than this. */
 const LIMITS = { timeout: 120_000, maxBuffer: 16 * 1024 ** 2 };
 
-/** A task's own repository is looked at once, however many solutions are judged. */
+/** Results by files. So a task's repository is checked once, however many solutions are judged. */
 const found = new WeakMap<Files, Promise<string[]>>();
 
-/**
- * The links and anchors between these files that lead nowhere, in one line each without positions.
- */
+/** The broken links and anchors in these files, each in a line without its position. */
 export function brokenLinks(files: Files): Promise<string[]> {
   const links = found.get(files) ?? lookForBrokenLinks(files);
   found.set(files, links);

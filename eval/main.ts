@@ -114,7 +114,7 @@ async function run({ tasks: given, repository, out, ...options }: RunOptions): P
   );
 }
 
-/** The newest files of a repository's default branch, or of a folder. */
+/** The newest files on a repository's default branch, or the files of a folder. */
 async function filesOf(repository: string): Promise<Files> {
   const folder = await mkdtemp(join(tmpdir(), "eval-docs-"));
   try {

@@ -2,10 +2,10 @@ import { EXPECTED } from "./judge.ts";
 import { isPassed, type Report, type TaskRun, tokensOf } from "./report-schema.ts";
 
 const MAX_WORDS = 300;
-/** How many failed checks a row of the overview names. All stand below it. */
+/** The number of failed checks that a row of the overview names. All are listed below it. */
 const MAX_NAMED = 4;
 
-/** The report for people, in Markdown. Missing and failed runs stand in it like all others. */
+/** The report for people, in Markdown. It lists missing and failed runs like all others. */
 export function reportText(report: Report): string {
   const { ranWith, runs, startedAt, endedAt } = report;
   const names = Object.keys(report.tests);
@@ -47,7 +47,7 @@ export function reportText(report: Report): string {
   ].join("\n");
 }
 
-/** How much the share of passed tasks differs from run to run. */
+/** Says how much the share of passed tasks differs from run to run. */
 function spread({ runs, ranWith }: Report): string {
   if (ranWith.runs === 1) return "One run of each task doesn't tell how much of that is chance.";
   const shares = Array.from({ length: ranWith.runs }, (_, index) => {
@@ -143,7 +143,7 @@ function meanOf(runs: readonly TaskRun[], of: (run: TaskRun) => number | null): 
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-/** Text of somebody else's, on one line, without what Markdown or HTML would read in it. */
+/** Somebody else's text on one line, escaped so that it is neither Markdown nor HTML. */
 function inline(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   const short = line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS)}…` : line;

@@ -10,25 +10,25 @@ import type { Task } from "./task.ts";
 import type { World } from "./world.ts";
 
 const POLL_MS = 500;
-/** How often the service may fail to answer in a row. */
+/** The number of times in a row that the service may fail to answer. */
 const MAX_FAULTS = 40;
 const UNREACHED = new Set(["not-created", "unknown"]);
 const CHANNEL = "C0EVALDOCS";
-/** Fixed, so that a prompt is the same in each run. */
+/** A fixed time, so that a prompt is the same in each run. */
 const WRITTEN_AT_S = 1_790_000_000;
 
-/** A run, and its change as a patch. The patch is null if nothing changed. */
+/** A run with its change as a patch. The patch is null if nothing changed. */
 export type RanTask = { run: TaskRun; patch: string | null };
 
-/** The job service doesn't answer any more. Runs that it had are left for later. */
+/** The job service doesn't answer anymore. Its runs are left for later. */
 export class ServiceGoneError extends DocsAgentError {
   readonly code = "service_gone";
 }
 
 /**
- * Takes one task through the job service. The same run asked for again goes on with the job that it
- * began. What the agent does is no error: that is a run without a result. Resolves to null if the
- * evaluation was stopped. Rejects with a {@link ServiceGoneError}.
+ * Takes one task through the job service. If the same run is asked for again, it goes on with the
+ * job that it began. A failure of the agent is a run without a result, and no error. Resolves to
+ * null if the evaluation was stopped. Rejects with a {@link ServiceGoneError}.
  */
 export async function runTask(
   world: World,
@@ -53,7 +53,7 @@ export async function runTask(
   }
 }
 
-/** What Slack's side sends for a request with quoted messages. */
+/** The prompt that the Slack app would send for a request with quoted messages. */
 export function promptOf({ request, quoted }: Pick<Task, "request" | "quoted">): string {
   const messages = quoted.map(({ from, text }, index) => ({
     segments: [{ kind: "text", text }] satisfies Segment[],
@@ -80,8 +80,8 @@ export function promptOf({ request, quoted }: Pick<Task, "request" | "quoted">):
 }
 
 /**
- * Asks again while the service can't be reached. Resolves to null if the evaluation was stopped.
- * Rejects with a {@link ServiceGoneError}.
+ * Calls the service, and repeats the call while the service can't be reached. Resolves to null if
+ * the evaluation was stopped. Rejects with a {@link ServiceGoneError}.
  */
 async function answered(
   ask: () => Promise<JobServiceAnswer>,
@@ -133,7 +133,7 @@ async function ended(world: World, task: Task, number: number, turn: KnownTurn):
   };
 }
 
-/** A run that has no result. */
+/** A run without a result. */
 export function without(
   { name }: Pick<Task, "name">,
   number: number,

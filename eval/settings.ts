@@ -4,11 +4,11 @@ import { z } from "zod";
 import { DocsAgentError } from "../src/shared/errors.ts";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "../src/service/config/agent-presets.ts";
 
-/** A run that uses its share takes no more than so many times what it has on average. */
+/** A run may use this many times the average of the budget for a run. */
 const SHARE = 3;
 const TIME_LIMIT_MINUTES = 20;
 
-/** An option can't be used. The message says which, and what it takes. */
+/** An option can't be used. The message names the option and says what it takes. */
 export class EvalOptionError extends DocsAgentError {
   readonly code = "eval_option";
 }
@@ -29,24 +29,24 @@ const ModelsFile = z.looseObject({
 });
 type Models = z.infer<typeof ModelsFile>["models"];
 
-/** What an evaluation runs with. */
+/** The settings of an evaluation. */
 export type EvalSettings = {
   preset: string;
   model: string | null;
-  /** As `models` in the job service's settings; one of the agent's kinds. */
+  /** One of the agent's kinds, in the form of `models` in the job service's settings. */
   models: Models;
   runs: number;
   atOnce: number;
   maxUsd: number | null;
   maxTokens: number | null;
-  /** What one run may use, as `budget` in the job service's settings. */
+  /** The most that one run may use, in the form of `budget` in the job service's settings. */
   budget: { usd: number } | { tokens: number };
   timeLimitMinutes: number;
-  /** The variables that the job service gets. */
+  /** The job service's environment. */
   env: Record<string, string>;
 };
 
-/** Throws an {@link EvalOptionError}. `tasks`: how many there are. */
+/** Reads the options, given the number of tasks. Throws an {@link EvalOptionError}. */
 export function readSettings(
   options: EvalOptions,
   tasks: number,

@@ -14,26 +14,29 @@ const Text = z.string().trim().min(1);
 const TaskFile = z.strictObject({
   /** What the task tests, in one sentence. */
   tests: Text,
-  /** Where its idea comes from. */
+  /** The origin of its idea. */
   idea: Text,
-  /** The license of its material; the text is `LICENSE` beside the tasks or in its folder. */
+  /** The license of its material. Its text is `LICENSE` beside the tasks or in its folder. */
   license: Text,
-  /** What a person types in Slack. */
+  /** The request as a person types it in Slack. */
   request: Text,
-  /** Messages that the request points at, as the shortcut and a mention in a thread bring them. */
+  /** Messages that go along with the request, as from the shortcut or a mention in a thread. */
   quoted: z.array(z.strictObject({ from: Text, text: Text })).default([]),
-  /** Which files are kept, as in the settings of a project. */
+  /** The files that are committed, as `docs` in a project's settings. */
   docs: z.array(Text).min(1).optional(),
-  /** Folders of `context/` that the agent can read, by their names. */
+  /** The names of folders in `context/` that the agent can read. */
   context: z.array(Name).default([]),
-  /** Pages that are made by a pattern, because there are many: `{n}` counts from 1. */
+  /** Many pages, made by a pattern in which `{n}` counts from 1. */
   pages: z.array(z.strictObject({ count: z.int().min(1).max(5000), path: Text, text: Text })).default([]),
-  /** Whether files should change at all. */
+  /** Says whether files should change at all. */
   expects: z.enum(["change", "no-change"]),
   checks: z.array(Check),
-  /** The agent's words with the reference solution; its change is `reference.patch`. */
+  /** The agent's words with the reference solution. Its change is `reference.patch`. */
   reference: z.strictObject({ words: z.string().default("") }).default({ words: "" }),
-  /** Wrong solutions: their change is `wrong/<name>.patch`. `fails`: the checks that notice it. */
+  /**
+   * Wrong solutions. The change of each is `wrong/<name>.patch`, and `fails` names the checks that
+   * must notice it.
+   */
   wrong: z.array(z.strictObject({ name: Name, words: z.string().default(""), fails: z.array(Name).min(1) })),
 });
 
@@ -45,12 +48,12 @@ export type Task = z.infer<typeof TaskFile> & {
   contexts: ReadonlyMap<string, Files>;
 };
 
-/** A task can't be used. The message names the task, the place, and what is wrong. */
+/** A task can't be used. The message names the task, the place and the fault. */
 export class TaskError extends DocsAgentError {
   readonly code = "task_unusable";
 }
 
-/** A change with the words that an agent would end with. */
+/** The files after a change, with the words with which an agent would end. */
 export type Solution = { name: string; words: string; result: Files };
 
 /** The names of the tasks in a folder, in order. */
@@ -63,7 +66,7 @@ export async function taskNames(folder: string): Promise<string[]> {
 }
 
 /**
- * Reads one task. `repository`: the files to work on, where the task brings none. Throws a
+ * Reads one task. If it brings no repository of its own, it uses `repository`. Rejects with a
  * {@link TaskError}.
  */
 export async function readTask(tasks: string, name: string, repository: Files | null = null): Promise<Task> {
@@ -90,12 +93,12 @@ export async function readTask(tasks: string, name: string, repository: Files | 
   return { ...file.data, name, folder, base, contexts: new Map(contexts) };
 }
 
-/** The solution that is right. */
+/** The reference solution. */
 export function referenceOf(task: Task): Promise<Solution> {
   return solutionOf(task, "reference", task.reference.words, join(task.folder, "reference.patch"));
 }
 
-/** The solutions that are wrong, each with the names of the checks that must notice it. */
+/** The wrong solutions, each with the names of the checks that must notice it. */
 export function wrongOnesOf(task: Task): Promise<(Solution & { fails: readonly string[] })[]> {
   return Promise.all(
     task.wrong.map(async ({ name, words, fails }) => ({
@@ -105,7 +108,7 @@ export function wrongOnesOf(task: Task): Promise<(Solution & { fails: readonly s
   );
 }
 
-/** Without a patch, nothing is changed. */
+/** Applies a solution's patch. Without one, nothing is changed. */
 async function solutionOf(task: Task, name: string, words: string, file: string): Promise<Solution> {
   const patch = existsSync(file) ? await readFile(file, "utf8") : "";
   try {

@@ -34,9 +34,10 @@ export type World = AsyncDisposable & {
 };
 
 /**
- * Starts both on this machine. `state` keeps what they know, so that an evaluation which was killed
- * goes on with the jobs that it had begun; `port` is then the same again, because repositories are
- * known by it. Rejects with a `ProcessNotReadyError` that says why the service didn't start.
+ * Starts both on this machine. The folder `state` keeps what they know, so that a killed evaluation
+ * goes on with the jobs that it had begun. The port has to be the same then, because it is in the
+ * addresses of repositories. Rejects with a `ProcessNotReadyError` that says why the service didn't
+ * start.
  */
 export async function openWorld(
   tasks: readonly Task[],
@@ -53,7 +54,7 @@ export async function openWorld(
     for (const [context, files] of contexts) await addRepository(`${name}.${context}`, files);
   }
   async function addRepository(name: string, files: Files): Promise<void> {
-    // In a public one, a quoted message would need the requester's yes, and there is nobody to ask.
+    // In a public repository, the requester would have to allow quoted words, and nobody is there.
     codeHost.rules.privateRepositories.add(`${OWNER}/${name}`);
     const folder = await mkdtemp(join(tmpdir(), "eval-repository-"));
     try {
@@ -79,7 +80,7 @@ export async function openWorld(
         preset: settings.preset,
         ...(settings.model === null ? {} : { model: settings.model }),
         timeLimitMinutes: settings.timeLimitMinutes,
-        // Otherwise an agent that asks first, such as claude, can't remove or move a page.
+        // An agent that asks first, such as claude, can't remove or move a page without it.
         terminal: true,
       },
       context: [...task.contexts.keys()].map((name) => ({
@@ -128,7 +129,7 @@ export async function openWorld(
     async filesOn(task, branch) {
       const folder = await mkdtemp(join(tmpdir(), "eval-result-"));
       try {
-        // A link becomes its own text, so that nothing here follows it.
+        // A link becomes a file with its target as text, so that nothing here follows it.
         const flags = ["-c", "core.symlinks=false", "-c", "core.autocrlf=false"];
         const what = ["clone", "--quiet", "--depth=1", "--branch", branch, codeHost.gitUrl(OWNER, task)];
         await run("git", [...flags, ...what, folder], { timeout: CLONE_TIMEOUT_MS, env: settings.env });
@@ -149,7 +150,7 @@ function portTaken(error: unknown): never {
   );
 }
 
-/** New ones at each start: the evaluation alone uses them. */
+/** Makes new keys at each start, because only the evaluation uses them. */
 async function keysFor(configFile: string, tasks: readonly Task[]): Promise<Map<string, string>> {
   const config = loadServiceConfig(configFile, null);
   const clock = createSystemClock();
@@ -161,7 +162,7 @@ async function keysFor(configFile: string, tasks: readonly Task[]): Promise<Map<
   return keys;
 }
 
-/** Makes the folder for what a killed evaluation goes on with. */
+/** Makes the folder with which a killed evaluation goes on. */
 export async function makeState(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
 }

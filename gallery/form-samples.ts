@@ -59,7 +59,7 @@ const longest: Draft = {
   quotesWordsOnly: false,
 };
 
-/** The request form for a draft, in a workspace with two projects. */
+/** The request form of a draft, in a workspace with two projects. */
 function form(draft: Draft, state?: Parameters<typeof requestForm>[4]): ModalView {
   return requestForm("draft-1", draft, ["docs", "handbook"], "docs", state);
 }
@@ -67,7 +67,7 @@ function form(draft: Draft, state?: Parameters<typeof requestForm>[4]): ModalVie
 const running = makeUpTurn({ name: "watching", since: NOON, troubleSince: null });
 const clock = { now: () => NOON + 4 * 60_000, monotonicMs: () => 0, wallMs: () => 0, wakeAt: () => () => {} };
 
-/** The forms, as the app opens them. */
+/** Samples of the forms that the app opens. */
 export const formSamples: [string, ModalView][] = [
   ["of the command", form(command)],
   ["of the command, one project", requestForm("draft-1", command, ["docs"], "docs")],

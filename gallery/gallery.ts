@@ -10,7 +10,7 @@ import { render } from "../src/app/messages/render.ts";
 import { CONTACT } from "./made-up.ts";
 import { samples } from "./samples.ts";
 
-/** One message or form as Slack gets it, and what is wrong with it. */
+/** A message or form as Slack gets it, and its faults. */
 export type Shown = { name: string; content: Rendered | ModalView; faults: string[] };
 
 /** The messages of one kind. */
@@ -18,9 +18,7 @@ export type Group = { title: string; messages: Shown[] };
 
 const TEAM = { botName: "docs-agent", teamUrl: "https://example.slack.com/" };
 
-/**
- * Every sample, rendered as for a workspace with two projects, and checked against Slack's limits.
- */
+/** All samples, rendered for a workspace with two projects and checked against Slack's limits. */
 export function renderedSamples(): Group[] {
   const presentation = {
     projects: ["docs", "handbook"],
@@ -37,7 +35,7 @@ export function renderedSamples(): Group[] {
   }));
 }
 
-/** What Slack's documented rules, as the stand-in keeps them, have against a message. */
+/** The rules of Slack's documentation that a message breaks, as Slack's stand-in checks them. */
 export function faultsOf(content: Rendered | ModalView): string[] {
   if ("type" in content) return refusalsOf(() => parseView(content));
   const { text, blocks, plainBlocks = blocks } = content;
@@ -59,7 +57,7 @@ function refusalsOf(read: () => unknown): string[] {
 }
 
 /**
- * Adds what Slack itself says of each message:
+ * Asks Slack itself about each message, and adds the faults that it finds:
  * https://docs.slack.dev/reference/methods/blocks.validate
  */
 export async function askSlack(groups: readonly Group[], client: WebClient): Promise<void> {
@@ -79,7 +77,7 @@ export async function askSlack(groups: readonly Group[], client: WebClient): Pro
   }
 }
 
-/** A line for each fault. */
+/** All faults, in a line each. */
 export function faultLines(groups: readonly Group[]): string[] {
   return groups.flatMap(({ title, messages }) =>
     messages.flatMap(({ name, faults }) => faults.map((fault) => `${title}, ${name}: ${fault}`)),

@@ -61,7 +61,7 @@ const large: JobDiff = {
   isCut: true,
 };
 
-/** What a job changes. */
+/** Samples of the message that shows what a job changes. */
 export const changesSamples: Of<"changes"> = [
   ["reading", { kind: "changes", turn: changed, of: { kind: "reading" } }],
   ["shown", { kind: "changes", turn: changed, of: { kind: "read", diff, rest: null } }],
@@ -77,14 +77,14 @@ export const changesSamples: Of<"changes"> = [
   ["unreadable", { kind: "changes", turn: changed, of: { kind: "unreadable" } }],
 ];
 
-/** Why a pull request wasn't closed. */
+/** Samples of the message that says why a pull request wasn't closed. */
 export const notClosedSamples: Of<"not-closed"> = [
   ["not closed", { kind: "not-closed", turn: changed, said: null }],
   ["stays open", { kind: "not-closed", turn: changed, said: "The pull request changes something again." }],
   ["stays open, longest", { kind: "not-closed", turn: onBranch, said: LONG }],
 ];
 
-/** Lists of requests. */
+/** Samples of lists of requests. */
 export const listSamples: Of<"list"> = [
   ["none", { ...all, of: "person", turns: [] }],
   ["none in the channel", { ...all, of: "channel", turns: [] }],
@@ -129,7 +129,7 @@ const quiet = {
   isPartial: false,
 } as const;
 
-/** How things stand. */
+/** Samples of the answer to `status`. */
 export const standingSamples: Of<"standing"> = [
   ["nothing", quiet],
   [

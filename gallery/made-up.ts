@@ -7,7 +7,7 @@ import { newTurn } from "../src/app/rules/turn/turn.ts";
 import type { Turn, TurnStage } from "../src/app/rules/turn/turn.ts";
 import type { Job } from "../src/shared/contract/job.ts";
 
-/** The people and places of the gallery, by id. */
+/** The names of the people and places in the gallery, by id. */
 export const NAMES: Readonly<Record<string, string>> = {
   U0ANA: "Ana Lima",
   U0BEN: "Ben Okoro",
@@ -21,14 +21,12 @@ export const CONTACT = "<@U0HELP>";
 export const NOON = Date.UTC(2026, 10, 23, 12);
 const PR = "https://github.com/tidepool/docs/pull/7";
 
-/**
- * As long as the rules let anybody's text be, with everything in it that could be taken for markup.
- */
+/** The longest text that anybody may write. It has everything that could be taken for markup. */
 export const LONG =
   "Everything that anybody types or says: <!channel> *bold* <https://evil.example|x> & 😀 … "
     .repeat(120)
     .slice(0, 4000);
-/** One word that no line ends in. */
+/** One word in which no line can be broken. */
 export const UNBROKEN = "https://example.com/".padEnd(1900, "unbroken-");
 
 export function makeUpRequest(request: Partial<Request> = {}): Request {
@@ -68,7 +66,7 @@ export function makeUpOutcome(outcome: Partial<Outcome>): Outcome {
   return { kind: "failed", reason: null, said: null, job: makeUpJob(), tookMs: 200_000, ...outcome };
 }
 
-/** A turn as a service tells it. */
+/** A turn as a job service reports it. */
 export function makeUpReport(turn: Partial<KnownTurn> = {}): KnownTurn {
   return {
     number: 1,
@@ -102,14 +100,14 @@ export function makeUpReport(turn: Partial<KnownTurn> = {}): KnownTurn {
   };
 }
 
-/** How a turn ended, as a service tells it. */
+/** The result of a turn, as a job service reports it. */
 export function makeUpTold(turn: Partial<KnownTurn> = {}): ResultReport {
   const told = resultReport(makeUpReport(turn));
   if (told === undefined) throw new TypeError("A turn that has not ended tells nothing of its end.");
   return told;
 }
 
-/** The same with as much of everything as a service may tell. */
+/** The longest result that a job service may report. */
 export function longest(turn: Partial<KnownTurn>): Partial<KnownTurn> {
   const { pullRequest } = makeUpReport();
   return {

@@ -26,7 +26,7 @@ function makeUpFollowed(pullRequest: Partial<KnownPullRequest> = {}): KnownPullR
   };
 }
 
-/** A turn whose pull request stands like this. */
+/** A turn whose pull request is in this state. */
 export function makeUpFollowedTurn(
   pullRequest: Partial<KnownPullRequest>,
   before: Turn = makeUpTurn({ name: "ended", outcome, at: NOON }),
@@ -60,7 +60,7 @@ const everything: PullRequestNews = {
   headSha: null,
 };
 
-/** What a thread is told after the link. */
+/** Samples of the posts about a pull request after its link. */
 export const newsSamples: [string, MessageOf<"news">][] = [
   ["changes requested", told({ reviews: [maria] })],
   ["changes requested, without words", told({ reviews: [review("1", "maria-s", "")] })],
@@ -97,7 +97,7 @@ export const newsSamples: [string, MessageOf<"news">][] = [
   ["out of sight", told({ isVisible: false })],
 ];
 
-/** The states that a status message shows. */
+/** The states of a pull request that a status message shows. */
 export const FOLLOWED_STATES: Readonly<Record<string, Partial<KnownPullRequest>>> = {
   "waiting for a review": {},
   approved: { review: "approved" },

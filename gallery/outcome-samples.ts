@@ -18,10 +18,7 @@ type Ending = ReturnType<typeof endingOf>;
 const noJob = { job: null };
 const withoutPr = { job: makeUpJob({ prLink: null }) };
 
-/**
- * How a turn can end, each as the shortest and the longest outcome that there is of it. A new
- * ending needs an entry here.
- */
+/** The shortest and the longest outcome of each ending. A new ending needs an entry here. */
 export const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Outcome> }> = {
   "pull-request": {
     short: { kind: "pull-request" },
@@ -93,7 +90,7 @@ export const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Ou
   },
 };
 
-/** Why a turn ended so, where that has words of its own. */
+/** Outcomes whose reason has words of its own. */
 const reasons: Record<OutcomeReason, Partial<Outcome>> = {
   deadline: { kind: "expired", ...withoutPr },
   "never-started": { kind: "expired", ...noJob },
@@ -108,7 +105,7 @@ const reasons: Record<OutcomeReason, Partial<Outcome>> = {
 const { pullRequest } = makeUpReport();
 const draft = { pullRequest: pullRequest && { ...pullRequest, isDraft: true } };
 
-/** What a job service that tells of turns adds. */
+/** Outcomes with the parts that a job service adds if it reports turns. */
 const toldOutcomes: [string, Partial<Outcome>][] = [
   ["pull-request, described", { kind: "pull-request", told: makeUpTold() }],
   [
@@ -254,7 +251,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
   ],
 ];
 
-/** How turns end. */
+/** Samples of outcomes. */
 export const outcomeSamples = makeOutcomeSamples();
 
 function makeOutcomeSamples(): [string, MessageOf<"outcome">][] {

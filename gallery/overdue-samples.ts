@@ -8,7 +8,7 @@ const ended = makeUpTurn({ name: "ended", outcome: makeUpOutcome({}), at: NOON }
 const overdue = { afterMs: 25 * 60_000 + 12_000, usualMs: 6 * 60_000 };
 const notice: Notice = { kind: "overdue", turn, overdue, movedBecause: null };
 
-/** The notice that a turn takes longer than usual, and what becomes of it. */
+/** Samples of the notice that a turn takes longer than usual, also after the turn has ended. */
 export const overdueSamples: [string, Notice][] = [
   ["overdue", notice],
   ["overdue, without a mention", { ...notice, muted: [ANA] }],

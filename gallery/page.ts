@@ -3,14 +3,14 @@ import { stripTypeScriptTypes } from "node:module";
 import type { Group } from "./gallery.ts";
 import { NAMES } from "./made-up.ts";
 
-/** The page's own drawing of messages. */
+/** The modules with which the playground's page draws messages. */
 const drawing = new URL("../playground/workspace/public/", import.meta.url);
 const STYLES = ["base.css", "conversation.css", "blocks.css", "overlays.css", "gallery.css"];
 const SCRIPT = "gallery.ts";
 
 /**
- * One HTML file with everything in it: it loads nothing, and opens from a disk as well. The modules
- * are in its import map, each under the name that the others import it by.
+ * One HTML file that contains everything. It loads nothing, so it can be opened from a disk. Its
+ * import map has the modules, each under the name by which the others import it.
  */
 export function galleryPage(groups: readonly Group[]): string {
   const modules = modulesFrom(SCRIPT);
@@ -37,7 +37,7 @@ export function galleryPage(groups: readonly Group[]): string {
 `;
 }
 
-/** A module and all that it imports, as JavaScript, by file name. */
+/** The JavaScript of a module and of all that it imports, by file name. */
 function modulesFrom(first: string): ReadonlyMap<string, string> {
   const modules = new Map<string, string>();
   const wanted = [first];
@@ -50,7 +50,7 @@ function modulesFrom(first: string): ReadonlyMap<string, string> {
   return modules;
 }
 
-/** JSON that ends no script element, whatever is in it. */
+/** JSON that can't end the script element that it is in. */
 function asScript(value: unknown): string {
   return JSON.stringify(value).replaceAll("<", String.raw`\u003c`);
 }

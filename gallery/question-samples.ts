@@ -15,7 +15,7 @@ function asked(text: string, labels: readonly string[], allowsText: boolean): Qu
   return question;
 }
 
-/** A question with choices, and as long as one can be. */
+/** A question with two choices, and below it the longest question that there can be. */
 export const shortQuestion = asked("Which page do you mean?", ["Install", "Quickstart"], true);
 const answer: PersonAnswer = { userId: BEN, choiceId: "1", words: "Quickstart" };
 export const longestQuestion = asked(
@@ -24,7 +24,7 @@ export const longestQuestion = asked(
   true,
 );
 
-/** What the agent asks, and how that ends. A new result of an answer is in here by itself. */
+/** Questions of the agent and their ends. A new result of an answer is included by itself. */
 const questions: [string, Question, string | null][] = [
   ["choices and words", shortQuestion, null],
   ["choices alone", { ...shortQuestion, allowsText: false }, null],
@@ -66,7 +66,7 @@ export const questionSamples = questions.map(([name, question, away]): [string, 
 
 const stop = { userId: BEN, at: NOON };
 
-/** What whoever answered is told if the agent didn't get it, or may not have. */
+/** Samples of the message to a person whose answer the agent didn't get, or may not have got. */
 export const unheardSamples: [string, MessageOf<"unheard">][] = [
   ...AnswerResult.exclude(["taken"]).options.map((result): [string, MessageOf<"unheard">] => [
     `unheard: ${result}`,

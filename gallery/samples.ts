@@ -16,14 +16,14 @@ import { longestQuestion, questionSamples, shortQuestion, unheardSamples } from 
 import { statusSamples } from "./status-samples.ts";
 
 /**
- * One message or form of the app, by name: as the core has it, or, where it is said outside the
- * core, as it is rendered.
+ * A message or form of the app with its name. A message that doesn't come from `rules/` is already
+ * rendered.
  */
 export type Sample = { name: string; message: Message | Rendered | ModalView };
 
 const manyNames = Array.from({ length: 100 }, (_, n) => `project-${n}-`.padEnd(40, "x"));
 
-/** Why a request is not taken. */
+/** The reasons for which a request isn't taken. */
 const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>][] } = {
   "too-long": [
     ["too long", { kind: "too-long", length: 4_321, limit: PROMPT_MAX_CHARS }],
@@ -46,10 +46,7 @@ const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>
   ],
 };
 
-/**
- * Every kind of message, and every variant of it that reads differently. A new kind needs an entry
- * here.
- */
+/** All kinds of messages, with all variants that read differently. A new kind needs an entry. */
 const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
   status: statusSamples,
   outcome: outcomeSamples,
@@ -98,7 +95,7 @@ const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
 };
 
 type PrivateMessage = Extract<keyof typeof privateMessages, `${string}Message`>;
-/** What `render` makes of a kind above. */
+/** The messages that `render` makes of the kinds above. */
 type ByKind =
   | "askMessage"
   | "askWhichMessage"
@@ -113,7 +110,7 @@ type ByKind =
   | "unheardMessage"
   | "welcomeMessage";
 
-/** What is said to one person at once, before there is anything to keep. */
+/** Messages to one person that are sent at once, before anything is stored. */
 const atOnce: Record<Exclude<PrivateMessage, ByKind>, Rendered> = {
   notKeptMessage: privateMessages.notKeptMessage,
   maybeKeptMessage: privateMessages.maybeKeptMessage,
@@ -121,7 +118,7 @@ const atOnce: Record<Exclude<PrivateMessage, ByKind>, Rendered> = {
   formNotOpenedMessage: privateMessages.formNotOpenedMessage,
 };
 
-/** What is said to whoever pressed a button or sent a form, also under a form's field. */
+/** Answers to a person who pressed a button or sent a form. Some stand under a form's field. */
 const said: Record<string, string> = {
   ...shortAnswers,
   DONE_BEFORE: alreadyDone(ANA, ANA),
@@ -131,7 +128,7 @@ const said: Record<string, string> = {
   TOO_OLD: tooOld({ retentionMs: 90 * 86_400_000 }),
 };
 
-/** All samples, in groups: one group for each kind of message, and one for those without a kind. */
+/** All samples in groups: one for each kind of message, and three for messages without a kind. */
 export const samples: Readonly<Record<string, readonly Sample[]>> = {
   ...Object.fromEntries(
     Object.entries(kinds).map(([kind, all]) => [kind, all.map(([name, message]) => ({ name, message }))]),

@@ -21,7 +21,7 @@ function ended(outcome: Partial<Outcome>): TurnStage {
   return { name: "ended", outcome: makeUpOutcome(outcome), at: NOON };
 }
 
-/** Where a turn can stand. */
+/** The stages of a turn. */
 const stages: Record<TurnStage["name"], [string, TurnStage][]> = {
   accepted: [
     ["accepted", { name: "accepted", waitingSince: null }],
@@ -59,7 +59,7 @@ const stages: Record<TurnStage["name"], [string, TurnStage][]> = {
   ],
 };
 
-/** Who asked, and how. */
+/** The ways to ask. */
 const ways: Record<Request["from"], Partial<Request>> = {
   command: {},
   shortcut: { from: "shortcut", instructions: "Fix the problem this message describes." },
@@ -75,7 +75,7 @@ const followUp = makeUpTurn(watching, {
   follows: { turnId: "command:1" },
 });
 
-/** How a turn stands. */
+/** Samples of the status message. */
 export const statusSamples = makeStatusSamples();
 
 function makeStatusSamples(): [string, MessageOf<"status">][] {
