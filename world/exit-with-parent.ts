@@ -1,7 +1,7 @@
 /**
- * Loaded with `--import` into programs that another one manages: asks the program to stop when its
- * parent is gone, however it went. The parent holds the other end of the standard input, which the
- * operating system closes with it.
+ * A module for programs that another one manages, loaded with `--import`. It asks the program to
+ * stop when its parent has ended in any way. The parent holds the other end of the standard input,
+ * and the operating system then closes that.
  */
 import process from "node:process";
 

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 
 /**
- * Listens on loopback; resolves to the port, which for 0 is any free one. Rejects when it is taken.
+ * Listens on loopback. Resolves to the port, which is any free one if `port` is 0. Rejects if the
+ * port is taken.
  */
 export async function listenOnLoopback(server: Server, port: number, host = "127.0.0.1"): Promise<number> {
   server.listen(port, host);
@@ -11,7 +12,7 @@ export async function listenOnLoopback(server: Server, port: number, host = "127
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/** Stops listening and ends every connection; does nothing for a server that does not listen. */
+/** Stops listening and ends every connection. Does nothing if the server doesn't listen. */
 export async function closeNow(server: Server): Promise<void> {
   if (!server.listening) return;
   const closed = once(server, "close");

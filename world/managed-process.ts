@@ -6,21 +6,21 @@ import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { DocsAgentError } from "../src/shared/errors.ts";
 
-/** A program of the playground did not come up. */
+/** A program of the playground didn't start. */
 export class ProcessNotReadyError extends DocsAgentError {
   readonly code = "process_not_ready";
 }
 
 export type ManagedProcessOptions = {
-  /** For messages: "the Slack app". */
+  /** The name for messages, such as "the Slack app". */
   name: string;
-  /** A TypeScript file and its arguments, run by this Node.js. */
+  /** A TypeScript file and its arguments, which this Node.js runs. */
   args: string[];
-  /** All of its environment. */
+  /** The whole environment. */
   env: Record<string, string>;
-  /** Everything it writes is added here. */
+  /** The file to which its output is added. */
   logFile: string;
-  /** True for the line of its output that says it is ready. */
+  /** Returns true for the line of its output that says that it is ready. */
   isReadyLine: (line: string) => boolean;
 };
 
@@ -28,16 +28,16 @@ export type ManagedProcessOptions = {
 export interface ManagedProcess extends AsyncDisposable {
   readonly isRunning: boolean;
   /**
-   * Resolves, when it is ready, to the line that says so. Rejects with a
-   * {@link ProcessNotReadyError} when it ends before.
+   * Starts the program. Resolves to the line that says that it is ready. Rejects with a
+   * {@link ProcessNotReadyError} if it ends before.
    */
   start(): Promise<string>;
-  /** SIGKILL: as a crash or a power cut. Resolves when it is gone. */
+  /** Sends SIGKILL, like a crash or a power cut. Resolves when the process has ended. */
   kill(): Promise<void>;
 }
 
 const EXIT_WITH_PARENT = new URL("./exit-with-parent.ts", import.meta.url).href;
-/** How long a graceful stop may take, with a margin over what the programs promise. */
+/** The time for a graceful stop. It is longer than the programs promise. */
 const STOP_MS = 12_000;
 
 export function createManagedProcess(options: ManagedProcessOptions): ManagedProcess {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../src/shared/machine/ports.ts";
 import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 
-/** The system's clock, which a test can put forward. */
+/** The system's clock, which a test can set forward. */
 export class LaterClock implements Clock {
   readonly #clock = createSystemClock();
   laterMs = 0;

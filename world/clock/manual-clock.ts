@@ -1,16 +1,19 @@
 import type { Clock } from "../../src/shared/machine/ports.ts";
 import type { Machine } from "../../src/shared/machine/steady-clock.ts";
 
-/** `atMs`: by the monotonic clock, as a timer of the system has it. */
+/** A timer. `atMs` is a time of the monotonic clock, like that of the system's timers. */
 type Wake = { atMs: number; wake: () => void };
 
 /**
- * A clock that stands still until the test moves it. It is also the machine below a steady clock, for tests in which somebody sets
- * the machine's clock.
+ * A clock that moves only when the test moves it. It can also be the machine below a steady clock,
+ * for tests in which somebody sets the machine's clock.
  */
 export class ManualClock implements Clock, Machine {
   #wallMs: number;
-  /** Far from the wall clock, so that a test notices where the two are mixed up. */
+  /**
+   * The monotonic clock. It is far from the wall clock, so that a test notices if the two are mixed
+   * up.
+   */
   #monotonicMs = 1_000;
   readonly #wakes = new Set<Wake>();
 
@@ -30,7 +33,7 @@ export class ManualClock implements Clock, Machine {
     return this.#monotonicMs;
   }
 
-  /** As in the port. What is due already is called soon, without the clock being moved. */
+  /** Does what the port says. A timer that is already due is called soon, without a move of the clock. */
   wakeAt(atMs: number, wake: () => void): () => void {
     const entry = { atMs: this.#monotonicMs + (atMs - this.#wallMs), wake };
     this.#wakes.add(entry);
@@ -44,7 +47,10 @@ export class ManualClock implements Clock, Machine {
     return this.wakeAt(this.#wallMs + ms, wake);
   }
 
-  /** Lets time pass, stopping at each wake on the way, also at those that wakes add. Never goes back. */
+  /**
+   * Lets time pass, and stops at each timer on the way, including those that timers add. It never
+   * goes back.
+   */
   advance(ms: number): void {
     const endMs = this.#monotonicMs + ms;
     for (;;) {
@@ -61,12 +67,18 @@ export class ManualClock implements Clock, Machine {
     this.advance(ms - this.#wallMs);
   }
 
-  /** Somebody sets the wall clock to `ms` (epoch milliseconds), back or forward. No time passes: timers run on as they did. */
+  /**
+   * Sets the wall clock to `ms` (epoch milliseconds), back or forward, as a person would. No time
+   * passes, so timers aren't affected.
+   */
   setTo(ms: number): void {
     this.#wallMs = ms;
   }
 
-  /** What the wall clock will show at the next wake, in epoch milliseconds; undefined if nobody waits. */
+  /**
+   * Returns the wall clock's time at the next timer, in epoch milliseconds. Undefined if there is
+   * none.
+   */
   nextWakeAt(): number | undefined {
     const next = this.#next();
     return next && this.#wallMs + (next.atMs - this.#monotonicMs);

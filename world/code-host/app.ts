@@ -10,7 +10,7 @@ import { gitServiceOf, serveGit } from "./git-http.ts";
 import type { Host } from "./host.ts";
 import { createPages } from "./pages/index.ts";
 
-/** The code host's own log lines; the product's logger is one. */
+/** The log of the code host. The product's logger is one. */
 export type Log = {
   info(fields: object, message: string): void;
   error(fields: object, message: string): void;
@@ -20,13 +20,12 @@ export type CodeHostAppDeps = { host: Host; apps: Apps; git: Git; log: Log; limi
 
 const API_ROOT = "/api/v3";
 
-/** Builds the code host's routes: git, API and pages. Listens to nothing. */
+/** Makes the code host's routes: git, API and pages. It doesn't listen. */
 export function createCodeHostApp({ host, apps, git, log, limits }: CodeHostAppDeps): Hono {
   const app = new Hono();
 
   app.use(async (context, next) => {
-    // A page elsewhere whose name was made to resolve to this machine must not reach what listens
-    // on it.
+    // A page elsewhere could make its name resolve to this machine. It must not reach this server.
     const asked = new URL(context.req.url).host;
     if (
       asked !== new URL(host.links().url).host &&
@@ -68,7 +67,7 @@ export function createCodeHostApp({ host, apps, git, log, limits }: CodeHostAppD
         try {
           await host.followPush(pullRequests);
         } catch (thrown) {
-          // The push itself is done; the next push, or the next start, makes up for this.
+          // The push itself is done. The next push or the next start makes up for this.
           log.error(
             { repository: pullRequests.repository.fullName, error: messageOf(thrown) },
             "push not followed",

@@ -5,7 +5,9 @@ import { jsonOf } from "../../src/shared/text/text.ts";
 import { ApiRefusal, notFound } from "./api/errors.ts";
 import type { Host } from "./host.ts";
 
-/** Where an App is installed, and what it may do there. Names of repositories are without owner. */
+/**
+ * An installation of an App: its account, and its permissions. Names of repositories have no owner.
+ */
 export type Installation = {
   id: number;
   account: string;
@@ -31,7 +33,9 @@ const Manifest = z.object({
 });
 type Manifest = z.infer<typeof Manifest>;
 
-/** What an event needs: docs.github.com/webhooks/webhook-events-and-payloads. */
+/**
+ * The permission that each event needs. See docs.github.com/webhooks/webhook-events-and-payloads.
+ */
 const NEEDED: Record<string, string> = {
   pull_request: "pull_requests",
   pull_request_review: "pull_requests",
@@ -44,10 +48,12 @@ const NEEDED: Record<string, string> = {
   deployment_status: "deployments",
 };
 
-/** GitHub Apps: their signatures, their installations' tokens, and their making from a manifest. */
+/**
+ * GitHub Apps: their signatures, their installations' tokens, and their creation from a manifest.
+ */
 export class Apps {
   readonly all = new Map<number, EmulatedApp>();
-  /** What manifests asked for, oldest first. */
+  /** The manifests that Apps were made from, oldest first. */
   readonly manifests: Manifest[] = [];
   /** Every token that was given out, oldest first. */
   readonly minted: Minted[] = [];
@@ -65,12 +71,15 @@ export class Apps {
     return added;
   }
 
-  /** No token that was given out so far is taken any longer. */
+  /** Refuses every token that was given out so far. */
   revokeAll(): void {
     for (const minted of this.minted) this.#end(minted);
   }
 
-  /** Before anything else is served: whether a minted token holds for what is asked. */
+  /**
+   * Makes the middleware that comes before everything else. It refuses a request that its token
+   * doesn't allow.
+   */
   guard(): MiddlewareHandler {
     return async (context, next) => {
       const minted = this.#mintedOf(context.req.header("authorization"));
@@ -104,7 +113,7 @@ export class Apps {
 
   routes(): Hono {
     const routes = new Hono();
-    // Its user's id is another one (docs.github.com/rest/apps/apps#get-the-authenticated-app).
+    // Its user has another id (docs.github.com/rest/apps/apps#get-the-authenticated-app).
     routes.get("/app", (context) => {
       const { id, slug } = this.#app(context);
       return context.json({ id, slug, name: slug, html_url: `${this.#host.links().url}/apps/${slug}` });
@@ -127,7 +136,7 @@ export class Apps {
         const words = "There is at least one repository that does not exist or is not accessible";
         throw new ApiRefusal(422, `${words} to the parent installation.`);
       }
-      // As since 2026: the App's id, and something signed.
+      // This is the form of tokens since 2026: the App's id, and something signed.
       const part = () => randomBytes(40).toString("base64url");
       const token = `ghs_${app.id}_eyJ${part()}.eyJ${part()}.${part()}`;
       const untilMs = this.#host.now().getTime() + TOKEN_LIFE_MS;
@@ -150,7 +159,10 @@ export class Apps {
     return routes;
   }
 
-  /** The pages that take a manifest, as if whoever opened them pressed the button at once. */
+  /**
+   * Returns the pages that take a manifest. They act as if the person who opened them had pressed
+   * the button at once.
+   */
   pages(): Hono {
     const pages = new Hono();
     for (const path of ["/settings/apps/new", "/organizations/:org/settings/apps/new"]) {
@@ -209,7 +221,7 @@ export class Apps {
     };
   }
 
-  /** The App that signed this, as GitHub checks it. */
+  /** Returns the App that signed the request. It checks the signature as GitHub does. */
   #app(context: Context): EmulatedApp {
     const now = this.#host.now();
     context.header("date", now.toUTCString());
@@ -248,7 +260,7 @@ export class Apps {
     return this.minted.find((minted) => minted.token === token);
   }
 
-  /** From now on it is one that nobody knows. */
+  /** Makes a token unknown from now on. */
   #end({ token }: Minted): void {
     this.#host.tokens.remove(token);
   }

@@ -7,7 +7,7 @@ export type ChangedFile = {
   status: "added" | "removed" | "modified" | "renamed" | "copied" | "changed";
   additions: number;
   deletions: number;
-  /** The hunks as in a unified diff; `null` for a binary file or one that was only renamed. */
+  /** The hunks of a unified diff. Null for a binary file, and for one that was only renamed. */
   patch: string | null;
 };
 
@@ -19,10 +19,10 @@ const STATUSES: Record<string, ChangedFile["status"]> = {
   C: "copied",
 };
 
-/** What changed from one commit to another, file by file, in git's order. */
+/** Resolves to the changes from one commit to another, file by file, in git's order. */
 export async function changedFiles(repository: Repository, from: string, to: string): Promise<ChangedFile[]> {
   const { fields, diff } = await repository.changes(from, to);
-  // No line inside a hunk begins like this: those begin with " ", "+", "-", "@" or "\".
+  // No line inside a hunk begins like this. Those begin with " ", "+", "-", "@" or "\".
   const patches = diff.split(/^diff --git .*\n/m).slice(1);
   const files: ChangedFile[] = [];
   let at = 0;
@@ -52,8 +52,8 @@ export async function changedFiles(repository: Repository, from: string, to: str
 type Counts = { additions: number; deletions: number };
 
 /**
- * `--numstat -z`: `added TAB deleted TAB path`, or for a rename `added TAB deleted TAB`, old path,
- * new path.
+ * Reads the output of `--numstat -z`: `added TAB deleted TAB path`. For a rename, it is `added TAB
+ * deleted TAB`, the old path, and the new path.
  */
 function readCounts(fields: string[]): Map<string, Counts> {
   const counts = new Map<string, Counts>();
@@ -63,7 +63,7 @@ function readCounts(fields: string[]): Map<string, Counts> {
     const name = path.join("\t");
     const isRename = name === "";
     counts.set(isRename ? (fields[at + 2] ?? "") : name, {
-      // A binary file has "-".
+      // A binary file has "-" here.
       additions: Number.parseInt(additions, 10) || 0,
       deletions: Number.parseInt(deletions, 10) || 0,
     });

@@ -7,7 +7,7 @@ export type CheckResult = "pending" | "passed" | "failed";
 
 export type NewCheckRun = Pick<CommitCheck, "headSha" | "name"> & Partial<Omit<CommitCheck, "id">>;
 
-/** Stores a new check run, or with `id` what became of one, and tells of it. */
+/** Stores a new check run, or changes the one with this `id`, and reports it. */
 export async function saveCheckRun(
   host: Host,
   { records, repository }: PullRequests,
@@ -16,7 +16,7 @@ export async function saveCheckRun(
 ): Promise<CommitCheck> {
   const time = `${host.now().toISOString().slice(0, 19)}Z`;
   const conclusion = wanted.conclusion ?? null;
-  // A conclusion alone ends it, too (docs.github.com/rest/checks/runs).
+  // A conclusion alone ends the run, too (docs.github.com/rest/checks/runs).
   const status = conclusion === null ? (wanted.status ?? "queued") : "completed";
   const run: CommitCheck = {
     title: null,
@@ -56,8 +56,8 @@ export async function addStatus(
 }
 
 /**
- * Sets a check of a commit as people would put it: a run that is under way goes on or ends, else a
- * new one begins.
+ * Sets a check of a commit. If a run of it has begun, this one continues or ends. Otherwise a new
+ * run begins.
  */
 export async function setCheck(
   host: Host,

@@ -13,7 +13,7 @@ export const CONCLUSIONS = [
   "timed_out",
 ] as const;
 
-/** A check run, in GitHub's words (docs.github.com/rest/checks/runs). */
+/** A check run in GitHub's words (docs.github.com/rest/checks/runs). */
 export const CommitCheck = z.object({
   id: z.int().positive(),
   headSha: z.string(),
@@ -28,7 +28,7 @@ export const CommitCheck = z.object({
 });
 export type CommitCheck = z.infer<typeof CommitCheck>;
 
-/** A commit status, the older kind of check (docs.github.com/rest/commits/statuses). */
+/** A commit status, which is the older kind of check (docs.github.com/rest/commits/statuses). */
 export const CommitStatus = z.object({
   id: z.int().positive(),
   sha: z.string(),
@@ -41,13 +41,13 @@ export const CommitStatus = z.object({
 });
 export type CommitStatus = z.infer<typeof CommitStatus>;
 
-/** What has to be so before anything is merged into a branch. */
+/** The conditions for a merge into a branch. */
 export const Protection = z.object({
   approvals: z.int().min(0).max(6).default(0),
   requiredChecks: z.array(z.string()).default([]),
-  /** Whether the head has to contain the base as it is now. */
+  /** True if the head must contain the present base. */
   isStrict: z.boolean().default(false),
-  /** Whether a push makes earlier approvals void. */
+  /** True if a push invalidates earlier approvals. */
   dismissesStaleReviews: z.boolean().default(false),
 });
 export type Protection = z.infer<typeof Protection>;
@@ -60,7 +60,7 @@ const StoredRecords = z.object({
 });
 type StoredRecords = z.infer<typeof StoredRecords>;
 
-/** The checks of one repository's commits and its branches' rules, in one JSON file. */
+/** The checks of one repository's commits and the rules of its branches, in one JSON file. */
 export class CommitRecords {
   readonly #file: string;
   #stored: StoredRecords = { version: 1, checkRuns: [], statuses: [], protections: {} };
@@ -69,7 +69,7 @@ export class CommitRecords {
     this.#file = join(dataDir, "checks", `${fullName}.json`);
   }
 
-  /** Reads what is there. Throws `CodeHostError` when that is not what was once written. */
+  /** Reads the file. Rejects with `CodeHostError` if it doesn't hold what was once written. */
   async load(): Promise<void> {
     this.#stored = (await readJsonFile(this.#file, StoredRecords, "checks")) ?? this.#stored;
   }
@@ -78,7 +78,7 @@ export class CommitRecords {
     return this.#stored.protections[branch] ?? null;
   }
 
-  /** Every run of a commit, oldest first. */
+  /** Returns every check run of a commit, oldest first. */
   checkRuns(sha: string): CommitCheck[] {
     return this.#stored.checkRuns.filter(({ headSha }) => headSha === sha);
   }
@@ -87,7 +87,7 @@ export class CommitRecords {
     return this.#stored.checkRuns.find((run) => run.id === id);
   }
 
-  /** Every status of a commit, oldest first. */
+  /** Returns every status of a commit, oldest first. */
   statuses(sha: string): CommitStatus[] {
     return this.#stored.statuses.filter((status) => status.sha === sha);
   }
@@ -102,7 +102,7 @@ export class CommitRecords {
     await this.#replace({ protections: protection === null ? others : { ...others, [branch]: protection } });
   }
 
-  /** A new one, or another state of one that is known. */
+  /** Stores a new check run, or a new state of a known one. */
   async saveCheckRun(run: CommitCheck): Promise<void> {
     const { checkRuns } = this.#stored;
     const isKnown = checkRuns.some(({ id }) => id === run.id);
@@ -124,7 +124,7 @@ export class CommitRecords {
   }
 }
 
-/** The newest of each name. */
+/** Returns the newest item of each name. */
 export function latestBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): Item[] {
   return [...new Map(items.map((item) => [nameOf(item), item])).values()];
 }

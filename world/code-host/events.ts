@@ -2,7 +2,7 @@ import type { Comment, PullRequest, GivenReview } from "./pull-request-store.ts"
 import type { CommitStatus } from "./commit-records.ts";
 import type { Repository } from "./repository.ts";
 
-/** `action` of GitHub's webhook event `pull_request`. */
+/** The `action` of GitHub's webhook event `pull_request`. */
 export type PullRequestAction =
   | "opened"
   | "closed"
@@ -15,7 +15,7 @@ export type PullRequestAction =
   | "ready_for_review"
   | "converted_to_draft";
 
-/** What happened in a repository, after it was stored. */
+/** An event in a repository. It is stored before it is reported. */
 export type HostEvent = { repository: Repository; sender: string } & (
   | { kind: "pull-request"; action: PullRequestAction; pullRequest: PullRequest }
   | { kind: "review"; action: "submitted" | "dismissed"; pullRequest: PullRequest; review: GivenReview }

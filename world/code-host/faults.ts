@@ -4,7 +4,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Hono } from "hono";
 
 /**
- * What goes wrong with a request. Nothing takes effect unless it says so.
+ * A fault that a request meets. Nothing takes effect unless it says so.
  *
  * - `http`: this status, headers and body
  * - `drop-before`: the connection breaks
@@ -16,19 +16,19 @@ export type CodeHostFault =
   | { kind: "drop-after" };
 
 /**
- * What a test sees of a code host's traffic, and does to it. A request is its method, a space, and
+ * The traffic of a code host, for tests to watch and disturb. A request is its method, a space, and
  * its path with query.
  */
 export type Traffic = {
-  /** In order of arrival. */
+  /** The requests in order of arrival. */
   readonly requests: readonly string[];
-  /** Awaited before a request is served. */
+  /** A function that is awaited before a request is served. */
   before: ((request: string) => Promise<void>) | undefined;
-  /** The fault that strikes this request, if any does. */
+  /** Returns the fault that a request meets, if any. */
   fault: ((request: string, body: string) => CodeHostFault | undefined) | undefined;
 };
 
-/** The listener of an HTTP server that serves `app`, and the traffic that goes through it. */
+/** Returns the listener of an HTTP server that serves `app`, and its traffic. */
 export function serveWithFaults(app: Hono): { traffic: Traffic; listener: RequestListener } {
   const requests: string[] = [];
   const traffic: Traffic = { requests, before: undefined, fault: undefined };
@@ -44,7 +44,8 @@ export function serveWithFaults(app: Hono): { traffic: Traffic; listener: Reques
         const { status, headers = {}, body = '{"message":"fault"}' } = fault;
         return new Response(body, { status, headers });
       }
-      // Read to its end, as the last part of what it does may come with the last of its body.
+      // The answer is read to its end, because its last part may come with the request's last
+      // effect.
       if (fault.kind === "drop-after") await (await app.fetch(request)).arrayBuffer();
       outgoing.destroy();
       return RESPONSE_ALREADY_SENT;

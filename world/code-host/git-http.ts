@@ -14,7 +14,7 @@ export type GitService = "git-upload-pack" | "git-receive-pack";
 
 export type GitRequest = {
   method: "GET" | "POST";
-  /** Below the repository: `/info/refs`, `/git-upload-pack` or `/git-receive-pack`. */
+  /** The path below the repository: `/info/refs`, `/git-upload-pack` or `/git-receive-pack`. */
   path: string;
   service: GitService;
   headers: Headers;
@@ -23,8 +23,8 @@ export type GitRequest = {
 };
 
 /**
- * What of a git request is allowed and known; `null` for everything else, such as the "dumb"
- * protocol's files.
+ * Returns what a git request asks for. Null if it isn't known or allowed, such as a request for the
+ * "dumb" protocol's files.
  */
 export function gitServiceOf(method: string, path: string, query: URLSearchParams): GitService | null {
   const asked = path === "/info/refs" ? query.get("service") : path.slice(1);
@@ -33,8 +33,8 @@ export function gitServiceOf(method: string, path: string, query: URLSearchParam
 }
 
 /**
- * Answers one smart HTTP request through git's own CGI program, streaming both ways. `finished` is
- * awaited before the answer ends, so that whoever pushed finds the push's consequences in place.
+ * Answers one smart HTTP request through git's own CGI program and streams both ways. `finished` is
+ * awaited before the answer ends, so the effects of a push are there when the caller goes on.
  */
 export async function serveGit(
   request: GitRequest,
@@ -57,7 +57,8 @@ export async function serveGit(
     clearTimeout(limit);
     request.signal.removeEventListener("abort", abort);
   });
-  // It is awaited at the end of the answer; a failure to start must not be unhandled until then.
+  // It is awaited at the end of the answer. Until then, a failure to start must not count as
+  // unhandled.
   gone.catch(() => {});
   void feed(child, request.body);
   return answerOf(child, async () => {
@@ -73,7 +74,7 @@ function cgiEnvironment(request: GitRequest, repository: Repository, git: Git): 
   return {
     ...git.environment({
       "http.receivepack": String(isPush),
-      // `refs/pull/…` is the code host's own.
+      // The refs `refs/pull/…` belong to the code host.
       "receive.hideRefs": "refs/pull",
       "receive.fsckObjects": "true",
       "receive.denyDeleteCurrent": "true",
@@ -110,7 +111,7 @@ async function feed(child: ChildProcess, body: GitRequest["body"]): Promise<void
   try {
     await pipeline(Readable.fromWeb(body), bounded, stdin);
   } catch {
-    // git that ended before the body did has said why in its answer; a body that broke off leaves
+    // If git ended before the body did, its answer says why. If the body broke off, there is
     // nothing to do.
     if (bytes > MAX_REQUEST_BYTES) child.kill("SIGKILL");
   }
@@ -142,14 +143,14 @@ async function answerOf(child: ChildProcess, ended: () => Promise<void>): Promis
       for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
       await ended();
     } finally {
-      // After the end this does nothing; when the client went away, it stops git.
+      // This does nothing after the end. If the client went away, it stops git.
       child.kill("SIGKILL");
     }
   }
   return new Response(ReadableStream.from(body()), { status, headers });
 }
 
-/** A CGI program's header block; it says 200 by saying nothing. */
+/** Reads the headers of a CGI program. Without a status, it means 200. */
 function parseCgiHeaders(block: string): { status: number; headers: Headers } {
   const headers = new Headers({ "cache-control": "no-cache" });
   let status = 200;

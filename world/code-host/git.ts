@@ -7,7 +7,7 @@ const TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 const CONFIG = {
-  // What lies in the data folder may belong to another user, as in a container's volume.
+  // The files in the data folder may belong to another user, as in a container's volume.
   "safe.directory": "*",
   "core.quotePath": "false",
   // Housekeeping in the background would outlive the code host.
@@ -18,15 +18,17 @@ const CONFIG = {
 export type GitResult = { exitCode: number; stdout: string; stderr: string };
 export type GitOptions = { input?: string | Uint8Array; env?: Record<string, string>; cwd?: string };
 
-/** What {@link Git.httpBackend} found, by the `PATH` that git was looked for in. */
+/** The results of {@link Git.httpBackend}, by the `PATH` in which git was looked for. */
 const httpBackends = new Map<string | undefined, string>();
 
-/** Runs git, without a shell and without the machine's own configuration. */
+/** Runs git without a shell and without the machine's own configuration. */
 export class Git {
   readonly #env: Record<string, string>;
   readonly #searchPath: string | undefined;
 
-  /** `searchPath` is the `PATH` in which git is looked for; absent, the system's default one. */
+  /**
+   * `searchPath` is the `PATH` in which to look for git. Without it, the system's default is used.
+   */
   constructor(home: string, searchPath: string | undefined) {
     this.#searchPath = searchPath;
     this.#env = {
@@ -40,20 +42,20 @@ export class Git {
   }
 
   /**
-   * The path of git's program that serves repositories over HTTP. Throws `CodeHostError` if it is
-   * missing, or git is too old.
+   * Resolves to the path of the program with which git serves repositories over HTTP. Rejects with
+   * `CodeHostError` if it is missing or git is too old.
    */
   async httpBackend(): Promise<string> {
     const known = httpBackends.get(this.#searchPath);
     if (known !== undefined) return known;
     const version = await this.run(["--version"]);
     const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(version) ?? [];
-    // `git merge-tree --write-tree`, which merges without a working copy, came with 2.38.
+    // `git merge-tree --write-tree`, which merges without a working copy, exists since 2.38.
     if (Number(major) < 2 || (Number(major) === 2 && Number(minor) < 38)) {
       throw new CodeHostError(`git 2.38 or newer is needed; this is ${version.trim()}. Install a newer one`);
     }
     const path = join((await this.run(["--exec-path"])).trim(), "git-http-backend");
-    // Some distributions have it in a package of its own.
+    // Some distributions have it in a separate package.
     await access(path, constants.X_OK).catch((cause: unknown) => {
       throw new CodeHostError(`${path} is missing. Install the package of git that has it`, { cause });
     });
@@ -62,7 +64,7 @@ export class Git {
   }
 
   /**
-   * The environment that git gets, for a caller that starts it itself; `config` is added to its
+   * Returns git's environment, for callers that start it themselves. `config` is added to its
    * configuration.
    */
   environment(config: Record<string, string> = {}): Record<string, string> {
@@ -70,8 +72,8 @@ export class Git {
   }
 
   /**
-   * The result, whatever the exit code. Throws `CodeHostError` when git cannot run, takes over 30 s
-   * or floods.
+   * Runs git and resolves to the result, whatever the exit code. Rejects with `CodeHostError` if
+   * git can't run, takes more than 30 s, or writes too much.
    */
   async try(args: string[], { input = "", env = {}, cwd }: GitOptions = {}): Promise<GitResult> {
     return new Promise((resolve, reject) => {
@@ -92,19 +94,19 @@ export class Git {
           else reject(new CodeHostError(`git ${args[0] ?? ""} could not run to its end`, { cause: error }));
         },
       );
-      // git may end without reading its input.
+      // git may end before it has read its input.
       child.stdin?.on("error", () => {});
       child.stdin?.end(input);
     });
   }
 
-  /** Its standard output. Throws `CodeHostError` also when git fails. */
+  /** Resolves to git's standard output. Rejects with `CodeHostError` if git fails, too. */
   async run(args: string[], options: GitOptions = {}): Promise<string> {
     return outputOf(args, await this.try(args, options));
   }
 }
 
-/** A result's standard output. Throws `CodeHostError` when git failed. */
+/** Returns the standard output of a result. Throws `CodeHostError` if git failed. */
 export function outputOf(args: string[], { exitCode, stdout, stderr }: GitResult): string {
   if (exitCode === 0) return stdout;
   const name = args.find((arg) => !arg.startsWith("-")) ?? "";

@@ -7,23 +7,25 @@ import type { Tokens } from "./tokens.ts";
 
 export type WayBack = { label: string; href: string };
 
-/** Where links lead. */
+/** The addresses that links lead to. */
 type Links = { url: string; apiUrl: string; home: WayBack | null };
 
-/** What differs from one code host, repository or plan to the next. May be changed at any time. */
+/** The differences between code hosts, repositories and plans. They may be changed at any time. */
 export type Rules = {
-  /** Full names. Nobody sees them without a token. */
+  /** Full names. Nobody sees these repositories without a token. */
   readonly privateRepositories: Set<string>;
-  /** Not every plan has them. */
+  /** False if the plan has no drafts. */
   hasDrafts: boolean;
   /**
    * The people, and teams as `owner/team`, who can be assigned and asked for a review. Null means
    * anybody.
    */
   collaborators: Set<string> | null;
-  /** Full names. The API answers 404 for them, as for what a token may not see. */
+  /**
+   * Full names. The API answers 404 for these repositories, as for those that a token may not see.
+   */
   readonly hiddenRepositories: Set<string>;
-  /** New full names of renamed repositories. GraphQL's addresses of pull requests have them. */
+  /** The new full names of renamed repositories. GraphQL's addresses of pull requests have them. */
   readonly renamed: Map<string, string>;
   /** The full name of each fork, and that of the repository it was made from. */
   readonly forks: Map<string, string>;
@@ -31,15 +33,18 @@ export type Rules = {
   hasGraphql: boolean;
   /** If false, tokens lack `read:org`, so GraphQL refuses documents that name a team's fields. */
   readsTeams: boolean;
-  /** Calls a token may make in an hour; GraphQL has as many points. Answers of 304 are free. */
+  /**
+   * The number of calls that a token may make in an hour. GraphQL has the same number of points.
+   * Answers of 304 are free.
+   */
   callsPerHour: number;
-  /** Where events are told, signed with the secret. */
+  /** The address to which events are sent, and the secret that signs them. */
   webhook: { url: string; secret: string } | null;
 };
 
 /**
- * What every route works on: the repositories with their pull requests, who may write, and where
- * links lead.
+ * The common ground of all routes: the repositories with their pull requests, the tokens, and the
+ * addresses for links.
  */
 export class Host {
   readonly tokens: Tokens;
@@ -56,7 +61,7 @@ export class Host {
     callsPerHour: 5000,
     webhook: null,
   };
-  /** The login of whoever presses a button on the pages. */
+  /** The login of the person who presses a button on the pages. */
   readonly visitor: string;
   readonly #repositories: Repositories;
   readonly #dataDir: string;
@@ -80,7 +85,7 @@ export class Host {
     this.#now = options.now;
   }
 
-  /** Reads what is stored, and takes in what was pushed just before the last end. */
+  /** Reads the stored data and takes in what was pushed just before the last end. */
   async open(): Promise<void> {
     await this.#repositories.open();
     for (const { fullName } of this.#repositories.all()) await this.#load(fullName);
@@ -95,7 +100,7 @@ export class Host {
     return this.#pullRequests.values();
   }
 
-  /** Tells of everything that happens from now on. Returns what ends that. */
+  /** Calls `listener` for every event from now on. The returned function ends that. */
   onEvent(listener: (event: HostEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -124,7 +129,7 @@ export class Host {
     await this.#load(`${owner}/${name}`);
   }
 
-  /** Takes in what was pushed to a repository, also for those that it is a fork of. */
+  /** Takes in a push to a repository, and to the repository that it is a fork of. */
   async followPush(pushed: PullRequests): Promise<void> {
     await pushed.followBranches();
     const [owner = "", name = ""] = this.rules.forks.get(pushed.repository.fullName)?.split("/") ?? [];

@@ -24,50 +24,56 @@ export type { TokenOptions } from "./tokens.ts";
 export type { WebhookDelivery } from "./webhooks.ts";
 
 export type CodeHostOptions = {
-  /** Where repositories and pull requests are kept. One code host at a time. */
+  /** The folder for repositories and pull requests. Only one code host at a time may use it. */
   dataDir: string;
-  /** @default any free one */
+  /** The port. 0 is any free one. @default 0 */
   port?: number;
-  /** @default "127.0.0.1" */
+  /** The address to listen on. @default "127.0.0.1" */
   host?: string;
   /**
-   * Who shows one of these may push and may open, change and merge pull requests. Everyone may
-   * read.
+   * The tokens with which people may push, and may open, change and merge pull requests. Everybody
+   * may read.
    */
   tokens: readonly TokenOptions[];
-  /** The login of whoever presses a button on the pages. @default "reviewer" */
+  /** The login of the person who presses a button on the pages. @default "reviewer" */
   visitor?: string;
   logger?: Log;
-  /** The `PATH` to find git in. @default the system's own */
+  /** The `PATH` in which to look for git. @default the system's own */
   searchPath?: string | undefined;
   now?: () => Date;
-  /** Where people came from; linked on every repository's and pull request's page. */
+  /** The place that people came from. The page of every repository and pull request links to it. */
   home?: () => WayBack;
 };
 
 export type CodeHost = AsyncDisposable & {
-  /** Where its pages are, without a slash at the end. */
+  /** The address of its pages, without a slash at the end. */
   readonly url: string;
-  /** The root of its REST API: Octokit's `baseUrl`. */
+  /** The root of its REST API, which is Octokit's `baseUrl`. */
   readonly apiUrl: string;
-  /** What came in, and a way to break it. */
+  /** The requests that came in, and a way to disturb them. */
   readonly traffic: Traffic;
   readonly rules: Rules;
   /** GitHub Apps, and the tokens that they were given. */
   readonly apps: Apps;
-  /** Calls of the API since the start or the last `resetCalls`, by what they cost. */
+  /** The calls of the API since the start or the last `resetCalls`, by what they cost. */
   readonly calls: Calls;
-  /** Counts calls from zero again, also against the limits. */
+  /** Counts calls from zero again, for the limits, too. */
   resetCalls(): void;
-  /** Tokens may come and go. */
+  /** The tokens. They can be added and removed. */
   readonly tokens: Pick<Tokens, "add" | "remove">;
-  /** Every try to tell the webhook's address something, oldest first. */
+  /** Every attempt to send something to the webhook's address, oldest first. */
   readonly deliveries: readonly WebhookDelivery[];
-  /** Sends a delivery once more, as people can by hand; it says so in no way but by its id. */
+  /**
+   * Sends a delivery again, like GitHub's *Redeliver* button. Only its id shows that it is a
+   * repeat.
+   */
   redeliver(id: string): Promise<void>;
-  /** Tells of everything that happens from now on. Returns what ends that. */
+  /** Calls `listener` for every event from now on. The returned function ends that. */
   onEvent(listener: (event: HostEvent) => void): () => void;
-  /** A repository, to do directly what others do by the API. Throws where there is none. */
+  /**
+   * Returns a repository, so that a test can do directly what others do through the API. Throws if
+   * there is none.
+   */
   repository(owner: string, repo: string): PullRequests;
   /** Sets a commit's check run, as the checks of a real host would. */
   setCheck(
@@ -77,14 +83,14 @@ export type CodeHost = AsyncDisposable & {
   ): Promise<void>;
   gitUrl(owner: string, repo: string): string;
   /**
-   * The pull requests of a repository, in the order of their numbers; none where there is no such
-   * repository.
+   * Returns the pull requests of a repository in the order of their numbers. Empty if there is no
+   * such repository.
    */
   pullRequests(owner: string, repo: string): readonly PullRequest[];
   /**
-   * Makes a repository whose only commit, on `main`, holds a folder's files. One that exists is
-   * left as it is. Resolves to whether it was made. Throws `CodeHostError` for a name that cannot
-   * be one.
+   * Makes a repository whose only commit, on `main`, has the files of a folder. One that exists
+   * isn't changed. Resolves to true if it was made. Rejects with `CodeHostError` if the name isn't
+   * allowed.
    */
   createRepository(owner: string, repo: string, fromDirectory: string): Promise<boolean>;
   /** Makes a fork of a repository for another owner, with the same name. */
@@ -96,15 +102,15 @@ export type CodeHost = AsyncDisposable & {
 const SILENT: Log = { info: () => {}, error: () => {} };
 
 /**
- * A small local stand-in for GitHub: git over HTTP, part of its REST API, and pages for pull
- * requests.
+ * Starts a small local stand-in for GitHub: git over HTTP, a part of its REST API, and pages for
+ * pull requests.
  */
 export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost> {
   const { dataDir, port = 0, host: address = "127.0.0.1", logger: log = SILENT } = options;
   const now = options.now ?? (() => new Date());
   await mkdir(dataDir, { recursive: true });
   const git = new Git(dataDir, options.searchPath);
-  // A git that is missing or too old is reported now, not at the first push.
+  // A git that is missing or too old is reported now and not at the first push.
   await git.httpBackend();
   let url = "";
   const tokens = new Tokens(options.tokens);

@@ -4,8 +4,8 @@ import type { z } from "zod";
 import { CodeHostError } from "./errors.ts";
 
 /**
- * What a JSON file holds; undefined where there is none. Throws `CodeHostError` when it isn't what
- * was once written; `what` names that.
+ * Resolves to the content of a JSON file. Undefined if there is no file. Rejects with
+ * `CodeHostError` if the content isn't what was once written. `what` names it in the message.
  */
 export async function readJsonFile<Schema extends z.ZodType>(
   file: string,
@@ -24,7 +24,10 @@ export async function readJsonFile<Schema extends z.ZodType>(
   }
 }
 
-/** Replaces a file as a whole, durably, before it resolves. One call for a file at a time. */
+/**
+ * Replaces a file as a whole. It is on the disk when this resolves. Only one call for a file may
+ * run at a time.
+ */
 export async function replaceJsonFile(file: string, value: unknown): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.new`;

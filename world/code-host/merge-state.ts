@@ -3,22 +3,22 @@ import { latestBy, type Protection, type CommitRecords } from "./commit-records.
 
 export type CheckState = "expected" | "pending" | "failing" | "passed";
 
-/** A check run or a commit status, in one shape. */
+/** A check run or a commit status, in one form. */
 export type Check = {
   name: string;
   state: CheckState;
   isRequired: boolean;
-  /** What there is to say about the result. */
+  /** A sentence about the result. */
   summary: string | null;
 };
 
 /**
- * GitHub's `mergeable_state` (the words of `MergeStateStatus` in its GraphQL reference). `unknown`
- * until it was found out whether there are conflicts.
+ * GitHub's `mergeable_state`, in the words of `MergeStateStatus` in its GraphQL reference. It is
+ * `unknown` until it is clear whether there are conflicts.
  */
 export type MergeState = "behind" | "blocked" | "clean" | "dirty" | "draft" | "unknown" | "unstable";
 
-/** Every check of a commit, and those that are required and weren't heard of. */
+/** Returns every check of a commit, and the required checks that haven't reported. */
 export function checksOf(records: CommitRecords, sha: string, protection: Protection | null): Check[] {
   const required = new Set(protection?.requiredChecks);
   const heard = [
@@ -48,20 +48,22 @@ export function checksOf(records: CommitRecords, sha: string, protection: Protec
   ];
 }
 
-/** A skipped or neutral one counts as passed (docs.github.com, "About protected branches"). */
+/** A skipped or neutral check counts as passed (docs.github.com, "About protected branches"). */
 function stateOfConclusion(conclusion: string | null): CheckState {
   return conclusion === "success" || conclusion === "neutral" || conclusion === "skipped"
     ? "passed"
     : "failing";
 }
 
-/** Each person's newest opinion. A comment is none, and a dismissed review takes one back. */
+/**
+ * Returns each person's newest opinion. A comment isn't one, and a dismissed review takes one back.
+ */
 export function opinionsOf({ reviews }: PullRequest): GivenReview[] {
   const opinions = reviews.filter(({ state }) => state !== "COMMENTED");
   return latestBy(opinions, ({ author }) => author).filter(({ state }) => state !== "DISMISSED");
 }
 
-/** GitHub's `reviewDecision`; null where the branch's rules don't ask for reviews. */
+/** Returns GitHub's `reviewDecision`. Null if the branch's rules don't ask for reviews. */
 export function reviewDecisionOf(
   pullRequest: PullRequest,
   protection: Protection | null,
@@ -74,10 +76,10 @@ export function reviewDecisionOf(
 }
 
 /**
- * What a branch's rules have against a merge, in the words of GitHub's 405; empty when nothing.
- * The words are those that people quote: "Required status check "ci" is failing.", "2 of 2 required
- * status checks have not succeeded: 1 expected and 1 pending." Those for requested changes are
- * made up.
+ * Returns the reasons of a branch's rules against a merge, in the words of GitHub's 405. Empty if
+ * there are none. The words are those that people quote: "Required status check "ci" is failing.",
+ * "2 of 2 required status checks have not succeeded: 1 expected and 1 pending." Those for requested
+ * changes are made up.
  */
 export function rulesAgainst(
   pullRequest: PullRequest,
@@ -114,7 +116,7 @@ export function rulesAgainst(
   ];
 }
 
-/** In the order in which GitHub tells them. */
+/** Returns the merge state. If several apply, it is the one that GitHub reports. */
 export function mergeStateOf(facts: {
   pullRequest: PullRequest;
   protection: Protection | null;

@@ -1,12 +1,14 @@
 /**
- * Whether it can name an owner or a repository: one path segment that no file system or shell takes
- * for more.
+ * Returns true if the text can name an owner or a repository. It must be a single path segment that
+ * isn't special to a file system or a shell.
  */
 export function isName(text: string): boolean {
   return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(text) && !/\.(?:git|lock)$|\.\./i.test(text);
 }
 
-/** Whether git would take it for a branch's name, as `git check-ref-format --branch` says. */
+/**
+ * Returns true if git accepts the text as a branch's name, like `git check-ref-format --branch`.
+ */
 export function isBranchName(text: string): boolean {
   if (text.length === 0 || text.length > 250) return false;
   // eslint-disable-next-line no-control-regex -- control characters are what git forbids

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import { readJsonFile, replaceJsonFile } from "./json-file.ts";
 
-/** A review, in GitHub's words for its state. */
+/** A review. Its state is in GitHub's words. */
 export const GivenReview = z.object({
   id: z.int().positive(),
   author: z.string(),
   state: z.enum(["APPROVED", "CHANGES_REQUESTED", "COMMENTED", "DISMISSED"]),
   body: z.string(),
-  /** The head that was looked at. */
+  /** The head that was reviewed. */
   commitSha: z.string(),
   submittedAt: z.string(),
 });
@@ -30,7 +30,7 @@ export const PullRequest = z.object({
   body: z.string().nullable(),
   author: z.string(),
   head: z.string(),
-  /** The full name of the fork that its branch is in. Null if it is in the repository itself. */
+  /** The full name of the fork that has its branch. Null if the repository itself has it. */
   fork: z.string().nullable().default(null),
   base: z.string(),
   state: z.enum(["open", "closed"]),
@@ -39,7 +39,7 @@ export const PullRequest = z.object({
   assignees: z.array(z.string()).default([]),
   /** People, and teams as `owner/team`, who were asked for a review and haven't given one since. */
   reviewers: z.array(z.string()).default([]),
-  /** Oldest first. */
+  /** The reviews, oldest first. */
   reviews: z.array(GivenReview).default([]),
   comments: z.array(Comment).default([]),
   createdAt: z.string(),
@@ -49,13 +49,13 @@ export const PullRequest = z.object({
   mergedBy: z.string().nullable().default(null),
   mergeCommitSha: z.string().nullable(),
   /**
-   * Where the base branch was when the pull request was closed or merged; while it is open, the
-   * branch itself tells.
+   * The commit of the base branch when the pull request was closed or merged. While it is open, the
+   * branch itself shows the commit.
    */
   baseSha: z.string().nullable(),
   /**
-   * Where its branches had parted when it was last looked at open: what its change is counted from,
-   * once merged.
+   * The commit at which its branches parted, as of the last time that it was seen open. After a
+   * merge, its change starts there.
    */
   mergeBaseSha: z.string(),
 });
@@ -63,7 +63,7 @@ export type PullRequest = z.infer<typeof PullRequest>;
 
 const StoredPullRequests = z.object({ version: z.literal(1), pullRequests: z.array(PullRequest) });
 
-/** The pull requests of one repository in one JSON file, replaced as a whole by each change. */
+/** The pull requests of one repository in one JSON file. Each change replaces the whole file. */
 export class PullRequestStore {
   readonly #file: string;
   #pullRequests: PullRequest[] = [];
@@ -72,18 +72,21 @@ export class PullRequestStore {
     this.#file = join(dataDir, "pull-requests", `${fullName}.json`);
   }
 
-  /** Reads what is there. Throws `CodeHostError` when that is not what was once written. */
+  /** Reads the file. Rejects with `CodeHostError` if it doesn't hold what was once written. */
   async load(): Promise<void> {
     const stored = await readJsonFile(this.#file, StoredPullRequests, "pull requests");
     this.#pullRequests = stored?.pullRequests ?? [];
   }
 
-  /** In the order of their numbers. */
+  /** Returns the pull requests in the order of their numbers. */
   all(): readonly PullRequest[] {
     return this.#pullRequests;
   }
 
-  /** Stores a new or changed one, durably, before it resolves. One call at a time. */
+  /**
+   * Stores a new or changed pull request. It is on the disk when this resolves. Only one call may
+   * run at a time.
+   */
   async save(pullRequest: PullRequest): Promise<void> {
     const others = this.#pullRequests.filter(({ number }) => number !== pullRequest.number);
     const next = [...others, pullRequest].toSorted((one, other) => one.number - other.number);

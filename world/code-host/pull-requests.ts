@@ -6,7 +6,7 @@ import type { CommitRecords } from "./commit-records.ts";
 import type { Repository } from "./repository.ts";
 import { AUTHOR } from "./tokens.ts";
 
-/** Why something asked of a pull request is not done. */
+/** The reason why something isn't done with a pull request. */
 export type PullRequestRefusal =
   | { kind: "invalid-field"; field: "head" | "base" }
   | { kind: "no-commits"; base: string; head: string }
@@ -44,19 +44,19 @@ export type MergeOrder = {
   method: "merge" | "squash" | "rebase";
   title?: string | undefined;
   message?: string | undefined;
-  /** The head that the caller has seen; another one is not merged. */
+  /** The head that the caller has seen. Another one isn't merged. */
   sha?: string | undefined;
   by?: string;
 };
 export type Opinion = { author: string; state: Exclude<GivenReview["state"], "DISMISSED">; body: string };
 
 /**
- * The commits that a pull request is about: what would be merged into what, and what is shown as
- * its change.
+ * The commits of a pull request: the head and the base of a merge, and the commit from which its
+ * change is shown.
  */
 export type Commits = { head: string; base: string; mergeBase: string };
 
-/** The pull requests of one repository. Everything that changes them runs one at a time. */
+/** The pull requests of one repository. Their changes run one after the other. */
 export class PullRequests {
   readonly repository: Repository;
   readonly records: CommitRecords;
@@ -90,8 +90,8 @@ export class PullRequests {
   }
 
   /**
-   * Its commits now, or as they were when it was closed. `null` when a branch is gone from under
-   * it.
+   * Resolves to its present commits, or those of the time when it was closed. Null if one of its
+   * branches is gone.
    */
   async commits(pullRequest: PullRequest): Promise<Commits | null> {
     const { repository } = this;
@@ -103,7 +103,7 @@ export class PullRequests {
     return mergeBase === null ? null : { head, base, mergeBase };
   }
 
-  /** The paths that stand against a merge; empty when nothing does. */
+  /** Resolves to the paths that prevent a merge. Empty if there are none. */
   async conflicts({ base, head }: Commits): Promise<string[]> {
     const merged = await this.repository.mergeTree(base, head);
     if ("tree" in merged) return [];
@@ -115,9 +115,9 @@ export class PullRequests {
   }
 
   /**
-   * Whether it can be merged. GitHub finds out in the background once somebody asks, so the first
-   * answer for a head and a base is "not known yet" (docs.github.com/rest/pulls/pulls, "Get a pull
-   * request").
+   * Resolves to whether it can be merged. GitHub finds out in the background once somebody asks, so
+   * the first answer for a head and a base is "not known yet" (docs.github.com/rest/pulls/pulls,
+   * "Get a pull request").
    */
   async mergeability(pullRequest: PullRequest): Promise<{ mergeable: boolean | null; state: MergeState }> {
     const commits = pullRequest.state === "open" ? await this.commits(pullRequest) : null;
@@ -138,7 +138,10 @@ export class PullRequests {
     };
   }
 
-  /** What the base branch's rules have against a merge now; empty when nothing. */
+  /**
+   * Returns the present reasons of the base branch's rules against a merge. Empty if there are
+   * none.
+   */
   rulesAgainst(pullRequest: PullRequest, { head, base, mergeBase }: Commits): string[] {
     const protection = this.records.protection(pullRequest.base);
     const isBehind = protection?.isStrict === true && mergeBase !== base;
@@ -217,7 +220,10 @@ export class PullRequests {
     });
   }
 
-  /** Nobody approves their own, and who asks for changes has to say which, as on GitHub. */
+  /**
+   * Adds a review. As on GitHub, people can't approve their own, and those who ask for changes have
+   * to say which.
+   */
   async review(number: number, { author, state, body }: Opinion): Promise<Result<GivenReview>> {
     return this.#alone(async () => {
       const pullRequest = this.#mustFind(number);
@@ -235,7 +241,7 @@ export class PullRequests {
       const changed: PullRequest = {
         ...pullRequest,
         reviews: [...pullRequest.reviews, review],
-        // Who gave a review isn't waited for anymore.
+        // A person who gave a review isn't waited for anymore.
         reviewers: pullRequest.reviewers.filter((name) => name !== author),
         updatedAt: this.#time(),
       };
@@ -245,7 +251,7 @@ export class PullRequests {
     });
   }
 
-  /** Takes a review back. Undefined where there is no such review. */
+  /** Takes a review back. Undefined if there is no such review. */
   async dismiss(number: number, id: number, by: string): Promise<GivenReview | undefined> {
     return this.#alone(async () => {
       const pullRequest = this.#mustFind(number);
@@ -280,8 +286,7 @@ export class PullRequests {
   }
 
   /**
-   * Merges with git in the repository itself; resolves to the commit that the base branch is at
-   * then.
+   * Merges with git in the repository itself. Resolves to the commit of the base branch after that.
    */
   async merge(number: number, order: MergeOrder): Promise<Result<string>> {
     return this.#alone(async () => {
@@ -305,8 +310,8 @@ export class PullRequests {
               messageOf(pullRequest, repository, order),
             );
       if (sha === null) return refuse({ kind: "conflict", paths: ["(one of the commits)"] });
-      // Whoever pushed to the base branch meanwhile wins; the merge was tried on what it was
-      // before.
+      // If somebody pushed to the base branch meanwhile, their push stays, because the merge was
+      // tried on the earlier commit.
       if (!(await repository.moveRef(`refs/heads/${pullRequest.base}`, sha, base))) {
         return refuse({ kind: "head-moved" });
       }
@@ -326,9 +331,8 @@ export class PullRequests {
   }
 
   /**
-   * Takes in what a push changed: new heads are pinned, a pull request whose branch is gone is
-   * closed, and one whose commits have arrived in its base is merged. Doing it again changes
-   * nothing.
+   * Takes in a push. New heads are pinned, a pull request whose branch is gone is closed, and one
+   * whose commits have arrived in its base is merged. A second time changes nothing.
    */
   async followBranches(): Promise<void> {
     await this.#alone(async () => {
@@ -350,7 +354,7 @@ export class PullRequests {
     const commits = await this.commits(pullRequest);
     if (commits !== null && commits.mergeBase === head) {
       const merge = commits.base;
-      // The base as it is now already has the change.
+      // The present base already has the change.
       const closed = await this.#closed(pullRequest, pullRequest.mergeBaseSha);
       const changed = { ...pullRequest, ...closed, mergedAt: this.#time(), mergeCommitSha: merge };
       await this.#save(changed, "closed", AUTHOR);
@@ -431,8 +435,8 @@ export class PullRequests {
 }
 
 /**
- * A head as the API takes it, `branch` or `owner:branch`; `null` when it is another owner's or no
- * branch name.
+ * Returns the branch of a head as the API takes it, `branch` or `owner:branch`. Null if it is
+ * another owner's or isn't a branch's name.
  */
 export function headBranch(head: string, owner: string): string | null {
   const colon = head.indexOf(":");
@@ -444,7 +448,7 @@ export function headBranch(head: string, owner: string): string | null {
 type WithoutRepository<Event> = Event extends HostEvent ? Omit<Event, "repository"> : never;
 type Untold = WithoutRepository<HostEvent>;
 
-/** The action by which GitHub's webhook would tell of a change. */
+/** Returns the action with which GitHub's webhook would report a change. */
 function actionOf(before: PullRequest, after: PullRequest): PullRequestAction {
   if (before.state !== after.state) return after.state === "open" ? "reopened" : "closed";
   if (before.isDraft !== after.isDraft) return after.isDraft ? "converted_to_draft" : "ready_for_review";

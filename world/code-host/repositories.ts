@@ -18,11 +18,11 @@ export class Repositories {
     this.#git = git;
   }
 
-  /** Finds what is on disk. Call it once, before anything else. */
+  /** Finds the repositories on the disk. Call it once, before anything else. */
   async open(): Promise<void> {
     await mkdir(this.#root, { recursive: true });
     const found = await readdir(this.#root);
-    // What a crash in `create` left behind.
+    // A crash in `create` may have left these.
     for (const draft of found.filter((name) => name.startsWith(".new-"))) {
       await rm(join(this.#root, draft), { recursive: true, force: true });
     }
@@ -38,14 +38,14 @@ export class Repositories {
     return [...this.#known.values()].toSorted((one, other) => one.fullName.localeCompare(other.fullName));
   }
 
-  /** GitHub's names are the same in any case; so are these. */
+  /** Finds a repository. As on GitHub, upper and lower case don't matter. */
   find(owner: string, name: string): Repository | undefined {
     return this.#known.get(`${owner}/${name}`.toLowerCase());
   }
 
   /**
-   * Makes a repository whose only commit, on `main`, holds the files of a folder, all or nothing.
-   * One that exists is left as it is. Resolves to whether it was made.
+   * Makes a repository whose only commit, on `main`, has the files of a folder, completely or not
+   * at all. One that exists isn't changed. Resolves to true if it was made.
    */
   async create(owner: string, name: string, fromDirectory: string): Promise<boolean> {
     if (!isName(owner) || !isName(name)) {

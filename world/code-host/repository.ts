@@ -8,17 +8,17 @@ export type Commit = { sha: string; author: string; date: string; subject: strin
 export type Branch = { name: string; sha: string };
 
 const PLAIN_DIFF = ["--no-color", "--no-ext-diff", "--no-textconv", "-M"];
-/** Like GitHub, which shows no lines of a large file. */
+/** GitHub doesn't show the lines of a large file, either. */
 const NO_LARGE_FILES = ["-c", "core.bigFileThreshold=1m"];
-/** How many of git's answers are kept, and how long they may be. */
+/** The number of git's answers that are kept, and their longest length. */
 const MAX_KNOWN = 500;
 const MAX_KNOWN_CHARS = 100_000;
 const NO_PERSON = { name: "Code host", email: "code-host@playground.invalid" };
 
 /**
- * One bare repository on disk: what the API and the pages ask of git. It starts git as rarely as it
- * can, because that takes long: refs are read from the files that git keeps them in, and what git
- * says about commits, which never change, is asked once.
+ * One bare repository on the disk, as the API and the pages need it. Starting git takes long, so it
+ * does that as rarely as it can. It reads refs from the files in which git keeps them, and asks git
+ * only once about a commit, because commits never change.
  */
 export class Repository {
   readonly owner: string;
@@ -38,18 +38,21 @@ export class Repository {
     return `${this.owner}/${this.name}`;
   }
 
-  /** The branch that `HEAD` names. */
+  /** Resolves to the branch that `HEAD` names. */
   async defaultBranch(): Promise<string> {
     return (await this.#read("HEAD")).trim().replace("ref: refs/heads/", "");
   }
 
-  /** The commit at a branch's tip, or `null` when there is no such branch. */
+  /** Resolves to the commit at a branch's tip. Null if there is no such branch. */
   async branchSha(branch: string): Promise<string | null> {
     if (!isBranchName(branch)) return null;
     return this.#shaOf(`refs/heads/${branch}`);
   }
 
-  /** The commit at the tip of a pull request's branch. In a fork, that is as of its last push. */
+  /**
+   * Resolves to the commit at the tip of a pull request's branch. In a fork, it is that of its last
+   * push.
+   */
   async headSha({ head, fork }: { head: string; fork: string | null }): Promise<string | null> {
     if (fork === null || !isBranchName(head)) return this.branchSha(head);
     return this.#shaOf(`refs/forks/${fork}/${head}`);
@@ -61,13 +64,16 @@ export class Repository {
     await this.#run(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", fork.path, refs]);
   }
 
-  /** Where a branch and another commit parted, or `null` when they have no common past. */
+  /**
+   * Resolves to the commit at which a branch and another commit parted. Null if they have no common
+   * history.
+   */
   async mergeBase(one: string, other: string): Promise<string | null> {
     const { exitCode, stdout } = await this.#about(["merge-base", one, other]);
     return exitCode === 0 ? stdout.trim() : null;
   }
 
-  /** The commits that `head` has and `base` has not, oldest first, at most 250. */
+  /** Resolves to the commits that `head` has and `base` hasn't, oldest first, at most 250. */
   async commitsBetween(base: string, head: string): Promise<Commit[]> {
     const format = "--format=%H%x1f%an%x1f%aI%x1f%s";
     const out = await this.#outAbout(["log", format, "--max-count=250", `${base}..${head}`, "--"]);
@@ -78,13 +84,13 @@ export class Repository {
     return commits.toReversed();
   }
 
-  /** The paths of a branch's files. */
+  /** Resolves to the paths of a branch's files. */
   async files(branch: string): Promise<string[]> {
     const out = await this.#run(["ls-tree", "-r", "-z", "--name-only", `refs/heads/${branch}`]);
     return out.split("\0").filter((path) => path !== "");
   }
 
-  /** The files of a commit whose paths match, as texts, by path. */
+  /** Resolves to the files of a commit whose paths match, as texts by path. */
   async texts(sha: string, path: RegExp): Promise<Map<string, string>> {
     const out = await this.#run(["ls-tree", "-r", "-z", "--name-only", sha]);
     const paths = out.split("\0").filter((name) => path.test(name));
@@ -95,12 +101,14 @@ export class Repository {
     return new Map(await Promise.all(texts));
   }
 
-  /** A unified diff of two commits' trees. */
+  /** Resolves to a unified diff of two commits' trees. */
   async diff(from: string, to: string): Promise<string> {
     return this.#outAbout(["diff", ...PLAIN_DIFF, from, to, "--"]);
   }
 
-  /** `git diff --raw --numstat -z` of two commits, as fields, and the unified diff. */
+  /**
+   * Resolves to the fields of `git diff --raw --numstat -z` for two commits, and the unified diff.
+   */
   async changes(from: string, to: string): Promise<{ fields: string[]; diff: string }> {
     const formats = ["--raw", "--numstat", "--patch", "--no-abbrev", "-z"];
     const out = await this.#outAbout([...NO_LARGE_FILES, "diff", ...formats, ...PLAIN_DIFF, from, to, "--"]);
@@ -110,13 +118,13 @@ export class Repository {
       : { fields: out.slice(0, end).split("\0"), diff: out.slice(end + 2) };
   }
 
-  /** The tree of a merge, or the paths in conflict. */
+  /** Resolves to the tree of a merge, or the paths in conflict. */
   async mergeTree(base: string, head: string): Promise<{ tree: string } | { conflicts: string[] }> {
     const args = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", base, head];
     const { exitCode, stdout } = await this.#about(args);
     const [tree = "", ...paths] = stdout.split("\0").filter((field) => field !== "");
     if (exitCode === 0) return { tree };
-    // Unrelated histories, too, end here: then there are no paths.
+    // Unrelated histories come here, too, without any paths.
     return { conflicts: [...new Set(paths)] };
   }
 
@@ -126,8 +134,8 @@ export class Repository {
   }
 
   /**
-   * Makes a commit with changed files on top of another. All are plain files, also where they were
-   * executable before. Null if a file to delete isn't there.
+   * Makes a commit with changed files on top of another. All become plain files, even if they were
+   * executable before. Null if a file to delete doesn't exist.
    */
   async commitFiles(wanted: {
     parent: string;
@@ -163,14 +171,14 @@ export class Repository {
   }
 
   /**
-   * Makes each commit of the head anew on top of the base, with its message. Resolves to the last
-   * one, or to null where one of them doesn't apply.
+   * Makes each commit of the head again on top of the base, with its message. Resolves to the last
+   * one. Null if one of them doesn't apply.
    */
   async rebase({ base, head, mergeBase }: { base: string; head: string; mergeBase: string }) {
     let onto = base;
     let from = await this.commitTree(`${mergeBase}^{tree}`, [], "");
     for (const { sha } of await this.commitsBetween(mergeBase, head)) {
-      // Both as children of one commit, which is what merges them as seen from there.
+      // Both are made children of one commit, so that a merge starts from that.
       const ours = await this.commitTree(`${onto}^{tree}`, [from], "onto");
       const theirs = await this.commitTree(`${sha}^{tree}`, [from], "commit");
       const merged = await this.mergeTree(ours, theirs);
@@ -183,8 +191,8 @@ export class Repository {
   }
 
   /**
-   * Moves a ref, only if it still is at `from`; `null` stands for "does not exist". False when it
-   * was moved meanwhile.
+   * Moves a ref if it still is at `from`. Null means that it doesn't exist yet. Resolves to false
+   * if it was moved meanwhile.
    */
   async moveRef(ref: string, to: string, from: string | null): Promise<boolean> {
     const args = ["update-ref", ref, to, from ?? "0".repeat(40)];
@@ -192,7 +200,7 @@ export class Repository {
     return exitCode === 0;
   }
 
-  /** Points a ref of the code host's own, which nobody else moves, at a commit. */
+  /** Sets a ref of the code host's own, which nobody else moves, to a commit. */
   async setRef(ref: `refs/pull/${number}/head`, sha: string): Promise<void> {
     const path = join(this.path, ref);
     await mkdir(dirname(path), { recursive: true });
@@ -200,7 +208,7 @@ export class Repository {
     await rename(`${path}.lock`, path);
   }
 
-  /** Where a ref of the code host's own points, or `null`. */
+  /** Resolves to the commit of a ref of the code host's own, or null. */
   async refSha(ref: `refs/pull/${number}/head`): Promise<string | null> {
     return this.#shaOf(ref);
   }
@@ -212,12 +220,12 @@ export class Repository {
     return packed?.split(" ")[0] ?? null;
   }
 
-  /** A file of the repository; empty when there is none. */
+  /** Resolves to a file of the repository. Empty if there is none. */
   async #read(path: string): Promise<string> {
     return readFile(join(this.path, path), "utf8").catch(() => "");
   }
 
-  /** What git says about commits, whatever the exit code. */
+  /** Resolves to git's answer about commits, whatever the exit code. */
   async #about(args: string[]): Promise<GitResult> {
     const key = args.join("\0");
     const known = this.#known.get(key);
@@ -225,7 +233,7 @@ export class Repository {
     const asked = this.#git.try(this.#at(args), { env: PERSON_ENV });
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();
     this.#known.set(key, asked);
-    // With a higher exit code, git lacks one of the commits, which may come yet.
+    // With a higher exit code, git lacks one of the commits, which may still come.
     const forget = () => this.#known.delete(key);
     asked.then(
       ({ exitCode, stdout }) => (exitCode > 1 || stdout.length > MAX_KNOWN_CHARS) && forget(),

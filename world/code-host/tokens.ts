@@ -1,24 +1,26 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
 /**
- * What a token is on GitHub. A fine-grained personal access token can't read check runs, and only
- * an App's installation can write them (docs.github.com/rest/checks/runs).
+ * The kind of a token on GitHub. A fine-grained personal access token can't read check runs, and
+ * only an App's installation can write them (docs.github.com/rest/checks/runs).
  */
 export type TokenKind = "classic" | "fine-grained" | "installation";
 
-/** Who shows a token. */
+/** The owner of a token, and its kind. */
 export type Holder = { login: string; kind: TokenKind };
 
-/** `login` is by default the one that opens pull requests. */
+/** A token. By default, its `login` is the one that opens pull requests. */
 export type TokenOptions = string | ({ token: string } & Partial<Holder>);
 
-/** What a request's `Authorization` header says about who sends it. `key` tells tokens apart. */
+/**
+ * The sender of a request according to its `Authorization` header. `key` differs for each token.
+ */
 export type Caller = "nobody" | "refused" | (Holder & { key: string });
 
-/** Who opens pull requests here, unless a token says otherwise. */
+/** The login that opens pull requests, unless a token says otherwise. */
 export const AUTHOR = "docs-agent";
 
-/** Knows the tokens by their hashes, and compares in constant time. */
+/** Recognizes tokens by their hashes, in constant time. */
 export class Tokens {
   readonly #known: { hash: Buffer; holder: Holder }[] = [];
 
@@ -26,7 +28,7 @@ export class Tokens {
     for (const token of tokens) this.add(token);
   }
 
-  /** From now on it is known; every token may write. An empty one is left out. */
+  /** Adds a token. Every token may write. An empty one is left out. */
   add(options: TokenOptions): void {
     const {
       token,
@@ -36,15 +38,15 @@ export class Tokens {
     if (token !== "") this.#known.push({ hash: hash(token), holder: { login, kind } });
   }
 
-  /** From now on it is refused. */
+  /** Removes a token, which is refused from now on. */
   remove(token: string): void {
     const at = this.#known.findIndex((known) => known.hash.equals(hash(token)));
     if (at >= 0) this.#known.splice(at, 1);
   }
 
   /**
-   * Bearer, GitHub's old `token`, or Basic with the token as the password or, with none, as the
-   * user name.
+   * Returns the sender of a header: Bearer, GitHub's old `token`, or Basic. In Basic, the token is
+   * the password, or the user name if there is no password.
    */
   caller(authorization: string | undefined): Caller {
     if (authorization === undefined || authorization === "") return "nobody";
@@ -64,7 +66,7 @@ export class Tokens {
 
   #judge(token: string): Caller {
     const given = hash(token);
-    // Every hash is looked at, so that the time taken does not tell which one was near.
+    // Every hash is compared, so that the time doesn't show which one was close.
     const [hit] = this.#known.filter((known) => timingSafeEqual(known.hash, given));
     return hit === undefined ? "refused" : { ...hit.holder, key: given.toString("base64url") };
   }

@@ -9,18 +9,18 @@ import type { PullRequest } from "./pull-request-store.ts";
 const TIME_LIMIT_MS = 10_000;
 
 export type WebhookDelivery = {
-  /** `X-GitHub-WebhookDelivery`: the same when it is sent once more. */
+  /** `X-GitHub-WebhookDelivery`. It stays the same if the delivery is sent again. */
   id: string;
   /** `X-GitHub-Event`. */
   event: string;
   payload: string;
-  /** What was answered; null if nothing was, within 10 s. */
+  /** The status of the answer. Null if there was none within 10 s. */
   status: number | null;
 };
 
 /**
- * Tells an address what happened, as GitHub does: signed, without a second try, and with 10 s for
- * an answer (docs.github.com/webhooks, "Validating webhook deliveries", "Best practices for using
+ * Sends events to an address as GitHub does: signed, without a second attempt, and with 10 s for an
+ * answer (docs.github.com/webhooks, "Validating webhook deliveries", "Best practices for using
  * webhooks", "Handling failed webhook deliveries").
  */
 export class Webhooks {
@@ -39,20 +39,20 @@ export class Webhooks {
     this.#running.add(running);
   }
 
-  /** Sends one that was sent before once more. */
+  /** Sends an earlier delivery again. */
   async redeliver(id: string): Promise<void> {
     const known = this.deliveries.find((delivery) => delivery.id === id);
     if (known !== undefined) await this.#send({ ...known, status: null });
   }
 
-  /** Ends what is under way, and begins nothing more. */
+  /** Ends the deliveries that have begun, and starts no others. */
   async close(): Promise<void> {
     this.#end.abort();
     await Promise.all(this.#running);
   }
 
   async #tell(event: HostEvent): Promise<void> {
-    // What caused it is answered first.
+    // The request that caused the event is answered first.
     await setImmediate();
     const [name, payload] = await payloadOf(event, this.#host);
     await this.#send({ id: randomUUID(), event: name, payload: JSON.stringify(payload), status: null });
@@ -82,7 +82,10 @@ export class Webhooks {
   }
 }
 
-/** The event's name and its payload (docs.github.com/webhooks/webhook-events-and-payloads). */
+/**
+ * Resolves to the event's name and its payload
+ * (docs.github.com/webhooks/webhook-events-and-payloads).
+ */
 async function payloadOf(event: HostEvent, host: Host): Promise<[string, object]> {
   const { repository } = event;
   const links = host.links();

@@ -5,21 +5,25 @@ import { connect } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** How a proxy treats a CONNECT: opens the tunnel, answers a status, hangs up, or says nothing. */
+/**
+ * A proxy's answer to a CONNECT: it opens the tunnel, answers a status, hangs up, or says nothing.
+ */
 export type ProxyMood = "open" | { status: number } | "hang-up" | "hang";
 
 export type ConnectProxyOptions = {
-  /** `user:password` that it asks for. @default nobody is asked */
+  /** The `user:password` that it asks for. @default none */
   login?: string;
-  /** Every tunnel leads here instead, as if all names were this server's. */
+  /** The port to which every tunnel leads, as if all names were this server's. */
   leadsTo?: number;
 };
 
-/** A forward proxy on loopback that opens tunnels, as companies have at the edge of their network. */
+/**
+ * A forward proxy on loopback that opens tunnels, like those at the edge of a company's network.
+ */
 export class ConnectProxy implements AsyncDisposable {
-  /** The `host:port` of every CONNECT, refused ones included. */
+  /** The `host:port` of every CONNECT, including those that were refused. */
   readonly asked: string[] = [];
-  /** Other requests; this proxy takes none. */
+  /** All other requests. This proxy accepts none of them. */
   readonly others: string[] = [];
   mood: ProxyMood = "open";
   readonly #options: ConnectProxyOptions;

@@ -5,14 +5,15 @@ import { buffer } from "node:stream/consumers";
 import { closeNow, listenOnLoopback } from "../loopback-server.ts";
 
 /**
- * Called before a request is passed on, and after its answer is complete but not yet sent back. If
- * it resolves to true, there is no answer.
+ * A hook that is called before a request is passed on, and again after its answer is complete but
+ * before it is sent back. If it resolves to true, there is no answer.
  */
 export type ProxyHook = (phase: "before" | "after", what: string) => Promise<boolean>;
 
 /**
- * Stands before another server on loopback, so that a test can act at each request. `target`: its URL, or what names one for each request;
- * where that throws, the connection is cut.
+ * Starts a proxy in front of another server on loopback, so that a test can act at each request.
+ * `target` is the server's URL, or a function that returns it for each request. If the function
+ * throws, the connection is cut.
  */
 export async function startHookedProxy(
   target: string | (() => string),
@@ -39,7 +40,7 @@ export async function startHookedProxy(
       path: request.url,
       headers: { ...request.headers, host: `${hostname}:${port}` },
     });
-    // Also one that comes after the answer has begun, which must not end the test.
+    // This also covers an error after the answer has begun. It must not end the test.
     upstream.on("error", () => response.destroy());
     upstream.end(body);
     const [answer] = (await once(upstream, "response")) as [IncomingMessage];

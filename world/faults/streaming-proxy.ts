@@ -3,19 +3,19 @@ import { createServer, type IncomingMessage, request as httpRequest, type Server
 import { closeNow, listenOnLoopback } from "../loopback-server.ts";
 
 /**
- * Called with each piece of an answer before it is passed on. `sentBytes` is how much of this answer was before it.
- * If it resolves to "cut", the connection ends there.
+ * A hook that is called with each piece of an answer before it is passed on. `sentBytes` is the
+ * size of the pieces before it. If it resolves to "cut", the connection ends there.
  */
 type OnPiece = (piece: { what: string; sentBytes: number; bytes: number }) => Promise<"cut" | void>;
 
 /**
- * Stands before another server on loopback, passes its answers on in pieces of `pieceBytes` at most, and counts them. Repositories are large,
- * so nothing is held back.
+ * Starts a proxy in front of another server on loopback. It passes answers on in pieces of at most
+ * `pieceBytes` and counts them. Repositories are large, so it holds nothing back.
  */
 export async function startStreamingProxy(target: string, pieceBytes = 64 * 1024) {
   const proxy = {
     url: "",
-    /** What was sent as answers, without their heads. */
+    /** The size of the answers that were sent, without their headers. */
     sentBytes: 0,
     onPiece: undefined as OnPiece | undefined,
     [Symbol.asyncDispose]: () => closeNow(server),

@@ -3,12 +3,13 @@ import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
 /**
- * What a {@link TcpProxy} does with connections. `refuse`: cuts the open ones and refuses others. `silent`: takes them and passes nothing on;
- * what was sent meanwhile arrives once it is open again, as after an outage of a network.
+ * The state of a {@link TcpProxy}. `refuse` cuts open connections and refuses others. `silent`
+ * accepts them and passes nothing on. Data that was sent meanwhile arrives when it is open again,
+ * as after an outage of a network.
  */
 export type TcpProxyMood = "open" | "refuse" | "silent";
 
-/** Stands before a server on loopback that is to be unreachable for a while. */
+/** A proxy in front of a server on loopback, which can make it unreachable for a time. */
 export class TcpProxy implements AsyncDisposable {
   readonly #targetPort: number;
   readonly #server = createServer((socket) => this.#take(socket));
@@ -42,7 +43,7 @@ export class TcpProxy implements AsyncDisposable {
     if (!this.#server.listening) await this.#listen();
   }
 
-  /** Each connection that is open ends in the middle of the next thing that the server says on it. */
+  /** Ends each open connection in the middle of the next data that the server sends on it. */
   cutNextAnswers(): void {
     for (const socket of this.#sockets) this.#toCut.add(socket);
   }

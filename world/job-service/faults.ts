@@ -4,13 +4,16 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { type JobServiceOp, send, sendText, type SideReply } from "./wire.ts";
 
 /**
- * A fault on demand. "before": the call has no effect. "after": it has its effect, but the caller is not told.
+ * A fault on demand. After a kind with "before", the call has no effect. With "after", it has its
+ * effect, but the caller isn't told.
  *
- * - `status`: the service itself refuses, with the contract's `{"error": string}`; `body` adds to it or replaces its `error`.
- * - `gateway`: something in front of the service answers with a page of its own, `isReached` or not: the call had its effect.
- * - `body`: any answer.
- * - `encoded`: all goes well, and the answer comes compressed.
- * - `other-job`: all goes well, and the answer is about a job with this id.
+ * - `status`: the service itself refuses, with the contract's `{"error": string}`. `body` adds
+ *   fields to it or replaces its `error`.
+ * - `gateway`: something in front of the service answers with its own page. If `isReached` is set,
+ *   the call had its effect.
+ * - `body`: any answer
+ * - `encoded`: everything succeeds, and the answer is compressed
+ * - `other-job`: everything succeeds, and the answer is about a job with this id
  */
 export type SideFault =
   | { kind: "status"; status: number; headers?: Record<string, string>; body?: Record<string, unknown> }
@@ -33,11 +36,14 @@ const COMPRESS = {
 
 export type SideFaultRule = {
   op: JobServiceOp | "*";
-  /** Without it, until it is cleared. */ times?: number;
+  /** The number of calls that meet it. Without it, all until it is cleared. */
+  times?: number;
   fault: SideFault;
 };
 
-/** Faults on demand. The rule added first applies first; a used-up rule is gone. */
+/**
+ * Faults on demand. The rule that was added first applies first. A rule that is used up is removed.
+ */
 export class FaultPlan {
   #rules: { op: JobServiceOp | "*"; left: number; fault: SideFault }[] = [];
 
@@ -49,7 +55,7 @@ export class FaultPlan {
     this.#rules = [];
   }
 
-  /** The fault this call meets, which uses it up once; null for none. */
+  /** Returns the fault that this call meets and uses it up once. Null if there is none. */
   take(op: JobServiceOp): SideFault | null {
     const rule = this.#rules.find((candidate) => candidate.op === "*" || candidate.op === op);
     if (rule === undefined) return null;
@@ -59,7 +65,10 @@ export class FaultPlan {
   }
 }
 
-/** Whether the fault settled the call, so that it must have no effect. `headers`: those of every answer of the service. */
+/**
+ * Applies a fault before a call's effect. Resolves to true if the call is settled, so that it must
+ * have no effect. `headers` are those of every answer of the service.
+ */
 export async function faultBefore(
   fault: SideFault,
   response: ServerResponse,

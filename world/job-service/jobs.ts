@@ -5,65 +5,77 @@ import type { JobQuestion } from "../../src/shared/contract/question.ts";
 import type { JobTurn } from "../../src/shared/contract/turn.ts";
 import type { JobStatus } from "../../src/shared/contract/job.ts";
 
-/** A job as the service side holds it; tests may read all of it. */
+/** A job of the stand-in. Tests may read everything in it. */
 export type SideJob = {
   id: string;
   projectId: string;
-  /** The prompt of every turn, in order. */
+  /** The prompts of all turns, in order. */
   prompts: string[];
   status: JobStatus;
   prLink: string | null;
   createdAt: string;
   archivedAt: string | null;
-  /** Successful gets since the current turn began. */
+  /** The number of successful gets since the current turn began. */
   pollsOfTurn: number;
-  /** Gets that still show the previous turn, as a service may do right after a message. */
+  /**
+   * The gets that still show the previous turn, as may happen at a service right after a
+   * message.
+   */
   staleReads: { left: number; record: Sent<typeof ContractJob> } | null;
-  /** As a service tells them that tells of turns. */
+  /** The turns in the form in which level 1 reports them. */
   turns: Sent<typeof JobTurn>[];
-  /** As a service that follows pull requests reports it. Null if it follows none. */
+  /** The pull request in the form in which level 1 reports it. Null if none is followed. */
   pullRequest: Sent<typeof FollowedPullRequest> | null;
-  /** Those of turns that have not ended, as a service tells them that tells of questions. */
+  /** The questions of turns that haven't ended, in the form in which level 1 reports them. */
   questions: SideQuestion[];
 };
 
-/** A question and the answer it has. */
+/** A question and its answer, if it has one. */
 export type SideQuestion = Sent<typeof JobQuestion> & { answer: string | null };
 
-/** How a job ends. `prLink` absent: the job keeps the one it has. `turn`: what is told of the turn. */
+/**
+ * The end of a job. Without `prLink`, the job keeps its pull request. `turn` is reported of the
+ * turn.
+ */
 export type SideOutcome = {
   status: "completed" | "failed" | "archived";
   prLink?: string | null;
   turn?: Partial<Sent<typeof JobTurn>>;
 };
 
-/** How jobs behave from the next create, message or get on. */
+/** Decides what becomes of jobs from the next create, message or get on. */
 export class JobScript {
   #onCreate: ((job: SideJob) => void) | null = null;
   #end: { polls: number; outcome: (job: SideJob) => SideOutcome; patience: number } | null = null;
   #staleReads = 0;
 
-  /** Called with each new job before the create is answered; may change it. */
+  /** Calls `hook` with each new job before the create is answered. The hook may change the job. */
   onCreate(hook: (job: SideJob) => void): void {
     this.#onCreate = hook;
   }
 
-  /** Every turn completes with its `polls`-th get, or request of the feed; with 0, at once. No `prLink`: nothing needed changing. */
+  /**
+   * Makes every turn complete with its `polls`-th get or request to the feed. 0 means at once.
+   * Without a `prLink`, nothing needed to be changed.
+   */
   completeAfterPolls(polls: number, outcome: { prLink?: string | null } = {}): void {
     this.endAfterPolls(polls, () => ({ status: "completed", ...outcome }));
   }
 
-  /** As {@link completeAfterPolls}, with any outcome; so many polls later while the agent waits for an answer. */
+  /**
+   * Like {@link completeAfterPolls} with any outcome. While the agent waits for an answer, the turn
+   * ends `patience` polls later.
+   */
   endAfterPolls(polls: number, outcome: (job: SideJob) => SideOutcome, patience = 0): void {
     this.#end = { polls, outcome, patience };
   }
 
-  /** After a message, the first `reads` gets still show the job as it was before. */
+  /** Makes the first `reads` gets after a message show the job as it was before. */
   staleReadsAfterMessage(reads: number): void {
     this.#staleReads = reads;
   }
 
-  /** Back to: jobs stay active until the test ends them. */
+  /** Goes back to the beginning: jobs stay active until the test ends them. */
   reset(): void {
     this.#onCreate = null;
     this.#end = null;
@@ -93,20 +105,20 @@ export class JobScript {
   }
 }
 
-/** Ends the current turn. `at`: ISO 8601. */
+/** Ends the current turn. `at` is in ISO 8601. */
 export function endJob(job: SideJob, { status, prLink, turn = {} }: SideOutcome, at: string): void {
   const current = job.turns.at(-1);
   const kind = prLink ? "pull-request" : "no-changes";
   const outcome = status === "completed" ? kind : status;
   if (current !== undefined) Object.assign(current, { status: "ended", outcome, endedAt: at, ...turn });
-  // They end with their turn.
+  // Questions end with their turn.
   job.questions = job.questions.filter((question) => question.turn !== current?.number);
   job.status = status;
   if (prLink !== undefined) job.prLink = prLink;
   if (status === "archived") job.archivedAt = at;
 }
 
-/** A turn that was just accepted. `at`: ISO 8601. */
+/** Makes a turn that was just accepted. `at` is in ISO 8601. */
 export function newSideTurn(number: number, at: string): Sent<typeof JobTurn> {
   return {
     number,
@@ -131,7 +143,7 @@ export function newSideTurn(number: number, at: string): Sent<typeof JobTurn> {
   };
 }
 
-/** The job as it goes over the wire, with what level 1 adds if both sides speak it. */
+/** Returns the job as it is sent, with the fields of level 1 if both sides speak it. */
 export function recordOf(job: SideJob, { isAtLevel1 }: { isAtLevel1: boolean }): Sent<typeof FullJob> {
   return {
     id: job.id,

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 
-/** A server on loopback that answers the first bytes of each connection with these, whatever they say. */
+/**
+ * Starts a server on loopback that answers the first bytes of each connection with `answer`,
+ * whatever they are.
+ */
 export async function startRawSide(answer: string) {
   const sockets = new Set<Socket>();
   const got: Buffer[] = [];
@@ -18,7 +21,7 @@ export async function startRawSide(answer: string) {
   return {
     port,
     url: `http://127.0.0.1:${port}`,
-    /** All that was sent to it. */
+    /** Returns everything that was sent to it. */
     received: () => Buffer.concat(got).toString("latin1"),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

@@ -8,7 +8,7 @@ export type RawServer = AsyncDisposable & {
   requests: { method: string; url: string; headers: IncomingMessage["headers"]; body: string }[];
 };
 
-/** A server on loopback that answers whatever `answer` writes, and keeps what it was asked. */
+/** Starts a server on loopback that answers with `answer` and keeps the requests. */
 export async function startRawServer(answer: RequestListener): Promise<RawServer> {
   const requests: RawServer["requests"] = [];
   const server = createServer((request, response) => {
@@ -42,7 +42,7 @@ export async function startRawServer(answer: RequestListener): Promise<RawServer
   };
 }
 
-/** Accepts TCP connections and does `serve` with each. */
+/** Starts a server that calls `serve` with each TCP connection. */
 export async function startTcpServer(
   serve: (socket: Socket) => void,
 ): Promise<AsyncDisposable & { port: number }> {

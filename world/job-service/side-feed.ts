@@ -4,16 +4,18 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SideReply } from "./wire.ts";
 
-/** `after`: null begins. `wait`: seconds. */
+/** A request to the feed. `after` is null for the first one, and `wait` is in seconds. */
 export type FeedRequest = { after: string | null; wait: number };
-/** Called with the honest answer, in place of which it may answer. Returns true if it has. */
+/**
+ * A function that gets the right answer and may answer something else. It returns true if it did.
+ */
 export type FeedLie = (asked: FeedRequest, honest: SideReply, response: ServerResponse) => unknown;
 
 const LOOK_EVERY_MS = 10;
 
 type Held = { after: number; untilMs: number; jobs: () => readonly Sent<typeof FullJob>[] };
 
-/** The feed of a stand-in: looks itself what has changed, so that nothing has to tell it. */
+/** The feed of a stand-in. It compares the jobs itself, so nothing has to report changes to it. */
 export class SideFeed {
   readonly #isHeld: boolean;
   readonly #monotonicMs: () => number;
@@ -25,24 +27,30 @@ export class SideFeed {
   readonly requests: FeedRequest[] = [];
   lie: FeedLie | null = null;
 
-  /** `isHeld`: an answer waits for a change, as it should, by that clock. Else it comes at once. */
+  /**
+   * If `isHeld` is true, an answer waits for a change, as it should, by this clock. Otherwise it
+   * comes at once.
+   */
   constructor(isHeld: boolean, monotonicMs: () => number) {
     this.#isHeld = isHeld;
     this.#monotonicMs = monotonicMs;
   }
 
-  /** For each request that goes on waiting for a change, when it is answered without one, by the clock of the feed. */
+  /**
+   * The times at which the requests that wait for a change are answered without one, by the feed's
+   * clock.
+   */
   get heldUntilMs(): number[] {
     return [...this.#held].filter((held) => this.#waits(held)).map(({ untilMs }) => untilMs);
   }
 
-  /** Knows no cursor any more, and what has changed since is never told. */
+  /** Forgets every cursor. Changes since then are never reported. */
   forget(): void {
     this.#forgotten = this.#last + 1;
     this.#last += 1;
   }
 
-  /** Whether the latest request names the newest cursor there is. */
+  /** True if the latest request names the newest cursor. */
   get isCaughtUp(): boolean {
     return this.requests.at(-1)?.after === `c${this.#last}`;
   }

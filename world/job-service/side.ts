@@ -28,49 +28,51 @@ export const DEFAULT_PROJECT_ID = "docs";
 export const DEFAULT_API_KEY = "mint_test-key-0123456789";
 
 export type JobServiceSideOptions = {
-  /** Key of the default project. @default DEFAULT_API_KEY */
+  /** The key of the default project. @default DEFAULT_API_KEY */
   apiKey?: string;
-  /** Replaces the default project. */
+  /** The projects, instead of the default one. */
   projects?: Record<string, { apiKey: string }>;
-  /** @default 0, a free one */
+  /** The port. 0 is any free one. @default 0 */
   port?: number;
   /**
-   * What it speaks: the contract alone, or everything that our own service offers. A service that
-   * speaks the contract alone refuses the rest, as one that has never heard of it. @default 0
+   * The level: the contract alone, or everything that our own service offers. At level 0 it refuses
+   * the rest like a service that has never heard of it. @default 0
    */
   level?: Level;
   /**
-   * Honors `Idempotency-Key` at level 0 as well, and says so: a call with a key that was used before
-   * gets the first answer again. @default false
+   * True to honor `Idempotency-Key` at level 0, too, and to announce that. A call with a key that
+   * was used before gets the first answer again. @default false
    */
   idempotencyKeys?: boolean;
   /**
-   * Its feed: an answer waits for a change, or comes at once. Without one, something in front of the
-   * service refuses each request. @default none
+   * The kind of feed. Answers wait for a change, or come at once. Without a feed, something in
+   * front of the service refuses each request. @default none
    */
   changes?: "held" | "at-once";
-  /** By which an answer of the feed waits. @default the machine's */
+  /** The clock by which an answer of the feed waits. @default the machine's */
   monotonicMs?: () => number;
-  /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
+  /** Epoch milliseconds for `createdAt` and `archivedAt`. @default Date.now */
   now?: () => number;
 };
 
-/** A call as it arrived, whatever becomes of it. `authorized`: its key is this project's. */
+/**
+ * A call as it arrived, whatever its answer was. `authorized` is true if its key is this project's.
+ */
 export type SideCall = {
   op: JobServiceOp;
   projectId: string;
   jobId: string | null;
-  /** Of a cancel. */
+  /** The turn to cancel. */
   turn?: number;
   prompt: string | null;
-  /** What came with the prompt. */
+  /** The files that came with the prompt. */
   attachments: Attachment[];
   words: string | null;
   requester: Requester | null;
   authors: Authors | null;
   idempotencyKey: string | null;
   authorized: boolean;
-  /** Both sides speak level 1, so jobs have all their fields. */
+  /** True if both sides speak level 1, so that jobs have all their fields. */
   isAtLevel1: boolean;
 };
 /** An answer that reached the agent. */
@@ -80,13 +82,16 @@ export type SideMessage = SideCreate;
 export type SideGet = { projectId: string; jobId: string; record: Sent<typeof ContractJob> };
 export type SideCallHook = (phase: "before" | "after", call: SideCall) => Promise<void> | void;
 
-/** What it announces at level 1, and what one announces that honors keys beside the contract. */
+/** The header at level 1, and that of level 0 if keys are honored. */
 const EVERYTHING = { [LEVEL_HEADER]: SAID_BY_SERVICE.join(", ") };
 const KEYS_ONLY = { [LEVEL_HEADER]: "idempotency-key" };
 /** The operations beyond the contract. */
 const BEYOND: ReadonlySet<JobServiceOp> = new Set(["answer", "cancel", "diff", "close", "changes"]);
 
-/** Starts a job service on loopback that keeps the contract of `docs/job-service.md`, in memory, with faults on demand. */
+/**
+ * Starts a job service on loopback that keeps the contract of `docs/job-service.md`, in memory and
+ * with faults on demand.
+ */
 export async function startJobServiceSide(options: JobServiceSideOptions = {}): Promise<JobServiceSide> {
   const side = new JobServiceSide(options);
   await side.up();
@@ -95,34 +100,34 @@ export async function startJobServiceSide(options: JobServiceSideOptions = {}): 
 
 /** See {@link startJobServiceSide}. */
 export class JobServiceSide implements AsyncDisposable {
-  /** Every call that arrived, refused and faulty ones included. */
+  /** Every call that arrived, including those that were refused or met a fault. */
   readonly calls: SideCall[] = [];
   /** The creates that made a job, in order. */
   readonly creates: SideCreate[] = [];
   /** The messages that reached a job, in order. */
   readonly messages: SideMessage[] = [];
-  /** The answers that were taken, each once, in order: a choice's id, or words. */
+  /** The answers that were accepted, each once and in order. Each is a choice's id, or words. */
   readonly answers: SideAnswer[] = [];
   /** The turns that were canceled, as `job/number`, in order. */
   readonly cancels: string[] = [];
-  /** The gets that were answered with a record. */
+  /** The gets that were answered with a job. */
   readonly gets: SideGet[] = [];
   readonly jobs = new Map<string, SideJob>();
-  /** What jobs change, by job id; 404 for the others. */
+  /** The changes of jobs, by job id. Other jobs get 404. */
   readonly diffs = new Map<string, object>();
   /** The jobs whose pull request was closed by a call, in order. */
   readonly closed: string[] = [];
-  /** Why pull requests stay open; null: they are closed. */
+  /** The reason why pull requests can't be closed. Null if they can. */
   staysOpen: string | null = null;
   readonly faults = new FaultPlan();
-  /** Of gets that only ask what is announced. */
+  /** Faults of gets that only ask what the service announces. */
   readonly faultsOfLooks = new FaultPlan();
   readonly script = new JobScript();
-  /** What it speaks. */
+  /** The level that it speaks. */
   readonly level: Level;
-  /** Null if there is none. */
+  /** The feed, or null if there is none. */
   readonly feed: SideFeed | null;
-  /** Connections accepted so far. */
+  /** The number of connections that were accepted so far. */
   connections = 0;
 
   readonly #projects: Record<string, { apiKey: string }>;
@@ -130,7 +135,7 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   readonly #hookFaults: unknown[] = [];
   readonly #announced: Record<string, string>;
-  /** By project and key; null where keys are not honored. */
+  /** Answers by project and key. Null if keys aren't honored. */
   readonly #answered: Map<string, SideReply> | null;
   #port: number;
   #hook: SideCallHook | null = null;
@@ -171,7 +176,7 @@ export class JobServiceSide implements AsyncDisposable {
     await closed;
   }
 
-  /** Listens (again), on the port it had; what it knew, it knows. */
+  /** Listens again on the same port. It still knows everything that it knew. */
   async up(): Promise<void> {
     if (this.#server.listening) return;
     const listening = once(this.#server, "listening");
@@ -186,13 +191,16 @@ export class JobServiceSide implements AsyncDisposable {
     endJob(this.#job(jobId), outcome, this.#time());
   }
 
-  /** The job's current turn is this far: it runs, unless `turn` says otherwise. */
+  /** Sets the state of the job's current turn. It is running unless `turn` says otherwise. */
   tell(jobId: string, turn: Partial<Sent<typeof JobTurn>>): void {
     const current = this.#job(jobId).turns.at(-1);
     if (current !== undefined) Object.assign(current, { status: "running", ...turn });
   }
 
-  /** The job's pull request stands like this now: it waits for a review, unless `pullRequest` says otherwise. */
+  /**
+   * Sets the state of the job's pull request. It waits for a review unless `pullRequest` says
+   * otherwise.
+   */
   follow(jobId: string, pullRequest: Partial<Sent<typeof FollowedPullRequest>> = {}): void {
     const job = this.#job(jobId);
     job.pullRequest = {
@@ -214,7 +222,7 @@ export class JobServiceSide implements AsyncDisposable {
     };
   }
 
-  /** The agent of the job's current turn asks; returns the question's id. */
+  /** Makes the agent of the job's current turn ask a question. Returns the question's id. */
   ask(jobId: string, question: Partial<Sent<typeof JobQuestion>> = {}): string {
     const job = this.#job(jobId);
     this.#questionsAsked += 1;
@@ -237,26 +245,27 @@ export class JobServiceSide implements AsyncDisposable {
     return id;
   }
 
-  /** Somebody answers by another way than this API. */
+  /** Answers a question as if somebody had done so without this API. */
   answerElsewhere(jobId: string, questionId: string, answer: string): void {
     this.#answer(this.#job(jobId), questionId, answer);
   }
 
-  /** The agent no longer waits for an answer. */
+  /** Removes a question. The agent no longer waits for an answer. */
   closeQuestion(jobId: string, questionId: string): void {
     const job = this.#job(jobId);
     job.questions = job.questions.filter(({ id }) => id !== questionId);
   }
 
-  /** The job is gone: 404 from now on. */
+  /** Removes a job. It gets 404 from now on. */
   forget(jobId: string): void {
     this.#job(jobId);
     this.jobs.delete(jobId);
   }
 
   /**
-   * Awaited for every call: before its effect, and after the effect but before the answer. A hook that throws fails the
-   * disposal. Replaces the hook set before; null removes it.
+   * Sets a hook that is awaited for every call: before its effect, and after the effect but before
+   * the answer. If the hook throws, the disposal fails. It replaces the hook that was set before,
+   * and null removes that.
    */
   onCall(hook: SideCallHook | null): void {
     this.#hook = hook;
@@ -268,7 +277,7 @@ export class JobServiceSide implements AsyncDisposable {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // The caller may be killed at any point of this.
+    // The caller may be killed at any point.
     request.on("error", () => undefined);
     response.on("error", () => undefined);
     const body = await readSideBody(request);
@@ -279,7 +288,7 @@ export class JobServiceSide implements AsyncDisposable {
       return send(response, { status: 404, json: { error: "No such route" } }, headers);
     }
     if (route.op === "changes") return await this.#changes(route, request, response);
-    // Asked only to learn what is announced: nothing that tests script or count.
+    // This request only asks what the service announces, so tests neither script nor count it.
     if (route.op === "get" && route.jobId === "capabilities") {
       const fault = this.faultsOfLooks.take("get");
       if (fault !== null && (await faultBefore(fault, response, {}))) return;
@@ -351,12 +360,15 @@ export class JobServiceSide implements AsyncDisposable {
     const before = this.#answered.get(key);
     if (before !== undefined) return this.#repeated(before, call);
     const reply = perform();
-    // A refusal does not use the key up.
+    // A refusal doesn't use up the key.
     if (reply.status < 300) this.#answered.set(key, reply);
     return reply;
   }
 
-  /** As our own service answers: the record of the first answer, with its turns and questions as they are now. */
+  /**
+   * Returns a repeated answer like our own service: the first answer, with its turns and questions
+   * as they are now.
+   */
   #repeated(first: SideReply, call: SideCall): SideReply {
     const record = first.json as Sent<typeof FullJob>;
     const job = this.jobs.get(record.id);
@@ -453,7 +465,10 @@ export class JobServiceSide implements AsyncDisposable {
     return { status: 200, json: recordOf(job, call) };
   }
 
-  /** As our own service does: the same answer again is fine, another one is not, and a question that is over is unknown. */
+  /**
+   * Takes an answer like our own service. The same answer may come again, another one is refused,
+   * and a question that is over is unknown.
+   */
   #takeAnswer(call: SideCall, body: string): SideReply {
     const parsed = AnswerRequest.safeParse(jsonOf(body));
     if (!parsed.success) return { status: 400, json: { error: "put questionId and choice, or text" } };

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** What the API offers. */
+/** The operations of the API. */
 export type JobServiceOp = "create" | "get" | "message" | "answer" | "cancel" | "diff" | "close" | "changes";
 
-/** `turn`: the number of the turn that is canceled. */
+/** The meaning of a request. `turn` is the number of the turn to cancel. */
 export type SideRoute = { op: JobServiceOp; projectId: string; jobId: string | null; turn?: number };
 export type SideReply = { status: number; json: unknown };
 
@@ -57,7 +57,7 @@ export function header(request: IncomingMessage, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** The body as text; null when the caller went away first. */
+/** Resolves to the body as text. Null if the caller went away first. */
 export async function readSideBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Uint8Array[] = [];
   try {

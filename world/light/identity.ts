@@ -1,4 +1,6 @@
-/** The team of the bench's workspace. The light stand-ins and the bench's requests use the same ids. */
+/**
+ * The team of the bench's workspace. The light stand-ins and the bench's requests use these ids.
+ */
 export const TEAM_ID = "T0BENCH";
 /** The app's user in the workspace. */
 export const BOT_USER_ID = "U0BENCHBOT";
@@ -16,7 +18,7 @@ export function channelId(n: number): string {
   return `C0BENCH${n}`;
 }
 
-/** Returns the prompt of the n-th request. Both stand-ins recognize it with {@link requestNumberIn}. */
+/** Returns the prompt of the n-th request. Both stand-ins recognize it: {@link requestNumberIn}. */
 export function promptOf(n: number): string {
   const fault = "The quick start says npm run dev, but the script is called start since version 4.";
   return `${fault} Please fix page ${n}.`;

@@ -224,7 +224,7 @@ async function untilChanged<Value>(
     }
   }
   const stop = workspace.onChange(look);
-  // What is waited for may also depend on something else, such as the job service.
+  // The condition may also depend on something else, such as the job service.
   const looking = setInterval(look, 100);
   const timer = setTimeout(
     () =>

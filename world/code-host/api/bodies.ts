@@ -75,8 +75,8 @@ export const ProtectBranch = z.object({
 });
 
 /**
- * The request's JSON object, checked. Throws `ApiRefusal` in GitHub's words: 400 for no JSON, 422
- * for a wrong field.
+ * Resolves to the request's JSON object after checking it. Rejects with `ApiRefusal` in GitHub's
+ * words: 400 if it isn't JSON, 422 for a wrong field.
  */
 export async function readBody<Schema extends z.ZodType>(
   context: Context,

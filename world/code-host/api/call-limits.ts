@@ -7,13 +7,13 @@ import { ApiRefusal } from "./errors.ts";
 
 const WINDOW_MS = 3_600_000;
 
-/** Calls of the API that were answered, by what they cost. */
+/** The calls of the API that were answered, by what they cost. */
 export type Calls = {
-  /** REST calls that count against the limit. */
+  /** The number of REST calls that count against the limit. */
   paid: number;
-  /** Answered 304, and free. */
+  /** The number of calls that were answered 304, which are free. */
   notModified: number;
-  /** Answered with "rate limit exceeded". */
+  /** The number of calls that were answered "rate limit exceeded". */
   refused: number;
   graphql: number;
   graphqlPoints: number;
@@ -23,7 +23,7 @@ type Resource = "core" | "graphql";
 
 /**
  * Counts calls as GitHub's primary rate limit does: an hour from a token's first call, with 304
- * free for whoever is authorized (docs.github.com/rest/using-the-rest-api, "Rate limits" and "Best
+ * free for callers with a token (docs.github.com/rest/using-the-rest-api, "Rate limits" and "Best
  * practices").
  */
 export class CallLimits {
@@ -48,7 +48,7 @@ export class CallLimits {
     this.#window(caller, resource).used += cost;
   }
 
-  /** The headers that go with every answer. */
+  /** Sets the headers that every answer has. */
   tell(context: Context, caller: Caller, resource: Resource): void {
     const { used, endsAt } = this.#window(caller, resource);
     const limit = this.#host.rules.callsPerHour;
@@ -59,7 +59,7 @@ export class CallLimits {
     context.header("x-ratelimit-resource", resource);
   }
 
-  /** Remaining points, for GraphQL's `rateLimit`. */
+  /** Returns the remaining points, for GraphQL's `rateLimit`. */
   left(
     caller: Caller,
     resource: Resource,
@@ -85,8 +85,8 @@ function none(): Calls {
 }
 
 /**
- * The REST API's rate limit, and its conditional requests. An ETag depends on the token, too, as
- * GitHub's does, so that another token's read is never a 304.
+ * Makes the middleware for the REST API's rate limit and its conditional requests. As on GitHub, an
+ * ETag also depends on the token, so that another token's read is never a 304.
  */
 export function limited(limits: CallLimits): MiddlewareHandler<ApiEnv> {
   return async (context, next) => {
@@ -107,7 +107,7 @@ export function limited(limits: CallLimits): MiddlewareHandler<ApiEnv> {
   };
 }
 
-/** Gives an answer its ETag; makes it a 304 if the caller has it already. */
+/** Sets an answer's ETag, and makes the answer a 304 if the caller already has it. */
 async function isNotModified(context: Context<ApiEnv>): Promise<boolean> {
   const caller = context.get("caller");
   if (context.req.method !== "GET" || context.res.status !== 200) return false;

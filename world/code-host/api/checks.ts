@@ -14,7 +14,10 @@ import { type Links, repositoryShape, userShape } from "./shapes.ts";
 
 const REPOSITORY = "/repos/:owner/:repo";
 
-/** Check runs and commit statuses (docs.github.com/rest/checks/runs, /rest/commits/statuses). */
+/**
+ * Adds the routes for check runs and commit statuses (docs.github.com/rest/checks/runs,
+ * /rest/commits/statuses).
+ */
 export function addCheckRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.post(`${REPOSITORY}/check-runs`, async (context) => {
     mayWriteChecks(context);
@@ -35,7 +38,7 @@ export function addCheckRoutes(api: Hono<ApiEnv>, host: Host): void {
     const known = pullRequests.records.checkRun(Number(context.req.param("id")));
     if (known === undefined) throw notFound();
     const change = fieldsOf(await readBody(context, ChangeCheckRun));
-    // Going back to "in progress" takes the conclusion back.
+    // A run that is in progress again has no conclusion anymore.
     const before =
       change.status === undefined || change.status === "completed" ? known : { ...known, conclusion: null };
     const run = await saveCheckRun(host, pullRequests, { ...before, ...change }, loginOf(context));

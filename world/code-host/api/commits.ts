@@ -10,10 +10,10 @@ import { mustFind } from "./repos.ts";
 import { idOf, refShape } from "./shapes.ts";
 
 const NOWHERE = "0".repeat(40);
-/** As of commits that are made on GitHub's own pages. */
+/** The author of commits that are made on GitHub's own pages. */
 const WEB_FLOW = { name: "GitHub", email: "noreply@github.com" };
 
-/** Branches by REST (docs.github.com/rest/git/refs). */
+/** Adds the REST routes for branches (docs.github.com/rest/git/refs). */
 export function addRefRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.post("/repos/:owner/:repo/git/refs", async (context) => {
     const pullRequests = mustFind(host, context.req.param("owner"), context.req.param("repo"));
@@ -37,7 +37,7 @@ export type CommitInput = {
 };
 
 /**
- * See `createCommitOnBranch` in docs.github.com/graphql/reference/mutations. Nothing is signed
+ * See `createCommitOnBranch` in docs.github.com/graphql/reference/mutations. Commits aren't signed
  * here.
  */
 export async function createCommitOnBranch(
@@ -75,7 +75,7 @@ export type RefsInput = {
   refUpdates: { name: string; beforeOid?: string | null; afterOid: string; force?: boolean | null }[];
 };
 
-/** See `updateRefs` there. Takes one branch, which must move by force. */
+/** See `updateRefs` there. It takes one branch, which must be moved by force. */
 export async function updateRefs(
   pullRequests: PullRequests | undefined,
   { repositoryId, refUpdates }: RefsInput,

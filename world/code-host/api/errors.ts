@@ -3,7 +3,7 @@ import type { PullRequestRefusal } from "../pull-requests.ts";
 
 const DOCUMENTATION_URL = "https://docs.github.com/rest";
 
-/** Most are objects; some are only a sentence. */
+/** An error of a field. Most are objects, and some are only a sentence. */
 export type FieldError =
   | string
   | {
@@ -13,7 +13,7 @@ export type FieldError =
       message?: string;
     };
 
-/** What the API answers instead of a result: GitHub's error body and its status. */
+/** An answer of the API instead of a result: GitHub's error body and its status. */
 export class ApiRefusal extends Error {
   readonly status: ContentfulStatusCode;
   readonly errors: FieldError[] | undefined;
@@ -43,7 +43,7 @@ export function validationFailed(...errors: FieldError[]): ApiRefusal {
   return new ApiRefusal(422, "Validation Failed", errors);
 }
 
-/** GitHub's answer to what could not be done with a pull request. */
+/** Returns GitHub's answer if something can't be done with a pull request. */
 export function refusalOf(refusal: PullRequestRefusal, owner: string): ApiRefusal {
   const resource = "PullRequest";
   switch (refusal.kind) {

@@ -1,6 +1,6 @@
 import { GraphQLError } from "graphql";
 
-/** A fault of one part of an answer, with its type as GitHub names it. */
+/** Makes a fault of one part of an answer, with its type as GitHub names it. */
 export function fault(type: string, message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { type } });
 }

@@ -17,8 +17,9 @@ type Asking = {
 type Page = { first?: number | null; last?: number | null; after?: unknown; before?: unknown };
 
 /**
- * What a document of GitHub's GraphQL API starts from. An object's fields are values, or functions
- * of the field's arguments; names and enums are those of docs.github.com/graphql/reference.
+ * Returns the root of a document in GitHub's GraphQL API. An object's fields are values, or
+ * functions of the field's arguments. Names and enums are those of
+ * docs.github.com/graphql/reference.
  */
 export function queryRoot(asking: Asking): object {
   const { host, cost, rateLimit, caller } = asking;
@@ -135,7 +136,7 @@ function userNode(login: string): object {
   return { __typename: login.endsWith("[bot]") ? "Bot" : "User", login };
 }
 
-/** A team is `owner/team`. */
+/** Returns a reviewer. A team is `owner/team`. */
 function reviewerNode(name: string): object {
   return name.includes("/") ? { __typename: "Team", combinedSlug: name } : userNode(name);
 }
@@ -144,7 +145,10 @@ function commitNode(asking: Asking, pullRequests: PullRequests, oid: string): ob
   return { oid, statusCheckRollup: () => rollupNode(asking, pullRequests, oid) };
 }
 
-/** Null where a commit has no checks. A fine-grained token may not read it. */
+/**
+ * Returns the state of a commit's checks. Null if it has none. A fine-grained token may not read
+ * it.
+ */
 function rollupNode({ caller }: Asking, pullRequests: PullRequests, oid: string): object | null {
   if (caller.kind === "fine-grained") {
     throw fault("FORBIDDEN", "Resource not accessible by personal access token");
@@ -181,7 +185,7 @@ function rollupState({ records }: PullRequests, oid: string): "FAILURE" | "PENDI
   return states.includes("pending") ? "PENDING" : "SUCCESS";
 }
 
-/** Every connection has to be bounded by `first` or `last`, 1 to 100. */
+/** Returns a part of a list. `first` or `last` must bound every connection, from 1 to 100. */
 function connection(items: object[], { first, last, after, before }: Page): object {
   if (after ?? before) throw fault("NOT_EMULATED", "This stand-in has no cursors: ask for one page.");
   const bound = first ?? last;

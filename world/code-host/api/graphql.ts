@@ -25,7 +25,10 @@ const NO_TEAMS =
 
 let schema: GraphQLSchema | undefined;
 
-/** GitHub's own schema, as it publishes it. It takes most of a second, so only who asks pays. */
+/**
+ * Returns GitHub's own published schema. It takes most of a second, so it is built only when it is
+ * needed.
+ */
 function githubSchema(): GraphQLSchema {
   const file = new URL("schema.graphql", import.meta.resolve("@octokit/graphql-schema"));
   schema ??= buildSchema(readFileSync(file, "utf8"), { assumeValidSDL: true });
@@ -33,8 +36,8 @@ function githubSchema(): GraphQLSchema {
 }
 
 /**
- * GitHub's GraphQL API for pull requests. Documents are checked against GitHub's whole schema; of
- * its fields only those are answered that the job service needs, and others are null.
+ * Makes GitHub's GraphQL API for pull requests. It checks documents against GitHub's whole schema.
+ * It answers only the fields that the job service needs, and the others are null.
  */
 export function createGraphql(host: Host, limits: CallLimits): Hono {
   const graphql = new Hono();
@@ -75,7 +78,7 @@ export function createGraphql(host: Host, limits: CallLimits): Hono {
       ...(errors === undefined
         ? {}
         : {
-            // GitHub says the type beside the message.
+            // GitHub puts the type beside the message.
             errors: errors.map(({ message, path, extensions, locations }) => ({
               ...extensions,
               path,
@@ -98,8 +101,8 @@ function documentOf(query: string): DocumentNode | GraphQLError {
 }
 
 /**
- * A document's points: the requests it takes to fill its connections, by a hundred, and at least
- * one (docs.github.com/graphql, "Rate limits and query limits").
+ * Returns a document's points: the number of requests that fill its connections, divided by a
+ * hundred, and at least one (docs.github.com/graphql, "Rate limits and query limits").
  */
 function costOf(document: DocumentNode, variables: Record<string, unknown>): number {
   const sizes = [1];

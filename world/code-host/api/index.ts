@@ -15,8 +15,8 @@ import { addReviewRoutes } from "./reviews.ts";
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
- * The part of GitHub's REST API that the job service uses. Reading needs no token, as for a public
- * repository.
+ * Makes the part of GitHub's REST API that the job service uses. Reading needs no token, as with a
+ * public repository.
  */
 export function createApi(host: Host, limits: CallLimits): Hono<ApiEnv> {
   const api = new Hono<ApiEnv>();
@@ -50,7 +50,7 @@ export function createApi(host: Host, limits: CallLimits): Hono<ApiEnv> {
   return api;
 }
 
-/** A refusal as GitHub would send it; any other error is the caller's. */
+/** Answers a refusal as GitHub would. */
 export function answerRefusal(context: Context, refusal: ApiRefusal): Response {
   return context.json(refusal.body(), refusal.status);
 }

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 
 /**
- * The asked-for page of a list, by `page` and `per_page` (30, at most 100), with GitHub's `Link`
- * header.
+ * Returns the requested page of a list by `page` and `per_page` (30, at most 100), and sets
+ * GitHub's `Link` header.
  */
 export function pageOf<Item>(context: Context, items: readonly Item[], apiUrl: string): Item[] {
   const size = Math.min(positive(context.req.query("per_page")) ?? 30, 100);

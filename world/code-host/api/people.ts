@@ -8,9 +8,9 @@ import { userShape } from "./shapes.ts";
 
 const REPOSITORY = "/repos/:owner/:repo";
 
-/** Accounts, and the labels, assignees and reviewers of pull requests. */
+/** Adds the routes for accounts, and for the labels, assignees and reviewers of pull requests. */
 export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
-  // docs.github.com/rest/users/users: an installation has no user of its own.
+  // An installation has no user of its own (docs.github.com/rest/users/users).
   api.get("/user", (context) => {
     const caller = context.get("caller");
     if (caller === "nobody") throw new ApiRefusal(401, "Requires authentication");
@@ -36,7 +36,7 @@ export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.post(`${REPOSITORY}/issues/:number/assignees`, async (context) => {
     const { pullRequests, pullRequest } = named(context, host);
     const { assignees } = await readBody(context, AddAssignees);
-    // GitHub leaves out the others without a word.
+    // GitHub leaves out the others and doesn't say so.
     const added = union(pullRequest.assignees, assignees.filter(isKnown));
     await pullRequests.change(pullRequest.number, { assignees: added });
     return context.json({ assignees: added.map((login) => ({ login })) }, 201);

@@ -8,7 +8,7 @@ import { mustFind } from "./repos.ts";
 
 const PROTECTION = "/repos/:owner/:repo/branches/:branch/protection";
 
-/** A branch's rules (docs.github.com/rest/branches/branch-protection). */
+/** Adds the routes for a branch's rules (docs.github.com/rest/branches/branch-protection). */
 export function addProtectionRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.get(PROTECTION, (context) => {
     const { owner, repo, branch } = context.req.param();

@@ -14,7 +14,7 @@ import { fileShape, pullRequestShape, userShape } from "./shapes.ts";
 const PULLS = "/repos/:owner/:repo/pulls";
 const PULL = `${PULLS}/:number`;
 
-/** Nobody has asked yet. */
+/** The state until somebody asks whether it can be merged. */
 export const UNKNOWN = { mergeable: null, state: "unknown" } as const;
 
 type ApiContext = Context<ApiEnv>;
@@ -93,7 +93,7 @@ export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
   });
 }
 
-/** Who calls. */
+/** Returns the caller's login. */
 export function loginOf(context: ApiContext): string {
   const caller = context.get("caller");
   return typeof caller === "string" ? AUTHOR : caller.login;
@@ -110,7 +110,7 @@ export function named(
   return { pullRequests, pullRequest };
 }
 
-/** The list that the query asks for, newest first unless it says otherwise. */
+/** Returns the list that the query asks for, newest first unless it says otherwise. */
 function listed(context: ApiContext, pullRequests: PullRequests, host: Host): PullRequest[] {
   const { state = "open", head, base, sort = "created", direction } = context.req.query();
   const { owner } = pullRequests.repository;
@@ -131,14 +131,17 @@ function listed(context: ApiContext, pullRequests: PullRequests, host: Host): Pu
   return direction === "asc" ? [...ordered] : ordered.toReversed();
 }
 
-/** The full name of the fork that `owner:branch` names, or null. */
+/** Returns the full name of the fork that `owner:branch` names, or null. */
 function forkOf(head: string, { repository }: PullRequests, { rules }: Host): string | null {
   const owner = head.slice(0, Math.max(0, head.indexOf(":"))).toLowerCase();
   const forks = [...rules.forks].filter(([, parent]) => parent === repository.fullName);
   return forks.find(([name]) => name.toLowerCase().startsWith(`${owner}/`))?.[0] ?? null;
 }
 
-/** GitHub ignores a `head` that has no owner; `null` matches no branch. */
+/**
+ * Returns the branch to filter by. GitHub ignores a `head` without an owner. Null matches no
+ * branch.
+ */
 function headFilter(head: string, owner: string): string | null | undefined {
   return head.includes(":") ? headBranch(head, owner) : undefined;
 }
@@ -157,7 +160,7 @@ async function brief(context: ApiContext, host: Host, pullRequests: PullRequests
   );
 }
 
-/** What GitHub tells of one pull request beyond what stands in a list. */
+/** Resolves to a pull request with the fields that GitHub leaves out of lists. */
 export async function full(
   context: ApiContext,
   host: Host,

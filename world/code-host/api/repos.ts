@@ -6,7 +6,7 @@ import { notFound } from "./errors.ts";
 import type { ApiEnv } from "./env.ts";
 import { branchShape, refShape, repositoryShape } from "./shapes.ts";
 
-/** The repository that a path names, with its pull requests. Throws GitHub's 404. */
+/** Returns the repository that a path names, with its pull requests. Throws GitHub's 404. */
 export function mustFind(host: Host, owner: string, name: string): PullRequests {
   const found = host.find(owner, name);
   if (!found || host.rules.hiddenRepositories.has(found.repository.fullName)) throw notFound();
@@ -30,7 +30,7 @@ export function addRepositoryRoutes(api: Hono<ApiEnv>, host: Host): void {
     });
   });
 
-  // A branch's name may hold slashes, escaped or not.
+  // A branch's name may have slashes, escaped or not.
   api.get("/repos/:owner/:repo/branches/:branch{.+}", async (context) => {
     const { repository, records } = mustFind(host, context.req.param("owner"), context.req.param("repo"));
     const name = context.req.param("branch");
@@ -39,7 +39,8 @@ export function addRepositoryRoutes(api: Hono<ApiEnv>, host: Host): void {
     return context.json(branchShape({ name, sha }, records.protection(name), repository, host.links()));
   });
 
-  // Without the commits and files that it has besides (docs.github.com/rest/commits/commits).
+  // The commits and files that GitHub's answer also has are left out
+  // (docs.github.com/rest/commits/commits).
   api.get("/repos/:owner/:repo/compare/:basehead{.+}", async (context) => {
     const { repository } = mustFind(host, context.req.param("owner"), context.req.param("repo"));
     const ends = context.req.param("basehead").split("...");
@@ -62,7 +63,7 @@ export function addRepositoryRoutes(api: Hono<ApiEnv>, host: Host): void {
     });
   });
 
-  // Octokit sends the slash after "heads" escaped, too.
+  // Octokit escapes the slash after "heads", too.
   api.get("/repos/:owner/:repo/git/ref/:ref{.+}", async (context) => {
     const { repository } = mustFind(host, context.req.param("owner"), context.req.param("repo"));
     const name = /^heads\/(.+)$/.exec(context.req.param("ref"))?.[1] ?? "";
@@ -72,7 +73,9 @@ export function addRepositoryRoutes(api: Hono<ApiEnv>, host: Host): void {
   });
 }
 
-/** The commit that a name stands for: a branch, with or without its owner, or a commit. */
+/**
+ * Resolves to the commit that a name stands for: a branch, with or without its owner, or a commit.
+ */
 export async function shaOf(repository: Repository, ref: string): Promise<string | null> {
   if (/^[0-9a-f]{40}$/.test(ref)) return ref;
   const branch = headBranch(ref, repository.owner);

@@ -15,8 +15,8 @@ const COMMENTS = `${REPOSITORY}/issues/:number/comments`;
 const STATES = { APPROVE: "APPROVED", REQUEST_CHANGES: "CHANGES_REQUESTED", COMMENT: "COMMENTED" } as const;
 
 /**
- * Reviews and the conversation (docs.github.com/rest/pulls/reviews, /rest/issues/comments). Not
- * here: pending reviews, and comments on lines.
+ * Adds the routes for reviews and the conversation (docs.github.com/rest/pulls/reviews,
+ * /rest/issues/comments). Pending reviews and comments on lines aren't covered.
  */
 export function addReviewRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.get(REVIEWS, (context) => {

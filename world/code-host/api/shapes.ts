@@ -5,10 +5,10 @@ import type { Commits } from "../pull-requests.ts";
 import type { Protection } from "../commit-records.ts";
 import type { Branch, Repository } from "../repository.ts";
 
-/** Where the answers' links lead. */
+/** The addresses for the answers' links. */
 export type Links = { url: string; apiUrl: string };
 
-/** A number that stays the same for the same thing, as GitHub's ids do. */
+/** Returns a number that is always the same for the same thing, like GitHub's ids. */
 export function idOf(...parts: (string | number)[]): number {
   return createHash("sha256").update(parts.join("\n")).digest().readUIntBE(0, 4);
 }
@@ -63,7 +63,7 @@ export type PullRequestParts = {
   repository: Repository;
   defaultBranch: string;
   pullRequest: PullRequest;
-  /** `null` when its branches are gone. */
+  /** The commits, or null if its branches are gone. */
   commits: Commits | null;
   canPush: boolean;
 };
@@ -128,12 +128,12 @@ export function pullRequestShape(parts: PullRequestParts, links: Links) {
   };
 }
 
-/** A pull request's name in the GraphQL API. */
+/** Returns a pull request's id in the GraphQL API. */
 export function nodeIdOf(repository: Repository, number: number): string {
   return `PR_${idOf("pull", repository.fullName, number)}`;
 }
 
-/** A repository's name there. */
+/** Returns a repository's id there. */
 export function repositoryNodeIdOf(repository: Repository): string {
   return `R_${idOf("repository", repository.fullName)}`;
 }
@@ -156,7 +156,10 @@ export function fileShape(file: ChangedFile, repository: Repository, head: strin
   };
 }
 
-/** The rules' required checks are there for whoever may read (docs.github.com/rest/branches). */
+/**
+ * Returns a branch. Everybody who may read it may see the checks that its rules require
+ * (docs.github.com/rest/branches).
+ */
 export function branchShape(
   { name, sha }: Branch,
   protection: Protection | null,

@@ -28,10 +28,13 @@ const RulesForm = z.object({
 });
 
 type Form = Record<string, unknown>;
-/** What came of a button: nothing to say, or why not. `words` stand in the form again. */
+/** The effect of a button. If `problem` is null, it worked. `words` are shown in the form again. */
 type Done = { problem: string | null; at?: string; words?: string };
 
-/** The forms' routes. Each form has its own token, and only this server's pages may send it. */
+/**
+ * Adds the routes of the forms. Each form has its own token, and only this server's pages may send
+ * it.
+ */
 export function addActionRoutes(pages: Hono, host: Host, formTokens: FormTokens): void {
   const limit = bodyLimit({ maxSize: MAX_FORM_BYTES });
   const isGenuine = (raw: Request, form: string, token: unknown) =>
@@ -126,7 +129,7 @@ async function act(
   }
 }
 
-/** Why it couldn't be merged; null if it was. */
+/** Merges a pull request. Resolves to the reason if that isn't possible, otherwise null. */
 async function merge(
   pullRequests: PullRequests,
   { number, base }: PullRequest,

@@ -17,7 +17,7 @@ const TONE: Record<GivenReview["state"], string> = {
 };
 const TONES = 6;
 
-/** Reviews and comments in the order in which they came. */
+/** Draws reviews and comments in the order in which they came. */
 export function conversation({ reviews, comments }: PullRequest): Html {
   const entries = [
     ...reviews.map((review) => ({ at: review.submittedAt, entry: reviewEntry(review) })),
@@ -55,13 +55,13 @@ function words(body: string): Html {
   return body.trim() === "" ? html`` : html`<div class="body">${raw(markdownHtml(body))}</div>`;
 }
 
-/** A person's first letter on a colour that is always theirs. */
+/** Draws a person's first letter in a color that is always theirs. */
 export function initial(login: string): Html {
   const tone = ((login.codePointAt(0) ?? 0) + login.length) % TONES;
   return html`<span class="avatar tone-${tone}" aria-hidden="true">${login.slice(0, 1).toUpperCase()}</span>`;
 }
 
-/** For whoever is at the page to give a review. `words`: what was already written. */
+/** Draws the form with which the visitor gives a review. `words` were already written. */
 export function reviewForm(form: { action: string; token: string; visitor: string; words: string }): Html {
   return html`<section aria-labelledby="your-review">
     <h2 id="your-review">Your review</h2>

@@ -14,7 +14,7 @@ const MARK: Record<ChangedFile["status"], string> = {
   changed: "changed",
 };
 
-/** The changed files as a list, and their diff below it. */
+/** Draws the changed files as a list, and their diff below it. */
 export function diffSection(files: ChangedFile[], diff: string): Html {
   const additions = files.reduce((sum, file) => sum + file.additions, 0);
   const deletions = files.reduce((sum, file) => sum + file.deletions, 0);
@@ -55,6 +55,6 @@ function drawn(diff: string): Html {
     diffStyle: "word",
     colorScheme: ColorSchemeType.AUTO,
   });
-  // diff2html escapes what it draws (a test holds that), and the pages' policy allows no script.
+  // diff2html escapes what it draws (a test checks that), and the pages' policy allows no script.
   return html`<div class="diff">${raw(drawing)}</div>`;
 }

@@ -8,7 +8,7 @@ import { pullRequestPage } from "./pull-request.ts";
 import { messagePage } from "./repository.ts";
 import type { FormTokens } from "./security.ts";
 
-/** A pull request's page as things are now; with a problem, if a button had one. */
+/** Draws a pull request's page as it is now, with the problem of a button, if there was one. */
 export async function draw(
   host: Host,
   pullRequests: PullRequests,
@@ -53,7 +53,7 @@ export function pullRequestAt(context: Context, host: Host) {
   return pullRequests && pullRequest ? { pullRequests, pullRequest } : null;
 }
 
-/** What a pull request's form is told apart by. */
+/** Returns the name by which a pull request's forms are distinguished. */
 export function formOf(repository: Repository, number: number, action: string): string {
   return `${repository.fullName}#${number} ${action}`;
 }

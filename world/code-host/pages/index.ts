@@ -8,7 +8,7 @@ import { repositoryPage } from "./repository.ts";
 import { rulesPage } from "./rules.ts";
 import { FormTokens, securityHeaders } from "./security.ts";
 
-/** The pages, drawn on the server; they need no script. */
+/** Makes the pages. They are drawn on the server and need no script. */
 export function createPages(host: Host): Hono {
   const pages = new Hono();
   const formTokens = new FormTokens();

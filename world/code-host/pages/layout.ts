@@ -5,14 +5,14 @@ export type Html = ReturnType<typeof html>;
 
 type Layout = {
   title: string;
-  /** From the repository to here: label and address. */
+  /** The labels and addresses from the repository to this page. */
   trail: { label: string; href: string }[];
-  /** Where people came from. */
+  /** The place that people came from. */
   home: WayBack | null;
   content: Html;
 };
 
-/** A whole page around its content. */
+/** Draws a whole page around its content. */
 export function page({ title, trail, home, content }: Layout): Html {
   return html`<!doctype html>
     <html lang="en">
@@ -42,7 +42,7 @@ export function page({ title, trail, home, content }: Layout): Html {
     </html>`;
 }
 
-/** When, for people and for programs. */
+/** Draws a time, for people and for programs. */
 export function time(iso: string): Html {
   const utc = new Date(iso).toISOString();
   return html`<time datetime="${utc}">${utc.slice(0, 10)} ${utc.slice(11, 16)} UTC</time>`;

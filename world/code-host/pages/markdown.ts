@@ -9,7 +9,7 @@ import { unified } from "unified";
 
 const MAX_CHARS = 65_536;
 
-// What `rehype-sanitize` lets through by default is GitHub's own list.
+// The default list of `rehype-sanitize` is GitHub's own.
 const toHtml = unified()
   .use(remarkParse)
   .use(remarkGfm)
@@ -21,8 +21,9 @@ const toHtml = unified()
   .freeze();
 
 /**
- * A description's Markdown as HTML that is safe to show, as GitHub draws it: tables, task lists,
- * folded sections, each line break. Mentions and numbers of issues stay text.
+ * Returns a description's Markdown as HTML that is safe to show and looks as on GitHub: with
+ * tables, task lists, folded sections, and each line break. Mentions and numbers of issues stay
+ * text.
  */
 export function markdownHtml(text: string): string {
   return String(toHtml.processSync(text.slice(0, MAX_CHARS)));

@@ -11,9 +11,9 @@ export type MergeBox = {
   pullRequest: PullRequest;
   checks: readonly Check[];
   protection: Protection | null;
-  /** What the branch's rules have against a merge. */
+  /** The reasons of the branch's rules against a merge. */
   rules: readonly string[];
-  /** Paths that stand against a merge. */
+  /** The paths that prevent a merge. */
   conflicts: readonly string[];
   tokenFor: (action: string) => string;
 };
@@ -30,7 +30,7 @@ const RESULTS = [
   ["pending", "Run"],
 ] as const;
 
-/** Where a pull request stands: reviews, checks, what is in the way, and the buttons. */
+/** Draws the state of a pull request: reviews, checks, what prevents a merge, and the buttons. */
 export function mergeBox(box: MergeBox): Html {
   return html`<aside class="box" aria-label="Where it stands">
     ${reviewers(box)} ${checkList(box)} ${decision(box)}

@@ -16,9 +16,9 @@ export type PullRequestView = Omit<MergeBox, "root"> & {
   diff: string;
   visitor: string;
   home: WayBack | null;
-  /** Why the last button did not do what it says. */
+  /** The reason why the last button didn't do what it says. */
   problem?: string | undefined;
-  /** What stands in the field for a review. */
+  /** The text in the field for a review. */
   words?: string | undefined;
 };
 

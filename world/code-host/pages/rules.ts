@@ -5,7 +5,7 @@ import { type Html, page } from "./layout.ts";
 
 const MOST_APPROVALS = 3;
 
-/** A branch's rules, to be read and changed. */
+/** Draws a page that shows a branch's rules and lets people change them. */
 export function rulesPage(view: {
   fullName: string;
   branch: string;

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 
-/** Nothing from elsewhere, no script at all, forms only to this server. */
+/** The policy of the pages: nothing from elsewhere, no script, and forms only to this server. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -22,7 +22,7 @@ export function securityHeaders(): MiddlewareHandler {
   };
 }
 
-/** Tokens that stand in this process's forms: one per form, worthless for any other. */
+/** The tokens in this process's forms. Each form has its own, which isn't valid for any other. */
 export class FormTokens {
   readonly #key = randomBytes(32);
 
@@ -38,7 +38,7 @@ export class FormTokens {
   }
 }
 
-/** Whether a browser says that a page of this very server sent the form. */
+/** Returns true if a browser says that a page of this very server sent the form. */
 export function isSameOrigin(headers: Headers, ownOrigin: string): boolean {
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin") return false;
