@@ -19,7 +19,8 @@ const HELD = [
   "docs",
   "eval",
   "gallery",
-  "playground/workspace",
+  "manifest.yml",
+  "playground",
   "service.example.yml",
   "src",
   "test/README.md",
@@ -27,6 +28,8 @@ const HELD = [
   "test/contracts",
   "test/soak",
   "test/support",
+  "vitest.config.ts",
+  "world",
 ];
 const READ = /\.(?:[cm]?[jt]s|css|html|md|sh|ya?ml)$/;
 /** Other people's files, and pages that stand for somebody's docs. */

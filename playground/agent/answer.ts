@@ -7,8 +7,13 @@ const PARAGRAPH = /\S(?:.|\n(?!\s*\n))*/g;
 /** Matches a quoted text, an option, or a name with a dot or an underscore. */
 const NAMED = /[`"“']([^`"”'\n]{2,60})[`"”']|(--?[a-z][\w-]*|\b\w+[._]\w[\w.]*)/gi;
 const WORD = /\p{L}{4,}/gu;
-const COMMON =
-  /^(?:about|does|documented|docs|documentation|have|page|pages|say|says|support|supports|that|there|this|what|when|where|which|with|your)$/i;
+const COMMON = new RegExp(
+  [
+    String.raw`^(?:about|does|documented|docs|documentation|have|page|pages|say|says|support|supports`,
+    String.raw`that|there|this|what|when|where|which|with|your)$`,
+  ].join("|"),
+  "i",
+);
 
 /**
  * Returns the words to look for in answer to a question, or null if the prompt isn't a question.

@@ -20,16 +20,34 @@ const CHECKED = "\n\nThe project's checks found problems";
 const BROKEN_LINK = /: broken link to (\S+)$/gm;
 
 const QUOTED_FROM = /^The rest of this prompt is quoted material\b.*$/m;
-const NEGATION =
-  /\b(?:do not|don['’]?t|does not|doesn['’]?t|never|not|without|avoid|stop|instead of|rather than)\b[^.!?;\n]*$/i;
+const NEGATION = new RegExp(
+  [
+    String.raw`\b(?:do not|don['’]?t|does not|doesn['’]?t|never|not|without|avoid|stop`,
+    String.raw`|instead of|rather than)\b[^.!?;\n]*$`,
+  ].join(""),
+  "i",
+);
 
 const SPELLING = /\b(?:typos?|mis-?spell\w*|miss?pell\w*|spelling|spell(?:ed|t)|spell-?check\w*)\b/gi;
-const LINKS =
-  /\b(?:broken|dead|wrong|bad|outdated|404)\s+(?:\w+\s+){0,2}links?\b|\b(?:fix|repair|correct|mend|check|resolve)\w*\s+(?:\w+\s+){0,4}links?\b|\blinks?\b[^.!?\n]{0,40}\b(?:broken|dead|wrong|404|nowhere)\b/gi;
+const LINKS = new RegExp(
+  [
+    String.raw`\b(?:broken|dead|wrong|bad|outdated|404)\s+(?:\w+\s+){0,2}links?\b`,
+    String.raw`\b(?:fix|repair|correct|mend|check|resolve)\w*\s+(?:\w+\s+){0,4}links?\b`,
+    String.raw`\blinks?\b[^.!?\n]{0,40}\b(?:broken|dead|wrong|404|nowhere)\b`,
+  ].join("|"),
+  "gi",
+);
 const ADD = /\badd\s+(?:this|that|it|these)\b/gi;
 const FIX = /\b(?:fix|correct|repair|proofread|clean up|tidy(?: up)?)\b/gi;
-const FIX_OBJECT =
-  /^\W*(?:(?:the|these|this|all|any|our|obvious|small|up)\s+)*(?:docs?|documentation|mistakes?|errors?|problems?|issues?|pages?|it|them|this|that|what\b.*)?\s*(?:please)?\W*$/i;
+const FIX_OBJECT = new RegExp(
+  [
+    String.raw`^\W*(?:(?:the|these|this|all|any|our|obvious|small|up)\s+)*`,
+    String.raw`(?:docs?|documentation|mistakes?|errors?|problems?|issues?|pages?`,
+    String.raw`|it|them|this|that|what\b.*)?`,
+    String.raw`\s*(?:please)?\W*$`,
+  ].join(""),
+  "i",
+);
 
 /** Matches "And the FAQ, too." */
 const ALSO = /^\W*(?:and|also|plus)\b|\b(?:too|also|as well)\W*$/i;
@@ -95,16 +113,36 @@ function says(text: string, pattern: RegExp): boolean {
 }
 
 const OPEN = `["“„'‘\`]`;
-const CLOSED = `"([^"\\n]+)"|“([^”\\n]+)”|„([^“”\\n]+)[“”]|'([^'\\n]+)'|‘([^’\\n]+)’|\`([^\`\\n]+)\``;
-const KIND = `(?:(?:all|every|each|any)\\s+)?(?:(?:occurrences?|instances?|mentions?)\\s+of\\s+)?(?:the\\s+)?(?:(?:word|words|name|names|phrase|term|text|command|product name|product)\\s+)?`;
-const UNTIL = `(?=\\s*(?:[,;!?\\n]|\\.(?:\\s|$)|$|\\s(?:and|then|but)\\s+(?:also\\s+)?(?:replace|rename|change|fix|correct|repair)\\b|\\s(?:everywhere|throughout|please|wherever)\\b|\\s(?:in|on|across|inside|within)\\s+(?:the|all|our|every|this|that|these|\\S+\\.mdx?|\\S+\\/)))`;
+const CLOSED = [
+  String.raw`"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|'([^'\n]+)'|‘([^’\n]+)’`,
+  "`([^`\\n]+)`",
+].join("|");
+const KIND = [
+  String.raw`(?:(?:all|every|each|any)\s+)?(?:(?:occurrences?|instances?|mentions?)\s+of\s+)?(?:the\s+)?`,
+  String.raw`(?:(?:word|words|name|names|phrase|term|text|command|product name|product)\s+)?`,
+].join("");
+const UNTIL = [
+  String.raw`(?=\s*(?:[,;!?\n]|\.(?:\s|$)|$`,
+  String.raw`\s(?:and|then|but)\s+(?:also\s+)?(?:replace|rename|change|fix|correct|repair)\b`,
+  String.raw`\s(?:everywhere|throughout|please|wherever)\b`,
+  String.raw`\s(?:in|on|across|inside|within)\s+(?:the|all|our|every|this|that|these|\S+\.mdx?|\S+\/)))`,
+].join("|");
 const REPLACEMENT = new RegExp(
-  `\\b(replace|rename|change)\\s+${KIND}(?:${CLOSED}|([^\\s"“„'‘\`][^\\n]{0,80}?))\\s+(with|by|to|into)\\s+(?:${CLOSED}|((?!${OPEN})[^\\n]{1,80}?)${UNTIL})`,
+  [
+    `\\b(replace|rename|change)\\s+${KIND}(?:${CLOSED}|([^\\s"“„'‘\`][^\\n]{0,80}?))\\s+`,
+    `(with|by|to|into)\\s+(?:${CLOSED}|((?!${OPEN})[^\\n]{1,80}?)${UNTIL})`,
+  ].join(""),
   "giu",
 );
 /** Matches the beginning of words about the text to add. They aren't that text. */
-const ABOUT =
-  /^(?:the|a|an|this|that|these|those|it|its|them|they|all|any|every\w*|some\w*|any\w*|no\w*|how|what|where|when|who|why|our|your|my|be|use|using|say|make|match|look|show|mention|reflect|include|explain)\b/i;
+const ABOUT = new RegExp(
+  [
+    String.raw`^(?:the|a|an|this|that|these|those|it|its|them|they|all|any|every\w*|some\w*|any\w*|no\w*|how`,
+    String.raw`what|where|when|who|why|our|your|my|be|use|using|say|make|match|look|show|mention|reflect`,
+    String.raw`include|explain)\b`,
+  ].join("|"),
+  "i",
+);
 
 /**
  * Reads the replacements that instructions ask for, and returns the rest of the instructions beside

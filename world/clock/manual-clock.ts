@@ -33,7 +33,7 @@ export class ManualClock implements Clock, Machine {
     return this.#monotonicMs;
   }
 
-  /** Does what the port says. A timer that is already due is called soon, without a move of the clock. */
+  /** See the port. A timer that is already due is called soon, without a move of the clock. */
   wakeAt(atMs: number, wake: () => void): () => void {
     const entry = { atMs: this.#monotonicMs + (atMs - this.#wallMs), wake };
     this.#wakes.add(entry);

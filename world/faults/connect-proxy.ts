@@ -91,7 +91,6 @@ export class ConnectProxy implements AsyncDisposable {
 function refuse(socket: Duplex, status: number): void {
   const login = status === 407 ? "Proxy-Authenticate: Basic\r\n" : "";
   const page = "<html>the proxy's own page</html>";
-  socket.end(
-    `HTTP/1.1 ${status} X\r\n${login}Content-Type: text/html\r\nContent-Length: ${page.length}\r\n\r\n${page}`,
-  );
+  const head = `Content-Type: text/html\r\nContent-Length: ${page.length}\r\n`;
+  socket.end(`HTTP/1.1 ${status} X\r\n${login}${head}\r\n${page}`);
 }

@@ -24,12 +24,17 @@ export function sendText(
   if (!response.destroyed) response.writeHead(status, headers).end(text);
 }
 
+/** The parts of a path about jobs: project, job, operation, and the turn to cancel. */
+const JOB_PATH = new RegExp(
+  [
+    String.raw`^/v2/agent/([^/]+)/job`,
+    String.raw`(?:/([^/]+)(?:/(message|answer|diff|pull-request/close))?(?:/turn/(\d+)/cancel)?)?$`,
+  ].join(""),
+);
+
 export function routeOf(request: IncomingMessage): SideRoute | null {
   const path = (request.url ?? "").split("?")[0] ?? "";
-  const [, project, job, call, turn] =
-    /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(?:\/(message|answer|diff|pull-request\/close))?(?:\/turn\/(\d+)\/cancel)?)?$/.exec(
-      path,
-    ) ?? [];
+  const [, project, job, call, turn] = JOB_PATH.exec(path) ?? [];
   const feed = /^\/v2\/agent\/([^/]+)\/changes$/.exec(path)?.[1];
   if (feed !== undefined && request.method === "GET") {
     return { op: "changes", projectId: decode(feed), jobId: null };
