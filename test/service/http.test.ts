@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { MAX_BODY_BYTES } from "../../src/service/http/routes.ts";
-import { MAX_PROMPT_BYTES } from "../../src/service/http/routes.ts";
+import { MAX_PROMPT_BYTES } from "../../src/shared/contract/request.ts";
 import { serveHttp } from "../../src/service/serve.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 

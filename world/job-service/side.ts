@@ -2,12 +2,12 @@ import type { ContractJob, FullJob } from "../../src/shared/contract/job.ts";
 import type { Attachment } from "../../src/shared/contract/attachment.ts";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { AnswerRequest, CreateJobRequest } from "../../src/shared/contract/schema.ts";
+import { AnswerRequest, type JobQuestion } from "../../src/shared/contract/question.ts";
+import { type Authors, CreateJobRequest, type Requester } from "../../src/shared/contract/request.ts";
 import { jsonOf } from "../../src/shared/text/text.ts";
 import { faultAfter, faultBefore, FaultPlan } from "./faults.ts";
 import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
-import type { JobQuestion } from "../../src/shared/contract/question.ts";
 import type { JobTurn } from "../../src/shared/contract/turn.ts";
 import { SideFeed } from "./side-feed.ts";
 import { endJob, JobScript, newSideTurn, recordOf, type SideJob, type SideOutcome } from "./jobs.ts";
@@ -22,7 +22,6 @@ import {
   type SideRoute,
 } from "./wire.ts";
 import { type Level, LEVEL_HEADER, levelOfClient, SAID_BY_SERVICE } from "../../src/shared/contract/level.ts";
-import type { Authors, Requester } from "../../src/shared/contract/job.ts";
 
 export const DEFAULT_PROJECT_ID = "docs";
 export const DEFAULT_API_KEY = "mint_test-key-0123456789";

@@ -3,7 +3,7 @@ import { idsToName } from "../rules/words/prompt.ts";
 import type { Names } from "../rules/words/readable-text.ts";
 import type { Admission, Directory } from "../rules/ports/directory.ts";
 import type { Place, Request, ThreadContext, ThreadMessage } from "../rules/turn/request.ts";
-import { startOf } from "../../shared/text/text.ts";
+import { startOf, wordsIn } from "../../shared/text/text.ts";
 import type { Turn } from "../rules/turn/turn.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 import {
@@ -20,13 +20,13 @@ import { jobKey } from "../rules/project.ts";
 import { threadIdOf } from "../rules/records.ts";
 import type { TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { TurnPayload } from "../rules/decisions/payload.ts";
-import type { Job, Requester } from "../../shared/contract/job.ts";
+import type { Job } from "../../shared/contract/job.ts";
+import { MAX_NAME_CHARS, type Requester } from "../../shared/contract/request.ts";
 
 /** The most names of one kind to look up. The rest stay ids. */
 const MAX_NAMES = 20;
 /** How long to wait for names. Names that arrive later stay ids, too. */
 const NAMES_WITHIN_MS = 2_000;
-const NAME_MAX_CHARS = 200;
 
 const NO_NAMES = { people: new Map(), channels: new Map(), groups: new Map() };
 
@@ -60,7 +60,7 @@ export async function requesterOf(
   const looks = Promise.all([directory.personName(userId), directory.isPublic(channelId)]);
   const [name, isPublic] = (await within(clock, NAMES_WITHIN_MS, looks, null)) ?? [null, false];
   const link = ts === null ? null : directory.threadUrl({ channelId, ts });
-  const shown = startOf((name ?? "").trim(), NAME_MAX_CHARS).toWellFormed();
+  const shown = startOf(wordsIn(name ?? ""), MAX_NAME_CHARS).toWellFormed();
   return { name: shown === "" ? userId : shown, link, isPrivate: !isPublic };
 }
 

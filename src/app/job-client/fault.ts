@@ -1,7 +1,7 @@
 import type { Announced, AnswerWith, JobServiceFault } from "../rules/ports/job-service.ts";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { cut, jsonOf } from "../../shared/text/text.ts";
-import { ErrorBody } from "../../shared/contract/schema.ts";
+import { ErrorBody } from "../../shared/contract/request.ts";
 import { LEVEL_HEADER, levelOfService, saysItHonorsKeys } from "../../shared/contract/level.ts";
 import type { Exchange } from "./exchange.ts";
 import { ReadChanges, ReadJob, ReadJobReport, type ReportedJob } from "../rules/known-job.ts";

@@ -15,7 +15,8 @@ import { DIRECT, type ProxySettings } from "../../shared/machine/proxy.ts";
 import { exchange } from "./exchange.ts";
 import { readChanges, type Reader, readExchange, readJob, readJobDiff } from "./fault.ts";
 import { LEVEL_HEADER, SAID_BY_CLIENT } from "../../shared/contract/level.ts";
-import type { AnswerRequest, CreateJobRequest } from "../../shared/contract/schema.ts";
+import type { AnswerRequest } from "../../shared/contract/question.ts";
+import type { CreateJobRequest } from "../../shared/contract/request.ts";
 
 const USER_AGENT = "docs-agent-slack/0.1.0";
 const POLL_KEEP_ALIVE_MS = 30_000;

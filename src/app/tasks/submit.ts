@@ -8,7 +8,7 @@ import { type Along, knownPrompt, withAlong } from "../rules/turn/submitting.ts"
 import { deadlineOf, type Turn, type TurnFiles } from "../rules/turn/turn.ts";
 import { type ComposedPrompt, composePrompt } from "../rules/words/prompt.ts";
 import type { Attachment } from "../../shared/contract/attachment.ts";
-import type { Authors, Requester } from "../../shared/contract/job.ts";
+import type { Authors, Requester } from "../../shared/contract/request.ts";
 import type { Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import { endSubmit } from "./submit/end-submit.ts";
 import { findReceiver, findTarget, holdUnlessAdmitted, type Target } from "./submit/find-target.ts";

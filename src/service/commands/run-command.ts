@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import type { Logger } from "../../shared/machine/ports.ts";
-import { MAX_ANSWER_CHARS } from "../../shared/contract/question.ts";
+import { MAX_ANSWER_CHARS, type QuestionAnswer } from "../../shared/contract/question.ts";
 import { StartError } from "../../shared/errors.ts";
 import type { ServiceConfig } from "../config/config.ts";
 import type { StoredJob, StoredQuestion } from "../jobs/job.ts";
@@ -9,7 +9,7 @@ import { JobStore } from "../jobs/job-store.ts";
 import { terminalText } from "../base/printable-text.ts";
 import { createKey, listKeys, revokeKey } from "../jobs/keys.ts";
 import { jobDetails, jobTable, keyTable } from "./show.ts";
-import { JobStatus, type QuestionAnswer } from "../../shared/contract/job.ts";
+import { JobStatus } from "../../shared/contract/job.ts";
 
 export const MAX_LISTED = 1000;
 

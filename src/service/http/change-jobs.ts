@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import type { QuestionAnswer } from "../../shared/contract/job.ts";
+import type { QuestionAnswer } from "../../shared/contract/question.ts";
 import type { StoredQuestion } from "../jobs/job.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import * as routes from "./routes.ts";

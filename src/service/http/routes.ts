@@ -2,10 +2,8 @@ import { JobChanges, JobList } from "../../shared/contract/feed.ts";
 import { FullJob } from "../../shared/contract/job.ts";
 import { createRoute, z } from "@hono/zod-openapi";
 import { JobDiff } from "../../shared/contract/diff.ts";
-import { MAX_ANSWER_CHARS } from "../../shared/contract/question.ts";
-import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../shared/contract/attachment.ts";
-import { wordsIn } from "../../shared/text/text.ts";
-import { AnswerRequest, CreateJobRequest, ErrorBody } from "../../shared/contract/schema.ts";
+import { AnswerRequest } from "../../shared/contract/question.ts";
+import { CreateJobRequest, ErrorBody } from "../../shared/contract/request.ts";
 import { LEVEL_HEADER } from "../../shared/contract/level.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
 
@@ -130,123 +128,10 @@ const turnRefusals = {
 /** The operation needs an admin key. */
 const security = [{ adminKey: [] }];
 
-/** The most bytes of a prompt in UTF-8. */
-export const MAX_PROMPT_BYTES = 64 * 1024;
-
-const MAX_WORDS_CHARS = 8000;
-const MAX_NAME_CHARS = 200;
-const MAX_LINK_CHARS = 2000;
-const MAX_QUOTED = 1000;
-
-const WANT_PROMPT = `a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8 with something to read in it`;
 /** These messages are rules: they follow "must be". */
-function bounded(want: string, maxChars: number): z.ZodString {
-  return z.string(want).min(1, want).max(maxChars, want);
-}
-function visible(want: string, maxChars?: number): z.ZodString {
-  const text = maxChars === undefined ? z.string(want).min(1, want) : bounded(want, maxChars);
-  return text.refine((given) => wordsIn(given) !== "" && given.isWellFormed(), want);
-}
 function atLeast(min: number, want: string): z.ZodCoercedNumber {
   return z.coerce.number(want).int(want).min(min, want);
 }
-const Prompt = visible(WANT_PROMPT)
-  .refine((prompt) => Buffer.byteLength(prompt) <= MAX_PROMPT_BYTES, WANT_PROMPT)
-  .describe(
-    `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8, with something to read in it.`,
-  );
-
-const { count, bytes, totalBytes, nameChars } = ATTACHMENT_LIMITS;
-const WANT_LIST = `a list of at most ${count} attachments`;
-const WANT_NAME = `a file name of 1 to ${nameChars} characters`;
-const WANT_TYPE =
-  "text/…, image/png, image/jpeg, image/gif, image/webp, application/pdf, application/json or " +
-  "application/yaml";
-const WANT_DATA = `a file of 1 to ${bytes} bytes in base64`;
-const WANT_ATTACHMENT = "an object with name, mediaType and data";
-const Attachment = z
-  .object(
-    {
-      name: bounded(WANT_NAME, nameChars)
-        .refine((name) => name.isWellFormed(), WANT_NAME)
-        .openapi({ description: "The file's name, for the agent and for people.", example: "shot.png" }),
-      mediaType: z.string(WANT_TYPE).regex(ATTACHMENT_TYPE, WANT_TYPE).openapi({
-        description: "The file has to be what this says. Text is in UTF-8.",
-        example: "image/png",
-      }),
-      data: bounded(WANT_DATA, 4 * Math.ceil(bytes / 3)).describe("The file in base64, with padding."),
-    },
-    WANT_ATTACHMENT,
-  )
-  .openapi("Attachment");
-const WANT_WORDS = `a text of 1 to ${MAX_WORDS_CHARS} characters with something to read in them`;
-const WANT_REQUESTER = "an object with name, link and isPrivate";
-const WANT_PERSON = `a text of 1 to ${MAX_NAME_CHARS} characters with something to read in them`;
-const WANT_LINK = `an http or https address of at most ${MAX_LINK_CHARS} characters, or null`;
-const Requester = z
-  .object(
-    {
-      name: visible(WANT_PERSON, MAX_NAME_CHARS).openapi({
-        description: "The person's name, for people.",
-        example: "Ana",
-      }),
-      link: z
-        .url({ protocol: /^https?$/, error: WANT_LINK })
-        .max(MAX_LINK_CHARS, WANT_LINK)
-        .nullable()
-        .describe("Where the person asked, or null if there is no link to it."),
-      isPrivate: z
-        .boolean("true or false")
-        .describe("True if not everybody in the workspace can read the place where the person asked."),
-    },
-    WANT_REQUESTER,
-  )
-  .openapi("Requester");
-const WANT_AUTHORS = "an object with requester and quoted";
-const WANT_ID = `an id of 1 to ${MAX_NAME_CHARS} characters`;
-const WANT_QUOTED = `a list of at most ${MAX_QUOTED} ids, with null where there is none`;
-const Authors = z
-  .object(
-    {
-      requester: bounded(WANT_ID, MAX_NAME_CHARS).openapi({
-        description: "Who asked, by an id that is always theirs and nobody else's.",
-        example: "U0ANA",
-      }),
-      quoted: z
-        .array(bounded(WANT_ID, MAX_NAME_CHARS).nullable(), WANT_QUOTED)
-        .max(MAX_QUOTED, WANT_QUOTED)
-        .openapi({
-          description:
-            "The author's id for each message that the prompt quotes, in order. Null if no person wrote " +
-            "it, or more than one did.",
-          example: ["U0BEN", null],
-        }),
-    },
-    WANT_AUTHORS,
-  )
-  .openapi("Authors");
-const PromptBody = {
-  prompt: Prompt,
-  words: visible(WANT_WORDS, MAX_WORDS_CHARS)
-    .optional()
-    .describe(
-      "The part of the prompt that the person typed. Pull requests and commit messages quote " +
-        "these words and nothing else of the prompt.",
-    ),
-  requester: Requester.optional().describe(
-    "Who asked. A pull request in a private repository names them and links to the thread.",
-  ),
-  authors: Authors.optional().describe(
-    "Who wrote what the prompt quotes. Without it, somebody else wrote all of it.",
-  ),
-  attachments: z
-    .array(Attachment, WANT_LIST)
-    .max(count, WANT_LIST)
-    .optional()
-    .describe(
-      `Files for the agent, at most ${totalBytes} bytes together. They are kept until the turn has ended.`,
-    ),
-};
 
 const WANT_KEY = "1 to 255 printable ASCII characters without spaces";
 const WriterHeaders = ReaderHeaders.extend({
@@ -284,7 +169,7 @@ export const createJobRoute = createRoute({
   request: {
     params: ProjectParams,
     headers: WriterHeaders,
-    body: bodyOf(CreateJobRequest.extend(PromptBody).openapi("CreateJobRequest")),
+    body: bodyOf(CreateJobRequest.extend({}).openapi("CreateJobRequest")),
   },
   responses: { 201: json(JobAnswer, "The job, accepted for good."), ...turnRefusals },
 });
@@ -343,7 +228,7 @@ export const sendMessageRoute = createRoute({
   request: {
     params: JobParams,
     headers: WriterHeaders,
-    body: bodyOf(CreateJobRequest.extend(PromptBody).openapi("MessageRequest")),
+    body: bodyOf(CreateJobRequest.extend({}).openapi("MessageRequest")),
   },
   responses: { 200: json(JobAnswer, "The active job. Its message is accepted for good."), ...turnRefusals },
 });
@@ -385,23 +270,6 @@ const ListQuery = z.object({
 const TurnParams = JobParams.extend({
   number: atLeast(1, WANT_NUMBER).describe("The turn's number. The create is number 1."),
 });
-
-const WANT_ANSWER = `a text of 1 to ${MAX_ANSWER_CHARS} characters`;
-const Answer = z
-  .union(
-    [
-      AnswerRequest.options[0].strict(),
-      AnswerRequest.options[1].strict().extend({
-        text: z
-          .string(WANT_ANSWER)
-          .max(MAX_ANSWER_CHARS, WANT_ANSWER)
-          .refine((text) => text.trim() !== "" && text.isWellFormed(), WANT_ANSWER)
-          .describe("The answer in words, where the question allows it."),
-      }),
-    ],
-    `an object with questionId and choice, or questionId and a text of 1 to ${MAX_ANSWER_CHARS} characters`,
-  )
-  .openapi("AnswerRequest");
 
 export const listJobsRoute = createRoute({
   method: "get",
@@ -493,7 +361,7 @@ export const answerQuestionRoute = createRoute({
     "sent again. A question ends with its turn, or when nobody answers in time. From then on it " +
     "gets 404.",
   security,
-  request: { params: JobParams, body: bodyOf(Answer) },
+  request: { params: JobParams, body: bodyOf(AnswerRequest) },
   responses: {
     200: json(JobAnswer, "The job with its questions; the answer is kept."),
     409: fault("The question has another answer already."),

@@ -3,7 +3,7 @@ import type { Sent } from "../../shared/contract/reading.ts";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { formatDuration } from "../../shared/text/text.ts";
 import { levelOfClient } from "../../shared/contract/level.ts";
-import { type CreateJobRequest } from "../../shared/contract/schema.ts";
+import { type CreateJobRequest } from "../../shared/contract/request.ts";
 import type { Acceptance } from "../jobs/acceptance.ts";
 import { decodeAttachments } from "./bounded-body.ts";
 import { HttpFault } from "./http-fault.ts";

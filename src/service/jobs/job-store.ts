@@ -27,6 +27,7 @@ import { QuestionStore } from "./question-store.ts";
 import { cutOrNull, type ListPlace } from "./report.ts";
 import { columnsOf, Tables } from "./tables.ts";
 import type { JobStatus } from "../../shared/contract/job.ts";
+import { MAX_PROMPT_BYTES } from "../../shared/contract/request.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
@@ -36,7 +37,7 @@ const MAX_EARLIER_TURNS = 1000;
 /** Of all earlier turns together, because they are handed from process to process. */
 const MAX_EARLIER_BYTES = 16 * 1024 ** 2;
 /** As much as a prompt may have: words that it quotes from Slack could still be published. */
-const MAX_EARLIER_CHARS = 64 * 1024;
+const MAX_EARLIER_CHARS = MAX_PROMPT_BYTES;
 /**
  * The most jobs that a page of a list looks through, so that a rare status doesn't make it slow.
  */

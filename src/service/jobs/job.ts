@@ -1,7 +1,7 @@
 import type { ContractJob } from "../../shared/contract/job.ts";
 import type { Sent } from "../../shared/contract/reading.ts";
 import { z } from "zod";
-import { JobQuestion } from "../../shared/contract/question.ts";
+import { JobQuestion, QuestionAnswer } from "../../shared/contract/question.ts";
 import { FailureCause, JobTurn, TurnOutcome } from "../../shared/contract/turn.ts";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest, LeftPullRequest } from "../../shared/contract/pull-request.ts";
@@ -10,7 +10,8 @@ import { json } from "../base/json.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { TurnQuality } from "../runner/turn-runner.ts";
 import { columnsOf } from "./tables.ts";
-import { Authors, JobStatus, Requester } from "../../shared/contract/job.ts";
+import { Authors, Requester } from "../../shared/contract/request.ts";
+import { JobStatus } from "../../shared/contract/job.ts";
 
 const Flag = z.int().transform((value) => value === 1);
 
@@ -42,8 +43,8 @@ export const TurnRow = z.object({
   prompt: z.string(),
   /** The part of the prompt that the person typed. Null if it is empty or unknown. */
   words: z.string().nullable(),
-  requester: json(Requester.nullable()),
-  authors: json(Authors.nullable()),
+  requester: json(lenient(Requester.nullable())),
+  authors: json(lenient(Authors.nullable())),
   acceptedAt: z.int(),
   state: z.enum(["waiting", "running", "ended"]),
   /** How often it was started, without the runs that didn't count. */
@@ -87,7 +88,7 @@ export const QuestionRow = z.object({
   allowsText: Flag,
   askedAt: z.int(),
   answeredAt: z.int().nullable(),
-  answer: json(z.union([z.object({ choice: z.string() }), z.object({ text: z.string() })]).nullable()),
+  answer: json(lenient(QuestionAnswer.nullable())),
 });
 export type StoredQuestion = z.infer<typeof QuestionRow>;
 

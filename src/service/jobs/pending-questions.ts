@@ -3,7 +3,7 @@ import { messageOf } from "../../shared/errors.ts";
 import type { TurnKey } from "./job.ts";
 import type { JobStore } from "./job-store.ts";
 import type { AgentQuestion } from "../runner/turn-runner.ts";
-import type { QuestionAnswer } from "../../shared/contract/job.ts";
+import type { QuestionAnswer } from "../../shared/contract/question.ts";
 
 /** The most questions that one run of an agent may ask. */
 export const MAX_ASKED = 20;

@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { MAX_QUESTIONS } from "../../shared/contract/question.ts";
+import { MAX_QUESTIONS, type QuestionAnswer } from "../../shared/contract/question.ts";
 import type { AgentQuestion } from "../runner/turn-runner.ts";
 import { QuestionRow, SELECT_QUESTION, type StoredQuestion, type TurnKey } from "./job.ts";
 import type { Tables } from "./tables.ts";
-import type { QuestionAnswer } from "../../shared/contract/job.ts";
 
 /** The questions of running agents. {@link JobStore} removes them when the run ends. */
 export class QuestionStore {

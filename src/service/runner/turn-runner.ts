@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ProjectCheck } from "../../shared/contract/checks.ts";
 import type { JobDiff } from "../../shared/contract/diff.ts";
-import { JobQuestion } from "../../shared/contract/question.ts";
+import { JobQuestion, type QuestionAnswer } from "../../shared/contract/question.ts";
 import {
   Claims,
   FailureCause,
@@ -14,7 +14,7 @@ import { lenient } from "../../shared/contract/lenient.ts";
 import { LeftPullRequest } from "../../shared/contract/pull-request.ts";
 import { DocsAgentError } from "../../shared/errors.ts";
 import type { ServiceProject } from "../config/config.ts";
-import type { Authors, QuestionAnswer, Requester } from "../../shared/contract/job.ts";
+import type { Authors, Requester } from "../../shared/contract/request.ts";
 
 /** A question of an agent to a person. Texts are bounded and redacted. */
 export const AgentQuestion = z.object({

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { boundedText } from "./wanted-text.ts";
 
 /**
  * Limits for one prompt to a service that announces `attachments`. Bytes are counted before base64,
@@ -15,8 +16,29 @@ export const ATTACHMENT_LIMITS = {
 export const ATTACHMENT_TYPE =
   /^(?:image\/(?:png|jpeg|gif|webp)|text\/[a-z0-9.+-]{1,60}|application\/(?:json|yaml|pdf))$/;
 
+const { bytes, nameChars } = ATTACHMENT_LIMITS;
+const WANT_NAME = `a file name of 1 to ${nameChars} characters`;
+const WANT_TYPE =
+  "text/…, image/png, image/jpeg, image/gif, image/webp, application/pdf, application/json or " +
+  "application/yaml";
+const WANT_DATA = `a file of 1 to ${bytes} bytes in base64`;
+
 /** A file that goes along with a prompt. `data` is base64. */
-export const Attachment = z.object({ name: z.string(), mediaType: z.string(), data: z.string() });
+export const Attachment = z
+  .object(
+    {
+      name: boundedText(WANT_NAME, nameChars)
+        .refine((name) => name.isWellFormed(), WANT_NAME)
+        .meta({ description: "The file's name, for the agent and for people.", example: "shot.png" }),
+      mediaType: z.string(WANT_TYPE).regex(ATTACHMENT_TYPE, WANT_TYPE).meta({
+        description: "The file has to be what this says. Text is in UTF-8.",
+        example: "image/png",
+      }),
+      data: boundedText(WANT_DATA, 4 * Math.ceil(bytes / 3)).describe("The file in base64, with padding."),
+    },
+    "an object with name, mediaType and data",
+  )
+  .meta({ id: "Attachment" });
 export type Attachment = z.infer<typeof Attachment>;
 
 /** Groups the media types of {@link ATTACHMENT_TYPE}. */

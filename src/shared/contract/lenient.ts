@@ -5,7 +5,7 @@ import { cut } from "../text/text.ts";
 export type ReadingHints = {
   /** What an unreadable or absent value is read as, or a function of the other fields. */
   ifUnreadable?: unknown;
-  /** True for a text that means nothing once it is cut, such as an id. */
+  /** True for a text or a list that means nothing once it is cut, such as an id. */
   isWhole?: boolean;
 };
 
@@ -17,7 +17,7 @@ export const readingHints = z.registry<ReadingHints>();
  * to the schema's bounds. What can't be read is null where that is allowed, absent where that is
  * allowed, and left out of a list, of which the newest items stay. A value that must be there is
  * read as {@link readingHints} say, and a list as empty. Without any of these, the whole object
- * can't be read.
+ * can't be read. Fields that a loose object doesn't know stay as they are.
  */
 export function lenient<T extends z.ZodType>(schema: T) {
   return z.preprocess((raw) => repaired(schema, raw), schema);
@@ -44,7 +44,7 @@ function repaired(schema: z.core.$ZodType, raw: unknown): unknown {
 function repairedObject(schema: z.ZodObject, raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return UNREADABLE;
   const told = new Map<string, unknown>(Object.entries(raw));
-  const found = new Map<string, unknown>();
+  const found = new Map<string, unknown>(schema.def.catchall instanceof z.ZodUnknown ? told : []);
   const missing: [string, z.core.$ZodType][] = [];
   for (const [name, part] of Object.entries(schema.shape)) {
     const value = repaired(part, told.get(name));
@@ -65,7 +65,9 @@ function repairedList(schema: z.ZodArray, raw: unknown): unknown {
   if (!Array.isArray(raw)) return UNREADABLE;
   const items = raw.map((item) => repaired(schema.element, item)).filter((item) => item !== UNREADABLE);
   const bound = schema.def.checks?.find((check) => check instanceof z.core.$ZodCheckMaxLength);
-  return bound === undefined ? items : items.slice(-bound._zod.def.maximum);
+  const max = bound?._zod.def.maximum ?? Infinity;
+  if (items.length <= max) return items;
+  return readingHints.get(schema)?.isWhole === true ? UNREADABLE : items.slice(-max);
 }
 
 function repairedText(schema: z.ZodString, raw: unknown): unknown {

@@ -33,3 +33,28 @@ export const JobQuestion = z
     answeredAt: Time.nullable().describe("When it was answered, or null while it is open."),
   })
   .meta({ id: "Question", description: "What the agent asks while its turn runs." });
+
+const WANT_TEXT = `a text of 1 to ${MAX_ANSWER_CHARS} characters`;
+const Choice = z.object({ choice: z.string().min(1).describe("The id of one of its choices.") });
+const Words = z.object({
+  text: z
+    .string(WANT_TEXT)
+    .max(MAX_ANSWER_CHARS, WANT_TEXT)
+    .refine((text) => text.trim() !== "" && text.isWellFormed(), WANT_TEXT)
+    .describe("The answer in words, where the question allows it."),
+});
+
+/** A person's answer: the id of a choice, or their own words if the question allows it. */
+export const QuestionAnswer = z.union([Choice, Words]);
+export type QuestionAnswer = z.infer<typeof QuestionAnswer>;
+
+const ToQuestion = { questionId: z.string().min(1).describe("The question's id.") };
+
+/** Body of an answer to a question. */
+export const AnswerRequest = z
+  .union(
+    [z.strictObject({ ...ToQuestion, ...Choice.shape }), z.strictObject({ ...ToQuestion, ...Words.shape })],
+    `an object with questionId and choice, or questionId and ${WANT_TEXT}`,
+  )
+  .meta({ id: "AnswerRequest" });
+export type AnswerRequest = z.infer<typeof AnswerRequest>;

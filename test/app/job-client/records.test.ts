@@ -1,6 +1,6 @@
 import { ContractJob } from "../../../src/shared/contract/job.ts";
 import { describe, expect, it } from "vitest";
-import { CreateJobRequest, ErrorBody } from "../../../src/shared/contract/schema.ts";
+import { CreateJobRequest, ErrorBody } from "../../../src/shared/contract/request.ts";
 import type { JobServiceAnswer } from "../../../src/app/rules/ports/job-service.ts";
 import { faultOf, openClient } from "../../support/job-service-client.ts";
 import { startJobServiceSide } from "../../../world/job-service/side.ts";

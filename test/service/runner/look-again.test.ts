@@ -5,7 +5,7 @@ import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-w
 import { sessionProject } from "../../support/session-agent.ts";
 import { shellCheck } from "../../support/shell-check.ts";
 import { whileWorking } from "../../support/while-working.ts";
-import type { QuestionAnswer } from "../../../src/shared/contract/job.ts";
+import type { QuestionAnswer } from "../../../src/shared/contract/question.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 const BRANCH = "docs-agent/job1";

@@ -66,6 +66,18 @@ describe("what a service sends is read", () => {
     },
   );
 
+  it("with the fields that nobody knows, where they are to stay", () => {
+    const told = { ...FISH, name: "Ottokar", color: "green" };
+    expect(lenient(Fish.loose()).parse(told)).toEqual({ ...Fish.parse(FISH), name: "Otto…", color: "green" });
+  });
+
+  it("without a list that means nothing once it is cut", () => {
+    const Order = z.array(z.int().nullable()).max(2).register(readingHints, { isWhole: true });
+    const Race = z.object({ order: Order.nullable() });
+    expect(lenient(Race).parse({ order: [1, "second"] })).toEqual({ order: [1, null] });
+    expect(lenient(Race).parse({ order: [1, 2, 3] })).toEqual({ order: null });
+  });
+
   it("whatever it is", () => {
     const Any = z.object({ fish: Fish.nullable(), all: z.array(Fish).max(3).nullable() });
     fc.assert(

@@ -1,7 +1,8 @@
 import type { Attachment } from "../../../shared/contract/attachment.ts";
 import type { ProjectRef } from "../project.ts";
 import type { Level } from "../../../shared/contract/level.ts";
-import type { Authors, QuestionAnswer, Requester } from "../../../shared/contract/job.ts";
+import type { Authors, Requester } from "../../../shared/contract/request.ts";
+import type { QuestionAnswer } from "../../../shared/contract/question.ts";
 import type { ReportedJob } from "../known-job.ts";
 import type { JobDiff } from "../../../shared/contract/diff.ts";
 

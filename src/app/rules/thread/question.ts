@@ -4,7 +4,7 @@ import type { JobServiceAnswer } from "../ports/job-service.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import { Request } from "../turn/request.ts";
 import { cut, excerpt, plainLine } from "../../../shared/text/text.ts";
-import type { QuestionAnswer } from "../../../shared/contract/job.ts";
+import type { QuestionAnswer } from "../../../shared/contract/question.ts";
 
 /** How much of a question is kept, in UTF-16 units. A message shows no more. */
 const TEXT_MAX = 1000;

@@ -19,7 +19,8 @@ import {
 import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 import { reportedTurns } from "./reported-turn.ts";
 import { withKnownFiles, withoutWithheld } from "../thread/messages-to-share.ts";
-import type { Authors, Job, Requester } from "../../../shared/contract/job.ts";
+import type { Authors, Requester } from "../../../shared/contract/request.ts";
+import type { Job } from "../../../shared/contract/job.ts";
 
 /**
  * Services keep idempotency keys for days. After this time a key may be forgotten, and the create

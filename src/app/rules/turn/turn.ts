@@ -8,10 +8,12 @@ import type { PollingPolicy } from "../retry.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } from "../thread/question.ts";
 import { followedUntil, TurnPullRequest } from "./pull-request-news.ts";
 import { Request } from "./request.ts";
+import { lenient } from "../../../shared/contract/lenient.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import { isBefore, isFollowedBy, ownTurn, progressOf, resultReport } from "./reported-turn.ts";
 import { type ResultReport, TurnProgress } from "./reported-turn.ts";
-import { Authors, Job, Requester } from "../../../shared/contract/job.ts";
+import { Authors, Requester } from "../../../shared/contract/request.ts";
+import { Job } from "../../../shared/contract/job.ts";
 
 /**
  * How long a watched turn's agent wasn't working because it waited in line or for an answer.
@@ -79,9 +81,9 @@ export const TurnStage = z.discriminatedUnion("name", [
      * The requester as sent, together with the person's words. Absent if neither was sent because
      * the service wasn't known to be of level 1.
      */
-    requester: Requester.optional(),
+    requester: lenient(Requester.loose().optional()),
     /** As sent. Absent if they weren't. */
-    authors: Authors.optional(),
+    authors: lenient(Authors.loose().optional()),
   }),
   /**
    * The job is running. `troubleSince` is since when polls fail. `progress` is absent if the

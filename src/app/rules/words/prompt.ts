@@ -3,7 +3,7 @@ import { idsIn, type Names, inOneLine, readableText, withNames } from "./readabl
 import { startOf, utcTime, withPlainCode, wordsIn } from "../../../shared/text/text.ts";
 import { leftOutLines, type Quoting } from "../thread/left-out.ts";
 import { allSegments } from "../thread/messages-to-share.ts";
-import type { Authors } from "../../../shared/contract/job.ts";
+import { type Authors, MAX_PROMPT_BYTES } from "../../../shared/contract/request.ts";
 
 /**
  * The most characters that go to the job service of a quoted message, and of it and its thread
@@ -59,9 +59,6 @@ export function idsToName(request: Quoting & Pick<Request, "channelId" | "thread
 /** A prompt, and the authors of the messages that it quotes, in order ({@link Authors}). */
 export type ComposedPrompt = { prompt: string; quoted: Authors["quoted"] };
 
-/** The most that job services accept, in UTF-8. */
-const PROMPT_MAX_BYTES = 64 * 1024;
-
 /**
  * The prompt for the job service: the person's exact words, then anything quoted, with every line
  * marked as quoted and every part labelled.
@@ -73,7 +70,7 @@ export function composePrompt(
   let maxChars = QUOTED_MAX_CHARS;
   let composed = promptWithin(request, names, maxChars);
   // A character may take four bytes.
-  while (maxChars > THREAD_MIN_CHARS && Buffer.byteLength(composed.prompt) > PROMPT_MAX_BYTES) {
+  while (maxChars > THREAD_MIN_CHARS && Buffer.byteLength(composed.prompt) > MAX_PROMPT_BYTES) {
     maxChars = Math.floor(0.8 * maxChars);
     composed = promptWithin(request, names, maxChars);
   }

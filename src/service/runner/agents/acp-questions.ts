@@ -5,10 +5,9 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
-import { MAX_CHOICES } from "../../../shared/contract/question.ts";
+import { MAX_CHOICES, type QuestionAnswer } from "../../../shared/contract/question.ts";
 import { redactedLine, redactedText } from "../../base/printable-text.ts";
 import type { AgentRun } from "./agent.ts";
-import type { QuestionAnswer } from "../../../shared/contract/job.ts";
 
 /** A form with more fields is declined, because nobody would fill it in within a thread. */
 const MAX_FIELDS = 5;

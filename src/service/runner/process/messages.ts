@@ -11,7 +11,7 @@ import {
   type UpkeepInput,
 } from "../turn-runner.ts";
 import type { RunnerTurn } from "../turn-context.ts";
-import type { QuestionAnswer } from "../../../shared/contract/job.ts";
+import type { QuestionAnswer } from "../../../shared/contract/question.ts";
 
 /** What a runner must know before it runs turns. Secrets are in its own environment. */
 export type RunnerSettings = Pick<ServiceConfig, "dataDir" | "containment" | "logLevel" | "projects">;

@@ -3,7 +3,7 @@ import type { LocalTurnRunner } from "../local-runner.ts";
 import { detailsOf, faultText, TransientRunError } from "../../base/run-error.ts";
 import type { FromRunner, ToRunner } from "./messages.ts";
 import type { ThreadNote } from "./thread-note.ts";
-import type { QuestionAnswer } from "../../../shared/contract/job.ts";
+import type { QuestionAnswer } from "../../../shared/contract/question.ts";
 
 type Tell = (message: FromRunner) => Promise<void>;
 type Run = { abort: AbortController; answers: Map<number, (answer: QuestionAnswer | null) => void> };

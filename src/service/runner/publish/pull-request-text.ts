@@ -19,7 +19,7 @@ import { DRAFT_MARK, marked } from "./our-parts.ts";
 import { belowTitle, formattedTitle, titleOf, wholeTitle } from "./title.ts";
 import { type ChangedPage, isNothingLeft, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
 import { wrappedText } from "./wrapped-text.ts";
-import type { Requester } from "../../../shared/contract/job.ts";
+import type { Requester } from "../../../shared/contract/request.ts";
 
 /** What a pull request's text is made from. Its own turn is last. */
 export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words"> & {
