@@ -19,7 +19,7 @@ const BREAKS_SERVICE =
  */
 export function runJobTask(jobId: string, projectId: string): NewTask {
   const id = `run-job:${jobId}`;
-  return { id, type: "run-job", share: projectId, onDuplicate: "latest", payload: { jobId } };
+  return { id, type: "run-job", partition: projectId, onDuplicate: "latest", payload: { jobId } };
 }
 
 /** The job whose turns this task runs. */

@@ -8,15 +8,15 @@ const REASON_MAX_CHARS = 500;
 
 /**
  * Groups of task types that share a budget of handlers, so that a stuck group doesn't hold up the
- * others. If tasks name a share (`NewTask.share`), each share of the pool has the full budget.
- * Names contain no spaces.
+ * others. If tasks name a partition (`NewTask.partition`), each partition of the pool has the full
+ * budget. Names contain no spaces.
  */
 export type Pools = { of: (type: string) => string; budgets: Readonly<Record<string, number>> };
 
-/** The name of the pool that a task runs in: `<pool>`, or `<pool> <share>`. */
-export function poolName(pools: Pools, type: string, share: string | undefined): string {
+/** The name of the pool that a task runs in: `<pool>`, or `<pool> <partition>`. */
+export function poolName(pools: Pools, type: string, partition: string | undefined): string {
   const pool = pools.of(type);
-  return share === undefined ? pool : `${pool} ${share}`;
+  return partition === undefined ? pool : `${pool} ${partition}`;
 }
 
 /** A task whose payload is JSON text and whose times are whole milliseconds, ready to be stored. */
@@ -27,7 +27,7 @@ export function toStorableTask(task: NewTask, nowMs: number, pools: Pools) {
   return {
     id: task.id,
     type: task.type,
-    pool: poolName(pools, task.type, task.share),
+    pool: poolName(pools, task.type, task.partition),
     onDuplicate: task.onDuplicate ?? "once",
     payload: toJson(task.payload),
     dueAt: toWholeMs(task.dueAt ?? nowMs),

@@ -9,10 +9,10 @@ export type NewTask = {
   /** The name of the handler (`submit`, `watch`, …). */
   type: string;
   /**
-   * The service that the task depends on, where there are several. Tasks of one type for different
-   * services don't hold each other up.
+   * What the task depends on, where there are several: a job service, a project or a repository.
+   * Tasks in different partitions don't hold each other up.
    */
-  share?: string;
+  partition?: string;
   /** JSON. The handler parses it, since an older version of this program may have written it. */
   payload: unknown;
   /** The earliest time to run it, epoch milliseconds. Absent means now. */

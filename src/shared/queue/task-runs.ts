@@ -108,7 +108,7 @@ export abstract class TaskRuns<R extends Kinds, U extends Run> {
     return this.#held.get(pool) ?? 0;
   }
 
-  /** How many more tasks a pool, or a share of it, may run. */
+  /** How many more tasks a pool, or a partition of it, may run. */
   roomIn(pool: string): number {
     return (this.#budgets[pool.split(" ")[0] ?? ""] ?? 0) - this.heldIn(pool);
   }

@@ -89,14 +89,14 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     expect(handler.order()).toHaveLength(stuck.length + free.length + 1);
   });
 
-  it("lets a share that is full hold up no other share of its type", async () => {
+  it("lets a partition that is full hold up no other partition of its type", async () => {
     await using subject = await open();
     const { type, concurrency } = subject.slow;
     const handler = new ScriptedHandler();
     const held = gate();
-    const stuck = await addStuck(subject, handler, held.script, { share: "silent" });
+    const stuck = await addStuck(subject, handler, held.script, { partition: "silent" });
     const free = Array.from({ length: 3 * concurrency }, (_, n) => `free-${n}`);
-    for (const id of free) await subject.queue.add(task(id, { type, share: "well" }));
+    for (const id of free) await subject.queue.add(task(id, { type, partition: "well" }));
     await subject.queue.add(task("alone", { type }));
 
     subject.queue.start(handler.handle);
@@ -105,10 +105,10 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     await handler.allDueStarted(subject.queue);
     expect(handler.order().filter((id) => id.startsWith("stuck"))).toEqual(stuck.slice(0, concurrency));
 
-    // This also holds for a share that is new, and for tasks that become due later.
-    await subject.queue.add(task("new", { type, share: "new" }));
+    // This also holds for a partition that is new, and for tasks that become due later.
+    await subject.queue.add(task("new", { type, partition: "new" }));
     await handler.started("new");
-    await subject.queue.add(task("later", { type, share: "well", dueAt: subject.now() + SECOND_MS }));
+    await subject.queue.add(task("later", { type, partition: "well", dueAt: subject.now() + SECOND_MS }));
     subject.advance(SECOND_MS);
     await handler.started("later");
     held.open();
@@ -116,15 +116,15 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     expect(handler.order()).toHaveLength(stuck.length + free.length + 3);
   });
 
-  it("keeps shares apart after a restart", async () => {
+  it("keeps partitions apart after a restart", async () => {
     await using subject = await open();
     const { type, concurrency } = subject.slow;
     const handler = new ScriptedHandler();
     const held = gate();
-    const stuck = await addStuck(subject, handler, held.script, { share: "silent" });
-    // As many as one share runs at once, so that all of them start together.
+    const stuck = await addStuck(subject, handler, held.script, { partition: "silent" });
+    // As many as one partition runs at once, so that all of them start together.
     const free = Array.from({ length: concurrency }, (_, n) => `free-${n}`);
-    for (const id of free) await subject.queue.add(task(id, { type, share: "well" }));
+    for (const id of free) await subject.queue.add(task(id, { type, partition: "well" }));
     await subject.reopen();
 
     subject.queue.start(handler.handle);
@@ -298,7 +298,7 @@ async function addStuck(
   { queue, slow }: TaskQueueSubject,
   handler: ScriptedHandler,
   script: Script,
-  more: Pick<NewTask, "share"> = {},
+  more: Pick<NewTask, "partition"> = {},
 ): Promise<string[]> {
   const ids = Array.from({ length: slow.concurrency + 3 }, (_, n) => `stuck-${n}`);
   for (const id of ids) {

@@ -171,7 +171,7 @@ it("takes two connections, and three commands a second at most when nothing is t
   const services = Array.from({ length: 30 }, (_, n) => ({
     id: `task-${n}`,
     type: "any",
-    share: `service ${n}`,
+    partition: `service ${n}`,
   }));
   await Promise.all(services.map((task) => queue.add({ ...task, payload: null })));
   await Promise.all(services.map(({ id }) => handler.started(id)));

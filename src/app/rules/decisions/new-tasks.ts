@@ -20,7 +20,8 @@ import type { MessageRef } from "../turn/request.ts";
  */
 export function submitTask(turn: Turn): NewTask {
   const { service } = turn.request.project;
-  return turnTask(isFollowUp(turn) ? "message" : "submit", turn, { share: service, onDuplicate: "latest" });
+  const type = isFollowUp(turn) ? "message" : "submit";
+  return turnTask(type, turn, { partition: service, onDuplicate: "latest" });
 }
 
 export function openTask(turn: Turn): NewTask {
@@ -54,7 +55,7 @@ export function watchTask(turn: Turn, dueAt: number, isFollowing = false): NewTa
   const state = { jobKey: key, state: FRESH_POLL_STATE, ...(isFollowing && { isFollowing }) };
   const payload = { ...turnPayload(turn), ...state } satisfies WatchPayload;
   const { service } = turn.request.project;
-  return { id: `watch:${key}`, type: "watch", share: service, onDuplicate: "latest", dueAt, payload };
+  return { id: `watch:${key}`, type: "watch", partition: service, onDuplicate: "latest", dueAt, payload };
 }
 
 /** `quick` is how often in a row the feed answered at once that nothing has changed. */
@@ -72,14 +73,14 @@ export function feedTasks(
   if (project.service !== service || level !== 1) return [];
   const id = `feed:${projectKey(project)}`;
   const payload = { project, quick: 0 } satisfies z.infer<typeof FeedPayload>;
-  return [{ id, type: "feed", share: service, onDuplicate: "pending", payload }];
+  return [{ id, type: "feed", partition: service, onDuplicate: "pending", payload }];
 }
 
 /** The task that cancels a watched turn, one per watch. */
 export function cancelTask(turn: Turn): NewTask {
   const { service } = turn.request.project;
   const id = `cancel:${turn.id}:${turn.watch}`;
-  return turnTask("cancel", turn, { id, share: service, onDuplicate: "pending" });
+  return turnTask("cancel", turn, { id, partition: service, onDuplicate: "pending" });
 }
 
 /** `question` is its number among the turn's questions. */
@@ -116,7 +117,7 @@ export function isToBeShown(turn: Turn, question: Question | undefined): questio
 export function answerTask(turn: Turn, number: number): NewTask {
   const { service } = turn.request.project;
   const payload = answerPayload(turn, number);
-  return { id: `answer:${turn.id}:${number}`, type: "answer", share: service, payload };
+  return { id: `answer:${turn.id}:${number}`, type: "answer", partition: service, payload };
 }
 
 /** The task that tells whoever answered, privately, that the agent may not have got it. */
@@ -277,12 +278,12 @@ export type DiffPayload = z.infer<typeof DiffPayload>;
 
 /** The task that shows somebody what a turn's job changes. `cause`: as for {@link listTask}. */
 export function diffTask(cause: string, service: string, payload: DiffPayload): NewTask {
-  return { id: `diff:${cause}`, type: "diff", share: service, payload };
+  return { id: `diff:${cause}`, type: "diff", partition: service, payload };
 }
 
 /** The task that closes a turn's pull request for somebody. `cause`: as for {@link listTask}. */
 export function closeTask(cause: string, service: string, payload: CloseItPayload): NewTask {
-  return { id: `close:${cause}`, type: "close", share: service, payload };
+  return { id: `close:${cause}`, type: "close", partition: service, payload };
 }
 
 export const WelcomePayload = Asked.omit({ threadTs: true });

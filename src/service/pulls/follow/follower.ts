@@ -107,5 +107,5 @@ export class Follower {
 /** The task that follows a repository's pull requests. Adding it again makes it run now. */
 function followTask({ repository: { key } }: RepositoryFollower): NewTask {
   const payload = { repository: key };
-  return { id: `follow:${key}`, type: "follow", share: key, onDuplicate: "latest", payload };
+  return { id: `follow:${key}`, type: "follow", partition: key, onDuplicate: "latest", payload };
 }

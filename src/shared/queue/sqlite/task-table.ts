@@ -207,14 +207,15 @@ export class TaskTable {
   /** Moves waiting tasks to the pools of their types in this version. */
   movePools(): void {
     for (const { type, pool } of z.array(TypeInPool).parse(this.#sql(taskSql.waitingTypes).all())) {
-      const [, ...share] = pool.split(" ");
-      const right = poolName(this.#poolsOfTypes, type, share.length === 0 ? undefined : share.join(" "));
+      const [, ...words] = pool.split(" ");
+      const partition = words.length === 0 ? undefined : words.join(" ");
+      const right = poolName(this.#poolsOfTypes, type, partition);
       this.#pools.add(right);
       if (pool !== right) this.#sql(taskSql.movePool).run(right, type, pool);
     }
   }
 
-  /** The pools of tasks since {@link movePools}: `<pool>`, or `<pool> <share>`. */
+  /** The pools of tasks since {@link movePools}: `<pool>`, or `<pool> <partition>`. */
   get pools(): Iterable<string> {
     return this.#pools;
   }
