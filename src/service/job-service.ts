@@ -18,7 +18,8 @@ import { createKeyCheck } from "./jobs/keys.ts";
 import { createServiceApp } from "./http/server.ts";
 import { QuestionDesk } from "./jobs/pending-questions.ts";
 import { runJob, runJobId, runJobTask } from "./jobs/run-job.ts";
-import { TurnSlots, TurnWatch } from "./jobs/turn-slots.ts";
+import { RunningTurns } from "./jobs/running-turns.ts";
+import { TurnPlaces } from "./jobs/turn-places.ts";
 import { tidy, tidyTask } from "./jobs/tidy.ts";
 import type { RunnerClient } from "./runner/process/runner-client.ts";
 
@@ -50,12 +51,12 @@ export function createJobService({ config, database, runner, clock, logger, env 
   const store = new JobStore(db);
   const folder = join(config.dataDir, "attachments");
   const attachments = new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger });
-  const watch = new TurnWatch({ store, logger });
+  const runningTurns = new RunningTurns({ store, logger });
   const questions = new QuestionDesk({ store, clock, logger });
   const projects = new Map(config.projects.map((project) => [project.id, project]));
-  const slots = new TurnSlots(config.jobsAtOnce);
+  const places = new TurnPlaces(config.jobsAtOnce);
   const commits = new GroupCommit({ db, assertOwned });
-  // For each project, enough jobs are claimed to fill each slot that becomes free. The others wait
+  // For each project, enough jobs are claimed to fill each place that becomes free. The others wait
   // in the table only.
   const pools = {
     of: (type: string) => POOLS[type] ?? "others",
@@ -102,13 +103,13 @@ export function createJobService({ config, database, runner, clock, logger, env 
   }
 
   function onEnded(jobId: string): void {
-    watch.lookAt(jobId);
+    runningTurns.abortIfEnded(jobId);
     void attachments.sweep();
     // Even a turn that waited for its retry may have blocked the next one.
     void addTask(jobId);
   }
 
-  const deps = { store, projects, slots, watch, questions, attachments, runner, clock, logger };
+  const deps = { store, projects, places, runningTurns, questions, attachments, runner, clock, logger };
   /** If a task throws, the database has a fault, and the queue tries again in a minute. */
   async function handle(task: Task, stopped: AbortSignal): Promise<StepOf<NoRecords>> {
     if (task.type === "run-job") {
@@ -128,12 +129,12 @@ export function createJobService({ config, database, runner, clock, logger, env 
       checkAtMs = clock.monotonicMs() + CHECK_AGAIN_MS;
     }
     const { dead } = await queue.counts();
-    const running = slots.taken;
+    const running = places.taken;
     // Counts jobs rather than tasks, because the service also has tasks of its own.
     return { waiting: Math.max(0, store.unfinishedJobs().length - running), running, dead };
   }
   function expectStop(): void {
-    slots.close();
+    places.close();
     store.changes.close();
   }
   const app = createServiceApp({

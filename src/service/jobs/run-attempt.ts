@@ -20,7 +20,7 @@ const WRITE_AGAIN_MS = { first: 1000, max: 60_000 };
  */
 const STOP_COMES_WITHIN_MS = 1000;
 
-/** One run of a turn that has its slot. */
+/** One run of a turn that has its place. */
 type Attempt = {
   key: TurnKey;
   turn: StoredTurn;
@@ -35,7 +35,7 @@ type Attempt = {
   ended: AbortSignal;
 };
 
-/** Runs a turn that has its slot, once, and ends it or says when it runs again. */
+/** Runs a turn that has its place, once, and ends it or says when it runs again. */
 export async function runAttempt(
   deps: ServiceTaskDeps,
   key: TurnKey,
@@ -58,7 +58,7 @@ export async function runAttempt(
   return endOfResult(deps, run, result);
 }
 
-/** Notes that the turn runs. Null if it was ended while it waited for its slot. */
+/** Notes that the turn runs. Null if it was ended while it waited for its place. */
 function startAttempt(
   deps: ServiceTaskDeps,
   key: TurnKey,
@@ -176,8 +176,8 @@ export function againAfterStop({ clock }: ServiceTaskDeps): TaskEnd {
  * Whoever stops the service may also stop its agents, and even before it. Service managers signal
  * all processes.
  */
-async function stopComes({ slots, clock }: ServiceTaskDeps): Promise<boolean> {
-  if (slots.closed.aborted) return true;
-  await within(clock, STOP_COMES_WITHIN_MS, once(slots.closed, "abort"), null);
-  return slots.closed.aborted;
+async function stopComes({ places, clock }: ServiceTaskDeps): Promise<boolean> {
+  if (places.closed.aborted) return true;
+  await within(clock, STOP_COMES_WITHIN_MS, once(places.closed, "abort"), null);
+  return places.closed.aborted;
 }

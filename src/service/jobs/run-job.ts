@@ -33,7 +33,7 @@ export function runJobId(task: Task): string {
  * isn't run again.
  */
 export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
-  const { store, projects, slots, clock } = deps;
+  const { store, projects, places, clock } = deps;
   const jobId = runJobId(task);
   const job = store.job(jobId);
   if (job === null) return { kind: "dead", reason: `no such job: ${jobId}` };
@@ -51,10 +51,10 @@ export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSi
   if (turn.deaths >= MAX_DEATHS) return concludeTurn(deps, turn, { kind: "failed", reason: BREAKS_SERVICE });
   const attempts = attemptsOf(turn);
   if (attempts >= MAX_ATTEMPTS) return concludeTurn(deps, turn, givenUp(attempts, turn.reason ?? BROKE_DOWN));
-  using watched = deps.watch.watch(turn);
-  const { signal } = watched;
+  using running = deps.runningTurns.add(turn);
+  const { signal } = running;
   const limit = project.limits.jobsAtOnce;
-  const release = await slots.take({ projectId: project.id, limit, signal });
+  const release = await places.take({ projectId: project.id, limit, signal });
   if (release === null) return signal.aborted ? nextOfJob(deps, jobId) : againAfterStop(deps);
   try {
     return await runAttempt(deps, turn, projectOfJob(project, job), { stopped, ended: signal });

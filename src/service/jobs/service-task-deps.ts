@@ -4,15 +4,16 @@ import type { RunnerClient } from "../runner/process/runner-client.ts";
 import type { AttachmentFiles } from "./attachment-files.ts";
 import type { JobStore } from "./job-store.ts";
 import type { QuestionDesk } from "./pending-questions.ts";
-import type { TurnSlots, TurnWatch } from "./turn-slots.ts";
+import type { RunningTurns } from "./running-turns.ts";
+import type { TurnPlaces } from "./turn-places.ts";
 
 /** What the service's tasks need. */
 export type ServiceTaskDeps = {
   store: JobStore;
   /** The projects by id. */
   projects: ReadonlyMap<string, ServiceProject>;
-  slots: TurnSlots;
-  watch: TurnWatch;
+  places: TurnPlaces;
+  runningTurns: RunningTurns;
   questions: QuestionDesk;
   attachments: AttachmentFiles;
   runner: Pick<RunnerClient, "run" | "upkeep">;
