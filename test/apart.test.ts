@@ -101,8 +101,11 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/publish/close-empty-pull.ts":
     "100 pull requests, of which names and numbers are compared",
   "src/service/runner/workspace/confined-files.ts": "reads files, and looks at none of them",
-  "src/service/runner/local-runner.ts":
-    "a summary of 8000 characters, and reasons that `redactedLine` bounds",
+  "src/service/runner/local/agent-variables.ts": "settings and the environment",
+  "src/service/runner/local/failed-turn.ts": "reasons and details that `redactedLine` bounds",
+  "src/service/runner/local/local-runner.ts": "a summary of 8000 characters",
+  "src/service/runner/local/open-runner.ts": "no text of others",
+  "src/service/runner/local/project-repositories.ts": "settings",
   "src/service/runner/publish/earlier-push.ts": "200 commits, of whose trailers 1000 characters are read",
   "src/service/runner/workspace/folders.ts": "our own notes; at a start, the environments of processes",
   "src/service/runner/workspace/git/commit-tree.ts":
@@ -129,7 +132,7 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/process/main.ts": "100 lines about messages that `readMessage` kept",
   "src/service/runner/process/messages.ts": "schemas of bounded texts",
   "src/service/runner/process/runner-client.ts": "messages of the runner, which are bounded",
-  "src/service/runner/process/runner-host.ts": "200 lines of 500 characters at a time",
+  "src/service/runner/process/orders-under-way.ts": "200 lines of 500 characters at a time",
   "src/service/runner/process/thread-note.ts": "a number",
   "src/service/runner/publish/bounded-paths.ts": "50 paths, which git and the system limit to 4096 bytes",
   "src/service/runner/publish/checked-claim.ts": "200 claims of bounded length, only counted",
@@ -193,10 +196,10 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/workspace/tree/select-changes.ts":
     "the same; 1000 files, which are only searched for secrets",
   "src/service/runner/workspace/tree/written-files.ts": "files that git listed, giving way to others",
-  "src/service/runner/turn-runner.ts": "schemas of bounded texts",
+  "src/service/runner/runner.ts": "schemas of bounded texts",
   "src/service/runner/turn/turn-start.ts": "types",
   "src/service/runner/turn-context.ts": "types",
-  "src/service/runner/upkeep.ts": "names of our own files and branches, some each hour",
+  "src/service/runner/local/upkeep.ts": "names of our own files and branches, some each hour",
   "src/service/runner/turn/checks/check-pages.ts": "names of changed files, each once",
   "src/service/runner/turn/checks/inline-switches.ts": "settings",
   "src/service/runner/turn/checks/kept-outputs.ts": "compares lock files byte by byte, of 32 MiB at most",

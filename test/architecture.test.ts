@@ -92,7 +92,17 @@ const PROGRAMS: Record<string, RegExp> = {
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   "process/apart": ["agents", "workspace/bytes", "turn/claims", "publish", "turn/checks"],
-  process: ["process/apart"],
+  process: ["local", "process/apart"],
+  local: [
+    "process/apart",
+    "publish",
+    "turn",
+    "turn/checks",
+    "workspace",
+    "workspace/git",
+    "workspace/sandbox",
+    "workspace/tree",
+  ],
   "workspace/bytes": [],
   "workspace/git": ["workspace"],
   "workspace/sandbox": ["workspace"],

@@ -21,13 +21,13 @@ import { runJob, runJobId, runJobTask } from "./jobs/run-job.ts";
 import { RunningTurns } from "./jobs/running-turns.ts";
 import { TurnPlaces } from "./jobs/turn-places.ts";
 import { tidy, tidyTask } from "./jobs/tidy.ts";
-import type { RunnerClient } from "./runner/process/runner-client.ts";
+import type { Runner } from "./runner/runner.ts";
 
 export type JobServiceDeps = {
   config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
   /** From `openServiceDatabase`. It must stay open until the service has stopped. */
   database: SqliteDatabase;
-  runner: Pick<RunnerClient, "run" | "upkeep" | "readDiff" | "closePull">;
+  runner: Runner;
   clock: Clock;
   logger: Logger;
   /** Holds the tokens and secrets that the settings name. */

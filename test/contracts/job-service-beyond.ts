@@ -3,7 +3,7 @@ import { FullJob } from "../../src/shared/contract/job.ts";
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import { levelOfService } from "../../src/shared/contract/level.ts";
-import type { AgentQuestion } from "../../src/service/runner/turn-runner.ts";
+import type { AgentQuestion } from "../../src/service/runner/runner.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import {
   create,

@@ -2,7 +2,7 @@ import { ContractJob } from "../../src/shared/contract/job.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { z } from "zod";
-import type { AgentQuestion } from "../../src/service/runner/turn-runner.ts";
+import type { AgentQuestion } from "../../src/service/runner/runner.ts";
 import type { QuestionAnswer } from "../../src/shared/contract/question.ts";
 
 /** A service of the contract, for the conformance suites to call over HTTP. */

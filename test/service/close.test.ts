@@ -2,7 +2,7 @@ import type { FullJob } from "../../src/shared/contract/job.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../src/service/base/run-error.ts";
-import type { CloseResult } from "../../src/service/runner/turn-runner.ts";
+import type { CloseResult } from "../../src/service/runner/runner.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 

@@ -2,7 +2,7 @@ import type { FullJob } from "../../src/shared/contract/job.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it, vi } from "vitest";
 import { TransientRunError } from "../../src/service/base/run-error.ts";
-import type { DiffReader } from "../../src/service/runner/turn-runner.ts";
+import type { Runner } from "../../src/service/runner/runner.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { PATIENT } from "../support/patient.ts";
 
@@ -65,7 +65,7 @@ it("reads four changes of a project at once, and no more, which leave room for o
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
   const waiting: (() => void)[] = [];
-  const readDiff: DiffReader = () => new Promise((resolve) => waiting.push(() => resolve(DIFF)));
+  const readDiff: Runner["readDiff"] = () => new Promise((resolve) => waiting.push(() => resolve(DIFF)));
   subject.readDiff = readDiff;
   const answers = Array.from({ length: 5 }, () => subject.ask(`${JOBS}/${id}/diff`));
   expect((await Promise.race(answers)).status).toBe(503);

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { RunnerLostError } from "../../src/service/runner/turn-runner.ts";
+import { RunnerLostError } from "../../src/service/runner/runner.ts";
 import { TransientRunError } from "../../src/service/base/run-error.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, type ScriptedRun, ScriptedRunner, SUMMARY } from "../support/scripted-runner.ts";

@@ -3,7 +3,7 @@ import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it } from "vitest";
 import { MAX_CHECKS, MAX_FINDINGS } from "../../src/shared/contract/checks.ts";
 import type { Usage } from "../../src/shared/contract/turn.ts";
-import type { RunTurnResult } from "../../src/service/runner/turn-runner.ts";
+import type { RunTurnResult } from "../../src/service/runner/runner.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";
 

@@ -3,7 +3,7 @@ import type { ServiceConfig, ServiceProject } from "../../src/service/config/con
 import { createJobService, type SelfHostedJobService } from "../../src/service/job-service.ts";
 import type { JobTurn } from "../../src/shared/contract/turn.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
-import type { DiffReader, PullCloser } from "../../src/service/runner/turn-runner.ts";
+import type { Runner } from "../../src/service/runner/runner.ts";
 import { createKey } from "../../src/service/jobs/keys.ts";
 import { serveHttp } from "../../src/service/serve.ts";
 import { openServiceDatabase } from "../../src/service/jobs/state-file.ts";
@@ -113,9 +113,9 @@ export class ServiceUnderTest implements AsyncDisposable {
   /** The number of times that the runner was told to look after its stored data. */
   upkeeps = 0;
   /** Reads the change that a job made. */
-  readDiff: DiffReader = async () => null;
+  readDiff: Runner["readDiff"] = async () => null;
   /** Closes a job's pull request. */
-  closePull: PullCloser = async () => "closed";
+  closePull: Runner["closePull"] = async () => "closed";
   readonly #options: ServiceOptions;
   readonly #dead: SelfHostedJobService[] = [];
   readonly #clients: HttpJobService[] = [];

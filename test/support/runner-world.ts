@@ -9,13 +9,8 @@ import { type CodeHostFault, createCodeHost } from "../../world/code-host/index.
 import type { Clock } from "../../src/shared/machine/ports.ts";
 import type { ServiceProject } from "../../src/service/config/config.ts";
 import { ReaderProcesses } from "../../src/service/runner/process/apart/apart.ts";
-import { createTurnRunner } from "../../src/service/runner/local-runner.ts";
-import type {
-  CloseResult,
-  RunTurnInput,
-  RunTurnResult,
-  TurnNews,
-} from "../../src/service/runner/turn-runner.ts";
+import { LocalRunner } from "../../src/service/runner/local/local-runner.ts";
+import type { CloseResult, RunTurnInput, RunTurnResult, TurnNews } from "../../src/service/runner/runner.ts";
 import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 import { commitTo } from "./commit-to.ts";
 import { need } from "./need.ts";
@@ -137,7 +132,7 @@ export async function openRunnerWorld({
   };
 
   function newRunner() {
-    return createTurnRunner({
+    return new LocalRunner({
       dataDir: dir.file("data"),
       env,
       logger,

@@ -1,4 +1,4 @@
-import type { RunTurnInput, RunTurnResult, TurnRunner } from "../../src/service/runner/turn-runner.ts";
+import type { Runner, RunTurnInput, RunTurnResult } from "../../src/service/runner/runner.ts";
 
 /** A run of a turn that goes on until the test ends it or it is aborted. */
 export type ScriptedRun = {
@@ -27,13 +27,13 @@ export function resultNamed(jobId: string, how: "pull-request" | "no-changes" | 
   }
 }
 
-/** A turn runner whose turns do what the test says. */
+/** A runner whose turns do what the test says. */
 export class ScriptedRunner {
   /** All runs so far, the earliest first. */
   readonly runs: ScriptedRun[] = [];
   #looks: Array<() => void> = [];
 
-  readonly runTurn: TurnRunner = (input) =>
+  readonly runTurn: Runner["run"] = (input) =>
     new Promise((resolve, reject) => {
       if (input.signal.aborted) return reject(new Error("aborted"));
       input.signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import type { ServiceProject } from "../../src/service/config/config.ts";
-import type { RunTurnResult } from "../../src/service/runner/turn-runner.ts";
+import type { RunTurnResult } from "../../src/service/runner/runner.ts";
 import { fixtureAgent, type openRunnerWorld } from "./runner-world.ts";
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;

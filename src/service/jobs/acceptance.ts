@@ -7,7 +7,7 @@ import type { WrittenAttachment } from "./attachment-files.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { JobRow, SELECT_JOB, toRecord, type TurnKey } from "./job.ts";
 import { json } from "../base/json.ts";
-import type { RunTurnInput } from "../runner/turn-runner.ts";
+import type { RunTurnInput } from "../runner/runner.ts";
 import type { Tables } from "./tables.ts";
 
 /** A create (with a null `jobId`) or a message, as received. */

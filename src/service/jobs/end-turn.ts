@@ -2,7 +2,7 @@ import type { TaskEnd } from "../../shared/queue/task-queue.ts";
 import { boundRetryAfterMs } from "../../shared/machine/retry-after.ts";
 import { messageOf } from "../../shared/errors.ts";
 import { detailsOf, TransientRunError } from "../base/run-error.ts";
-import type { RunTurnResult } from "../runner/turn-runner.ts";
+import type { RunTurnResult } from "../runner/runner.ts";
 import type { TurnKey } from "./job.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 

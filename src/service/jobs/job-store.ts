@@ -10,7 +10,7 @@ import {
   type RunTurnResult,
   type TurnNews,
   TurnQuality,
-} from "../runner/turn-runner.ts";
+} from "../runner/runner.ts";
 import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptance.ts";
 import { FollowedStore } from "./followed-store.ts";
 import {

@@ -8,7 +8,7 @@ import { FollowedPullRequest, LeftPullRequest } from "../../shared/contract/pull
 import { toTimestamp } from "../../shared/contract/reading.ts";
 import { json } from "../base/json.ts";
 import type { ServiceProject } from "../config/config.ts";
-import { TurnQuality } from "../runner/turn-runner.ts";
+import { TurnQuality } from "../runner/runner.ts";
 import { columnsOf } from "./tables.ts";
 import { Authors, Requester } from "../../shared/contract/request.ts";
 import { JobStatus } from "../../shared/contract/job.ts";

@@ -2,7 +2,7 @@ import type { Clock, Logger } from "../../shared/machine/ports.ts";
 import { messageOf } from "../../shared/errors.ts";
 import type { TurnKey } from "./job.ts";
 import type { JobStore } from "./job-store.ts";
-import type { AgentQuestion } from "../runner/turn-runner.ts";
+import type { AgentQuestion } from "../runner/runner.ts";
 import type { QuestionAnswer } from "../../shared/contract/question.ts";
 
 /** The most questions that one run of an agent may ask. */

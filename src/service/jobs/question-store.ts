@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { MAX_QUESTIONS, type QuestionAnswer } from "../../shared/contract/question.ts";
-import type { AgentQuestion } from "../runner/turn-runner.ts";
+import type { AgentQuestion } from "../runner/runner.ts";
 import { QuestionRow, SELECT_QUESTION, type StoredQuestion, type TurnKey } from "./job.ts";
 import type { Tables } from "./tables.ts";
 

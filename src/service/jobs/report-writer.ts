@@ -3,7 +3,7 @@ import type { Usage } from "../../shared/contract/turn.ts";
 import type { Clock } from "../../shared/machine/ports.ts";
 import type { TurnReport } from "./job-store.ts";
 import { oneLine } from "../base/printable-text.ts";
-import { sumOf, type TurnNews } from "../runner/turn-runner.ts";
+import { sumOf, type TurnNews } from "../runner/runner.ts";
 
 const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;

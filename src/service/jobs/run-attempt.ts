@@ -4,7 +4,7 @@ import { messageOf } from "../../shared/errors.ts";
 import type { TaskEnd } from "../../shared/queue/task-queue.ts";
 import { detailsOf } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
-import { RunnerLostError, type RunTurnInput, type RunTurnResult } from "../runner/turn-runner.ts";
+import { RunnerLostError, type RunTurnInput, type RunTurnResult } from "../runner/runner.ts";
 import { concludeTurn, failedAttempt, nextOfJob } from "./end-turn.ts";
 import type { StoredTurn, TurnKey } from "./job.ts";
 import { ReportWriter } from "./report-writer.ts";

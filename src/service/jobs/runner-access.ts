@@ -1,7 +1,7 @@
 import type { JobDiff } from "../../shared/contract/diff.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
-import type { CloseResult, DiffReader, PullCloser } from "../runner/turn-runner.ts";
+import type { CloseResult, Runner } from "../runner/runner.ts";
 import { projectOfJob, type StoredJob } from "./job.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
@@ -14,7 +14,7 @@ const MAX_AT_ONCE = { project: 4, all: 16 };
 const WITHIN_MS = 10_000;
 
 type DeskDeps = Pick<ServiceTaskDeps, "projects" | "store" | "logger"> & {
-  runner: { readDiff: DiffReader; closePull: PullCloser };
+  runner: Pick<Runner, "readDiff" | "closePull">;
 };
 
 /** What HTTP has the runner do at once. Both resolve to "busy" if it can't be done now. */

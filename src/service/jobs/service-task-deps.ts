@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "../../shared/machine/ports.ts";
 import type { ServiceProject } from "../config/config.ts";
-import type { RunnerClient } from "../runner/process/runner-client.ts";
+import type { Runner } from "../runner/runner.ts";
 import type { AttachmentFiles } from "./attachment-files.ts";
 import type { JobStore } from "./job-store.ts";
 import type { QuestionDesk } from "./pending-questions.ts";
@@ -16,7 +16,7 @@ export type ServiceTaskDeps = {
   runningTurns: RunningTurns;
   questions: QuestionDesk;
   attachments: AttachmentFiles;
-  runner: Pick<RunnerClient, "run" | "upkeep">;
+  runner: Pick<Runner, "run" | "upkeep">;
   clock: Clock;
   logger: Logger;
 };

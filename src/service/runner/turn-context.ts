@@ -2,7 +2,7 @@ import type { Clock, Logger } from "../../shared/machine/ports.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { Env, networkOf } from "../config/env.ts";
 import type { LeftOut } from "../network/gateway/model-gateway.ts";
-import type { RunTurnInput, RunTurnResult } from "./turn-runner.ts";
+import type { RunTurnInput, RunTurnResult } from "./runner.ts";
 import type { Apart } from "./process/apart/apart.ts";
 import type { RunnerFolders } from "./workspace/folders.ts";
 import type { Committer } from "./workspace/git/commit-tree.ts";
@@ -33,7 +33,7 @@ export type ContextRepository = ServiceProject["context"][number] & { mirror: Mi
 export type OpenContext = ContextRepository & { commit: string; folder: string };
 
 /** What the steps of a turn need. */
-export type RunContext = {
+export type TurnContext = {
   folders: RunnerFolders;
   mirror: Mirror;
   contextRepositories: readonly ContextRepository[];

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import type { AgentQuestion } from "../../../src/service/runner/turn-runner.ts";
+import type { AgentQuestion } from "../../../src/service/runner/runner.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { fixtureAgent, openRunnerWorld } from "../../support/runner-world.ts";

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import type { TurnAttachment } from "../../../src/service/runner/turn-runner.ts";
+import type { TurnAttachment } from "../../../src/service/runner/runner.ts";
 import { PNG, pngOf } from "../../support/attachments.ts";
 import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 

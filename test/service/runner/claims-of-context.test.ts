@@ -8,7 +8,7 @@ import { fixedToken } from "../../../src/service/pulls/code-host/token-provider.
 import { createGitHubCodeHost } from "../../../src/service/pulls/code-host/github-code-host.ts";
 import { checkClaims } from "../../../src/service/runner/turn/steps/check-claims.ts";
 import type { TurnTree } from "../../../src/service/runner/turn/steps/open-tree.ts";
-import type { RunContext, RunnerTurn } from "../../../src/service/runner/turn-context.ts";
+import type { TurnContext, RunnerTurn } from "../../../src/service/runner/turn-context.ts";
 import { commitTo } from "../../support/commit-to.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
@@ -88,7 +88,7 @@ it("sources in context repositories are linked at the code host, and public only
         logger,
         redact,
         apart: readers.forTurn("docs", signal, () => []),
-      } as unknown as RunContext,
+      } as unknown as TurnContext,
     );
     return checked?.map(({ evidence, isPublic, url }) => [evidence, isPublic, url]);
   };

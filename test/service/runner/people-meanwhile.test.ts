@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../../src/service/base/run-error.ts";
-import type { RunTurnResult } from "../../../src/service/runner/turn-runner.ts";
+import type { RunTurnResult } from "../../../src/service/runner/runner.ts";
 import { atNight } from "../../support/nightly.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { type Act, ACTS, EXPECTED, type Time, TIMES, type Turn, TURNS } from "./people-meanwhile.ts";

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import type { ServiceProject } from "../../../src/service/config/config.ts";
 import { findCopies } from "../../../src/service/runner/publish/copied-words.ts";
-import type { AgentQuestion } from "../../../src/service/runner/turn-runner.ts";
+import type { AgentQuestion } from "../../../src/service/runner/runner.ts";
 import { type ORIGINS, PRIVATE_SENTENCES } from "../../support/private-sentences.ts";
 import { FIX, said } from "../../support/pull-request-texts.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";

@@ -2,7 +2,7 @@ import { redactedLine } from "../../base/printable-text.ts";
 import type { AgentSession } from "../workspace/kept-sessions.ts";
 import type { TurnSandbox } from "../workspace/sandbox/sandbox.ts";
 import type { ServiceProject } from "../../config/config.ts";
-import type { RunContext, RunnerTurn } from "../turn-context.ts";
+import type { TurnContext, RunnerTurn } from "../turn-context.ts";
 import type { PlacedAttachment } from "./attachments.ts";
 import type { Brief } from "./brief.ts";
 
@@ -28,7 +28,7 @@ export type AgentRun = {
   /** Called with the process group, so that it can be found after a crash. */
   onStarted: (pid: number) => Promise<void>;
 } & Pick<RunnerTurn, "number" | "prompt" | "earlierTurns"> &
-  Pick<RunContext, "clock" | "logger" | "signal" | "redact" | "apart" | "report" | "ask">;
+  Pick<TurnContext, "clock" | "logger" | "signal" | "redact" | "apart" | "report" | "ask">;
 
 /**
  * The folders besides the tree where an agent may read or write: the one with attachments and

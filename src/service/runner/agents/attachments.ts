@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { attachmentKindOf } from "../../../shared/contract/attachment.ts";
 import { codeOf } from "../../../shared/errors.ts";
-import type { TurnAttachment } from "../turn-runner.ts";
+import type { TurnAttachment } from "../runner.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 
 /**

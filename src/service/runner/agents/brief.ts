@@ -5,7 +5,7 @@ import { cut } from "../../../shared/text/text.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import { CLAIMS_FILE } from "../claims-file.ts";
 import type { InsidePaths } from "../workspace/sandbox/sandbox.ts";
-import type { EarlierTurn } from "../turn-runner.ts";
+import type { EarlierTurn } from "../runner.ts";
 import type { OpenContext } from "../turn-context.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import type { PlacedAttachment } from "./attachments.ts";

@@ -6,10 +6,10 @@ import { oneLine } from "../../base/printable-text.ts";
 import { learnedSecrets } from "../../base/redaction.ts";
 import { projectSecrets, serviceProxy } from "../../config/env.ts";
 import { ReaderProcesses } from "./apart/apart.ts";
-import { createTurnRunner } from "../local-runner.ts";
+import { LocalRunner } from "../local/local-runner.ts";
 import { closeInheritedFiles } from "./inherited-files.ts";
 import type { FromRunner, RunnerSettings, ToRunner } from "./messages.ts";
-import { RunnerHost } from "./runner-host.ts";
+import { OrdersUnderWay } from "./orders-under-way.ts";
 import { ThreadNote } from "./thread-note.ts";
 
 /** The time that agents have to end after the service has ended. */
@@ -17,7 +17,7 @@ const END_WITHIN_MS = 8_000;
 /** The most lines of the protocol client on the console that are logged. */
 const MAX_ODDITIES = 100;
 
-let host: RunnerHost | null = null;
+let orders: OrdersUnderWay | null = null;
 
 /** If this can't be sent, the service has ended, and so does this process. */
 function tell(message: FromRunner): Promise<void> {
@@ -66,15 +66,15 @@ async function open(settings: RunnerSettings): Promise<void> {
   fetchThrough(serviceProxy(env));
   const clock = createSystemClock();
   const readers = new ReaderProcesses();
-  const runner = createTurnRunner({ dataDir, containment, env, clock, logger, readers, isOwnProcess: true });
+  const runner = new LocalRunner({ dataDir, containment, env, clock, logger, readers, isOwnProcess: true });
   await runner.open();
-  host = new RunnerHost(runner, tell, new ThreadNote(dataDir));
+  orders = new OrdersUnderWay(runner, tell, new ThreadNote(dataDir));
 }
 
 // Both sides have the same version, because one starts the other.
 process.on("message", (order: ToRunner) => {
   if (order.kind === "ping") return void tell({ kind: "pong" });
-  if (order.kind !== "open") return host?.take(order);
+  if (order.kind !== "open") return orders?.take(order);
   void open(order.settings).then(
     () => tell({ kind: "opened" }),
     (error: unknown) => tell({ kind: "unopened", problem: messageOf(error) }),
@@ -86,6 +86,6 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, ()
 // The service has ended, for whatever reason.
 process.on("disconnect", () => {
   setTimeout(() => process.exit(), END_WITHIN_MS);
-  void Promise.resolve(host?.end()).then(() => process.exit());
+  void Promise.resolve(orders?.end()).then(() => process.exit());
 });
 closeInheritedFiles();

@@ -9,7 +9,7 @@ import {
   RunTurnResult,
   TurnNews,
   type UpkeepInput,
-} from "../turn-runner.ts";
+} from "../runner.ts";
 import type { RunnerTurn } from "../turn-context.ts";
 import type { QuestionAnswer } from "../../../shared/contract/question.ts";
 

@@ -5,13 +5,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Logger } from "../../../shared/machine/ports.ts";
 import { messageOf, StartError } from "../../../shared/errors.ts";
-import {
-  type DiffReader,
-  type PullCloser,
-  RunnerLostError,
-  type TurnRunner,
-  type Upkeep,
-} from "../turn-runner.ts";
+import { type Runner, RunnerLostError } from "../runner.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import { FromRunner, type RunnerSettings, type ToRunner } from "./messages.ts";
 import { lastRunOnThread } from "./thread-note.ts";
@@ -47,7 +41,7 @@ const CRASHES = ["SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGTRAP"];
  * stopped its agent, because nothing else may use its folders before. A runner that doesn't stop it
  * within a minute is killed.
  */
-export class RunnerClient {
+export class RunnerClient implements Runner {
   readonly #settings: RunnerSettings;
   readonly #logger: Logger;
   readonly #pingEveryMs: number;
@@ -73,7 +67,7 @@ export class RunnerClient {
     await (this.#child ??= this.#start()).opened;
   }
 
-  readonly run: TurnRunner = ({ signal, report, ask, ...turn }) =>
+  readonly run: Runner["run"] = ({ signal, report, ask, ...turn }) =>
     this.#carryOut(
       signal,
       (run) => ({ kind: "start", run, turn }),
@@ -87,21 +81,21 @@ export class RunnerClient {
       },
     );
 
-  readonly upkeep: Upkeep = ({ projects, unfinished, signal }) =>
+  readonly upkeep: Runner["upkeep"] = ({ projects, unfinished, signal }) =>
     this.#carryOut<void>(
       signal,
       (run) => ({ kind: "upkeep", run, projects, unfinished: [...unfinished] }),
       (message, end) => message.kind === "done" && end(),
     );
 
-  readonly readDiff: DiffReader = ({ signal, ...of }) =>
+  readonly readDiff: Runner["readDiff"] = ({ signal, ...of }) =>
     this.#carryOut(
       signal,
       (run) => ({ kind: "diff", run, of }),
       (message, end) => message.kind === "diff" && end(message.diff),
     );
 
-  readonly closePull: PullCloser = ({ signal, ...of }) =>
+  readonly closePull: Runner["closePull"] = ({ signal, ...of }) =>
     this.#carryOut(
       signal,
       (run) => ({ kind: "close", run, of }),

@@ -3,7 +3,7 @@ import { jobBranch } from "../../config/branches.ts";
 import { hasPart } from "./our-parts.ts";
 import type { TurnNote } from "./turn-note.ts";
 import { noteClosed, type SeenClosed } from "./seen-closed.ts";
-import type { RunContext, RunnerTurn } from "../turn-context.ts";
+import type { TurnContext, RunnerTurn } from "../turn-context.ts";
 
 /** The pull requests of a job's branch, newest first, and what they mean for the job. */
 export type BranchPulls = ReturnType<typeof branchPulls>;
@@ -14,7 +14,7 @@ type Known = { seenClosed?: SeenClosed; pushed?: Pick<TurnNote, "newestPull"> | 
 /** Asks the code host. Without one, there are none. */
 export async function findPulls(
   turn: RunnerTurn,
-  { codeHost, folders, clock, signal }: Pick<RunContext, "codeHost" | "folders" | "clock" | "signal">,
+  { codeHost, folders, clock, signal }: Pick<TurnContext, "codeHost" | "folders" | "clock" | "signal">,
   pushed: Known["pushed"] = null,
 ): Promise<BranchPulls> {
   if (codeHost === null) return branchPulls(turn, []);

@@ -1,10 +1,10 @@
 import { jobBranch } from "../../config/branches.ts";
 import { isNothingLeft, readWholeChange } from "./whole-change.ts";
 import { noteClosed } from "./seen-closed.ts";
-import type { RunContext } from "../turn-context.ts";
-import type { CloseInput, CloseResult } from "../turn-runner.ts";
+import type { TurnContext } from "../turn-context.ts";
+import type { CloseInput, CloseResult } from "../runner.ts";
 
-type CloseDeps = Pick<RunContext, "mirror" | "codeHost" | "folders" | "clock">;
+type CloseDeps = Pick<TurnContext, "mirror" | "codeHost" | "folders" | "clock">;
 
 /**
  * Closes a job's pull request if merging it would change nothing. Reads the branch right before,

@@ -7,7 +7,7 @@ import type { HostedPullRequest, PullRequestHost } from "../../pulls/code-host/g
 import { RefusedByCodeHostError } from "../../pulls/code-host/github-api.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import type { BranchPulls } from "./branch-pulls.ts";
-import type { RunContext } from "../turn-context.ts";
+import type { TurnContext } from "../turn-context.ts";
 import { saysOurDraft } from "./our-parts.ts";
 import type { TurnText } from "./pull-request-text.ts";
 import { isNothingLeft } from "./whole-change.ts";
@@ -45,7 +45,7 @@ export type PublishInput = {
   template: string | null;
   turn: Omit<TurnText, "caution" | "isOurDraft">;
   redact: Redact;
-  apart: RunContext["apart"];
+  apart: TurnContext["apart"];
   signal: AbortSignal;
 };
 

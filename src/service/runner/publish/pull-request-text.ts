@@ -3,7 +3,7 @@ import { counted, cut } from "../../../shared/text/text.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "./earlier-push.ts";
-import type { EarlierTurn, RunTurnInput } from "../turn-runner.ts";
+import type { EarlierTurn, RunTurnInput } from "../runner.ts";
 import {
   BREAK,
   closedMarkdown,

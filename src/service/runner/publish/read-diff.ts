@@ -5,7 +5,7 @@ import { turnCommits } from "./earlier-push.ts";
 import type { Mirror } from "../workspace/git/mirror.ts";
 import { readTurnNote } from "./turn-note.ts";
 import { pagesBetween } from "./whole-change.ts";
-import type { RunContext } from "../turn-context.ts";
+import type { TurnContext } from "../turn-context.ts";
 
 /** As in {@link DiffInput}. */
 type DiffOf = { jobId: string; baseBranch: string; head: string | null };
@@ -23,7 +23,7 @@ const OPTIONS = ["-r", "-p", "--no-color", "--no-renames", "--no-ext-diff", "--n
  * with. Null if there is none, or it can't be found anymore.
  */
 export function readDiff(
-  { mirror, folders, redact, apart }: Pick<RunContext, "mirror" | "folders" | "redact" | "apart">,
+  { mirror, folders, redact, apart }: Pick<TurnContext, "mirror" | "folders" | "redact" | "apart">,
   { jobId, baseBranch, head }: DiffOf,
 ): Promise<JobDiff | null> {
   return mirror.fetch({ baseBranch, jobId }, async (git) => {

@@ -1,4 +1,4 @@
-import type { RunTurnInput } from "../turn-runner.ts";
+import type { RunTurnInput } from "../runner.ts";
 
 /** The app writes this where a prompt's quoted part begins. */
 const QUOTED = "The rest of this prompt is quoted material from Slack.";

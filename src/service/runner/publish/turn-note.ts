@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { json } from "../../base/json.ts";
-import { TurnQuality } from "../turn-runner.ts";
+import { TurnQuality } from "../runner.ts";
 import { CheckedClaim, MAX_JOINED_CLAIMS } from "./checked-claim.ts";
 
 /** Texts about a change, each with what is left of it without the words of others. */

@@ -1,10 +1,10 @@
 import { RunError } from "../../base/run-error.ts";
 import { repositoryKind } from "../../config/repository.ts";
 import type { ServiceProject } from "../../config/config.ts";
-import type { RunContext } from "../turn-context.ts";
+import type { TurnContext } from "../turn-context.ts";
 import { repositoryAt } from "./hosted-pages.ts";
 
-type Asking = Pick<RunContext, "codeHost" | "signal">;
+type Asking = Pick<TurnContext, "codeHost" | "signal">;
 
 /** True if everybody can read what is pushed. If that isn't known, it counts as public. */
 export async function arePublicDocs(

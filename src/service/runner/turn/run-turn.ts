@@ -23,7 +23,7 @@ import { pushWork } from "./steps/push-work.ts";
 import { publishWork } from "./steps/publish-work.ts";
 import { reportNothing } from "./steps/report-nothing.ts";
 import { workInRounds } from "./steps/work-in-rounds.ts";
-import type { RunContext, RunnerTurn, Success } from "../turn-context.ts";
+import type { TurnContext, RunnerTurn, Success } from "../turn-context.ts";
 import type { TurnStart } from "./turn-start.ts";
 
 /**
@@ -32,7 +32,7 @@ import type { TurnStart } from "./turn-start.ts";
  * unless the turn's commit was already pushed. Then only the pull request is left to do, and no
  * agent runs a second time.
  */
-export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Success> {
+export async function runTurn(turn: RunnerTurn, context: TurnContext): Promise<Success> {
   assertNames(turn);
   const start = await prepareTurn(turn, context);
   if (start.pushed !== null) return publishWork(turn, context, start.pushed);
@@ -77,7 +77,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
  * Keeps the agent's session for the next turn. Where docs are public, none that knows an attached
  * text: the file is deleted with its turn, so later changes can't be compared with it.
  */
-async function keepSession(turn: RunnerTurn, context: RunContext, ran: AgentRunResult): Promise<void> {
+async function keepSession(turn: RunnerTurn, context: TurnContext, ran: AgentRunResult): Promise<void> {
   const knowsText = attachedTextFiles(turn).length > 0;
   if (knowsText && (await arePublicDocs(turn.project, context))) return;
   await ran.keepSession();
@@ -105,7 +105,7 @@ function toldTexts(
 /** A commit's message is copied further than the pull request, and can't be taken back. */
 async function withOwnMessage(
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   { commit, summary, withheld }: { commit: string; summary: string | null; withheld: Withheld },
 ): Promise<string> {
   const own = withoutOthers(summary, withheld);
@@ -131,7 +131,7 @@ function assertNames({ jobId, project }: RunnerTurn): void {
 }
 
 /** Updates the mirror, and finds out where the turn starts. */
-async function prepareTurn(turn: RunnerTurn, context: RunContext): Promise<TurnStart> {
+async function prepareTurn(turn: RunnerTurn, context: TurnContext): Promise<TurnStart> {
   const { mirror, folders, clock, logger } = context;
   const { jobId, number, project } = turn;
   const doing = "fetching the repository";

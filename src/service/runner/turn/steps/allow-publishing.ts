@@ -5,7 +5,7 @@ import { redactedLine } from "../../../base/printable-text.ts";
 import { TurnFailedError } from "../../../base/run-error.ts";
 import type { Withheld } from "../../publish/turn-note.ts";
 import { arePublicDocs } from "../../publish/visibility.ts";
-import type { OpenContext, RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { OpenContext, TurnContext, RunnerTurn } from "../../turn-context.ts";
 import { type Copy, findOthersWords, type Origin } from "./find-copies.ts";
 
 /** A question in Slack shows no more of a text than this. */
@@ -24,7 +24,7 @@ const MAX_HINTS = 5;
  */
 export async function allowPublishing(
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   work: { from: string; commit: string; contexts: readonly OpenContext[]; told: readonly string[] },
 ): Promise<{ isAllowed: boolean; withheld: Withheld }> {
   const docsArePublic = await arePublicDocs(turn.project, context);
@@ -78,7 +78,7 @@ function leadOf(origin: Origin): string {
 }
 
 /** What was found, without saying it: a reason is kept in more places than a question. */
-function refusalOf(copies: readonly Copy[], { redact }: RunContext): string {
+function refusalOf(copies: readonly Copy[], { redact }: TurnContext): string {
   const sources = new Set(copies.map(({ origin }) => `from ${sourceOf(origin)}`));
   const hints = copies
     .slice(0, MAX_HINTS)
@@ -89,7 +89,7 @@ function refusalOf(copies: readonly Copy[], { redact }: RunContext): string {
 }
 
 /** Questions that show all words whole, each within what a thread shows of a question. */
-function questionsAbout(copies: readonly Copy[], { redact }: RunContext): string[] {
+function questionsAbout(copies: readonly Copy[], { redact }: TurnContext): string[] {
   const questions: string[] = [];
   for (const its of Map.groupBy(copies, ({ origin }) => sourceOf(origin)).values()) {
     const [first] = its;

@@ -17,7 +17,7 @@ import {
 import type { CheckedClaim } from "../../publish/checked-claim.ts";
 import { type HostedRepository, repositoryAt } from "../../publish/hosted-pages.ts";
 import { createIsDoc, createIsShown } from "../../workspace/tree/select-changes.ts";
-import type { OpenContext, RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { OpenContext, TurnContext, RunnerTurn } from "../../turn-context.ts";
 import { claimsOfChange, ifComparable } from "./claims-of-change.ts";
 import type { TurnTree } from "./open-tree.ts";
 
@@ -60,7 +60,7 @@ type PlacedClaim = Claim & { place: SourcePlace | null };
 export async function checkClaims(
   work: Work,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
 ): Promise<CheckedClaim[] | null> {
   const { tree, base, commit, seenAt } = work;
   const limit = createTimeLimit(TIME_LIMIT_MS, context);
@@ -95,7 +95,7 @@ function repositoriesOf(
   { tree, base, contexts }: Work,
   changed: readonly ChangedEntry[] | null,
   { project }: RunnerTurn,
-  { mirror }: RunContext,
+  { mirror }: TurnContext,
 ): Map<string, Repository> {
   const codeHost = project.codeHost.kind === "none" ? null : project.codeHost;
   const isDoc = createIsDoc(project.docs);
@@ -154,7 +154,7 @@ async function checkIn(
   claims: readonly FoundClaim[],
   limit: TimeLimit,
   { project: { codeHost } }: RunnerTurn,
-  { apart, codeHost: host, signal }: RunContext,
+  { apart, codeHost: host, signal }: TurnContext,
 ): Promise<CheckedClaim[]> {
   const hosted = repository?.hosted ?? null;
   const asking = name === DOCS_NAME || (hosted !== null && host?.isPublic(signal, hosted));

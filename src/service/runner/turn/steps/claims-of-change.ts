@@ -3,7 +3,7 @@ import type { Claim } from "../claims/parse-claims.ts";
 import { GitError } from "../../workspace/git/git-fault.ts";
 import { type ChangedEntry, inBatches, readObjectsById, sizesOf } from "../../workspace/git/objects.ts";
 import { faultText, TurnFailedError } from "../../../base/run-error.ts";
-import type { RunContext } from "../../turn-context.ts";
+import type { TurnContext } from "../../turn-context.ts";
 
 /** A page may have so many, before and after the change. Larger files are data. */
 const MAX_PAGE_BYTES = 24 * 1024 ** 2;
@@ -20,7 +20,7 @@ type Stated = Pick<Claim, "page" | "statement">;
 export function claimsOfChange<One extends Stated>(
   claims: readonly One[],
   changed: readonly ChangedEntry[],
-  context: RunContext,
+  context: TurnContext,
 ): Promise<One[] | null> {
   return ifComparable(madeBy(claims, changed, context), context);
 }
@@ -29,7 +29,7 @@ export function claimsOfChange<One extends Stated>(
  * What was read to compare claims with a change. Null if git or a reader can't, which is logged.
  * Rejects only if aborted, and if no git or reader can be started.
  */
-export async function ifComparable<Read>(reading: Promise<Read>, context: RunContext): Promise<Read | null> {
+export async function ifComparable<Read>(reading: Promise<Read>, context: TurnContext): Promise<Read | null> {
   try {
     return await reading;
   } catch (error) {
@@ -46,7 +46,7 @@ export async function ifComparable<Read>(reading: Promise<Read>, context: RunCon
 async function madeBy<One extends Stated>(
   claims: readonly One[],
   changed: readonly ChangedEntry[],
-  { mirror, apart }: RunContext,
+  { mirror, apart }: TurnContext,
 ): Promise<One[]> {
   if (claims.length === 0) return [];
   const named = new Set(claims.map(({ page }) => page));

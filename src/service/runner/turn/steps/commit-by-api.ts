@@ -4,7 +4,7 @@ import type { GitRunner } from "../../workspace/git/git.ts";
 import { RefusedByCodeHostError } from "../../../pulls/code-host/github-api.ts";
 import { BranchInTheWayError, RefConflictError } from "../../workspace/git/git-fault.ts";
 import { changedEntries, readObjects } from "../../workspace/git/objects.ts";
-import type { RunContext } from "../../turn-context.ts";
+import type { TurnContext } from "../../turn-context.ts";
 
 /** GitHub takes requests of about 40 MB, in which a file is a third larger. */
 const MAX_BYTES = 25 * 1024 * 1024;
@@ -18,7 +18,7 @@ const MOVED = "The branch changed meanwhile.";
  */
 export async function commitByApi(
   host: CommitHost,
-  { mirror, signal }: Pick<RunContext, "mirror" | "signal">,
+  { mirror, signal }: Pick<TurnContext, "mirror" | "signal">,
   {
     jobId,
     branch,

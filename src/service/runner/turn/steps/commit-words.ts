@@ -1,10 +1,10 @@
 import type { CommitWords } from "../../workspace/git/commit-tree.ts";
-import { type RunContext, type RunnerTurn, wordsOf } from "../../turn-context.ts";
+import { type TurnContext, type RunnerTurn, wordsOf } from "../../turn-context.ts";
 
 /** What a turn's commit says, whose it is, and when. */
 export async function commitWords(
   turn: RunnerTurn,
-  { apart, clock, committer }: Pick<RunContext, "apart" | "clock" | "committer">,
+  { apart, clock, committer }: Pick<TurnContext, "apart" | "clock" | "committer">,
   summary: string | null,
 ): Promise<CommitWords> {
   const { pullRequests, commits } = turn.project;

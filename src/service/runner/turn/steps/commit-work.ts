@@ -29,7 +29,7 @@ import {
 } from "../../workspace/tree/select-changes.ts";
 import { isPortable } from "../../workspace/tree/names.ts";
 import { scanTree, type TreeChange } from "../../workspace/tree/scan-tree.ts";
-import type { RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { TurnContext, RunnerTurn } from "../../turn-context.ts";
 import { commitWords } from "./commit-words.ts";
 import { keepPages } from "./keep-pages.ts";
 import type { TurnTree } from "./open-tree.ts";
@@ -52,7 +52,7 @@ export async function commitWork(
   tree: TurnTree,
   summary: string | null,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
 ): Promise<CommittedWork> {
   try {
     context.onProgress("looking at what changed");
@@ -74,7 +74,7 @@ export async function withoutFiles(
   work: CommittedWork & { commit: string },
   paths: ReadonlySet<string>,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
 ): Promise<CommittedWork> {
   const { mirror } = context;
   const words = await commitWords(turn, context, null);
@@ -94,7 +94,10 @@ export async function withoutFiles(
   });
 }
 
-async function changesIn({ folders, start }: TurnTree, { clock, signal }: RunContext): Promise<TreeChange[]> {
+async function changesIn(
+  { folders, start }: TurnTree,
+  { clock, signal }: TurnContext,
+): Promise<TreeChange[]> {
   const late = new AbortController();
   const tooMuch = `The agent left more behind than can be looked through in ${TIME_LIMIT_MS / 1000} s.`;
   const cancelLimit = clock.wakeAt(clock.now() + TIME_LIMIT_MS, () =>
@@ -112,7 +115,7 @@ async function commitDocs(
   changes: readonly TreeChange[],
   summary: string | null,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
 ): Promise<CommittedWork> {
   const {
     start: { snapshot },
@@ -163,7 +166,7 @@ async function readRules(
   changes: readonly TreeChange[],
   isDoc: (path: string) => boolean,
   { project: { docs, portableNames }, words, prompt, earlierTurns }: RunnerTurn,
-  { mirror }: RunContext,
+  { mirror }: TurnContext,
 ) {
   const giveWay = createGiveWay();
   const added: string[] = [];

@@ -9,7 +9,7 @@ import type { NotedTurn, TurnWork, Withheld } from "../../publish/turn-note.ts";
 import { arePublicDocs } from "../../publish/visibility.ts";
 import { readWholeChange, type WholeChange } from "../../publish/whole-change.ts";
 import { operatorText } from "../../../base/run-error.ts";
-import type { RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { TurnContext, RunnerTurn } from "../../turn-context.ts";
 
 /**
  * The parts of a pull request's text beyond the turn's own result. What was merged with the commit
@@ -17,7 +17,7 @@ import type { RunContext, RunnerTurn } from "../../turn-context.ts";
  */
 export async function describe(
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   { commit, summary, leftOut, claims, withheld, earlier }: TurnWork,
   mergedHead: string | null,
 ) {
@@ -53,7 +53,7 @@ export function withoutOthers(text: string | null, withheld: Withheld | null): s
 /** Reads what the branch with this commit changes. Null if git can't tell. */
 export function readChange(
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   commit: string,
   mergedHead: string | null,
 ): Promise<WholeChange | null> {
@@ -65,7 +65,7 @@ export function readChange(
 
 /** Reads from the repository for the text. If git can't tell, only the text is affected. */
 function orNull<Found>(
-  { mirror, logger }: RunContext,
+  { mirror, logger }: TurnContext,
   read: (git: GitRunner, base: string) => Promise<Found>,
   jobId: string,
 ): Promise<Found | null> {

@@ -15,7 +15,7 @@ import type { Text } from "../../publish/read-text.ts";
 import type { Withheld } from "../../publish/turn-note.ts";
 import { isPublicContext } from "../../publish/visibility.ts";
 import { createIsShown } from "../../workspace/tree/select-changes.ts";
-import type { OpenContext, RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { OpenContext, TurnContext, RunnerTurn } from "../../turn-context.ts";
 
 /** Where found words come from: another person in Slack, an attached file, a private repository. */
 export type Origin = { kind: "slack" } | { kind: "attachment" } | { kind: "context"; name: string };
@@ -59,7 +59,7 @@ type Work = {
  */
 export async function findOthersWords(
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   { from, commit, contexts, told, docsArePublic }: Work,
 ): Promise<{ copies: Copy[]; withheld: Withheld }> {
   const { mirror, apart } = context;
@@ -127,7 +127,7 @@ function isPicture({ path, text }: { path: string; text: Told }): boolean {
   return NOT_TEXT.test(path) && text instanceof Uint8Array && text.subarray(0, 8000).includes(0);
 }
 
-async function messagesOfOthers(turn: RunnerTurn, { apart }: RunContext): Promise<Text[]> {
+async function messagesOfOthers(turn: RunnerTurn, { apart }: TurnContext): Promise<Text[]> {
   const { prompt, words, earlierTurns, authors } = turn;
   return apart.read("messagesOfOthers", { prompt, words, earlierTurns, authors });
 }
@@ -153,7 +153,7 @@ async function attachedTexts(turn: RunnerTurn): Promise<Text[]> {
 async function copiesOf(
   { name, mirror, commit, paths }: OpenContext,
   texts: readonly Told[],
-  { apart, onProgress }: RunContext,
+  { apart, onProgress }: TurnContext,
 ): Promise<Float64Array> {
   onProgress(`comparing the change with the private repository ${name}`);
   const isWanted = createIsShown(paths);

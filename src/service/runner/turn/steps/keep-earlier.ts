@@ -1,7 +1,7 @@
 import { turnCommits } from "../../publish/earlier-push.ts";
 import { changedEntries } from "../../workspace/git/objects.ts";
 import type { NotedTurn } from "../../publish/turn-note.ts";
-import type { RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { TurnContext, RunnerTurn } from "../../turn-context.ts";
 import { claimsOfChange } from "./claims-of-change.ts";
 
 /**
@@ -12,7 +12,7 @@ export async function keepEarlier(
   earlier: readonly NotedTurn[],
   { from, to }: { from: string; to: string },
   { jobId }: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
 ): Promise<NotedTurn[]> {
   if (earlier.length === 0) return [];
   const { keys, changed } = await context.mirror.use(async (git) => {

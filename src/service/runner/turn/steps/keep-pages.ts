@@ -4,7 +4,7 @@ import { createGiveWay } from "../../../base/give-way.ts";
 import type { StoredEnds } from "../../workspace/bytes/keep-bytes.ts";
 import { inBatches, readObjectsById } from "../../workspace/git/objects.ts";
 import type { DocsChange } from "../../workspace/tree/select-changes.ts";
-import type { RunContext } from "../../turn-context.ts";
+import type { TurnContext } from "../../turn-context.ts";
 import type { TurnTree } from "./open-tree.ts";
 
 /** As much as a changed page may have. */
@@ -36,7 +36,7 @@ export async function keepPages(
   changes: readonly DocsChange[],
   copies: ReadonlyMap<string, string>,
   storedEnds: (path: string) => StoredEnds | null,
-  context: RunContext,
+  context: TurnContext,
 ): Promise<Kept> {
   const { apart, clock } = context;
   const origins = await originsOf(tree, changes, copies, context);
@@ -76,7 +76,7 @@ async function originsOf(
   tree: TurnTree,
   changes: readonly DocsChange[],
   copies: ReadonlyMap<string, string>,
-  context: RunContext,
+  context: TurnContext,
 ): Promise<Map<string, string>> {
   const isFew = (bytes: number) => bytes <= BATCH_BYTES;
   const gone = changes.filter(({ kind }) => kind === "deleted").map(({ path }) => path);
@@ -144,7 +144,7 @@ function sizeOf(tree: TurnTree, path: string): number {
 async function readPages(
   tree: TurnTree,
   paths: readonly string[],
-  { mirror }: RunContext,
+  { mirror }: TurnContext,
 ): Promise<Map<string, Buffer>> {
   const oids = new Map(
     paths.flatMap((path) => {

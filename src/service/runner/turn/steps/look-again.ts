@@ -5,7 +5,7 @@ import { findPulls } from "../../publish/branch-pulls.ts";
 import { RefConflictError } from "../../workspace/git/git-fault.ts";
 import { reapply } from "../../workspace/git/reapply.ts";
 import { isNothingLeft } from "../../publish/whole-change.ts";
-import type { RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { TurnContext, RunnerTurn } from "../../turn-context.ts";
 import type { TurnStart } from "../turn-start.ts";
 import type { Worked } from "./work-in-rounds.ts";
 import { readChange } from "./describe.ts";
@@ -26,7 +26,7 @@ type Unwanted = { kind: "unwanted"; reason: string };
  */
 export async function lookAgain<Work extends Committed>(
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   before: TurnStart,
   work: Work,
 ): Promise<Ready<Work> | Unwanted> {
@@ -67,7 +67,7 @@ export async function lookAgain<Work extends Committed>(
 /** `base` in `start` is the newest commit of the base branch. */
 async function goOnFromBase<Work extends Committed>(
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   start: TurnStart,
   work: Work,
 ): Promise<Ready<Work> | Unwanted> {
@@ -91,7 +91,7 @@ async function goOnFromBase<Work extends Committed>(
 
 async function mayOpenAnother(
   turn: RunnerTurn,
-  { ask, onProgress }: RunContext,
+  { ask, onProgress }: TurnContext,
   pull: HostedPullRequest,
 ): Promise<boolean> {
   const nothing = `${closed(pull)}, so nothing was published. To get a new pull request, ask again.`;

@@ -2,7 +2,7 @@ import type { GitRunner } from "../../workspace/git/git.ts";
 import { readSnapshot, sizesOf } from "../../workspace/git/objects.ts";
 import { operatorText, TurnFailedError } from "../../../base/run-error.ts";
 import { createIsShown } from "../../workspace/tree/select-changes.ts";
-import type { ContextRepository, RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { ContextRepository, TurnContext, RunnerTurn } from "../../turn-context.ts";
 import { openTree, type TurnTree } from "./open-tree.ts";
 
 const MAX_BYTES = 1024 ** 3;
@@ -11,7 +11,7 @@ const MAX_BYTES = 1024 ** 3;
  * Updates the project's context repositories and puts their files into folders, which stay until
  * this is disposed of. Rejects only if aborted. A repository that can't be read is left out.
  */
-export async function openContexts({ jobId }: RunnerTurn, context: RunContext) {
+export async function openContexts({ jobId }: RunnerTurn, context: TurnContext) {
   const { contextRepositories, signal, logger, redact } = context;
   if (contextRepositories.length > 0) context.onProgress("reading the context repositories");
   using trees = new DisposableStack();
@@ -46,7 +46,7 @@ export async function openContexts({ jobId }: RunnerTurn, context: RunContext) {
 async function openOne(
   { name, ref, paths, mirror }: ContextRepository,
   place: string,
-  context: RunContext,
+  context: TurnContext,
 ): Promise<TurnTree> {
   const isWanted = createIsShown(paths);
   const tell = (far: string) => context.report({ step: `Reading the context repository ${name}: ${far}` });

@@ -3,7 +3,7 @@ import { basename, join, relative } from "node:path";
 import { openTurnFolders, removeFolder, type TurnFolders } from "../../workspace/folders.ts";
 import { faultText } from "../../../base/run-error.ts";
 import { fillTree, type TreeStart } from "../../workspace/tree/fill-tree.ts";
-import type { RunContext } from "../../turn-context.ts";
+import type { TurnContext } from "../../turn-context.ts";
 
 /**
  * A turn's tree and what belongs to it. Disposing of it removes it once the turn's result was
@@ -17,7 +17,7 @@ export type TurnTree = Disposable & { folders: TurnFolders; commit: string; star
  * written.
  */
 export async function openTree(
-  context: Pick<RunContext, "folders" | "mirror" | "trees" | "logger" | "afterwards">,
+  context: Pick<TurnContext, "folders" | "mirror" | "trees" | "logger" | "afterwards">,
   commit: string,
   place: string,
   isWanted?: (path: string) => boolean,

@@ -7,7 +7,7 @@ import { RefConflictError } from "../../workspace/git/git-fault.ts";
 import { firstOf, publish } from "../../publish/publish.ts";
 import { countClaims } from "../../publish/checked-claim.ts";
 import type { TurnWork } from "../../publish/turn-note.ts";
-import { type RunContext, type RunnerTurn, type Success, wordsOf } from "../../turn-context.ts";
+import { type TurnContext, type RunnerTurn, type Success, wordsOf } from "../../turn-context.ts";
 import type { PushedWork } from "../turn-start.ts";
 import { TAKEN_BACK_TEXT, type WholeChange } from "../../publish/whole-change.ts";
 import { describe, readChange } from "./describe.ts";
@@ -19,7 +19,7 @@ import { goOnAfterMerge } from "./push-work.ts";
  * The result of a turn whose work is pushed. Finds or opens its pull request, if there is a code
  * host. Rejects with a `RefConflictError` if somebody took the work out of the branch.
  */
-export async function publishWork(turn: RunnerTurn, given: RunContext, found: PushedWork): Promise<Success> {
+export async function publishWork(turn: RunnerTurn, given: TurnContext, found: PushedWork): Promise<Success> {
   const { mirror, redact, signal } = given;
   const { project, jobId } = turn;
   const branch = jobBranch(project.pullRequests.branchPrefix, jobId);
@@ -101,7 +101,7 @@ function toldOf({ summary, leftOut, checks, claims, context, notes }: TurnWork) 
 /** The turn's text must not stand at what somebody put in the place of its work. */
 async function assertOnBranch(
   { jobId, project }: RunnerTurn,
-  { mirror }: RunContext,
+  { mirror }: TurnContext,
   { turnKey }: Push,
 ): Promise<void> {
   const found = await mirror.fetch({ ...project, jobId }, async () => {

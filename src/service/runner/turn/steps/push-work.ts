@@ -8,7 +8,7 @@ import { changedPaths } from "../../workspace/git/objects.ts";
 import { reapply } from "../../workspace/git/reapply.ts";
 import { firstOf } from "../../publish/publish.ts";
 import { readTurnNote, type TurnWork, writeTurnNote } from "../../publish/turn-note.ts";
-import type { RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { TurnContext, RunnerTurn } from "../../turn-context.ts";
 import type { PushedWork, TurnStart } from "../turn-start.ts";
 import { commitByApi } from "./commit-by-api.ts";
 import { runChecks } from "./run-checks.ts";
@@ -19,7 +19,7 @@ import { runChecks } from "./run-checks.ts";
  */
 export async function pushWork(
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   { job, pulls: { open, own } }: Pick<TurnStart, "job" | "pulls">,
   { files, ...work }: TurnWork & { files: number },
 ): Promise<PushedWork> {
@@ -71,7 +71,7 @@ export async function pushWork(
  */
 export async function goOnAfterMerge(
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   pushed: PushedWork,
   pulls: BranchPulls,
 ): Promise<PushedWork | null> {

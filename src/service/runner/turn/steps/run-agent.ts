@@ -19,7 +19,7 @@ import { TurnFailedError } from "../../../base/run-error.ts";
 import { watchDisk } from "../../workspace/sandbox/disk-watch.ts";
 import { plainEnv, type TurnSandbox } from "../../workspace/sandbox/sandbox.ts";
 import type { ServiceProject } from "../../../config/config.ts";
-import type { OpenContext, RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { OpenContext, TurnContext, RunnerTurn } from "../../turn-context.ts";
 
 /** The function that runs each kind of agent. */
 const agents: Record<ServiceProject["agent"]["kind"], RunAgent> = {
@@ -52,7 +52,7 @@ export type SecondRound = Pick<AgentRun, "findings"> & { session: AgentSession |
 export async function runAgent(
   folders: TurnFolders,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   contexts: readonly OpenContext[],
   again: SecondRound | null,
 ): Promise<AgentRunResult> {
@@ -135,7 +135,7 @@ export async function runAgent(
 /** The agent's variables. Those that the settings pass on to it count most. */
 function envOf(
   { agent }: ServiceProject,
-  { env, agentEnv }: RunContext,
+  { env, agentEnv }: TurnContext,
   given: { sandbox: TurnSandbox; network: TurnNetwork; contextFolder: string | null },
 ): Record<string, string> {
   const { sandbox, network, contextFolder } = given;
@@ -175,7 +175,7 @@ async function explained(
 async function contextFolderOf(
   contexts: readonly OpenContext[],
   { job }: TurnFolders,
-  { sandbox }: RunContext,
+  { sandbox }: TurnContext,
 ): Promise<string | null> {
   if (contexts.length === 0) return null;
   if (sandbox.kind !== "none") return CONTEXT_INSIDE;

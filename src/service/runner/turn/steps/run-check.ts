@@ -5,7 +5,7 @@ import { type Ending, startProcessGroup } from "../../workspace/process-group.ts
 import { watchDisk } from "../../workspace/sandbox/disk-watch.ts";
 import { findProgram } from "../../workspace/sandbox/program.ts";
 import { type AgentLimits, plainEnv } from "../../workspace/sandbox/sandbox.ts";
-import type { RunContext } from "../../turn-context.ts";
+import type { TurnContext } from "../../turn-context.ts";
 import { type CheckSettings, type Obstacle, preparePlaces } from "../checks/kept-outputs.ts";
 import type { ToolOutput } from "../checks/output-lines.ts";
 import { openTree, type TurnTree } from "./open-tree.ts";
@@ -19,8 +19,8 @@ const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
 const FIRST_SHELL_CODE = 126;
 
 /** What a run of a check needs. */
-export type CheckContext = Pick<RunContext, "folders" | "mirror" | "trees" | "sandbox" | "apart"> &
-  Pick<RunContext, "env" | "clock" | "logger" | "signal" | "afterwards">;
+export type CheckContext = Pick<TurnContext, "folders" | "mirror" | "trees" | "sandbox" | "apart"> &
+  Pick<TurnContext, "env" | "clock" | "logger" | "signal" | "afterwards">;
 
 /**
  * One run of a check. `place` is the name of its folders, which no other run has at the same time.

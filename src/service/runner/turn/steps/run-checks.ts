@@ -5,7 +5,7 @@ import { faultText } from "../../../base/run-error.ts";
 import { howItShows } from "../../../config/check-presets.ts";
 import { type ChangedPath, changedPages, patchOfPages } from "../../workspace/git/changed-pages.ts";
 import type { TurnWork } from "../../publish/turn-note.ts";
-import type { RunContext, RunnerTurn } from "../../turn-context.ts";
+import type { TurnContext, RunnerTurn } from "../../turn-context.ts";
 import { checkOfPages } from "../checks/check-pages.ts";
 import { switchesOf } from "../checks/inline-switches.ts";
 import type { Judged } from "../checks/judge-runs.ts";
@@ -29,7 +29,7 @@ type Change = { base: string; commit: string; changed: readonly ChangedPath[] };
  */
 export async function runChecks(
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   { base, commit }: { base: string; commit: string },
 ): Promise<ChecksResult> {
   const all: ChecksResult = { checks: [], hasBlockingFindings: false, blocking: "" };
@@ -57,7 +57,7 @@ async function judge(
   place: string,
   change: Change,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
 ): Promise<Told> {
   const { redact, logger } = context;
   const found = await compareRuns(check, place, change, turn, context);
@@ -88,7 +88,7 @@ async function compareRuns(
   place: string,
   { base, commit, changed }: Change,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
 ): Promise<Judged | Obstacle> {
   const { limits } = turn.project.agent;
   const [before, after] = [pathsOf(changed, "before"), pathsOf(changed, "after")];
@@ -144,7 +144,7 @@ async function keptOutputs(
   check: CheckSettings | null,
   commit: string,
   turn: RunnerTurn,
-  { env, clock, outputs }: RunContext,
+  { env, clock, outputs }: TurnContext,
 ) {
   if (check === null) return { outputs: [], keep: () => {} };
   const now = { searchPath: env["PATH"] ?? "", nowMs: clock.now() };
@@ -159,7 +159,7 @@ async function keptOutputs(
 async function addedSwitchesIn(
   check: CheckSettings,
   { base, commit }: Change,
-  { mirror, apart, logger, signal }: RunContext,
+  { mirror, apart, logger, signal }: TurnContext,
 ): Promise<string[]> {
   const switches = switchesOf(check);
   if (switches.length === 0) return [];

@@ -2,7 +2,7 @@ import { within } from "../../../../shared/machine/ports.ts";
 import { faultText } from "../../../base/run-error.ts";
 import type { GitRunner } from "../../workspace/git/git.ts";
 import type { Mirror } from "../../workspace/git/mirror.ts";
-import type { RunContext } from "../../turn-context.ts";
+import type { TurnContext } from "../../turn-context.ts";
 
 /** A time for several things, of which each may come to nothing. */
 export type TimeLimit = {
@@ -15,7 +15,7 @@ export type TimeLimit = {
 /** Starts the time. What fails is logged as sources that can't be read. */
 export function createTimeLimit(
   limitMs: number,
-  { signal, logger, redact, clock }: Pick<RunContext, "signal" | "logger" | "redact" | "clock">,
+  { signal, logger, redact, clock }: Pick<TurnContext, "signal" | "logger" | "redact" | "clock">,
 ): TimeLimit {
   let untilMs = clock.monotonicMs() + limitMs;
   function inTime<T>(asked: Promise<T>): Promise<T | null> {

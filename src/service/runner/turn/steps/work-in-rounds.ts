@@ -5,8 +5,8 @@ import { removeFolder } from "../../workspace/folders.ts";
 import { type CheckedClaim, joinedClaims } from "../../publish/checked-claim.ts";
 import { type AgentRunResult, type SecondRound, runAgent } from "./run-agent.ts";
 import { operatorText, TurnFailedError } from "../../../base/run-error.ts";
-import { sumOf } from "../../turn-runner.ts";
-import type { OpenContext, RunContext, RunnerTurn } from "../../turn-context.ts";
+import { sumOf } from "../../runner.ts";
+import type { OpenContext, TurnContext, RunnerTurn } from "../../turn-context.ts";
 import { type ChecksResult, runChecks } from "./run-checks.ts";
 import { checkClaims } from "./check-claims.ts";
 import { changedPaths } from "../../workspace/git/objects.ts";
@@ -35,7 +35,7 @@ export type Worked = Round &
 export async function workInRounds(
   tree: TurnTree,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   { base, contexts }: Pick<TurnStart, "base"> & { contexts: readonly OpenContext[] },
 ): Promise<Worked> {
   const { agent } = turn.project;
@@ -89,7 +89,7 @@ export async function workInRounds(
 async function takenBackFiles(
   { folders, ...tree }: TurnTree,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   commit: string,
 ): Promise<ReadonlySet<string>> {
   const { mirror } = context;
@@ -113,7 +113,7 @@ async function takenBackFiles(
 async function round(
   place: Place,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   again: SecondRound | null,
 ): Promise<Round> {
   const { tree, contexts } = place;
@@ -130,7 +130,7 @@ async function round(
 async function workAgain(
   { tree: { folders, ...tree }, ...place }: Place,
   turn: RunnerTurn,
-  context: RunContext,
+  context: TurnContext,
   first: Round,
   findings: string,
 ): Promise<Round> {
@@ -153,7 +153,7 @@ async function workAgain(
 async function touchedFiles(
   { commit: from }: Round,
   { commit: to }: Round,
-  { mirror }: RunContext,
+  { mirror }: TurnContext,
 ): Promise<ReadonlySet<string> | null> {
   if (from === null || to === null) return null;
   return new Set(await mirror.use((git) => changedPaths(git, from, to)));
@@ -172,13 +172,13 @@ function withoutSession(ran: AgentRunResult): AgentRunResult {
 }
 
 /** Measures what the rounds use, without the time that people take to answer. */
-function createMeter(context: RunContext) {
+function createMeter(context: TurnContext) {
   const { clock, ask, report } = context;
   const startedAtMs = clock.monotonicMs();
   let askedMs = 0;
   let before: Usage | null = null;
   let used: Usage | null = null;
-  const measured: RunContext = {
+  const measured: TurnContext = {
     ...context,
     report: ({ usage, ...news }) => {
       if (news.agentRuns === true) before = used;

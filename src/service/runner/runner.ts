@@ -172,21 +172,9 @@ export class RunnerLostError extends DocsAgentError {
 }
 
 /**
- * Runs a turn from a clean worktree. Safe to run again after a crash at any point. Rejects only
- * with a transient error (worth running again) or if aborted.
- */
-export type TurnRunner = (input: RunTurnInput) => Promise<RunTurnResult>;
-
-/**
  * A job whose change should be read. `head` is the last commit of its newest pull request, or null.
  */
 export type DiffInput = { project: ServiceProject; jobId: string; head: string | null; signal: AbortSignal };
-
-/**
- * Reads what a job's branch changes. Resolves to null if nothing is known of it anymore. Rejects as
- * turns do, and with the signal's reason if aborted.
- */
-export type DiffReader = (input: DiffInput) => Promise<JobDiff | null>;
 
 /** The pull request of a job that somebody wants closed, because it changes nothing any more. */
 export type CloseInput = { project: ServiceProject; jobId: string; number: number; signal: AbortSignal };
@@ -198,9 +186,6 @@ export type CloseInput = { project: ServiceProject; jobId: string; number: numbe
 export const CloseResult = z.enum(["closed", "merged", "changed", "missing"]);
 export type CloseResult = z.infer<typeof CloseResult>;
 
-/** Closes a pull request that changes nothing. Rejects as {@link DiffReader} does. */
-export type PullCloser = (input: CloseInput) => Promise<CloseResult>;
-
 /** What must be kept. */
 export type UpkeepInput = {
   /** All projects in the settings. Everything of other projects is removed. */
@@ -210,11 +195,26 @@ export type UpkeepInput = {
   signal: AbortSignal;
 };
 
-/**
- * Removes what nobody needs anymore, and packs what is needed, a limited amount in each pass.
- * Rejects only if aborted.
- */
-export type Upkeep = (input: UpkeepInput) => Promise<void>;
+/** Whoever runs turns, and does what else needs a project's repository. */
+export type Runner = {
+  /**
+   * Runs a turn from a clean worktree. Safe to run again after a crash at any point. Rejects only
+   * with a transient error (worth running again) or if aborted.
+   */
+  run: (input: RunTurnInput) => Promise<RunTurnResult>;
+  /**
+   * Reads what a job's branch changes. Resolves to null if nothing is known of it anymore. Rejects
+   * as turns do, and with the signal's reason if aborted.
+   */
+  readDiff: (input: DiffInput) => Promise<JobDiff | null>;
+  /** Closes a pull request that changes nothing. Rejects as `readDiff` does. */
+  closePull: (input: CloseInput) => Promise<CloseResult>;
+  /**
+   * Removes what nobody needs anymore, and packs what is needed, a limited amount in each pass.
+   * Rejects only if aborted.
+   */
+  upkeep: (input: UpkeepInput) => Promise<void>;
+};
 
 /** What two runs of an agent used together. Counts that neither reports stay null. */
 export function sumOf(before: Usage | null, now: Usage | null): Usage | null {

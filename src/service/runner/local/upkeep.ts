@@ -1,15 +1,18 @@
 import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { isJobId, jobBranch } from "../config/branches.ts";
-import { RefConflictError } from "./workspace/git/git-fault.ts";
-import { hasPart } from "./publish/our-parts.ts";
-import type { KeyedLock } from "./workspace/git/keyed-lock.ts";
-import { operatorText } from "../base/run-error.ts";
-import type { RunContext } from "./turn-context.ts";
+import { isJobId, jobBranch } from "../../config/branches.ts";
+import { RefConflictError } from "../workspace/git/git-fault.ts";
+import { hasPart } from "../publish/our-parts.ts";
+import type { KeyedLock } from "../workspace/git/keyed-lock.ts";
+import { operatorText } from "../../base/run-error.ts";
+import type { TurnContext } from "../turn-context.ts";
 
 /** A project whose mirror and branches are maintained. Without a code host, its branches stay. */
-type UpkeepProject = Pick<RunContext, "mirror" | "codeHost"> & { baseBranch: string; branchPrefix: string };
+export type UpkeepProject = Pick<TurnContext, "mirror" | "codeHost"> & {
+  baseBranch: string;
+  branchPrefix: string;
+};
 
 /**
  * How far the last pass got with the branches, by mirror and prefix, and when mirrors were last
@@ -23,7 +26,7 @@ type UpkeepContext = {
   mirrorLock: KeyedLock;
   /** Owned by the caller, and kept between passes. */
   memory: UpkeepMemory;
-} & Pick<RunContext, "folders" | "trees" | "sessions" | "clock" | "logger" | "signal">;
+} & Pick<TurnContext, "folders" | "trees" | "sessions" | "clock" | "logger" | "signal">;
 
 const DAY_MS = 24 * 60 * 60_000;
 const KEEP_TREES_MS = DAY_MS;

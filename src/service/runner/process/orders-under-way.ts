@@ -1,5 +1,5 @@
-import type { AgentQuestion, TurnNews } from "../turn-runner.ts";
-import type { LocalTurnRunner } from "../local-runner.ts";
+import type { AgentQuestion, TurnNews } from "../runner.ts";
+import type { LocalRunner } from "../local/local-runner.ts";
 import { detailsOf, faultText, TransientRunError } from "../../base/run-error.ts";
 import type { FromRunner, ToRunner } from "./messages.ts";
 import type { ThreadNote } from "./thread-note.ts";
@@ -15,14 +15,14 @@ const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;
 
 /** Carries out the service's messages in a runner, and reports back. */
-export class RunnerHost {
-  readonly #runner: LocalTurnRunner;
+export class OrdersUnderWay {
+  readonly #runner: LocalRunner;
   readonly #tell: Tell;
   readonly #thread: ThreadNote;
   readonly #runs = new Map<number, Run>();
   readonly #underWay = new Set<Promise<void>>();
 
-  constructor(runner: LocalTurnRunner, tell: Tell, thread: ThreadNote) {
+  constructor(runner: LocalRunner, tell: Tell, thread: ThreadNote) {
     this.#runner = runner;
     this.#tell = tell;
     this.#thread = thread;
