@@ -46,6 +46,8 @@ export default defineConfig({
     reporters: ["default", new LeftOut()],
     tags: [
       ...TOOLS.map((name) => ({ name, ...(isMissing(name) && !REQUIRES_ALL ? { skip: true } : {}) })),
+      // Each leaves npm test to the command of its name.
+      { name: "all" },
       { name: "nightly" },
     ],
     setupFiles: ["test/support/setup.ts"],

@@ -1,33 +1,42 @@
-// Reads vitest's JSON reports in test-results: all.json, kill.json, bare.json and, if something
-// failed, again.json and again-bare.json.
-//   node .ci/results.mjs failed again        writes the files with a failed test in all.json or
-//                                            kill.json, one per line
-//   node .ci/results.mjs failed again-bare   does the same for bare.json
-//   node .ci/results.mjs                     writes the result, which ends with the line
-//                                            "<n> passed, <n> failed"
-// A test that failed and then passed alone counts as passed, and is named. Exits with 1 if a test
-// failed twice, or if a report is missing, has no test, or failed outside of its tests.
+// Reads vitest's JSON reports in test-results. The last arguments name the runs: test, all, kill
+// and bare are in the reports test.json, all.json, kill.json and bare.json. What failed in them ran
+// once more by itself: see again.json and, for bare, again-bare.json.
+//   node .ci/results.mjs failed again test all    writes the files with a failed test in one of
+//                                                 these runs, one per line
+//   node .ci/results.mjs result test all          writes the result, which ends with the line
+//                                                 "<n> passed, <n> failed"
+// A test that failed and then passed by itself is flaky. It is named and counts as passed, unless
+// more than three tests are flaky: then each of them counts as failed. The exit code is 1 if a test
+// counts as failed, or if a report is missing, has no test, or failed outside of its tests.
 import { existsSync, readFileSync } from "node:fs";
+import { relative } from "node:path";
 
-/** The runs, each with the report of the run that repeats its failed files in the same way. */
-const AGAIN = { all: "again", kill: "again", bare: "again-bare" };
+/** The most flaky tests of a result that passes. */
+const FLAKY_AT_MOST = 3;
 
-const runs = Object.entries(AGAIN).map(([name, again]) => ({ ...read(name), again }));
-if (process.argv[2] === "failed") {
-  const failed = runs.filter(({ again }) => again === process.argv[3]).flatMap(failedIn);
+/** Each run, with the report of the run that repeats its failed files in the same way. */
+const AGAIN = { test: "again", all: "again", kill: "again", bare: "again-bare" };
+
+const [command, ...args] = process.argv.slice(2);
+if (command === "failed") printFailedFiles(args[0], readRuns(args.slice(1)));
+else if (command === "result") printResult(readRuns(args));
+else throw new Error(`results.mjs knows failed and result, not ${command}`);
+
+function printFailedFiles(again, runs) {
+  const failed = runs.filter((run) => run.again === again).flatMap(failedIn);
   for (const file of new Set(failed.map((test) => test.file))) console.log(file);
-} else {
-  printResult();
 }
 
-function printResult() {
+function printResult(runs) {
   const failed = runs.flatMap((run) => failedIn(run).map((test) => ({ ...test, again: run.again })));
   const passedAgain = new Set(["again", "again-bare"].flatMap(passedOnlyIn));
-  const lost = failed.filter((test) => !passedAgain.has(keyOf(test)));
-  for (const test of failed) {
-    console.log(
-      `${lost.includes(test) ? "failed" : "failed, then passed alone"}: ${test.file} > ${test.name}`,
-    );
+  const flaky = failed.filter((test) => passedAgain.has(keyOf(test)));
+  const failedTwice = failed.filter((test) => !flaky.includes(test));
+  for (const test of failedTwice) console.log(`failed: ${titleOf(test)}`);
+  for (const test of flaky) console.log(`flaky: ${titleOf(test)}`);
+  const isTooFlaky = flaky.length > FLAKY_AT_MOST;
+  if (isTooFlaky) {
+    console.log(`${flaky.length} tests are flaky, at most ${FLAKY_AT_MOST} may be: all count as failed`);
   }
   const isSound = runs.every((run) => {
     const isExplained = run.success === true || failedIn(run).length > 0;
@@ -37,10 +46,10 @@ function printResult() {
   const sum = (count) => runs.reduce((total, run) => total + count(run), 0);
   const skipped = sum((run) => run.numTotalTests - run.numPassedTests - run.numFailedTests);
   if (skipped > 0) console.log(`${skipped} skipped or to do`);
-  process.exitCode = lost.length > 0 || !isSound ? 1 : 0;
-  console.log(
-    `${sum((run) => run.numPassedTests) + failed.length - lost.length} passed, ${lost.length} failed`,
-  );
+  const passed = sum((run) => run.numPassedTests) + (isTooFlaky ? 0 : flaky.length);
+  const lost = failedTwice.length + (isTooFlaky ? flaky.length : 0);
+  process.exitCode = lost > 0 || !isSound ? 1 : 0;
+  console.log(`${passed} passed, ${lost} failed`);
 }
 
 /** Returns the keys of tests that passed and didn't fail when they ran once more. */
@@ -74,8 +83,19 @@ function keyOf({ again, file, name }) {
   return `${again}\n${file}\n${name}`;
 }
 
+function titleOf({ file, name }) {
+  return `${relative("", file)} > ${name}`;
+}
+
 function pathOf(run) {
   return `test-results/${run}.json`;
+}
+
+function readRuns(names) {
+  return names.map((name) => {
+    if (!Object.hasOwn(AGAIN, name)) throw new Error(`results.mjs knows no run ${name}`);
+    return { ...read(name), again: AGAIN[name] };
+  });
 }
 
 function read(name) {

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { readDiskWaits, straceTo } from "../../bench/disk-waits.ts";

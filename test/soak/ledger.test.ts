@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
 import { Ledger, nextTryOf } from "./ledger.ts";

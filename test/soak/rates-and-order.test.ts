@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import type { Call, SlackMessage } from "../../world/slack/index.ts";
 import { orderBreaches, peakPerMinute, rateBreaches } from "./rates-and-order.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
 import { DEFAULT_API_KEY, startJobServiceSide } from "../../world/job-service/side.ts";

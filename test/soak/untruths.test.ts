@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { startSlackSide } from "../support/world.ts";
 import type { SlackMessage } from "../../world/slack/index.ts";
