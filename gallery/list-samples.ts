@@ -2,14 +2,14 @@ import type { JobDiff } from "../src/shared/contract/diff.ts";
 import type { Message, MessageOf } from "../src/app/rules/ports/notifier.ts";
 import type { ListedTurn } from "../src/app/rules/thread/request-list.ts";
 import { makeUpFollowedTurn } from "./news-samples.ts";
-import { LONG, NOON, makeUpJob, makeUpOutcome, makeUpRequest, makeUpTold, makeUpTurn } from "./made-up.ts";
+import { LONG, NOON, makeUpJob, makeUpOutcome, makeUpRequest, makeUpResult, makeUpTurn } from "./made-up.ts";
 
 type Of<K extends Message["kind"]> = [string, MessageOf<K>][];
 
 const url = "https://tidepool.slack.com/archives/C0DOCS/p1700000000000100";
 const { project } = makeUpRequest();
 const failed = makeUpOutcome({ kind: "failed", job: makeUpJob({ prLink: null }) });
-const ready = makeUpOutcome({ kind: "pull-request", told: makeUpTold() });
+const ready = makeUpOutcome({ kind: "pull-request", told: makeUpResult() });
 const atWork: ListedTurn = {
   turn: makeUpTurn({ name: "watching", since: NOON, troubleSince: null }),
   url,

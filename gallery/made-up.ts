@@ -101,10 +101,10 @@ export function makeUpReport(turn: Partial<KnownTurn> = {}): KnownTurn {
 }
 
 /** The result of a turn, as a job service reports it. */
-export function makeUpTold(turn: Partial<KnownTurn> = {}): ResultReport {
-  const told = resultReport(makeUpReport(turn));
-  if (told === undefined) throw new TypeError("A turn that has not ended tells nothing of its end.");
-  return told;
+export function makeUpResult(turn: Partial<KnownTurn> = {}): ResultReport {
+  const report = resultReport(makeUpReport(turn));
+  if (report === undefined) throw new TypeError("A turn that has not ended tells nothing of its end.");
+  return report;
 }
 
 /** The longest result that a job service may report. */

@@ -2,10 +2,10 @@ import type { KnownPullRequest, KnownReview } from "../src/app/rules/known-job.t
 import type { MessageOf } from "../src/app/rules/ports/notifier.ts";
 import { withPullRequest, type PullRequestNews } from "../src/app/rules/turn/pull-request-news.ts";
 import type { Turn } from "../src/app/rules/turn/turn.ts";
-import { ANA, BEN, LONG, NOON, UNBROKEN, makeUpOutcome, makeUpTold, makeUpTurn } from "./made-up.ts";
+import { ANA, BEN, LONG, NOON, UNBROKEN, makeUpOutcome, makeUpResult, makeUpTurn } from "./made-up.ts";
 
 const URL = "https://github.com/tidepool/docs/pull/7";
-const outcome = makeUpOutcome({ kind: "pull-request", told: makeUpTold() });
+const outcome = makeUpOutcome({ kind: "pull-request", told: makeUpResult() });
 
 function makeUpFollowed(pullRequest: Partial<KnownPullRequest> = {}): KnownPullRequest {
   return {

@@ -9,7 +9,7 @@ import {
   makeUpJob,
   makeUpOutcome,
   makeUpReport,
-  makeUpTold,
+  makeUpResult,
   makeUpTurn,
 } from "./made-up.ts";
 
@@ -22,13 +22,13 @@ const withoutPr = { job: makeUpJob({ prLink: null }) };
 export const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Outcome> }> = {
   "pull-request": {
     short: { kind: "pull-request" },
-    long: { kind: "pull-request", hasDiff: true, told: makeUpTold(longest({})) },
+    long: { kind: "pull-request", hasDiff: true, told: makeUpResult(longest({})) },
   },
   branch: {
     short: {
       kind: "no-changes",
       ...withoutPr,
-      told: makeUpTold({
+      told: makeUpResult({
         outcome: "branch",
         pullRequest: null,
         branch: "docs-agent/job-4f1c",
@@ -39,7 +39,7 @@ export const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Ou
       kind: "no-changes",
       ...withoutPr,
       hasDiff: true,
-      told: makeUpTold({ ...longest({ outcome: "branch" }), pullRequest: null }),
+      told: makeUpResult({ ...longest({ outcome: "branch" }), pullRequest: null }),
     },
   },
   "no-changes": {
@@ -47,20 +47,20 @@ export const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Ou
     long: {
       kind: "no-changes",
       ...withoutPr,
-      told: makeUpTold({ ...longest({ outcome: "no-changes" }), pullRequest: null }),
+      told: makeUpResult({ ...longest({ outcome: "no-changes" }), pullRequest: null }),
     },
   },
   failed: {
     short: { kind: "failed", ...withoutPr },
-    long: { kind: "failed", told: makeUpTold(longest({ outcome: "failed" })) },
+    long: { kind: "failed", told: makeUpResult(longest({ outcome: "failed" })) },
   },
   canceled: {
     short: {
       kind: "failed",
       ...withoutPr,
-      told: makeUpTold({ outcome: "cancelled", pullRequest: null, summary: null }),
+      told: makeUpResult({ outcome: "cancelled", pullRequest: null, summary: null }),
     },
-    long: { kind: "failed", told: makeUpTold(longest({ outcome: "cancelled" })) },
+    long: { kind: "failed", told: makeUpResult(longest({ outcome: "cancelled" })) },
   },
   withdrawn: {
     short: { kind: "failed", ...noJob, stoppedBy: BEN },
@@ -107,10 +107,10 @@ const draft = { pullRequest: pullRequest && { ...pullRequest, isDraft: true } };
 
 /** Outcomes with the parts that a job service adds if it reports turns. */
 const toldOutcomes: [string, Partial<Outcome>][] = [
-  ["pull-request, described", { kind: "pull-request", told: makeUpTold() }],
+  ["pull-request, described", { kind: "pull-request", told: makeUpResult() }],
   [
     "pull-request, of a follow-up",
-    { kind: "pull-request", told: makeUpTold(), prBefore: makeUpJob().prLink ?? "" },
+    { kind: "pull-request", told: makeUpResult(), prBefore: makeUpJob().prLink ?? "" },
   ],
   [
     "pull-request, of a follow-up that nothing is told of",
@@ -124,7 +124,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     "pull-request, a draft with failed checks",
     {
       kind: "pull-request",
-      told: makeUpTold({
+      told: makeUpResult({
         ...draft,
         checks: [
           {
@@ -145,7 +145,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     "pull-request, a draft as the settings say, checked",
     {
       kind: "pull-request",
-      told: makeUpTold({
+      told: makeUpResult({
         ...draft,
         checks: ["links", "markdownlint"].map((name) => ({ name, result: "passed", findings: [] })),
         claims: { total: 1, verified: 1 },
@@ -156,7 +156,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     "pull-request, a draft that a follow-up updated",
     {
       kind: "pull-request",
-      told: makeUpTold({ ...draft, claims: { total: 0, verified: 0 } }),
+      told: makeUpResult({ ...draft, claims: { total: 0, verified: 0 } }),
       prBefore: makeUpJob().prLink ?? "",
     },
   ],
@@ -165,7 +165,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     {
       kind: "pull-request",
       canClose: true,
-      told: makeUpTold({
+      told: makeUpResult({
         summary: "I took the note out again.",
         pullRequest: pullRequest && { ...pullRequest, title: "Nothing left to merge", isEmpty: true },
       }),
@@ -177,7 +177,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     {
       kind: "no-changes",
       ...withoutPr,
-      told: makeUpTold({
+      told: makeUpResult({
         outcome: "no-changes",
         pullRequest: null,
         answer:
@@ -193,7 +193,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     {
       kind: "no-changes",
       ...withoutPr,
-      told: makeUpTold({
+      told: makeUpResult({
         outcome: "no-changes",
         pullRequest: null,
         answer: "There are two pages about refunds. Do you mean docs/refunds.md or docs/faq.md?",
@@ -206,7 +206,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     {
       kind: "no-changes",
       ...withoutPr,
-      told: makeUpTold({ outcome: "no-changes", pullRequest: null, answer: `${LONG}\n\n`.repeat(20) }),
+      told: makeUpResult({ outcome: "no-changes", pullRequest: null, answer: `${LONG}\n\n`.repeat(20) }),
     },
   ],
   [
@@ -214,7 +214,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     {
       kind: "no-changes",
       ...withoutPr,
-      told: makeUpTold({
+      told: makeUpResult({
         outcome: "no-changes",
         pullRequest: null,
         summary: "There is no page “pricing”. There are “install” and “quickstart”. Which one do you mean?",
@@ -226,7 +226,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     {
       kind: "failed",
       ...withoutPr,
-      told: makeUpTold({
+      told: makeUpResult({
         outcome: "failed",
         cause,
         pullRequest: null,
@@ -242,7 +242,7 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     {
       kind: "failed",
       ...withoutPr,
-      told: makeUpTold({
+      told: makeUpResult({
         outcome: "failed",
         pullRequest: null,
         reason: "The agent's model can't be reached.",

@@ -4,7 +4,7 @@ import type { Outcome } from "../src/app/rules/turn/outcome.ts";
 import type { Request } from "../src/app/rules/turn/request.ts";
 import { progressOf } from "../src/app/rules/turn/reported-turn.ts";
 import type { TurnStage } from "../src/app/rules/turn/turn.ts";
-import { BEN, LONG, NOON, makeUpOutcome, makeUpReport, makeUpTold, makeUpTurn } from "./made-up.ts";
+import { BEN, LONG, NOON, makeUpOutcome, makeUpReport, makeUpResult, makeUpTurn } from "./made-up.ts";
 import { FOLLOWED_STATES, makeUpFollowedTurn } from "./news-samples.ts";
 import { endings } from "./outcome-samples.ts";
 import { askingTurn } from "./question-samples.ts";
@@ -51,7 +51,7 @@ const stages: Record<TurnStage["name"], [string, TurnStage][]> = {
     ["out of reach", { ...watching, troubleSince: NOON }],
   ],
   ended: [
-    ["pull request, described", ended({ kind: "pull-request", told: makeUpTold() })],
+    ["pull request, described", ended({ kind: "pull-request", told: makeUpResult() })],
     ...Object.entries(endings).flatMap(([ending, { short, long }]): [string, TurnStage][] => [
       [ending, ended(short)],
       [`${ending}, longest`, ended(long)],

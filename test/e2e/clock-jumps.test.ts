@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { atNight } from "../support/nightly.ts";
 import { press } from "../support/presses.ts";
 import { TELLS_CHANGES, OFFERS_EVERYTHING } from "../support/service-kinds.ts";
-import { MINUTE_MS, PR, jobOf, reply, said, told } from "../support/threads.ts";
+import { MINUTE_MS, PR, jobOf, reply, said, reportOfLink } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 const HOUR_MS = 60 * MINUTE_MS;
@@ -51,7 +51,7 @@ const STEPS: [name: string, step: (world: World, root: () => string) => Promise<
   [
     "an outcome",
     async (world) => {
-      world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+      world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
       world.service.follow(jobOf(world));
       await world.until(() => thread(world).some((text) => text.includes("Your pull request is ready")));
     },

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
 import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { press, privately } from "../support/presses.ts";
-import { askedFor, done, jobOf, LINK, MINUTE_MS, PR, reply, told } from "../support/threads.ts";
+import { askedFor, done, jobOf, LINK, MINUTE_MS, PR, reply, reportOfLink } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
 
 const CLOSES = OFFERS_EVERYTHING;
@@ -15,7 +15,7 @@ async function takenBack(options: WorldOptions = {}) {
   world.service.follow(jobId);
   await reply(world, root, "take it back", ANA);
   await world.until(() => world.service.messages.map(askedFor).includes("take it back"));
-  const { pullRequest } = told();
+  const { pullRequest } = reportOfLink();
   const turn = { summary: "Took it back.", pullRequest: { ...pullRequest, isEmpty: true } };
   world.service.finish(jobId, { status: "completed", prLink: PR, turn });
   const outcome = await world.until(() =>

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
-import { MINUTE_MS, PR, SENT, jobOf, told } from "../support/threads.ts";
+import { MINUTE_MS, PR, SENT, jobOf, reportOfLink } from "../support/threads.ts";
 import { ANA, BEN, DOCS, RANDOM, World } from "../support/world.ts";
 
 /** The direct messages between a person and the app. */
@@ -43,7 +43,7 @@ it("a message is a request, its thread is the job's, and a reply there a follow-
   const { message, delivery } = await write(world, "fix the <install> page & more");
   if (delivery !== undefined) await slack.redeliver(delivery, { retryNum: 1 });
   await world.until(() => answers(world, message).length === 1);
-  service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+  service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
   await world.until(() => answers(world, message)[1]?.[0]?.startsWith("✅ @Ana Your pull request is ready"));
 
   await world.stopApp();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
 import { press, toldPrivately } from "../support/presses.ts";
-import { PR, ask, jobOf, reply, said, told } from "../support/threads.ts";
+import { PR, ask, jobOf, reply, said, reportOfLink } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 const MENU = "follow_menu";
@@ -35,7 +35,7 @@ describe("the menu of a status message", () => {
     const onceMore = await choose(world, BEN, message, follow);
     await choose(world, ANA, message, follow);
     expect(await toldPrivately(world, ANA, 1)).toBe("I'll mention you in the result.");
-    world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+    world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
     await world.until(() => said(world, message).length === 1);
     expect(said(world, message)[0]?.[0]).toBe("✅ @Ana @Ben Your pull request is ready:");
     expect(world.replies(DOCS, message.ts)[0]?.mentions).toEqual([`@${ANA}`, `@${BEN}`]);
@@ -53,7 +53,7 @@ describe("the menu of a status message", () => {
     expect(await toldPrivately(world, ANA, 1)).toBe("I won't mention you in this thread.");
     await world.stopApp();
     await world.startApp();
-    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
     await world.until(() => said(world, message).length === 1);
     expect(said(world, message)[0]?.[0]).toBe("✅ Your pull request is ready:");
     await world.until(() => world.read(DOCS)[0]?.includes("✅"));

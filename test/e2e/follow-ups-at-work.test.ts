@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LINK, MINUTE_MS, PR, SENT, ask, jobOf, reply, said, told } from "../support/threads.ts";
+import { LINK, MINUTE_MS, PR, SENT, ask, jobOf, reply, said, reportOfLink } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 describe("a follow-up while the agent is at work", () => {
@@ -31,7 +31,7 @@ describe("a follow-up while the agent is at work", () => {
     const [first, second] = service.jobs.get(jobOf(world))?.turns ?? [];
     if (first === undefined || second === undefined) throw new Error("no turns");
     if (turns) {
-      Object.assign(first, { status: "ended", outcome: "pull-request", ...told("The first.") });
+      Object.assign(first, { status: "ended", outcome: "pull-request", ...reportOfLink("The first.") });
       service.tell(jobOf(world), { step: "Edit docs/faq.md" });
       await world.until(() => world.read(DOCS)[0]?.endsWith("🔧 Edit docs/faq.md"));
       expect(said(world, root).map(([line]) => line)).toEqual(["✅ @Ana Your pull request is ready:"]);
@@ -39,7 +39,7 @@ describe("a follow-up while the agent is at work", () => {
       // It is seen at work.
       await world.pass(MINUTE_MS);
     }
-    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told("The second.") });
+    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink("The second.") });
     await world.until(() => said(world, root).length === 2);
     await world.pass(10 * MINUTE_MS);
     expect(said(world, root).map(([line]) => line)).toEqual(
@@ -121,8 +121,8 @@ describe("a follow-up while the agent is at work", () => {
     await world.until(() => service.messages.length === 1);
     await world.stopApp();
     const [first] = service.jobs.get(jobOf(world))?.turns ?? [];
-    Object.assign(first ?? {}, { status: "ended", outcome: "pull-request", ...told("The first.") });
-    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+    Object.assign(first ?? {}, { status: "ended", outcome: "pull-request", ...reportOfLink("The first.") });
+    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
     await world.startApp();
     await world.until(() => said(world, root).length === 2);
     await world.pass(10 * MINUTE_MS);

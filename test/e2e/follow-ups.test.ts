@@ -10,7 +10,7 @@ import {
   jobOf,
   reply,
   said,
-  told,
+  reportOfLink,
   askedFor,
 } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
@@ -29,7 +29,7 @@ describe.each(SERVICE_KINDS)("a mention in a job's thread, with %s", (_, jobServ
     await world.pass(5 * MINUTE_MS);
     expect(said(world, root)).toHaveLength(2);
 
-    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told("The FAQ, too.") });
+    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink("The FAQ, too.") });
     await world.until(() => said(world, root).length === 3);
     expect(said(world, root)[2]).toEqual(
       turns
@@ -233,7 +233,7 @@ describe("a mention in a job's thread", () => {
     await world.pass(5 * MINUTE_MS);
     expect(service.messages).toHaveLength(1);
     expect(service.calls.filter(({ op }) => op === "message")).toHaveLength(2);
-    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
     await world.until(() => said(world, root).length === 3);
     expect(said(world, root)[2]?.[0]).toBe(`✅ @Ben The agent updated ${LINK}.`);
   });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SlackDelivery } from "../../world/slack/index.ts";
-import { MINUTE_MS, PR, ask, done, jobOf, reply, told } from "../support/threads.ts";
+import { MINUTE_MS, PR, ask, done, jobOf, reply, reportOfLink } from "../support/threads.ts";
 import { ANA, BEN, DOCS, RANDOM, SECRET_CHANNEL, World } from "../support/world.ts";
 
 const SECOND_MS = 1000;
@@ -238,7 +238,7 @@ it("where Slack doesn't tell which channels a person is in, lists what is safe, 
 it("lists what a follow-up in a thread is told of, and forgets requests with their retention", async () => {
   await using world = await World.start({ env: { RETENTION_DAYS: "1" } });
   const root = await ask(world);
-  world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+  world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
   await world.until(() => world.replies(DOCS, root.ts).length === 1);
   expect(requestsIn(await answer(world, ANA, "list"))).toEqual(["fix the install page"]);
   await world.pass(25 * 60 * MINUTE_MS);

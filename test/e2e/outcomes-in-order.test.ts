@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { MINUTE_MS, ask, jobOf, reply, said, told } from "../support/threads.ts";
+import { MINUTE_MS, ask, jobOf, reply, said, reportOfLink } from "../support/threads.ts";
 import { World } from "../support/world.ts";
 
 it.each([
@@ -22,9 +22,9 @@ it.each([
       when: ({ args }) => JSON.stringify(args).includes("The first."),
       fault,
     });
-    service.finish(jobOf(world, 0), { status: "completed", turn: told("The first.") });
+    service.finish(jobOf(world, 0), { status: "completed", turn: reportOfLink("The first.") });
     await world.until(() => slack.calls.some(({ args }) => JSON.stringify(args).includes("The first.")));
-    service.finish(jobOf(world, 1), { status: "completed", turn: told("The second.") });
+    service.finish(jobOf(world, 1), { status: "completed", turn: reportOfLink("The second.") });
     await world.pass(20 * MINUTE_MS);
     const summaries = said(world, root).flatMap((lines) => lines.filter((line) => line.startsWith("The ")));
     expect(summaries).toEqual(["The first.", "The second."]);
@@ -44,11 +44,11 @@ it("outcomes stand in the thread in the order of their requests, also if the clo
     when: ({ args }) => JSON.stringify(args).includes("The first."),
     fault: { kind: "http", status: 503 },
   });
-  service.finish(jobOf(world, 0), { status: "completed", turn: told("The first.") });
+  service.finish(jobOf(world, 0), { status: "completed", turn: reportOfLink("The first.") });
   await world.until(() => slack.calls.some(({ args }) => JSON.stringify(args).includes("The first.")));
   clock.setTo(clock.now() - 60 * MINUTE_MS);
   slack.limits.set({ clockAheadMs: 60 * MINUTE_MS });
-  service.finish(jobOf(world, 1), { status: "completed", turn: told("The second.") });
+  service.finish(jobOf(world, 1), { status: "completed", turn: reportOfLink("The second.") });
   await world.pass(20 * MINUTE_MS);
   const summaries = said(world, root).flatMap((lines) => lines.filter((line) => line.startsWith("The ")));
   expect(summaries).toEqual(["The first.", "The second."]);

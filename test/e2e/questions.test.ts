@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
 import type { JobQuestion } from "../../src/shared/contract/question.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
-import { MINUTE_MS, PR, ask, done, jobOf, reply, said, told } from "../support/threads.ts";
+import { MINUTE_MS, PR, ask, done, jobOf, reply, said, reportOfLink } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import type { WorldOptions } from "../support/world.ts";
 
@@ -89,7 +89,7 @@ describe("a question", () => {
     expect(service.answers).toEqual([{ jobId: jobOf(world), questionId: id, answer: "2" }]);
     expect(said(world, root)).toEqual([[...ASKED, "@Ben answered: FAQ"]]);
 
-    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
     await world.until(() => said(world, root).length === 2);
     await restart(world);
     await world.pass(HOUR_MS);
@@ -442,7 +442,7 @@ describe("several turns and places", () => {
     await using world = await start();
     const { service } = world;
     const root = await ask(world);
-    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
     await world.until(() => said(world, root).length === 1);
     await reply(world, root, "and the FAQ", BEN);
     await world.until(() => service.messages.length === 1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JobServiceSideOptions } from "../../world/job-service/side.ts";
 import { press, privately, toldPrivately } from "../support/presses.ts";
-import { LINK, MINUTE_MS, PR, ask, jobOf, reply, said, told } from "../support/threads.ts";
+import { LINK, MINUTE_MS, PR, ask, jobOf, reply, said, reportOfLink } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 const OFFERS: JobServiceSideOptions = { level: 1 };
@@ -144,7 +144,7 @@ describe("Stop", () => {
     await using world = await World.start({ jobService: OFFERS });
     const { service } = world;
     const message = await working(world);
-    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
     const onceMore = await press(world, ANA, message, STOP);
     await world.until(() => said(world, message).length === 1);
     expect(said(world, message)[0]?.[0]).toBe("✅ @Ana Your pull request is ready:");
@@ -210,7 +210,7 @@ describe("Stop", () => {
     const message = await working(world);
     const turn = service.jobs.get(jobOf(world))?.turns[0];
     if (turn === undefined) throw new Error("no turn");
-    Object.assign(turn, told());
+    Object.assign(turn, reportOfLink());
     await press(world, ANA, message, STOP);
     await world.until(() => said(world, message).length === 1);
     expect(said(world, message)[0]).toContain(`${LINK} has the work so far.`);

@@ -1,4 +1,4 @@
-import { PR, told } from "./threads.ts";
+import { PR, reportOfLink } from "./threads.ts";
 import { pick, wordsAsked } from "./conversation-ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";
 import type { JobServiceSide } from "../../world/job-service/side.ts";
@@ -43,7 +43,7 @@ export class ConversationAgents {
 
   #end(jobId: string, how: number): void {
     const url = PR.replace(/7$/, /\d+/.exec(jobId)?.[0] ?? "7");
-    const { pullRequest, ...turn } = told(`Read ${this.#words(jobId)}`);
+    const { pullRequest, ...turn } = reportOfLink(`Read ${this.#words(jobId)}`);
     const title = `Correct ${this.#words(jobId)}`;
     switch (how % 3) {
       case 0:

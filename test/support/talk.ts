@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliveryOutcome, SlackMessage, SlackSide } from "../../world/slack/index.ts";
 import type { JobServiceSide } from "../../world/job-service/side.ts";
 import type { SideOutcome } from "../../world/job-service/jobs.ts";
-import { PR, told } from "./threads.ts";
+import { PR, reportOfLink } from "./threads.ts";
 import { DOCS } from "./world.ts";
 
 const LOOK_MS = 20;
@@ -116,7 +116,7 @@ export class Talk {
   /** Waits until there are `count` outcomes. Meanwhile it ends turns that a poll has seen. */
   async outcomes(
     count: number,
-    end: SideOutcome = { status: "completed", prLink: PR, turn: told() },
+    end: SideOutcome = { status: "completed", prLink: PR, turn: reportOfLink() },
   ): Promise<void> {
     await this.until(() => {
       if (this.posts.filter((post) => post.includes("outcome")).length >= count) return true;

@@ -25,14 +25,14 @@ export async function ask(world: World, text = "fix the install page"): Promise<
 /** Sends a command as in {@link ask}, and waits until its job has ended with a pull request. */
 export async function done(world: World): Promise<SlackMessage> {
   const root = await ask(world);
-  world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+  world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
   await world.until(() => world.replies(DOCS, root.ts).length === 1);
   await world.until(() => world.read(DOCS)[0]?.includes("✅"));
   return root;
 }
 
 /** A service's report of a turn that ended with the pull request. */
-export function told(summary = "Fixed it.") {
+export function reportOfLink(summary = "Fixed it.") {
   return {
     summary,
     pullRequest: {

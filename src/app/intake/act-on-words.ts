@@ -8,8 +8,8 @@ import { askForList } from "./lists.ts";
 import { withoutQuestion, type MessagePlace } from "./place-of-words.ts";
 import { readWords, type Words } from "./read-words.ts";
 
-/** `told` means that it was no request, and all that it asked for is under way. */
-export type Acted = Accepted | { kind: "told" };
+/** `handled` means that it was no request, and all that it asked for is under way. */
+export type Acted = Accepted | { kind: "handled" };
 
 /** What is known of a message besides its words and its place. */
 type How = {
@@ -36,7 +36,7 @@ export async function actOnWords(
     case "perhaps-answer": {
       const taken = await takeAnswer(deps, request, at, words.kind);
       // The question has closed meanwhile.
-      return taken ? TOLD : actOnWords(deps, request, withoutQuestion(at), how);
+      return taken ? HANDLED : actOnWords(deps, request, withoutQuestion(at), how);
     }
     case "help":
       return answer(deps, request, { kind: "help" });
@@ -46,7 +46,7 @@ export async function actOnWords(
         userId: request.userId,
         responseUrl: null,
       });
-      return TOLD;
+      return HANDLED;
     case "thanks": {
       // What stands beside it is more than thanks.
       if (request.beside !== undefined || request.files !== undefined) {
@@ -55,7 +55,7 @@ export async function actOnWords(
       }
       const { teamId, channelId, messageTs: ts } = request;
       if (ts !== undefined) await deps.queue.add(thankTask(request.id, { teamId, channelId, ts }));
-      return TOLD;
+      return HANDLED;
     }
     case "empty":
       return how.isTelling === true
@@ -63,14 +63,14 @@ export async function actOnWords(
         : answerEmpty(deps, request, how);
     case "unknown-project": {
       const project = findProject(deps.projects, words.name);
-      return "kind" in project ? { kind: "refused", refusal: project } : TOLD;
+      return "kind" in project ? { kind: "refused", refusal: project } : HANDLED;
     }
     case "prompt":
       return actOnPrompt(deps, request, at, words, how);
   }
 }
 
-const TOLD: Acted = { kind: "told" };
+const HANDLED: Acted = { kind: "handled" };
 
 /** Resolves to false if the question takes no answer any more. */
 async function takeAnswer(
@@ -108,13 +108,13 @@ async function actOnPrompt(
 /** Answers a message without words. Replies that may be for others get an answer only for files. */
 async function answerEmpty(deps: IntakeDeps, request: Request, { aim }: How): Promise<Acted> {
   const isOfFiles = (request.files ?? []).length > 0;
-  if (aim === "own-open-request" && !isOfFiles) return TOLD;
+  if (aim === "own-open-request" && !isOfFiles) return HANDLED;
   return answer(deps, request, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
 }
 
 async function answer(deps: IntakeDeps, request: Request, message: ReplyPayload["message"]): Promise<Acted> {
   await answerAuthor(deps, request, message);
-  return TOLD;
+  return HANDLED;
 }
 
 /** Answers a message's author privately, once, however often the message arrives. */

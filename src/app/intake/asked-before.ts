@@ -10,7 +10,7 @@ import { FOLLOWING } from "../messages/short-answers.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import { following } from "./status-buttons.ts";
 import { answerPress, answerTo } from "./press.ts";
-import { FormMetadata, type FormState, requestForm } from "./request-form.ts";
+import { type FormState, readFormMetadata, requestForm } from "./request-form.ts";
 import type { TickedValues } from "./share-list.ts";
 
 /**
@@ -71,7 +71,7 @@ export function registerFollowIt(app: App, deps: IntakeDeps): void {
 
 /** The same form with another beginning. It keeps what was typed. */
 async function formWithNote(deps: IntakeDeps, metadata: string, answer: string): Promise<ModalView> {
-  const { draftId, told: warnedOf = [] } = FormMetadata.parse(JSON.parse(metadata));
+  const { draftId, warnedOf } = readFormMetadata(metadata);
   const draft = await deps.records.get("draft", draftId);
   if (draft === undefined) return textView(answer);
   const asked = [section(answer)];

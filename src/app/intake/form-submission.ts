@@ -7,7 +7,7 @@ import { FORM_EXPIRED, NOTHING_SHARED, NOTHING_TYPED } from "../messages/short-a
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { asTicked, askedBefore } from "./asked-before.ts";
 import { findProject, namesOf, tooLong, type IntakeDeps } from "./deps.ts";
-import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM, requestForm } from "./request-form.ts";
+import { INSTRUCTIONS, PROJECT, readFormMetadata, REQUEST_FORM, requestForm } from "./request-form.ts";
 import { sharedOf } from "./share-list.ts";
 import { refusedOf, withoutRefused } from "../gather/gather-context.ts";
 
@@ -25,7 +25,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
     const project = findProject(deps.projects, chosen);
     if ("kind" in project) return refuse(PROJECT, refusalText(project));
     try {
-      const { draftId, told: warnedOf = [] } = FormMetadata.parse(JSON.parse(view.private_metadata));
+      const { draftId, warnedOf } = readFormMetadata(view.private_metadata);
       const draft = await deps.records.get("draft", draftId);
       if (draft === undefined) return refuse(INSTRUCTIONS, FORM_EXPIRED);
       const shared = await ofMembers(deps, sharedOf(draft, values));

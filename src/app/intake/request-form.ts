@@ -35,9 +35,22 @@ const DRAFT_TTL_MS = 7 * 24 * 60 * 60_000;
 const FIELD_MAX_CHARS = 3000;
 const SHOWN_MAX_CHARS = 2500;
 
-/** What a form carries back: the id of its draft, and the running turns that it has warned of. */
-export const FormMetadata = z.object({ draftId: z.string(), told: z.array(z.string()).optional() });
-type FormMetadata = z.infer<typeof FormMetadata>;
+/**
+ * What a form carries back: the id of its draft, and the running turns that it has warned of. Their
+ * field has an older name, because an open form outlives the version that opened it.
+ */
+const StoredMetadata = z.object({ draftId: z.string(), told: z.array(z.string()).default([]) });
+type FormMetadata = { draftId: string; warnedOf: string[] };
+
+/** Throws if a form carries back something else. */
+export function readFormMetadata(metadata: string): FormMetadata {
+  const { draftId, told: warnedOf } = StoredMetadata.parse(JSON.parse(metadata));
+  return { draftId, warnedOf };
+}
+
+function formMetadata({ draftId, warnedOf }: FormMetadata): string {
+  return JSON.stringify({ draftId, ...(warnedOf.length === 0 ? {} : { told: warnedOf }) });
+}
 
 /**
  * What a form shows besides its draft. `asked` says who asked for the same before. `instructions`
@@ -187,14 +200,13 @@ export function requestForm(
   { warnedOf = [], asked = [], instructions }: FormState = {},
 ): ModalView {
   const { quoted } = draft;
-  const metadata: FormMetadata = { draftId, ...(warnedOf.length === 0 ? {} : { told: warnedOf }) };
   return {
     type: "modal",
     callback_id: REQUEST_FORM,
     title: unstyled(quoted === null ? "Request a docs change" : "Fix these docs"),
     submit: unstyled(warnedOf.length === 0 ? "Send" : "Start another"),
     close: unstyled("Cancel"),
-    private_metadata: JSON.stringify(metadata),
+    private_metadata: formMetadata({ draftId, warnedOf }),
     blocks: [
       ...asked,
       ...(quoted === null ? [] : quotedBlocks(quoted)),

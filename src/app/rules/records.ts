@@ -160,7 +160,7 @@ export const FeedRecord = storedObject({
   heardAt: z.number(),
   /** Faults since it was last asked with a cursor and answered. */
   faults: z.number().int(),
-  /** How often in a row it answered at once and told nothing new. */
+  /** How often in a row it answered at once with nothing new. */
   quick: z.number().int().default(0),
 });
 export type FeedRecord = z.infer<typeof FeedRecord>;

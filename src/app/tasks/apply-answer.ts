@@ -170,16 +170,16 @@ function followingChanges(
   const before = left === undefined ? undefined : read("turn", left.turnId);
   const nothing = { writes: [], adds: [], appends: [] };
   if (left === undefined || before?.stage.name !== "ended") return { ...nothing, followed: undefined };
-  const told = answer?.ok === true && answer.level === 1 ? answer : null;
-  const reported = told?.report?.pullRequest ?? null;
+  const reporting = answer?.ok === true && answer.level === 1 ? answer : null;
+  const reported = reporting?.report?.pullRequest ?? null;
   const { url } = left;
-  const isAbout = reported !== null && (reported.url ?? told?.job.prLink) === url;
+  const isAbout = reported !== null && (reported.url ?? reporting?.job.prLink) === url;
   const linkedAt = before.stage.at;
   const pullRequest = isAbout
     ? withPullRequest(before.pullRequest, { ...reported, url }, { url, linkedAt, now })
     : before.pullRequest;
   if (pullRequest === undefined) {
-    const isAwaited = told !== null && awaitsFirstLook(before, now);
+    const isAwaited = reporting !== null && awaitsFirstLook(before, now);
     return { ...nothing, followed: isAwaited ? before : undefined };
   }
   const turn: Turn = { ...before, pullRequest };

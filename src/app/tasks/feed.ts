@@ -15,7 +15,7 @@ import { FeedPayload, watchTask } from "../rules/decisions/new-tasks.ts";
 import { readTask } from "../rules/decisions/payload.ts";
 import { RecordLostError } from "../rules/decisions/turn-writes.ts";
 import { applyAnswer, readWatchedJob } from "./apply-answer.ts";
-import { FOLLOW_EVERY_MS, FOLLOW_TOLD_EVERY_MS } from "./watch.ts";
+import { FOLLOW_EVERY_MS, FOLLOW_BY_FEED_EVERY_MS } from "./watch.ts";
 import { backoffMs } from "./service-backoff.ts";
 
 /** The service and the client have bounds of their own, seconds. */
@@ -27,8 +27,8 @@ const FAULTS_THAT_END = 3;
 const KEEP_MS = 7 * 24 * 60 * 60_000;
 
 /**
- * Waits for the jobs of a project to change, applies what it is told like the answers of polls, and
- * then moves the cursor. One that runs twice is told the same again, which changes nothing. If the
+ * Waits for the jobs of a project to change, applies what it hears like the answers of polls, and
+ * then moves the cursor. One that runs twice hears the same again, which changes nothing. If the
  * feed breaks off, begins anew or doesn't wait for changes, jobs with open turns are polled at
  * once, and those whose pull request is followed soon.
  */
@@ -42,17 +42,17 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   if (waitMs > 0) return { kind: "wait", dueAt: askedAt + waitMs };
   const known = await deps.records.get("feed", projectKey(project));
   const cursor = known?.cursor ?? null;
-  // A process that died may have died of what it was told, so this run asks without waiting.
+  // A process that died may have died of what it heard, so this run asks without waiting.
   const waitS = cursor !== null && task.deaths === 0 ? WAIT_S : 0;
   const answer = await configured.jobService.changes(cursor, waitS, deps.stopping);
-  // Another replica goes on, and is told the same. Here it would end at once, again and again.
+  // Another replica goes on, and hears the same. Here it would end at once, again and again.
   if (deps.stopping.aborted) return { kind: "wait", dueAt: deps.clock.now() + QUICK_MS };
   if (!answer.ok || answer.level !== 1) return breakOff(deps, project, known, answer);
   const news = await Promise.all(
     answer.changed.map((each) => applyEntry(deps, project, { ...answer, ...each }, askedAt)),
   );
   const hasBegun = cursor === null;
-  // What changed before it began wasn't told.
+  // What changed before it began wasn't heard.
   const adds = hasBegun ? await watchesOf(deps, project, deps.polling.maxMs) : [];
   const now = deps.clock.now();
   const isNew = news.includes(true);
@@ -102,7 +102,7 @@ function feedWrite(project: ProjectRef, feed: Omit<FeedRecord, "version">): Writ
   return { kind: "feed", id: projectKey(project), record: { version: 1, ...feed }, ttlMs: KEEP_MS };
 }
 
-/** Applies what was told about one job. Returns true if that was new. Unknown jobs are skipped. */
+/** Applies what was heard about one job. Returns true if that was new. Unknown jobs are skipped. */
 async function applyEntry(
   deps: TaskDeps,
   project: ProjectRef,
@@ -113,7 +113,7 @@ async function applyEntry(
     const watched = await readWatchedJob(deps, jobKey(project, answer.job.id));
     if (watched === undefined) return false;
     const now = deps.clock.now();
-    const lookAt = now + FOLLOW_TOLD_EVERY_MS;
+    const lookAt = now + FOLLOW_BY_FEED_EVERY_MS;
     const logger = deps.logger.child({ job_id: answer.job.id });
     const heard = { answer, askedAt, state: FRESH_POLL_STATE };
     const apply = await applyAnswer({ ...deps, logger }, watched, heard);

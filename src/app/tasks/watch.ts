@@ -23,7 +23,7 @@ import { feedTasks, WatchPayload } from "../rules/decisions/new-tasks.ts";
  * The time between looks at a job whose pull request alone is followed, milliseconds: where its
  * service tells what changes, and elsewhere.
  */
-export const FOLLOW_TOLD_EVERY_MS = 60 * 60_000;
+export const FOLLOW_BY_FEED_EVERY_MS = 60 * 60_000;
 export const FOLLOW_EVERY_MS = 10 * 60_000;
 /** Over how long such looks are spread once the service, which told us to wait, may be called. */
 const SPREAD_MS = 30_000;
@@ -43,11 +43,11 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   const { job, open } = watched;
   const askedAt = deps.clock.now();
   // Whoever else ended the turns didn't ask how their pull request stands.
-  const isUntold =
+  const isUnasked =
     open.length === 0 &&
     job.pullRequest !== undefined &&
-    (await toldBy(deps, job.project)).told === undefined;
-  const isFollowing = payload.isFollowing === true || isUntold;
+    (await freshFeed(deps, job.project)).feed === undefined;
+  const isFollowing = payload.isFollowing === true || isUnasked;
   const isWatched = open.length > 0 || isFollowing;
   const { jobService, service } = deps.jobServices.of(job.project) ?? {};
   if (jobService === undefined && open.length > 0) {
@@ -77,14 +77,14 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   const now = deps.clock.now();
   const retryAfterMs = answer !== null && !answer.ok ? (answer.fault.retryAfterMs ?? 0) : 0;
   const feeds = answer?.ok === true ? feedTasks(job.project, service, answer) : [];
-  const mayBeTold = feeds.length > 0 || (answer === null && service === job.project.service);
-  const told = mayBeTold ? await toldBy(deps, job.project) : {};
+  const mayHaveFeed = feeds.length > 0 || (answer === null && service === job.project.service);
+  const fresh = mayHaveFeed ? await freshFeed(deps, job.project) : {};
   // Everybody who is told when to come back does so then, and not all at once.
   const againAfterMs =
     retryAfterMs > 0
       ? retryAfterMs + Math.ceil(deps.random() * SPREAD_MS)
       : retryDelayMs({ attempt: state.faults, retryAfterMs, random: deps.random() });
-  const at = { now, retryAfterMs, random: deps.random(), policy: deps.polling, ...told };
+  const at = { now, retryAfterMs, random: deps.random(), policy: deps.polling, ...fresh };
   return (read) => {
     const { watched: goOn, hasMore, followed, ...applied } = apply(read);
     const plan = { ...applied, adds: [...applied.adds, ...feeds] };
@@ -92,7 +92,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
       const isGone = state.strikes?.kind === "missing" && isOut(state, now);
       const isUnsure = isFollowing && answer?.ok !== true && !isGone;
       if (followed === undefined && !isUnsure) return { ...plan, value: { kind: "done" } };
-      const everyMs = at.told === undefined ? FOLLOW_EVERY_MS : FOLLOW_TOLD_EVERY_MS;
+      const everyMs = at.feed === undefined ? FOLLOW_EVERY_MS : FOLLOW_BY_FEED_EVERY_MS;
       const dueAt = now + (answer === null || answer.ok || isGone ? everyMs : againAfterMs);
       return { ...plan, value: { kind: "again", dueAt, payload: { ...payload, state, isFollowing: true } } };
     }
@@ -103,11 +103,11 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   };
 }
 
-/** What is needed to look less often, if the project's feed tells what changes. Else nothing. */
-async function toldBy(
+/** What is needed to look less often, if the project's feed is fresh. Else nothing. */
+async function freshFeed(
   { records, series, clock }: Pick<TaskDeps, "records" | "series" | "clock">,
   project: ProjectRef,
-): Promise<{ told?: { usual: Usual | null } }> {
+): Promise<{ feed?: { usual: Usual | null } }> {
   if (!isFresh(await records.get("feed", projectKey(project)), clock.now())) return {};
-  return { told: { usual: usualOf(await series.of(historyOf(project))) } };
+  return { feed: { usual: usualOf(await series.of(historyOf(project))) } };
 }

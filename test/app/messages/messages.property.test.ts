@@ -157,9 +157,9 @@ const reportedTurns: fc.Arbitrary<KnownTurn> = fc
       pullRequest: pullRequest && { ...makeReported().pullRequest!, ...pullRequest },
     }),
   );
-const toldParts = fc.option(reportedTurns, { nil: undefined }).map((reported) => {
-  const told = resultReport(reported ?? null);
-  return told === undefined ? {} : { told };
+const reportParts = fc.option(reportedTurns, { nil: undefined }).map((reported) => {
+  const report = resultReport(reported ?? null);
+  return report === undefined ? {} : { told: report };
 });
 
 function outcomesOf(kind: fc.Arbitrary<OutcomeKind>): fc.Arbitrary<Outcome> {
@@ -170,7 +170,7 @@ function outcomesOf(kind: fc.Arbitrary<OutcomeKind>): fc.Arbitrary<Outcome> {
     job: fc.option(jobs),
     tookMs: durations,
   });
-  return fc.tuple(outcomes, toldParts).map(([outcome, told]) => ({ ...outcome, ...told }));
+  return fc.tuple(outcomes, reportParts).map(([outcome, parts]) => ({ ...outcome, ...parts }));
 }
 
 const stages: fc.Arbitrary<TurnStage> = fc.oneof(

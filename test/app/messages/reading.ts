@@ -49,10 +49,10 @@ export const without = makeJob();
 export const pull = makeReported().pullRequest!;
 export const LINK = `acme/docs#7 (${PR})`;
 
-/** What an outcome keeps of what a service told. */
-export function told(reported: Partial<KnownTurn> = {}): ResultReport {
+/** What an outcome keeps of a service's report. */
+export function makeResult(reported: Partial<KnownTurn> = {}): ResultReport {
   const report = resultReport(makeReported(reported));
-  if (report === undefined) throw new Error("nothing is told");
+  if (report === undefined) throw new Error("nothing is reported");
   return report;
 }
 

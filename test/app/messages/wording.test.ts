@@ -4,7 +4,7 @@ import type { Question } from "../../../src/app/rules/thread/question.ts";
 import type { TurnStage } from "../../../src/app/rules/turn/turn.ts";
 import { refusalText } from "../../../src/app/messages/private-messages.ts";
 import { makeJob, makeOutcome, makeQuoted, makeTurn } from "../../support/builders.ts";
-import { ANA, LINK, read, request, told, withPr, without } from "./reading.ts";
+import { ANA, LINK, read, request, makeResult, withPr, without } from "./reading.ts";
 
 describe("the status message says who asked for what, and how it stands:", () => {
   const stateOf = (stage: TurnStage) => makeTurn({ request, stage });
@@ -43,7 +43,7 @@ describe("the status message says who asked for what, and how it stands:", () =>
     ["a pull request", ended({ kind: "pull-request", job: withPr }), `✅ ${LINK}`],
     [
       "a pull request that is described",
-      ended({ kind: "pull-request", job: withPr, told: told() }),
+      ended({ kind: "pull-request", job: withPr, told: makeResult() }),
       `✅ ${LINK}, 3 files, +12 −4`,
     ],
     [
@@ -56,13 +56,13 @@ describe("the status message says who asked for what, and how it stands:", () =>
       ended({
         kind: "no-changes",
         job: without,
-        told: told({ outcome: "branch", branch: "fix-1", pullRequest: null }),
+        told: makeResult({ outcome: "branch", branch: "fix-1", pullRequest: null }),
       }),
       "✅ Changes on branch fix-1",
     ],
     ["no changes", ended({ kind: "no-changes" }), "➖ No changes"],
     ["failed", ended({ kind: "failed" }), "❌ Couldn't finish"],
-    ["canceled", ended({ kind: "failed", told: told({ outcome: "cancelled" }) }), "⏹️ Stopped"],
+    ["canceled", ended({ kind: "failed", told: makeResult({ outcome: "cancelled" }) }), "⏹️ Stopped"],
     ["archived", ended({ kind: "archived" }), "🗄️ Archived"],
     ["expired", ended({ kind: "expired", reason: "deadline" }), "⌛ Not done after 1 day"],
     ["never started", ended({ kind: "expired", reason: "never-started" }), "⌛ Not started"],

@@ -206,9 +206,9 @@ export function changesOf(
     const job = turn.job === null ? undefined : readNow("job", jobKey(turn.request.project, turn.job.id));
     const next = isEnding ? withPrBefore(turn, job?.pullRequest) : turn;
     if (isEnding && next.stage.name === "ended") {
-      const { kind: outcome, reason, tookMs, told, stoppedBy } = next.stage.outcome;
+      const { kind: outcome, reason, tookMs, told: report, stoppedBy } = next.stage.outcome;
       const stopped = stoppedBy === undefined ? undefined : true;
-      deps.logger.info({ outcome, told: told?.outcome, stopped, reason, took_ms: tookMs }, "turn ended");
+      deps.logger.info({ outcome, told: report?.outcome, stopped, reason, took_ms: tookMs }, "turn ended");
     }
     for (const write of turnWrites(deps, readNow, next)) written.set(keyOfWrite(write), write);
     changes.next.push(next);

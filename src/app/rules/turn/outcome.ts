@@ -49,7 +49,10 @@ export const Outcome = storedObject({
   job: Job.nullable(),
   /** Time from the request to the end, milliseconds. */
   tookMs: z.number(),
-  /** The job service's report on this turn. Absent if it only gave the job's record. */
+  /**
+   * The job service's report on this turn. Absent if it only gave the job's record. Stored under an
+   * older name, and logged under it.
+   */
   told: ResultReport.optional(),
   /**
    * The pull request that the job already had before this turn, at the address the service gave.

@@ -330,8 +330,8 @@ function endOfPassed(
   now: number,
 ): Turn | null {
   if (job.status === "archived") return null;
-  const isToldToEnd = reported?.status === "ended";
-  if ((isToldToEnd || job.status !== "active") && turn.stop?.isTaken === true) {
+  const isReportedEnd = reported?.status === "ended";
+  if ((isReportedEnd || job.status !== "active") && turn.stop?.isTaken === true) {
     return endTurn(turn, "failed", now, { stoppedBy: turn.stop.userId });
   }
   if (jobEnd !== undefined && reported === null && leftAs(job) !== leftAs(jobEnd.job)) {
@@ -339,7 +339,7 @@ function endOfPassed(
     return kind === null ? null : endTurn(turn, kind, now, { job: jobEnd.job });
   }
   const isLongOver = job.status !== "active" && jobEnd !== undefined && now >= jobEnd.seenAt + UNSEEN_MS;
-  return isToldToEnd || isLongOver ? endTurn(turn, "unknown", now, { isPassed: true }) : null;
+  return isReportedEnd || isLongOver ? endTurn(turn, "unknown", now, { isPassed: true }) : null;
 }
 
 function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
@@ -452,8 +452,8 @@ export function turnAfterOwnAnswer(
   now: number,
   isLast: boolean,
 ): Turn {
-  const isTold = isLast || ownTurn(answer, turnNumber(turn)) !== null;
-  return isTold ? turnAfterAnswer(turn, answer, now) : turn;
+  const isKnown = isLast || ownTurn(answer, turnNumber(turn)) !== null;
+  return isKnown ? turnAfterAnswer(turn, answer, now) : turn;
 }
 
 /**

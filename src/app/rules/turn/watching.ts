@@ -45,8 +45,8 @@ export const FRESH_POLL_STATE: PollState = { faults: 0, strikes: null };
  */
 const STRIKES_THAT_END = 3;
 const STRIKES_LAST_MS = 3 * 60_000;
-/** How often a job is polled while its service tells what changes, in case that it forgets to. */
-const TOLD_POLL_MS = 10 * 60_000;
+/** How often a job is polled while its service tells what changes, in case it misses one. */
+const POLL_BY_FEED_MS = 10 * 60_000;
 /** How many polls in a row must fail before the thread says so. */
 const FAULTS_THAT_SHOW = 3;
 
@@ -116,24 +116,24 @@ export function nextPollAt(
     retryAfterMs: number;
     random: number;
     policy: PollingPolicy;
-    /** Set if the service tells what changes: when to look all the same. */
-    told?: { usual: Usual | null };
+    /** Set if the project's feed is fresh: when to look all the same. */
+    feed?: { usual: Usual | null };
   },
 ): number {
-  const { now, retryAfterMs, policy, random, told } = at;
+  const { now, retryAfterMs, policy, random, feed } = at;
   const since = turn.stage.name === "watching" ? turn.stage.since : now;
   // The clock may have been set back since.
   const ageMs = Math.max(0, now - since);
   const delayMs = nextPollDelayMs({ ageMs, faults: state.faults, retryAfterMs, policy, random });
   const deadline = since + policy.deadlineMs;
   const soon = now < deadline ? Math.min(now + delayMs, deadline) : now + delayMs;
-  if (told === undefined || state.faults > 0 || now >= deadline || isUntold(turn)) return soon;
-  const late = now + TOLD_POLL_MS * (0.9 + 0.2 * random);
-  return Math.max(soon, Math.min(Math.ceil(late), deadline, overdueAt(turn, told.usual, now)));
+  if (feed === undefined || state.faults > 0 || now >= deadline || mayShowEarlierTurn(turn)) return soon;
+  const late = now + POLL_BY_FEED_MS * (0.9 + 0.2 * random);
+  return Math.max(soon, Math.min(Math.ceil(late), deadline, overdueAt(turn, feed.usual, now)));
 }
 
 /** True if a record of the job could still be about an earlier turn, which takes time to know. */
-function isUntold(turn: Turn): boolean {
+function mayShowEarlierTurn(turn: Turn): boolean {
   const { stage, number } = turn;
   if (stage.name === "watching" && stage.unseen !== undefined) return true;
   return isFollowUp(turn) && number === undefined;
@@ -191,7 +191,7 @@ export function waitForOwnTurn(turn: Turn, answer: JobServiceSuccess, now: numbe
   return { ...turn, stage: { ...stage, troubleSince: null, ...unseen } };
 }
 
-/** A feed that was silent for longer tells nothing, milliseconds. A request ends sooner. */
+/** A feed that was silent for longer isn't fresh, milliseconds. A request ends sooner. */
 const FRESH_MS = 2 * 60_000;
 /** A feed that answered so often in a row at once, with nothing new, doesn't wait for changes. */
 export const QUICK_THAT_END = 5;
@@ -201,7 +201,7 @@ const GAP_MS = 250;
 const IDLE_GAP_MS = 1_000;
 const IDLE_GAP_MAX_MS = 30_000;
 
-/** True if the project's feed tells what changes. */
+/** True if the project's feed is heard and tells what changes. */
 export function isFresh(feed: FeedRecord | undefined, now: number): boolean {
   if (feed === undefined || feed.faults > 0 || feed.quick >= QUICK_THAT_END) return false;
   // The clock may have been set back since.
@@ -223,7 +223,7 @@ export function sentJobAppend(project: ProjectRef, jobId: string, { deadlineMs }
 
 /**
  * The shortest time between two requests, milliseconds, whatever the service answers. `quick` is
- * how often in a row it answered at once and told nothing new.
+ * how often in a row it answered at once with nothing new.
  */
 export function gapMs({ isNew, quick }: { isNew: boolean; quick: number }): number {
   const doublings = Math.min(Math.max(0, quick - QUICK_THAT_END + 1), 10);

@@ -17,7 +17,7 @@ export async function readInfo(redis: RedisConnection): Promise<ReadonlyMap<stri
 export class RedisMemory {
   readonly #redis: RedisConnection;
   readonly #logger: Logger;
-  #told = "";
+  #logged = "";
 
   constructor(redis: RedisConnection, logger: Logger) {
     this.#redis = redis;
@@ -45,13 +45,13 @@ export class RedisMemory {
   }
 
   #tell(state: string, trouble: string | null): void {
-    if (state === this.#told) return;
-    const wasTold = this.#told !== "";
-    this.#told = state;
+    if (state === this.#logged) return;
+    const wasLogged = this.#logged !== "";
+    this.#logged = state;
     const fields = { store: this.#redis.shown };
     if (trouble !== null)
       this.#logger.error({ ...fields, error: trouble }, "store: Redis doesn't keep its keys");
-    else if (wasTold) this.#logger.info(fields, "store: Redis keeps its keys again");
+    else if (wasLogged) this.#logger.info(fields, "store: Redis keeps its keys again");
   }
 }
 

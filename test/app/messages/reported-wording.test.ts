@@ -9,17 +9,17 @@ import {
   pull,
   readOutcome,
   request,
-  told,
+  makeResult,
   withPr,
   without,
 } from "./reading.ts";
 import type { Row } from "./reading.ts";
 
 /** The same, where the service tells of its turns. */
-const toldRows: Row[] = [
+const reportedRows: Row[] = [
   {
     when: "the pull request is open",
-    outcome: { kind: "pull-request", job: withPr, told: told() },
+    outcome: { kind: "pull-request", job: withPr, told: makeResult() },
     lines: [
       "✅ @Ana Your pull request is ready:",
       "Correct the install command",
@@ -29,7 +29,7 @@ const toldRows: Row[] = [
   },
   {
     when: "a follow-up updated the pull request",
-    outcome: { kind: "pull-request", job: withPr, told: told(), prBefore: PR },
+    outcome: { kind: "pull-request", job: withPr, told: makeResult(), prBefore: PR },
     lines: [
       `✅ @Ana The agent updated ${LINK}.`,
       "Both pages name the right command now.",
@@ -41,7 +41,7 @@ const toldRows: Row[] = [
     outcome: {
       kind: "pull-request",
       job: withPr,
-      told: told({
+      told: makeResult({
         summary: "## Correct the install command\n",
         pullRequest: { ...pull, files: 1, additions: null },
       }),
@@ -53,7 +53,7 @@ const toldRows: Row[] = [
     outcome: {
       kind: "no-changes",
       job: without,
-      told: told({
+      told: makeResult({
         outcome: "no-changes",
         pullRequest: null,
         summary: "There is no page about refunds.\n\nWhich one do you mean?",
@@ -72,7 +72,7 @@ const toldRows: Row[] = [
     outcome: {
       kind: "failed",
       job: without,
-      told: told({
+      told: makeResult({
         outcome: "failed",
         pullRequest: null,
         reason: "The agent exited with code 1.",
@@ -90,7 +90,7 @@ const toldRows: Row[] = [
     outcome: {
       kind: "failed" as const,
       job: without,
-      told: told({
+      told: makeResult({
         outcome: "failed",
         pullRequest: null,
         cause: limit === "budget" ? "budget" : "time-limit",
@@ -107,13 +107,13 @@ const toldRows: Row[] = [
     outcome: {
       kind: "failed",
       job: without,
-      told: told({ outcome: "cancelled", pullRequest: null, summary: null }),
+      told: makeResult({ outcome: "cancelled", pullRequest: null, summary: null }),
     },
     lines: ["⏹️ @Ana The agent was stopped.", "No pull request was opened.", "[Try again]"],
   },
   {
     when: "the turn was canceled after it opened a pull request",
-    outcome: { kind: "failed", job: withPr, told: told({ outcome: "cancelled", summary: null }) },
+    outcome: { kind: "failed", job: withPr, told: makeResult({ outcome: "cancelled", summary: null }) },
     lines: [
       "⏹️ @Ana The agent was stopped.",
       `${LINK} has the work so far.`,
@@ -125,7 +125,7 @@ const toldRows: Row[] = [
     outcome: {
       kind: "no-changes",
       job: without,
-      told: told({ outcome: "branch", pullRequest: null, branch: "docs-agent/job-1" }),
+      told: makeResult({ outcome: "branch", pullRequest: null, branch: "docs-agent/job-1" }),
     },
     lines: [
       "✅ @Ana The changes are on branch:",
@@ -139,7 +139,7 @@ const toldRows: Row[] = [
     outcome: {
       kind: "no-changes",
       job: without,
-      told: told({
+      told: makeResult({
         outcome: "no-changes",
         pullRequest: null,
         answer:
@@ -163,7 +163,7 @@ const toldRows: Row[] = [
     outcome: {
       kind: "no-changes",
       job: without,
-      told: told({ outcome: "no-changes", pullRequest: null, answer: "Which page?" }),
+      told: makeResult({ outcome: "no-changes", pullRequest: null, answer: "Which page?" }),
     },
     lines: ["💬 @Ana", "Which page?", "Reply with @docs-agent to answer."],
   },
@@ -172,7 +172,7 @@ const toldRows: Row[] = [
     outcome: {
       kind: "pull-request",
       job: withPr,
-      told: told({
+      told: makeResult({
         pullRequest: { ...pull, isDraft: true },
         checks: [
           failed("links", "docs/faq.md: no page <!here>.md", "docs/faq.md: no page b.md"),
@@ -204,7 +204,7 @@ const toldRows: Row[] = [
     outcome: {
       kind: "pull-request",
       job: withPr,
-      told: told({ pullRequest: { ...pull, isDraft: true }, summary: null }),
+      told: makeResult({ pullRequest: { ...pull, isDraft: true }, summary: null }),
       prBefore: PR,
     },
     lines: [`📝 @Ana The agent updated ${LINK}. It's a draft.`, "[View pull request]"],
@@ -214,7 +214,7 @@ const toldRows: Row[] = [
     outcome: {
       kind: "pull-request",
       job: withPr,
-      told: told({
+      told: makeResult({
         summary: null,
         pullRequest: { ...pull, isDraft: true },
         checks: ["links", "vale"].map((name) => ({ name, result: "passed", findings: [] })),
@@ -235,7 +235,7 @@ function failed(name: string, ...findings: string[]) {
 }
 
 describe("where the job service tells of its turns, the thread says that, too:", () => {
-  it.each(toldRows)("$when", ({ outcome, lines }) => {
+  it.each(reportedRows)("$when", ({ outcome, lines }) => {
     const ended = readOutcome(makeOutcome(outcome));
     expect(ended.lines).toEqual(lines);
     const [first] = ended.notification.split("\n");
@@ -250,12 +250,12 @@ describe("where the job service tells of its turns, the thread says that, too:",
   it("the summary is short: it ends with a sentence or a line, and the pull request has the rest", () => {
     const sentence = "The page named a command that was removed two years ago. ";
     const { lines } = readOutcome(
-      makeOutcome({ kind: "pull-request", job: withPr, told: told({ summary: sentence.repeat(60) }) }),
+      makeOutcome({ kind: "pull-request", job: withPr, told: makeResult({ summary: sentence.repeat(60) }) }),
     );
     expect(lines[2]).toBe(`${sentence.repeat(6)}…`);
     const list = Array.from({ length: 40 }, (_, n) => `- page ${n}`).join("\n\n");
     const listed = readOutcome(
-      makeOutcome({ kind: "pull-request", job: withPr, told: told({ summary: list }) }),
+      makeOutcome({ kind: "pull-request", job: withPr, told: makeResult({ summary: list }) }),
     );
     expect(listed.lines.slice(2, 10)).toEqual([
       ...Array.from({ length: 7 }, (_, n) => `- page ${n}`),
@@ -268,7 +268,7 @@ describe("where the job service tells of its turns, the thread says that, too:",
     const outcome = makeOutcome({
       kind: "pull-request",
       job: withPr,
-      told: told({ summary: evil, pullRequest: { ...pull, title: evil } }),
+      told: makeResult({ summary: evil, pullRequest: { ...pull, title: evil } }),
     });
     const message = {
       kind: "outcome",
@@ -291,7 +291,7 @@ describe("where the job service tells of its turns, the thread says that, too:",
     const url = "https://github.com/acme/docs/pull/9";
     const job = makeJob({ prLink: PR });
     const { lines } = readOutcome(
-      makeOutcome({ kind: "pull-request", job, told: told({ pullRequest: { ...pull, url } }) }),
+      makeOutcome({ kind: "pull-request", job, told: makeResult({ pullRequest: { ...pull, url } }) }),
     );
     expect(lines).toContain("[View pull request]");
   });
