@@ -121,7 +121,7 @@ export const listSamples: Of<"list"> = [
 ];
 
 const quiet = {
-  kind: "standing",
+  kind: "overview",
   own: null,
   channel: null,
   contacts: [],
@@ -130,7 +130,7 @@ const quiet = {
 } as const;
 
 /** Samples of the answer to `status`. */
-export const standingSamples: Of<"standing"> = [
+export const overviewSamples: Of<"overview"> = [
   ["nothing", quiet],
   [
     "some",

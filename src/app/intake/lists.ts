@@ -18,7 +18,8 @@ export async function askForList(
   { of, isOpen }: ListWords,
   asked: Asked,
 ): Promise<void> {
-  const page = { of, ...(isOpen && { isOpen }), from: 0, replaces: false };
+  const stored = of === "overview" ? "standing" : of;
+  const page = { of: stored, ...(isOpen && { isOpen }), from: 0, replaces: false } as const;
   await deps.queue.add(listTask(cause, { ...asked, ...page }));
 }
 

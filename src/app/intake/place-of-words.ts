@@ -32,9 +32,9 @@ export async function placeOf(deps: IntakeDeps, request: Request): Promise<Messa
   const { channelId, threadTs, messageTs, userId } = request;
   const isInThread = isReply(threadTs, messageTs);
   const isAlone = !isInThread && !isDirect(channelId);
-  const aside = isInThread || isAlone ? [] : await newestRequests(deps, request);
+  const otherTurns = isInThread || isAlone ? [] : await newestRequests(deps, request);
   const found = await deps.queue.read((read) => {
-    const turns = isInThread ? [...newestOfThread(read, request)] : aside;
+    const turns = isInThread ? [...newestOfThread(read, request)] : otherTurns;
     return {
       turns,
       isKnown: isKnown(read, request) || turns.some((turn) => wasTaken(turn, request.id)),

@@ -29,8 +29,8 @@ export type Words =
   | { kind: "perhaps-answer" }
   | { kind: "help" }
   /**
-   * Lists the person's own requests, or this channel's, or says how these stand. `isOpen` is true
-   * for the open pull requests of both.
+   * Lists the person's own requests, or this channel's, or gives an overview. `isOpen` is true for
+   * the open pull requests of both.
    */
   | ListWords
   | { kind: "thanks" }
@@ -40,7 +40,7 @@ export type Words =
   /** `isNew` asks for a job of its own in a thread that has one. */
   | { kind: "prompt"; project: string | null; isNew: boolean; prompt: string };
 
-export type ListWords = { kind: "list"; of: ListOf | "standing"; isOpen?: true };
+export type ListWords = { kind: "list"; of: ListOf | "overview"; isOpen?: true };
 
 /** The longest prompt, with room for what is said of its project and job. */
 const TYPED_MAX = PROMPT_MAX_CHARS + 200;
@@ -51,7 +51,7 @@ const ALONE: ReadonlyMap<string, Words> = new Map<string, Words>([
   ["list", { kind: "list", of: "person" }],
   ["list channel", { kind: "list", of: "channel" }],
   ["list open", { kind: "list", of: "person", isOpen: true }],
-  ["status", { kind: "list", of: "standing" }],
+  ["status", { kind: "list", of: "overview" }],
 ]);
 
 /** Only question marks, with any punctuation, and a program's short option. */

@@ -1,7 +1,7 @@
 import type { ActionsBlock, KnownBlock, RichTextElement } from "@slack/types";
 import type { Contact } from "../rules/ports/job-service.ts";
 import { LIST_PAGE_SIZE, isDirect, openedAt } from "../rules/thread/request-list.ts";
-import type { ListPage, ListedTurn, RequestCounts, Standing } from "../rules/thread/request-list.ts";
+import type { ListPage, ListedTurn, RequestCounts, Overview } from "../rules/thread/request-list.ts";
 import { unnamedText } from "../rules/words/readable-text.ts";
 import {
   DEFAULT_INSTRUCTIONS,
@@ -139,8 +139,8 @@ function pages({ of, from, openAt }: ListPage, hasOlder: boolean): ActionsBlock[
 }
 
 /** The state of a person's requests, and whether the agent can be reached. */
-export function standingMessage(standing: Standing, view: View): Rendered {
-  const { own, channel, contacts, trouble, isPartial } = standing;
+export function overviewMessage(overview: Overview, view: View): Rendered {
+  const { own, channel, contacts, trouble, isPartial } = overview;
   const lines = [
     own === null ? "You have no recent requests." : `Your requests: ${countsText(own)}`,
     ...(channel === null ? [] : [`This channel: ${countsText(channel)}`]),

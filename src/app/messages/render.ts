@@ -1,7 +1,7 @@
 import type { Message, MessageOf } from "../rules/ports/notifier.ts";
 import type { Rendered, Presentation, TeamView, View } from "./blocks.ts";
 import { changesMessage, newsMessage, notClosedMessage } from "./pull-request-messages.ts";
-import { listMessage, standingMessage } from "./list-message.ts";
+import { listMessage, overviewMessage } from "./list-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import { overdueMessage, questionMessage } from "./question-message.ts";
 import {
@@ -31,7 +31,7 @@ const renderers: { [K in Message["kind"]]: (message: MessageOf<K>, view: View) =
   help: ({ isOfFiles }, { projects }) => (isOfFiles === true ? noWordsMessage : helpMessage(projects)),
   welcome: welcomeMessage,
   list: listMessage,
-  standing: standingMessage,
+  overview: overviewMessage,
   changes: changesMessage,
   "not-closed": notClosedMessage,
   ask: askMessage,

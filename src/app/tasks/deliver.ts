@@ -4,7 +4,7 @@ import { statusKey } from "../rules/words/status-text.ts";
 import type { Task } from "../../shared/queue/task-queue.ts";
 import type { Turn } from "../rules/turn/turn.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
-import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
+import { postExtras, postForTurn, threadRecordOf } from "./post-for-turn.ts";
 import { newsTasks, refreshTask, DeliverPayload } from "../rules/decisions/new-tasks.ts";
 import { changeTurn, readTurnTask } from "../rules/decisions/turn-writes.ts";
 
@@ -63,7 +63,7 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
     turn,
     outcome,
     watch,
-    ...(await aside(deps, turn, outcomeSlot(watch), thread)),
+    ...(await postExtras(deps, turn, outcomeSlot(watch), thread)),
   });
   if (attempt.kind !== "posted") return attempt.step;
   deps.logger.info({ outcome: outcome.kind, away: turn.delivery.away }, "outcome delivered");

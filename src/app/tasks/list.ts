@@ -9,7 +9,7 @@ import {
   type ListOf,
   type ListPage,
   type ListedTurn,
-  type Standing,
+  type Overview,
   type Viewer,
 } from "../rules/thread/request-list.ts";
 import type { Task } from "../../shared/queue/task-queue.ts";
@@ -43,7 +43,7 @@ export async function list(deps: TaskDeps, given: Task): Promise<Step> {
   };
   const message =
     of === "standing"
-      ? ({ kind: "standing", ...(await standingOf(deps, payload, viewer)), isPartial: !isComplete } as const)
+      ? ({ kind: "overview", ...(await overviewOf(deps, payload, viewer)), isPartial: !isComplete } as const)
       : ({ kind: "list", ...(await pageOf(deps, of, payload, viewer)), isPartial: !isComplete } as const);
   if (deps.clock.now() - task.addedAt >= WANTED_FOR_MS) return { kind: "done" };
   const to = { place: { teamId, channelId, threadTs }, userId, responseUrl, replaces };
@@ -92,11 +92,11 @@ async function pageOf(
   };
 }
 
-async function standingOf(
+async function overviewOf(
   deps: TaskDeps,
   payload: ListPayload,
   viewer: Viewer,
-): Promise<Omit<Standing, "isPartial">> {
+): Promise<Omit<Overview, "isPartial">> {
   const visible = async (of: ListOf) =>
     (await listedTurns(deps, of, payload)).filter((turn) => maySee(turn, viewer));
   const own = await visible("person");

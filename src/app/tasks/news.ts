@@ -7,7 +7,7 @@ import type { TaskDeps } from "../rules/ports/deps.ts";
 import { newsTasks } from "../rules/decisions/new-tasks.ts";
 import { TurnPayload } from "../rules/decisions/payload.ts";
 import { changeTurn, readTurnTask } from "../rules/decisions/turn-writes.ts";
-import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
+import { postExtras, postForTurn, threadRecordOf } from "./post-for-turn.ts";
 
 /**
  * Tells a thread what became of its pull request: one post for each piece of news, once, oldest
@@ -26,7 +26,7 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
     return noted(deps, turn.id, (current) => withClosed(current, next.id));
   }
   const slot = newsSlot(next.id);
-  const said = await aside(deps, turn, slot, await threadRecordOf(deps, turn));
+  const said = await postExtras(deps, turn, slot, await threadRecordOf(deps, turn));
   // Direct messages say once why they are there, in the post that the others are below.
   const movedBecause = turn.delivery.threadTs === null ? said.movedBecause : null;
   const message = { kind: "news", turn, news: next, url: pullRequest.url, ...said, movedBecause } as const;

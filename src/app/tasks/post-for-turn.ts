@@ -89,7 +89,7 @@ export async function showPart(
   note: (turn: Turn, shown: string) => Turn,
   isDue: (turn: Turn) => boolean,
 ): Promise<Step> {
-  const said = { ...message, ...(await aside(deps, turn, slot, await threadRecordOf(deps, turn))) };
+  const said = { ...message, ...(await postExtras(deps, turn, slot, await threadRecordOf(deps, turn))) };
   const attempt = await postOrUpdate(deps, task, turn, slot, said);
   if (attempt.kind !== "posted") return attempt.step;
   // A post by an earlier attempt shows the state of that time.
@@ -104,11 +104,11 @@ export async function showPart(
 }
 
 /**
- * What a post adds. `movedBecause` is the reason why it is in a direct message. It is null if the
- * post is where the request was made, or if the status message already gives the reason. `muted`
- * are the people not to mention in the turn's thread.
+ * What a post of a turn adds to its message. `movedBecause` is the reason why it is in a direct
+ * message. It is null if the post is where the request was made, or if the status message already
+ * gives the reason. `muted` are the people not to mention in the turn's thread.
  */
-export async function aside(
+export async function postExtras(
   { records }: Pick<TaskDeps, "records">,
   turn: Turn,
   slot: string,

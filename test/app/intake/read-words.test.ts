@@ -188,7 +188,7 @@ const TABLE: [typed: string, alone: string, job?: string, question?: string, bes
 function written(words: Words, typed: string): string {
   switch (words.kind) {
     case "list":
-      if (words.of === "standing") return "status";
+      if (words.of === "overview") return "status";
       return words.of === "channel" ? "channel" : words.isOpen === true ? "open" : "list";
     case "empty":
       return ["empty", words.project ?? ""].join(" ").trimEnd();

@@ -360,8 +360,8 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         const flags = { isPartial: at % 2 === 0, isHiding: at % 3 === 0 };
         const list = { kind: "list", of, turns: page, from: 10, hasOlder: true, ...flags } as const;
         const project = { ...makeRequest().project, name: view.projects[0] ?? "" };
-        const standing = {
-          kind: "standing",
+        const overview = {
+          kind: "overview",
           own: { running: 1, waiting: 2 },
           channel: null,
           contacts: [{ project, isUp: at % 2 === 0, since: at, at }],
@@ -372,7 +372,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
           stage.name === "ended" ? (prLinkOf(stage.outcome) ?? []) : [],
         );
         const links = [url, ...prs.flatMap((link) => pullRequestLink(link)?.url ?? [])];
-        const faults = [list, standing].flatMap((message) =>
+        const faults = [list, overview].flatMap((message) =>
           faultsOf(message, view, { requester: null, prLink: null }),
         );
         expect(

@@ -244,6 +244,7 @@ export function replyTask(cause: string, payload: ReplyPayload): NewTask {
 
 export const ListPayload = Asked.extend({
   responseUrl: z.string().nullable(),
+  /** `standing` is the overview. */
   of: z.enum(["person", "channel", "standing"]),
   /** True for open pull requests, the person's own and the channel's. */
   isOpen: z.boolean().optional(),
@@ -256,7 +257,7 @@ export const ListPayload = Asked.extend({
 export type ListPayload = z.infer<typeof ListPayload>;
 
 /**
- * The task that shows somebody their requests, the channel's, or how these stand. `cause` is
+ * The task that shows somebody their requests, the channel's, or an overview of both. `cause` is
  * derived from what Slack sent.
  */
 export function listTask(cause: string, payload: ListPayload): NewTask {

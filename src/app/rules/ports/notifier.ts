@@ -3,7 +3,7 @@ import type { JobDiff } from "../../../shared/contract/diff.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import type { Outcome } from "../turn/outcome.ts";
 import type { Question } from "../thread/question.ts";
-import type { ListPage, Standing } from "../thread/request-list.ts";
+import type { ListPage, Overview } from "../thread/request-list.ts";
 import type { PullRequestNews } from "../turn/pull-request-news.ts";
 import type { MessageRef, Place } from "../turn/request.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -65,7 +65,7 @@ type Messages = {
   /** To one person alone: requests that they may see. */
   list: ListPage;
   /** To one person alone: the state of their requests and of the channel's. */
-  standing: Standing;
+  overview: Overview;
   /**
    * To one person alone: what the turn's job changes. `rest` is where the lines are that the
    * message has no room for; null if it has them all.

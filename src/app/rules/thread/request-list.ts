@@ -119,7 +119,7 @@ export function openPullRequests(turns: readonly Turn[], now: number): Turn[] {
  * `channel` is null in direct messages. `trouble` is the newest of the person's own recent requests
  * that came to nothing.
  */
-export type Standing = {
+export type Overview = {
   own: RequestCounts | null;
   channel: RequestCounts | null;
   contacts: readonly Contact[];
