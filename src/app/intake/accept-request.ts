@@ -3,7 +3,7 @@ import { privatePlace, type Request } from "../rules/turn/request.ts";
 import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../../shared/errors.ts";
 import { maybeKeptMessage, notKeptMessage } from "../messages/private-messages.ts";
 import type { Rendered } from "../messages/blocks.ts";
-import { acceptance, type Aim, askingBeside } from "../rules/decisions/accept.ts";
+import { acceptance, type WantedJob, askingBeside } from "../rules/decisions/accept.ts";
 import type { Accepted, IntakeDeps } from "./deps.ts";
 import type { Limit } from "../../shared/store/rate-limiter.ts";
 
@@ -32,7 +32,7 @@ export function notAcceptedMessage(thrown: unknown): Rendered {
 export async function acceptRequest(
   deps: IntakeDeps,
   request: Request,
-  aim: Aim = "own-job",
+  wanted: WantedJob = "own-job",
   warnedOf?: readonly string[],
 ): Promise<Accepted> {
   const first = deps.accepting.get(request.id);
@@ -40,7 +40,7 @@ export async function acceptRequest(
     const accepted = await first;
     return accepted.kind === "accepted" ? { kind: "known" } : accepted;
   }
-  const accepting = accept(deps, request, aim, warnedOf);
+  const accepting = accept(deps, request, wanted, warnedOf);
   deps.accepting.set(request.id, accepting);
   try {
     return await accepting;
@@ -54,8 +54,8 @@ export async function acceptRequest(
  * request is only kept, and the person is asked privately whether to follow that turn or start
  * another.
  */
-export async function acceptOrAsk(deps: IntakeDeps, request: Request, aim?: Aim): Promise<Accepted> {
-  const accepted = await acceptRequest(deps, request, aim, []);
+export async function acceptOrAsk(deps: IntakeDeps, request: Request, wanted?: WantedJob): Promise<Accepted> {
+  const accepted = await acceptRequest(deps, request, wanted, []);
   if (accepted.kind === "asked-before") {
     const { turn } = accepted;
     await deps.queue.commit(() => askingBeside(request, turn));
@@ -66,7 +66,7 @@ export async function acceptOrAsk(deps: IntakeDeps, request: Request, aim?: Aim)
 async function accept(
   deps: IntakeDeps,
   asked: Request,
-  aim: Aim,
+  wanted: WantedJob,
   warnedOf: readonly string[] | undefined,
 ): Promise<Accepted> {
   const admission = await deps.directory.admission(asked.userId);
@@ -83,7 +83,7 @@ async function accept(
   const within = [person, channel].filter(({ limit }) => limit > 0);
   try {
     const accepted = await deps.queue.commit((read) =>
-      acceptance(deps, read, request, aim, within, warnedOf),
+      acceptance(deps, read, request, wanted, within, warnedOf),
     );
     if (accepted.kind !== "accepted") return accepted;
   } catch (thrown) {

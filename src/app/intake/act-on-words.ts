@@ -1,5 +1,5 @@
 import { DEFAULT_INSTRUCTIONS, privatePlace, type Request } from "../rules/turn/request.ts";
-import { askingWhich, type Aim } from "../rules/decisions/accept.ts";
+import { askingWhich, type WantedJob } from "../rules/decisions/accept.ts";
 import { replyAnswering } from "../rules/decisions/answering.ts";
 import { replyTask, thankTask, type ReplyPayload } from "../rules/decisions/new-tasks.ts";
 import { acceptOrAsk, acceptRequest } from "./accept-request.ts";
@@ -14,7 +14,7 @@ export type Acted = Accepted | { kind: "handled" };
 /** What is known of a message besides its words and its place. */
 type How = {
   /** The job that it is for if its words don't say. */
-  aim: Aim;
+  wanted: WantedJob;
   /** True if its author was asked, and says that it is a request. */
   isChosen?: boolean;
   /** True if what it shows besides its words can be a request by itself. */
@@ -30,7 +30,7 @@ export async function actOnWords(
 ): Promise<Acted> {
   const words = readWords(request.instructions, at.place);
   // Other replies aren't for the app.
-  if (how.aim === "own-open-request" && !at.isOwn && words.kind !== "answer") return { kind: "known" };
+  if (how.wanted === "own-open-request" && !at.isOwn && words.kind !== "answer") return { kind: "known" };
   switch (words.kind) {
     case "answer":
     case "perhaps-answer": {
@@ -93,22 +93,22 @@ async function actOnPrompt(
   request: Request,
   { place }: MessagePlace,
   { prompt, project: name, isNew }: Omit<Extract<Words, { kind: "prompt" }>, "kind">,
-  { aim, isChosen }: How,
+  { wanted, isChosen }: How,
 ): Promise<Acted> {
   const project = findProject(deps.projects, name);
   if ("kind" in project) return { kind: "refused", refusal: project };
   const refusal = tooLong(prompt);
   if (refusal !== null) return { kind: "refused", refusal };
-  const inThread = isNew ? "separate-job" : name === null ? aim : "thread-in-project";
+  const inThread = isNew ? "separate-job" : name === null ? wanted : "thread-in-project";
   const accept = isChosen === true ? acceptRequest : acceptOrAsk;
   const asked = { ...request, project, instructions: prompt };
   return accept(deps, asked, place.isInThread ? inThread : "own-job");
 }
 
 /** Answers a message without words. Replies that may be for others get an answer only for files. */
-async function answerEmpty(deps: IntakeDeps, request: Request, { aim }: How): Promise<Acted> {
+async function answerEmpty(deps: IntakeDeps, request: Request, { wanted }: How): Promise<Acted> {
   const isOfFiles = (request.files ?? []).length > 0;
-  if (aim === "own-open-request" && !isOfFiles) return HANDLED;
+  if (wanted === "own-open-request" && !isOfFiles) return HANDLED;
   return answer(deps, request, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
 }
 

@@ -25,7 +25,7 @@ export async function takeMessage(
   const at = await placeOf(deps, request);
   if (at.isKnown) return;
   const { isTelling, beside } = message;
-  const how = { aim: "thread", isTelling: isTelling && beside !== null && saysAnything(beside) } as const;
+  const how = { wanted: "thread", isTelling: isTelling && beside !== null && saysAnything(beside) } as const;
   const taken = await actOnWords(deps, request, at, how);
   if (taken.kind === "refused" || taken.kind === "not-allowed") await answerAuthor(deps, request, taken);
 }

@@ -4,7 +4,7 @@ import { newestOfThread } from "../rules/thread/follow-up.ts";
 import { isReply, type Request } from "../rules/turn/request.ts";
 import { isDirect, requestListOf } from "../rules/thread/request-list.ts";
 import { questionOf, type Turn } from "../rules/turn/turn.ts";
-import { aimedAt } from "../rules/decisions/accept.ts";
+import { turnFor } from "../rules/decisions/accept.ts";
 import { answerableIn, wasTaken } from "../rules/decisions/answering.ts";
 import { askedMessage } from "../gather/gather-files.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
@@ -38,7 +38,7 @@ export async function placeOf(deps: IntakeDeps, request: Request): Promise<Messa
     return {
       turns,
       isKnown: isKnown(read, request) || turns.some((turn) => wasTaken(turn, request.id)),
-      isOwn: isInThread && aimedAt(deps, read, request, "own-open-request") !== undefined,
+      isOwn: isInThread && turnFor(deps, read, request, "own-open-request") !== undefined,
     };
   });
   const here = found.turns.filter(({ delivery }) => isInThread || delivery.channelId === channelId);

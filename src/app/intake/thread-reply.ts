@@ -72,7 +72,7 @@ export async function takeReply(deps: IntakeDeps, message: PersonMessage): Promi
   const at = await placeOf(deps, request);
   if (at.isKnown) return;
   if (deps.followUps === "requester") {
-    const taken = await actOnWords(deps, request, at, { aim: OWN });
+    const taken = await actOnWords(deps, request, at, { wanted: OWN });
     if (taken.kind === "refused") await answerAuthor(deps, request, taken);
     return;
   }
@@ -109,7 +109,7 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
   }
 }
 
-const SENT = { aim: "thread", isChosen: true } as const;
+const SENT = { wanted: "thread", isChosen: true } as const;
 
 async function placeToSend(
   deps: IntakeDeps,

@@ -32,7 +32,7 @@ import type { Limit } from "../../../shared/store/rate-limiter.ts";
  * - `own-open-request`: the job of its thread, if the same person made the newest open request
  *   there. Otherwise the message isn't a request.
  */
-export type Aim = "own-job" | "separate-job" | "thread" | "thread-in-project" | "own-open-request";
+export type WantedJob = "own-job" | "separate-job" | "thread" | "thread-in-project" | "own-open-request";
 
 /**
  * - `known`: already accepted, or not meant for us.
@@ -62,7 +62,7 @@ export function acceptance(
   deps: AcceptDeps,
   read: Read,
   request: Request,
-  aim: Aim,
+  wanted: WantedJob,
   within: readonly Limit[],
   warnedOf?: readonly string[],
 ): Plan<AcceptanceEnd> {
@@ -78,10 +78,10 @@ export function acceptance(
     }
   }
   if (isAnswer(read, request)) return { value: { kind: "known" } };
-  const aimed = aimedAt(deps, read, request, aim);
-  if (aimed === undefined) return { value: { kind: "known" } };
-  if ("kind" in aimed) return { value: aimed };
-  const { writes, ...accepted } = accepting(deps, read, aimed);
+  const turn = turnFor(deps, read, request, wanted);
+  if (turn === undefined) return { value: { kind: "known" } };
+  if ("kind" in turn) return { value: turn };
+  const { writes, ...accepted } = accepting(deps, read, turn);
   return {
     ...accepted,
     writes: [...writes, ...askedWrites(request, asked)],
@@ -94,9 +94,9 @@ export function acceptance(
 export function accepting(
   deps: Pick<AcceptDeps, "clock" | "polling" | "retentionMs">,
   read: Read,
-  aimed: Turn,
+  given: Turn,
 ): Required<Pick<Plan<unknown>, "writes" | "adds" | "appends">> {
-  const { turn, before } = inLine(read, aimed);
+  const { turn, before } = inLine(read, given);
   // The list keeps the entry as long as the turn may be kept.
   const appends = listAppends(turn.request, deps.polling.deadlineMs + deps.retentionMs);
   const host = statusHost(read, turn);
@@ -111,16 +111,16 @@ export function accepting(
   };
 }
 
-/** The turn for a request with this aim. Undefined if there is none. */
-export function aimedAt(
+/** The turn for a request that wants this job. Undefined if there is none. */
+export function turnFor(
   { projects, followUps }: Pick<AcceptDeps, "projects" | "followUps">,
   read: Read,
   request: Request,
-  aim: Aim,
+  wanted: WantedJob,
 ): Turn | undefined | MessageOf<"not-allowed"> {
-  if (aim === "own-job") return newTurn(request);
-  if (aim === "separate-job") return separate(read, request);
-  if (aim === "own-open-request") {
+  if (wanted === "own-job") return newTurn(request);
+  if (wanted === "separate-job") return separate(read, request);
+  if (wanted === "own-open-request") {
     const found = jobInThread(read, request, projects);
     const isOwn = found.kind === "open" && found.turn.request.userId === request.userId;
     return isOwn ? followUp(request, found.turn) : undefined;
@@ -130,13 +130,13 @@ export function aimedAt(
     case "none":
       return newTurn(request);
     case "closed":
-      if (aim === "thread-in-project") return newTurn(request);
+      if (wanted === "thread-in-project") return newTurn(request);
       return { ...newTurn({ ...request, project: found.project ?? request.project }), isStartedAnew: true };
     case "open":
     case "others": {
       const { turn } = found;
       const isOther = projectKey(turn.request.project) !== projectKey(request.project);
-      if (aim === "thread-in-project" && isOther) return separate(read, request);
+      if (wanted === "thread-in-project" && isOther) return separate(read, request);
       return found.kind === "open" ? followUp(request, turn) : notAllowed(turn);
     }
   }
