@@ -13,7 +13,7 @@ it("a request with many files that Slack hasn't described looks a bounded number
   }));
   const asked: string[] = [];
   const fileReader = {
-    async look(file: SharedFile) {
+    async lookUp(file: SharedFile) {
       asked.push(file.id);
       return { file, isFinal: true };
     },

@@ -42,7 +42,7 @@ function registered(): Registered {
     notifier: { replyPrivately: never },
     threadReader: { read: never },
     messageReader: { read: never },
-    fileReader: { look: never },
+    fileReader: { lookUp: never },
     directory: { admission: never, personName: never, channelName: never, groupName: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },

@@ -57,8 +57,8 @@ export async function requesterOf(
 ): Promise<Requester> {
   const { channelId, userId } = request;
   const ts = request.threadTs ?? (delivery.channelId === channelId ? delivery.threadTs : null);
-  const looks = Promise.all([directory.personName(userId), directory.isPublic(channelId)]);
-  const [name, isPublic] = (await within(clock, NAMES_WITHIN_MS, looks, null)) ?? [null, false];
+  const asked = Promise.all([directory.personName(userId), directory.isPublic(channelId)]);
+  const [name, isPublic] = (await within(clock, NAMES_WITHIN_MS, asked, null)) ?? [null, false];
   const link = ts === null ? null : directory.threadUrl({ channelId, ts });
   const shown = startOf(wordsIn(name ?? ""), MAX_NAME_CHARS).toWellFormed();
   return { name: shown === "" ? userId : shown, link, isPrivate: !isPublic };
@@ -74,17 +74,17 @@ export async function lookUpNames(
   withinMs = NAMES_WITHIN_MS,
 ): Promise<Omit<Names, "permalink">> {
   const { clock, directory } = deps;
-  async function look(wanted: readonly string[], nameOf: (id: string) => Promise<string | null>) {
-    const looks = wanted.slice(0, MAX_NAMES).map(async (id) => {
+  async function namesBy(wanted: readonly string[], nameOf: (id: string) => Promise<string | null>) {
+    const asked = wanted.slice(0, MAX_NAMES).map(async (id) => {
       const name = await within(clock, withinMs, nameOf(id), null);
       return name === null ? [] : [[id, name] as const];
     });
-    return new Map((await Promise.all(looks)).flat());
+    return new Map((await Promise.all(asked)).flat());
   }
   const [people, channels, groups] = await Promise.all([
-    look(ids.people, (id) => directory.personName(id)),
-    look(ids.channels, (id) => directory.channelName(id)),
-    look(ids.groups, (id) => directory.groupName(id)),
+    namesBy(ids.people, (id) => directory.personName(id)),
+    namesBy(ids.channels, (id) => directory.channelName(id)),
+    namesBy(ids.groups, (id) => directory.groupName(id)),
   ]);
   return { people, channels, groups };
 }
@@ -115,12 +115,12 @@ export async function threadOfRequest(
   const seen = job === null ? null : await newestSeen(deps, turn, job);
   const read = await deps.threadReader.read(
     { channelId, threadTs },
-    { after: seen, before: messageTs, look: payload.threadLook },
+    { after: seen, before: messageTs, position: payload.threadLook },
   );
   const stopped = read.ok ? read.value.stopped : read.fault;
   const againMs = stopped === null ? null : againAfterMs(stopped, read.ok, deps.clock.now() - receivedAt);
   if (againMs !== null) {
-    const next = read.ok && read.value.stopped !== null ? { threadLook: read.value.stopped.look } : {};
+    const next = read.ok && read.value.stopped !== null ? { threadLook: read.value.stopped.position } : {};
     const waiting = { ...payload, ...next };
     return { wait: { kind: "wait", dueAt: deps.clock.now() + againMs, payload: waiting } };
   }

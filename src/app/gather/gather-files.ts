@@ -2,7 +2,7 @@ import { within } from "../../shared/machine/ports.ts";
 import type { TaskEnd } from "../../shared/queue/task-queue.ts";
 import { startOf } from "../../shared/text/text.ts";
 import { ATTACHMENT_LIMITS, isOfMediaType, type Attachment } from "../../shared/contract/attachment.ts";
-import { sortFiles, type FileLook, type FileReader, type Unfetched } from "../rules/thread/files.ts";
+import { sortFiles, type FoundFile, type FileReader, type Unfetched } from "../rules/thread/files.ts";
 import type { Request, SharedFile } from "../rules/turn/request.ts";
 import { withAlong, type Along } from "../rules/turn/submitting.ts";
 import type { Directory } from "../rules/ports/directory.ts";
@@ -36,7 +36,7 @@ export async function askedMessage(
 }
 
 /** What Slack says of the files of which messages gave only part, by their ids. */
-export type LookedUp = ReadonlyMap<string, FileLook & { isOfGuest: boolean }>;
+export type LookedUp = ReadonlyMap<string, FoundFile & { isOfGuest: boolean }>;
 
 /** The most files to look up for one request. More than can go along, as some may not fit. */
 const MAX_LOOK_UPS = 20;
@@ -46,20 +46,20 @@ const MAX_LOOK_UPS = 20;
  * stay as they are.
  */
 export async function lookUpFiles(
-  deps: { fileReader: Pick<FileReader, "look">; directory: Pick<Directory, "admission"> },
+  deps: { fileReader: Pick<FileReader, "lookUp">; directory: Pick<Directory, "admission"> },
   request: Parameters<typeof filesOf>[0],
 ): Promise<LookedUp> {
   const unknown = filesOf(request)
     .filter(({ isPartial }) => isPartial === true)
     .slice(0, MAX_LOOK_UPS);
-  const look = async (file: SharedFile) => [file.id, await deps.fileReader.look(file)] as const;
-  const looks = await Promise.all(unknown.map(look));
-  const by = ({ userId }: FileLook) => ({ authorId: userId ?? null });
+  const lookUp = async (file: SharedFile) => [file.id, await deps.fileReader.lookUp(file)] as const;
+  const found = await Promise.all(unknown.map(lookUp));
+  const by = ({ userId }: FoundFile) => ({ authorId: userId ?? null });
   const isRefused = await refusedOf(
     deps.directory,
-    looks.map(([, found]) => by(found)),
+    found.map(([, each]) => by(each)),
   );
-  return new Map(looks.map(([id, found]) => [id, { ...found, isOfGuest: isRefused(by(found)) }]));
+  return new Map(found.map(([id, each]) => [id, { ...each, isOfGuest: isRefused(by(each)) }]));
 }
 
 /** The files as Slack described them then. Null for those of people who may not use the app. */

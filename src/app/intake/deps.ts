@@ -17,7 +17,7 @@ export type IntakeDeps = Pick<
   TaskDeps,
   "clock" | "logger" | "polling" | "records" | "retentionMs" | "threadReader" | "messageReader" | "series"
 > & {
-  fileReader: Pick<TaskDeps["fileReader"], "look">;
+  fileReader: Pick<TaskDeps["fileReader"], "lookUp">;
   queue: Pick<AppQueue, "add" | "commit" | "read">;
   notifier: Pick<Notifier, "replyPrivately">;
   firstTries: Pick<FirstTries, "isRefused">;

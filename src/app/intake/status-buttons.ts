@@ -27,9 +27,9 @@ export function registerStatusButtons(app: App, deps: IntakeDeps): void {
 
 /** Stops every unfinished turn that the message shows. */
 function stopping(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<PressAnswer> {
-  const host = read("turn", turnId);
-  if (host === undefined) return { value: tooOld(deps) };
-  const shown = shownBy(read, host);
+  const owner = read("turn", turnId);
+  if (owner === undefined) return { value: tooOld(deps) };
+  const shown = shownBy(read, owner);
   const open = shown.filter(({ stage }) => stage.name !== "ended");
   const [first] = open;
   if (first === undefined) return { value: stoppedAlready(shown, userId) ?? shortAnswers.FINISHED };
@@ -47,7 +47,7 @@ function stopping(deps: IntakeDeps, read: Read, turnId: string, userId: string):
     adds: [
       ...adds,
       ...next.flatMap((turn) => (turn.stage.name === "watching" ? [cancelTask(turn)] : [])),
-      refreshTask(host),
+      refreshTask(owner),
     ],
     value: null,
   };
@@ -65,15 +65,15 @@ function stoppedAlready(shown: readonly Turn[], userId: string): string | null {
  * answer to them.
  */
 export function following(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<string> {
-  const host = read("turn", turnId);
-  if (host === undefined) return { value: tooOld(deps) };
-  const shown = shownBy(read, host);
-  if (host.delivery.away !== null) return { value: shortAnswers.FOLLOWED_ELSEWHERE };
+  const owner = read("turn", turnId);
+  if (owner === undefined) return { value: tooOld(deps) };
+  const shown = shownBy(read, owner);
+  if (owner.delivery.away !== null) return { value: shortAnswers.FOLLOWED_ELSEWHERE };
   const open = shown.filter(({ stage }) => stage.name !== "ended");
   if (open.length === 0) return { value: shortAnswers.FINISHED };
   const followed = open.flatMap((turn) => followTurn(turn, userId) ?? []);
   if (followed.length === 0) return { value: shortAnswers.TOO_MANY_FOLLOWERS };
-  const thread = threadOf(read, host);
+  const thread = threadOf(read, owner);
   const isMuted = thread?.muted?.includes(userId) === true;
   return {
     writes: [

@@ -162,10 +162,10 @@ function leadOf(turn: Turn): string {
  */
 function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[] {
   const open = shown.filter(({ stage }) => stage.name !== "ended");
-  const [host] = shown;
+  const [owner] = shown;
   const elements = [
-    ...(open.some(({ stop }) => stop === undefined) ? [stopButton(host)] : []),
-    ...(open.length > 0 ? followMenu(host) : []),
+    ...(open.some(({ stop }) => stop === undefined) ? [stopButton(owner)] : []),
+    ...(open.length > 0 ? followMenu(owner) : []),
   ];
   return actions(elements);
 }

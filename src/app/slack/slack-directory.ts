@@ -184,7 +184,7 @@ function createSlackAdmission({ team, allowGuests, clock, logger }: Options) {
     return admission;
   }
 
-  async function look(userId: string): Promise<Admission> {
+  async function askTwice(userId: string): Promise<Admission> {
     try {
       const answer = await ask(userId);
       // For an unknown person, one failed call isn't enough.
@@ -201,7 +201,7 @@ function createSlackAdmission({ team, allowGuests, clock, logger }: Options) {
     if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.admission;
     let answer = asking.get(userId);
     if (answer === undefined) {
-      answer = look(userId);
+      answer = askTwice(userId);
       asking.set(userId, answer);
     }
     const inTime = await Promise.race([answer, sleep(WITHIN_MS, null, { ref: false })]);

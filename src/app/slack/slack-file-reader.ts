@@ -13,7 +13,7 @@ const WITHIN_MS = 10_000;
  */
 export function createSlackFileReader({ team, logger }: Pick<SlackDeps, "team" | "logger">): FileReader {
   return {
-    async look(file) {
+    async lookUp(file) {
       if (!grants(team.identity, "files:read")) return { file, isFinal: true };
       try {
         const answer = await team.client.files.info({ file: file.id, limit: 1 });

@@ -2,7 +2,7 @@ import { within, type Clock } from "../../shared/machine/ports.ts";
 import type { NotifierFault } from "../rules/ports/notifier.ts";
 import type { ThreadMessage } from "../rules/turn/request.ts";
 import { compareTs, newestOf, THREAD_MAX_MESSAGES } from "../rules/thread/messages-to-share.ts";
-import type { ThreadRead, ThreadReader, ThreadLook } from "../rules/thread/messages-to-share.ts";
+import type { ThreadRead, ThreadReader, ThreadPosition } from "../rules/thread/messages-to-share.ts";
 import { isOwnPost, outcomeLineOf } from "./find-post.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackDeps, SlackIdentity } from "./slack-team.ts";
@@ -18,12 +18,12 @@ const SAID: ReadonlySet<string> = new Set(["thread_broadcast", "file_share", "bo
 /** Reads the newest messages of threads in Slack, as far as time and Slack's limits allow. */
 export function createSlackThreadReader({ team, clock, logger }: SlackDeps & { clock: Clock }): ThreadReader {
   return {
-    async read({ channelId, threadTs }, { after, before, look }) {
+    async read({ channelId, threadTs }, { after, before, position }) {
       const start = Number(after ?? threadTs);
       const pages: ThreadPages = {
         messages: new Map(),
         readFrom: null,
-        look: look ?? { from: start, cutAt: start, fewAt: null },
+        position: position ?? { from: start, cutAt: start, fewAt: null },
       };
       const thread = { channel: channelId, ts: threadTs, latest: before };
       let stopped: NotifierFault | null;
@@ -52,7 +52,7 @@ export function createSlackThreadReader({ team, clock, logger }: SlackDeps & { c
         ...newestOf(readable, threadTs),
         hasEarlier: readFrom !== null && readFrom > start,
         upTo: times.at(-1) ?? null,
-        stopped: stopped === null ? null : { retryAfterMs: stopped.retryAfterMs, look: pages.look },
+        stopped: stopped === null ? null : { retryAfterMs: stopped.retryAfterMs, position: pages.position },
       };
       return { ok: true, value };
     },
@@ -93,7 +93,7 @@ export type ThreadPages = {
   /** All messages after this time have been read. Null if the newest are missing. */
   readFrom: number | null;
   /** Where to continue. */
-  look: ThreadLook;
+  position: ThreadPosition;
 };
 
 /**
@@ -114,10 +114,10 @@ export async function readNewest(
 ): Promise<NotifierFault | null> {
   let wanted = THREAD_MAX_MESSAGES - 1;
   /** Everything from here to the end of the newest cut-off page has been read. */
-  let cutFrom = pages.look.from;
+  let cutFrom = pages.position.from;
   let isLarge = false;
   for (let call = 0; call < CALLS; call += 1) {
-    const { from, cutAt, fewAt } = pages.look;
+    const { from, cutAt, fewAt } = pages.position;
     let answer;
     try {
       const oldest = from.toFixed(6);
@@ -151,14 +151,17 @@ export async function readNewest(
     const bounds = isCut ? { cutAt: last, fewAt } : { cutAt, fewAt: from };
     const apart = (last - (times[0] ?? last)) / Math.max(1, times.length - 1);
     const goesOn = isLarge && (isEmpty || (isCut && from > start));
-    pages.look = { ...bounds, from: nextFrom(bounds, end, { halfS: (apart * found.length) / 2, goesOn }) };
+    pages.position = {
+      ...bounds,
+      from: nextFrom(bounds, end, { halfS: (apart * found.length) / 2, goesOn }),
+    };
   }
   return newestRead(pages) > 0 ? null : { kind: "not-sent", error: "too_many_pages" };
 }
 
 /** With large pages, continuing right after what was read is sure to reach the end. */
 function nextFrom(
-  { cutAt, fewAt }: Pick<ThreadLook, "cutAt" | "fewAt">,
+  { cutAt, fewAt }: Pick<ThreadPosition, "cutAt" | "fewAt">,
   end: number,
   page: { halfS: number; goesOn: boolean },
 ): number {

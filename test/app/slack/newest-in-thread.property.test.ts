@@ -40,7 +40,7 @@ it("ends at the newest message within eight calls, however the messages are spre
       const pages: ThreadPages = {
         messages: new Map(),
         readFrom: null,
-        look: { from: START, cutAt: START, fewAt: null },
+        position: { from: START, cutAt: START, fewAt: null },
       };
       const fault = await readNewest(client, { channel: "C0DOCS", ts, latest }, START, pages);
       expect(fault).toBeNull();

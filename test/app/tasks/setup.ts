@@ -195,7 +195,7 @@ export class TaskRig implements AsyncDisposable {
         threadUrl: () => null,
         appId: () => null,
       },
-      fileReader: { look: async (file) => ({ file, isFinal: true }), read: async () => "never" },
+      fileReader: { lookUp: async (file) => ({ file, isFinal: true }), read: async () => "never" },
       messageReader: { read: async () => ({ ok: true, value: {} }) },
       threadReader: {
         read: async () => ({ ok: false, fault: { kind: "credentials", error: "missing_scope" } }),

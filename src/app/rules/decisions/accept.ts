@@ -6,7 +6,7 @@ import {
   jobInThread,
   newestOfThread,
   runningInThread,
-  statusHost,
+  statusOwnerFor,
   alsoShowing,
 } from "../thread/follow-up.ts";
 import { projectKey, type ProjectRef } from "../project.ts";
@@ -99,14 +99,14 @@ export function accepting(
   const { turn, before } = inLine(read, given);
   // The list keeps the entry as long as the turn may be kept.
   const appends = listAppends(turn.request, deps.polling.deadlineMs + deps.retentionMs);
-  const host = statusHost(read, turn);
-  const own = host === undefined ? turn : { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
+  const owner = statusOwnerFor(read, turn);
+  const own = owner === undefined ? turn : { ...turn, delivery: { ...turn.delivery, statusOf: owner.id } };
   const waitedFor = before === null ? [] : [before];
   const showing =
-    host === undefined ? [] : [alsoShowing(waitedFor.find(({ id }) => id === host.id) ?? host, own)];
+    owner === undefined ? [] : [alsoShowing(waitedFor.find(({ id }) => id === owner.id) ?? owner, own)];
   return {
     writes: turnWrites(deps, read, ...waitedFor, ...showing, own),
-    adds: [submitTask(own), host === undefined ? openTask(own) : refreshTask(own), ...reactTasks(own)],
+    adds: [submitTask(own), owner === undefined ? openTask(own) : refreshTask(own), ...reactTasks(own)],
     appends,
   };
 }

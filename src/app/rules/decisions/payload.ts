@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ThreadLook } from "../thread/messages-to-share.ts";
+import { ThreadPosition } from "../thread/messages-to-share.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import type { Task } from "../../../shared/queue/task-queue.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -49,7 +49,7 @@ export const TurnPayload = RateLimited.extend({
   jobId: z.string().nullable(),
   whose: TaskOwner,
   /** Where to continue a thread that was only read in part. */
-  threadLook: ThreadLook.optional(),
+  threadLook: ThreadPosition.optional(),
   /** Since when the request waits for files that Slack doesn't give yet, and their ids. */
   awaitedFiles: storedObject({ sinceMs: z.number(), ids: z.array(z.string()) }).optional(),
 });

@@ -6,7 +6,7 @@ import { UNNAMED_FILE, type SharedFile } from "../turn/request.ts";
  * What Slack says of a file, and of who uploaded it. If it isn't final, Slack may say more within
  * seconds.
  */
-export type FileLook = { file: SharedFile; isFinal: boolean; userId?: string };
+export type FoundFile = { file: SharedFile; isFinal: boolean; userId?: string };
 
 /** Why a file isn't to be had from Slack. `later` may pass within seconds, `never` doesn't. */
 export type Unfetched = "later" | "never";
@@ -14,7 +14,7 @@ export type Unfetched = "later" | "never";
 /** Asks Slack for files. Neither call throws, and both take seconds at most. */
 export interface FileReader {
   /** Asks for what a message didn't say about one of its files. */
-  look(file: SharedFile): Promise<FileLook>;
+  lookUp(file: SharedFile): Promise<FoundFile>;
   /** Downloads a file. */
   read(file: SharedFile): Promise<Uint8Array | "too-large" | Unfetched>;
 }

@@ -117,19 +117,19 @@ export function shownBy(read: Read, turn: Turn): Turn[] {
 
 /** The other turns that are shown by the same status message as this one. */
 export function shownWith(read: Read, turn: Turn): Turn[] {
-  return shownBy(read, hostOf(read, turn) ?? turn).filter(({ id }) => id !== turn.id);
+  return shownBy(read, statusOwnerOf(read, turn) ?? turn).filter(({ id }) => id !== turn.id);
 }
 
 /** The turn whose status message shows this one. Undefined if it is gone. */
-function hostOf(read: Read, turn: Turn): Turn | undefined {
+function statusOwnerOf(read: Read, turn: Turn): Turn | undefined {
   const { statusOf } = turn.delivery;
   return statusOf === undefined ? turn : read("turn", statusOf);
 }
 
-/** The host turn after its status message has taken in another turn. */
-export function alsoShowing(host: Turn, { id }: Turn): Turn {
-  const alsoShows = [...(host.delivery.alsoShows ?? []), id];
-  return { ...host, delivery: { ...host.delivery, alsoShows } };
+/** The owner of a status message after it has taken in another turn. */
+export function alsoShowing(owner: Turn, { id }: Turn): Turn {
+  const alsoShows = [...(owner.delivery.alsoShows ?? []), id];
+  return { ...owner, delivery: { ...owner.delivery, alsoShows } };
 }
 
 /** The most turns that one status message shows besides its own. */
@@ -137,24 +137,24 @@ const SHOWN_MAX = 20;
 
 /**
  * Finds the turn whose status message can show this one too. That is the turn being tried again, or
- * the turn that a follow-up's job is still working on, or that turn's own host. Undefined means
+ * the turn that a follow-up's job is still working on, or that turn's own owner. Undefined means
  * that this turn needs its own status message.
  */
-export function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
+export function statusOwnerFor(read: Read, { request, delivery }: Turn): Turn | undefined {
   const { retries, follows } = request;
   const shown = retries ?? follows;
   const before = shown === undefined ? undefined : read("turn", shown.turnId);
   if (before === undefined || (retries === undefined && before.stage.name === "ended")) return undefined;
-  const host = hostOf(read, before);
+  const owner = statusOwnerOf(read, before);
   // Slack refused the last update of that message, so it can't show anything new.
-  if (host?.delivery.refusedUpdate !== undefined) return undefined;
-  if ((host?.delivery.alsoShows?.length ?? 0) >= SHOWN_MAX) return undefined;
-  const slot = host?.delivery.slots[STATUS_SLOT];
+  if (owner?.delivery.refusedUpdate !== undefined) return undefined;
+  if ((owner?.delivery.alsoShows?.length ?? 0) >= SHOWN_MAX) return undefined;
+  const slot = owner?.delivery.slots[STATUS_SLOT];
   // A message that hasn't arrived yet may never arrive, or arrive in another place.
   const isHere =
     slot !== undefined &&
     slot.ts !== null &&
     slot.channelId === delivery.channelId &&
-    host?.delivery.threadTs === delivery.threadTs;
-  return isHere ? host : undefined;
+    owner?.delivery.threadTs === delivery.threadTs;
+  return isHere ? owner : undefined;
 }

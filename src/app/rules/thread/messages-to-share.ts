@@ -26,8 +26,12 @@ const TOTAL_MAX_CHARS = 12_000;
  * After `cutAt` there is more than one page of messages. After `fewAt` there are too few; it is
  * null if no such time is known.
  */
-export const ThreadLook = storedObject({ from: z.number(), cutAt: z.number(), fewAt: z.number().nullable() });
-export type ThreadLook = z.infer<typeof ThreadLook>;
+export const ThreadPosition = storedObject({
+  from: z.number(),
+  cutAt: z.number(),
+  fewAt: z.number().nullable(),
+});
+export type ThreadPosition = z.infer<typeof ThreadPosition>;
 
 /** The messages read from a thread. */
 export type ThreadRead = {
@@ -45,18 +49,18 @@ export type ThreadRead = {
    * Null if the newest messages are included. Otherwise Slack stopped before them, and
    * `retryAfterMs` is the wait it asked for.
    */
-  stopped: { retryAfterMs: number | undefined; look: ThreadLook } | null;
+  stopped: { retryAfterMs: number | undefined; position: ThreadPosition } | null;
 };
 
 /** Reads threads. Never throws: faults are returned. */
 export interface ThreadReader {
   /**
    * Reads a thread's newest messages between two of them, by their `ts`. The first may be null, for
-   * the thread's beginning. `look` continues an earlier read. Takes seconds at most.
+   * the thread's beginning. `position` continues an earlier read. Takes seconds at most.
    */
   read(
     thread: { channelId: string; threadTs: string },
-    range: { after: string | null; before: string; look?: ThreadLook | undefined },
+    range: { after: string | null; before: string; position?: ThreadPosition | undefined },
   ): Promise<NotifierAnswer<ThreadRead>>;
 }
 

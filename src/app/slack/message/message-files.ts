@@ -1,4 +1,4 @@
-import type { FileLook } from "../../rules/thread/files.ts";
+import type { FoundFile } from "../../rules/thread/files.ts";
 import { UNNAMED_FILE, type SharedFile } from "../../rules/turn/request.ts";
 import { jsonFields, jsonList, jsonText, type JsonFields } from "../../../shared/text/json-fields.ts";
 import type { ShownWords } from "./shown-words.ts";
@@ -28,7 +28,7 @@ export function byUploader(
 }
 
 /** Adds to a file what `files.info` says of it. */
-export function lookedUpFile(file: SharedFile, answer: unknown): FileLook {
+export function lookedUpFile(file: SharedFile, answer: unknown): FoundFile {
   const fields = jsonFields(answer);
   const found = fileOf(fields);
   if (found === null) return { file, isFinal: false };
