@@ -2,6 +2,7 @@ import type { HostEvent } from "./events.ts";
 import { PullRequestStore } from "./pull-request-store.ts";
 import { PullRequests } from "./pull-requests.ts";
 import { CommitRecords } from "./commit-records.ts";
+import type { Role } from "./permissions.ts";
 import type { Repositories } from "./repositories.ts";
 import type { Tokens } from "./tokens.ts";
 
@@ -21,6 +22,10 @@ export type Rules = {
    * anybody.
    */
   collaborators: Set<string> | null;
+  /** What people may do, by their login, whatever `collaborators` says. "none" is no collaborator. */
+  readonly roles: Map<string, Role>;
+  /** Logins that have no account. */
+  readonly goneAccounts: Set<string>;
   /**
    * Full names. The API answers 404 for these repositories, as for those that a token may not see.
    */
@@ -56,6 +61,8 @@ export class Host {
     forks: new Map(),
     hasDrafts: true,
     collaborators: null,
+    roles: new Map(),
+    goneAccounts: new Set(),
     hasGraphql: true,
     readsTeams: true,
     callsPerHour: 5000,

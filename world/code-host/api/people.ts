@@ -2,13 +2,18 @@ import type { Hono } from "hono";
 import type { Host } from "../host.ts";
 import { AddAssignees, AddLabels, AskReviewers, readBody } from "./bodies.ts";
 import type { ApiEnv } from "./env.ts";
-import { ApiRefusal } from "./errors.ts";
+import { isCollaborator, mayPush, permissionFor, roleOf } from "../permissions.ts";
+import { ApiRefusal, notFound } from "./errors.ts";
 import { full, loginOf, named, UNKNOWN } from "./pulls.ts";
+import { mustFind } from "./repos.ts";
 import { userShape } from "./shapes.ts";
 
 const REPOSITORY = "/repos/:owner/:repo";
 
-/** Adds the routes for accounts, and for the labels, assignees and reviewers of pull requests. */
+/**
+ * Adds the routes for accounts and their permissions, and for the labels, assignees and reviewers of
+ * pull requests.
+ */
 export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
   // An installation has no user of its own (docs.github.com/rest/users/users).
   api.get("/user", (context) => {
@@ -20,11 +25,33 @@ export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
 
   api.get("/users/:login", (context) => {
     const login = context.req.param("login");
+    if (host.rules.goneAccounts.has(login)) throw notFound();
     const type = login.endsWith("[bot]") ? "Bot" : "User";
     return context.json(userShape(login, type, host.links()));
   });
 
-  const isKnown = (name: string) => host.rules.collaborators?.has(name) ?? true;
+  // docs.github.com/rest/collaborators/collaborators: an App needs no more than "metadata: read".
+  // People quote the words "dependabot[bot] is not a user" and "Must have push access …".
+  api.get(`${REPOSITORY}/collaborators/:login/permission`, (context) => {
+    const login = context.req.param("login");
+    const { repository } = mustFind(host, context.req.param("owner"), context.req.param("repo"));
+    const caller = context.get("caller");
+    if (caller === "nobody") throw new ApiRefusal(401, "Requires authentication");
+    const own = roleOf(host.rules, caller.login, repository.fullName);
+    if (caller.kind !== "installation" && !mayPush(own)) {
+      throw new ApiRefusal(403, "Must have push access to view collaborator permission.");
+    }
+    if (login.endsWith("[bot]")) throw new ApiRefusal(404, `${login} is not a user`);
+    if (host.rules.goneAccounts.has(login)) throw notFound();
+    const role = roleOf(host.rules, login, repository.fullName);
+    return context.json({
+      permission: permissionFor(role),
+      role_name: role,
+      user: { ...userShape(login, "User", host.links()), role_name: role },
+    });
+  });
+
+  const isKnown = (name: string) => isCollaborator(host.rules, name);
 
   api.post(`${REPOSITORY}/issues/:number/labels`, async (context) => {
     const { pullRequests, pullRequest } = named(context, host);
@@ -45,14 +72,18 @@ export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.post(`${REPOSITORY}/pulls/:number/requested_reviewers`, async (context) => {
     const { pullRequests, pullRequest } = named(context, host);
     const { reviewers, team_reviewers: teams } = await readBody(context, AskReviewers);
-    const { owner } = pullRequests.repository;
+    const { owner, fullName } = pullRequests.repository;
     const asked = [...reviewers, ...teams.map((team) => `${owner}/${team}`)];
+    if (asked.includes(pullRequest.author)) {
+      throw new ApiRefusal(422, "Review cannot be requested from pull request author.");
+    }
     if (!asked.every(isKnown)) {
       const who = "Reviews may only be requested from collaborators.";
-      throw new ApiRefusal(422, `${who} One or more of the users or teams you specified is not one.`);
+      const which = "One or more of the users or teams you specified is not a collaborator of the";
+      throw new ApiRefusal(422, `${who} ${which} ${fullName} repository.`);
     }
     const changed = { reviewers: union(pullRequest.reviewers, asked) };
-    await pullRequests.change(pullRequest.number, changed);
+    await pullRequests.change(pullRequest.number, changed, loginOf(context));
     const after = { ...pullRequest, ...changed };
     return context.json(await full(context, host, pullRequests, after, UNKNOWN), 201);
   });
