@@ -1,9 +1,23 @@
 import type { Host } from "./host.ts";
 import type { PullRequests } from "./pull-requests.ts";
-import { type CommitCheck, type CommitStatus, latestBy } from "./commit-records.ts";
+import { type Annotation, type CommitCheck, type CommitStatus, latestBy } from "./commit-records.ts";
 
 /** A check as people see it: still running, or its result. */
 export type CheckResult = "pending" | "passed" | "failed";
+
+/** A check's result, and what it says of it. */
+export type CheckReport = {
+  sha: string;
+  name: string;
+  result: CheckResult;
+  /** Its title, and the short text below it. */
+  summary?: string | null | undefined;
+  text?: string | null | undefined;
+  /** By default they end on the line where they begin, and are failures. */
+  annotations?: readonly (Pick<Annotation, "path" | "startLine" | "message"> & Partial<Annotation>)[];
+  /** Where people read more: `details_url`. */
+  link?: string | null | undefined;
+};
 
 export type NewCheckRun = Pick<CommitCheck, "headSha" | "name"> & Partial<Omit<CommitCheck, "id">>;
 
@@ -21,6 +35,8 @@ export async function saveCheckRun(
   const run: CommitCheck = {
     title: null,
     summary: null,
+    text: null,
+    annotations: [],
     detailsUrl: null,
     startedAt: time,
     ...wanted,
@@ -62,10 +78,10 @@ export async function addStatus(
 export async function setCheck(
   host: Host,
   pullRequests: PullRequests,
-  check: { sha: string; name: string; result: CheckResult; summary?: string | null },
+  check: CheckReport,
   sender: string,
 ): Promise<CommitCheck> {
-  const { sha, name, result, summary = null } = check;
+  const { sha, name, result, summary = null, text = null, annotations = [], link = null } = check;
   const before = pullRequests.records.checkRuns(sha).findLast((run) => run.name === name);
   return saveCheckRun(
     host,
@@ -75,6 +91,16 @@ export async function setCheck(
       headSha: sha,
       name,
       title: summary,
+      summary,
+      text,
+      annotations: annotations.map((given) => ({
+        endLine: given.startLine,
+        level: "failure",
+        title: null,
+        rawDetails: null,
+        ...given,
+      })),
+      detailsUrl: link,
       status: result === "pending" ? "in_progress" : "completed",
       conclusion: result === "pending" ? null : result === "passed" ? "success" : "failure",
     },

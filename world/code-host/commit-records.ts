@@ -13,6 +13,20 @@ export const CONCLUSIONS = [
   "timed_out",
 ] as const;
 
+export const ANNOTATION_LEVELS = ["notice", "warning", "failure"] as const;
+
+/** What a check says of lines in a file. */
+export const Annotation = z.object({
+  path: z.string(),
+  startLine: z.int().positive(),
+  endLine: z.int().positive(),
+  level: z.enum(ANNOTATION_LEVELS),
+  message: z.string(),
+  title: z.string().nullable().default(null),
+  rawDetails: z.string().nullable().default(null),
+});
+export type Annotation = z.infer<typeof Annotation>;
+
 /** A check run in GitHub's words (docs.github.com/rest/checks/runs). */
 export const CommitCheck = z.object({
   id: z.int().positive(),
@@ -22,6 +36,8 @@ export const CommitCheck = z.object({
   conclusion: z.enum(CONCLUSIONS).nullable(),
   title: z.string().nullable(),
   summary: z.string().nullable(),
+  text: z.string().nullable().default(null),
+  annotations: z.array(Annotation).default([]),
   detailsUrl: z.string().nullable(),
   startedAt: z.string(),
   completedAt: z.string().nullable(),

@@ -4,7 +4,7 @@ import { closeNow, listenOnLoopback } from "../loopback-server.ts";
 import { type Calls, CallLimits } from "./api/call-limits.ts";
 import { Apps } from "./apps.ts";
 import { createCodeHostApp, type Log } from "./app.ts";
-import { type CheckResult, setCheck } from "./checks.ts";
+import { type CheckReport, setCheck } from "./checks.ts";
 import { CodeHostError } from "./errors.ts";
 import type { HostEvent } from "./events.ts";
 import { serveWithFaults, type Traffic } from "./faults.ts";
@@ -76,11 +76,7 @@ export type CodeHost = AsyncDisposable & {
    */
   repository(owner: string, repo: string): PullRequests;
   /** Sets a commit's check run, as the checks of a real host would. */
-  setCheck(
-    owner: string,
-    repo: string,
-    check: { sha: string; name: string; result: CheckResult; summary?: string | null },
-  ): Promise<void>;
+  setCheck(owner: string, repo: string, check: CheckReport): Promise<void>;
   gitUrl(owner: string, repo: string): string;
   /**
    * Returns the pull requests of a repository in the order of their numbers. Empty if there is no

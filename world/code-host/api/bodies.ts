@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { z } from "zod";
-import { CommitCheck, CommitStatus, CONCLUSIONS } from "../commit-records.ts";
+import { ANNOTATION_LEVELS, CommitCheck, CommitStatus, CONCLUSIONS } from "../commit-records.ts";
 import { ApiRefusal } from "./errors.ts";
 
 const MAX_TITLE_CHARS = 256;
@@ -41,11 +41,32 @@ export const WriteComment = z.object({ body: text.min(1) });
 
 const sha = z.string().regex(/^[0-9a-f]{40}$/);
 export const CreateRef = z.object({ ref: z.string().max(500), sha });
+/** At most 50 annotations in a call (docs.github.com/rest/checks/runs). */
+export const CheckOutput = z.object({
+  title: z.string().max(10_000).optional(),
+  summary: text,
+  text: text.nullish(),
+  annotations: z
+    .array(
+      z.object({
+        path: z.string().min(1),
+        start_line: z.int().positive(),
+        end_line: z.int().positive(),
+        annotation_level: z.enum(ANNOTATION_LEVELS),
+        message: z.string().min(1).max(65_536),
+        title: z.string().max(255).optional(),
+        raw_details: z.string().max(65_536).optional(),
+      }),
+    )
+    .max(50)
+    .default([]),
+});
+export type CheckOutput = z.infer<typeof CheckOutput>;
 const CheckRunFields = {
   status: CommitCheck.shape.status.optional(),
   conclusion: z.enum(CONCLUSIONS).optional(),
   details_url: z.string().max(2000).optional(),
-  output: z.object({ title: z.string().max(10_000), summary: text }).optional(),
+  output: CheckOutput.optional(),
 };
 export const CreateCheckRun = z.object({ name: z.string().min(1), head_sha: sha, ...CheckRunFields });
 export const ChangeCheckRun = z.object(CheckRunFields);

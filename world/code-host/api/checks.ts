@@ -1,10 +1,11 @@
 import type { Context, Hono } from "hono";
+import type { z } from "zod";
 import { addStatus, saveCheckRun } from "../checks.ts";
 import type { Host } from "../host.ts";
 import type { PullRequests } from "../pull-requests.ts";
-import { type CommitCheck, type CommitStatus, latestBy } from "../commit-records.ts";
+import { type Annotation, type CommitCheck, type CommitStatus, latestBy } from "../commit-records.ts";
 import type { Repository } from "../repository.ts";
-import { ChangeCheckRun, CreateCheckRun, CreateStatus, readBody } from "./bodies.ts";
+import { ChangeCheckRun, type CheckOutput, CreateCheckRun, CreateStatus, readBody } from "./bodies.ts";
 import type { ApiEnv } from "./env.ts";
 import { ApiRefusal, notFound } from "./errors.ts";
 import { pageOf } from "./paging.ts";
@@ -37,7 +38,7 @@ export function addCheckRoutes(api: Hono<ApiEnv>, host: Host): void {
     const pullRequests = mustFind(host, context.req.param("owner"), context.req.param("repo"));
     const known = pullRequests.records.checkRun(Number(context.req.param("id")));
     if (known === undefined) throw notFound();
-    const change = fieldsOf(await readBody(context, ChangeCheckRun));
+    const change = fieldsOf(await readBody(context, ChangeCheckRun), known.annotations);
     // A run that is in progress again has no conclusion anymore.
     const before =
       change.status === undefined || change.status === "completed" ? known : { ...known, conclusion: null };
@@ -45,10 +46,17 @@ export function addCheckRoutes(api: Hono<ApiEnv>, host: Host): void {
     return context.json(checkRunShape(run, pullRequests.repository, host.links()));
   });
 
+  api.get(`${REPOSITORY}/check-runs/:id/annotations`, (context) => {
+    mayReadChecks(context);
+    const { records, repository } = mustFind(host, context.req.param("owner"), context.req.param("repo"));
+    const run = records.checkRun(Number(context.req.param("id")));
+    if (run === undefined) throw notFound();
+    const page = pageOf(context, run.annotations, host.links().apiUrl);
+    return context.json(page.map((each) => annotationShape(each, run.headSha, repository, host.links())));
+  });
+
   api.get(`${REPOSITORY}/commits/:ref/check-runs`, async (context) => {
-    if (kindOf(context) === "fine-grained") {
-      throw new ApiRefusal(403, "Resource not accessible by personal access token");
-    }
+    mayReadChecks(context);
     const { pullRequests, sha } = await commitOf(context, host);
     const runs = pullRequests.records.checkRuns(sha);
     const latest = context.req.query("filter") === "all" ? runs : latestBy(runs, ({ name }) => name);
@@ -113,6 +121,12 @@ function kindOf(context: Context<ApiEnv>): string {
   return typeof caller === "string" ? caller : caller.kind;
 }
 
+function mayReadChecks(context: Context<ApiEnv>): void {
+  if (kindOf(context) === "fine-grained") {
+    throw new ApiRefusal(403, "Resource not accessible by personal access token");
+  }
+}
+
 function mayWriteChecks(context: Context<ApiEnv>): void {
   if (kindOf(context) !== "installation")
     throw new ApiRefusal(403, "You must authenticate via a GitHub App.");
@@ -134,18 +148,52 @@ function combined(latest: readonly CommitStatus[]): "failure" | "pending" | "suc
   return latest.length === 0 || latest.some(({ state }) => state === "pending") ? "pending" : "success";
 }
 
-function fieldsOf(body: {
-  status?: CommitCheck["status"] | undefined;
-  conclusion?: CommitCheck["conclusion"] | undefined;
-  details_url?: string | undefined;
-  output?: { title: string; summary: string } | undefined;
-}): Partial<CommitCheck> {
+function fieldsOf(
+  body: z.infer<typeof ChangeCheckRun>,
+  known: readonly Annotation[] = [],
+): Partial<CommitCheck> {
   const { status, conclusion, details_url: detailsUrl, output } = body;
   return {
     ...(status === undefined ? {} : { status }),
     ...(conclusion === undefined ? {} : { conclusion }),
     ...(detailsUrl === undefined ? {} : { detailsUrl }),
-    ...(output === undefined ? {} : { title: output.title, summary: output.summary }),
+    ...(output === undefined
+      ? {}
+      : {
+          title: output.title ?? null,
+          summary: output.summary,
+          text: output.text ?? null,
+          // An update adds to those that are there.
+          annotations: [...known, ...output.annotations.map(annotationOf)],
+        }),
+  };
+}
+
+function annotationOf(given: CheckOutput["annotations"][number]): Annotation {
+  return {
+    path: given.path,
+    startLine: given.start_line,
+    endLine: given.end_line,
+    level: given.annotation_level,
+    message: given.message,
+    title: given.title ?? null,
+    rawDetails: given.raw_details ?? null,
+  };
+}
+
+function annotationShape(annotation: Annotation, headSha: string, { fullName }: Repository, links: Links) {
+  const path = annotation.path.split("/").map(encodeURIComponent).join("/");
+  return {
+    path: annotation.path,
+    blob_href: `${links.url}/${fullName}/blob/${headSha}/${path}`,
+    start_line: annotation.startLine,
+    start_column: null,
+    end_line: annotation.endLine,
+    end_column: null,
+    annotation_level: annotation.level,
+    title: annotation.title,
+    message: annotation.message,
+    raw_details: annotation.rawDetails,
   };
 }
 
@@ -167,8 +215,8 @@ function checkRunShape(run: CommitCheck, { fullName }: Repository, links: Links)
     output: {
       title: run.title,
       summary: run.summary,
-      text: null,
-      annotations_count: 0,
+      text: run.text,
+      annotations_count: run.annotations.length,
       annotations_url: `${url}/annotations`,
     },
     check_suite: { id: 1 },

@@ -5,6 +5,8 @@ import type { PullRequests } from "../pull-requests.ts";
 import { latestBy } from "../commit-records.ts";
 import type { Caller } from "../tokens.ts";
 import { type CommitInput, createCommitOnBranch, type RefsInput, updateRefs } from "./commits.ts";
+import { checkRunNode, statusContextNode } from "./graphql-checks.ts";
+import { connection, type Page } from "./graphql-connection.ts";
 import { fault } from "./graphql-faults.ts";
 import { nodeIdOf, repositoryNodeIdOf } from "./shapes.ts";
 
@@ -14,7 +16,6 @@ type Asking = {
   cost: number;
   rateLimit: { limit: number; remaining: number; used: number; resetAt: string };
 };
-type Page = { first?: number | null; last?: number | null; after?: unknown; before?: unknown };
 
 /**
  * Returns the root of a document in GitHub's GraphQL API. An object's fields are values, or
@@ -149,7 +150,7 @@ function commitNode(asking: Asking, pullRequests: PullRequests, oid: string): ob
  * Returns the state of a commit's checks. Null if it has none. A fine-grained token may not read
  * it.
  */
-function rollupNode({ caller }: Asking, pullRequests: PullRequests, oid: string): object | null {
+function rollupNode({ caller, host }: Asking, pullRequests: PullRequests, oid: string): object | null {
   if (caller.kind === "fine-grained") {
     throw fault("FORBIDDEN", "Resource not accessible by personal access token");
   }
@@ -160,19 +161,15 @@ function rollupNode({ caller }: Asking, pullRequests: PullRequests, oid: string)
       const base = pullRequests.find(pullRequestNumber)?.base ?? "";
       return records.protection(base)?.requiredChecks.includes(name) ?? false;
     };
+  const web = `${host.links().url}/${pullRequests.repository.fullName}`;
   const contexts = [
-    ...latestBy(records.checkRuns(oid), ({ name }) => name).map(({ name, status, conclusion }) => ({
-      __typename: "CheckRun",
-      name,
-      status: status.toUpperCase(),
-      conclusion: conclusion?.toUpperCase() ?? null,
-      isRequired: isRequired(name),
+    ...latestBy(records.checkRuns(oid), ({ name }) => name).map((run) => ({
+      ...checkRunNode(run, web),
+      isRequired: isRequired(run.name),
     })),
-    ...latestBy(records.statuses(oid), ({ context }) => context).map(({ context, state }) => ({
-      __typename: "StatusContext",
-      context,
-      state: state.toUpperCase(),
-      isRequired: isRequired(context),
+    ...latestBy(records.statuses(oid), ({ context }) => context).map((status) => ({
+      ...statusContextNode(status),
+      isRequired: isRequired(status.context),
     })),
   ];
   if (contexts.length === 0) return null;
@@ -183,20 +180,6 @@ function rollupState({ records }: PullRequests, oid: string): "FAILURE" | "PENDI
   const states = checksOf(records, oid, null).map(({ state }) => state);
   if (states.includes("failing")) return "FAILURE";
   return states.includes("pending") ? "PENDING" : "SUCCESS";
-}
-
-/** Returns a part of a list. `first` or `last` must bound every connection, from 1 to 100. */
-function connection(items: object[], { first, last, after, before }: Page): object {
-  if (after ?? before) throw fault("NOT_EMULATED", "This stand-in has no cursors: ask for one page.");
-  const bound = first ?? last;
-  if (bound === undefined || bound === null) {
-    const message = "You must provide a `first` or `last` value to properly paginate the connection.";
-    throw fault("MISSING_PAGINATION_BOUNDARIES", message);
-  }
-  if (bound < 1 || bound > 100) {
-    throw fault("EXCESSIVE_PAGINATION", `Requesting ${bound} records exceeds the limit of 100 records.`);
-  }
-  return { nodes: typeof first === "number" ? items.slice(0, first) : items.slice(-bound) };
 }
 
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
