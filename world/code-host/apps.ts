@@ -141,8 +141,8 @@ export class Apps {
       const token = `ghs_${app.id}_eyJ${part()}.eyJ${part()}.${part()}`;
       const untilMs = this.#host.now().getTime() + TOKEN_LIFE_MS;
       this.minted.push({ token, installation, repositories, untilMs });
-      this.#host.tokens.add({ token, login: `${app.slug}[bot]`, kind: "installation" });
       const { permissions } = installation;
+      this.#host.tokens.add({ token, login: `${app.slug}[bot]`, kind: "installation", permissions });
       const expiresAt = new Date(untilMs).toISOString();
       return context.json(
         { token, expires_at: expiresAt, permissions, repository_selection: "selected" },

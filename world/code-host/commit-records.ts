@@ -57,6 +57,46 @@ export const CommitStatus = z.object({
 });
 export type CommitStatus = z.infer<typeof CommitStatus>;
 
+export const DEPLOYMENT_STATES = [
+  "error",
+  "failure",
+  "inactive",
+  "in_progress",
+  "pending",
+  "queued",
+  "success",
+] as const;
+
+/** What became of a deployment (docs.github.com/rest/deployments/statuses). */
+export const DeploymentStatus = z.object({
+  id: z.int().positive(),
+  state: z.enum(DEPLOYMENT_STATES),
+  description: z.string(),
+  environment: z.string(),
+  environmentUrl: z.string(),
+  logUrl: z.string(),
+  creator: z.string(),
+  createdAt: z.string(),
+});
+export type DeploymentStatus = z.infer<typeof DeploymentStatus>;
+
+/** A commit that is, or was, put somewhere (docs.github.com/rest/deployments/deployments). */
+export const Deployment = z.object({
+  id: z.int().positive(),
+  sha: z.string(),
+  ref: z.string(),
+  task: z.string(),
+  environment: z.string(),
+  description: z.string().nullable(),
+  isTransient: z.boolean(),
+  isProduction: z.boolean(),
+  creator: z.string(),
+  createdAt: z.string(),
+  /** Oldest first. */
+  statuses: z.array(DeploymentStatus),
+});
+export type Deployment = z.infer<typeof Deployment>;
+
 /** The conditions for a merge into a branch. */
 export const Protection = z.object({
   approvals: z.int().min(0).max(6).default(0),
@@ -72,14 +112,15 @@ const StoredRecords = z.object({
   version: z.literal(1),
   checkRuns: z.array(CommitCheck),
   statuses: z.array(CommitStatus),
+  deployments: z.array(Deployment).default([]),
   protections: z.record(z.string(), Protection),
 });
 type StoredRecords = z.infer<typeof StoredRecords>;
 
-/** The checks of one repository's commits and the rules of its branches, in one JSON file. */
+/** The checks and deployments of one repository, and the rules of its branches, in one JSON file. */
 export class CommitRecords {
   readonly #file: string;
-  #stored: StoredRecords = { version: 1, checkRuns: [], statuses: [], protections: {} };
+  #stored: StoredRecords = { version: 1, checkRuns: [], statuses: [], deployments: [], protections: {} };
 
   constructor(dataDir: string, fullName: string) {
     this.#file = join(dataDir, "checks", `${fullName}.json`);
@@ -108,9 +149,15 @@ export class CommitRecords {
     return this.#stored.statuses.filter((status) => status.sha === sha);
   }
 
+  /** Every deployment, oldest first. */
+  deployments(): readonly Deployment[] {
+    return this.#stored.deployments;
+  }
+
   nextId(): number {
-    const { checkRuns, statuses } = this.#stored;
-    return Math.max(1000, ...[...checkRuns, ...statuses].map(({ id }) => id)) + 1;
+    const { checkRuns, statuses, deployments } = this.#stored;
+    const all = [...checkRuns, ...statuses, ...deployments, ...deployments.flatMap((each) => each.statuses)];
+    return Math.max(1000, ...all.map(({ id }) => id)) + 1;
   }
 
   async saveProtection(branch: string, protection: Protection | null): Promise<void> {
@@ -131,6 +178,12 @@ export class CommitRecords {
 
   async addStatus(status: CommitStatus): Promise<void> {
     await this.#replace({ statuses: [...this.#stored.statuses, status] });
+  }
+
+  /** New ones, and other states of those that are known. */
+  async saveDeployments(changed: readonly Deployment[]): Promise<void> {
+    const all = new Map([...this.#stored.deployments, ...changed].map((each) => [each.id, each]));
+    await this.#replace({ deployments: [...all.values()] });
   }
 
   async #replace(change: Partial<StoredRecords>): Promise<void> {

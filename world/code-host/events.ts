@@ -1,5 +1,5 @@
 import type { Comment, PullRequest, GivenReview } from "./pull-request-store.ts";
-import type { CommitStatus } from "./commit-records.ts";
+import type { CommitStatus, Deployment, DeploymentStatus } from "./commit-records.ts";
 import type { Repository } from "./repository.ts";
 
 /** The `action` of GitHub's webhook event `pull_request`. */
@@ -23,4 +23,5 @@ export type HostEvent = { repository: Repository; sender: string } & (
   /** All runs of a commit have ended. */
   | { kind: "checks-ended"; sha: string; conclusion: "success" | "failure" }
   | { kind: "status"; status: CommitStatus }
+  | { kind: "deployment-status"; deployment: Deployment; status: DeploymentStatus }
 );

@@ -6,8 +6,15 @@ import { createHash, timingSafeEqual } from "node:crypto";
  */
 export type TokenKind = "classic" | "fine-grained" | "installation";
 
-/** The owner of a token, and its kind. */
-export type Holder = { login: string; kind: TokenKind };
+/**
+ * The owner of a token, and its kind. An installation's token has its permissions, by their names.
+ * Without them, an App may do everything.
+ */
+export type Holder = {
+  login: string;
+  kind: TokenKind;
+  permissions?: Readonly<Record<string, string>> | undefined;
+};
 
 /** A token. By default, its `login` is the one that opens pull requests. */
 export type TokenOptions = string | ({ token: string } & Partial<Holder>);
@@ -34,8 +41,9 @@ export class Tokens {
       token,
       login = AUTHOR,
       kind = "classic",
+      permissions,
     } = typeof options === "string" ? { token: options } : options;
-    if (token !== "") this.#known.push({ hash: hash(token), holder: { login, kind } });
+    if (token !== "") this.#known.push({ hash: hash(token), holder: { login, kind, permissions } });
   }
 
   /** Removes a token, which is refused from now on. */

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import { deploymentShape, deploymentStatusShape } from "./api/deployments.ts";
 import { commentShape, reviewShape } from "./api/reviews.ts";
 import { pullRequestShape, repositoryShape, userShape } from "./api/shapes.ts";
 import type { HostEvent } from "./events.ts";
@@ -128,6 +129,18 @@ async function payloadOf(event: HostEvent, host: Host): Promise<[string, object]
       const { sha, conclusion } = event;
       const suite = { id: 1, head_sha: sha, status: "completed", conclusion, pull_requests: [] };
       return ["check_suite", { action: "completed", check_suite: suite, ...common }];
+    }
+    case "deployment-status": {
+      const { deployment, status } = event;
+      return [
+        "deployment_status",
+        {
+          action: "created",
+          deployment: deploymentShape(deployment, repository, links),
+          deployment_status: deploymentStatusShape(deployment, status, repository, links),
+          ...common,
+        },
+      ];
     }
     case "status": {
       const { id, sha, state, context, description, targetUrl } = event.status;

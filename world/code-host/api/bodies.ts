@@ -1,6 +1,12 @@
 import type { Context } from "hono";
 import { z } from "zod";
-import { ANNOTATION_LEVELS, CommitCheck, CommitStatus, CONCLUSIONS } from "../commit-records.ts";
+import {
+  ANNOTATION_LEVELS,
+  CommitCheck,
+  CommitStatus,
+  CONCLUSIONS,
+  DEPLOYMENT_STATES,
+} from "../commit-records.ts";
 import { ApiRefusal } from "./errors.ts";
 
 const MAX_TITLE_CHARS = 256;
@@ -75,6 +81,24 @@ export const CreateStatus = z.object({
   context: z.string().min(1).default("default"),
   description: z.string().max(140).nullish(),
   target_url: z.string().max(2000).nullish(),
+});
+const url = z.string().max(2000).default("");
+export const CreateDeployment = z.object({
+  ref: z.string().min(1).max(500),
+  task: z.string().max(100).default("deploy"),
+  environment: z.string().min(1).max(255).default("production"),
+  description: z.string().max(140).nullish(),
+  transient_environment: z.boolean().default(false),
+  production_environment: z.boolean().optional(),
+});
+export const CreateDeploymentStatus = z.object({
+  state: z.enum(DEPLOYMENT_STATES),
+  description: z.string().max(140).default(""),
+  environment: z.string().max(255).optional(),
+  environment_url: url,
+  log_url: url,
+  target_url: url,
+  auto_inactive: z.boolean().default(true),
 });
 export const ProtectBranch = z.object({
   required_status_checks: z

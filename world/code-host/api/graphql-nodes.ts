@@ -7,6 +7,7 @@ import type { Caller } from "../tokens.ts";
 import { type CommitInput, createCommitOnBranch, type RefsInput, updateRefs } from "./commits.ts";
 import { checkRunNode, statusContextNode } from "./graphql-checks.ts";
 import { connection, type Page } from "./graphql-connection.ts";
+import { deploymentsOf } from "./graphql-deployments.ts";
 import { fault } from "./graphql-faults.ts";
 import { nodeIdOf, repositoryNodeIdOf } from "./shapes.ts";
 
@@ -143,7 +144,12 @@ function reviewerNode(name: string): object {
 }
 
 function commitNode(asking: Asking, pullRequests: PullRequests, oid: string): object {
-  return { oid, statusCheckRollup: () => rollupNode(asking, pullRequests, oid) };
+  return {
+    oid,
+    statusCheckRollup: () => rollupNode(asking, pullRequests, oid),
+    deployments: (page: Page & { environments?: string[] | null }) =>
+      deploymentsOf(asking.caller, pullRequests.records, oid, page),
+  };
 }
 
 /**

@@ -1,8 +1,10 @@
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { Host } from "../host.ts";
+import { permitted } from "./app-permissions.ts";
 import { addCheckRoutes } from "./checks.ts";
 import { addRefRoutes } from "./commits.ts";
+import { addDeploymentRoutes } from "./deployments.ts";
 import type { ApiEnv } from "./env.ts";
 import { ApiRefusal, notFound } from "./errors.ts";
 import { limited, type CallLimits } from "./call-limits.ts";
@@ -31,6 +33,7 @@ export function createApi(host: Host, limits: CallLimits): Hono<ApiEnv> {
     context.header("x-github-media-type", "github.v3; format=json");
   });
   api.use(limited(limits));
+  api.use(permitted());
   api.use(
     bodyLimit({
       maxSize: MAX_BODY_BYTES,
@@ -46,6 +49,7 @@ export function createApi(host: Host, limits: CallLimits): Hono<ApiEnv> {
   addPeopleRoutes(api, host);
   addReviewRoutes(api, host);
   addCheckRoutes(api, host);
+  addDeploymentRoutes(api, host);
   api.notFound((context) => answerRefusal(context, notFound()));
   return api;
 }
