@@ -117,7 +117,9 @@ const StoredRecords = z.object({
 });
 type StoredRecords = z.infer<typeof StoredRecords>;
 
-/** The checks and deployments of one repository, and the rules of its branches, in one JSON file. */
+/**
+ * The checks and deployments of one repository, and the rules of its branches, in one JSON file.
+ */
 export class CommitRecords {
   readonly #file: string;
   #stored: StoredRecords = { version: 1, checkRuns: [], statuses: [], deployments: [], protections: {} };

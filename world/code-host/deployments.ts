@@ -14,8 +14,9 @@ export async function addDeployment(
 }
 
 /**
- * Says what became of a deployment. One that succeeded ends those before it in the same environment,
- * unless they are transient or in production, or `endsOthers` is false (`auto_inactive`).
+ * Says what became of a deployment. One that succeeded ends those before it in the same
+ * environment, unless they are transient or in production, or `endsOthers` is false
+ * (`auto_inactive`).
  */
 export async function addDeploymentStatus(
   host: Host,

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { HostEvent } from "./events.ts";
 import { PullRequestStore } from "./pull-request-store.ts";
 import { PullRequests } from "./pull-requests.ts";
@@ -22,7 +23,9 @@ export type Rules = {
    * anybody.
    */
   collaborators: Set<string> | null;
-  /** What people may do, by their login, whatever `collaborators` says. "none" is no collaborator. */
+  /**
+   * What people may do, by their login, whatever `collaborators` says. "none" is no collaborator.
+   */
   readonly roles: Map<string, Role>;
   /** Logins that have no account. */
   readonly goneAccounts: Set<string>;
@@ -74,6 +77,7 @@ export class Host {
   readonly #dataDir: string;
   readonly #now: () => Date;
   readonly #pullRequests = new Map<string, PullRequests>();
+  readonly #running = new Set<Promise<void>>();
   readonly #listeners = new Set<(event: HostEvent) => void>();
 
   constructor(options: {
@@ -115,6 +119,20 @@ export class Host {
 
   tell(event: HostEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+
+  /** Does something once what is asked for now is answered. Nobody hears of it if it fails. */
+  later(work: () => Promise<void>): void {
+    const running = setImmediate()
+      .then(work)
+      .catch(() => {})
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Resolves when nothing is done anymore. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
   }
 
   now(): Date {

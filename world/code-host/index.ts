@@ -132,6 +132,7 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
   const close = async () => {
     await webhooks.close();
     await closeNow(server);
+    await host.settled();
   };
   const repositoryOf = (owner: string, repo: string) => {
     const found = host.find(owner, repo);

@@ -9,7 +9,7 @@ type PeopleRules = {
   readonly roles: ReadonlyMap<string, Role>;
 };
 
-/** A person's role in every repository, from what the rules say. People are known unless they are gone. */
+/** Returns a person's role, which is the same in every repository. */
 export function roleOf(rules: PeopleRules, login: string, fullName: string): Role {
   const given = rules.roles.get(login);
   if (given !== undefined && given !== "none") return given;
@@ -17,7 +17,10 @@ export function roleOf(rules: PeopleRules, login: string, fullName: string): Rol
   return rules.privateRepositories.has(fullName) ? "none" : "read";
 }
 
-/** The older word for a role, which `permission` has (docs.github.com/rest/collaborators/collaborators). */
+/**
+ * Returns the older word for a role, which `permission` has
+ * (docs.github.com/rest/collaborators/collaborators).
+ */
 export function permissionFor(role: Role): "admin" | "write" | "read" | "none" {
   if (role === "maintain") return "write";
   return role === "triage" ? "read" : role;

@@ -5,6 +5,12 @@ import { type Git, type GitResult, outputOf } from "./git.ts";
 import { isBranchName } from "./names.ts";
 
 export type Commit = { sha: string; author: string; date: string; subject: string };
+/** Who wrote a commit, and who made it. */
+export type CommitPeople = Record<
+  "author" | "committer",
+  { name: string; email: string; date?: string | undefined }
+>;
+export type TreeEntry = { path: string; mode: string; kind: string; sha: string; size: number | null };
 export type Branch = { name: string; sha: string };
 
 const PLAIN_DIFF = ["--no-color", "--no-ext-diff", "--no-textconv", "-M"];
@@ -128,9 +134,90 @@ export class Repository {
     return { conflicts: [...new Set(paths)] };
   }
 
-  async commitTree(tree: string, parents: string[], message: string): Promise<string> {
+  /** Makes a commit. Without `people`, it is by nobody in particular. */
+  async commitTree(
+    tree: string,
+    parents: readonly string[],
+    message: string,
+    people?: CommitPeople,
+  ): Promise<string> {
     const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
-    return (await this.#run(args, message)).trim();
+    const env = people === undefined ? PERSON_ENV : environmentOf(people);
+    return (await this.#git.run(this.#at(args), { input: message, env })).trim();
+  }
+
+  /** What an object is, such as "commit"; null if there is none. */
+  async kindOf(sha: string): Promise<string | null> {
+    const { exitCode, stdout } = await this.#git.try(this.#at(["cat-file", "-t", sha]));
+    return exitCode === 0 ? stdout.trim() : null;
+  }
+
+  async hasCommit(sha: string): Promise<boolean> {
+    return (await this.kindOf(sha)) === "commit";
+  }
+
+  /** What a commit says of itself. Throws `CodeHostError` if there is none. */
+  async commit(sha: string) {
+    const fields = "%T%x1f%P%x1f%an%x1f%ae%x1f%aI%x1f%cn%x1f%ce%x1f%cI%x1f%B";
+    const out = await this.#outAbout(["log", "-1", `--format=${fields}`, sha, "--"]);
+    const [tree = "", parents = "", ...rest] = out.split("\u001f");
+    const [name = "", email = "", date = "", otherName = "", otherEmail = "", otherDate = ""] = rest;
+    return {
+      tree,
+      parents: parents.split(" ").filter((parent) => parent !== ""),
+      author: { name, email, date },
+      committer: { name: otherName, email: otherEmail, date: otherDate },
+      message: rest.slice(6).join("\u001f").trimEnd(),
+    };
+  }
+
+  async writeBlob(bytes: Uint8Array): Promise<string> {
+    const args = this.#at(["hash-object", "-w", "--stdin"]);
+    return (await this.#git.run(args, { input: bytes })).trim();
+  }
+
+  /** A tree's entries; with `isDeep` the files below, too. Null if there is no such tree. */
+  async tree(sha: string, isDeep: boolean): Promise<TreeEntry[] | null> {
+    const args = ["ls-tree", "-z", "--long", ...(isDeep ? ["-r", "-t"] : []), sha];
+    const { exitCode, stdout } = await this.#git.try(this.#at(args));
+    if (exitCode !== 0) return null;
+    const entries = stdout.split("\0").filter((line) => line !== "");
+    return entries.map((line) => {
+      const [facts = "", ...path] = line.split("\t");
+      const [mode = "", kind = "", id = "", size = "-"] = facts.split(/ +/);
+      return { path: path.join("\t"), mode, kind, sha: id, size: size === "-" ? null : Number(size) };
+    });
+  }
+
+  /**
+   * Makes a tree of another one, or of none, with changed files. Without `sha`, a file is removed.
+   * Null if an object or a file to remove isn't there.
+   */
+  async writeTree(
+    base: string | null,
+    entries: readonly { path: string; mode: string; sha: string | null }[],
+  ): Promise<string | null> {
+    const folder = await mkdtemp(join(tmpdir(), "code-host-"));
+    const env = { GIT_INDEX_FILE: join(folder, "index") };
+    const run = async (args: string[], input = "") => this.#git.try(this.#at(args), { input, env });
+    try {
+      const kinds = await Promise.all(
+        entries.map(async ({ sha }) => (sha === null ? "blob" : this.kindOf(sha))),
+      );
+      if (!kinds.every((kind) => kind === "blob")) return null;
+      if (base !== null && (await run(["read-tree", base])).exitCode !== 0) return null;
+      const before = new Set((await run(["ls-files", "-z"])).stdout.split("\0"));
+      if (entries.some(({ path, sha }) => sha === null && !before.has(path))) return null;
+      const changes = entries.map(({ path, mode, sha }) =>
+        sha === null ? `0 ${"0".repeat(40)}\t${path}\0` : `${mode} ${sha}\t${path}\0`,
+      );
+      const changed = await run(["update-index", "-z", "--index-info"], changes.join(""));
+      if (changed.exitCode !== 0) return null;
+      const { exitCode, stdout } = await run(["write-tree"]);
+      return exitCode === 0 ? stdout.trim() : null;
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 
   /**
@@ -261,6 +348,17 @@ const PERSON_ENV = {
   GIT_COMMITTER_NAME: NO_PERSON.name,
   GIT_COMMITTER_EMAIL: NO_PERSON.email,
 };
+
+function environmentOf({ author, committer }: CommitPeople): Record<string, string> {
+  return {
+    GIT_AUTHOR_NAME: author.name,
+    GIT_AUTHOR_EMAIL: author.email,
+    GIT_COMMITTER_NAME: committer.name,
+    GIT_COMMITTER_EMAIL: committer.email,
+    ...(author.date === undefined ? {} : { GIT_AUTHOR_DATE: author.date }),
+    ...(committer.date === undefined ? {} : { GIT_COMMITTER_DATE: committer.date }),
+  };
+}
 
 function lines(text: string): string[] {
   return text.split("\n").filter((line) => line !== "");

@@ -46,6 +46,12 @@ export const DismissReview = z.object({ message: text.min(1) });
 export const WriteComment = z.object({ body: text.min(1) });
 
 const sha = z.string().regex(/^[0-9a-f]{40}$/);
+export const UpdateBranch = z.object({ expected_head_sha: z.string().max(64).optional() });
+export const MergeBranch = z.object({
+  base: z.string().min(1).max(500),
+  head: z.string().min(1).max(500),
+  commit_message: text.optional(),
+});
 export const CreateRef = z.object({ ref: z.string().max(500), sha });
 /** At most 50 annotations in a call (docs.github.com/rest/checks/runs). */
 export const CheckOutput = z.object({
@@ -68,6 +74,35 @@ export const CheckOutput = z.object({
     .default([]),
 });
 export type CheckOutput = z.infer<typeof CheckOutput>;
+export const CreateBlob = z.object({
+  content: z.string(),
+  encoding: z.enum(["utf-8", "base64"]).default("utf-8"),
+});
+/** Of files only. Without `sha` and `content`, one goes. */
+export const CreateTree = z.object({
+  base_tree: sha.optional(),
+  tree: z
+    .array(
+      z.object({
+        path: z.string().min(1).max(4096),
+        mode: z.enum(["100644", "100755", "120000"]),
+        type: z.literal("blob").optional(),
+        sha: sha.nullish(),
+        content: z.string().optional(),
+      }),
+    )
+    .min(1)
+    .max(1000),
+});
+const Person = z.object({ name: z.string().min(1), email: z.string().min(1), date: z.string().optional() });
+export const CreateCommit = z.object({
+  message: text.min(1),
+  tree: sha,
+  parents: z.array(sha).max(16).default([]),
+  author: Person.optional(),
+  committer: Person.optional(),
+});
+export const ChangeRef = z.object({ sha, force: z.boolean().default(false) });
 const CheckRunFields = {
   status: CommitCheck.shape.status.optional(),
   conclusion: z.enum(CONCLUSIONS).optional(),

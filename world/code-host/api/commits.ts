@@ -11,7 +11,7 @@ import { idOf, refShape } from "./shapes.ts";
 
 const NOWHERE = "0".repeat(40);
 /** The author of commits that are made on GitHub's own pages. */
-const WEB_FLOW = { name: "GitHub", email: "noreply@github.com" };
+export const WEB_FLOW = { name: "GitHub", email: "noreply@github.com" };
 
 /** Adds the REST routes for branches (docs.github.com/rest/git/refs). */
 export function addRefRoutes(api: Hono<ApiEnv>, host: Host): void {

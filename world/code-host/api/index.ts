@@ -8,11 +8,13 @@ import { addDeploymentRoutes } from "./deployments.ts";
 import type { ApiEnv } from "./env.ts";
 import { ApiRefusal, notFound } from "./errors.ts";
 import { limited, type CallLimits } from "./call-limits.ts";
+import { addGitDataRoutes } from "./git-data.ts";
 import { addPeopleRoutes } from "./people.ts";
 import { addProtectionRoutes } from "./protection.ts";
 import { addPullRequestRoutes } from "./pulls.ts";
 import { addRepositoryRoutes } from "./repos.ts";
 import { addReviewRoutes } from "./reviews.ts";
+import { addUpdateRoutes } from "./updates.ts";
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
@@ -45,6 +47,8 @@ export function createApi(host: Host, limits: CallLimits): Hono<ApiEnv> {
   addProtectionRoutes(api, host);
   addRepositoryRoutes(api, host);
   addRefRoutes(api, host);
+  addGitDataRoutes(api, host);
+  addUpdateRoutes(api, host);
   addPullRequestRoutes(api, host);
   addPeopleRoutes(api, host);
   addReviewRoutes(api, host);

@@ -11,8 +11,8 @@ import { userShape } from "./shapes.ts";
 const REPOSITORY = "/repos/:owner/:repo";
 
 /**
- * Adds the routes for accounts and their permissions, and for the labels, assignees and reviewers of
- * pull requests.
+ * Adds the routes for accounts and their permissions, and for the labels, assignees and reviewers
+ * of pull requests.
  */
 export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
   // An installation has no user of its own (docs.github.com/rest/users/users).
