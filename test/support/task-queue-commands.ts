@@ -22,7 +22,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant("add" as const),
-      known: fc.constantFrom("once", "pending", "latest", "latest"),
+      onDuplicate: fc.constantFrom("once", "pending", "latest", "latest"),
       shared: fc.nat(1),
       dueInMs: fc.constantFrom(0, 0, 3_000),
       runs: fc.array(runPlan, { maxLength: 2 }),

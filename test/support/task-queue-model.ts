@@ -25,14 +25,14 @@ export type RunPlan = {
 };
 
 /** The effect of an add if the task is known. */
-export type Known = NonNullable<NewTask["onDuplicate"]>;
+export type OnDuplicate = NonNullable<NewTask["onDuplicate"]>;
 
 /**
  * An operation on the queue. A commit adds tasks of its own. With `throws`, nothing of it may
  * remain.
  */
 export type Operation =
-  | { do: "add"; known: Known; shared: number; dueInMs: number; runs: RunPlan[] }
+  | { do: "add"; onDuplicate: OnDuplicate; shared: number; dueInMs: number; runs: RunPlan[] }
   | { do: "commit"; adds: number; throws: boolean };
 
 type World = {
@@ -73,7 +73,7 @@ export class TaskQueueModel {
   #running = new Set<string>();
   readonly #plans = new Map<string, RunPlan[]>();
   /** The outcomes of each add, by the task's id. */
-  readonly #adds = new Map<string, { known: Known; outcomes: Outcome[] }>();
+  readonly #adds = new Map<string, { onDuplicate: OnDuplicate; outcomes: Outcome[] }>();
   readonly #commits: Array<{ ids: string[]; throws: boolean; outcome: Outcome }> = [];
   /**
    * By shared id, the number of changes to the world that its task looks at, and the change that a
@@ -124,11 +124,11 @@ export class TaskQueueModel {
 
   #faultsIn(read: Read): string[] {
     const faults = [...this.faults];
-    for (const [id, { known, outcomes }] of this.#adds) {
+    for (const [id, { onDuplicate, outcomes }] of this.#adds) {
       const { ended } = countsOf(read, id);
       const least = outcomes.filter((outcome) => outcome === "yes").length;
       const most = least + outcomes.filter((outcome) => outcome === "asked").length;
-      if (known === "latest") {
+      if (onDuplicate === "latest") {
         const { acknowledged, seen } = this.#worldOf(id);
         if (seen < acknowledged) faults.push(`${id} saw ${seen} of ${acknowledged} changes`);
         if (least > 0 && ended === 0) faults.push(`${id} never ended`);
@@ -189,22 +189,20 @@ export class TaskQueueModel {
   }
 
   async #add(subject: ModelSubject, operation: Extract<Operation, { do: "add" }>): Promise<() => void> {
-    const { known, shared, dueInMs, runs } = operation;
-    const id = known === "once" ? this.#newName("t") : `${known}-${shared}`;
+    const { onDuplicate, shared, dueInMs, runs } = operation;
+    const id = onDuplicate === "once" ? this.#newName("t") : `${onDuplicate}-${shared}`;
     this.#plans.set(id, [...(this.#plans.get(id) ?? []), ...runs]);
     const outcomes: Outcome[] = this.#adds.get(id)?.outcomes ?? [];
-    this.#adds.set(id, { known, outcomes });
+    this.#adds.set(id, { onDuplicate, outcomes });
     const world = this.#worldOf(id);
     world.version += 1;
     const { version } = world;
     const index = outcomes.push("asked") - 1;
     const dueAt = subject.now() + dueInMs;
-    const outcome = await subject.queue
-      .add({ id, type: "test", onDuplicate: known, payload: null, dueAt })
-      .then(
-        (added): Outcome => (added ? "yes" : "no"),
-        (): Outcome => "refused",
-      );
+    const outcome = await subject.queue.add({ id, type: "test", onDuplicate, payload: null, dueAt }).then(
+      (added): Outcome => (added ? "yes" : "no"),
+      (): Outcome => "refused",
+    );
     return () => {
       outcomes[index] = outcome;
       if (outcome === "refused") this.faults.push(`${id} was refused`);
@@ -212,7 +210,7 @@ export class TaskQueueModel {
         world.acknowledged = Math.max(world.acknowledged, version);
         world.due.push({ version, dueAtMs: dueInMs === 0 ? 0 : dueAt });
       }
-      if (outcome === "no" && known === "once") this.faults.push(`${id} was known before it was added`);
+      if (outcome === "no" && onDuplicate === "once") this.faults.push(`${id} was known before it was added`);
     };
   }
 

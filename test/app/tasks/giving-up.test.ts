@@ -128,7 +128,7 @@ describe("what a handler throws", () => {
     expect(rig.added.map(({ id }) => id)).toEqual(["tell:tag:1"]);
   });
 
-  it("is a surprise where something else could not be parsed", async () => {
+  it("is an unexpected failure where something else could not be parsed", async () => {
     await using rig = await TaskRig.open();
     const parsed = z.string().safeParse(1);
     expect(await runWith(rig, parsed.error)).toMatchObject({ kind: "retry", isUnexpected: true });
@@ -144,13 +144,13 @@ describe("what a handler throws", () => {
     expect(await runWith(rig, busy, { addedAt, attempt: 250 })).toMatchObject({ kind: "dead" });
   });
 
-  it("ends the task at the eighth surprise, however often it met foreseen faults before", async () => {
+  it("ends the task at the eighth unexpected failure, however often it met foreseen faults before", async () => {
     await using rig = await TaskRig.open();
-    const surprise = new TypeError("x is not a function");
-    expect(await runWith(rig, surprise, { attempt: 300, unexpectedFailures: 6 })).toMatchObject({
+    const unexpected = new TypeError("x is not a function");
+    expect(await runWith(rig, unexpected, { attempt: 300, unexpectedFailures: 6 })).toMatchObject({
       isUnexpected: true,
     });
-    expect(await runWith(rig, surprise, { unexpectedFailures: 7 })).toMatchObject({ kind: "dead" });
+    expect(await runWith(rig, unexpected, { unexpectedFailures: 7 })).toMatchObject({ kind: "dead" });
     expect(rig.added.map(({ id }) => id)).toEqual([`tell:open:${turn.id}`]);
   });
 });

@@ -188,15 +188,15 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     expect(await subject.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 0 });
   });
 
-  it("counts retries and surprises apart, neither for wait, and both anew after again", async () => {
+  it("counts retries and unexpected failures apart, neither for wait, both anew after again", async () => {
     await using subject = await open();
     const handler = new ScriptedHandler();
     const dueAt = () => subject.now() + SECOND_MS;
     const retry = () => ({ kind: "retry" as const, dueAt: dueAt(), reason: "503" });
-    const surprise = () => ({ ...retry(), isUnexpected: true });
+    const unexpected = () => ({ ...retry(), isUnexpected: true });
     const wait = () => ({ kind: "wait" as const, dueAt: dueAt() });
     const again = () => ({ kind: "again" as const, dueAt: dueAt() });
-    handler.on("a", retry, surprise, wait, surprise, retry, again, retry, wait, done);
+    handler.on("a", retry, unexpected, wait, unexpected, retry, again, retry, wait, done);
     await subject.queue.add(task("a"));
 
     subject.queue.start(handler.handle);
@@ -257,7 +257,7 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     ["throws what is not an Error", () => Promise.reject("boom")],
     ["returns a time that is not a number", () => ({ kind: "again" as const, dueAt: NaN })],
     ["returns a payload that is not JSON", () => ({ kind: "again" as const, dueAt: 0, payload: 1n })],
-  ])("runs a task again in a minute, as a surprise, when its handler %s", async (_, script) => {
+  ])("runs a task again in a minute, as an unexpected failure, when its handler %s", async (_, script) => {
     await using subject = await open();
     const handler = new ScriptedHandler();
     handler.on("a", script, done);

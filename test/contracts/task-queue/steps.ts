@@ -207,20 +207,23 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
         value: { kind: "again" as const, dueAt: NaN },
       }),
     ],
-  ])("writes nothing of a step that %s, and runs the task again as a surprise", async (_, step) => {
-    await using subject = await open();
-    const handler = new ScriptedHandler();
-    handler.on("a", () => step, done);
-    await subject.queue.add(task("a"));
-    subject.queue.start(handler.handle);
-    await subject.idle();
-    expect(await isMarked(subject, "a")).toBeUndefined();
+  ])(
+    "writes nothing of a step that %s, and runs the task again as an unexpected failure",
+    async (_, step) => {
+      await using subject = await open();
+      const handler = new ScriptedHandler();
+      handler.on("a", () => step, done);
+      await subject.queue.add(task("a"));
+      subject.queue.start(handler.handle);
+      await subject.idle();
+      expect(await isMarked(subject, "a")).toBeUndefined();
 
-    subject.advance(MINUTE_MS);
-    await subject.idle();
-    expect(handler.order()).toEqual(["a", "a"]);
-    expect(handler.runs[1]).toMatchObject({ attempt: 1, unexpectedFailures: 1 });
-  });
+      subject.advance(MINUTE_MS);
+      await subject.idle();
+      expect(handler.order()).toEqual(["a", "a"]);
+      expect(handler.runs[1]).toMatchObject({ attempt: 1, unexpectedFailures: 1 });
+    },
+  );
 
   it("keeps a step that cannot be written, writes it later, and does not run the task again", async () => {
     await using subject = await open();

@@ -5,7 +5,7 @@
 export const COMMIT = `
   local function finish(id, task, e)
     local key = taskKey(id)
-    local known, pool, nextPayload, nextDue, attempt, surprises, deaths = unpack(task, 2)
+    local onDuplicate, pool, nextPayload, nextDue, attempt, unexpectedFailures, deaths = unpack(task, 2)
     if asked and asked.held[pool] then asked.held[pool] = asked.held[pool] - 1 end
     if tonumber(deaths) >= 2 then
       if isAlone(id) then call('DEL', P .. ':alone') end
@@ -14,11 +14,11 @@ export const COMMIT = `
     if e.due or nextPayload then
       local due = math.min(e.due and now + e.due or math.huge, tonumber(nextDue or math.huge))
       local payload = e.payload or nextPayload
-      if e.isUnexpected then surprises = surprises + 1
+      if e.isUnexpected then unexpectedFailures = unexpectedFailures + 1
       elseif e.kind == 'retry' then attempt = attempt + 1
-      elseif e.kind ~= 'wait' then attempt, surprises = 1, 0 end
+      elseif e.kind ~= 'wait' then attempt, unexpectedFailures = 1, 0 end
       call('HDEL', key, 'claim', 'nextPayload', 'nextDue')
-      call('HSET', key, 'attempt', attempt, 'surprises', surprises, 'deaths', 0, 'reason', e.reason,
+      call('HSET', key, 'attempt', attempt, 'surprises', unexpectedFailures, 'deaths', 0, 'reason', e.reason,
         unpack(payload and { 'payload', payload } or {}))
       return wait(id, pool, due)
     end
@@ -29,15 +29,15 @@ export const COMMIT = `
     else
       call('DEL', key)
       local keepMs = whole(KEEP_DONE + 86400000)
-      if known == 'once' then call('SET', P .. ':done:' .. id, whole(now), 'PX', keepMs) end
+      if onDuplicate == 'once' then call('SET', P .. ':done:' .. id, whole(now), 'PX', keepMs) end
     end
   end
 
-  local function add(id, type, pool, known, payload, due)
+  local function add(id, type, pool, onDuplicate, payload, due)
     local key = taskKey(id)
     local state, claim, inPool, nextDue = fields(id, 'state', 'claim', 'pool', 'nextDue')
     if state == 'waiting' then
-      if known ~= 'latest' then return false end
+      if onDuplicate ~= 'latest' then return false end
       if claim then
         due = math.min(tonumber(nextDue or due), due)
         call('HSET', key, 'nextPayload', payload, 'nextDue', whole(due))
@@ -46,7 +46,7 @@ export const COMMIT = `
       if due < dueOf(call('ZSCORE', poolKey(inPool), id)) then wait(id, inPool, due) end
       return false
     end
-    if known == 'once' then
+    if onDuplicate == 'once' then
       local doneAt = not state and tonumber(call('GET', P .. ':done:' .. id) or nil)
       if state or doneAt and doneAt + KEEP_DONE > now then return false end
     end
@@ -54,7 +54,7 @@ export const COMMIT = `
       call('DEL', key)
       call('ZREM', P .. ':dead', id)
     end
-    call('HSET', key, 'state', 'waiting', 'type', type, 'pool', pool, 'known', known,
+    call('HSET', key, 'state', 'waiting', 'type', type, 'pool', pool, 'known', onDuplicate,
       'payload', payload, 'attempt', 1, 'surprises', 0, 'deaths', 0, 'addedAt', whole(now))
     wait(id, pool, due)
     return true

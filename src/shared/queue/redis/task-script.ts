@@ -7,6 +7,7 @@ import { COMMIT } from "./commit-script.ts";
  * All keys begin with KEYS[1]:
  *
  * - `:task:<id>` is a hash with the task's state. `claim` is the token of the run that may end it.
+ *   `onDuplicate` is stored as `known`, and `unexpectedFailures` as `surprises`.
  * - `:due:<pool>` has the pool's unfinished tasks. A waiting task's score is when it is due. A
  *   running task's score is when its lease ends: from then on it is due again, for any process.
  * - `:pools` has the pools with tasks. A pool's score is when its first task is due, or earlier. It
@@ -126,7 +127,7 @@ export const WORK = `${BEGIN} ${GATES}
   -- such task.
   local function claim(id, pool)
     local key = taskKey(id)
-    local before, deaths, type, payload, attempt, surprises, added =
+    local before, deaths, type, payload, attempt, unexpectedFailures, addedAt =
       fields(id, 'claim', 'deaths', 'type', 'payload', 'attempt', 'surprises', 'addedAt')
     if not type then
       call('ZREM', poolKey(pool), id)
@@ -148,7 +149,8 @@ export const WORK = `${BEGIN} ${GATES}
       end
     end
     call('HSET', key, 'deaths', deaths, 'claim', asked.token)
-    return { id, pool, type, payload, attempt, surprises, whole(deaths), whole(now - added) },
+    local ageMs = now - addedAt
+    return { id, pool, type, payload, attempt, unexpectedFailures, whole(deaths), whole(ageMs) },
       now + LEASE
   end
 
