@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { codeOf, messageOf, StartError } from "../../shared/errors.ts";
 import type { Clock } from "../../shared/machine/ports.ts";
-import { queueTables } from "../../shared/store/sqlite/migrations.ts";
+import { QUEUE_TABLES } from "../../shared/store/sqlite/migrations.ts";
 import { openSqliteDatabase, type SqliteDatabase } from "../../shared/store/sqlite/sqlite-database.ts";
 import { StoreInUseError } from "../../shared/store/store-errors.ts";
 import type { ServiceConfig } from "../config/config.ts";
@@ -97,7 +97,7 @@ function numbered(name: string, event: string, job: string, when = "TRUE"): stri
  * user_version` counts the steps.
  */
 export const serviceSchema: readonly string[] = [
-  `${queueTables}
+  `${QUEUE_TABLES}
   CREATE TABLE jobs (
     id TEXT PRIMARY KEY,
     project_id TEXT NOT NULL,

@@ -16,14 +16,14 @@ type QueueHousekeepingOptions = {
   keepDeadMs?: number | undefined;
 };
 
-const ninetyDaysMs = 90 * 24 * 60 * 60_000;
-const sweepEveryMs = 60_000;
+const NINETY_DAYS_MS = 90 * 24 * 60 * 60_000;
+const SWEEP_EVERY_MS = 60_000;
 /** A step is bounded so that it never blocks for long. More steps follow if needed. */
-const sweepLimit = 500;
-const sweepMoreAfterMs = 1_000;
-const seenEveryMs = 10_000;
+const SWEEP_LIMIT = 500;
+const SWEEP_MORE_AFTER_MS = 1_000;
+const SEEN_EVERY_MS = 10_000;
 /** Clocks are adjusted by milliseconds all the time. Only a step matters. */
-const toleranceMs = 2_000;
+const TOLERANCE_MS = 2_000;
 
 /**
  * Maintains the task table while tasks run: limits its size, and corrects its times if the
@@ -46,7 +46,7 @@ export class QueueHousekeeping {
     this.#clock = options.clock;
     this.#seenAt = options.table.lastSeenAt() ?? 0;
     this.#behindMs = Math.round(this.#seenAt - this.#clock.now());
-    if (this.#behindMs <= toleranceMs) return;
+    if (this.#behindMs <= TOLERANCE_MS) return;
     // They are saved with the next commit, which is the one that brings the tasks forward.
     options.store.rateLimiter.pullIn(this.#behindMs);
     // Each pass tries again.
@@ -57,7 +57,7 @@ export class QueueHousekeeping {
   see(): void {
     const nowMs = this.#clock.now();
     // Never notes an earlier time: that goes together with its consequences.
-    if (nowMs - this.#seenAt >= seenEveryMs) this.#see(nowMs);
+    if (nowMs - this.#seenAt >= SEEN_EVERY_MS) this.#see(nowMs);
   }
 
   /**
@@ -65,24 +65,24 @@ export class QueueHousekeeping {
    * be tried again. Null if there is nothing to do.
    */
   followClock(): Promise<void> | null {
-    if (this.#behindMs <= toleranceMs) return null;
+    if (this.#behindMs <= TOLERANCE_MS) return null;
     this.#following ??= this.#pullIn(this.#behindMs).finally(() => (this.#following = null));
     return this.#following;
   }
 
   /** Removes old tasks. Resolves even if that fails. */
   async sweep(): Promise<void> {
-    const { table, store, keepDeadMs = ninetyDaysMs, logger } = this.#options;
+    const { table, store, keepDeadMs = NINETY_DAYS_MS, logger } = this.#options;
     const nowMs = this.#clock.now();
-    this.sweepDueAt = nowMs + sweepEveryMs;
+    this.sweepDueAt = nowMs + SWEEP_EVERY_MS;
     try {
       const hasMore = await store.commits.run(() => {
-        const done = table.forget("done", nowMs - KEEP_DONE_MS, sweepLimit);
-        const dead = table.forget("dead", nowMs - keepDeadMs, sweepLimit);
+        const done = table.forget("done", nowMs - KEEP_DONE_MS, SWEEP_LIMIT);
+        const dead = table.forget("dead", nowMs - keepDeadMs, SWEEP_LIMIT);
         const more = store.sweep();
         return done || dead || more;
       });
-      if (hasMore) this.sweepDueAt = this.#clock.now() + sweepMoreAfterMs;
+      if (hasMore) this.sweepDueAt = this.#clock.now() + SWEEP_MORE_AFTER_MS;
     } catch (thrown) {
       logger.warn({ error: messageOf(thrown) }, "task queue: cannot remove old tasks now");
     }

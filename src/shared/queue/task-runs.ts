@@ -33,10 +33,10 @@ export type Run = { key: string | number; pool: string; task: Task; abort: Abort
 
 export type TaskRunsOptions = { clock: Clock; logger: Logger; budgets: Pools["budgets"] };
 
-export const faultDelayMs = 1_000;
-const throwDelayMs = 60_000;
+export const FAULT_DELAY_MS = 1_000;
+const THROW_DELAY_MS = 60_000;
 /** How long nothing may begin although a task is due and there is room for it. */
-const standstillMs = 60_000;
+const STANDSTILL_MS = 60_000;
 
 /**
  * This process's runs of tasks, within the budgets of their pools, each from its start until its
@@ -125,7 +125,7 @@ export abstract class TaskRuns<R extends Kinds, U extends Run> {
    */
   lookForStandstill(firstDueAt: number): Error | null {
     const lateMs = this.#clock.now() - firstDueAt;
-    const isStill = lateMs >= standstillMs && this.#clock.monotonicMs() - this.#beganAtMs >= standstillMs;
+    const isStill = lateMs >= STANDSTILL_MS && this.#clock.monotonicMs() - this.#beganAtMs >= STANDSTILL_MS;
     const error = isStill ? new QueueStandsStillError(lateMs) : null;
     if (error !== null && !this.#isStandstillSaid) {
       this.#logger.error({ late_ms: lateMs }, `task queue: ${error.message}`);
@@ -223,7 +223,7 @@ export abstract class TaskRuns<R extends Kinds, U extends Run> {
       { task: id, type, attempt, error: reason },
       "task queue: a handler threw; trying again",
     );
-    return { kind: "retry", dueAt: this.#clock.now() + throwDelayMs, reason, isUnexpected: true };
+    return { kind: "retry", dueAt: this.#clock.now() + THROW_DELAY_MS, reason, isUnexpected: true };
   }
 
   async #waitToWrite(run: U, thrown: unknown): Promise<void> {
@@ -232,11 +232,11 @@ export abstract class TaskRuns<R extends Kinds, U extends Run> {
     const level = this.#unwritten.has(run) ? "debug" : "error";
     this.#unwritten.set(run, thrown);
     this.#logger[level](
-      { task: id, type, error: messageOf(thrown), retryInMs: faultDelayMs },
+      { task: id, type, error: messageOf(thrown), retryInMs: FAULT_DELAY_MS },
       "task queue: a result could not be written; trying again",
     );
     await new Promise<void>((resolve) => {
-      this.#clock.wakeAt(this.#clock.now() + faultDelayMs, resolve);
+      this.#clock.wakeAt(this.#clock.now() + FAULT_DELAY_MS, resolve);
       run.abort.signal.addEventListener("abort", () => resolve());
     });
   }

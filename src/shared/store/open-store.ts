@@ -30,12 +30,12 @@ type OpenStoreOptions<R extends Kinds> = {
 /** A store in a SQLite file, which this process owns. */
 export type SqliteStore<R extends Kinds> = Awaited<ReturnType<typeof openStore<R>>>;
 
-const sweepLimit = 500;
-const ninetyDaysMs = 90 * 24 * 60 * 60_000;
+const SWEEP_LIMIT = 500;
+const NINETY_DAYS_MS = 90 * 24 * 60 * 60_000;
 
 /** Opens the store at `url`. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
 export async function openStore<R extends Kinds>(options: OpenStoreOptions<R>) {
-  const { url, clock, logger, ownerWaitMs, keepSetAsideMs = ninetyDaysMs, onBroken } = options;
+  const { url, clock, logger, ownerWaitMs, keepSetAsideMs = NINETY_DAYS_MS, onBroken } = options;
   const location = url === "memory://" ? "memory" : { path: url.slice("sqlite://".length) };
   const database = await openSqliteDatabase(location, { clock, ownerWaitMs });
   const { db } = database;
@@ -120,8 +120,8 @@ export async function openStore<R extends Kinds>(options: OpenStoreOptions<R>) {
      */
     sweep() {
       rateLimiter.sweep();
-      const records = removeExpired(db, clock.now(), sweepLimit);
-      const mayBeMore = series.sweep(sweepLimit) || records;
+      const records = removeExpired(db, clock.now(), SWEEP_LIMIT);
+      const mayBeMore = series.sweep(SWEEP_LIMIT) || records;
       // Waits until the open transaction is over.
       if (!mayBeMore) setImmediate(emptyLog);
       return mayBeMore;

@@ -41,7 +41,7 @@ export class StoreHalfLoadedError extends DocsAgentError {
 }
 
 /** SQLite's primary result codes (https://sqlite.org/rescode.html) that an operator can act on. */
-const faults: Readonly<Record<number, readonly [problem: string, remedy: string]>> = {
+const FAULTS: Readonly<Record<number, readonly [problem: string, remedy: string]>> = {
   5: ["another program holds a lock on it", "End that program's transaction."],
   8: ["it is read-only", "Make the file and its folder writable for this user."],
   10: ["the disk failed to read or write", "Check the disk, its quota and its free space."],
@@ -68,7 +68,7 @@ export function sqliteCodeOf(thrown: unknown): number | undefined {
 /** Turns anything thrown by the store at `path` into an error that says what to do. */
 export function toStoreError(path: string, thrown: unknown): DocsAgentError {
   if (thrown instanceof DocsAgentError) return thrown;
-  const [problem, remedy] = faults[sqliteCodeOf(thrown) ?? -1] ?? [
+  const [problem, remedy] = FAULTS[sqliteCodeOf(thrown) ?? -1] ?? [
     messageOf(thrown),
     "Check the path in STORE_URL (job service: dataDir) and the rights on it.",
   ];

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { type AppRecords, type Plan } from "../../../src/app/rules/records.ts";
 import { SqliteTaskQueue } from "../../../src/shared/queue/sqlite/sqlite-task-queue.ts";
-import { taskSql } from "../../../src/shared/queue/sqlite/task-table.ts";
+import { TASK_SQL } from "../../../src/shared/queue/sqlite/task-table.ts";
 import { openStore } from "../../../src/shared/store/open-store.ts";
 import { describeTaskQueue } from "../../contracts/task-queue.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
@@ -44,7 +44,7 @@ async function openParts() {
 
 describe("SQLite task queue", () => {
   // Once, at the start, all that waits is looked at, to find what belongs into another pool in this version.
-  const { waitingTypes, ...others } = taskSql;
+  const { waitingTypes, ...others } = TASK_SQL;
 
   it.each(Object.entries(others))("does not scan the tasks to %s", async (_, sql) => {
     await using parts = await openParts();
@@ -58,7 +58,7 @@ describe("SQLite task queue", () => {
 
   it("reads no more than it needs to find what is due", async () => {
     await using parts = await openParts();
-    for (const sql of [taskSql.due, taskSql.nextDue]) {
+    for (const sql of [TASK_SQL.due, TASK_SQL.nextDue]) {
       expect(queryPlan(parts.db, sql)).toEqual([
         expect.stringMatching(/^SEARCH tasks USING COVERING INDEX tasks_waiting \(pool=\?/),
       ]);

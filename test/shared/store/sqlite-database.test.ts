@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { appMigrations as ownMigrations } from "../../../src/shared/store/sqlite/migrations.ts";
+import { APP_MIGRATIONS as ownMigrations } from "../../../src/shared/store/sqlite/migrations.ts";
 import {
   assertRoom,
   openSqliteDatabase,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { openStore, type SqliteStore } from "../../../src/shared/store/open-store.ts";
-import { appMigrations } from "../../../src/shared/store/sqlite/migrations.ts";
+import { APP_MIGRATIONS } from "../../../src/shared/store/sqlite/migrations.ts";
 import { openSqliteDatabase } from "../../../src/shared/store/sqlite/sqlite-database.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
@@ -103,7 +103,7 @@ it("goes on with the entries of a file of the first schema", async () => {
   await using dir = await openTempDir();
   const clock = new ManualClock();
   const path = dir.file("store.sqlite");
-  const first = await openSqliteDatabase({ path }, { clock, migrations: appMigrations.slice(0, 1) });
+  const first = await openSqliteDatabase({ path }, { clock, migrations: APP_MIGRATIONS.slice(0, 1) });
   const insert = first.db.prepare("INSERT INTO series (name, entry, expires_at) VALUES ('a', ?, ?)");
   for (const entry of ["1", "2"]) insert.run(entry, clock.now() + 9000);
   first.close();

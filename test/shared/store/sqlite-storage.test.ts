@@ -1,7 +1,7 @@
 import { Keyv } from "keyv";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/shared/store/open-store.ts";
-import { SqliteStorage, storageSql } from "../../../src/shared/store/sqlite/sqlite-storage.ts";
+import { SqliteStorage, STORAGE_SQL } from "../../../src/shared/store/sqlite/sqlite-storage.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { unindexedSteps } from "../../support/query-plan.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
@@ -36,7 +36,7 @@ describe("SQLite storage", () => {
     expect(await two?.get("a")).toBe(2);
   });
 
-  it.each(Object.entries(storageSql))("does not scan the tables to %s", async (_, sql) => {
+  it.each(Object.entries(STORAGE_SQL))("does not scan the tables to %s", async (_, sql) => {
     await using parts = await openParts();
     expect(unindexedSteps(parts.db, sql)).toEqual([]);
   });

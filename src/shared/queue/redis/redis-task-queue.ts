@@ -7,7 +7,7 @@ import type { Kinds, ReadOf } from "../../store/records.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import { StoreAnswerLostError } from "../../store/store-errors.ts";
 import { type Pools, fromStoredPayload } from "../storable-task.ts";
-import { QueueStoppedError, type Run, TaskRuns, type TaskRunsOptions, faultDelayMs } from "../task-runs.ts";
+import { QueueStoppedError, type Run, TaskRuns, type TaskRunsOptions, FAULT_DELAY_MS } from "../task-runs.ts";
 import { ClaimLostError, RedisCommits, type TaskClaim } from "./redis-commits.ts";
 import { type ClaimAsked, RedisWork } from "./redis-work.ts";
 import { LOOK } from "./task-script.ts";
@@ -26,16 +26,16 @@ type RedisTaskQueueOptions<R extends Kinds> = {
 /**
  * The longest time between calls. Each renews leases and finds what another replica left behind.
  */
-const callEveryMs = 2_000;
+const CALL_EVERY_MS = 2_000;
 /** How often this process itself checks that due tasks begin, in case nobody else checks it. */
-const lookEveryMs = 60_000;
+const LOOK_EVERY_MS = 60_000;
 /** The most abandoned tasks that one look removes. */
 const FORGET_AT_MOST = 500;
 
-const count = z.coerce.number();
+const Count = z.coerce.number();
 /** Tasks in the script's format. See `WORK`. */
 const ClaimedTasks = z.array(
-  z.tuple([z.string(), z.string(), z.string(), z.string(), count, count, count, count]),
+  z.tuple([z.string(), z.string(), z.string(), z.string(), Count, Count, Count, Count]),
 );
 /** The claimed tasks, and the time until the next one is due, milliseconds. */
 const Claimed = z.tuple([ClaimedTasks, z.coerce.number().nullable()]);
@@ -171,9 +171,9 @@ export class RedisTaskQueue<R extends Kinds> implements TaskQueue<R> {
         this.#fault = undefined;
         this.#lost = [];
         this.#runs.begin(handler, token, nowMs, tasks);
-        this.#callIn(Math.min(nextInMs ?? callEveryMs, callEveryMs));
+        this.#callIn(Math.min(nextInMs ?? CALL_EVERY_MS, CALL_EVERY_MS));
         if (nowMs < this.#lookAtMs) return;
-        this.#lookAtMs = nowMs + lookEveryMs;
+        this.#lookAtMs = nowMs + LOOK_EVERY_MS;
         // `check` reports the error, and the next look tries again.
         this.#lookForStandstill().catch(noop);
       },
@@ -189,7 +189,7 @@ export class RedisTaskQueue<R extends Kinds> implements TaskQueue<R> {
           { error: messageOf(thrown) },
           "task queue: cannot look for what is due; trying again",
         );
-        this.#callIn(faultDelayMs);
+        this.#callIn(FAULT_DELAY_MS);
       },
     };
   }

@@ -28,12 +28,12 @@ type SqliteRun = Run & LoadedTask & { isHeldBack: boolean; isCounted: boolean; h
  * A task that kills its process runs again soon after the next start, so starts are only counted
  * this long.
  */
-const countRunsForMs = 60_000;
+const COUNT_RUNS_FOR_MS = 60_000;
 /**
  * Tasks that were running in this many process deaths run one at a time, so that only the culprit
  * is given up.
  */
-const doubtfulDeaths = 2;
+const DOUBTFUL_DEATHS = 2;
 
 /** Runs a table's due tasks, and counts for each how many processes die while running it. */
 export class SqliteRuns<R extends Kinds> extends TaskRuns<R, SqliteRun> {
@@ -158,12 +158,12 @@ export class SqliteRuns<R extends Kinds> extends TaskRuns<R, SqliteRun> {
   }
 
   get #isCounting(): boolean {
-    return this.#options.clock.monotonicMs() - this.#countsSinceMs <= countRunsForMs;
+    return this.#options.clock.monotonicMs() - this.#countsSinceMs <= COUNT_RUNS_FOR_MS;
   }
 
   #load(seq: number): SqliteRun {
     const loaded = this.#table.load(seq);
-    const isHeldBack = loaded.task.deaths >= doubtfulDeaths;
+    const isHeldBack = loaded.task.deaths >= DOUBTFUL_DEATHS;
     const abort = new AbortController();
     return { ...loaded, key: seq, abort, isHeldBack, isCounted: false, hasEnded: false };
   }

@@ -8,7 +8,7 @@ import { writeProbe } from "../../store/sqlite/sqlite-database.ts";
 import { QueueHousekeeping } from "../queue-housekeeping.ts";
 import { SqliteRuns } from "./sqlite-runs.ts";
 import { type Pools, toStorableTask } from "../storable-task.ts";
-import { QueueStoppedError, faultDelayMs } from "../task-runs.ts";
+import { QueueStoppedError, FAULT_DELAY_MS } from "../task-runs.ts";
 import { TaskTable } from "./task-table.ts";
 
 /** What the queue uses of a store. */
@@ -36,7 +36,7 @@ function tasksOnly<R extends Kinds>(): Omit<QueueStore<R>, "db" | "commits"> {
 }
 
 /** The longest time between passes: timers leave out the time in which the machine was asleep. */
-const passAtLeastEveryMs = 10_000;
+const PASS_AT_LEAST_EVERY_MS = 10_000;
 
 /**
  * A task queue on the `tasks` table of a SQLite file that one process owns. That process keeps in
@@ -179,10 +179,10 @@ export class SqliteTaskQueue<R extends Kinds> implements TaskQueue<R> {
       await this.#commits.run(() => this.#table.movePools());
     } catch (thrown) {
       this.#options.logger.error(
-        { error: messageOf(thrown), retryInMs: faultDelayMs },
+        { error: messageOf(thrown), retryInMs: FAULT_DELAY_MS },
         "task queue: cannot move waiting tasks to their pools; trying again",
       );
-      this.#clock.wakeAt(this.#clock.now() + faultDelayMs, () => void this.#movePools());
+      this.#clock.wakeAt(this.#clock.now() + FAULT_DELAY_MS, () => void this.#movePools());
     }
     this.#wake();
   }
@@ -213,7 +213,7 @@ export class SqliteTaskQueue<R extends Kinds> implements TaskQueue<R> {
       const nextAt = this.#runs.startDue(handler, nowMs);
       this.#runs.lookForStandstill(nextAt);
       if (nowMs >= this.#housekeeping.sweepDueAt) void this.#housekeeping.sweep().then(() => this.#wake());
-      this.#sleepUntil(Math.min(nextAt, this.#housekeeping.sweepDueAt, nowMs + passAtLeastEveryMs));
+      this.#sleepUntil(Math.min(nextAt, this.#housekeeping.sweepDueAt, nowMs + PASS_AT_LEAST_EVERY_MS));
       this.#fault = undefined;
       if (this.#whenIdle.length === 0) return;
       if (this.#isIdle(nowMs)) this.#tellIdle();
@@ -227,10 +227,10 @@ export class SqliteTaskQueue<R extends Kinds> implements TaskQueue<R> {
   #failPass(thrown: unknown): void {
     this.#fault = thrown;
     this.#options.logger.error(
-      { error: messageOf(thrown), retryInMs: faultDelayMs },
+      { error: messageOf(thrown), retryInMs: FAULT_DELAY_MS },
       "task queue: pass failed; trying again",
     );
-    this.#sleepUntil(this.#clock.now() + faultDelayMs);
+    this.#sleepUntil(this.#clock.now() + FAULT_DELAY_MS);
   }
 
   #sleepUntil(atMs: number): void {

@@ -17,7 +17,7 @@ import {
  * query plans. Conditions such as `state = 'waiting'` repeat those of the partial indexes in
  * `store/sqlite/migrations.ts`, which SQLite would otherwise not use.
  */
-export const taskSql = {
+export const TASK_SQL = {
   /** id, type, pool, known, payload, due_at, added_at */
   add: `INSERT INTO tasks (id, type, pool, known, payload, state, due_at, added_at)
     VALUES (?, ?, ?, ?, ?, 'waiting', ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -137,27 +137,27 @@ export class TaskTable {
     const { id, type, pool, onDuplicate, payload, dueAt } = task;
     this.#pools.add(pool);
     const insert = () =>
-      this.#sql(taskSql.add).run(id, type, pool, onDuplicate, payload, dueAt, nowMs).changes === 1;
+      this.#sql(TASK_SQL.add).run(id, type, pool, onDuplicate, payload, dueAt, nowMs).changes === 1;
     if (insert()) return true;
-    const { seq, state } = Found.parse(this.#sql(taskSql.find).get(id));
+    const { seq, state } = Found.parse(this.#sql(TASK_SQL.find).get(id));
     if (onDuplicate === "once") return false;
     if (state !== "waiting") {
-      this.#sql(taskSql.remove).run(seq);
+      this.#sql(TASK_SQL.remove).run(seq);
       return insert();
     }
     if (onDuplicate === "pending") return false;
-    if (this.#isRunning(seq)) this.#sql(taskSql.runOnceMore).run(payload, dueAt, seq);
-    else this.#sql(taskSql.bringForward).run(dueAt, seq);
+    if (this.#isRunning(seq)) this.#sql(TASK_SQL.runOnceMore).run(payload, dueAt, seq);
+    else this.#sql(TASK_SQL.bringForward).run(dueAt, seq);
     return this.#isRunning(seq);
   }
 
   /** The numbers of at most `limit` due tasks of a pool, longest due first. */
   due(pool: string, nowMs: number, limit: number): number[] {
-    return Seqs.parse(this.#sql(taskSql.due).all(pool, nowMs, limit)).map(({ seq }) => seq);
+    return Seqs.parse(this.#sql(TASK_SQL.due).all(pool, nowMs, limit)).map(({ seq }) => seq);
   }
 
   load(seq: number): LoadedTask {
-    const row = LoadedRow.parse(this.#sql(taskSql.load).get(seq));
+    const row = LoadedRow.parse(this.#sql(TASK_SQL.load).get(seq));
     const { pool, onDuplicate, ...task } = row;
     return { seq, pool, onDuplicate, task: { ...task, payload: fromStoredPayload(row.payload) } };
   }
@@ -166,24 +166,24 @@ export class TaskTable {
    * Counts a run that has begun (1) or ended (-1). The count shows that a task kills its process.
    */
   countRun(seq: number, by: 1 | -1): void {
-    this.#sql(taskSql.countRun).run(by, seq);
+    this.#sql(TASK_SQL.countRun).run(by, seq);
   }
 
   /** The number of the newest task, or 0. */
   newestSeq(): number {
-    return this.#number(taskSql.newest) ?? 0;
+    return this.#number(TASK_SQL.newest) ?? 0;
   }
 
   /** Stores how a run ended. */
   end({ seq, onDuplicate, task }: LoadedTask, how: TaskEnd, nowMs: number): void {
-    const row = this.#sql(taskSql.pending).get(seq);
+    const row = this.#sql(TASK_SQL.pending).get(seq);
     if (row === undefined) return;
     const { next_payload: nextPayload, next_due_at: nextDueAt } = Next.parse(row);
     const isOver = how.kind === "done" || how.kind === "dead";
     if (isOver && nextPayload === null) {
-      if (how.kind === "dead") this.#sql(taskSql.dead).run(nowMs, toStorableReason(how.reason), seq);
-      else if (onDuplicate === "once") this.#sql(taskSql.done).run(nowMs, seq);
-      else this.#sql(taskSql.remove).run(seq);
+      if (how.kind === "dead") this.#sql(TASK_SQL.dead).run(nowMs, toStorableReason(how.reason), seq);
+      else if (onDuplicate === "once") this.#sql(TASK_SQL.done).run(nowMs, seq);
+      else this.#sql(TASK_SQL.remove).run(seq);
       return;
     }
     const end: TaskWait = isOver ? { kind: "again", dueAt: nextDueAt ?? nowMs } : how;
@@ -192,7 +192,7 @@ export class TaskTable {
     // an add made meanwhile.
     const payload = toStorablePayload(end) ?? nextPayload;
     const reason = end.kind === "retry" ? toStorableReason(end.reason) : null;
-    this.#sql(taskSql.waitOn).run(dueAt, payload, ...countersAfter(end, task), reason, seq);
+    this.#sql(TASK_SQL.waitOn).run(dueAt, payload, ...countersAfter(end, task), reason, seq);
   }
 
   /**
@@ -201,17 +201,17 @@ export class TaskTable {
    */
   nextDueAt(pool: string, running: number): number | null {
     // In a pool with room, everything that was due is already running and comes first in the order.
-    return this.#number(taskSql.nextDue, pool, running);
+    return this.#number(TASK_SQL.nextDue, pool, running);
   }
 
   /** Moves waiting tasks to the pools of their types in this version. */
   movePools(): void {
-    for (const { type, pool } of z.array(TypeInPool).parse(this.#sql(taskSql.waitingTypes).all())) {
+    for (const { type, pool } of z.array(TypeInPool).parse(this.#sql(TASK_SQL.waitingTypes).all())) {
       const [, ...words] = pool.split(" ");
       const partition = words.length === 0 ? undefined : words.join(" ");
       const right = poolName(this.#poolsOfTypes, type, partition);
       this.#pools.add(right);
-      if (pool !== right) this.#sql(taskSql.movePool).run(right, type, pool);
+      if (pool !== right) this.#sql(TASK_SQL.movePool).run(right, type, pool);
     }
   }
 
@@ -222,12 +222,12 @@ export class TaskTable {
 
   /** Brings all waiting tasks forward by that many milliseconds. */
   pullIn(byMs: number): void {
-    this.#sql(taskSql.pullIn).run(Math.ceil(byMs));
+    this.#sql(TASK_SQL.pullIn).run(Math.ceil(byMs));
   }
 
   /** Running tasks count as waiting. */
   counts(): { waiting: number; dead: number } {
-    return { waiting: this.#number(taskSql.countWaiting) ?? 0, dead: this.#number(taskSql.countDead) ?? 0 };
+    return { waiting: this.#number(TASK_SQL.countWaiting) ?? 0, dead: this.#number(TASK_SQL.countDead) ?? 0 };
   }
 
   /**
@@ -235,17 +235,17 @@ export class TaskTable {
    * left.
    */
   forget(state: "done" | "dead", endedByMs: number, limit: number): boolean {
-    return Number(this.#sql(taskSql.forget).run(state, endedByMs, limit).changes) === limit;
+    return Number(this.#sql(TASK_SQL.forget).run(state, endedByMs, limit).changes) === limit;
   }
 
   /** Notes the machine's time. */
   see(nowMs: number): void {
-    this.#sql(taskSql.seen).run(nowMs);
+    this.#sql(TASK_SQL.seen).run(nowMs);
   }
 
   /** The machine's time when it was last noted. Null if it never was. */
   lastSeenAt(): number | null {
-    return this.#number(taskSql.lastSeen);
+    return this.#number(TASK_SQL.lastSeen);
   }
 
   /** The only column of a statement's first row. Null if there is no row or the column is. */

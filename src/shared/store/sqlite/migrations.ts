@@ -2,7 +2,7 @@
  * The tables of the task queue (see `queue/sqlite/task-table.ts`) and the probe. The job service
  * has them, too. Released SQL stays as it is: its `NewTask.known` is now `NewTask.onDuplicate`.
  */
-export const queueTables = `
+export const QUEUE_TABLES = `
   CREATE TABLE tasks (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -37,7 +37,7 @@ export const queueTables = `
 `;
 
 /** The Slack app's other tables. Series are described in `core/ports/task-queue.ts`. */
-const recordTables = `
+const RECORD_TABLES = `
   CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER) STRICT;
   CREATE INDEX kv_expiring ON kv (expires_at) WHERE expires_at IS NOT NULL;
 
@@ -58,7 +58,7 @@ const recordTables = `
 /**
  * `keep` is how many entries its append said to keep. It is NULL once the entry is listed by name.
  */
-const listedLater = `
+const LISTED_LATER = `
   ALTER TABLE series ADD COLUMN keep INTEGER;
   DROP INDEX series_by_name;
   CREATE INDEX series_by_name ON series (name) WHERE keep IS NULL;
@@ -69,4 +69,4 @@ const listedLater = `
  * user_version` counts a file's steps. Only ever append: a released step never moves and never
  * changes.
  */
-export const appMigrations: readonly string[] = [`${queueTables} ${recordTables}`, listedLater];
+export const APP_MIGRATIONS: readonly string[] = [`${QUEUE_TABLES} ${RECORD_TABLES}`, LISTED_LATER];

@@ -14,7 +14,7 @@ import { statfs } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Clock } from "../../machine/ports.ts";
-import { appMigrations } from "./migrations.ts";
+import { APP_MIGRATIONS } from "./migrations.ts";
 import {
   StoreHalfLoadedError,
   StoreInUseError,
@@ -51,15 +51,15 @@ type OpenSqliteOptions = {
  * Marks the file as ours ("DcAg"), so that another program's database is refused rather than
  * migrated.
  */
-const applicationId = 0x44634167;
-const ownerPollMs = 100;
+const APPLICATION_ID = 0x44634167;
+const OWNER_POLL_MS = 100;
 /**
  * How long SQLite waits for a lock, for example by somebody's `sqlite3` shell. It is short because
  * the wait blocks the event loop and Slack allows three seconds for an acknowledgement. Callers
  * that get SQLITE_BUSY try again later.
  */
-const busyTimeoutMs = 250;
-const sqliteBusy = 5;
+const BUSY_TIMEOUT_MS = 250;
+const SQLITE_BUSY = 5;
 
 /**
  * Opens the database file as its only owner, at the newest schema. Creates the file and its folder
@@ -69,7 +69,7 @@ const sqliteBusy = 5;
  */
 export async function openSqliteDatabase(
   location: { path: string } | "memory",
-  { clock, ownerWaitMs = 10_000, migrations = appMigrations }: OpenSqliteOptions,
+  { clock, ownerWaitMs = 10_000, migrations = APP_MIGRATIONS }: OpenSqliteOptions,
 ): Promise<SqliteDatabase> {
   if (location === "memory") {
     const db = new DatabaseSync(":memory:");
@@ -82,7 +82,7 @@ export async function openSqliteDatabase(
   opened.use(await own(path, clock, ownerWaitMs));
   try {
     keepPrivate(path);
-    const db = opened.use(new DatabaseSync(path, { timeout: busyTimeoutMs }));
+    const db = opened.use(new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS }));
     quickCheck(db, path);
     // Comes before any change, because the file may be another program's.
     migrate(db, path, migrations);
@@ -105,12 +105,12 @@ export async function openSqliteDatabase(
  */
 export async function trySqliteDatabase(
   path: string,
-  { clock, migrations = appMigrations }: Pick<OpenSqliteOptions, "clock" | "migrations">,
+  { clock, migrations = APP_MIGRATIONS }: Pick<OpenSqliteOptions, "clock" | "migrations">,
 ): Promise<void> {
   const file = resolveFile(path);
   using _owner = await own(file, clock, 0);
   try {
-    using db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    using db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
     quickCheck(db, file);
     assertSchema(db, file, migrations);
     if (isHalfLoaded(db)) throw new StoreHalfLoadedError(file);
@@ -235,7 +235,7 @@ async function own(path: string, clock: Clock, waitMs: number): Promise<Database
     if (owner) return owner;
     const nowMs = clock.now();
     if (nowMs >= deadlineMs) throw new StoreInUseError(path);
-    await new Promise<void>((wake) => clock.wakeAt(Math.min(nowMs + ownerPollMs, deadlineMs), wake));
+    await new Promise<void>((wake) => clock.wakeAt(Math.min(nowMs + OWNER_POLL_MS, deadlineMs), wake));
   }
 }
 
@@ -250,7 +250,7 @@ function tryToOwn(path: string, ownerPath: string): DatabaseSync | undefined {
     return owner;
   } catch (thrown) {
     owner?.close();
-    if (sqliteCodeOf(thrown) === sqliteBusy) return undefined;
+    if (sqliteCodeOf(thrown) === SQLITE_BUSY) return undefined;
     throw toStoreError(path, thrown);
   }
 }
@@ -264,7 +264,7 @@ function migrate(db: DatabaseSync, path: string, migrations: readonly string[]):
   transaction(db, () => {
     const version = assertSchema(db, path, migrations);
     for (const step of migrations.slice(version)) db.exec(step);
-    db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId};`);
+    db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${APPLICATION_ID};`);
   });
 }
 
@@ -287,7 +287,7 @@ function schemaVersionOf(db: DatabaseSync, path: string): number {
   const version = Number(pragma(db, "user_version"));
   const owner = pragma(db, "application_id");
   const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
-  if (isEmpty || owner === applicationId) return version;
+  if (isEmpty || owner === APPLICATION_ID) return version;
   throw new StoreUnavailableError(
     path,
     "the file is another program's SQLite database",

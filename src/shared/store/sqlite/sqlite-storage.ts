@@ -8,7 +8,7 @@ import { storeErrorsOf } from "../store-errors.ts";
 import type { Append, Series } from "../series.ts";
 
 /** The statements on records and series. A test checks their query plans. */
-export const storageSql = {
+export const STORAGE_SQL = {
   get: "SELECT value FROM kv WHERE key = ? AND (expires_at IS NULL OR expires_at > ?)",
   set: `INSERT INTO kv (key, value, expires_at) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
@@ -107,19 +107,19 @@ export class SqliteStorage implements RecordStorage {
 
   /** The entry, read in the open transaction or from the disk. */
   read(key: string): string | undefined {
-    const row = this.#sql(storageSql.get).get(`${this.namespace}:${key}`, this.#clock.now());
+    const row = this.#sql(STORAGE_SQL.get).get(`${this.namespace}:${key}`, this.#clock.now());
     return row === undefined ? undefined : Value.parse(row).value;
   }
 
   /** Writes in the open transaction. */
   write(key: string, value: string, ttlMs?: number): void {
     const expiresAt = ttlMs ? this.#clock.now() + Math.ceil(ttlMs) : null;
-    this.#sql(storageSql.set).run(`${this.namespace}:${key}`, value, expiresAt);
+    this.#sql(STORAGE_SQL.set).run(`${this.namespace}:${key}`, value, expiresAt);
   }
 
   /** Removes in the open transaction. Returns true if it was there. */
   remove(key: string): boolean {
-    const row = this.#sql(storageSql.delete).get(`${this.namespace}:${key}`);
+    const row = this.#sql(STORAGE_SQL.delete).get(`${this.namespace}:${key}`);
     if (row === undefined) return false;
     const { expires_at: expiresAt } = Deleted.parse(row);
     return expiresAt === null || expiresAt > this.#clock.now();
@@ -146,7 +146,7 @@ export function openSqliteSeries(options: Omit<SqliteStorageOptions, "namespace"
   return {
     async of(series) {
       try {
-        const entries = z.array(Entry).parse(sql(storageSql.entries).all(series, clock.now(), listedTo));
+        const entries = z.array(Entry).parse(sql(STORAGE_SQL.entries).all(series, clock.now(), listedTo));
         return entries.slice(-(entries.at(-1)?.keep ?? entries.length)).map(({ entry }) => entry);
       } catch (thrown) {
         throw toStoreError(thrown);
@@ -155,7 +155,7 @@ export function openSqliteSeries(options: Omit<SqliteStorageOptions, "namespace"
 
     /** Appends in the open transaction. */
     append({ series, entry, keep, ttlMs }) {
-      sql(storageSql.append).run(series, entry, clock.now() + Math.ceil(ttlMs), keep);
+      sql(STORAGE_SQL.append).run(series, entry, clock.now() + Math.ceil(ttlMs), keep);
     },
 
     /**
@@ -163,15 +163,15 @@ export function openSqliteSeries(options: Omit<SqliteStorageOptions, "namespace"
      * of each, in the open transaction. Returns true if more may be left.
      */
     sweep(limit) {
-      const added = z.array(Unlisted).parse(sql(storageSql.unlisted).all(listedTo, LISTED_AT_ONCE));
+      const added = z.array(Unlisted).parse(sql(STORAGE_SQL.unlisted).all(listedTo, LISTED_AT_ONCE));
       const last = added.at(-1)?.seq ?? listedTo;
-      sql(storageSql.list).run(listedTo, last);
+      sql(STORAGE_SQL.list).run(listedTo, last);
       const keepOf = new Map(added.map(({ name, keep }) => [name, keep]));
-      for (const [name, keep] of keepOf) sql(storageSql.trim).run(name, name, keep);
+      for (const [name, keep] of keepOf) sql(STORAGE_SQL.trim).run(name, name, keep);
       commits.afterCommit(() => (listedTo = last));
-      const end = sql(storageSql.sweepEnd).get(sweptTo, limit - 1);
+      const end = sql(STORAGE_SQL.sweepEnd).get(sweptTo, limit - 1);
       const upTo = end === undefined ? Number.MAX_SAFE_INTEGER : Sequenced.parse(end).seq;
-      const { changes } = sql(storageSql.removeExpiredEntries).run(sweptTo, upTo, clock.now());
+      const { changes } = sql(STORAGE_SQL.removeExpiredEntries).run(sweptTo, upTo, clock.now());
       sweptTo = end === undefined ? 0 : upTo;
       return changes === limit || added.length === LISTED_AT_ONCE;
     },
@@ -183,5 +183,5 @@ export function openSqliteSeries(options: Omit<SqliteStorageOptions, "namespace"
  * left.
  */
 export function removeExpired(db: DatabaseSync, nowMs: number, limit: number): boolean {
-  return db.prepare(storageSql.removeExpired).run(nowMs, limit).changes === limit;
+  return db.prepare(STORAGE_SQL.removeExpired).run(nowMs, limit).changes === limit;
 }
