@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { expect, it } from "vitest";
 import { ATTACHMENT_LIMITS } from "../../src/shared/contract/attachment.ts";
-import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "../../src/service/http/routes.ts";
+import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "../../src/service/http/bounded-body.ts";
 import { makeAttachment, PNG, pngOf } from "../support/attachments.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, ScriptedRunner } from "../support/scripted-runner.ts";

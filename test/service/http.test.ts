@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
-import { MAX_BODY_BYTES } from "../../src/service/http/routes.ts";
+import { MAX_BODY_BYTES } from "../../src/service/http/bounded-body.ts";
 import { MAX_PROMPT_BYTES } from "../../src/shared/contract/request.ts";
 import { serveHttp } from "../../src/service/serve.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";

@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { MAX_BODY_BYTES } from "../../src/service/http/routes.ts";
+import { MAX_BODY_BYTES } from "../../src/service/http/bounded-body.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import { makeAskingAgent, makeServiceProject, type Ask, ServiceUnderTest } from "../support/job-service.ts";
 

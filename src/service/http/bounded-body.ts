@@ -10,7 +10,11 @@ import {
 import { CRUMBS, isInCrumbs } from "../../shared/machine/listen.ts";
 import type { NewAttachment } from "../jobs/attachment-files.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
-import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./routes.ts";
+
+/** The most bytes of a request's body. */
+export const MAX_BODY_BYTES = 256 * 1024;
+/** The same for a request with attachments, which are larger in base64. */
+export const MAX_BODY_BYTES_WITH_ATTACHMENTS = 12 * 1024 ** 2;
 
 /**
  * Only creates and messages with attachments may have larger bodies. Each takes several times its

@@ -3,32 +3,21 @@ import { FullJob } from "../../shared/contract/job.ts";
 import { createRoute, z } from "@hono/zod-openapi";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { AnswerRequest } from "../../shared/contract/question.ts";
-import { CreateJobRequest, ErrorBody } from "../../shared/contract/request.ts";
+import { CreateJobRequest } from "../../shared/contract/request.ts";
 import { LEVEL_HEADER } from "../../shared/contract/level.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
-
-/** The most bytes of a request's body. */
-export const MAX_BODY_BYTES = 256 * 1024;
-/** The same for a request with attachments, which are larger in base64. */
-export const MAX_BODY_BYTES_WITH_ATTACHMENTS = 12 * 1024 ** 2;
-
-/**
- * What `/openapi.json` says about the whole service. If the settings have no address, it is the
- * document's own.
- */
-export function aboutService(publicBaseUrl: string | null) {
-  return {
-    openapi: "3.1.0",
-    info: {
-      title: "Docs Agent job service",
-      version: "2",
-      description:
-        "Runs a coding agent in a checkout of a documentation repository and opens the pull request.",
-      license: { name: "MIT", url: "https://opensource.org/license/mit" },
-    },
-    servers: [{ url: publicBaseUrl ?? "/" }],
-  };
-}
+import {
+  jsonBody,
+  bodyRefusals,
+  refusal,
+  headerRef,
+  invalid,
+  jsonAnswer,
+  noMethod,
+  postRefusals,
+  refusals,
+  turnRefusals,
+} from "./described-answers.ts";
 
 const ProjectParams = z.object({ projectId: z.string().describe("The project's id.") });
 const JobParams = ProjectParams.extend({ id: z.string().describe("The job's id.") });
@@ -47,84 +36,6 @@ const ReaderHeaders = z.object({
 });
 
 const JobAnswer = FullJob.extend({}).openapi("JobRecord");
-const Fault = ErrorBody.extend({}).openapi("Error");
-
-/** Headers of answers. The document describes each once and refers to it by name. */
-export const HEADERS = {
-  Level: {
-    description:
-      "What this service speaks. `docs-agent/1` is everything that this document describes. A create " +
-      "or a message whose answer was lost may then be sent again with the same `Idempotency-Key`. " +
-      "What follows the comma names the same part by part, for clients of an earlier version.",
-    required: true,
-    schema: { type: "string", example: "docs-agent/1" },
-  },
-  RetryAfter: { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
-  Authenticate: { description: "How to authenticate.", required: true, schema: { type: "string" } },
-  Allow: { description: "The allowed methods.", required: true, schema: { type: "string" } },
-} as const;
-
-type HeaderRefs = Record<string, { $ref: string }>;
-
-function headerRef(name: keyof typeof HEADERS): { $ref: string } {
-  return { $ref: `#/components/headers/${name}` };
-}
-
-const level: HeaderRefs = { [LEVEL_HEADER]: headerRef("Level") };
-
-/** Describes an answer in JSON. */
-function json<T extends z.ZodType>(schema: T, description: string, headers: HeaderRefs = {}) {
-  return {
-    description,
-    headers: { ...level, ...headers },
-    content: { "application/json": { schema } },
-  };
-}
-
-/** Describes a required body in JSON. */
-function bodyOf<T extends z.ZodType>(schema: T) {
-  return { required: true, content: { "application/json": { schema } } };
-}
-
-function fault(description: string, headers: HeaderRefs = {}) {
-  return json(Fault, description, headers);
-}
-
-const noMethod = {
-  405: fault("This address doesn't allow the method. `Allow` names those it does.", {
-    Allow: headerRef("Allow"),
-  }),
-  431: { description: "The headers have more than 16 KiB. The connection is closed." },
-};
-/** Refusals that any operation of a project may answer with. */
-const refusals = {
-  ...noMethod,
-  401: fault("The admin key is missing or unknown.", { "WWW-Authenticate": headerRef("Authenticate") }),
-  403: fault("The key belongs to another project."),
-  404: fault("No such project, or no such job."),
-  500: fault("The service failed. It isn't known whether the request was carried out."),
-};
-const invalid = { 400: fault("The request isn't valid. `error` names the field.") };
-/** Refusals of any POST. */
-const postRefusals = {
-  ...refusals,
-  ...invalid,
-  408: { description: "The request wasn't complete within 30 s. The connection is closed." },
-  413: fault(
-    `The body is larger than ${MAX_BODY_BYTES} bytes, or ${MAX_BODY_BYTES_WITH_ATTACHMENTS} for a ` +
-      "create or a message with attachments.",
-  ),
-};
-const bodyRefusals = { ...postRefusals, 415: fault("The body is not JSON, or it is encoded.") };
-/** Refusals of a create and a message. */
-const turnRefusals = {
-  ...bodyRefusals,
-  422: fault("The idempotency key was used for another request."),
-  429: fault("Too many requests for now. Repeat it after `Retry-After`.", {
-    "Retry-After": headerRef("RetryAfter"),
-  }),
-};
-
 /** The operation needs an admin key. */
 const security = [{ adminKey: [] }];
 
@@ -169,9 +80,9 @@ export const createJobRoute = createRoute({
   request: {
     params: ProjectParams,
     headers: WriterHeaders,
-    body: bodyOf(CreateJobRequest.extend({}).openapi("CreateJobRequest")),
+    body: jsonBody(CreateJobRequest.extend({}).openapi("CreateJobRequest")),
   },
-  responses: { 201: json(JobAnswer, "The job, accepted for good."), ...turnRefusals },
+  responses: { 201: jsonAnswer(JobAnswer, "The job, accepted for good."), ...turnRefusals },
 });
 
 export const getJobRoute = createRoute({
@@ -181,7 +92,7 @@ export const getJobRoute = createRoute({
   summary: "Read a job",
   security,
   request: { params: JobParams, headers: ReaderHeaders },
-  responses: { 200: json(JobAnswer, "The job."), ...refusals },
+  responses: { 200: jsonAnswer(JobAnswer, "The job."), ...refusals },
 });
 
 const WANT_CURSOR = "`next` of an earlier answer";
@@ -208,11 +119,11 @@ export const changesRoute = createRoute({
   security,
   request: { params: ProjectParams, query: ChangesQuery, headers: ReaderHeaders },
   responses: {
-    200: json(JobChanges.extend({}).openapi("Changes"), "The jobs that have changed."),
+    200: jsonAnswer(JobChanges.extend({}).openapi("Changes"), "The jobs that have changed."),
     ...invalid,
     ...refusals,
-    410: fault("The cursor isn't known anymore. Begin without one, and read the jobs you wait for."),
-    429: fault("Too many requests wait already.", { "Retry-After": headerRef("RetryAfter") }),
+    410: refusal("The cursor isn't known anymore. Begin without one, and read the jobs you wait for."),
+    429: refusal("Too many requests wait already.", { "Retry-After": headerRef("RetryAfter") }),
   },
 });
 
@@ -228,9 +139,12 @@ export const sendMessageRoute = createRoute({
   request: {
     params: JobParams,
     headers: WriterHeaders,
-    body: bodyOf(CreateJobRequest.extend({}).openapi("MessageRequest")),
+    body: jsonBody(CreateJobRequest.extend({}).openapi("MessageRequest")),
   },
-  responses: { 200: json(JobAnswer, "The active job. Its message is accepted for good."), ...turnRefusals },
+  responses: {
+    200: jsonAnswer(JobAnswer, "The active job. Its message is accepted for good."),
+    ...turnRefusals,
+  },
 });
 
 export const healthRoute = createRoute({
@@ -239,7 +153,7 @@ export const healthRoute = createRoute({
   operationId: "health",
   summary: "Whether the process is alive",
   security: [],
-  responses: { 200: json(Health, "The process is alive."), ...noMethod },
+  responses: { 200: jsonAnswer(Health, "The process is alive."), ...noMethod },
 });
 
 export const readinessRoute = createRoute({
@@ -249,8 +163,8 @@ export const readinessRoute = createRoute({
   summary: "Whether requests can be accepted",
   security: [],
   responses: {
-    200: json(Readiness, "Requests can be accepted."),
-    503: json(Readiness, "Requests can't be accepted for now."),
+    200: jsonAnswer(Readiness, "Requests can be accepted."),
+    503: jsonAnswer(Readiness, "Requests can't be accepted for now."),
     ...noMethod,
   },
 });
@@ -282,7 +196,7 @@ export const listJobsRoute = createRoute({
   security,
   request: { params: ProjectParams, query: ListQuery, headers: ReaderHeaders },
   responses: {
-    200: json(JobList.extend({}).openapi("JobList"), "A page of jobs."),
+    200: jsonAnswer(JobList.extend({}).openapi("JobList"), "A page of jobs."),
     ...invalid,
     ...refusals,
   },
@@ -299,7 +213,7 @@ export const cancelTurnRoute = createRoute({
     "`failed`.",
   security,
   request: { params: TurnParams },
-  responses: { 200: json(JobAnswer, "The job with its turns, this one ended."), ...postRefusals },
+  responses: { 200: jsonAnswer(JobAnswer, "The job with its turns, this one ended."), ...postRefusals },
 });
 
 export const archiveJobRoute = createRoute({
@@ -311,7 +225,7 @@ export const archiveJobRoute = createRoute({
     "Ends turns that wait or run with the outcome `archived`. A job that is archived stays as it is.",
   security,
   request: { params: JobParams },
-  responses: { 200: json(JobAnswer, "The job with its turns, archived."), ...postRefusals },
+  responses: { 200: jsonAnswer(JobAnswer, "The job with its turns, archived."), ...postRefusals },
 });
 
 export const readDiffRoute = createRoute({
@@ -325,10 +239,10 @@ export const readDiffRoute = createRoute({
   security,
   request: { params: JobParams },
   responses: {
-    200: json(JobDiff.extend({}).openapi("Diff"), "The change."),
+    200: jsonAnswer(JobDiff.extend({}).openapi("Diff"), "The change."),
     ...refusals,
-    404: fault("No such project, no such job, or it changes nothing that can be found."),
-    503: fault("The change can't be read right now.", { "Retry-After": headerRef("RetryAfter") }),
+    404: refusal("No such project, no such job, or it changes nothing that can be found."),
+    503: refusal("The change can't be read right now.", { "Retry-After": headerRef("RetryAfter") }),
   },
 });
 
@@ -343,11 +257,11 @@ export const closePullRequestRoute = createRoute({
   security,
   request: { params: JobParams },
   responses: {
-    200: json(JobAnswer, "The job with its turns. Its pull request is closed."),
+    200: jsonAnswer(JobAnswer, "The job with its turns. Its pull request is closed."),
     ...postRefusals,
-    404: fault("No such project, no such job, or it has no pull request."),
-    409: fault("It stays as it is, because it was merged, changes something, or a turn has yet to end."),
-    503: fault("It can't be closed right now.", { "Retry-After": headerRef("RetryAfter") }),
+    404: refusal("No such project, no such job, or it has no pull request."),
+    409: refusal("It stays as it is, because it was merged, changes something, or a turn has yet to end."),
+    503: refusal("It can't be closed right now.", { "Retry-After": headerRef("RetryAfter") }),
   },
 });
 
@@ -361,10 +275,10 @@ export const answerQuestionRoute = createRoute({
     "sent again. A question ends with its turn, or when nobody answers in time. From then on it " +
     "gets 404.",
   security,
-  request: { params: JobParams, body: bodyOf(AnswerRequest) },
+  request: { params: JobParams, body: jsonBody(AnswerRequest) },
   responses: {
-    200: json(JobAnswer, "The job with its questions; the answer is kept."),
-    409: fault("The question has another answer already."),
+    200: jsonAnswer(JobAnswer, "The job with its questions; the answer is kept."),
+    409: refusal("The question has another answer already."),
     ...bodyRefusals,
   },
 });

@@ -6,6 +6,7 @@ import type { Logger } from "../../shared/machine/ports.ts";
 import { LEVEL_HEADER, SAID_BY_SERVICE } from "../../shared/contract/level.ts";
 import { boundedBody } from "./bounded-body.ts";
 import { addChangingOfJobs } from "./change-jobs.ts";
+import { HEADERS } from "./described-answers.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import { addReadingOfJobs } from "./read-jobs.ts";
 import * as routes from "./routes.ts";
@@ -41,7 +42,7 @@ function addComponents({ openAPIRegistry }: OpenAPIHono): void {
     scheme: "bearer",
     description: "An admin key of the project. It stays on the server.",
   });
-  for (const [name, header] of Object.entries(routes.HEADERS)) {
+  for (const [name, header] of Object.entries(HEADERS)) {
     openAPIRegistry.registerComponent("headers", name, header);
   }
 }
@@ -121,9 +122,27 @@ function addDescription(app: OpenAPIHono, { publicBaseUrl }: ServiceAppDeps): vo
   // Created once, because that takes as long as many other answers and nobody needs a key for it.
   let description: string | undefined;
   app.get("/openapi.json", (context) => {
-    description ??= JSON.stringify(app.getOpenAPI31Document(routes.aboutService(publicBaseUrl)));
+    description ??= JSON.stringify(app.getOpenAPI31Document(aboutService(publicBaseUrl)));
     return context.body(description, 200, { "content-type": "application/json" });
   });
+}
+
+/**
+ * What `/openapi.json` says about the whole service. If the settings have no address, it is the
+ * document's own.
+ */
+function aboutService(publicBaseUrl: string | null) {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Docs Agent job service",
+      version: "2",
+      description:
+        "Runs a coding agent in a checkout of a documentation repository and opens the pull request.",
+      license: { name: "MIT", url: "https://opensource.org/license/mit" },
+    },
+    servers: [{ url: publicBaseUrl ?? "/" }],
+  };
 }
 
 function describe(issues: readonly { code: string; path: PropertyKey[]; message: string }[]): string {

@@ -116,4 +116,6 @@ export const CreateJobRequest = z.object({
 export type CreateJobRequest = z.infer<typeof CreateJobRequest>;
 
 /** Body of a refusal. Proxies answer without one. */
-export const ErrorBody = z.object({ error: z.string().describe("What is wrong, and what to do.") });
+export const ErrorBody = z
+  .object({ error: z.string().describe("What is wrong, and what to do.") })
+  .meta({ id: "Error" });
