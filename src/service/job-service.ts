@@ -11,12 +11,12 @@ import { type CommandResult, runCommand, type StateCommand } from "./commands/ru
 import type { ServiceConfig } from "./config/config.ts";
 import type { Env } from "./config/env.ts";
 import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
-import { createRunnerDesk } from "./jobs/runner-access.ts";
+import { createRunnerAccess } from "./jobs/runner-access.ts";
 import { Follower } from "./pulls/follow/follower.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./jobs/keys.ts";
 import { createServiceApp } from "./http/server.ts";
-import { QuestionDesk } from "./jobs/pending-questions.ts";
+import { PendingQuestions } from "./jobs/pending-questions.ts";
 import { runJob, runJobId, runJobTask } from "./jobs/run-job.ts";
 import { RunningTurns } from "./jobs/running-turns.ts";
 import { TurnPlaces } from "./jobs/turn-places.ts";
@@ -52,7 +52,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
   const folder = join(config.dataDir, "attachments");
   const attachments = new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger });
   const runningTurns = new RunningTurns({ store, logger });
-  const questions = new QuestionDesk({ store, clock, logger });
+  const questions = new PendingQuestions({ store, clock, logger });
   const projects = new Map(config.projects.map((project) => [project.id, project]));
   const places = new TurnPlaces(config.jobsAtOnce);
   const commits = new GroupCommit({ db, assertOwned });
@@ -140,7 +140,7 @@ export function createJobService({ config, database, runner, clock, logger, env 
   const app = createServiceApp({
     ...deps,
     checkKey: createKeyCheck(db),
-    desk: createRunnerDesk(deps),
+    runnerAccess: createRunnerAccess(deps),
     lookAtPull: (jobId) => follower.lookNow(jobId),
     accept,
     onEnded,

@@ -4,7 +4,7 @@ import type { Logger } from "../../shared/machine/ports.ts";
 import { MAX_ANSWER_CHARS, type QuestionAnswer } from "../../shared/contract/question.ts";
 import { StartError } from "../../shared/errors.ts";
 import type { ServiceConfig } from "../config/config.ts";
-import type { StoredJob, StoredQuestion } from "../jobs/job.ts";
+import type { JobRow, QuestionRow } from "../jobs/rows.ts";
 import { JobStore } from "../jobs/job-store.ts";
 import { terminalText } from "../base/printable-text.ts";
 import { createKey, listKeys, revokeKey } from "../jobs/keys.ts";
@@ -165,13 +165,13 @@ function assertProject(id: string, { projects }: CommandDeps["settings"]): void 
   throw new StartError(`There is no project ${JSON.stringify(id)} in the settings. Known: ${known}.`);
 }
 
-function jobOf(store: JobStore, id: string): StoredJob {
+function jobOf(store: JobStore, id: string): JobRow {
   const job = store.job(id);
   if (job === null) throw new StartError(`There is no job ${JSON.stringify(id)}. See jobs list.`);
   return job;
 }
 
-function answerOf({ choices, allowsText }: StoredQuestion, words: string): QuestionAnswer {
+function answerOf({ choices, allowsText }: QuestionRow, words: string): QuestionAnswer {
   const choice = choices.find(({ id }) => id === words.trim());
   if (choice !== undefined) return { choice: choice.id };
   if (!allowsText) {

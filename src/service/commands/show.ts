@@ -5,13 +5,14 @@ import { toTimestamp } from "../../shared/contract/reading.ts";
 import { cut } from "../../shared/text/text.ts";
 import type { KeptAttachment } from "../jobs/attachment-files.ts";
 import { terminalText } from "../base/printable-text.ts";
-import { isAnswered, type StoredJob, type StoredQuestion, type StoredTurn } from "../jobs/job.ts";
+import type { JobRow, QuestionRow, TurnRow } from "../jobs/rows.ts";
+import { isAnswered } from "../jobs/sent-job.ts";
 import type { AdminKey } from "../jobs/keys.ts";
 
 const MAX_SHOWN_CHARS = 4_000;
 
 /** The jobs as a table. */
-export function jobTable(jobs: readonly StoredJob[]): string {
+export function jobTable(jobs: readonly JobRow[]): string {
   if (jobs.length === 0) return "There are no such jobs.\n";
   const rows = jobs.map((job) => [
     job.id,
@@ -36,13 +37,13 @@ export function keyTable(keys: readonly AdminKey[]): string {
   return table([["KEY", "PROJECT", "ENDS IN", "CREATED", "REVOKED"], ...rows]);
 }
 
-type ShownTurn = StoredTurn & { attachments: readonly KeptAttachment[] };
+type ShownTurn = TurnRow & { attachments: readonly KeptAttachment[] };
 
 /** A job with all its turns, and its agent's questions. */
 export function jobDetails(
-  job: StoredJob,
+  job: JobRow,
   turns: readonly ShownTurn[],
-  questions: readonly StoredQuestion[],
+  questions: readonly QuestionRow[],
 ): string {
   const lines = [
     `job           ${job.id}`,
@@ -63,7 +64,7 @@ export function jobDetails(
 }
 
 /** The state of the pull request, in one line. */
-function standingText(pull: NonNullable<StoredJob["pullRequest"]>): string {
+function standingText(pull: NonNullable<JobRow["pullRequest"]>): string {
   const { state, isDraft, review, checks, waitingFor, blockedBy, isVisible } = pull;
   const failed = checks.failed.length === 0 ? "" : ` (${checks.failed.join(", ")})`;
   const parts = [
@@ -141,7 +142,7 @@ function pullRequestText(pullRequest: LeftPullRequest): string {
   return `#${number} ${title} (${state}${changed}${lines})\n${url}`;
 }
 
-function questionLines({ id, text, choices, allowsText, answeredAt }: StoredQuestion): string[] {
+function questionLines({ id, text, choices, allowsText, answeredAt }: QuestionRow): string[] {
   const offered = choices.map((choice) => `${choice.id}: ${choice.label}`);
   const answers = allowsText ? [...offered, offered.length === 0 ? "in words" : "or in words"] : offered;
   return block(

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { QuestionAnswer } from "../../shared/contract/question.ts";
-import type { StoredQuestion } from "../jobs/job.ts";
+import type { QuestionRow } from "../jobs/rows.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import * as routes from "./routes.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
@@ -40,10 +40,10 @@ function addArchive(app: OpenAPIHono, { store, clock, logger, onEnded }: Service
   });
 }
 
-function addClose(app: OpenAPIHono, { store, logger, desk, lookAtPull }: ServiceAppDeps): void {
+function addClose(app: OpenAPIHono, { store, logger, runnerAccess, lookAtPull }: ServiceAppDeps): void {
   app.openapi(routes.closePullRequestRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
-    const became = await desk.closePull(jobOf(store, projectId, id));
+    const became = await runnerAccess.closePull(jobOf(store, projectId, id));
     if (became === "busy") throw new HttpFault(503, "Try again in 5 s.", { "retry-after": "5" });
     if (became === "closed" || became === "merged") await lookAtPull(id);
     if (became !== "closed") {
@@ -82,7 +82,7 @@ function addAnswer(app: OpenAPIHono, { store, clock, logger, questions }: Servic
 }
 
 /** Throws an {@link HttpFault} unless the question can have this answer. */
-function assertFits(answer: QuestionAnswer, { choices, allowsText }: StoredQuestion): void {
+function assertFits(answer: QuestionAnswer, { choices, allowsText }: QuestionRow): void {
   if ("choice" in answer) {
     if (choices.some(({ id }) => id === answer.choice)) return;
     throw new HttpFault(400, mustBe("choice", "the id of one of the question's choices"));

@@ -2,7 +2,7 @@ import type { FullJob } from "../../shared/contract/job.ts";
 import type { Sent } from "../../shared/contract/reading.ts";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { levelOfClient } from "../../shared/contract/level.ts";
-import { LIST_START, parseCursor, toCursor } from "../jobs/report.ts";
+import { LIST_START, parseCursor, toCursor } from "../jobs/list-place.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import * as routes from "./routes.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
@@ -68,10 +68,10 @@ function addList(app: OpenAPIHono, { store }: ServiceAppDeps): void {
   });
 }
 
-function addDiff(app: OpenAPIHono, { store, desk }: ServiceAppDeps): void {
+function addDiff(app: OpenAPIHono, { store, runnerAccess }: ServiceAppDeps): void {
   app.openapi(routes.readDiffRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
-    const diff = await desk.readDiff(jobOf(store, projectId, id));
+    const diff = await runnerAccess.readDiff(jobOf(store, projectId, id));
     if (diff === null) throw new HttpFault(404, "The job changes nothing that can be found.");
     if (diff === "busy") throw new HttpFault(503, "Try again in 5 s.", { "retry-after": "5" });
     return context.json(diff, 200);

@@ -2,7 +2,7 @@ import type { TaskCounts } from "../../shared/queue/task-queue.ts";
 import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
 import type { KeyCheck } from "../jobs/keys.ts";
 import type { ServiceTaskDeps } from "../jobs/service-task-deps.ts";
-import type { RunnerDesk } from "../jobs/runner-access.ts";
+import type { RunnerAccess } from "../jobs/runner-access.ts";
 
 /** Everything that the HTTP interface needs. */
 export type ServiceAppDeps = Omit<ServiceTaskDeps, "places" | "runningTurns" | "runner"> & {
@@ -13,7 +13,7 @@ export type ServiceAppDeps = Omit<ServiceTaskDeps, "places" | "runningTurns" | "
    * Called after turns of a job were ended, so that their agents stop and the next turn runs soon.
    */
   onEnded: (jobId: string) => void;
-  desk: RunnerDesk;
+  runnerAccess: RunnerAccess;
   /** Finds out soon how a job's pull request stands. */
   lookAtPull: (jobId: string) => Promise<void>;
   /** Takes a webhook of the code host's, with the signature of its body. */

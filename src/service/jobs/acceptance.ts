@@ -5,7 +5,8 @@ import { basename } from "node:path";
 import { z } from "zod";
 import type { WrittenAttachment } from "./attachment-files.ts";
 import type { ServiceProject } from "../config/config.ts";
-import { JobRow, SELECT_JOB, toRecord, type TurnKey } from "./job.ts";
+import { JobRow, SELECT_JOB, type TurnKey } from "./rows.ts";
+import { toSentJob } from "./sent-job.ts";
 import { json } from "../base/json.ts";
 import type { RunTurnInput } from "../runner/runner.ts";
 import type { Tables } from "./tables.ts";
@@ -112,7 +113,7 @@ function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
   }
   const job = tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, id);
   if (job === null) return { kind: "missing" };
-  const record = toRecord(job);
+  const record = toSentJob(job);
   if (idempotencyKey !== null) {
     const answered = [project.id, idempotencyKey, fingerprint(asked), JSON.stringify(record), number, nowMs];
     const columns = "project_id, key, request, answer, turn, created_at";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../../shared/machine/ports.ts";
-import { JobRow, SELECT_JOB, type StoredJob } from "./job.ts";
+import { JobRow, SELECT_JOB } from "./rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** The most requests of a project that may wait for changes at once. */
@@ -38,7 +38,7 @@ export class ChangeFeed {
   }
 
   /** A project's jobs that changed after this number, in the order of their changes. */
-  after(projectId: string, after: number, limit: number): (StoredJob & { changed: number })[] {
+  after(projectId: string, after: number, limit: number): (JobRow & { changed: number })[] {
     const sql = `SELECT *, (SELECT changed FROM jobs WHERE id = job.id) AS changed FROM (${SELECT_JOB}
       WHERE project_id = ? AND changed > ? ORDER BY jobs.changed LIMIT ?) AS job ORDER BY changed`;
     return this.#tables.all(ChangedRow, sql, projectId, after, limit);

@@ -3,7 +3,7 @@ import { boundRetryAfterMs } from "../../shared/machine/retry-after.ts";
 import { messageOf } from "../../shared/errors.ts";
 import { detailsOf, TransientRunError } from "../base/run-error.ts";
 import type { RunTurnResult } from "../runner/runner.ts";
-import type { TurnKey } from "./job.ts";
+import type { TurnKey } from "./rows.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
 /** How many runs of a turn count, including the first, before it is given up. */

@@ -13,18 +13,11 @@ import {
 } from "../runner/runner.ts";
 import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptance.ts";
 import { FollowedStore } from "./followed-store.ts";
-import {
-  JobRow,
-  SELECT_JOB,
-  SELECT_TURN,
-  type StoredJob,
-  type StoredTurn,
-  type TurnKey,
-  TurnRow,
-} from "./job.ts";
+import { JobRow, SELECT_JOB, SELECT_TURN, TurnRow, type TurnKey } from "./rows.ts";
 import { ChangeFeed } from "./change-feed.ts";
 import { QuestionStore } from "./question-store.ts";
-import { cutOrNull, type ListPlace } from "./report.ts";
+import type { ListPlace } from "./list-place.ts";
+import { cutOrNull } from "./sent-job.ts";
 import { columnsOf, Tables } from "./tables.ts";
 import type { JobStatus } from "../../shared/contract/job.ts";
 import { MAX_PROMPT_BYTES } from "../../shared/contract/request.ts";
@@ -54,10 +47,10 @@ const EarlierTurnRow = TurnRow.pick({
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 
 /** What the runner has reported about a turn so far. */
-export type TurnReport = Pick<StoredTurn, "progress" | "step" | "plan" | "usage">;
+export type TurnReport = Pick<TurnRow, "progress" | "step" | "plan" | "usage">;
 
 /** A page of a list. `next` is where the following page begins, or null on the last one. */
-export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
+export type JobPage = { jobs: JobRow[]; next: ListPlace | null };
 
 /**
  * Jobs and their turns in the service's SQLite file. Each method is synchronous and, except
@@ -82,12 +75,12 @@ export class JobStore {
     return acceptTurnRequest(this.#tables, request, nowMs);
   }
 
-  job(id: string): StoredJob | null {
+  job(id: string): JobRow | null {
     return this.#tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, id);
   }
 
   /** Newest first. */
-  jobs(filter: { projectId: string | null; status: JobStatus | null; limit: number }): StoredJob[] {
+  jobs(filter: { projectId: string | null; status: JobStatus | null; limit: number }): JobRow[] {
     const sql = `SELECT * FROM (${SELECT_JOB} WHERE ?1 IS NULL OR project_id = ?1 ORDER BY created_at
       DESC, id)
       WHERE ?2 IS NULL OR status = ?2 LIMIT ?3`;
@@ -111,12 +104,12 @@ export class JobStore {
   }
 
   /** Oldest first. */
-  turns(jobId: string): StoredTurn[] {
+  turns(jobId: string): TurnRow[] {
     return this.#tables.all(TurnRow, `${SELECT_TURN} WHERE job_id = ? ORDER BY number`, jobId);
   }
 
   /** The newest turns up to `upTo`, as many as a record shows, oldest first. */
-  shownTurns(jobId: string, upTo = Number.MAX_SAFE_INTEGER): StoredTurn[] {
+  shownTurns(jobId: string, upTo = Number.MAX_SAFE_INTEGER): TurnRow[] {
     const sql = `${SELECT_TURN} WHERE job_id = ? AND number <= ? ORDER BY number DESC LIMIT ?`;
     return this.#tables.all(TurnRow, sql, jobId, upTo, MAX_SHOWN_TURNS).toReversed();
   }
@@ -137,7 +130,7 @@ export class JobStore {
     return turns.toReversed();
   }
 
-  turn({ jobId, number }: TurnKey): StoredTurn | null {
+  turn({ jobId, number }: TurnKey): TurnRow | null {
     return this.#tables.one(TurnRow, `${SELECT_TURN} WHERE job_id = ? AND number = ?`, jobId, number);
   }
 
@@ -175,7 +168,7 @@ export class JobStore {
   }
 
   /** The job's first unfinished turn. */
-  oldestUnfinished(jobId: string): StoredTurn | null {
+  oldestUnfinished(jobId: string): TurnRow | null {
     const sql = `${SELECT_TURN} WHERE job_id = ? AND state <> 'ended' ORDER BY number LIMIT 1`;
     return this.#tables.one(TurnRow, sql, jobId);
   }

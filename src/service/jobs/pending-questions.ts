@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "../../shared/machine/ports.ts";
 import { messageOf } from "../../shared/errors.ts";
-import type { TurnKey } from "./job.ts";
+import type { TurnKey } from "./rows.ts";
 import type { JobStore } from "./job-store.ts";
 import type { AgentQuestion } from "../runner/runner.ts";
 import type { QuestionAnswer } from "../../shared/contract/question.ts";
@@ -13,7 +13,7 @@ const AGAIN_AFTER_MS = 1000;
  * Passes agents' questions to people, and the answers back. A question is in the job's record while
  * somebody waits for its answer.
  */
-export class QuestionDesk {
+export class PendingQuestions {
   readonly #deps: { store: JobStore; clock: Clock; logger: Logger };
   readonly #waiting = new Map<string, (answer: QuestionAnswer) => void>();
 

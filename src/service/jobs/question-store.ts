@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { MAX_QUESTIONS, type QuestionAnswer } from "../../shared/contract/question.ts";
 import type { AgentQuestion } from "../runner/runner.ts";
-import { QuestionRow, SELECT_QUESTION, type StoredQuestion, type TurnKey } from "./job.ts";
+import { QuestionRow, SELECT_QUESTION, type TurnKey } from "./rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** The questions of running agents. {@link JobStore} removes them when the run ends. */
@@ -31,18 +31,18 @@ export class QuestionStore {
     return this.#tables.run(sql, ...values) === 0 ? null : id;
   }
 
-  question(jobId: string, id: string): StoredQuestion | null {
+  question(jobId: string, id: string): QuestionRow | null {
     return this.#tables.one(QuestionRow, `${SELECT_QUESTION} WHERE id = ? AND job_id = ?`, id, jobId);
   }
 
   /** The newest questions of a job, as many as a record shows, oldest first. */
-  shown(jobId: string): StoredQuestion[] {
+  shown(jobId: string): QuestionRow[] {
     const sql = `${SELECT_QUESTION} WHERE job_id = ? ORDER BY asked_at DESC, id DESC LIMIT ?`;
     return this.#tables.all(QuestionRow, sql, jobId, MAX_QUESTIONS).toReversed();
   }
 
   /** Stores the answer. Returns false if the question was already answered or is closed. */
-  answer({ id }: StoredQuestion, answer: QuestionAnswer, nowMs: number): boolean {
+  answer({ id }: QuestionRow, answer: QuestionAnswer, nowMs: number): boolean {
     const sql = `UPDATE questions SET answered_at = ?, answer = ? WHERE id = ? AND answered_at IS NULL`;
     return this.#tables.run(sql, nowMs, JSON.stringify(answer), id) === 1;
   }

@@ -6,7 +6,7 @@ import { detailsOf } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { RunnerLostError, type RunTurnInput, type RunTurnResult } from "../runner/runner.ts";
 import { concludeTurn, failedAttempt, nextOfJob } from "./end-turn.ts";
-import type { StoredTurn, TurnKey } from "./job.ts";
+import type { TurnRow, TurnKey } from "./rows.ts";
 import { ReportWriter } from "./report-writer.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
@@ -23,7 +23,7 @@ const STOP_COMES_WITHIN_MS = 1000;
 /** One run of a turn that has its place. */
 type Attempt = {
   key: TurnKey;
-  turn: StoredTurn;
+  turn: TurnRow;
   project: ServiceProject;
   /** Counted from 1. */
   attempt: number;

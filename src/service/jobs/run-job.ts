@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { NewTask, Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import { MAX_RETRY_AFTER_MS } from "../../shared/machine/retry-after.ts";
 import { concludeTurn, givenUp, MAX_ATTEMPTS, nextOfJob } from "./end-turn.ts";
-import { projectOfJob, type StoredTurn } from "./job.ts";
+import { projectOfJob, type TurnRow } from "./rows.ts";
 import { againAfterStop, BROKE_DOWN, runAttempt } from "./run-attempt.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
@@ -67,7 +67,7 @@ export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSi
  * How often the turn was started. If it is still marked as running, the service has died, which
  * counts if its agent was started.
  */
-function attemptsOf({ attempts, state, agentRuns }: StoredTurn): number {
+function attemptsOf({ attempts, state, agentRuns }: TurnRow): number {
   return attempts - (state === "running" && !agentRuns ? 1 : 0);
 }
 
@@ -75,7 +75,7 @@ function attemptsOf({ attempts, state, agentRuns }: StoredTurn): number {
  * A message that was accepted in the meantime makes the job's task run early, but a turn that waits
  * for its retry still waits.
  */
-function hasToWait({ dueAt }: StoredTurn, nowMs: number): boolean {
+function hasToWait({ dueAt }: TurnRow, nowMs: number): boolean {
   // If this is longer than any retry, the machine's clock was set back.
   return dueAt > nowMs && dueAt <= nowMs + MAX_RETRY_AFTER_MS;
 }

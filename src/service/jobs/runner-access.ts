@@ -2,7 +2,7 @@ import type { JobDiff } from "../../shared/contract/diff.ts";
 import { operatorText } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { CloseResult, Runner } from "../runner/runner.ts";
-import { projectOfJob, type StoredJob } from "./job.ts";
+import { projectOfJob, type JobRow } from "./rows.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
 /**
@@ -13,27 +13,27 @@ const MAX_AT_ONCE = { project: 4, all: 16 };
 /** Our app waits 15 s for an answer. */
 const WITHIN_MS = 10_000;
 
-type DeskDeps = Pick<ServiceTaskDeps, "projects" | "store" | "logger"> & {
+type RunnerAccessDeps = Pick<ServiceTaskDeps, "projects" | "store" | "logger"> & {
   runner: Pick<Runner, "readDiff" | "closePull">;
 };
 
 /** What HTTP has the runner do at once. Both resolve to "busy" if it can't be done now. */
-export type RunnerDesk = {
+export type RunnerAccess = {
   /** Reads what a job changes. Resolves to null if nothing is known of it anymore. */
-  readDiff: (job: StoredJob) => Promise<JobDiff | null | "busy">;
+  readDiff: (job: JobRow) => Promise<JobDiff | null | "busy">;
   /**
    * Closes a job's pull request if it changes nothing. Resolves to "working" if a turn of the job
    * has yet to end, because that may change something.
    */
-  closePull: (job: StoredJob) => Promise<CloseResult | "working" | "busy">;
+  closePull: (job: JobRow) => Promise<CloseResult | "working" | "busy">;
 };
 
 /** Limits how much is done at once, per project and in total, and for how long. */
-export function createRunnerDesk({ projects, store, runner, logger }: DeskDeps): RunnerDesk {
+export function createRunnerAccess({ projects, store, runner, logger }: RunnerAccessDeps): RunnerAccess {
   const running = new Set<{ projectId: string }>();
 
   async function bounded<Result>(
-    { id: jobId, projectId, branchPrefix }: StoredJob,
+    { id: jobId, projectId, branchPrefix }: JobRow,
     problemWith: string,
     act: (project: ServiceProject, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result | null | "busy"> {

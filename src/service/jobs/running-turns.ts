@@ -1,7 +1,7 @@
 import { messageOf } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/machine/ports.ts";
 import type { JobStore } from "./job-store.ts";
-import type { TurnKey } from "./job.ts";
+import type { TurnKey } from "./rows.ts";
 
 /**
  * The turns that run or wait for a place. Aborts those that are ended meanwhile, because they were

@@ -3,7 +3,7 @@ import type { ServiceProject } from "../config/config.ts";
 import type { Runner } from "../runner/runner.ts";
 import type { AttachmentFiles } from "./attachment-files.ts";
 import type { JobStore } from "./job-store.ts";
-import type { QuestionDesk } from "./pending-questions.ts";
+import type { PendingQuestions } from "./pending-questions.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { TurnPlaces } from "./turn-places.ts";
 
@@ -14,7 +14,7 @@ export type ServiceTaskDeps = {
   projects: ReadonlyMap<string, ServiceProject>;
   places: TurnPlaces;
   runningTurns: RunningTurns;
-  questions: QuestionDesk;
+  questions: PendingQuestions;
   attachments: AttachmentFiles;
   runner: Pick<Runner, "run" | "upkeep">;
   clock: Clock;

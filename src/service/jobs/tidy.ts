@@ -1,6 +1,6 @@
 import type { NewTask, TaskEnd } from "../../shared/queue/task-queue.ts";
 import { messageOf } from "../../shared/errors.ts";
-import { projectOfJob } from "./job.ts";
+import { projectOfJob } from "./rows.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -4,11 +4,29 @@ import { cut } from "../../shared/text/text.ts";
 import { type Sent, SHOWN_CHARS, toTimestamp } from "../../shared/contract/reading.ts";
 import type { JobQuestion } from "../../shared/contract/question.ts";
 import { type JobTurn, MAX_LEFT_OUT, MAX_NOTES } from "../../shared/contract/turn.ts";
-import { isJobId } from "../config/branches.ts";
-import { isAnswered, type StoredQuestion, type StoredTurn } from "./job.ts";
+import type { JobRow, QuestionRow, TurnRow } from "./rows.ts";
+import type { ContractJob } from "../../shared/contract/job.ts";
+
+/** A job, as it is sent to a client that knows only the contract. */
+export function toSentJob(job: JobRow): Sent<typeof ContractJob> {
+  return {
+    id: job.id,
+    status: job.status,
+    source: { repository: job.repository, ref: job.ref },
+    model: job.model,
+    prLink: job.prLink,
+    createdAt: toTimestamp(job.createdAt),
+    archivedAt: job.archivedAt === null ? null : toTimestamp(job.archivedAt),
+  };
+}
+
+/** True if the turn intentionally changed nothing. Its summary is the answer. */
+export function isAnswered({ outcome, reason }: TurnRow): boolean {
+  return outcome === "no-changes" && reason === null;
+}
 
 /** A turn, as it is sent. */
-export function toSentTurn(turn: StoredTurn): Sent<typeof JobTurn> {
+export function toSentTurn(turn: TurnRow): Sent<typeof JobTurn> {
   return {
     number: turn.number,
     status: turn.state,
@@ -44,7 +62,7 @@ export function toSentPullRequest(
 }
 
 /** A question, as it is sent. */
-export function toSentQuestion(question: StoredQuestion): Sent<typeof JobQuestion> {
+export function toSentQuestion(question: QuestionRow): Sent<typeof JobQuestion> {
   const { jobId: _, answer: __, askedAt, answeredAt, text, ...told } = question;
   const times = { askedAt: toTimestamp(askedAt), answeredAt: timestampOrNull(answeredAt) };
   return { ...told, text: cut(text, SHOWN_CHARS.reason), ...times };
@@ -64,24 +82,4 @@ export function cutOrNull(text: string | null, max: number): string | null {
 
 function timestampOrNull(atMs: number | null): string | null {
   return atMs === null ? null : toTimestamp(atMs);
-}
-
-/**
- * A place between jobs in a list. The newest jobs come first, and those of the same moment are
- * sorted by id.
- */
-export type ListPlace = { createdAt: number; id: string };
-
-/** The place before the newest job. */
-export const LIST_START: ListPlace = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
-
-/** Converts a place to a cursor: text that means nothing to clients. */
-export function toCursor({ createdAt, id }: ListPlace): string {
-  return Buffer.from(`${createdAt}.${id}`).toString("base64url");
-}
-
-/** The place in a cursor of {@link toCursor}. Null if the cursor is invalid. */
-export function parseCursor(cursor: string): ListPlace | null {
-  const [, createdAt, id = ""] = /^(\d{1,15})\.(.+)$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
-  return isJobId(id) ? { createdAt: Number(createdAt), id } : null;
 }

@@ -1,11 +1,8 @@
-import type { ContractJob } from "../../shared/contract/job.ts";
-import type { Sent } from "../../shared/contract/reading.ts";
 import { z } from "zod";
 import { JobQuestion, QuestionAnswer } from "../../shared/contract/question.ts";
 import { FailureCause, JobTurn, TurnOutcome } from "../../shared/contract/turn.ts";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest, LeftPullRequest } from "../../shared/contract/pull-request.ts";
-import { toTimestamp } from "../../shared/contract/reading.ts";
 import { json } from "../base/json.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { TurnQuality } from "../runner/runner.ts";
@@ -31,7 +28,7 @@ export const JobRow = z.object({
   pullRequest: json(lenient(FollowedPullRequest.nullable())),
   status: JobStatus,
 });
-export type StoredJob = z.infer<typeof JobRow>;
+export type JobRow = z.infer<typeof JobRow>;
 
 /** Identifies a turn. */
 export type TurnKey = { jobId: string; number: number };
@@ -71,12 +68,7 @@ export const TurnRow = z.object({
   /** How often the turn's own code hung or crashed the runner. */
   deaths: z.int(),
 });
-export type StoredTurn = z.infer<typeof TurnRow>;
-
-/** True if the turn intentionally changed nothing. Its summary is the answer. */
-export function isAnswered({ outcome, reason }: StoredTurn): boolean {
-  return outcome === "no-changes" && reason === null;
-}
+export type TurnRow = z.infer<typeof TurnRow>;
 
 /** A question as it is stored while its turn runs. Times are epoch milliseconds. */
 export const QuestionRow = z.object({
@@ -90,7 +82,7 @@ export const QuestionRow = z.object({
   answeredAt: z.int().nullable(),
   answer: json(lenient(QuestionAnswer.nullable())),
 });
-export type StoredQuestion = z.infer<typeof QuestionRow>;
+export type QuestionRow = z.infer<typeof QuestionRow>;
 
 /**
  * A job's status is derived from its rows, so that they can't disagree: archived if it was
@@ -112,19 +104,6 @@ export const SELECT_TURN = `SELECT ${columnsOf(TurnRow)} FROM turns`;
 export const SELECT_QUESTION = `SELECT ${columnsOf(QuestionRow)} FROM questions`;
 
 /** The project as it is for a job, which keeps the branch that it began with. */
-export function projectOfJob(project: ServiceProject, { branchPrefix }: Pick<StoredJob, "branchPrefix">) {
+export function projectOfJob(project: ServiceProject, { branchPrefix }: Pick<JobRow, "branchPrefix">) {
   return { ...project, pullRequests: { ...project.pullRequests, branchPrefix } };
-}
-
-/** The job in wire format. */
-export function toRecord(job: StoredJob): Sent<typeof ContractJob> {
-  return {
-    id: job.id,
-    status: job.status,
-    source: { repository: job.repository, ref: job.ref },
-    model: job.model,
-    prLink: job.prLink,
-    createdAt: toTimestamp(job.createdAt),
-    archivedAt: job.archivedAt === null ? null : toTimestamp(job.archivedAt),
-  };
 }
