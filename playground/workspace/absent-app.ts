@@ -1,4 +1,4 @@
-import { type Person, type SlackMessage, type SlackSide, slackbot } from "../../world/slack/index.ts";
+import { type Person, type SlackMessage, type SlackSide, SLACKBOT } from "../../world/slack/index.ts";
 import type { PageAct } from "./page-protocol.ts";
 
 const INVITE = "invite_mentioned";
@@ -20,7 +20,7 @@ export function inviteAbsentApp(message: SlackMessage, { user }: Person, { works
   workspace.postEphemeral({
     channel: channel.id,
     user: user.id,
-    from: slackbot,
+    from: SLACKBOT,
     text,
     blocks: [
       { type: "section", block_id: "absent", text: { type: "mrkdwn", text } },
@@ -46,7 +46,7 @@ export function answerInvitation(
   const { workspace } = slack;
   const question = slack
     .ephemerals(person.user.id)
-    .find(({ ts, from }) => ts === messageTs && from === slackbot);
+    .find(({ ts, from }) => ts === messageTs && from === SLACKBOT);
   if (!isEphemeral || question === undefined || (actionId !== INVITE && actionId !== DO_NOTHING))
     return false;
   if (actionId === INVITE) workspace.invite(channel, workspace.bot.userId);

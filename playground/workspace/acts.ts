@@ -1,4 +1,4 @@
-import { ImpossibleForAPerson, type Person, type SlackSide, slackbot } from "../../world/slack/index.ts";
+import { ImpossibleForAPerson, type Person, type SlackSide, SLACKBOT } from "../../world/slack/index.ts";
 import { escapeMrkdwn } from "../../src/app/messages/mrkdwn.ts";
 import { answerInvitation, inviteAbsentApp } from "./absent-app.ts";
 import { readComposed, userNamed } from "./composed.ts";
@@ -128,14 +128,14 @@ async function compose(
 }
 
 /** Commands of the workspace itself. The app's messages tell people to use them. */
-const builtIns = ["/invite", "/remove"];
+const BUILT_INS = ["/invite", "/remove"];
 
 function commandProblem(
   command: string,
   threadTs: string | undefined,
   { surface }: ActDeps,
 ): string | undefined {
-  const isKnown = builtIns.includes(command) || surface.commands.some((known) => known.command === command);
+  const isKnown = BUILT_INS.includes(command) || surface.commands.some((known) => known.command === command);
   if (!isKnown) {
     return `${command} is not a valid command. To send it as a message, put a space in front of the slash.`;
   }
@@ -147,7 +147,7 @@ function commandProblem(
  * undefined if the command belongs to the app.
  */
 function builtIn(command: string, text: string, channelId: string, { slack }: ActDeps): string | undefined {
-  if (!builtIns.includes(command)) return undefined;
+  if (!BUILT_INS.includes(command)) return undefined;
   const { workspace } = slack;
   const channel = workspace.channel(channelId);
   if (channel.kind === "im" || channel.kind === "mpim") return `${command} works in channels only.`;
@@ -174,7 +174,7 @@ function tell(
   slack.workspace.postEphemeral({
     channel,
     user: user.id,
-    from: slackbot,
+    from: SLACKBOT,
     text: escapeMrkdwn(text),
     ...(threadTs !== undefined && { thread_ts: threadTs }),
   });

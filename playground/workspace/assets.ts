@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { extname } from "node:path";
 
-const folder = new URL("./public/", import.meta.url);
+const FOLDER = new URL("./public/", import.meta.url);
 
-const types: Record<string, string> = {
+const TYPES: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
   ".ts": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
@@ -21,10 +21,10 @@ export type Asset = { type: string; body: string };
  */
 export function readAssets(token: string): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();
-  for (const name of readdirSync(folder)) {
-    const type = types[extname(name)];
+  for (const name of readdirSync(FOLDER)) {
+    const type = TYPES[extname(name)];
     if (type === undefined) continue;
-    const text = readFileSync(new URL(name, folder), "utf8");
+    const text = readFileSync(new URL(name, FOLDER), "utf8");
     assets.set(name, { type, body: servedAs(name, text, token) });
   }
   return assets;

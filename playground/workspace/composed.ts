@@ -37,7 +37,7 @@ function namesIn(workspace: Workspace): Map<string, string> {
   return names.set(`@${workspace.bot.name.toLowerCase()}`, `<@${workspace.bot.userId}>`);
 }
 
-const code = /(```[\s\S]*?```|`[^`\n]+`)/;
+const CODE = /(```[\s\S]*?```|`[^`\n]+`)/;
 
 /** Turns names that stand alone into picks, except in code. */
 function withPicks(text: string, names: Map<string, string>): TypedPart[] {
@@ -49,7 +49,7 @@ function withPicks(text: string, names: Map<string, string>): TypedPart[] {
     "giu",
   );
   return text
-    .split(code)
+    .split(CODE)
     .flatMap((part, index) => (index % 2 === 1 ? [part] : picksIn(part, named, names)))
     .filter((part) => part !== "");
 }

@@ -5,7 +5,7 @@ import type { PendingRetries } from "./page-protocol.ts";
  * "Nearly immediately", after one minute, and after five minutes:
  * https://docs.slack.dev/apis/events-api#retries
  */
-const slackDelaysMs = [1000, 60_000, 300_000];
+const SLACK_DELAYS_MS = [1000, 60_000, 300_000];
 
 /** Sends events again that the app didn't take: at most three times, as Slack does. */
 export class EventRetries implements Disposable {
@@ -17,7 +17,7 @@ export class EventRetries implements Disposable {
   #isClosed = false;
 
   /** Calls `changed` when {@link pending} has changed. */
-  constructor(slack: SlackSide, changed: () => void, delaysMs: readonly number[] = slackDelaysMs) {
+  constructor(slack: SlackSide, changed: () => void, delaysMs: readonly number[] = SLACK_DELAYS_MS) {
     this.#slack = slack;
     this.#changed = changed;
     this.#delaysMs = delaysMs;

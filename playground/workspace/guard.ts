@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 
-const policy = [
+const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -14,7 +14,7 @@ const policy = [
 ].join("; ");
 
 /** The content policy for self-contained pages of ours. They load nothing and send nothing. */
-export const standalonePolicy = [
+export const STANDALONE_POLICY = [
   "default-src 'none'",
   "script-src 'unsafe-inline' data:",
   "style-src 'unsafe-inline'",
@@ -31,7 +31,7 @@ export function secureHeaders(): MiddlewareHandler {
   return async (context, next) => {
     await next();
     if (!context.res.headers.has("content-security-policy"))
-      context.header("content-security-policy", policy);
+      context.header("content-security-policy", POLICY);
     context.header("x-content-type-options", "nosniff");
     context.header("referrer-policy", "no-referrer");
     context.header("cross-origin-opener-policy", "same-origin");

@@ -7,7 +7,7 @@ import { ImpossibleForAPerson, NotInWorkspace } from "../../world/slack/index.ts
 import { type ActDeps, perform } from "./acts.ts";
 import type { Asset } from "./assets.ts";
 import type { Changes } from "./changes.ts";
-import { fromThisPageOnly, ownHostOnly, secureHeaders, standalonePolicy } from "./guard.ts";
+import { fromThisPageOnly, ownHostOnly, secureHeaders, STANDALONE_POLICY } from "./guard.ts";
 import { PageAct, type StateAnswer, WeatherAction, type WeatherState } from "./page-protocol.ts";
 import { type PageStateDeps, readPageState } from "./page-state.ts";
 import { type WeatherControls, WeatherStuck } from "./weather.ts";
@@ -40,7 +40,7 @@ const Look = z.object({ as: id.optional(), channel: id.optional(), thread: id.op
 const ActRequest = z.strictObject({ as: id, act: PageAct });
 
 /** Short enough that nothing between this server and the page closes the stream as idle. */
-const heartbeatMs = 15_000;
+const HEARTBEAT_MS = 15_000;
 
 /** Creates the page's HTTP application. Doesn't listen. */
 export function createPageApp(deps: PageAppDeps): Hono {
@@ -61,7 +61,7 @@ export function createPageApp(deps: PageAppDeps): Hono {
   app.get("/messages", (context) =>
     deps.gallery === undefined
       ? context.notFound()
-      : context.html(deps.gallery, 200, { "content-security-policy": standalonePolicy }),
+      : context.html(deps.gallery, 200, { "content-security-policy": STANDALONE_POLICY }),
   );
   app.get("/assets/:name", (context) => serve(context.req.param("name"), context.body, assets));
 
@@ -84,7 +84,7 @@ export function createPageApp(deps: PageAppDeps): Hono {
           seen = changes.version;
           await stream.writeSSE({ event: "change", data: JSON.stringify({ epoch, version: seen }) });
         }
-        if (changes.version === seen) await changes.next(heartbeatMs, gone.signal);
+        if (changes.version === seen) await changes.next(HEARTBEAT_MS, gone.signal);
       }
     }),
   );

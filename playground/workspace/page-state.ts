@@ -25,7 +25,7 @@ import { type ReadMarks, unreadMessages } from "./read-marks.ts";
  * The maximum number of a channel's messages on the page. For older messages it only says that they
  * exist.
  */
-const maxMessages = 300;
+const MAX_MESSAGES = 300;
 
 /** The dependencies of {@link readPageState}. */
 export type PageStateDeps = {
@@ -118,13 +118,13 @@ function contentOf(channel: Channel, look: Look, deps: PageStateDeps): PageConte
     (message) => message.thread_ts === undefined || message.subtype === "thread_broadcast",
   );
   const shown = [
-    ...top.slice(-maxMessages).map((message) => messageOf(message, all, unread)),
+    ...top.slice(-MAX_MESSAGES).map((message) => messageOf(message, all, unread)),
     ...ephemerals.filter((each) => each.thread_ts === undefined).map((each) => ephemeralOf(each, deps)),
   ].toSorted(byTime);
   return {
     channel: channel.id,
     messages: shown,
-    hasEarlier: top.length > maxMessages,
+    hasEarlier: top.length > MAX_MESSAGES,
     thread: look.thread === undefined ? null : threadOf(look.thread, { all, ephemerals, unread }, deps),
   };
 }

@@ -28,8 +28,8 @@ export class WeatherStuck extends DocsAgentError {
   readonly code = "WEATHER_STUCK";
 }
 
-const retryAfterS = 5;
-const actTimeoutMs = 30_000;
+const RETRY_AFTER_S = 5;
+const ACT_TIMEOUT_MS = 30_000;
 
 /**
  * Creates the weather of a playground. Slack's part uses the stand-in's faults, and everything else
@@ -88,7 +88,7 @@ function faultsOf(weather: SlackWeather) {
   if (weather === "clear") return [];
   const fault =
     weather === "rate-limited"
-      ? { kind: "ratelimited" as const, retryAfterS }
+      ? { kind: "ratelimited" as const, retryAfterS: RETRY_AFTER_S }
       : { kind: "http" as const, status: 503, body: "Service Unavailable" };
   return ["*", "response_url"].map((method) => ({ method, times: Number.POSITIVE_INFINITY, fault }));
 }
@@ -96,8 +96,8 @@ function faultsOf(weather: SlackWeather) {
 async function inTime<Value>(work: Promise<Value> | Value): Promise<Value> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => reject(new WeatherStuck(`The weather didn't change within ${actTimeoutMs} ms. Look at the log.`)),
-    actTimeoutMs,
+    () => reject(new WeatherStuck(`The weather didn't change within ${ACT_TIMEOUT_MS} ms. Look at the log.`)),
+    ACT_TIMEOUT_MS,
   );
   try {
     return await Promise.race([work, promise]);

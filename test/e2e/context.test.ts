@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { distributedApp } from "../../world/slack/index.ts";
+import { DISTRIBUTED_APP } from "../../world/slack/index.ts";
 import type { NewUser } from "../../world/slack/index.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import { MINUTE_MS, PR, ask, done, jobOf, reply, said } from "../support/threads.ts";
@@ -101,7 +101,7 @@ describe("a mention in a thread", () => {
   });
 
   it("gets the newest also where Slack gives 15 messages a minute, and waits for no more than a minute", async () => {
-    await using world = await World.start({ slackLimits: distributedApp });
+    await using world = await World.start({ slackLimits: DISTRIBUTED_APP });
     const root = thread(
       world,
       Array.from({ length: 20 }, (_, n) => `message ${n}`),
@@ -118,9 +118,9 @@ describe("a mention in a thread", () => {
 
   it.each([
     ["evenly", undefined, (n: number) => n * 60],
-    ["evenly", distributedApp, (n: number) => n * 60],
+    ["evenly", DISTRIBUTED_APP, (n: number) => n * 60],
     ["in bursts", undefined, (n: number) => Math.floor(n / 500) * 86_400 + (n % 500)],
-    ["in bursts", distributedApp, (n: number) => Math.floor(n / 500) * 86_400 + (n % 500)],
+    ["in bursts", DISTRIBUTED_APP, (n: number) => Math.floor(n / 500) * 86_400 + (n % 500)],
   ])(
     "gets the first and the newest of 5,000 messages that came %s, with few calls",
     async (_, slackLimits, secondsOf) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { internalApp } from "../../world/slack/index.ts";
+import { INTERNAL_APP } from "../../world/slack/index.ts";
 import type { SlackSide } from "../../world/slack/index.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
@@ -167,7 +167,7 @@ it("limits of 0 take as many requests as come", async () => {
 describe("many requests, at Slack's own rates", () => {
   it("thirty of them in one channel, are all answered in order, each outcome after its status message, and Slack never has to refuse a call", async () => {
     await using world = await World.start({
-      slackLimits: { ...internalApp, posts: { calls: 1, perMs: 1000 } },
+      slackLimits: { ...INTERNAL_APP, posts: { calls: 1, perMs: 1000 } },
     });
     const { slack, service } = world;
     service.script.completeAfterPolls(4, { prLink: PR });
@@ -192,7 +192,7 @@ describe("many requests, at Slack's own rates", () => {
     "in thirty channels at once, they make more updates than Slack takes in a minute, and none is refused",
     { tags: "nightly" },
     async () => {
-      await using world = await World.start({ slackLimits: internalApp });
+      await using world = await World.start({ slackLimits: INTERNAL_APP });
       const { slack, service } = world;
       const channels = Array.from({ length: 30 }, (_, n) =>
         slack.workspace.addChannel({ name: `docs-${n}`, members: [ANA], withBot: true }),

@@ -1,6 +1,6 @@
 // @module-tag nightly
 import { expect, it } from "vitest";
-import { internalApp } from "../../world/slack/limits.ts";
+import { INTERNAL_APP } from "../../world/slack/limits.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
 
 const MINUTE = 60_000;
@@ -24,7 +24,7 @@ it.each([
         REQUESTS_PER_PERSON: "0",
         REQUESTS_PER_CHANNEL: "0",
       },
-      slackLimits: internalApp,
+      slackLimits: INTERNAL_APP,
     });
     const { service, slack, clock } = world;
     for (let n = 0; n < many + others; n += 1) {

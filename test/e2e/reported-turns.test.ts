@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { JobTurn } from "../../src/shared/contract/turn.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { SideOutcome } from "../../world/job-service/jobs.ts";
-import { internalApp } from "../../world/slack/limits.ts";
+import { INTERNAL_APP } from "../../world/slack/limits.ts";
 import { withoutStop } from "../support/status-buttons.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
 
@@ -259,7 +259,7 @@ describe("steps cost what is left over", () => {
     "no update more often than the polls bring one, and none that delays another",
     { tags: "nightly" },
     async () => {
-      await using world = await World.start({ jobService: { level: 1 }, slackLimits: internalApp });
+      await using world = await World.start({ jobService: { level: 1 }, slackLimits: INTERNAL_APP });
       const { service } = world;
       const jobs: string[] = [];
       for (let n = 0; n < 20; n += 1) jobs.push(await ask(world, `fix page ${n}`));

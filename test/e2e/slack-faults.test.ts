@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { distributedApp } from "../../world/slack/index.ts";
+import { DISTRIBUTED_APP } from "../../world/slack/index.ts";
 import { readiness } from "../support/app-process.ts";
 import { ANA, BEN, DOCS, RANDOM, World } from "../support/world.ts";
 
@@ -267,7 +267,7 @@ describe("an answer to a post that is lost", () => {
   // What Slack grants to apps that are distributed outside its Marketplace, slow to show what was posted, and the clock of this
   // machine is ten minutes ahead of Slack's. (Requests over HTTP would be refused for their time; sockets have none.)
   const unlimited = { history: undefined, maxHistoryMessages: undefined };
-  const slowSlack = { ...distributedApp, visibleAfterMs: 6_000, clockAheadMs: -600_000 };
+  const slowSlack = { ...DISTRIBUTED_APP, visibleAfterMs: 6_000, clockAheadMs: -600_000 };
 
   it.each([
     ["fifteen messages a minute, six seconds late", slowSlack],

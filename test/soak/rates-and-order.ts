@@ -1,4 +1,4 @@
-import { internalApp } from "../../world/slack/index.ts";
+import { INTERNAL_APP } from "../../world/slack/index.ts";
 import type { Call, Rate, SlackMessage } from "../../world/slack/index.ts";
 import { nameOf, turnOf } from "./ledger.ts";
 
@@ -23,9 +23,9 @@ export function rateBreaches(calls: readonly Call[], faultEnds: readonly number[
   const updates = calls.filter(({ method }) => method === "chat.update");
   return [
     ...[...posts].flatMap(([channel, inChannel]) =>
-      breachesOf(`posts in ${channel}`, inChannel, internalApp.posts, faultEnds),
+      breachesOf(`posts in ${channel}`, inChannel, INTERNAL_APP.posts, faultEnds),
     ),
-    ...breachesOf("updates", updates, internalApp.updates, faultEnds),
+    ...breachesOf("updates", updates, INTERNAL_APP.updates, faultEnds),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { internalApp } from "../../world/slack/index.ts";
+import { INTERNAL_APP } from "../../world/slack/index.ts";
 import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
 import { startHookedProxy } from "../../world/faults/hooked-proxy.ts";
 import { startJobServiceSide } from "../../world/job-service/side.ts";
@@ -38,7 +38,7 @@ import { WayToSlack } from "./way-to-slack.ts";
  * Slack's limits for an app of one workspace, and tier 3 for searches: "50+ per minute"
  * (docs.slack.dev/apis/web-api/rate-limits).
  */
-const SLACK_LIMITS = { ...internalApp, history: { calls: 50, perMs: 60_000 } };
+const SLACK_LIMITS = { ...INTERNAL_APP, history: { calls: 50, perMs: 60_000 } };
 /**
  * As Slack does: "nearly immediately", after one minute, after five
  * (docs.slack.dev/apis/events-api).

@@ -1,5 +1,5 @@
 import type { SlackMessage } from "./messages.ts";
-import { channelTypes, eventFields, mentionPayload, messagePayload, saidFields } from "./payloads.ts";
+import { CHANNEL_TYPES, eventFields, mentionPayload, messagePayload, saidFields } from "./payloads.ts";
 import type { ChangePayload, MentionPayload } from "./sdk-types.ts";
 import { messageToWire } from "./web-api/wire.ts";
 import type { Workspace } from "./workspace.ts";
@@ -72,7 +72,7 @@ function changePayload(workspace: Workspace, message: SlackMessage, before: Slac
     subtype: "message_changed" as const,
     hidden: true as const,
     channel: message.channel,
-    channel_type: channelTypes[workspace.channel(message.channel).kind],
+    channel_type: CHANNEL_TYPES[workspace.channel(message.channel).kind],
     ts,
     event_ts: ts,
     message: messageToWire(message, workspace),

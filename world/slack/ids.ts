@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
 
 /** Returns a new id in Slack's form: the prefix letter, then ten capitals and digits. */
 export function makeId(prefix: string): string {
-  const letters = Array.from(randomBytes(9), (byte) => alphabet.charAt(byte % alphabet.length));
+  const letters = Array.from(randomBytes(9), (byte) => ALPHABET.charAt(byte % ALPHABET.length));
   return `${prefix}0${letters.join("")}`;
 }
 

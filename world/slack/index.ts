@@ -17,7 +17,7 @@ import { Workspace } from "./workspace.ts";
 
 export type { SlackDelivery, DeliveryOutcome, RedeliverOptions } from "./deliver.ts";
 export type { Call, Fault, FaultRule } from "./faults.ts";
-export { distributedApp, internalApp } from "./limits.ts";
+export { DISTRIBUTED_APP, INTERNAL_APP } from "./limits.ts";
 export type { Limits, LimitSettings, Rate } from "./limits.ts";
 export type { Ephemeral, MessageAttachment, SlackMessage, Metadata } from "./messages.ts";
 export type { MentionOutcome, Person } from "./person.ts";
@@ -26,7 +26,7 @@ export type { CallHook } from "./server.ts";
 export { WorkspaceSnapshot } from "./snapshot.ts";
 export type { SocketModeSide } from "./socket-mode.ts";
 export type { OpenView } from "./views.ts";
-export { slackbot } from "./messages.ts";
+export { SLACKBOT } from "./messages.ts";
 export type { TypedPart } from "./typed-text.ts";
 export { visibleText } from "./visible-text.ts";
 export { NotInWorkspace } from "./workspace.ts";

@@ -31,16 +31,16 @@ export type LimitSettings = {
   clockAheadMs?: number | undefined;
 };
 
-const minuteMs = 60_000;
+const MINUTE_MS = 60_000;
 
 /**
  * The rates of an app that one workspace built for itself. Posts: "no more than one message per
  * second per channel", with "short bursts" allowed, here three posts in three seconds. Updates:
  * tier 3, 50 a minute. See https://docs.slack.dev/apis/web-api/rate-limits
  */
-export const internalApp = {
+export const INTERNAL_APP = {
   posts: { calls: 3, perMs: 3000 },
-  updates: { calls: 50, perMs: minuteMs },
+  updates: { calls: 50, perMs: MINUTE_MS },
 } satisfies LimitSettings;
 
 /**
@@ -48,9 +48,9 @@ export const internalApp = {
  * minute, and gets 15 messages. See
  * https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketplace-apps
  */
-export const distributedApp = {
-  ...internalApp,
-  history: { calls: 1, perMs: minuteMs },
+export const DISTRIBUTED_APP = {
+  ...INTERNAL_APP,
+  history: { calls: 1, perMs: MINUTE_MS },
   maxHistoryMessages: 15,
 } satisfies LimitSettings;
 

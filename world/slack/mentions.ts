@@ -2,8 +2,8 @@ import type { AnyBlock } from "./block-kit/blocks.ts";
 import { richTextLines } from "./block-kit/rich-text.ts";
 import { blockTexts } from "./block-kit/texts.ts";
 
-const markup = /<(@[UW][A-Z0-9]+|!channel|!here|!everyone|!subteam\^S[A-Z0-9]+)(?:\|[^>]*)?>/g;
-const linkedNames = /(?<![\w&])@(channel|here|everyone)\b/g;
+const MARKUP = /<(@[UW][A-Z0-9]+|!channel|!here|!everyone|!subteam\^S[A-Z0-9]+)(?:\|[^>]*)?>/g;
+const LINKED_NAMES = /(?<![\w&])@(channel|here|everyone)\b/g;
 
 /**
  * Returns the people and groups that Slack would notify, in reading order: `@U…`, `!channel`,
@@ -18,7 +18,7 @@ export function mentionsIn(
   if (message.blocks !== undefined && message.blocks.length > 0) {
     return message.blocks.flatMap(mentionsInBlock);
   }
-  const named = linksNames ? Array.from(message.text.matchAll(linkedNames), ([, name]) => `!${name}`) : [];
+  const named = linksNames ? Array.from(message.text.matchAll(LINKED_NAMES), ([, name]) => `!${name}`) : [];
   return [...mentionsInMarkup(message.text), ...named];
 }
 
@@ -37,5 +37,5 @@ function mentionsInBlock(block: AnyBlock): string[] {
 }
 
 function mentionsInMarkup(text: string): string[] {
-  return Array.from(text.matchAll(markup), ([, mention]) => mention ?? "");
+  return Array.from(text.matchAll(MARKUP), ([, mention]) => mention ?? "");
 }

@@ -71,7 +71,7 @@ export type Ephemeral = {
 };
 
 /** The account of Slack's own notices. */
-export const slackbot = "USLACKBOT";
+export const SLACKBOT = "USLACKBOT";
 
 /** The messages of one channel in the order of their timestamps. */
 export class Messages {
@@ -113,7 +113,7 @@ export class Messages {
       return;
     }
     message.subtype = "tombstone";
-    message.user = slackbot;
+    message.user = SLACKBOT;
     message.text = "This message was deleted.";
     delete message.bot_id;
   }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Button, FeedbackButtons, Overflow, StaticSelect } from "./block-kit/objects.ts";
 import { fileInMessage } from "./files.ts";
 import { makeId } from "./ids.ts";
-import { type Ephemeral, type SlackMessage, slackbot } from "./messages.ts";
+import { type Ephemeral, type SlackMessage, SLACKBOT } from "./messages.ts";
 import { ImpossibleForAPerson } from "./refusal.ts";
 import type {
   ActionPayload,
@@ -219,7 +219,7 @@ export function messagePayload(workspace: Workspace, message: SlackMessage) {
     // See https://docs.slack.dev/reference/events/message/file_share. The mention has no subtype.
     ...(message.files !== undefined && { subtype: "file_share" as const }),
     ...(root !== undefined && { parent_user_id: root.user }),
-    channel_type: channelTypes[kind],
+    channel_type: CHANNEL_TYPES[kind],
   };
   return { ...eventFields(workspace, message), event } satisfies MessagePayload;
 }
@@ -240,7 +240,7 @@ export function homeOpenedPayload(workspace: Workspace, user: User, channel: Cha
   return { ...eventFields(workspace, { channel: channel.id, ts }), event } satisfies HomeOpenedPayload;
 }
 
-export const channelTypes = { public: "channel", private: "group", im: "im", mpim: "mpim" } as const;
+export const CHANNEL_TYPES = { public: "channel", private: "group", im: "im", mpim: "mpim" } as const;
 
 export function saidFields(workspace: Workspace, message: SlackMessage) {
   const author = workspace.findUser(message.user);
@@ -332,5 +332,5 @@ function channelName(channel: Channel): string {
 
 /** Makes the notice that a person gets instead of a command's answer. */
 export function failureNotice(what: string, failure: string): { from: string; text: string } {
-  return { from: slackbot, text: `${what} failed with the error "${failure}"` };
+  return { from: SLACKBOT, text: `${what} failed with the error "${failure}"` };
 }

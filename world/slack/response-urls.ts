@@ -3,8 +3,8 @@ import { SlackRefusal } from "./refusal.ts";
 import { ResponseBody, type ResponsePlace, showResponse } from "./responses.ts";
 import type { Workspace } from "./workspace.ts";
 
-const maxUses = 5;
-const lifetimeMs = 30 * 60 * 1000;
+const MAX_USES = 5;
+const LIFETIME_MS = 30 * 60 * 1000;
 
 type Issued = { place: ResponsePlace; issuedAt: number; uses: number };
 
@@ -42,8 +42,8 @@ export class ResponseUrls {
   use(secret: string, body: unknown): void {
     const issued = this.#issued.get(secret);
     if (issued === undefined) throw new SlackRefusal("no_service");
-    if (this.#now() - issued.issuedAt > lifetimeMs) throw new SlackRefusal("expired_url");
-    if (issued.uses >= maxUses) throw new SlackRefusal("used_url");
+    if (this.#now() - issued.issuedAt > LIFETIME_MS) throw new SlackRefusal("expired_url");
+    if (issued.uses >= MAX_USES) throw new SlackRefusal("used_url");
     const parsed = ResponseBody.safeParse(body);
     if (!parsed.success) throw new SlackRefusal("invalid_payload");
     showResponse(this.#workspace, parsed.data, issued.place);

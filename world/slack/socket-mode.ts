@@ -6,7 +6,7 @@ import { makeSecret } from "./ids.ts";
 import { jsonOf } from "../../src/shared/text/text.ts";
 
 /** Real clients close a connection that gets no ping for 30 s. */
-const pingIntervalMs = 5000;
+const PING_INTERVAL_MS = 5000;
 
 const Ack = z.object({ envelope_id: z.string(), payload: z.unknown().optional() });
 
@@ -149,7 +149,7 @@ export class SocketModeSide {
       connection.on("close", () => this.#deaf.delete(connection));
       return;
     }
-    const pings = setInterval(() => connection.ping(), pingIntervalMs);
+    const pings = setInterval(() => connection.ping(), PING_INTERVAL_MS);
     connection.on("message", (data) => this.#receive(textOf(data)));
     // If an app is killed, its socket is reset. That isn't a fault of the stand-in.
     connection.on("error", () => connection.terminate());

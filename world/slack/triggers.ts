@@ -1,7 +1,7 @@
 import { makeSecret } from "./ids.ts";
 import { SlackRefusal } from "./refusal.ts";
 
-const lifetimeMs = 3000;
+const LIFETIME_MS = 3000;
 
 type Trigger = { userId: string; issuedAt: number; isExchanged: boolean };
 
@@ -28,7 +28,7 @@ export class Triggers {
     const trigger = this.#issued.get(id);
     if (trigger === undefined) throw new SlackRefusal("invalid_trigger_id");
     if (trigger.isExchanged) throw new SlackRefusal("exchanged_trigger_id");
-    if (this.#now() - trigger.issuedAt > lifetimeMs) throw new SlackRefusal("expired_trigger_id");
+    if (this.#now() - trigger.issuedAt > LIFETIME_MS) throw new SlackRefusal("expired_trigger_id");
     trigger.isExchanged = true;
     return trigger.userId;
   }

@@ -4,7 +4,7 @@ import type { RichTextBlock } from "./block-kit/rich-text.ts";
 
 const picked =
   /(<(?:@[UW][A-Z0-9]+|#[CG][A-Z0-9]+(?:\|[^<>]*)?|!(?:here|channel|everyone|subteam\^S[A-Z0-9]+))>)/;
-const bareUrl = /(https?:\/\/[^\s<>]*[^\s<>.,;:!?)\]'"])/;
+const BARE_URL = /(https?:\/\/[^\s<>]*[^\s<>.,;:!?)\]'"])/;
 
 /**
  * Returns what Slack stores for a message that a person typed. Entities are encoded, URLs become
@@ -28,17 +28,17 @@ function partsOf(typed: string): TypedPart[] {
 
 function linkUrls(text: string): string {
   return text
-    .split(bareUrl)
+    .split(BARE_URL)
     .map((part, index) => (index % 2 === 1 ? `<${escapeMrkdwn(part)}>` : escapeMrkdwn(part)))
     .join("");
 }
 
-const token = /(<[^<>]+>)/;
+const TOKEN = /(<[^<>]+>)/;
 
 /** Makes the rich text block that Slack's composer sends beside a message's text. */
 export function richTextOf(text: string): RichTextBlock {
   const elements = text
-    .split(token)
+    .split(TOKEN)
     .filter((part) => part !== "")
     .map(elementOf);
   return { type: "rich_text", block_id: "typed", elements: [{ type: "rich_text_section", elements }] };
@@ -47,7 +47,7 @@ export function richTextOf(text: string): RichTextBlock {
 type Element = Extract<RichTextBlock["elements"][number], { type: "rich_text_section" }>["elements"][number];
 
 function elementOf(part: string): Element {
-  if (!token.test(part)) return { type: "text", text: decodeEntities(part) };
+  if (!TOKEN.test(part)) return { type: "text", text: decodeEntities(part) };
   const [target = "", label] = part.slice(1, -1).split("|");
   if (target.startsWith("@")) return { type: "user", user_id: target.slice(1) };
   if (target.startsWith("#")) return { type: "channel", channel_id: target.slice(1) };

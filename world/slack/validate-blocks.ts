@@ -8,7 +8,7 @@ import { type AnyBlock, type MessageBlock, MessageBlocks, ModalView } from "./bl
  * Roughly the length of all texts in one message's blocks above which Slack answers
  * `msg_blocks_too_long`. See slackapi/bolt-js#2509.
  */
-const maxBlockText = 13_000;
+const MAX_BLOCK_TEXT = 13_000;
 
 /**
  * Parses the blocks of a message. Throws the refusal that Slack would give. Blocks and elements
@@ -20,7 +20,7 @@ export function parseMessageBlocks(value: unknown): MessageBlock[] {
   if (!parsed.success) throw refusalWithMessages("invalid_blocks", describe(parsed.error, value, "/blocks"));
   const blocks = parsed.data.map(withIds);
   const length = blocks.flatMap(blockTexts).reduce((sum, { text }) => sum + text.length, 0);
-  if (length > maxBlockText) throw new SlackRefusal("msg_blocks_too_long");
+  if (length > MAX_BLOCK_TEXT) throw new SlackRefusal("msg_blocks_too_long");
   return blocks;
 }
 

@@ -12,24 +12,24 @@ const SubmissionAck = z.discriminatedUnion("response_action", [
   z.object({ response_action: z.literal("clear") }),
 ]);
 
-const trouble = "We had some trouble connecting. Try again?";
+const TROUBLE = "We had some trouble connecting. Try again?";
 
 /**
  * Changes the modal as the app's answer says. See
  * https://docs.slack.dev/surfaces/modals#response_actions
  */
 export function settleSubmission(outcome: DeliveryOutcome, open: OpenView, views: Views): void {
-  if (outcome.failure !== undefined) return views.showFailure(open, trouble);
+  if (outcome.failure !== undefined) return views.showFailure(open, TROUBLE);
   const json = jsonOf(outcome.body);
   const isEmpty = outcome.body === "" || (typeof json === "object" && Object.keys(json ?? {}).length === 0);
   if (isEmpty) return views.close(open);
   const ack = SubmissionAck.safeParse(json);
-  if (!ack.success) return views.showFailure(open, trouble);
+  if (!ack.success) return views.showFailure(open, TROUBLE);
   try {
     act(ack.data, open, views);
   } catch (thrown) {
     if (!(thrown instanceof SlackRefusal)) throw thrown;
-    views.showFailure(open, trouble);
+    views.showFailure(open, TROUBLE);
   }
 }
 
@@ -54,5 +54,5 @@ function showErrors(errors: Record<string, string>, open: OpenView, views: Views
   const inputs = open.view.blocks.filter((block) => block.type === "input").map((block) => block.block_id);
   const areShown = Object.keys(errors).every((blockId) => inputs.includes(blockId));
   if (areShown) views.showErrors(open, errors);
-  else views.showFailure(open, trouble);
+  else views.showFailure(open, TROUBLE);
 }

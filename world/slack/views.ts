@@ -20,7 +20,7 @@ export type OpenView = {
 };
 
 /** At most three modals can be on top of each other. See https://docs.slack.dev/surfaces/modals */
-const maxStack = 3;
+const MAX_STACK = 3;
 
 /** The open modals: a stack for each person, with the visible one last. */
 export class Views {
@@ -52,7 +52,7 @@ export class Views {
 
   push(userId: string, view: ModalView): OpenView {
     this.#refuseUsedExternalId(view);
-    if (this.openFor(userId).length >= maxStack) throw new SlackRefusal("push_limit_reached");
+    if (this.openFor(userId).length >= MAX_STACK) throw new SlackRefusal("push_limit_reached");
     return this.#put(userId, view);
   }
 

@@ -128,7 +128,7 @@ function renderSection(block: Block<"section">, context: BlockContext): HTMLElem
   );
 }
 
-const taskStatuses = {
+const TASK_STATUSES = {
   pending: "Not started",
   in_progress: "In progress",
   complete: "Done",
@@ -145,8 +145,8 @@ function renderTask(
     h("span", {
       class: "task-mark",
       role: "img",
-      "aria-label": taskStatuses[status],
-      title: taskStatuses[status],
+      "aria-label": TASK_STATUSES[status],
+      title: TASK_STATUSES[status],
     }),
     h(
       "div",

@@ -6,7 +6,7 @@ export type Suggestion = { insert: string; label: string; hint: string };
 /** Suggestions, and the place in the text where the completed part begins. */
 export type Offer = { from: number; suggestions: Suggestion[] };
 
-const most = 8;
+const MAX_SUGGESTIONS = 8;
 
 /** Returns suggestions for the text before the cursor, or null. */
 export function suggestionsAt(text: string, cursor: number, state: PageState): Offer | null {
@@ -24,7 +24,7 @@ function offer(from: number, all: readonly Suggestion[], typed: string): Offer |
     const isNamed = insert.toLowerCase().startsWith(wanted);
     return isNamed || (wanted.startsWith("@") && hint.toLowerCase().startsWith(wanted.slice(1)));
   });
-  return suggestions.length === 0 ? null : { from, suggestions: suggestions.slice(0, most) };
+  return suggestions.length === 0 ? null : { from, suggestions: suggestions.slice(0, MAX_SUGGESTIONS) };
 }
 
 function commandsOf({ surface, bot }: PageState): Suggestion[] {

@@ -160,9 +160,9 @@ export function toast(text: string): void {
   setTimeout(() => box.remove(), 10_000);
 }
 
-const svg = "http://www.w3.org/2000/svg";
+const SVG = "http://www.w3.org/2000/svg";
 
-const shapes = {
+const SHAPES = {
   menu: "M3 5h14M3 10h14M3 15h14",
   close: "M5 5l10 10M15 5L5 15",
   reply: "M4 5h12v8H9l-4 3v-3H4z",
@@ -177,13 +177,13 @@ const shapes = {
 };
 
 /** Draws a picture. It stands beside a label that says the same, or in its place. */
-export function icon(name: keyof typeof shapes): SVGElement {
-  const picture = document.createElementNS(svg, "svg");
+export function icon(name: keyof typeof SHAPES): SVGElement {
+  const picture = document.createElementNS(SVG, "svg");
   picture.setAttribute("viewBox", "0 0 20 20");
   picture.setAttribute("class", `icon icon-${name}`);
   picture.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS(svg, "path");
-  path.setAttribute("d", shapes[name]);
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", SHAPES[name]);
   picture.append(path);
   return picture;
 }

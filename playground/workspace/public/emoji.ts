@@ -2,7 +2,7 @@
  * The short names that people and apps use most. Every other name is shown as it is written, as
  * Slack shows unknown ones.
  */
-const characters: Readonly<Record<string, string>> = {
+const CHARACTERS: Readonly<Record<string, string>> = {
   "+1": "👍",
   "-1": "👎",
   thumbsup: "👍",
@@ -65,16 +65,16 @@ const characters: Readonly<Record<string, string>> = {
   red_circle: "🔴",
 };
 
-const shortName = /:([a-z0-9_+-]{1,64}):/g;
+const SHORT_NAME = /:([a-z0-9_+-]{1,64}):/g;
 
 /** Returns the character of a short name, or null. */
 export function emojiNamed(name: string): string | null {
-  return Object.hasOwn(characters, name) ? (characters[name] ?? null) : null;
+  return Object.hasOwn(CHARACTERS, name) ? (CHARACTERS[name] ?? null) : null;
 }
 
 /** Replaces every known short name in a text with its character. */
 export function withEmoji(text: string): string {
-  return text.replace(shortName, (written, name: string) => emojiNamed(name) ?? written);
+  return text.replace(SHORT_NAME, (written, name: string) => emojiNamed(name) ?? written);
 }
 
 /**

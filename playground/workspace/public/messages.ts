@@ -8,7 +8,7 @@ import { renderMrkdwn } from "./text-view.ts";
 import { clockTime, dayName, fullTime, isSameDay } from "./time.ts";
 
 /** Messages of one author within this time are shown under one name. */
-const groupSeconds = 300;
+const GROUP_SECONDS = 300;
 
 /** A message, and its relation to the one before it. */
 type Item = { message: PageMessage; isFirstOfDay: boolean; isContinued: boolean };
@@ -50,7 +50,7 @@ function itemOf(message: PageMessage, previous: PageMessage | undefined, place: 
     !message.isEphemeral &&
     previous.replies === null &&
     !previous.isTombstone &&
-    Number(message.ts) - Number(previous.ts) < groupSeconds;
+    Number(message.ts) - Number(previous.ts) < GROUP_SECONDS;
   // The replies of a thread are all visible, so it needs no count of them.
   const shown =
     place === "thread" ? { ...message, replies: null, isUnread: false } : { ...message, isUnread: false };

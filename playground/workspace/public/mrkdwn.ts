@@ -8,22 +8,22 @@ export type Markup =
   | { type: "user" | "channel" | "group"; id: string; label: string | null }
   | { type: "broadcast"; range: string };
 
-const fence = /```\n?([\s\S]+?)\n?```/g;
+const FENCE = /```\n?([\s\S]+?)\n?```/g;
 const styles: ReadonlyMap<string, "bold" | "italic" | "strike"> = new Map([
   ["*", "bold"],
   ["_", "italic"],
   ["~", "strike"],
 ]);
-const token = /<([^<>\n]+)>/y;
-const inlineCode = /`([^`\n]+)`/y;
-const bareUrl = /https?:\/\/(?:(?!&[lg]t;)[^\s<>])*(?!&[lg]t;)[^\s<>.,;:!?)\]'"*_~`]/y;
-const boundary = /[\s\p{P}\p{S}]/u;
+const TOKEN = /<([^<>\n]+)>/y;
+const INLINE_CODE = /`([^`\n]+)`/y;
+const BARE_URL = /https?:\/\/(?:(?!&[lg]t;)[^\s<>])*(?!&[lg]t;)[^\s<>.,;:!?)\]'"*_~`]/y;
+const BOUNDARY = /[\s\p{P}\p{S}]/u;
 
 /** Reads markup. With `verbatim`, a text that only looks like a URL stays text. */
 export function parseMrkdwn(text: string, { verbatim = false }: { verbatim?: boolean } = {}): Markup[] {
   const nodes: Markup[] = [];
   let at = 0;
-  for (const match of text.matchAll(fence)) {
+  for (const match of text.matchAll(FENCE)) {
     nodes.push(...parseLines(text.slice(at, match.index).replace(/\n$/, ""), verbatim));
     nodes.push({ type: "pre", children: parseCode(match[1] ?? "") });
     at = match.index + match[0].length;
@@ -81,17 +81,17 @@ function parseInline(text: string, verbatim: boolean): Markup[] {
   }
   while (at < text.length) {
     const character = text.charAt(at);
-    const special = matchAt(token, text, at);
+    const special = matchAt(TOKEN, text, at);
     if (special !== null) {
       push(readToken(special[1] ?? ""), special[0].length);
       continue;
     }
-    const code = isBoundary(text[at - 1]) ? matchAt(inlineCode, text, at) : null;
+    const code = isBoundary(text[at - 1]) ? matchAt(INLINE_CODE, text, at) : null;
     if (code !== null) {
       push({ type: "code", children: parseCode(code[1] ?? "") }, code[0].length);
       continue;
     }
-    const url = verbatim || !isBoundary(text[at - 1]) ? null : matchAt(bareUrl, text, at);
+    const url = verbatim || !isBoundary(text[at - 1]) ? null : matchAt(BARE_URL, text, at);
     if (url !== null) {
       push({ type: "link", url: decodeShownEntities(url[0]), label: null }, url[0].length);
       continue;
@@ -129,7 +129,7 @@ function closingMark(text: string, start: number): number {
   const next = text[start + 1];
   if (!isBoundary(text[start - 1]) || next === undefined || /\s/.test(next) || next === mark) return -1;
   for (let at = start + 1; at < text.length; at += 1) {
-    const skipped = matchAt(token, text, at) ?? matchAt(inlineCode, text, at);
+    const skipped = matchAt(TOKEN, text, at) ?? matchAt(INLINE_CODE, text, at);
     if (skipped !== null) {
       at += skipped[0].length - 1;
       continue;
@@ -142,7 +142,7 @@ function closingMark(text: string, start: number): number {
 }
 
 function isBoundary(character: string | undefined): boolean {
-  return character === undefined || boundary.test(character);
+  return character === undefined || BOUNDARY.test(character);
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

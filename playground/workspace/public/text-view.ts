@@ -33,7 +33,7 @@ export function renderText(object: TextObject, names: ShownNames): (Node | strin
     : [renderPlainText(object)];
 }
 
-const tags = {
+const TAGS = {
   bold: "strong",
   italic: "em",
   strike: "s",
@@ -59,7 +59,7 @@ function renderNode(node: Markup, names: ShownNames, readsEmoji: boolean): Node 
     default: {
       const isCode = node.type === "code" || node.type === "pre";
       const children = node.children.map((child) => renderNode(child, names, readsEmoji && !isCode));
-      return h(tags[node.type], null, ...children);
+      return h(TAGS[node.type], null, ...children);
     }
   }
 }
@@ -183,7 +183,7 @@ function renderElement(element: RichTextElement, names: ShownNames): Node {
 }
 
 /** The tags of styles, from the innermost to the outermost. */
-const styleTags = [
+const STYLE_TAGS = [
   ["code", "code"],
   ["bold", "strong"],
   ["italic", "em"],
@@ -192,7 +192,7 @@ const styleTags = [
 ] as const;
 
 function styled(node: Node, style: RichTextElement["style"]): Node {
-  return styleTags.reduce<Node>(
+  return STYLE_TAGS.reduce<Node>(
     (inner, [name, tag]) => (style?.[name] === true ? h(tag, null, inner) : inner),
     node,
   );

@@ -1,13 +1,13 @@
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const day = new Intl.DateTimeFormat(undefined, { weekday: "long", month: "long", day: "numeric" });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const DAY = new Intl.DateTimeFormat(undefined, { weekday: "long", month: "long", day: "numeric" });
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 
-const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const SHORT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const EXACT = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /** Formats epoch milliseconds as the time of day, to the second. */
 export function exactTime(ms: number): string {
-  return exact.format(ms);
+  return EXACT.format(ms);
 }
 
 /** Converts a Slack timestamp to a date. */
@@ -17,12 +17,12 @@ function dateOf(ts: string): Date {
 
 /** Formats a Slack timestamp as the time of day. */
 export function clockTime(ts: string): string {
-  return clock.format(dateOf(ts));
+  return CLOCK.format(dateOf(ts));
 }
 
 /** Formats a Slack timestamp as the date and the time. */
 export function fullTime(ts: string): string {
-  return full.format(dateOf(ts));
+  return FULL.format(dateOf(ts));
 }
 
 /** True if both Slack timestamps are of the same day. */
@@ -36,7 +36,7 @@ export function dayName(ts: string): string {
   if (dateOf(ts).toDateString() === now.toDateString()) return "Today";
   const before = new Date(now);
   before.setDate(now.getDate() - 1);
-  return dateOf(ts).toDateString() === before.toDateString() ? "Yesterday" : day.format(dateOf(ts));
+  return dateOf(ts).toDateString() === before.toDateString() ? "Yesterday" : DAY.format(dateOf(ts));
 }
 
 /**
@@ -46,7 +46,7 @@ export function dayName(ts: string): string {
  */
 export function readableDate(seconds: string, format: string): string | null {
   const parts: Record<string, string> = {
-    "{date_short}": short.format(dateOf(seconds)),
+    "{date_short}": SHORT.format(dateOf(seconds)),
     "{date_short_pretty}": prettyDay(seconds),
     "{time}": clockTime(seconds),
   };
@@ -57,5 +57,5 @@ export function readableDate(seconds: string, format: string): string | null {
 
 function prettyDay(ts: string): string {
   const name = dayName(ts);
-  return name === "Today" || name === "Yesterday" ? name.toLowerCase() : short.format(dateOf(ts));
+  return name === "Today" || name === "Yesterday" ? name.toLowerCase() : SHORT.format(dateOf(ts));
 }

@@ -4,7 +4,7 @@ import { h, icon, unseen } from "./dom.ts";
 import { isTourWanted } from "./tour.ts";
 import { weatherButton } from "./weather.ts";
 
-const themes: readonly string[] = ["auto", "light", "dark"];
+const THEMES: readonly string[] = ["auto", "light", "dark"];
 const themeLabels = new Map([
   ["auto", "Theme: as the system"],
   ["light", "Theme: light"],
@@ -67,7 +67,7 @@ export function createTop(header: HTMLElement, app: PageApp) {
   }
 
   function nextTheme() {
-    const next = themes[(themes.indexOf(chosenTheme()) + 1) % themes.length] ?? "auto";
+    const next = THEMES[(THEMES.indexOf(chosenTheme()) + 1) % THEMES.length] ?? "auto";
     localStorage.setItem("theme", next);
     showTheme();
   }
@@ -110,5 +110,5 @@ export function createTop(header: HTMLElement, app: PageApp) {
 
 function chosenTheme(): string {
   const kept = localStorage.getItem("theme") ?? "auto";
-  return themes.includes(kept) ? kept : "auto";
+  return THEMES.includes(kept) ? kept : "auto";
 }

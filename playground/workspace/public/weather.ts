@@ -3,7 +3,7 @@ import type { PageApp } from "./app.ts";
 import { sendWeather } from "./api.ts";
 import { announce, h, icon, toast } from "./dom.ts";
 
-const slackChoices = [
+const SLACK_CHOICES = [
   { value: "clear", label: "Answers normally", watch: "" },
   {
     value: "rate-limited",
@@ -19,7 +19,7 @@ const slackChoices = [
   },
 ] as const;
 
-const agentChoices = [
+const AGENT_CHOICES = [
   { value: "normal", label: "Works normally", watch: "" },
   {
     value: "slow",
@@ -47,7 +47,7 @@ type Switch = {
   watch: string;
 };
 
-const switches: readonly Switch[] = [
+const SWITCHES: readonly Switch[] = [
   {
     kind: "job-service-down",
     label: "Job service is down",
@@ -77,14 +77,14 @@ const switches: readonly Switch[] = [
 
 /** Creates the panel that makes things go wrong. `show` brings it in line with the state. */
 export function createWeather(app: PageApp) {
-  const slack = slackChoices.map((each) =>
+  const slack = SLACK_CHOICES.map((each) =>
     choice(each, "slack", (input) => act({ kind: "slack", slack: each.value }, input)),
   );
-  const moods = agentChoices.map((each) =>
+  const moods = AGENT_CHOICES.map((each) =>
     choice(each, "agent", (input) => act({ kind: "agent", mood: each.value }, input)),
   );
   const agent = h("fieldset", null, h("legend", null, "The agent"), ...moods.map(({ row }) => row));
-  const toggles = switches.map((each) => {
+  const toggles = SWITCHES.map((each) => {
     const input = h("input", {
       type: "checkbox",
       role: "switch",

@@ -1,6 +1,6 @@
 import { WebAPIRateLimitedError } from "@slack/web-api";
 import { describe, expect, it } from "vitest";
-import { distributedApp, internalApp } from "../../../world/slack/index.ts";
+import { DISTRIBUTED_APP, INTERNAL_APP } from "../../../world/slack/index.ts";
 import { botToken, startHttpApp, startSlack } from "./setup.ts";
 
 /** "taken", or how long Slack says to wait. */
@@ -25,7 +25,7 @@ describe("rates", () => {
   });
 
   it("takes three posts in three seconds in each channel", async () => {
-    await using world = await startSlack({ limits: internalApp });
+    await using world = await startSlack({ limits: INTERNAL_APP });
     const { client, clock, docs, slack, workspace, ada } = world;
     const other = workspace.addChannel({ name: "other", members: [ada.id], withBot: true });
     const post = (channel = docs.id) => answerTo(client.chat.postMessage({ channel, text: "x" }));
@@ -61,7 +61,7 @@ describe("rates", () => {
   });
 
   it("lets one post a second through for as long as it is asked", async () => {
-    await using world = await startSlack({ limits: internalApp });
+    await using world = await startSlack({ limits: INTERNAL_APP });
     const { client, clock, docs, slack } = world;
     for (let count = 0; count < 30; count += 1) {
       await client.chat.postMessage({ channel: docs.id, text: "x" });
@@ -71,7 +71,7 @@ describe("rates", () => {
   });
 
   it("takes 50 updates a minute in all channels together, and posts beside them", async () => {
-    await using world = await startSlack({ limits: internalApp });
+    await using world = await startSlack({ limits: INTERNAL_APP });
     const { client, clock, docs, slack, workspace, ada } = world;
     const other = workspace.addChannel({ name: "other", members: [ada.id], withBot: true });
     const places = await Promise.all(
@@ -102,7 +102,7 @@ describe("rates", () => {
 
 describe("the history of an app that is distributed outside the Marketplace", () => {
   it("is one call a minute of each method, with 15 messages", async () => {
-    await using world = await startSlack({ limits: distributedApp });
+    await using world = await startSlack({ limits: DISTRIBUTED_APP });
     const { client, clock, docs, workspace, ada } = world;
     const root = workspace.say({ channel: docs.id, user: ada.id, text: "root" });
     for (let count = 0; count < 20; count += 1) {

@@ -11,12 +11,12 @@ const Json = z.record(z.string(), z.unknown());
  * Arguments that a form carries as JSON text. `@slack/web-api` does that with everything that isn't
  * a scalar.
  */
-const jsonArguments = ["blocks", "view", "metadata", "attachments", "loading_messages", "files"];
+const JSON_ARGUMENTS = ["blocks", "view", "metadata", "attachments", "loading_messages", "files"];
 
 /** Reads a call's body. The token is returned separately, if there is one. */
 export function parseBody(contentType: string, body: string): { args: Args; token: string | undefined } {
   const { token, ...args } = parseFields(contentType, body);
-  for (const name of jsonArguments) {
+  for (const name of JSON_ARGUMENTS) {
     const value = args[name];
     if (typeof value === "string") args[name] = jsonOf(value) ?? value;
   }

@@ -15,7 +15,7 @@ import { messageToWire, updatedToWire } from "./wire.ts";
  * Slack documents that longer texts are cut, and also `msg_too_long`. This is the stricter of the
  * two.
  */
-const maxText = 40_000;
+const MAX_TEXT = 40_000;
 
 const PostArgs = z.object({
   channel: z.string().min(1),
@@ -142,7 +142,7 @@ export function readContent(request: { text?: string | undefined; blocks?: unkno
   blocks?: MessageBlock[];
 } {
   const text = request.text ?? "";
-  if (text.length > maxText) throw new SlackRefusal("msg_too_long");
+  if (text.length > MAX_TEXT) throw new SlackRefusal("msg_too_long");
   const blocks = request.blocks === undefined ? [] : parseMessageBlocks(request.blocks);
   if (blocks.length > 0) return { text, blocks };
   if (text === "") throw new SlackRefusal("no_text");

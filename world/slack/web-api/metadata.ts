@@ -3,7 +3,7 @@ import type { Metadata } from "../messages.ts";
 import { SlackRefusal } from "../refusal.ts";
 
 /** Slack documents that there is a limit, but not which one. */
-const maxBytes = 8 * 1024;
+const MAX_BYTES = 8 * 1024;
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -17,6 +17,7 @@ const MetadataSchema = z.strictObject({
 export function parseMetadata(value: unknown): Metadata {
   const parsed = MetadataSchema.safeParse(value);
   if (!parsed.success) throw new SlackRefusal("invalid_metadata_format");
-  if (Buffer.byteLength(JSON.stringify(parsed.data)) > maxBytes) throw new SlackRefusal("metadata_too_large");
+  if (Buffer.byteLength(JSON.stringify(parsed.data)) > MAX_BYTES)
+    throw new SlackRefusal("metadata_too_large");
   return parsed.data;
 }
