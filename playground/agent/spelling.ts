@@ -57,6 +57,6 @@ export function countEdit(counts: Map<string, Edit>, from: string, to: string): 
 function inCaseOf(word: string, right: string): string | null {
   if (word === word.toLowerCase()) return right;
   if (word === word.toUpperCase()) return right.toUpperCase();
-  const capitalised = word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
-  return word === capitalised ? right.charAt(0).toUpperCase() + right.slice(1) : null;
+  const capitalized = word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
+  return word === capitalized ? right.charAt(0).toUpperCase() + right.slice(1) : null;
 }

@@ -6,7 +6,7 @@ import { dawdle, isAllowed, ToldToFailError } from "./mood.ts";
 import type { WordList } from "./spelling.ts";
 import { type Understanding, understand } from "./understanding.ts";
 import { type Ask, askWhichPage } from "./which-page.ts";
-import { declined, describeUnderstanding, isChanged, summarise, workOf } from "./words.ts";
+import { declined, describeUnderstanding, isChanged, summarize, workOf } from "./words.ts";
 
 /** The operations that a turn can use on the client's side. */
 export type Desk = {
@@ -62,7 +62,7 @@ export async function takeTurn(prompt: string, desk: Desk, words: WordList): Pro
   if (terms !== null) return desk.say(answerOf(terms, await readAll(pages, desk)));
   // The second round changed nothing, so the message of the first one still holds.
   if (understanding.brokenLinks !== null && !edits.some(isChanged)) return;
-  await desk.say(summarise(understanding, edits, pages));
+  await desk.say(summarize(understanding, edits, pages));
 }
 
 async function readAll(pages: readonly string[], desk: Desk): Promise<Map<string, string>> {

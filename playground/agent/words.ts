@@ -36,7 +36,7 @@ export function declined(): string {
 }
 
 /** Writes the last message. Its first line can serve as a title. */
-export function summarise(
+export function summarize(
   understanding: Understanding,
   edits: readonly PageEdits[],
   pages: readonly string[],

@@ -14,7 +14,7 @@ export type JobServiceServer = AsyncDisposable & {
   /** Another project of the same service, with its own key. */
   other: { projectId: string; key: string };
   /** True if the service honors `Idempotency-Key`, which the contract leaves open. */
-  honoursIdempotencyKeys: boolean;
+  honorsIdempotencyKeys: boolean;
   /** Makes the job's current turn end this way, at once or soon. */
   endTurn(jobId: string, how: "pull-request" | "no-changes" | "failed"): Promise<void>;
   /** Archives the job. Null if the service can't do that. */

@@ -189,7 +189,7 @@ export function describeJobServiceServer(name: string, start: () => Promise<JobS
     it("takes unknown fields and a charset", async () => {
       await using server = await start();
       const headers = { "content-type": "application/json; charset=utf-8" };
-      const body = '{"prompt":"Fix","colour":"red"}';
+      const body = '{"prompt":"Fix","color":"red"}';
       expect((await send(server, { path: jobsOf(server), body, headers })).status).toBe(201);
     });
 
@@ -222,7 +222,7 @@ export function describeJobServiceServer(name: string, start: () => Promise<JobS
 
     it("creates one job for requests with the same idempotency key", async () => {
       await using server = await start();
-      if (!server.honoursIdempotencyKeys) return;
+      if (!server.honorsIdempotencyKeys) return;
       const headers = { "idempotency-key": "same" };
       const answers = await Promise.all(Array.from({ length: 10 }, () => create(server, "Fix", headers)));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));

@@ -16,7 +16,7 @@ async function startService(): Promise<JobServiceServer> {
     projectId: "docs",
     key: subject.keys["docs"] ?? "",
     other: { projectId: "api", key: subject.keys["api"] ?? "" },
-    honoursIdempotencyKeys: true,
+    honorsIdempotencyKeys: true,
     endTurn: async (jobId, how) => {
       const turn = (ended.get(jobId) ?? 0) + 1;
       ended.set(jobId, turn);

@@ -8,7 +8,7 @@ import { openMenu } from "./menu.ts";
 import { createModal } from "./modal.ts";
 import { tellOfNews } from "./news.ts";
 import { createPane } from "./pane.ts";
-import { givePeopleColours } from "./people.ts";
+import { givePeopleColors } from "./people.ts";
 import { createSidebar } from "./sidebar.ts";
 import { exactTime } from "./time.ts";
 import { createTop } from "./top.ts";
@@ -240,7 +240,7 @@ async function load(): Promise<void> {
 
 function show(): void {
   if (state === null) return;
-  givePeopleColours(state.people.map(({ id }) => id));
+  givePeopleColors(state.people.map(({ id }) => id));
   const channel = state.channels.find(({ id }) => id === app.channelId());
   if (channel === undefined) return;
   history.replaceState(null, "", `#${place.channel}${place.thread === "" ? "" : `/${place.thread}`}`);

@@ -13,7 +13,7 @@ let order: readonly string[] = [];
 /**
  * Gives the pictures of these people their colors. The order counts: neighbors get different ones.
  */
-export function givePeopleColours(ids: readonly string[]): void {
+export function givePeopleColors(ids: readonly string[]): void {
   order = ids;
 }
 

@@ -148,7 +148,7 @@ export function entry(text: string, value: string) {
 }
 
 /** A button. `value` is what its handler reads. */
-export function labelled(actionId: string, label: string, value?: string): Button {
+export function labeled(actionId: string, label: string, value?: string): Button {
   return {
     type: "button",
     action_id: actionId,
@@ -159,7 +159,7 @@ export function labelled(actionId: string, label: string, value?: string): Butto
 
 /** A button that belongs to one watch of a turn. */
 export function turnButton(actionId: string, label: string, turn: Pick<Turn, "id" | "watch">): Button {
-  return labelled(actionId, label, buttonValue.write({ turnId: turn.id, watch: turn.watch }));
+  return labeled(actionId, label, buttonValue.write({ turnId: turn.id, watch: turn.watch }));
 }
 
 /** A line of small print with untrusted text. */
@@ -171,7 +171,7 @@ export function context(texts: string[]): ContextBlock {
 }
 
 /** A line of small print: our own mrkdwn, then untrusted text. */
-export function labelledText(mrkdwn: string, text: string): ContextBlock {
+export function labeledText(mrkdwn: string, text: string): ContextBlock {
   return { type: "context", elements: [{ type: "mrkdwn", text: mrkdwn, verbatim: true }, untrusted(text)] };
 }
 

@@ -1,4 +1,4 @@
-import { LINK_MAX, labelled, section, NAME_MAX, type TeamView } from "./blocks.ts";
+import { LINK_MAX, labeled, section, NAME_MAX, type TeamView } from "./blocks.ts";
 import { escapeMrkdwn, cutEscaped } from "./mrkdwn.ts";
 import type { KnownBlock } from "@slack/types";
 import { isReply, type Request } from "../rules/turn/request.ts";
@@ -67,7 +67,7 @@ export function movedBlocks(
   const block = section(movedText(request.channelId, error, botName));
   const url = IS_GONE.has(error) ? null : urlOfMessage(request, teamUrl);
   if (url === null) return [block];
-  return [{ ...block, accessory: { ...labelled(ACTIONS.viewMessage, "View message"), url } }];
+  return [{ ...block, accessory: { ...labeled(ACTIONS.viewMessage, "View message"), url } }];
 }
 
 const IS_GONE: ReadonlySet<string> = new Set(["thread_not_found", "message_not_found"]);

@@ -18,7 +18,7 @@ import { ACTIONS, listValue } from "./actions.ts";
 import {
   actions,
   context,
-  labelled,
+  labeled,
   linePart,
   paragraph,
   richText,
@@ -131,7 +131,7 @@ function pages({ of, from, openAt }: ListPage, hasOlder: boolean): ActionsBlock[
   // The next page of open pull requests has the newer ones.
   const [before, after] = openAt === undefined ? ["Newer", "Older"] : ["Older", "Newer"];
   const button = (id: string, text: string, at: number) =>
-    labelled(id, text, listValue.write({ ...list, from: Math.max(0, at) }));
+    labeled(id, text, listValue.write({ ...list, from: Math.max(0, at) }));
   return actions([
     ...(from === 0 ? [] : [button(ACTIONS.listNewer, before, from - LIST_PAGE_SIZE)]),
     ...(hasOlder ? [button(ACTIONS.listOlder, after, from + LIST_PAGE_SIZE)] : []),

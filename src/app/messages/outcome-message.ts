@@ -17,8 +17,8 @@ import {
   actions,
   codePart,
   context,
-  labelled,
-  labelledText,
+  labeled,
+  labeledText,
   linePart,
   listPart,
   NAME_MAX,
@@ -116,7 +116,7 @@ function said(text: OutcomeText): KnownBlock[] {
   ];
   const isIdAsked = jobId !== null && detail.endsWith(":");
   const ours = detail === "" || isIdAsked ? [] : [detail];
-  const id = jobId === null ? [] : [labelledText(isIdAsked ? detail : "ID:", cut(jobId, NAME_MAX))];
+  const id = jobId === null ? [] : [labeledText(isIdAsked ? detail : "ID:", cut(jobId, NAME_MAX))];
   const known = facts.length === 0 ? [] : [context([facts.join("\n")])];
   if (theirs.length === 0) return [section([headline, ...ours].join("\n")), ...known, ...id];
   return [section(headline), richText(...theirs), ...known, ...ours.map(section), ...id];
@@ -149,7 +149,7 @@ function withoutBlocks(said: OutcomeText, url: string | null): string {
 function button(name: OutcomeButton, turn: Turn, watch: number, url: string | null): Button[] {
   if (name !== "view-pull-request") return [turnButton(...TURN_BUTTONS[name], { ...turn, watch })];
   if (url === null) return [];
-  return [{ ...labelled(ACTIONS.viewPullRequest, "View pull request"), url, style: "primary" }];
+  return [{ ...labeled(ACTIONS.viewPullRequest, "View pull request"), url, style: "primary" }];
 }
 
 /** The action and label of each button that belongs to the turn's watch. */
@@ -189,8 +189,8 @@ function feedbackIcons({ id: turnId }: Turn): KnownBlock {
 /** Normal buttons instead, for workspaces where Slack doesn't accept the icons. */
 function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
   return actions([
-    labelled(ACTIONS.feedbackYes, "Helpful", feedbackValue.write({ turnId, vote: "yes" })),
-    labelled(ACTIONS.feedbackNo, "Not helpful", feedbackValue.write({ turnId, vote: "no" })),
+    labeled(ACTIONS.feedbackYes, "Helpful", feedbackValue.write({ turnId, vote: "yes" })),
+    labeled(ACTIONS.feedbackNo, "Not helpful", feedbackValue.write({ turnId, vote: "no" })),
   ]);
 }
 

@@ -9,7 +9,7 @@ import { builtPermalink, canInvite, placeName } from "./links.ts";
 import {
   actions,
   context,
-  labelled,
+  labeled,
   NAMES_MAX,
   NAME_MAX,
   paragraph,
@@ -58,7 +58,7 @@ export const noWordsMessage = paragraph(
 export function welcomeMessage(): Rendered {
   const text = "Hi! Tell me what's wrong in the docs, and the agent prepares a pull request.";
   const prompts = SUGGESTED_PROMPTS.map((prompt, n) =>
-    labelled(suggestionId(n), prompt, suggestionValue.write({ prompt })),
+    labeled(suggestionId(n), prompt, suggestionValue.write({ prompt })),
   );
   return {
     text,
@@ -73,10 +73,10 @@ export function welcomeMessage(): Rendered {
 /** Asks whether a reply in a thread is for the agent. */
 export function askMessage({ replyId }: MessageOf<"ask">): Rendered {
   const value = replyValue.write({ replyId });
-  const send: Button = { ...labelled(ACTIONS.sendReply, "Send it", value), style: "primary" };
+  const send: Button = { ...labeled(ACTIONS.sendReply, "Send it", value), style: "primary" };
   return paragraph(
     "Is this for the agent?",
-    ...actions([send, labelled(ACTIONS.ignoreReply, "Ignore", value)]),
+    ...actions([send, labeled(ACTIONS.ignoreReply, "Ignore", value)]),
   );
 }
 
@@ -84,8 +84,8 @@ export function askMessage({ replyId }: MessageOf<"ask">): Rendered {
 export function askWhichMessage({ replyId, question }: MessageOf<"ask-which">): Rendered {
   const value = replyValue.write({ replyId });
   const buttons = [
-    labelled(ACTIONS.replyIsAnswer, "Answer", value),
-    labelled(ACTIONS.sendReply, "New request", value),
+    labeled(ACTIONS.replyIsAnswer, "Answer", value),
+    labeled(ACTIONS.sendReply, "New request", value),
   ];
   const asked = quoteText(question.text || "(no text)");
   return paragraph("Is this your answer, or a new request?", asked, ...actions(buttons));
@@ -94,7 +94,7 @@ export function askWhichMessage({ replyId, question }: MessageOf<"ask-which">): 
 /** Somebody else asked for the same, and that turn is running. */
 export function askedBeforeMessage({ replyId, turn, agoMs }: MessageOf<"asked-before">): Rendered {
   const text = askedBeforeText(`<@${turn.request.userId}>`, agoMs);
-  const startAnother = labelled(ACTIONS.sendReply, "Start another", replyValue.write({ replyId }));
+  const startAnother = labeled(ACTIONS.sendReply, "Start another", replyValue.write({ replyId }));
   return paragraph(text, ...actions([followIt(turn), startAnother]));
 }
 
@@ -219,7 +219,7 @@ export function unheardMessage(
   const next = `${purpose}, reply in the thread with \`@${cutEscaped(botName, NAME_MAX)}\`.`;
   const ts = slots[questionSlot(number)]?.ts ?? null;
   const url = ts === null ? null : builtPermalink(teamUrl, { channelId, ts, threadTs });
-  const view = url === null ? [] : [{ ...labelled(ACTIONS.viewMessage, "View message"), url }];
+  const view = url === null ? [] : [{ ...labeled(ACTIONS.viewMessage, "View message"), url }];
   const said = quoteText(cut(words, TYPED_MAX) || "(no text)");
   return paragraph(text, said, section(next), ...actions(view));
 }

@@ -8,7 +8,7 @@ import { movedBlocks } from "./links.ts";
 import {
   actions,
   context,
-  labelled,
+  labeled,
   linePart,
   listPart,
   quoteText,
@@ -69,11 +69,11 @@ function waysToAnswer(turn: Turn, question: Question, contact: string): KnownBlo
     questionValue.write({ turnId: turn.id, question: question.number, choice });
   const buttons: Button[] = [
     ...labels.map((label, index) => ({
-      ...labelled(answerChoiceId(index), label, valueOf(index)),
+      ...labeled(answerChoiceId(index), label, valueOf(index)),
       text: untrusted(isListed ? `${index + 1}` : label),
       ...(isListed ? { accessibility_label: cut(`${index + 1}: ${label}`, ACCESSIBILITY_LABEL_MAX) } : {}),
     })),
-    ...(allowsText ? [labelled(ACTIONS.answerInWords, "Answer…", valueOf(IN_WORDS))] : []),
+    ...(allowsText ? [labeled(ACTIONS.answerInWords, "Answer…", valueOf(IN_WORDS))] : []),
   ];
   const more = `${counted(moreChoices, "more choice doesn't", "more choices don't")} fit here.`;
   return [

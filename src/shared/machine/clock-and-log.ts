@@ -11,7 +11,7 @@ type LoggerOptions = {
   secrets: string[];
   /** More of them, which come to be while the program runs. @default none */
   laterSecrets?: () => readonly string[];
-  /** True for coloured lines in a terminal instead of JSON lines. */
+  /** True for colored lines in a terminal instead of JSON lines. */
   pretty: boolean;
   /** The file descriptor to write to. @default 1, the standard output */
   dest?: 1 | 2;

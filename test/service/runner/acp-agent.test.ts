@@ -5,7 +5,7 @@ import { fixtureAgent, inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../su
 
 const acp = (...steps: object[]) => fixtureAgent("acp-agent.mjs", JSON.stringify(steps));
 
-it("takes what the agent edits, and summarises with its last message", async () => {
+it("takes what the agent edits, and summarizes with its last message", async () => {
   await using world = await openRunnerWorld({ remote: "folder" });
   const agent = acp(
     { say: "Let me look.\n" },

@@ -115,7 +115,7 @@ describe("posting", () => {
 describe("who would be notified", () => {
   it.each([
     ["a mention in the text", "Hello <@U1>, <!here>", ["@U1", "!here"]],
-    ["a labelled group", "<!subteam^S1|@docs> and <!channel|channel>", ["!subteam^S1", "!channel"]],
+    ["a labeled group", "<!subteam^S1|@docs> and <!channel|channel>", ["!subteam^S1", "!channel"]],
     ["nobody by an escaped mention", "&lt;!everyone&gt; &lt;@U1&gt; @here", []],
   ])("notices %s", async (_name, text, mentions) => {
     await using world = await startSlack();

@@ -61,7 +61,7 @@ export type ComposedPrompt = { prompt: string; quoted: Authors["quoted"] };
 
 /**
  * The prompt for the job service: the person's exact words, then anything quoted, with every line
- * marked as quoted and every part labelled.
+ * marked as quoted and every part labeled.
  */
 export function composePrompt(
   request: Quoting & Pick<Request, "instructions" | "channelId">,

@@ -71,8 +71,8 @@ export function readCaptions(words: ShownWords, files: readonly unknown[]): void
   for (const file of files.map(jsonFields)) {
     if (isGone(file)) continue;
     const name = jsonText(file["name"]) || jsonText(file["title"]);
-    labelled(words, `Title of ${name}`, titleOf(file));
-    labelled(words, `Description of ${name}`, jsonText(file["alt_txt"]));
+    labeled(words, `Title of ${name}`, titleOf(file));
+    labeled(words, `Description of ${name}`, jsonText(file["alt_txt"]));
   }
 }
 
@@ -107,10 +107,10 @@ function titleOf(file: JsonFields): string {
 }
 
 function readEmail(words: ShownWords, file: JsonFields): void {
-  labelled(words, "Email", jsonText(file["subject"]) || jsonText(file["title"]));
-  labelled(words, "From", addresses(file["from"]));
-  labelled(words, "To", addresses(file["to"]));
-  labelled(words, "Cc", addresses(file["cc"]));
+  labeled(words, "Email", jsonText(file["subject"]) || jsonText(file["title"]));
+  labeled(words, "From", addresses(file["from"]));
+  labeled(words, "To", addresses(file["to"]));
+  labeled(words, "Cc", addresses(file["cc"]));
   const whole = jsonText(file["plain_text"]);
   const preview = jsonText(file["preview_plain_text"]) || jsonText(file["preview"]);
   words.lineEnd();
@@ -135,11 +135,11 @@ function addresses(people: unknown): string {
 function readTranscript(words: ShownWords, file: JsonFields): void {
   const transcript = jsonFields(file["transcription"]);
   const { content, has_more: hasMore } = jsonFields(transcript["preview"]);
-  labelled(words, `Transcript of ${jsonText(file["name"]) || "a clip"}`, jsonText(content));
+  labeled(words, `Transcript of ${jsonText(file["name"]) || "a clip"}`, jsonText(content));
   if (hasMore === true) words.leave("transcript ending");
 }
 
-function labelled(words: ShownWords, label: string, text: string): void {
+function labeled(words: ShownWords, label: string, text: string): void {
   if (text.trim() === "") return;
   words.lineEnd();
   words.text(`${label}: ${text}`);
