@@ -1,98 +1,33 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { UsersInfoResponse } from "@slack/web-api";
-import type { Admission, Directory } from "../rules/ports/directory.ts";
-import { keepNewest } from "../../shared/store/keep-newest.ts";
+import type { Logger } from "../../shared/machine/ports.ts";
+import type { Directory } from "../rules/ports/directory.ts";
 import { builtPermalink } from "../messages/links.ts";
+import { remembered } from "./remembered.ts";
+import { createSlackAdmission } from "./slack-admission.ts";
 import { slackFault } from "./slack-faults.ts";
-import { isKnown, type SlackDeps, type SlackIdentity } from "./slack-team.ts";
-
-/**
- * For this long a renamed person keeps the old name, a channel made private counts as public, and
- * someone who becomes a member, or a guest, is treated as before.
- */
-const KEPT_MS = 5 * 60_000;
-/** The most that is remembered of each kind. The oldest goes first. */
-const KEPT_MAX = 10_000;
+import { isKnown, type SlackDeps } from "./slack-team.ts";
 
 type Options = SlackDeps & { allowGuests: boolean };
 
-/**
- * Looks people and channels up in Slack. `allowGuests` admits guests and people of other
- * organizations like members.
- */
+/** Looks people and channels up in Slack. For `allowGuests`, see {@link createSlackAdmission}. */
 export function createSlackDirectory(options: Options): Directory {
   const { team, clock, logger } = options;
-
-  async function orNull<T>(what: string, id: string, ask: () => Promise<T | undefined>): Promise<T | null> {
-    try {
-      const found = await ask();
-      return found === undefined || found === "" ? null : found;
-    } catch (thrown) {
-      logger.warn({ id, fault: slackFault(thrown) }, `cannot look up ${what}; going on without it`);
-      return null;
-    }
-  }
-
-  /**
-   * Caches answers, because Slack allows some 50 look-ups a minute. Missing answers are asked for
-   * again.
-   */
-  function remembered<T>(ask: (id: string) => Promise<T | null>): typeof ask {
-    const known = new Map<string, { value: T; untilMs: number }>();
-    return async (id) => {
-      const before = known.get(id);
-      if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.value;
-      const value = await ask(id);
-      if (value === null) known.delete(id);
-      else keepNewest(known, id, { value, untilMs: clock.monotonicMs() + KEPT_MS }, KEPT_MAX);
-      return value;
-    };
-  }
-
-  const personName = remembered((userId) =>
-    orNull("a person's name", userId, async () => {
-      const { user } = await team.client.users.info({ user: userId });
-      return user?.profile?.display_name || user?.real_name || user?.name;
+  const channelOf = remembered(clock, (channelId) =>
+    orNull(logger, "a channel", channelId, async () => {
+      return (await team.client.conversations.info({ channel: channelId })).channel;
     }),
   );
-
-  const channelOf = remembered((channelId) =>
-    orNull("a channel", channelId, async () => {
-      const { channel } = await team.client.conversations.info({ channel: channelId });
-      return channel;
-    }),
-  );
-
-  let lacksGroups = false;
-  const groupNames = remembered((teamId) =>
-    orNull("user groups", teamId, async () => {
-      if (lacksGroups) return undefined;
-      try {
-        const { usergroups = [] } = await team.client.usergroups.list({ include_disabled: true });
-        return new Map(usergroups.map(({ id = "", handle, name }) => [id, handle || name || ""]));
-      } catch (thrown) {
-        // It stays so until the app is installed anew.
-        lacksGroups = slackFault(thrown).error === "missing_scope";
-        if (lacksGroups) return undefined;
-        throw thrown;
-      }
-    }),
-  );
-
-  /** A message may mention several groups, and Slack lists all of them at once. */
-  let listing: ReturnType<typeof groupNames> | undefined;
 
   return {
     admission: createSlackAdmission(options),
 
-    personName,
+    personName: remembered(clock, (userId) =>
+      orNull(logger, "a person's name", userId, async () => {
+        const { user } = await team.client.users.info({ user: userId });
+        return user?.profile?.display_name || user?.real_name || user?.name;
+      }),
+    ),
 
-    async groupName(groupId) {
-      listing ??= groupNames(team.identity.teamId).finally(() => {
-        listing = undefined;
-      });
-      return (await listing)?.get(groupId) || null;
-    },
+    groupName: createGroupNames(options),
 
     async isPublic(channelId) {
       // Direct messages, whose ids begin with D, are never public.
@@ -112,7 +47,7 @@ export function createSlackDirectory(options: Options): Directory {
 
     async permalink(message) {
       const { channelId, ts } = message;
-      const said = await orNull("a permalink", ts, async () => {
+      const said = await orNull(logger, "a permalink", ts, async () => {
         const { permalink } = await team.client.chat.getPermalink({ channel: channelId, message_ts: ts });
         return permalink;
       });
@@ -121,113 +56,47 @@ export function createSlackDirectory(options: Options): Directory {
   };
 }
 
-/** Slack waits 3 s for an ack, and storing the request has to fit in, too. */
-const WITHIN_MS = 1_000;
-/** Time before a person is looked up again after Slack didn't answer. */
-const UNANSWERED_MS = 5_000;
-/**
- * How long a known member stays admitted while Slack doesn't answer, so that their requests don't
- * wait.
- */
-const TRUSTED_MS = 24 * 60 * 60_000;
-
-/**
- * users.info: errors for people of other organizations who share no channel with the app.
- * https://docs.slack.dev/reference/methods/users.info
- */
-const NOT_HERE: ReadonlySet<string> = new Set(["user_not_found", "user_not_visible"]);
-
-type User = NonNullable<UsersInfoResponse["user"]>;
-
-/** Checks if a person may use the app. See `Directory.admission`. */
-function createSlackAdmission({ team, allowGuests, clock, logger }: Options) {
-  /** `saidMs` is when Slack said so. */
-  const known = new Map<string, { admission: Admission; saidMs: number; untilMs: number }>();
-  const asking = new Map<string, Promise<Admission>>();
-  let hasWarned = false;
-
-  async function ask(userId: string): Promise<Admission> {
-    try {
-      const { client, identity } = team;
-      const { user } = await client.users.info({ user: userId });
-      if (user === undefined || identity.teamId === "") return "unchecked";
-      return isMember(user, identity) ? "admitted" : "guest";
-    } catch (thrown) {
-      const fault = slackFault(thrown);
-      if (NOT_HERE.has(fault.error)) return "guest";
-      if (fault.error !== "missing_scope") {
-        logger.warn({ user: userId, fault }, "cannot look up whether a person is a member");
-        return "unchecked";
+/** Finds the name of a user group. Slack gives the names of all groups at once. */
+function createGroupNames({ team, clock, logger }: SlackDeps): Directory["groupName"] {
+  let lacksScope = false;
+  const namesOf = remembered(clock, (teamId) =>
+    orNull(logger, "user groups", teamId, async () => {
+      if (lacksScope) return undefined;
+      try {
+        const { usergroups = [] } = await team.client.usergroups.list({ include_disabled: true });
+        return new Map(usergroups.map(({ id = "", handle, name }) => [id, handle || name || ""]));
+      } catch (thrown) {
+        // It stays so until the app is installed anew.
+        lacksScope = slackFault(thrown).error === "missing_scope";
+        if (lacksScope) return undefined;
+        throw thrown;
       }
-      if (!hasWarned) {
-        hasWarned = true;
-        logger.error(
-          { missing: ["users:read"] },
-          "Members can't be told from guests, so nobody is let in. Reinstall the app with " +
-            "users:read, or set ALLOW_GUESTS to true.",
-        );
-      }
-      return "uncheckable";
-    }
-  }
+    }),
+  );
 
-  /** Returns the answer that counts from now on. */
-  function keep(userId: string, answer: Admission): Admission {
-    const nowMs = clock.monotonicMs();
-    const before = known.get(userId);
-    const isTrusted = before?.admission === "admitted" && nowMs < before.saidMs + TRUSTED_MS;
-    const isSaid = answer === "admitted" || answer === "guest";
-    const { admission, saidMs } =
-      answer === "unchecked" && isTrusted ? before : { admission: answer, saidMs: nowMs };
-    const untilMs = nowMs + (isSaid ? KEPT_MS : UNANSWERED_MS);
-    keepNewest(known, userId, { admission, saidMs, untilMs }, KEPT_MAX);
-    return admission;
-  }
+  /** A message may mention several groups, and their names are asked for once. */
+  let listing: ReturnType<typeof namesOf> | undefined;
 
-  async function askTwice(userId: string): Promise<Admission> {
-    try {
-      const answer = await ask(userId);
-      // For an unknown person, one failed call isn't enough.
-      const isLost = answer === "unchecked" && !known.has(userId);
-      return keep(userId, isLost ? await ask(userId) : answer);
-    } finally {
-      asking.delete(userId);
-    }
-  }
-
-  return async function admission(userId: string): Promise<Admission> {
-    if (allowGuests) return "admitted";
-    const before = known.get(userId);
-    if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.admission;
-    let answer = asking.get(userId);
-    if (answer === undefined) {
-      answer = askTwice(userId);
-      asking.set(userId, answer);
-    }
-    const inTime = await Promise.race([answer, sleep(WITHIN_MS, null, { ref: false })]);
-    if (inTime !== null) return inTime;
-    // The next caller doesn't wait as well. When the answer arrives, it replaces this.
-    return keep(userId, "unchecked");
+  return async function groupName(groupId) {
+    listing ??= namesOf(team.identity.teamId).finally(() => {
+      listing = undefined;
+    });
+    return (await listing)?.get(groupId) || null;
   };
 }
 
-/**
- * From https://docs.slack.dev/reference/objects/user-object and
- * https://docs.slack.dev/apis/slack-connect: `is_restricted` marks any guest, and
- * `is_ultra_restricted` a guest of a single channel. `is_stranger` marks a person of another
- * workspace who is in no channel that the app sees. A person of another organization in a shared
- * channel has none of these, but another `team_id`. So do people of other workspaces of the same
- * Enterprise Grid, where `enterprise_user` names the organization; they may have no `team_id` at
- * all. For a deactivated person, Slack leaves out `is_restricted`, so we can't tell if they were a
- * guest (github.com/brekkylab/backlot/issues/258 shows both).
- */
-function isMember(user: User, { teamId, enterpriseId }: SlackIdentity): boolean {
-  if (user.is_restricted === true || user.is_ultra_restricted === true || user.is_stranger === true) {
-    return false;
+/** What `ask` resolves to, or null if that is nothing or Slack didn't say. */
+async function orNull<T>(
+  logger: Logger,
+  what: string,
+  id: string,
+  ask: () => Promise<T | undefined>,
+): Promise<T | null> {
+  try {
+    const found = await ask();
+    return found === undefined || found === "" ? null : found;
+  } catch (thrown) {
+    logger.warn({ id, fault: slackFault(thrown) }, `cannot look up ${what}; going on without it`);
+    return null;
   }
-  if (user.deleted === true && user.is_restricted === undefined) return false;
-  const enterprise = user.enterprise_user;
-  const organization = enterprise?.enterprise_id ?? user.enterprise_id ?? "";
-  if (enterpriseId !== "" && organization === enterpriseId) return true;
-  return [user.team_id, ...(user.teams ?? []), ...(enterprise?.teams ?? [])].includes(teamId);
 }
