@@ -57,43 +57,17 @@ export async function runAgent(
   again: SecondRound | null,
 ): Promise<AgentRunResult> {
   const { project, jobId } = turn;
-  const { clock, logger, signal, redact, report } = context;
-  const { command, readable, limits } = project.agent;
-  const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
-  await using network = await openTurnNetwork({
-    ...context.network,
-    usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
-    onUsage: (usage) => report({ usage }),
-    onTrouble: ({ step }) => report({ step }),
-    onLeftOut: context.onLeftOut,
-    socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
-    logger,
-  });
-  await using sandbox = await context.sandbox.open({
-    folders,
-    command: command[0] ?? "",
-    readable,
-    limits,
-    networkSocket: network.socketPath,
-    shown: contexts.map(({ name, folder }) => ({ from: folder, at: join(CONTEXT_INSIDE, name) })),
-  });
+  const { report, redact, signal } = context;
+  const { limits } = project.agent;
+  await using network = await openNetwork(turn, context);
+  await using sandbox = await openSandbox(folders, turn, context, contexts, network);
   const contextFolder = await contextFolderOf(contexts, folders, context);
-  const { sessions } = context;
-  const identity = identityOf(project, sandbox);
-  const orWarn = (what: string) => (error: unknown) => {
-    logger.warn({ problem: messageOf(error) }, what);
-    return null;
-  };
+  const session = sessionOf(turn, context, { identity: identityOf(project, sandbox), home: folders.home });
   // Taken before the agent starts. If the turn fails and its work is lost, no session is left that
   // knows of it.
-  const kept =
-    again === null
-      ? await sessions
-          .take(jobId, identity, turn.number - 1, folders.home)
-          .catch(orWarn("the agent's session could not be brought back"))
-      : again.session;
+  const kept = again === null ? await session.take() : again.session;
   const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
-  using disk = watchDisk(folders.job, limits.diskMegabytes, { clock });
+  using disk = watchDisk(folders.job, limits.diskMegabytes, { clock: context.clock });
   const bounded = AbortSignal.any([signal, disk.signal, exceededSignal(network)]);
   try {
     const result = await agents[project.agent.kind]({
@@ -111,18 +85,11 @@ export async function runAgent(
       onBrief: (brief) => report({ brief: cut(redact(brief), MAX_BRIEF_CHARS) }),
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });
-    const keepSession = async () => {
-      const { session } = result;
-      if (session === null) return;
-      const isKept = await sessions
-        .keep(jobId, identity, session, folders.home)
-        .catch(orWarn("the agent's session could not be kept"));
-      if (isKept === false) logger.info({}, "the agent's session is too large to keep");
-    };
     const seenAt = new Map([
       [DOCS_NAME, [sandbox.inside.tree, folders.tree]],
       ...contexts.map(({ name, folder }) => [name, [join(contextFolder ?? "", name), folder]] as const),
     ]);
+    const keepSession = () => session.keep(result.session);
     return { ...result, seenAt, modelTrouble: network.modelTrouble(), keepSession };
   } catch (error) {
     if (!(error instanceof TurnFailedError) || bounded.aborted) throw error;
@@ -130,6 +97,63 @@ export async function runAgent(
   } finally {
     await forgetAgent(context.folders, jobId);
   }
+}
+
+function openNetwork({ usedBefore }: RunnerTurn, context: TurnContext): Promise<TurnNetwork> {
+  const { inputTokens, outputTokens, costUsd } = usedBefore ?? {};
+  const { report, logger, sandbox, folders } = context;
+  return openTurnNetwork({
+    ...context.network,
+    usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
+    onUsage: (usage) => report({ usage }),
+    onTrouble: ({ step }) => report({ step }),
+    onLeftOut: context.onLeftOut,
+    socketPath: sandbox.kind === "none" ? null : newSocketPath(folders.sockets),
+    logger,
+  });
+}
+
+function openSandbox(
+  folders: TurnFolders,
+  { project: { agent } }: RunnerTurn,
+  { sandbox }: TurnContext,
+  contexts: readonly OpenContext[],
+  network: TurnNetwork,
+): Promise<TurnSandbox> {
+  const { command, readable, limits } = agent;
+  return sandbox.open({
+    folders,
+    command: command[0] ?? "",
+    readable,
+    limits,
+    networkSocket: network.socketPath,
+    shown: contexts.map(({ name, folder }) => ({ from: folder, at: join(CONTEXT_INSIDE, name) })),
+  });
+}
+
+/** The session of the job's agent between turns. What can't be brought back or kept is left. */
+function sessionOf(
+  { jobId, number }: RunnerTurn,
+  { sessions, logger }: TurnContext,
+  { identity, home }: { identity: string; home: string },
+) {
+  const orWarn = (what: string) => (error: unknown) => {
+    logger.warn({ problem: messageOf(error) }, what);
+    return null;
+  };
+  return {
+    take: () =>
+      sessions
+        .take(jobId, identity, number - 1, home)
+        .catch(orWarn("the agent's session could not be brought back")),
+    async keep(session: AgentSession | null): Promise<void> {
+      if (session === null) return;
+      const isKept = await sessions
+        .keep(jobId, identity, session, home)
+        .catch(orWarn("the agent's session could not be kept"));
+      if (isKept === false) logger.info({}, "the agent's session is too large to keep");
+    },
+  };
 }
 
 /** The agent's variables. Those that the settings pass on to it count most. */

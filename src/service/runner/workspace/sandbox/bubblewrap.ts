@@ -5,8 +5,15 @@ import { fileURLToPath } from "node:url";
 import type { Env } from "../../../config/env.ts";
 import { isWithin } from "../../../base/paths.ts";
 import { TurnFailedError } from "../../../base/run-error.ts";
-import { findProgram, SYSTEM_FOLDERS } from "./program.ts";
-import type { AgentLimits, CommandLine, InsidePaths, Sandbox } from "./sandbox.ts";
+import { findProgram, type Program, SYSTEM_FOLDERS } from "./program.ts";
+import type {
+  AgentLimits,
+  CommandLine,
+  InsidePaths,
+  Sandbox,
+  SandboxedAgent,
+  TurnSandbox,
+} from "./sandbox.ts";
 import type { TurnGroups } from "./turn-groups.ts";
 
 /**
@@ -84,96 +91,126 @@ export type BubblewrapOptions = {
  * empty network of its own, and ends with the service.
  */
 export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
-  const etc = join(options.folder, "etc");
-  await mkdir(etc, { recursive: true, mode: 0o700 });
-  for (const [name, text] of Object.entries(OWN_ETC)) await writeFile(join(etc, name), text);
-  const system = await systemMounts();
-  const node = await realpath(process.execPath);
+  const system = await prepareSystem(options.folder);
   const boundBy = (isByGroup = false) => (isByGroup ? "cgroup" : "rlimit");
   const { memory, processes } = options.groups?.bounds ?? {};
   const bounds: Sandbox["bounds"] = { memory: boundBy(memory), processes: boundBy(processes) };
 
   const open: Sandbox["open"] = async (agent) => {
-    const { folders, command, networkSocket } = agent;
-    const program = await findProgram(command, options.env["PATH"] ?? "/usr/bin:/bin");
-    if (program === null) {
-      throw new TurnFailedError("The agent couldn't be started.", {
-        details: [`There is no program ${JSON.stringify(command)}. Install it, or correct agent.command.`],
-      });
-    }
+    const { command, networkSocket, limits } = agent;
     const readable = agent.readable.map((path) => normalize(path));
-    const taken = [...program.needs, ...readable].find(isAgentsOwn);
-    if (taken !== undefined) {
-      throw new TurnFailedError("The agent couldn't be started.", {
-        details: [
-          `The sandbox can't show ${taken}: in its place is a folder of the agent's own. Move it, ` +
-            "and correct agent.command or agent.readable.",
+    const program = await programOf(command, readable, options);
+    const mounts = mountsOf(agent, { program, readable, system, canNest: options.canNest });
+    const group = await options.groups?.open(limits);
+    const contain: TurnSandbox["contain"] = ({ command: inner, args }, env = {}) => ({
+      ...inGroup(group?.procs ?? null, {
+        command: options.bwrap,
+        args: [
+          "--args",
+          "3",
+          "--seccomp",
+          "4",
+          "--",
+          ...limitsOf(options.prlimit, limits, bounds),
+          ...(networkSocket === null ? [] : VIA_RELAY),
+          inner === command ? program.path : inner,
+          ...args,
         ],
-      });
-    }
-    const mounts = [
-      NAMESPACES.flat(),
-      // The file lists descriptions of the service's keys.
-      existsSync("/proc/keys") ? ["--ro-bind", "/dev/null", "/proc/keys"] : [],
-      options.canNest ? [] : ["--disable-userns"],
-      system,
-      ...Object.keys(OWN_ETC).map((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
-      ["--bind", folders.tree, INSIDE.tree],
-      ["--bind", folders.home, INSIDE.home],
-      ["--bind", folders.tmp, INSIDE.tmp],
-      ["--symlink", INSIDE.tmp, VAR_TMP],
-      ...(networkSocket === null
-        ? []
-        : [
-            ["--ro-bind", node, WAY_OUT.node],
-            ["--ro-bind", RELAY, WAY_OUT.relay],
-            ["--bind", networkSocket, WAY_OUT.socket],
-          ]),
-      ...(agent.shown ?? []).map(({ from, at }) => ["--ro-bind", from, resolve(INSIDE.tree, at)]),
-      // Mounted after the agent's own folders, because a program may be below this machine's /tmp.
-      ...program.needs.map((path) => ["--ro-bind", path, path]),
-      ...[...program.names].map(([name, path]) => ["--symlink", path, `${BIN}/${name}`]),
-      ...readable.map((path) => ["--ro-bind-try", path, path]),
-      // Nothing else can be written to.
-      ["--remount-ro", "/dev", "--remount-ro", "/"],
-    ];
-    const group = await options.groups?.open(agent.limits);
+      }),
+      // Bubblewrap itself runs outside, so the agent's environment only applies inside.
+      env: {},
+      cwd: "/",
+      inputs: [
+        argumentsOf([
+          ...mounts,
+          ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),
+          ["--chdir", INSIDE.tree],
+        ]),
+        options.filter,
+      ],
+    });
     return {
       inside: INSIDE,
       networkPort: WAY_OUT.port,
       ranOutOfMemory: async () => (await group?.ranOutOfMemory()) ?? false,
       [Symbol.asyncDispose]: async () => group?.[Symbol.asyncDispose](),
-      contain: ({ command: inner, args }, env = {}) => ({
-        ...inGroup(group?.procs ?? null, {
-          command: options.bwrap,
-          args: [
-            "--args",
-            "3",
-            "--seccomp",
-            "4",
-            "--",
-            ...limitsOf(options.prlimit, agent.limits, bounds),
-            ...(networkSocket === null ? [] : VIA_RELAY),
-            inner === command ? program.path : inner,
-            ...args,
-          ],
-        }),
-        // Bubblewrap itself runs outside, so the agent's environment only applies inside.
-        env: {},
-        cwd: "/",
-        inputs: [
-          argumentsOf([
-            ...mounts,
-            ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),
-            ["--chdir", INSIDE.tree],
-          ]),
-          options.filter,
-        ],
-      }),
+      contain,
     };
   };
 
   return { kind: "bubblewrap", bounds, open };
+}
+
+/** What every sandbox shows of this machine: programs, certificates and our own files of /etc. */
+type SystemParts = { mounts: string[]; etc: string; node: string };
+
+async function prepareSystem(folder: string): Promise<SystemParts> {
+  const etc = join(folder, "etc");
+  await mkdir(etc, { recursive: true, mode: 0o700 });
+  for (const [name, text] of Object.entries(OWN_ETC)) await writeFile(join(etc, name), text);
+  return { mounts: await systemMounts(), etc, node: await realpath(process.execPath) };
+}
+
+/**
+ * The agent's program. Rejects if there is none, or if a folder of the agent's own would hide it.
+ */
+async function programOf(
+  command: string,
+  readable: readonly string[],
+  { env }: BubblewrapOptions,
+): Promise<Program> {
+  const program = await findProgram(command, env["PATH"] ?? "/usr/bin:/bin");
+  if (program === null) {
+    throw new TurnFailedError("The agent couldn't be started.", {
+      details: [`There is no program ${JSON.stringify(command)}. Install it, or correct agent.command.`],
+    });
+  }
+  const taken = [...program.needs, ...readable].find(isAgentsOwn);
+  if (taken !== undefined) {
+    throw new TurnFailedError("The agent couldn't be started.", {
+      details: [
+        `The sandbox can't show ${taken}: in its place is a folder of the agent's own. Move it, ` +
+          "and correct agent.command or agent.readable.",
+      ],
+    });
+  }
+  return program;
+}
+
+/** `readable` are further files and folders that the agent may read. */
+type MountedParts = { program: Program; readable: readonly string[]; system: SystemParts; canNest: boolean };
+
+/** The arguments that make the agent's view of the machine. Later ones cover earlier ones. */
+function mountsOf(
+  { folders, networkSocket, shown = [] }: SandboxedAgent,
+  { program, readable, system, canNest }: MountedParts,
+): string[][] {
+  return [
+    NAMESPACES.flat(),
+    // The file lists descriptions of the service's keys.
+    existsSync("/proc/keys") ? ["--ro-bind", "/dev/null", "/proc/keys"] : [],
+    canNest ? [] : ["--disable-userns"],
+    system.mounts,
+    ...Object.keys(OWN_ETC).map((name) => ["--ro-bind", join(system.etc, name), `/etc/${name}`]),
+    ["--bind", folders.tree, INSIDE.tree],
+    ["--bind", folders.home, INSIDE.home],
+    ["--bind", folders.tmp, INSIDE.tmp],
+    ["--symlink", INSIDE.tmp, VAR_TMP],
+    ...(networkSocket === null
+      ? []
+      : [
+          ["--ro-bind", system.node, WAY_OUT.node],
+          ["--ro-bind", RELAY, WAY_OUT.relay],
+          ["--bind", networkSocket, WAY_OUT.socket],
+        ]),
+    ...shown.map(({ from, at }) => ["--ro-bind", from, resolve(INSIDE.tree, at)]),
+    // Mounted after the agent's own folders, because a program may be below this machine's /tmp.
+    ...program.needs.map((path) => ["--ro-bind", path, path]),
+    ...[...program.names].map(([name, path]) => ["--symlink", path, `${BIN}/${name}`]),
+    ...readable.map((path) => ["--ro-bind-try", path, path]),
+    // Nothing else can be written to.
+    ["--remount-ro", "/dev", "--remount-ro", "/"],
+  ];
 }
 
 /**
