@@ -43,132 +43,161 @@ const MAX_TEXT_BYTES = 32 * 1024;
 
 const Listed = z.object({ number: z.int().positive(), updated_at: HostTime });
 
-/** See {@link createGitHubFollowedHost}. */
-export type FollowedHost = ReturnType<typeof createGitHubFollowedHost>;
-
 /**
  * Reads followed pull requests from GitHub, or from a host with a compatible API. All methods
  * reject with a `TransientRunError` if asking again may help, and otherwise with a
  * `RefusedByCodeHostError`.
  */
-export function createGitHubFollowedHost(options: GitHubOptions) {
-  const api = new GitHubApi({ ...options, maxTextBytes: MAX_TEXT_BYTES });
-  const { owner, repo } = options;
+export class GitHubFollowedHost {
+  readonly #api: GitHubApi;
+  readonly #repository: { owner: string; repo: string };
   /** How many more times REST is used. */
-  let restLooks = 0;
+  #restLooks = 0;
   /** How many more refusals of GraphQL are waited out. */
-  let patience = 0;
-  let pageSize = PAGE;
+  #patience = 0;
+  #pageSize = PAGE;
   /** How many pages were read since one failed. */
-  let pagesRead = 0;
-  let readsTeams = true;
-  let batch = MAX_BATCH;
+  #pagesRead = 0;
+  #readsTeams = true;
+  #batch = MAX_BATCH;
   /** The names of the checks that failed before, by base branch and head commit. */
-  const failedBefore = new Map<string, ReadonlySet<string>>();
+  readonly #failedBefore = new Map<string, ReadonlySet<string>>();
 
-  return {
-    /** The most pull requests that one call may look at. */
-    get batch(): number {
-      return Math.min(batch, restLooks === 0 ? MAX_BATCH : REST_BATCH);
-    },
+  constructor(options: GitHubOptions) {
+    this.#api = new GitHubApi({ ...options, maxTextBytes: MAX_TEXT_BYTES });
+    this.#repository = { owner: options.owner, repo: options.repo };
+  }
 
-    /**
-     * The pull requests that changed at `since` or later, newest first. `since` is in epoch
-     * milliseconds by the host's clock; if it is null, only the newest are read. `isComplete` is
-     * false if there were more changes than we read. Resolves to null if nothing has changed since
-     * the state of the list that `etag` identifies.
-     */
-    async changed(since: number | null, etag: string | null, signal: AbortSignal) {
-      const asked = { doing: "Listing pull requests", signal, schema: listOf(Listed) };
-      const params = { state: "all", sort: "updated", direction: "desc", per_page: pageSize };
-      const pulls: { number: number; updatedAt: number }[] = [];
-      let isComplete = false;
-      let newEtag: unknown = null;
-      for (let page = 1; page <= MAX_PAGES && !isComplete; page += 1) {
-        const isFirst = page === 1;
-        const answer = await api
-          .answerIfChanged(asked, LIST, { ...params, page, etag: isFirst ? etag : null })
-          .catch((error: unknown) => {
-            // Long texts of a hundred pull requests may be more than is read.
-            if (isPassing(error)) pageSize = Math.max(MIN_PAGE, Math.floor(pageSize / 2));
-            pagesRead = 0;
-            throw error;
-          });
-        pagesRead += 1;
-        if (pagesRead % PAGES_BEFORE_MORE === 0) pageSize = Math.min(PAGE, pageSize * 2);
-        if (answer === null) return null;
-        if (isFirst) newEtag = answer.headers["etag"];
-        pulls.push(...answer.data.map(({ number, updated_at: updatedAt }) => ({ number, updatedAt })));
-        const last = answer.data.at(params.per_page - 1);
-        isComplete = since === null || last === undefined || last.updated_at < since;
-      }
-      return { pulls, isComplete, etag: typeof newEtag === "string" ? newEtag : null };
-    },
+  /** The most pull requests that one call may look at. */
+  get batch(): number {
+    return Math.min(this.#batch, this.#restLooks === 0 ? MAX_BATCH : REST_BATCH);
+  }
 
-    async look(all: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
-      const numbers = all.slice(0, this.batch);
-      try {
-        let looks = new Map<number, PullLook>();
-        if (restLooks === 0) {
-          looks = await queryPulls(api, { owner, repo, numbers, readsTeams }, signal);
-          patience = PATIENCE;
-        } else {
-          for (const number of numbers) looks.set(number, await readPull(api, { owner, number }, signal));
-          restLooks -= 1;
-        }
-        batch = Math.min(MAX_BATCH, batch * 2);
-        return looks;
-      } catch (error) {
-        const isRefused = error instanceof RefusedByCodeHostError;
-        const lacksScope = isRefused && NO_SUCH_SCOPE.test(error.said);
-        if (lacksScope && readsTeams) {
-          readsTeams = false;
-          return this.look(all, signal);
-        }
-        const lacksFields = isRefused && (lacksScope || NO_SUCH_FIELD.test(error.said));
-        if (restLooks === 0 && isRefused && (lacksFields || NO_GRAPHQL.includes(error.status))) {
-          // REST doesn't tell which checks are required, nor how many approvals are wanted.
-          if (patience > 0 && !lacksFields) {
-            patience -= 1;
-            throw new TransientRunError(error.message, { cause: error });
-          }
-          restLooks = lacksFields ? Infinity : REST_LOOKS;
-          return this.look(all, signal);
-        }
-        // The query was too long or took too long, which GitHub may report with a 200. Ask for less
-        // at once.
-        const isTooMuch = isRefused ? error.status === 200 : isPassing(error);
-        if (!isTooMuch) throw error;
-        batch = Math.max(1, Math.floor(numbers.length / 2));
-        // A pull request that the host always fails at doesn't hold up the others.
-        if (numbers.length === 1) return new Map(numbers.map((number) => [number, "unreadable"]));
+  /**
+   * The pull requests that changed at `since` or later, newest first. `since` is in epoch
+   * milliseconds by the host's clock; if it is null, only the newest are read. `isComplete` is
+   * false if there were more changes than we read. Resolves to null if nothing has changed since
+   * the state of the list that `etag` identifies.
+   */
+  async changed(since: number | null, etag: string | null, signal: AbortSignal) {
+    const pageSize = this.#pageSize;
+    const pulls: { number: number; updatedAt: number }[] = [];
+    let isComplete = false;
+    let newEtag: unknown = null;
+    for (let page = 1; page <= MAX_PAGES && !isComplete; page += 1) {
+      const isFirst = page === 1;
+      const answer = await this.#page({ page, pageSize, etag: isFirst ? etag : null }, signal);
+      if (answer === null) return null;
+      if (isFirst) newEtag = answer.headers["etag"];
+      pulls.push(...answer.data.map(({ number, updated_at: updatedAt }) => ({ number, updatedAt })));
+      const last = answer.data.at(pageSize - 1);
+      isComplete = since === null || last === undefined || last.updated_at < since;
+    }
+    return { pulls, isComplete, etag: typeof newEtag === "string" ? newEtag : null };
+  }
+
+  async look(all: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
+    const numbers = all.slice(0, this.batch);
+    try {
+      const looks =
+        this.#restLooks === 0 ? await this.#query(numbers, signal) : await this.#read(numbers, signal);
+      this.#batch = Math.min(MAX_BATCH, this.#batch * 2);
+      return looks;
+    } catch (error) {
+      if (this.#switchWay(error)) return this.look(all, signal);
+      // The query was too long or took too long, which GitHub may report with a 200. Ask for less
+      // at once.
+      const isTooMuch = error instanceof RefusedByCodeHostError ? error.status === 200 : isPassing(error);
+      if (!isTooMuch) throw error;
+      this.#batch = Math.max(1, Math.floor(numbers.length / 2));
+      // A pull request that the host always fails at doesn't hold up the others.
+      if (numbers.length === 1) return new Map(numbers.map((number) => [number, "unreadable"]));
+      throw error;
+    }
+  }
+
+  /**
+   * The names of the checks that also failed before the pull request's change. Null if they can't
+   * be read now.
+   */
+  async failedBefore(facts: PullFacts, signal: AbortSignal): Promise<ReadonlySet<string> | null> {
+    const key = `${facts.baseRef} ${facts.headSha}`;
+    const known = this.#failedBefore.get(key);
+    if (known !== undefined) return known;
+    try {
+      const checks = await readChecksBefore(this.#api, facts, signal);
+      const failed = new Set(checks.filter(({ state }) => state === "failed").map(({ name }) => name));
+      if (this.#failedBefore.size >= MAX_KEPT) this.#failedBefore.clear();
+      // Checks that are still running there, or haven't begun, may fail, too.
+      if (checks.length > 0 && checks.every(({ state }) => state !== "pending"))
+        this.#failedBefore.set(key, failed);
+      return failed;
+    } catch (error) {
+      if (error instanceof RefusedByCodeHostError) return new Set();
+      if (isPassing(error)) return null;
+      throw error;
+    }
+  }
+
+  /** One page of the list, newest change first. Null if it is as it was at `etag`. */
+  async #page(
+    { page, pageSize, etag }: { page: number; pageSize: number; etag: string | null },
+    signal: AbortSignal,
+  ) {
+    const asked = { doing: "Listing pull requests", signal, schema: listOf(Listed) };
+    const params = { state: "all", sort: "updated", direction: "desc", per_page: pageSize };
+    const answer = await this.#api
+      .answerIfChanged(asked, LIST, { ...params, page, etag })
+      .catch((error: unknown) => {
+        // Long texts of a hundred pull requests may be more than is read.
+        if (isPassing(error)) this.#pageSize = Math.max(MIN_PAGE, Math.floor(this.#pageSize / 2));
+        this.#pagesRead = 0;
         throw error;
-      }
-    },
+      });
+    this.#pagesRead += 1;
+    if (this.#pagesRead % PAGES_BEFORE_MORE === 0) this.#pageSize = Math.min(PAGE, this.#pageSize * 2);
+    return answer;
+  }
 
-    /**
-     * The names of the checks that also failed before the pull request's change. Null if they can't
-     * be read now.
-     */
-    async failedBefore(facts: PullFacts, signal: AbortSignal): Promise<ReadonlySet<string> | null> {
-      const key = `${facts.baseRef} ${facts.headSha}`;
-      const known = failedBefore.get(key);
-      if (known !== undefined) return known;
-      try {
-        const checks = await readChecksBefore(api, facts, signal);
-        const failed = new Set(checks.filter(({ state }) => state === "failed").map(({ name }) => name));
-        if (failedBefore.size >= MAX_KEPT) failedBefore.clear();
-        // Checks that are still running there, or haven't begun, may fail, too.
-        if (checks.length > 0 && checks.every(({ state }) => state !== "pending"))
-          failedBefore.set(key, failed);
-        return failed;
-      } catch (error) {
-        if (error instanceof RefusedByCodeHostError) return new Set();
-        if (isPassing(error)) return null;
-        throw error;
-      }
-    },
-  };
+  /** Looks with GraphQL, which tells more than REST. */
+  async #query(numbers: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
+    const wanted = { ...this.#repository, numbers, readsTeams: this.#readsTeams };
+    const looks = await queryPulls(this.#api, wanted, signal);
+    this.#patience = PATIENCE;
+    return looks;
+  }
+
+  /** Looks with REST. */
+  async #read(numbers: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
+    const { owner } = this.#repository;
+    const looks = new Map<number, PullLook>();
+    for (const number of numbers) looks.set(number, await readPull(this.#api, { owner, number }, signal));
+    this.#restLooks -= 1;
+    return looks;
+  }
+
+  /**
+   * Notes for all later looks if a refusal shows that the host answers without teams only, or has
+   * REST only. False if it shows neither. Throws if GraphQL should be given more time first.
+   */
+  #switchWay(error: unknown): boolean {
+    if (!(error instanceof RefusedByCodeHostError)) return false;
+    const lacksScope = NO_SUCH_SCOPE.test(error.said);
+    if (lacksScope && this.#readsTeams) {
+      this.#readsTeams = false;
+      return true;
+    }
+    const lacksFields = lacksScope || NO_SUCH_FIELD.test(error.said);
+    const lacksGraphql = lacksFields || NO_GRAPHQL.includes(error.status);
+    if (this.#restLooks > 0 || !lacksGraphql) return false;
+    // REST doesn't tell which checks are required, nor how many approvals are wanted.
+    if (this.#patience > 0 && !lacksFields) {
+      this.#patience -= 1;
+      throw new TransientRunError(error.message, { cause: error });
+    }
+    this.#restLooks = lacksFields ? Infinity : REST_LOOKS;
+    return true;
+  }
 }
 
 /** True if the fault may pass by itself and isn't a rate limit. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/machine/ports.ts";
 import { createRedact } from "../../base/redaction.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
-import { createGitHubFollowedHost, type FollowedHost } from "../code-host/github-followed-host.ts";
+import { GitHubFollowedHost } from "../code-host/github-followed-host.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import { type Env, envValue, projectSecrets } from "../../config/env.ts";
 import { boundRetryAfterMs } from "../../../shared/machine/retry-after.ts";
@@ -14,7 +14,7 @@ export type FollowedRepository = {
   fullName: string;
   projectIds: string[];
   pollMs: number;
-  host: FollowedHost;
+  host: GitHubFollowedHost;
   /** Shared by all repositories with this token. */
   budget: CallBudget;
   /** How often this repository may be looked at before its turn, because webhooks ask for it. */
@@ -47,7 +47,7 @@ export function repositoriesOf(
     const budget = budgets.get(token) ?? new CallBudget(clock);
     budgets.set(token, budget);
     const pace = new CallBudget(clock, WEBHOOKS_PART);
-    const host = createGitHubFollowedHost({
+    const host = new GitHubFollowedHost({
       ...codeHost,
       tokens: tokens.of(codeHost),
       clock,
