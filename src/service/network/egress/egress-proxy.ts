@@ -48,16 +48,67 @@ export type EgressProxyDeps = {
 const CHALLENGE = 'Basic realm="turn"';
 const PLAIN_TEXT = "text/plain; charset=utf-8";
 
-/** Creates the HTTP proxy of one turn, which only reaches the hosts on its list. */
-export function createEgressProxy(deps: EgressProxyDeps) {
-  const { rules, resolve, traffic, limits, signal } = deps;
+/** The HTTP proxy of one turn, which only reaches the hosts on its list. */
+export class EgressProxy {
+  readonly #deps: EgressProxyDeps;
 
-  async function permit(
+  constructor(deps: EgressProxyDeps) {
+    this.#deps = deps;
+  }
+
+  /** Answers a CONNECT and then passes bytes on in both directions. */
+  async tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+    // Without a listener, a client that resets its connection would end the process.
+    client.on("error", () => client.destroy());
+    const permission = await this.#permit(request, parseAuthority(request.url ?? ""), "https");
+    if (!(client instanceof Socket)) {
+      client.destroy();
+      return;
+    }
+    const reached = await this.#reach(client, permission, (refusal) => refuseTunnel(client, refusal));
+    if (reached === null) return;
+    const { target, socket: upstream } = reached;
+    this.#endTogether(client, upstream);
+    const meter = this.#meterFor(target, "tunnel", upstream);
+    client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    meter.out(head.length);
+    upstream.write(head);
+    // Added together with the pipe, because a listener would start the flow too early.
+    client.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(upstream);
+    upstream.on("data", (chunk: Buffer) => meter.in(chunk.length)).pipe(client);
+  }
+
+  /** Answers a request whose target is an http URL. */
+  async forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = URL.parse(request.url ?? "");
+    const permission = await this.#permit(request, url === null ? null : httpTargetOf(url), "http");
+    const reached = await this.#reach(response, permission, (refusal) => answerRefusal(response, refusal));
+    if (reached === null || url === null) return;
+    const { target, socket } = reached;
+    const outgoing = this.#requestOver(socket, request, url);
+    const meter = this.#meterFor(target, "http", outgoing);
+    response.once("close", () => outgoing.destroy());
+    request.once("error", () => outgoing.destroy());
+    request.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(outgoing);
+    try {
+      const answer = await answerTo(outgoing);
+      response.writeHead(answer.statusCode ?? 502, endToEndHeaders(answer.headers));
+      answer.on("data", (chunk: Buffer) => meter.in(chunk.length));
+      await pipeline(answer, response);
+    } catch (thrown) {
+      outgoing.destroy();
+      if (response.headersSent) response.destroy();
+      else answerRefusal(response, unreachable(target, thrown));
+    }
+  }
+
+  async #permit(
     request: IncomingMessage,
     target: NetworkTarget | null,
     scheme: "http" | "https",
   ): Promise<WayOut | ProxyRefusal> {
-    if (!isAuthorized(request, deps.password)) {
+    const { password, rules, resolve, traffic, logger } = this.#deps;
+    if (!isAuthorized(request, password)) {
       const reason = "Use the proxy's address as it is in the environment, with user name and password.";
       return { status: 407, reason };
     }
@@ -66,18 +117,18 @@ export function createEgressProxy(deps: EgressProxyDeps) {
     }
     if (traffic.isExceeded) return { status: 429, reason: trafficReason(traffic.maxBytes) };
     // Through a proxy, this machine's addresses and names would mean the proxy's machine.
-    const proxy = isThisMachine(target.host) ? null : proxyFor(deps.proxy, { ...target, scheme });
+    const proxy = isThisMachine(target.host) ? null : proxyFor(this.#deps.proxy, { ...target, scheme });
     const route = await findRoute(target, rules, resolve, proxy !== null);
     if (route.kind === "open") return { target, addresses: route.addresses, proxy };
     if (route.kind === "unknown") return { status: 502, reason: route.reason };
-    deps.logger.warn({ target: targetText(target) }, "agent was refused a host");
+    logger.warn({ target: targetText(target) }, "agent was refused a host");
     return { status: 403, reason: route.reason };
   }
 
-  function meterFor({ host, port }: NetworkTarget, kind: string, closing: EventEmitter) {
-    const meter = traffic.meter();
+  #meterFor({ host, port }: NetworkTarget, kind: string, closing: EventEmitter) {
+    const meter = this.#deps.traffic.meter();
     closing.once("close", () => {
-      deps.logger.info({ host, ...meter.soFar, port, kind }, "agent's connection closed");
+      this.#deps.logger.info({ host, ...meter.soFar, port, kind }, "agent's connection closed");
     });
     return meter;
   }
@@ -86,11 +137,12 @@ export function createEgressProxy(deps: EgressProxyDeps) {
    * Connects a client with its target, or tells it why that isn't possible. Resolves to null if
    * there is nothing left to do.
    */
-  async function reach(
+  async #reach(
     client: Client,
     permission: WayOut | ProxyRefusal,
     refuse: (refusal: ProxyRefusal) => void,
   ): Promise<{ target: NetworkTarget; socket: Socket } | null> {
+    const { limits, signal } = this.#deps;
     const hungUp = new AbortController();
     client.once("close", () => hungUp.abort());
     if (client.destroyed) return null;
@@ -111,78 +163,42 @@ export function createEgressProxy(deps: EgressProxyDeps) {
     return null;
   }
 
-  return {
-    /** Answers a CONNECT and then passes bytes on in both directions. */
-    async tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
-      // Without a listener, a client that resets its connection would end the process.
-      client.on("error", () => client.destroy());
-      const permission = await permit(request, parseAuthority(request.url ?? ""), "https");
-      if (!(client instanceof Socket)) {
-        client.destroy();
-        return;
-      }
-      const reached = await reach(client, permission, (refusal) => refuseTunnel(client, refusal));
-      if (reached === null) return;
-      const { target, socket: upstream } = reached;
-      const destroy = () => upstream.destroy();
-      signal.addEventListener("abort", destroy, { once: true });
-      upstream.once("close", () => {
-        signal.removeEventListener("abort", destroy);
-        client.destroySoon();
-      });
-      upstream.setTimeout(limits.idleMs, destroy);
-      // This also applies once the upstream is gone and only what it sent is left.
-      client.setTimeout(limits.idleMs, () => client.destroy());
-      client.once("close", () => upstream.destroySoon());
-      const meter = meterFor(target, "tunnel", upstream);
-      client.write("HTTP/1.1 200 Connection established\r\n\r\n");
-      meter.out(head.length);
-      upstream.write(head);
-      // Added together with the pipe, because a listener would start the flow too early.
-      client.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(upstream);
-      upstream.on("data", (chunk: Buffer) => meter.in(chunk.length)).pipe(client);
-    },
+  /** Ends each side when the other ends, both when idle for too long, and both with the turn. */
+  #endTogether(client: Socket, upstream: Socket): void {
+    const { limits, signal } = this.#deps;
+    const destroy = () => upstream.destroy();
+    signal.addEventListener("abort", destroy, { once: true });
+    upstream.once("close", () => {
+      signal.removeEventListener("abort", destroy);
+      client.destroySoon();
+    });
+    upstream.setTimeout(limits.idleMs, destroy);
+    // This also applies once the upstream is gone and only what it sent is left.
+    client.setTimeout(limits.idleMs, () => client.destroy());
+    client.once("close", () => upstream.destroySoon());
+  }
 
-    /** Answers a request whose target is an http URL. */
-    async forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-      const url = URL.parse(request.url ?? "");
-      const permission = await permit(request, url === null ? null : httpTargetOf(url), "http");
-      const reached = await reach(response, permission, (refusal) => answerRefusal(response, refusal));
-      if (reached === null || url === null) return;
-      const { target, socket } = reached;
-      const outgoing = httpRequest({
-        createConnection: () => socket,
-        method: request.method ?? "GET",
-        path: `${url.pathname}${url.search}`,
-        // We write the Host header. With the agent's own, the request could reach another site at
-        // the same address.
-        headers: {
-          ...endToEndHeaders(request.headers),
-          ...framingOf(request),
-          host: url.host,
-          connection: "close",
-        },
-        setHost: false,
-        maxHeaderSize: limits.headerBytes,
-        signal,
-      });
-      const meter = meterFor(target, "http", outgoing);
-      outgoing.setTimeout(limits.idleMs, () => outgoing.destroy(new Error("timeout")));
-      response.once("close", () => outgoing.destroy());
-      request.once("error", () => outgoing.destroy());
-      request.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(outgoing);
-      try {
-        const answer = await answerTo(outgoing);
-        response.writeHead(answer.statusCode ?? 502, endToEndHeaders(answer.headers));
-        answer.on("data", (chunk: Buffer) => meter.in(chunk.length));
-        await pipeline(answer, response);
-      } catch (thrown) {
-        outgoing.destroy();
-        if (response.headersSent) response.destroy();
-        else answerRefusal(response, unreachable(target, thrown));
-      }
-    },
-  };
+  #requestOver(socket: Socket, request: IncomingMessage, url: URL): ClientRequest {
+    const { limits, signal } = this.#deps;
+    const outgoing = httpRequest({
+      createConnection: () => socket,
+      method: request.method ?? "GET",
+      path: `${url.pathname}${url.search}`,
+      // We write the Host header. With the agent's own, the request could reach another site at
+      // the same address.
+      headers: {
+        ...endToEndHeaders(request.headers),
+        ...framingOf(request),
+        host: url.host,
+        connection: "close",
+      },
+      setHost: false,
+      maxHeaderSize: limits.headerBytes,
+      signal,
+    });
+    outgoing.setTimeout(limits.idleMs, () => outgoing.destroy(new Error("timeout")));
+    return outgoing;
+  }
 }
 
 /**

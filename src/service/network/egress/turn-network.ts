@@ -1,18 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { once, setMaxListeners } from "node:events";
-import { chmod, rm } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
-import type { Socket } from "node:net";
-import { codeOrNameOf, DocsAgentError } from "../../../shared/errors.ts";
+import { setMaxListeners } from "node:events";
+import { rm } from "node:fs/promises";
 import type { Usage } from "../../../shared/contract/turn.ts";
 import { createDispatcher } from "../../../shared/machine/dispatcher.ts";
-import { limitPipelining } from "../../../shared/machine/listen.ts";
 import { DIRECT, type ProxySettings } from "../../../shared/machine/proxy.ts";
-import { createEgressProxy } from "./egress-proxy.ts";
+import { EgressProxy } from "./egress-proxy.ts";
 import { createResolve, type HostRule, type Resolve } from "./find-route.ts";
+import { LOOPBACK, NetworkServer } from "./network-server.ts";
 import {
   createBoundedLogger,
-  MAX_SOCKET_PATH_BYTES,
   NETWORK_LIMITS,
   type NetworkLimits,
   type TurnLogger,
@@ -60,18 +56,9 @@ export type TurnNetworkOptions = {
   limits?: Partial<NetworkLimits>;
 };
 
-/** The network of a turn couldn't be opened. */
-export class TurnNetworkError extends DocsAgentError {
-  readonly code = "turn_network";
-}
-
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 5 * 60_000;
-const LOOPBACK = "127.0.0.1";
-
 /** Opens the network of one turn. Disposing of it ends all connections. */
 export async function openTurnNetwork(options: TurnNetworkOptions) {
-  const { socketPath, models, proxy: way = DIRECT } = options;
+  const { socketPath, models } = options;
   const limits = { ...NETWORK_LIMITS, ...options.limits };
   const logger = createBoundedLogger(options.logger, limits.logLines);
   const ended = new AbortController();
@@ -85,70 +72,21 @@ export async function openTurnNetwork(options: TurnNetworkOptions) {
   });
   const onCounted = () => options.onUsage?.(usage());
   const budget = new TurnBudget(options.budget, { onExceeded, onCounted }, options.usedBefore);
-  let trouble: ModelTrouble | null = null;
+  const usage = () => usageOf(budget);
   const placeholderKey = `sk-turn-${randomBytes(24).toString("hex")}`;
   // Anybody on this machine can connect to a port, but only the sandbox has the socket.
-  const proxyPassword = socketPath === null ? randomBytes(16).toString("hex") : null;
-  const dispatcher = createDispatcher(way, { timeoutMs: limits.connectMs });
+  const password = socketPath === null ? randomBytes(16).toString("hex") : null;
   const shared = { traffic, limits, logger, signal };
-  const proxy = createEgressProxy({
-    ...shared,
-    rules: options.allow,
-    resolve: options.resolve ?? createResolve(signal),
-    proxy: way,
-    password: proxyPassword,
-  });
-  const gateway = createModelGateway({
-    ...shared,
-    upstreams: models,
-    placeholderKey,
-    budget,
-    dispatcher,
-    onTrouble: (now) => {
-      trouble = now;
-      if (now !== null) options.onTrouble?.(now);
-    },
-    onLeftOut: (what) => options.onLeftOut?.(what),
-  });
-
-  const server = createServer({
-    maxHeaderSize: limits.headerBytes,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-  });
-  server.maxConnections = limits.connections;
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  signal.addEventListener("abort", () => {
-    for (const socket of sockets) socket.destroy();
-  });
-  const calls = new Set<Promise<unknown>>();
-  // If a handler throws, its connection ends. Otherwise nobody would catch the error, and the
-  // process would end.
-  const onRequest = limitPipelining((request, response) => {
-    const isForGateway = request.url?.startsWith("/") === true;
-    const handled = (isForGateway ? gateway(request, response) : proxy.forward(request, response))
-      .catch(() => response.destroy())
-      .finally(() => calls.delete(handled));
-    if (isForGateway) calls.add(handled);
-  });
-  server.on("request", onRequest);
-  server.on("connect", (request, client, head) => {
-    proxy.tunnel(request, client, head).catch(() => client.destroy());
-  });
-  server.on("drop", () => logger.warn({ max: limits.connections }, "agent has too many connections"));
+  const proxy = openProxy(options, password, shared);
+  const upstreams = openModels(options, { placeholderKey, budget }, shared);
+  const server = new NetworkServer({ gateway: upstreams.gateway, proxy, limits, logger, signal });
 
   async function close(): Promise<void> {
     ended.abort();
-    const closed = new Promise((resolve) => server.close(resolve));
+    const closed = server.close();
     // Waits, so that their usage is counted.
-    await Promise.all(calls);
-    // No request is under way anymore. Not awaited: after some resets it never resolves
-    // (`isOfPausedParser` in `runner/process/main.ts`).
-    dispatcher.destroy().catch(() => {});
+    await server.callsEnded();
+    upstreams.close();
     await closed;
     // The socket may never have existed, so any error can be ignored.
     if (socketPath !== null) await rm(socketPath, { force: true }).catch(() => {});
@@ -157,23 +95,12 @@ export async function openTurnNetwork(options: TurnNetworkOptions) {
 
   let port: number | null;
   try {
-    port = await listen(server, socketPath);
+    port = await server.listen(socketPath);
   } catch (thrown) {
     await close();
     throw thrown;
   }
-
-  function usage() {
-    const { calls, inputTokens, outputTokens, cachedInputTokens, usd } = budget.usage();
-    return { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd };
-  }
-
-  function accessTo(loopbackPort: number): ModelAccess[] {
-    return models.map(({ name, kind }) => {
-      const url = `http://${LOOPBACK}:${loopbackPort}/models/${name}`;
-      return { name, kind, url: kind === "openai" ? `${url}/v1` : url, key: placeholderKey };
-    });
-  }
+  const accessTo = (loopbackPort: number) => accessOf(models, placeholderKey, loopbackPort);
 
   return {
     socketPath,
@@ -190,45 +117,83 @@ export async function openTurnNetwork(options: TurnNetworkOptions) {
     models: accessTo,
     /** The variables that an agent needs, given the port of its own 127.0.0.1 that leads here. */
     env: (loopbackPort: number): Record<string, string> => ({
-      ...proxyVariables(loopbackPort, proxyPassword),
-      // The first upstream of each kind gets the variables that agents know.
-      ...Object.assign(
-        {},
-        ...accessTo(loopbackPort)
-          .toReversed()
-          .map(({ kind, url, key }) => KIND_TRAITS[kind].variables(url, key)),
-      ),
+      ...proxyVariables(loopbackPort, password),
+      ...modelVariables(accessTo(loopbackPort)),
     }),
     /** The usage so far. */
     usage,
     traffic,
     /** Why the last model call failed, or null if it didn't. */
-    modelTrouble: (): ModelTrouble | null => trouble,
+    modelTrouble: upstreams.trouble,
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
 }
 
-/** Resolves to the port, or null if it listens at the path. */
-async function listen(server: Server, path: string | null): Promise<number | null> {
-  if (path !== null && Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
-    throw new TurnNetworkError(
-      `The path of the agent's socket is longer than ${MAX_SOCKET_PATH_BYTES} bytes. Move dataDir ` +
-        "to a shorter path.",
-    );
-  }
-  try {
-    // Removes a socket that a killed process left.
-    if (path !== null) await rm(path, { force: true });
-    server.listen(path === null ? { host: LOOPBACK, port: 0 } : { path });
-    await once(server, "listening");
-    if (path !== null) await chmod(path, 0o600);
-  } catch (thrown) {
-    throw new TurnNetworkError(`The agent's network can't be opened (${codeOrNameOf(thrown)}).`, {
-      cause: thrown,
-    });
-  }
-  const address = server.address();
-  return address === null || typeof address === "string" ? null : address.port;
+/** What the ways out of one turn have in common. */
+type SharedParts = { traffic: TurnTraffic; limits: NetworkLimits; logger: TurnLogger; signal: AbortSignal };
+
+function openProxy(
+  { allow, resolve, proxy = DIRECT }: TurnNetworkOptions,
+  password: string | null,
+  shared: SharedParts,
+): EgressProxy {
+  const { signal } = shared;
+  return new EgressProxy({
+    ...shared,
+    rules: allow,
+    resolve: resolve ?? createResolve(signal),
+    proxy,
+    password,
+  });
+}
+
+/** The gateway, its connections to the upstreams, and why the last call failed. */
+function openModels(
+  { models, proxy = DIRECT, onTrouble, onLeftOut }: TurnNetworkOptions,
+  counted: { placeholderKey: string; budget: TurnBudget },
+  shared: SharedParts,
+) {
+  let trouble: ModelTrouble | null = null;
+  const dispatcher = createDispatcher(proxy, { timeoutMs: shared.limits.connectMs });
+  const gateway = createModelGateway({
+    ...shared,
+    ...counted,
+    upstreams: models,
+    dispatcher,
+    onTrouble: (now) => {
+      trouble = now;
+      if (now !== null) onTrouble?.(now);
+    },
+    onLeftOut: (what) => onLeftOut?.(what),
+  });
+  return {
+    gateway,
+    trouble: (): ModelTrouble | null => trouble,
+    /** Call this when no call is under way anymore. */
+    close(): void {
+      // Not awaited: after some resets it never resolves (`isOfPausedParser` in
+      // `runner/process/main.ts`).
+      dispatcher.destroy().catch(() => {});
+    },
+  };
+}
+
+function usageOf(budget: TurnBudget) {
+  const { calls, inputTokens, outputTokens, cachedInputTokens, usd } = budget.usage();
+  return { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd };
+}
+
+function accessOf(models: readonly ModelUpstream[], key: string, loopbackPort: number): ModelAccess[] {
+  return models.map(({ name, kind }) => {
+    const url = `http://${LOOPBACK}:${loopbackPort}/models/${name}`;
+    return { name, kind, url: kind === "openai" ? `${url}/v1` : url, key };
+  });
+}
+
+/** The first upstream of each kind gets the variables that agents know. */
+function modelVariables(models: readonly ModelAccess[]): Record<string, string> {
+  const last = models.toReversed().map(({ kind, url, key }) => KIND_TRAITS[kind].variables(url, key));
+  return Object.assign({}, ...last);
 }
 
 function proxyVariables(port: number, password: string | null): Record<string, string> {
