@@ -10,13 +10,14 @@ import { AttachmentFiles } from "./jobs/attachment-files.ts";
 import { type CommandResult, runCommand, type StateCommand } from "./commands/run-command.ts";
 import type { ServiceConfig } from "./config/config.ts";
 import type { Env } from "./config/env.ts";
-import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { createRunnerAccess } from "./jobs/runner-access.ts";
 import { Follower } from "./pulls/follow/follower.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./jobs/keys.ts";
 import { createServiceApp } from "./http/server.ts";
+import type { ServiceAppDeps } from "./http/service-app-deps.ts";
 import { PendingQuestions } from "./jobs/pending-questions.ts";
+import type { ServiceTaskDeps } from "./jobs/service-task-deps.ts";
 import { runJob, runJobId, runJobTask } from "./jobs/run-job.ts";
 import { RunningTurns } from "./jobs/running-turns.ts";
 import { TurnPlaces } from "./jobs/turn-places.ts";
@@ -45,34 +46,122 @@ const ADD_AGAIN_AFTER_MS = 10_000;
 /** How long a database that could be written counts as one that can be. */
 const CHECK_AGAIN_MS = 1000;
 
+/** The parts of the service, and what its tasks and its HTTP interface need of them. */
+type Parts = ServiceTaskDeps & {
+  config: JobServiceDeps["config"];
+  database: SqliteDatabase;
+  runner: JobServiceDeps["runner"];
+  queue: SqliteTaskQueue<NoRecords>;
+  follower: Follower;
+};
+
 /** Creates the service. Throws if the database isn't the service's. */
-export function createJobService({ config, database, runner, clock, logger, env }: JobServiceDeps) {
+export function createJobService(deps: JobServiceDeps) {
+  const parts = createParts(deps);
+  const { store, queue, places, clock } = parts;
+  const turns = createTurnQueue(parts);
+  const handle = handlerOf(parts);
+  const underWay = new Set<Promise<unknown>>();
+
+  function expectStop(): void {
+    places.close();
+    store.changes.close();
+  }
+
+  return {
+    app: createApp(parts, turns),
+    store,
+    queue,
+    /** Begins to run accepted turns, including those that an earlier process left. */
+    async start(): Promise<void> {
+      store.changes.begin();
+      store.questions.begin();
+      await parts.attachments.sweep();
+      await turns.addUnfinished();
+      await queue.add(tidyTask());
+      await parts.follower.start();
+      queue.start((task, { signal }) => {
+        const run = handle(task, signal).finally(() => underWay.delete(run));
+        underWay.add(run);
+        return run;
+      });
+    },
+    /** Carries out a command of the command line. */
+    runCommand(command: StateCommand): CommandResult {
+      const result = runCommand(command, {
+        db: deps.database.db,
+        settings: deps.config,
+        nowMs: clock.now(),
+        logger: deps.logger,
+        onEnded: turns.onEnded,
+        onAnswered: (id, answer) => parts.questions.answered(id, answer),
+      });
+      store.changes.look();
+      return result;
+    },
+    /**
+     * Starts no more turns, and answers requests that wait for changes. If an agent ends from now
+     * on, its turn runs again after the next start, because it may have been stopped together with
+     * the service.
+     */
+    expectStop,
+    /**
+     * Starts no more turns, lets running ones continue for `graceMs`, and then aborts them. They
+     * run again after the next start.
+     */
+    async stop(graceMs: number): Promise<void> {
+      turns.stop();
+      expectStop();
+      await queue.stop(graceMs);
+      // The queue doesn't wait for the tasks that it aborted, but their agents must be gone before
+      // the process ends.
+      if (underWay.size > 0) await within(clock, ABORT_GRACE_MS, Promise.allSettled(underWay), null);
+    },
+  };
+}
+
+function createParts({ config, database, runner, clock, logger, env }: JobServiceDeps): Parts {
   const { db, assertOwned } = database;
   const store = new JobStore(db);
   const folder = join(config.dataDir, "attachments");
-  const attachments = new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger });
-  const runningTurns = new RunningTurns({ store, logger });
-  const questions = new PendingQuestions({ store, clock, logger });
   const projects = new Map(config.projects.map((project) => [project.id, project]));
-  const places = new TurnPlaces(config.jobsAtOnce);
-  const commits = new GroupCommit({ db, assertOwned });
   // For each project, enough jobs are claimed to fill each place that becomes free. The others wait
   // in the table only.
   const pools = {
     of: (type: string) => POOLS[type] ?? "others",
     budgets: { jobs: 2 * config.jobsAtOnce, follow: 4, others: 16 },
   };
+  const commits = new GroupCommit({ db, assertOwned });
   const queue = new SqliteTaskQueue<NoRecords>({ store: { db, commits }, clock, logger, pools });
-  const follower = new Follower({ store, projects, queue, env, clock, logger });
-  const underWay = new Set<Promise<unknown>>();
+  return {
+    config,
+    database,
+    store,
+    projects,
+    places: new TurnPlaces(config.jobsAtOnce),
+    runningTurns: new RunningTurns({ store, logger }),
+    questions: new PendingQuestions({ store, clock, logger }),
+    attachments: new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger }),
+    runner,
+    queue,
+    follower: new Follower({ store, projects, queue, env, clock, logger }),
+    clock,
+    logger,
+  };
+}
+
+/** How turns that are durable get into the queue. */
+type TurnQueue = Pick<ServiceAppDeps, "accept" | "onEnded"> & {
+  addUnfinished: () => Promise<void>;
+  /** From now on, nothing is added later. */
+  stop: () => void;
+};
+
+function createTurnQueue({ store, queue, runningTurns, attachments, clock, logger }: Parts): TurnQueue {
   let cancelAddAgain: () => void = () => {};
   let isStopped = false;
-  let checkAtMs = 0;
 
-  /**
-   * The job's turns are already durable. A task that can't be added now is added later or at the
-   * next start.
-   */
+  /** A task that can't be added now is added later, or at the next start. */
   async function addTask(jobId: string): Promise<void> {
     try {
       const job = store.job(jobId);
@@ -94,35 +183,61 @@ export function createJobService({ config, database, runner, clock, logger, env 
     }
   }
 
-  async function accept(request: TurnRequest): Promise<Acceptance> {
-    return queue.commit(() => {
-      const value = store.accept(request, clock.now());
-      const { id: projectId } = request.project;
-      return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId, projectId)] : [] };
-    });
-  }
+  return {
+    accept: (request) =>
+      queue.commit(() => {
+        const value = store.accept(request, clock.now());
+        const { id: projectId } = request.project;
+        return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId, projectId)] : [] };
+      }),
+    onEnded(jobId) {
+      runningTurns.abortIfEnded(jobId);
+      void attachments.sweep();
+      // Even a turn that waited for its retry may have blocked the next one.
+      void addTask(jobId);
+    },
+    addUnfinished,
+    stop() {
+      isStopped = true;
+      cancelAddAgain();
+    },
+  };
+}
 
-  function onEnded(jobId: string): void {
-    runningTurns.abortIfEnded(jobId);
-    void attachments.sweep();
-    // Even a turn that waited for its retry may have blocked the next one.
-    void addTask(jobId);
-  }
-
-  const deps = { store, projects, places, runningTurns, questions, attachments, runner, clock, logger };
-  /** If a task throws, the database has a fault, and the queue tries again in a minute. */
-  async function handle(task: Task, stopped: AbortSignal): Promise<StepOf<NoRecords>> {
+/** Runs a task. If one throws, the database has a fault, and the queue tries again in a minute. */
+function handlerOf(parts: Parts): (task: Task, stopped: AbortSignal) => Promise<StepOf<NoRecords>> {
+  const { attachments, follower } = parts;
+  return async (task, stopped) => {
     if (task.type === "run-job") {
-      const value = await runJob(deps, task, stopped);
+      const value = await runJob(parts, task, stopped);
       await attachments.sweep();
       const adds = follower.tasksAfter(runJobId(task));
       return () => ({ value, adds });
     }
     if (task.type === "follow") return await follower.run(task, stopped);
-    if (task.type === "tidy") return await tidy(deps, stopped);
+    if (task.type === "tidy") return await tidy(parts, stopped);
     return { kind: "dead", reason: `no such type of task: ${task.type}` };
-  }
-  async function ready(): Promise<TaskCounts> {
+  };
+}
+
+function createApp(parts: Parts, { accept, onEnded }: TurnQueue) {
+  const { config, database, follower } = parts;
+  return createServiceApp({
+    ...parts,
+    checkKey: createKeyCheck(database.db),
+    runnerAccess: createRunnerAccess(parts),
+    lookAtPull: (jobId) => follower.lookNow(jobId),
+    accept,
+    onEnded,
+    ready: readinessOf(parts),
+    takeWebhook: (...delivery) => follower.takeWebhook(...delivery),
+    publicBaseUrl: config.publicBaseUrl,
+  });
+}
+
+function readinessOf({ store, queue, places, clock }: Parts): () => Promise<TaskCounts> {
+  let checkAtMs = 0;
+  return async () => {
     // Anybody may ask, and each check waits for the disk.
     if (clock.monotonicMs() >= checkAtMs) {
       await queue.check();
@@ -132,72 +247,5 @@ export function createJobService({ config, database, runner, clock, logger, env 
     const running = places.taken;
     // Counts jobs rather than tasks, because the service also has tasks of its own.
     return { waiting: Math.max(0, store.unfinishedJobs().length - running), running, dead };
-  }
-  function expectStop(): void {
-    places.close();
-    store.changes.close();
-  }
-  const app = createServiceApp({
-    ...deps,
-    checkKey: createKeyCheck(db),
-    runnerAccess: createRunnerAccess(deps),
-    lookAtPull: (jobId) => follower.lookNow(jobId),
-    accept,
-    onEnded,
-    ready,
-    takeWebhook: (...delivery) => follower.takeWebhook(...delivery),
-    publicBaseUrl: config.publicBaseUrl,
-  });
-
-  return {
-    app,
-    store,
-    queue,
-    /** Begins to run accepted turns, including those that an earlier process left. */
-    async start(): Promise<void> {
-      store.changes.begin();
-      store.questions.begin();
-      await attachments.sweep();
-      await addUnfinished();
-      await queue.add(tidyTask());
-      await follower.start();
-      queue.start((task, { signal }) => {
-        const run = handle(task, signal).finally(() => underWay.delete(run));
-        underWay.add(run);
-        return run;
-      });
-    },
-    /** Carries out a command of the command line. */
-    runCommand(command: StateCommand): CommandResult {
-      const result = runCommand(command, {
-        db,
-        settings: config,
-        nowMs: clock.now(),
-        logger,
-        onEnded,
-        onAnswered: (id, answer) => questions.answered(id, answer),
-      });
-      store.changes.look();
-      return result;
-    },
-    /**
-     * Starts no more turns, and answers requests that wait for changes. If an agent ends from now
-     * on, its turn runs again after the next start, because it may have been stopped together with
-     * the service.
-     */
-    expectStop,
-    /**
-     * Starts no more turns, lets running ones continue for `graceMs`, and then aborts them. They
-     * run again after the next start.
-     */
-    async stop(graceMs: number): Promise<void> {
-      isStopped = true;
-      cancelAddAgain();
-      expectStop();
-      await queue.stop(graceMs);
-      // The queue doesn't wait for the tasks that it aborted, but their agents must be gone before
-      // the process ends.
-      if (underWay.size > 0) await within(clock, ABORT_GRACE_MS, Promise.allSettled(underWay), null);
-    },
   };
 }

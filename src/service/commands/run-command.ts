@@ -75,8 +75,48 @@ export function runCommand(command: StateCommand, deps: CommandDeps): CommandRes
 /** `about` is for the log. It only holds values that are known to be ids. */
 type Done = { text: string; isActive?: boolean; about?: object };
 
-function run(command: StateCommand, { db, settings, nowMs, onEnded, onAnswered }: CommandDeps): Done {
-  const store = new JobStore(db);
+function run(command: StateCommand, deps: CommandDeps): Done {
+  const store = new JobStore(deps.db);
+  switch (command.name) {
+    case "create-key":
+    case "count-keys":
+    case "list-keys":
+    case "revoke-key":
+      return runOnKeys(command, deps);
+    case "list-jobs": {
+      const { project, status } = command;
+      const jobs = store.jobs({ projectId: project, status, limit: MAX_LISTED });
+      // A project that was removed from the settings may still have jobs.
+      if (project !== null && jobs.length === 0) assertProject(project, deps.settings);
+      return { text: jobTable(jobs), about: { project, status } };
+    }
+    case "show-job": {
+      const job = jobOf(store, command.id);
+      const turns = store.turns(job.id).map((turn) => ({ ...turn, attachments: store.attachments(turn) }));
+      const text = jobDetails(job, turns, store.questions.shown(job.id));
+      return { text, isActive: job.status === "active", about: { job_id: job.id } };
+    }
+    case "show-brief": {
+      const { id } = jobOf(store, command.id);
+      const brief = store.brief(id);
+      if (brief === null) throw new StartError(`No agent has been told anything yet in job ${id}.`);
+      return { text: `${terminalText(brief)}\n`, about: { job_id: id } };
+    }
+    case "cancel-job":
+      return cancelJob(store, jobOf(store, command.id).id, deps);
+    case "archive-job":
+      return archiveJob(store, jobOf(store, command.id).id, deps);
+    case "answer":
+      return answerQuestion(store, command, deps);
+    default:
+      return command satisfies never;
+  }
+}
+
+type Command<Name> = Extract<StateCommand, { name: Name }>;
+type KeyCommand = Command<"create-key" | "count-keys" | "list-keys" | "revoke-key">;
+
+function runOnKeys(command: KeyCommand, { db, settings, nowMs }: CommandDeps): Done {
   switch (command.name) {
     case "create-key": {
       const { project } = command;
@@ -102,61 +142,46 @@ function run(command: StateCommand, { db, settings, nowMs, onEnded, onAnswered }
       const text = revoked === "revoked" ? `Revoked key ${id}.\n` : `Key ${id} was already revoked.\n`;
       return { text, about: { key_id: id } };
     }
-    case "list-jobs": {
-      const { project, status } = command;
-      const jobs = store.jobs({ projectId: project, status, limit: MAX_LISTED });
-      // A project that was removed from the settings may still have jobs.
-      if (project !== null && jobs.length === 0) assertProject(project, settings);
-      return { text: jobTable(jobs), about: { project, status } };
-    }
-    case "show-job": {
-      const job = jobOf(store, command.id);
-      const turns = store.turns(job.id).map((turn) => ({ ...turn, attachments: store.attachments(turn) }));
-      const text = jobDetails(job, turns, store.questions.shown(job.id));
-      return { text, isActive: job.status === "active", about: { job_id: job.id } };
-    }
-    case "show-brief": {
-      const { id } = jobOf(store, command.id);
-      const brief = store.brief(id);
-      if (brief === null) throw new StartError(`No agent has been told anything yet in job ${id}.`);
-      return { text: `${terminalText(brief)}\n`, about: { job_id: id } };
-    }
-    case "cancel-job": {
-      const { id } = jobOf(store, command.id);
-      const unfinished = store.turns(id).filter(({ state }) => state !== "ended");
-      const { length } = unfinished.filter(({ number }) => store.cancel({ jobId: id, number }, nowMs));
-      const about = { job_id: id, turns: length };
-      if (length === 0) return { text: `Job ${id} has no turn that waits or runs.\n`, about };
-      onEnded?.(id);
-      return { text: `Canceled ${length} ${length === 1 ? "turn" : "turns"} of job ${id}.\n`, about };
-    }
-    case "archive-job": {
-      const { id } = jobOf(store, command.id);
-      const about = { job_id: id };
-      if (!store.archive(id, nowMs)) return { text: `Job ${id} was already archived.\n`, about };
-      onEnded?.(id);
-      return { text: `Archived job ${id}.\n`, about };
-    }
-    case "answer": {
-      const { job, question: id, words } = command;
-      const question = store.questions.question(job, id);
-      if (question === null) {
-        throw new StartError(
-          `There is no question ${JSON.stringify(id)} in job ${JSON.stringify(job)} that waits ` +
-            "for an answer. See jobs show.",
-        );
-      }
-      const answer = answerOf(question, words);
-      const about = { job_id: job, question: id };
-      if (!store.questions.answer(question, answer, nowMs)) {
-        return { text: `Question ${id} was already answered.\n`, about };
-      }
-      onAnswered?.(id, answer);
-      return { text: `Answered question ${id} of job ${job}.\n`, about };
-    }
     default:
       return command satisfies never;
   }
+}
+
+function cancelJob(store: JobStore, id: string, { nowMs, onEnded }: CommandDeps): Done {
+  const unfinished = store.turns(id).filter(({ state }) => state !== "ended");
+  const { length } = unfinished.filter(({ number }) => store.cancel({ jobId: id, number }, nowMs));
+  const about = { job_id: id, turns: length };
+  if (length === 0) return { text: `Job ${id} has no turn that waits or runs.\n`, about };
+  onEnded?.(id);
+  return { text: `Canceled ${length} ${length === 1 ? "turn" : "turns"} of job ${id}.\n`, about };
+}
+
+function archiveJob(store: JobStore, id: string, { nowMs, onEnded }: CommandDeps): Done {
+  const about = { job_id: id };
+  if (!store.archive(id, nowMs)) return { text: `Job ${id} was already archived.\n`, about };
+  onEnded?.(id);
+  return { text: `Archived job ${id}.\n`, about };
+}
+
+function answerQuestion(
+  store: JobStore,
+  { job, question: id, words }: Command<"answer">,
+  { nowMs, onAnswered }: CommandDeps,
+): Done {
+  const question = store.questions.question(job, id);
+  if (question === null) {
+    throw new StartError(
+      `There is no question ${JSON.stringify(id)} in job ${JSON.stringify(job)} that waits ` +
+        "for an answer. See jobs show.",
+    );
+  }
+  const answer = answerOf(question, words);
+  const about = { job_id: job, question: id };
+  if (!store.questions.answer(question, answer, nowMs)) {
+    return { text: `Question ${id} was already answered.\n`, about };
+  }
+  onAnswered?.(id, answer);
+  return { text: `Answered question ${id} of job ${job}.\n`, about };
 }
 
 function assertProject(id: string, { projects }: CommandDeps["settings"]): void {
