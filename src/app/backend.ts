@@ -4,8 +4,8 @@ import { type AppRecords, recordSchemas } from "./rules/records.ts";
 import { isRedisUrl } from "../shared/store/redis/redis-location.ts";
 import type { RedisTaskQueue } from "../shared/queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "../shared/queue/sqlite/sqlite-task-queue.ts";
-import { openStore } from "../shared/store/open-store.ts";
-import type { Store } from "../shared/store/record-store.ts";
+import { openSqliteStore } from "../shared/store/sqlite/open-sqlite-store.ts";
+import type { Store } from "../shared/store/store.ts";
 import { taskPools } from "./tasks/index.ts";
 
 /** Everything durable in one place: records, tasks and the rate limiter. */
@@ -42,7 +42,7 @@ export async function openBackend(options: OpenBackendOptions): Promise<Backend>
     const queue = new RedisTaskQueue({ ...shared, store });
     return { store, queue, [Symbol.asyncDispose]: () => store.close() };
   }
-  const store = await openStore(at);
+  const store = await openSqliteStore(at);
   const queue = new SqliteTaskQueue<AppRecords>({ ...shared, store });
   return { store, queue, [Symbol.asyncDispose]: () => store.close() };
 }

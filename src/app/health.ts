@@ -3,7 +3,7 @@ import type { Clock } from "../shared/machine/ports.ts";
 import type { AppQueue } from "./rules/records.ts";
 import { messageOf } from "../shared/errors.ts";
 import type { AppRecords } from "./rules/records.ts";
-import type { Store } from "../shared/store/record-store.ts";
+import type { Store } from "../shared/store/store.ts";
 
 /** Probes come from several sides at once. The disk is checked at most this often. */
 const FRESH_MS = 250;

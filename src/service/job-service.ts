@@ -3,7 +3,7 @@ import { within, type Clock, type Logger } from "../shared/machine/ports.ts";
 import type { StepOf, Task, TaskCounts } from "../shared/queue/task-queue.ts";
 import { messageOf } from "../shared/errors.ts";
 import { SqliteTaskQueue } from "../shared/queue/sqlite/sqlite-task-queue.ts";
-import type { NoRecords } from "../shared/store/records.ts";
+import type { NoRecords } from "../shared/store/record-types.ts";
 import { GroupCommit } from "../shared/store/sqlite/group-commit.ts";
 import type { SqliteDatabase } from "../shared/store/sqlite/sqlite-database.ts";
 import { AttachmentFiles } from "./jobs/attachment-files.ts";

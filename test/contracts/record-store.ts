@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { RecordStore } from "../../src/shared/store/records.ts";
+import type { RecordStore } from "../../src/shared/store/record-types.ts";
 
 /** A record of the suite. */
 export const Note = z.object({ version: z.literal(1), text: z.string().max(100) });

@@ -3,7 +3,7 @@ import type { Clock } from "../../src/shared/machine/ports.ts";
 import { createSteadyClock } from "../../src/shared/machine/steady-clock.ts";
 import { SqliteTaskQueue } from "../../src/shared/queue/sqlite/sqlite-task-queue.ts";
 import { GroupCommit } from "../../src/shared/store/sqlite/group-commit.ts";
-import { openStore, type SqliteStore } from "../../src/shared/store/open-store.ts";
+import { openSqliteStore, type SqliteStore } from "../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { SqliteRateLimiter } from "../../src/shared/store/sqlite/sqlite-rate-limiter.ts";
 import { StoreInUseError } from "../../src/shared/store/store-errors.ts";
 import { ManualClock } from "../../world/clock/manual-clock.ts";
@@ -140,7 +140,7 @@ export async function openFileSubject(): Promise<SqliteTaskQueueSubject> {
   const path = dir.file("store.sqlite");
   async function open(): Promise<Process> {
     const clock = createSteadyClock(subject.clock);
-    const store = await openStore({
+    const store = await openSqliteStore({
       schemas: recordSchemas,
       url: `sqlite://${path}`,
       ...subject,
@@ -175,7 +175,7 @@ export async function openFileSubject(): Promise<SqliteTaskQueueSubject> {
  */
 export async function openMemorySubject(): Promise<SqliteTaskQueueSubject> {
   const subject = newSubject();
-  const store = await openStore<AppRecords>({ schemas: recordSchemas, url: "memory://", ...subject });
+  const store = await openSqliteStore<AppRecords>({ schemas: recordSchemas, url: "memory://", ...subject });
   function start(): Process {
     let isDead = false;
     const commits = new GroupCommit({

@@ -6,7 +6,7 @@
 import { writeSync } from "node:fs";
 import type { AppQueue } from "../../src/app/rules/records.ts";
 import { SqliteTaskQueue } from "../../src/shared/queue/sqlite/sqlite-task-queue.ts";
-import { openStore } from "../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { type AppRecords, recordSchemas } from "../../src/app/rules/records.ts";
@@ -29,7 +29,7 @@ async function openQueue(url: string): Promise<AppQueue> {
     });
     return new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
   }
-  const store = await openStore<AppRecords>({ schemas: recordSchemas, url, clock, logger });
+  const store = await openSqliteStore<AppRecords>({ schemas: recordSchemas, url, clock, logger });
   return new SqliteTaskQueue<AppRecords>({ store, clock, logger, pools });
 }
 

@@ -4,7 +4,7 @@ import { Delivery } from "./turn/delivery.ts";
 import { type MessageRef, type Place, QuotedMessage, Request, ThreadContext } from "./turn/request.ts";
 import { Turn } from "./turn/turn.ts";
 import { type Level, levelOfService } from "../../shared/contract/level.ts";
-import type { ReadOf, WriteOf } from "../../shared/store/records.ts";
+import type { ReadOf, WriteOf } from "../../shared/store/record-types.ts";
 import { storedObject } from "../../shared/contract/reading.ts";
 import type {
   DecisionOf,

@@ -1,4 +1,4 @@
-import type { Kinds, ReadOf, WriteOf } from "../store/records.ts";
+import type { Kinds, ReadOf, WriteOf } from "../store/record-types.ts";
 import type { Append } from "../store/series.ts";
 import type { Limit } from "../store/rate-limiter.ts";
 

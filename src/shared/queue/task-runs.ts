@@ -1,7 +1,7 @@
 import { within, type Clock, type Logger } from "../machine/ports.ts";
 import type { DecisionOf, StepOf, Task, TaskEnd, TaskHandlerOf } from "./task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
-import type { Kinds } from "../store/records.ts";
+import type { Kinds } from "../store/record-types.ts";
 import { StoreInUseError, StoreUnavailableError } from "../store/store-errors.ts";
 import { type Pools, checkTaskEnd } from "./storable-task.ts";
 

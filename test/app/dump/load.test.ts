@@ -5,7 +5,7 @@ import { type AppQueue, type AppRecords } from "../../../src/app/rules/records.t
 import { RedisTaskQueue } from "../../../src/shared/queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "../../../src/shared/queue/sqlite/sqlite-task-queue.ts";
 import type { Side } from "../../../src/app/dump/transfer.ts";
-import { openStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { openRedisStore } from "../../../src/shared/store/redis/open-redis-store.ts";
 import { createSystemClock } from "../../../src/shared/machine/clock-and-log.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
@@ -41,7 +41,7 @@ async function openApp(store: string) {
     const queue = new RedisTaskQueue({ store: opened, clock, logger, pools, keepDeadMs: HOUR_MS });
     return { store: opened, queue, ...closing(opened, queue) };
   }
-  const opened = await openStore({
+  const opened = await openSqliteStore({
     schemas: recordSchemas,
     url: `sqlite://${store}`,
     clock,

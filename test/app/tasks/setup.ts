@@ -12,8 +12,8 @@ import type { Step, TaskRun } from "../../../src/app/rules/records.ts";
 import type { Place } from "../../../src/app/rules/turn/request.ts";
 import type { Turn } from "../../../src/app/rules/turn/turn.ts";
 import { SqliteTaskQueue } from "../../../src/shared/queue/sqlite/sqlite-task-queue.ts";
-import { openStore } from "../../../src/shared/store/open-store.ts";
-import type { SqliteStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
+import type { SqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import type { TaskDeps } from "../../../src/app/rules/ports/deps.ts";
 import { makeJob } from "../../support/builders.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
@@ -130,7 +130,7 @@ export class TaskRig implements AsyncDisposable {
     const logger = new RecordingLogger();
     return new TaskRig(
       clock,
-      await openStore<AppRecords>({ schemas: recordSchemas, url: "memory://", clock, logger }),
+      await openSqliteStore<AppRecords>({ schemas: recordSchemas, url: "memory://", clock, logger }),
     );
   }
 

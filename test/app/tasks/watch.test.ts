@@ -4,7 +4,7 @@ import { jobKey, projectKey } from "../../../src/app/rules/project.ts";
 import { sentJobAppend } from "../../../src/app/rules/turn/watching.ts";
 import { endTurn, newTurn, resumeTurn, type Turn } from "../../../src/app/rules/turn/turn.ts";
 import { turnWrites } from "../../../src/app/rules/decisions/turn-writes.ts";
-import { openStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { backoffMs } from "../../../src/app/tasks/service-backoff.ts";
 import { feedTasks, submitTask, watchTask } from "../../../src/app/rules/decisions/new-tasks.ts";
 import { feed } from "../../../src/app/tasks/feed.ts";
@@ -93,7 +93,7 @@ it("a service without a backoff holds nothing up, however the clock ticks", asyn
     monotonicMs: () => 0,
     wakeAt: () => () => {},
   };
-  await using store = await openStore({
+  await using store = await openSqliteStore({
     schemas: recordSchemas,
     url: "memory://",
     clock,

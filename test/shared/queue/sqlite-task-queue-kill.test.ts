@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { SqliteTaskQueue } from "../../../src/shared/queue/sqlite/sqlite-task-queue.ts";
-import { openStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { spawnNode } from "../../support/child-process.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
@@ -22,7 +22,7 @@ describe("SQLite task queue of a process that is killed", () => {
 
     const clock = new ManualClock(Date.now());
     const logger = new RecordingLogger();
-    await using store = await openStore<AppRecords>({
+    await using store = await openSqliteStore<AppRecords>({
       schemas: recordSchemas,
       url,
       clock,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type AppRecords, type Plan } from "../../../src/app/rules/records.ts";
 import { SqliteTaskQueue } from "../../../src/shared/queue/sqlite/sqlite-task-queue.ts";
 import { TASK_SQL } from "../../../src/shared/queue/sqlite/task-table.ts";
-import { openStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { describeTaskQueue } from "../../contracts/task-queue.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { queryPlan, unindexedSteps } from "../../support/query-plan.ts";
@@ -23,7 +23,12 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 async function openParts() {
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  const store = await openStore<AppRecords>({ schemas: recordSchemas, url: "memory://", clock, logger });
+  const store = await openSqliteStore<AppRecords>({
+    schemas: recordSchemas,
+    url: "memory://",
+    clock,
+    logger,
+  });
   const { db, commits } = store;
   const pools = { of: () => "all", budgets: { all: 16 } };
   const queue = new SqliteTaskQueue<AppRecords>({ store: { db, commits }, clock, logger, pools });
@@ -316,7 +321,7 @@ describe("SQLite task queue on a file that cannot be written", () => {
     const path = subject.db.location() ?? "";
     await rm(`${path}-owner`);
     const { clock, logger } = subject;
-    await using _second = await openStore({
+    await using _second = await openSqliteStore({
       schemas: recordSchemas,
       url: `sqlite://${path}`,
       clock,

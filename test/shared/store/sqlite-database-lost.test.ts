@@ -1,6 +1,6 @@
 import { copyFile, open as openFile, rename, rm, truncate } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { openSqliteDatabase } from "../../../src/shared/store/sqlite/sqlite-database.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
@@ -74,7 +74,7 @@ describe("SQLite database that is damaged", () => {
 
 describe("SQLite database that is taken away while it is in use", () => {
   async function openApp(path: string) {
-    return await openStore({
+    return await openSqliteStore({
       schemas: recordSchemas,
       url: `sqlite://${path}`,
       clock: new ManualClock(),

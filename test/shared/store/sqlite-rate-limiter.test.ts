@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { GATE_SQL } from "../../../src/shared/store/sqlite/sqlite-rate-limiter.ts";
 import { type RateLimiterSubject, describeRateLimiter } from "../../contracts/rate-limiter.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
@@ -12,7 +12,7 @@ async function openSubject(): Promise<RateLimiterSubject> {
   const dir = await openTempDir();
   const clock = new ManualClock();
   const open = () =>
-    openStore({
+    openSqliteStore({
       schemas: recordSchemas,
       url: `sqlite://${dir.file("store.sqlite")}`,
       clock,
@@ -45,7 +45,7 @@ describeRateLimiter("SQLite", openSubject);
 
 async function openMemory() {
   const clock = new ManualClock();
-  const store = await openStore({
+  const store = await openSqliteStore({
     schemas: recordSchemas,
     url: "memory://",
     clock,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openStore, type SqliteStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore, type SqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { APP_MIGRATIONS } from "../../../src/shared/store/sqlite/migrations.ts";
 import { openSqliteDatabase } from "../../../src/shared/store/sqlite/sqlite-database.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
@@ -11,7 +11,7 @@ async function openMemory() {
   const clock = new ManualClock();
   return {
     clock,
-    store: await openStore({
+    store: await openSqliteStore({
       schemas: recordSchemas,
       url: "memory://",
       clock,
@@ -55,7 +55,7 @@ it("reads the same before and after a crash, before its entries are listed by na
   await using dir = await openTempDir();
   const clock = new ManualClock();
   const open = () =>
-    openStore({
+    openSqliteStore({
       schemas: recordSchemas,
       url: `sqlite://${dir.file("store.sqlite")}`,
       clock,
@@ -107,7 +107,7 @@ it("goes on with the entries of a file of the first schema", async () => {
   const insert = first.db.prepare("INSERT INTO series (name, entry, expires_at) VALUES ('a', ?, ?)");
   for (const entry of ["1", "2"]) insert.run(entry, clock.now() + 9000);
   first.close();
-  await using store = await openStore({
+  await using store = await openSqliteStore({
     schemas: recordSchemas,
     url: `sqlite://${path}`,
     clock,

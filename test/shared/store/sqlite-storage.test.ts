@@ -1,6 +1,6 @@
 import { Keyv } from "keyv";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { SqliteStorage, STORAGE_SQL } from "../../../src/shared/store/sqlite/sqlite-storage.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { unindexedSteps } from "../../support/query-plan.ts";
@@ -9,7 +9,7 @@ import { recordSchemas } from "../../../src/app/rules/records.ts";
 
 async function openParts() {
   const clock = new ManualClock();
-  const store = await openStore({
+  const store = await openSqliteStore({
     schemas: recordSchemas,
     url: "memory://",
     clock,

@@ -7,7 +7,7 @@ import type { AppRecords, TaskRun } from "../records.ts";
 import type { FileReader } from "../thread/files.ts";
 import type { MessageReader, ThreadReader } from "../thread/messages-to-share.ts";
 import type { RateLimiter } from "../../../shared/store/rate-limiter.ts";
-import type { RecordReader } from "../../../shared/store/records.ts";
+import type { RecordReader } from "../../../shared/store/record-types.ts";
 import type { Series } from "../../../shared/store/series.ts";
 
 /** Everything the tasks depend on. Each takes the part it needs. */

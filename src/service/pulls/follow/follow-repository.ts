@@ -1,6 +1,6 @@
 import { codeOf, messageOf } from "../../../shared/errors.ts";
 import type { TaskEnd, TaskQueue } from "../../../shared/queue/task-queue.ts";
-import type { NoRecords } from "../../../shared/store/records.ts";
+import type { NoRecords } from "../../../shared/store/record-types.ts";
 import { detailsOf, RunError, TransientRunError } from "../../base/run-error.ts";
 import type { PullFacts, PullLook } from "../code-host/github-pull-facts.ts";
 import { RefusedByCodeHostError } from "../code-host/github-api.ts";

@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { Clock } from "../../machine/ports.ts";
 import type { DecisionOf, TaskEnd } from "../task-queue.ts";
 import { DocsAgentError, LimitReachedError } from "../../errors.ts";
-import type { KindOf, Kinds, ReadOf, WriteOf } from "../../store/records.ts";
-import type { SetAside } from "../../store/record-store.ts";
+import type { KindOf, Kinds, ReadOf, WriteOf } from "../../store/record-types.ts";
+import type { SetAside } from "../../store/keyv-record-store.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import type { RedisStorage } from "../../store/redis/redis-storage.ts";
 import {

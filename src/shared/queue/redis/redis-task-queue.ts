@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Clock, Logger } from "../../machine/ports.ts";
 import type { DecisionOf, NewTask, StepOf, TaskCounts, TaskHandlerOf, TaskQueue } from "../task-queue.ts";
 import { messageOf } from "../../errors.ts";
-import type { Kinds, ReadOf } from "../../store/records.ts";
+import type { Kinds, ReadOf } from "../../store/record-types.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import { StoreAnswerLostError } from "../../store/store-errors.ts";
 import { type Pools, fromStoredPayload } from "../storable-task.ts";

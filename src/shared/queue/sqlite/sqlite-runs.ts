@@ -1,6 +1,6 @@
 import type { DecisionOf, StepOf, TaskEnd, TaskHandlerOf } from "../task-queue.ts";
 import { messageOf } from "../../errors.ts";
-import type { Kinds } from "../../store/records.ts";
+import type { Kinds } from "../../store/record-types.ts";
 import type { GroupCommit } from "../../store/sqlite/group-commit.ts";
 import { type Run, TaskRuns, type TaskRunsOptions } from "../task-runs.ts";
 import type { LoadedTask, TaskTable } from "./task-table.ts";

@@ -1,11 +1,11 @@
 import type { Clock, Logger } from "../../machine/ports.ts";
 import type { DecisionOf, NewTask, TaskCounts, TaskHandlerOf, TaskQueue } from "../task-queue.ts";
 import { type LimitReachedError, messageOf } from "../../errors.ts";
-import type { SqliteStore } from "../../store/open-store.ts";
-import type { Kinds, ReadOf } from "../../store/records.ts";
+import type { SqliteStore } from "../../store/sqlite/open-sqlite-store.ts";
+import type { Kinds, ReadOf } from "../../store/record-types.ts";
 import type { GroupCommit } from "../../store/sqlite/group-commit.ts";
 import { writeProbe } from "../../store/sqlite/sqlite-database.ts";
-import { QueueHousekeeping } from "../queue-housekeeping.ts";
+import { SqliteHousekeeping } from "./sqlite-housekeeping.ts";
 import { SqliteRuns } from "./sqlite-runs.ts";
 import { type Pools, toStorableTask } from "../storable-task.ts";
 import { QueueStoppedError, FAULT_DELAY_MS } from "../task-runs.ts";
@@ -49,7 +49,7 @@ export class SqliteTaskQueue<R extends Kinds> implements TaskQueue<R> {
   readonly #clock: Clock;
   readonly #table: TaskTable;
   readonly #runs: SqliteRuns<R>;
-  readonly #housekeeping: QueueHousekeeping;
+  readonly #housekeeping: SqliteHousekeeping;
 
   #handler: TaskHandlerOf<R> | undefined;
   /** The last pass's error, until a pass succeeds. */
@@ -68,7 +68,7 @@ export class SqliteTaskQueue<R extends Kinds> implements TaskQueue<R> {
     this.#clock = clock;
     const table = new TaskTable(db, pools, (seq) => this.#runs.runOf(seq)?.hasEnded === false);
     this.#table = table;
-    this.#housekeeping = new QueueHousekeeping({ ...options, store, table });
+    this.#housekeeping = new SqliteHousekeeping({ ...options, store, table });
     this.#runs = new SqliteRuns({
       table,
       commits,

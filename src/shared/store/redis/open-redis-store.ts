@@ -1,7 +1,7 @@
 import type { Logger } from "../../machine/ports.ts";
 import { messageOf } from "../../errors.ts";
-import { type RecordsOptions, openRecords } from "../record-store.ts";
-import type { Kinds } from "../records.ts";
+import { type RecordsOptions, openRecords } from "../keyv-record-store.ts";
+import type { Kinds } from "../record-types.ts";
 import { StoreUnavailableError } from "../store-errors.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { RedisMemory, readInfo } from "./redis-memory.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../machine/ports.ts";
 import { keepNewest } from "../keep-newest.ts";
-import type { RecordStorage } from "../record-store.ts";
+import type { RecordStorage } from "../keyv-record-store.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 import type { Series } from "../series.ts";
 

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../../machine/ports.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import type { RecordStorage } from "../record-store.ts";
+import type { RecordStorage } from "../keyv-record-store.ts";
 import { preparing } from "./sqlite-database.ts";
 import { storeErrorsOf } from "../store-errors.ts";
 import type { Append, Series } from "../series.ts";

@@ -4,30 +4,7 @@ import type { Clock, Logger } from "../machine/ports.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { keepNewest } from "./keep-newest.ts";
 import { jsonOf } from "../text/text.ts";
-import type { RateLimiter } from "./rate-limiter.ts";
-import type { KindOf, Kinds, RecordReader, RecordStore, SchemasOf } from "./records.ts";
-import type { Series } from "./series.ts";
-
-/** Everything a program stores. */
-export interface Store<R extends Kinds> extends AsyncDisposable {
-  readonly rateLimiter: RateLimiter;
-  readonly series: Series;
-  readonly records: RecordReader<R>;
-  /** Number of records set aside since the store was opened. */
-  setAsideCount(): number;
-  /**
-   * What a crash or a power cut may cost, in words for the operator. Null if nothing acknowledged
-   * can be lost.
-   */
-  readonly risk: string | null;
-  /**
-   * Rejects with a `StoreUnavailableError` unless a value can be written now, and stays. Resolves
-   * to what the operator has to know all the same, or to null.
-   */
-  check(): Promise<string | null>;
-  /** Closes the store. Idempotent. Stop everything that uses the store first. */
-  close(): Promise<void>;
-}
+import type { KindOf, Kinds, RecordReader, RecordStore, SchemasOf } from "./record-types.ts";
 
 /**
  * A record that doesn't fit its own schema was about to be written, which is a fault in the

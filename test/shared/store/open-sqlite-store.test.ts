@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 import { recordSchemas } from "../../../src/app/rules/records.ts";
 
 function openMemory() {
-  return openStore({
+  return openSqliteStore({
     schemas: recordSchemas,
     url: "memory://",
     clock: new ManualClock(),
@@ -19,7 +19,7 @@ describe("store", () => {
   it("creates the file and its folders", async () => {
     await using dir = await openTempDir();
     const path = dir.file("deep/er/store.sqlite");
-    await using store = await openStore({
+    await using store = await openSqliteStore({
       schemas: recordSchemas,
       url: `sqlite://${path}`,
       clock: new ManualClock(),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../src/shared/store/open-store.ts";
+import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";
 import { Note, type RecordStoreSubject, describeRecordStore } from "../../contracts/record-store.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
@@ -9,7 +9,8 @@ import { type AppRecords, recordSchemas } from "../../../src/app/rules/records.t
 async function openSubject(url: string, cleanUp: () => Promise<void>): Promise<RecordStoreSubject> {
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  const open = () => openStore<AppRecords>({ schemas: recordSchemas, url, clock, logger, ownerWaitMs: 0 });
+  const open = () =>
+    openSqliteStore<AppRecords>({ schemas: recordSchemas, url, clock, logger, ownerWaitMs: 0 });
   let store = await open();
   let notes = store.recordsNamed("notes", Note);
   let drafts = store.recordsNamed("drafts", Note);
@@ -57,7 +58,7 @@ describeRecordStore("SQLite in memory", () => openSubject("memory://", async () 
 
 describe("record store", () => {
   it("rejects when the storage fails", async () => {
-    await using store = await openStore({
+    await using store = await openSqliteStore({
       schemas: recordSchemas,
       url: "memory://",
       clock: new ManualClock(),
@@ -74,7 +75,7 @@ describe("record store", () => {
 
   it("forgets what was set aside after the time that was asked for", async () => {
     const clock = new ManualClock();
-    await using store = await openStore({
+    await using store = await openSqliteStore({
       schemas: recordSchemas,
       url: "memory://",
       clock,
@@ -98,7 +99,7 @@ describe("record store", () => {
 
   it("counts and logs what a decision set aside once it is on the disk, and once", async () => {
     const logger = new RecordingLogger();
-    await using store = await openStore({
+    await using store = await openSqliteStore({
       schemas: recordSchemas,
       url: "memory://",
       clock: new ManualClock(),

@@ -1,11 +1,11 @@
-import type { Clock, Logger } from "../machine/ports.ts";
-import { messageOf } from "../errors.ts";
-import type { SqliteStore } from "../store/open-store.ts";
-import type { Kinds } from "../store/records.ts";
-import { KEEP_DONE_MS } from "./storable-task.ts";
-import type { TaskTable } from "./sqlite/task-table.ts";
+import type { Clock, Logger } from "../../machine/ports.ts";
+import { messageOf } from "../../errors.ts";
+import type { SqliteStore } from "../../store/sqlite/open-sqlite-store.ts";
+import type { Kinds } from "../../store/record-types.ts";
+import { KEEP_DONE_MS } from "../storable-task.ts";
+import type { TaskTable } from "./task-table.ts";
 
-type QueueHousekeepingOptions = {
+type SqliteHousekeepingOptions = {
   table: TaskTable;
   store: Pick<SqliteStore<Kinds>, "commits" | "sweep"> & {
     rateLimiter: Pick<SqliteStore<Kinds>["rateLimiter"], "pullIn">;
@@ -29,8 +29,8 @@ const TOLERANCE_MS = 2_000;
  * Maintains the task table while tasks run: limits its size, and corrects its times if the
  * machine's clock was set back while no process had them.
  */
-export class QueueHousekeeping {
-  readonly #options: QueueHousekeepingOptions;
+export class SqliteHousekeeping {
+  readonly #options: SqliteHousekeepingOptions;
   readonly #clock: Clock;
   /** When the next sweep is due, epoch milliseconds. */
   sweepDueAt = 0;
@@ -41,7 +41,7 @@ export class QueueHousekeeping {
   /** Settles when waiting tasks were brought forward, or couldn't be. */
   #following: Promise<void> | null = null;
 
-  constructor(options: QueueHousekeepingOptions) {
+  constructor(options: SqliteHousekeepingOptions) {
     this.#options = options;
     this.#clock = options.clock;
     this.#seenAt = options.table.lastSeenAt() ?? 0;

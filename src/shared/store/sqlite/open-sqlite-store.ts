@@ -1,15 +1,15 @@
-import type { Clock, Logger } from "../machine/ports.ts";
-import { messageOf } from "../errors.ts";
-import { GroupCommit, syncWal } from "./sqlite/group-commit.ts";
-import { openRecords } from "./record-store.ts";
-import { assertRoom, isHalfLoaded, openSqliteDatabase, writeProbe } from "./sqlite/sqlite-database.ts";
-import { SqliteRateLimiter } from "./sqlite/sqlite-rate-limiter.ts";
-import { SqliteStorage, openSqliteSeries, removeExpired } from "./sqlite/sqlite-storage.ts";
-import type { KindOf, Kinds, SchemasOf, WriteOf } from "./records.ts";
-import { StoreHalfLoadedError } from "./store-errors.ts";
-import type { Append } from "./series.ts";
+import type { Clock, Logger } from "../../machine/ports.ts";
+import { messageOf } from "../../errors.ts";
+import { GroupCommit, syncWal } from "./group-commit.ts";
+import { openRecords } from "../keyv-record-store.ts";
+import { assertRoom, isHalfLoaded, openSqliteDatabase, writeProbe } from "./sqlite-database.ts";
+import { SqliteRateLimiter } from "./sqlite-rate-limiter.ts";
+import { SqliteStorage, openSqliteSeries, removeExpired } from "./sqlite-storage.ts";
+import type { KindOf, Kinds, SchemasOf, WriteOf } from "../record-types.ts";
+import { StoreHalfLoadedError } from "../store-errors.ts";
+import type { Append } from "../series.ts";
 
-type OpenStoreOptions<R extends Kinds> = {
+type OpenSqliteStoreOptions<R extends Kinds> = {
   schemas: SchemasOf<R>;
   /**
    * `sqlite://path` (relative to the working directory), `sqlite:///absolute/path`, or `memory://`.
@@ -28,13 +28,13 @@ type OpenStoreOptions<R extends Kinds> = {
 };
 
 /** A store in a SQLite file, which this process owns. */
-export type SqliteStore<R extends Kinds> = Awaited<ReturnType<typeof openStore<R>>>;
+export type SqliteStore<R extends Kinds> = Awaited<ReturnType<typeof openSqliteStore<R>>>;
 
 const SWEEP_LIMIT = 500;
 const NINETY_DAYS_MS = 90 * 24 * 60 * 60_000;
 
 /** Opens the store at `url`. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
-export async function openStore<R extends Kinds>(options: OpenStoreOptions<R>) {
+export async function openSqliteStore<R extends Kinds>(options: OpenSqliteStoreOptions<R>) {
   const { url, clock, logger, ownerWaitMs, keepSetAsideMs = NINETY_DAYS_MS, onBroken } = options;
   const location = url === "memory://" ? "memory" : { path: url.slice("sqlite://".length) };
   const database = await openSqliteDatabase(location, { clock, ownerWaitMs });
