@@ -381,7 +381,7 @@ it("reads no pages that name another of the same name, and all if settings chang
   expect(await run("docs.json")).toContain("route.mdx:3 /was: no page has this route");
 });
 
-it("finds in changed pages and those around them what it finds in all", async () => {
+it("finds in changed pages and those around them what it finds in all", { tags: "all" }, async () => {
   const names = [
     "a.md",
     "b.md",
@@ -482,7 +482,7 @@ const PIECES = [
   "\r\n",
 ];
 
-it("ends, with the same findings each time, on any text", async () => {
+it("ends, with the same findings each time, on any text", { tags: "all" }, async () => {
   const text = fc.array(fc.constantFrom(...PIECES), { maxLength: 200 }).map((pieces) => pieces.join(""));
   const pages = fc.array(text, { minLength: 5, maxLength: 20 });
   await fc.assert(

@@ -79,42 +79,50 @@ describe("Try again", () => {
   });
 });
 
-it("Try again, again and again, shows the newest state on the root, and can be stopped there", async () => {
-  await using world = await World.start({ jobService: { level: 1 } });
-  const failed = await failedRequest(world);
-  world.service.script.endAfterPolls(1, () => ({ status: "failed" }));
-  await press(world, BEN, failed, "try_again");
-  const failedAgain = await world.until(() => world.slack.messages(DOCS)[2]);
-  world.service.script.reset();
-  await press(world, ANA, failedAgain, "try_again");
-  await world.until(() => world.service.creates.length === 3);
-  await world.until(() => world.read(DOCS)[0]?.includes("@Ana tried again:\n⏳ Starting…"));
-  await world.stopApp();
-  await world.startApp();
-  const root = world.slack.messages(DOCS)[0];
-  if (root === undefined) throw new Error("no root");
-  await press(world, BEN, root, "stop_turn");
-  await world.until(() => world.slack.messages(DOCS).length === 4);
-  expect(world.read(DOCS)[3]?.split("\n")[0]).toBe("⏹️ @Ben stopped the agent, @Ana.");
-  await world.until(() => world.read(DOCS)[0]?.endsWith("@Ana tried again:\n⏹️ Stopped"));
-  expect(world.read(DOCS)[0]).not.toMatch(/❌|@Ben/);
-});
+it(
+  "Try again, again and again, shows the newest state on the root, and can be stopped there",
+  { tags: "all" },
+  async () => {
+    await using world = await World.start({ jobService: { level: 1 } });
+    const failed = await failedRequest(world);
+    world.service.script.endAfterPolls(1, () => ({ status: "failed" }));
+    await press(world, BEN, failed, "try_again");
+    const failedAgain = await world.until(() => world.slack.messages(DOCS)[2]);
+    world.service.script.reset();
+    await press(world, ANA, failedAgain, "try_again");
+    await world.until(() => world.service.creates.length === 3);
+    await world.until(() => world.read(DOCS)[0]?.includes("@Ana tried again:\n⏳ Starting…"));
+    await world.stopApp();
+    await world.startApp();
+    const root = world.slack.messages(DOCS)[0];
+    if (root === undefined) throw new Error("no root");
+    await press(world, BEN, root, "stop_turn");
+    await world.until(() => world.slack.messages(DOCS).length === 4);
+    expect(world.read(DOCS)[3]?.split("\n")[0]).toBe("⏹️ @Ben stopped the agent, @Ana.");
+    await world.until(() => world.read(DOCS)[0]?.endsWith("@Ana tried again:\n⏹️ Stopped"));
+    expect(world.read(DOCS)[0]).not.toMatch(/❌|@Ben/);
+  },
+);
 
-it("Try again has a status message of its own where Slack doesn't let the root be updated", async () => {
-  await using world = await World.start();
-  world.slack.faults.add({
-    method: "chat.update",
-    times: 20,
-    fault: { kind: "error", error: "message_not_found" },
-  });
-  const failed = await failedRequest(world);
-  await world.pass(60_000);
-  await press(world, BEN, failed, "try_again");
-  await world.until(() => world.slack.messages(DOCS).length === 4);
-  expect(world.read(DOCS)[2]).toContain("@Ben tried again:");
-});
+it(
+  "Try again has a status message of its own where Slack doesn't let the root be updated",
+  { tags: "all" },
+  async () => {
+    await using world = await World.start();
+    world.slack.faults.add({
+      method: "chat.update",
+      times: 20,
+      fault: { kind: "error", error: "message_not_found" },
+    });
+    const failed = await failedRequest(world);
+    await world.pass(60_000);
+    await press(world, BEN, failed, "try_again");
+    await world.until(() => world.slack.messages(DOCS).length === 4);
+    expect(world.read(DOCS)[2]).toContain("@Ben tried again:");
+  },
+);
 
-describe("the Keep watching button of an earlier watch", () => {
+describe("the Keep watching button of an earlier watch", { tags: "all" }, () => {
   const env = { JOB_DEADLINE_MS: String(HOUR_MS) };
 
   async function expiredTwice(world: World): Promise<[Posted, Posted]> {
@@ -184,6 +192,7 @@ describe("the Keep watching button of an earlier watch", () => {
 
 it.each([-1, 0, 1])(
   "Keep watching, pressed %i ms after the request is no longer kept, either watches to the end or says why not",
+  { tags: "all" },
   async (afterMs) => {
     await using world = await World.start({ env: { JOB_DEADLINE_MS: String(HOUR_MS), RETENTION_DAYS: "1" } });
     const { slack, service, clock } = world;

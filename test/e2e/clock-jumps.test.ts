@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { atNight } from "../support/nightly.ts";
 import { press } from "../support/presses.ts";

@@ -100,21 +100,25 @@ describe("a mention in a thread", () => {
     );
   });
 
-  it("gets the newest also where Slack gives 15 messages a minute, and waits for no more than a minute", async () => {
-    await using world = await World.start({ slackLimits: DISTRIBUTED_APP });
-    const root = thread(
-      world,
-      Array.from({ length: 20 }, (_, n) => `message ${n}`),
-    );
-    await reply(world, root, "fix that", ANA);
-    await world.pass(2 * MINUTE_MS);
-    const lines = await prompt(world);
-    expect(lines.at(-1)).toBe("> message 19");
-    expect(lines.filter((line) => line.startsWith("> "))[0]).toBe("> message 0");
-    expect(lines.find((line) => line.startsWith("Quoted messages"))).toMatch(
-      / \(earlier messages left out\)$/,
-    );
-  });
+  it(
+    "gets the newest also where Slack gives 15 messages a minute, and waits for no more than a minute",
+    { tags: "all" },
+    async () => {
+      await using world = await World.start({ slackLimits: DISTRIBUTED_APP });
+      const root = thread(
+        world,
+        Array.from({ length: 20 }, (_, n) => `message ${n}`),
+      );
+      await reply(world, root, "fix that", ANA);
+      await world.pass(2 * MINUTE_MS);
+      const lines = await prompt(world);
+      expect(lines.at(-1)).toBe("> message 19");
+      expect(lines.filter((line) => line.startsWith("> "))[0]).toBe("> message 0");
+      expect(lines.find((line) => line.startsWith("Quoted messages"))).toMatch(
+        / \(earlier messages left out\)$/,
+      );
+    },
+  );
 
   it.each([
     ["evenly", undefined, (n: number) => n * 60],
@@ -123,6 +127,7 @@ describe("a mention in a thread", () => {
     ["in bursts", DISTRIBUTED_APP, (n: number) => Math.floor(n / 500) * 86_400 + (n % 500)],
   ])(
     "gets the first and the newest of 5,000 messages that came %s, with few calls",
+    { tags: "all" },
     async (_, slackLimits, secondsOf) => {
       await using world = await World.start(slackLimits === undefined ? {} : { slackLimits });
       const { slack } = world;
@@ -154,7 +159,7 @@ describe("a mention in a thread", () => {
     ["a few days and a burst", [...spread(200, 0, 8 * DAY), ...spread(1_800, 8 * DAY, 360)]],
     ["an even pace", spread(2_000, 0, 8 * DAY)],
     ["two bursts", [...spread(1_000, 0, 360), ...spread(1_000, 30 * DAY, 360)]],
-  ])("gets the newest of a thread that wakes up long after %s", async (_, seconds) => {
+  ])("gets the newest of a thread that wakes up long after %s", { tags: "all" }, async (_, seconds) => {
     await using world = await World.start();
     const { slack } = world;
     const root = slack.workspace.say({ channel: DOCS, user: BEN, text: "message 0" });
@@ -332,26 +337,30 @@ describe("the shortcut", () => {
     expect(service.creates).toHaveLength(1);
   });
 
-  it("sends nothing that was unticked, however many requests come between that bring nothing along", async () => {
-    await using world = await World.start();
-    const { slack, service } = world;
-    const root = thread(world, ["my password is hunter2", "the FAQ is wrong"]);
-    const [, second] = slack.thread(DOCS, root.ts);
-    const view = await formOn(world, second?.ts ?? "");
-    await slack.person(ANA).submit({ viewId: view.id, values: { share_0: { share: second?.ts ?? "" } } });
-    await prompt(world);
-    slack.faults.add({
-      method: "conversations.replies",
-      times: 1000,
-      fault: { kind: "error", error: "channel_is_limited_access" },
-    });
-    for (let n = 1; n <= 25; n += 1) await reply(world, root, `new: page ${n}`, n % 2 === 0 ? ANA : BEN);
-    await world.until(() => service.creates.length === 26);
-    slack.faults.clear();
-    await reply(world, root, "new: and the glossary", BEN);
-    expect(await prompt(world, 26)).toContain("> @docs-agent new: page 25");
-    expect(JSON.stringify(service.calls)).not.toContain("hunter2");
-  });
+  it(
+    "sends nothing that was unticked, however many requests come between that bring nothing along",
+    { tags: "all" },
+    async () => {
+      await using world = await World.start();
+      const { slack, service } = world;
+      const root = thread(world, ["my password is hunter2", "the FAQ is wrong"]);
+      const [, second] = slack.thread(DOCS, root.ts);
+      const view = await formOn(world, second?.ts ?? "");
+      await slack.person(ANA).submit({ viewId: view.id, values: { share_0: { share: second?.ts ?? "" } } });
+      await prompt(world);
+      slack.faults.add({
+        method: "conversations.replies",
+        times: 1000,
+        fault: { kind: "error", error: "channel_is_limited_access" },
+      });
+      for (let n = 1; n <= 25; n += 1) await reply(world, root, `new: page ${n}`, n % 2 === 0 ? ANA : BEN);
+      await world.until(() => service.creates.length === 26);
+      slack.faults.clear();
+      await reply(world, root, "new: and the glossary", BEN);
+      expect(await prompt(world, 26)).toContain("> @docs-agent new: page 25");
+      expect(JSON.stringify(service.calls)).not.toContain("hunter2");
+    },
+  );
 
   it("sends nothing of the thread where everything is unticked", async () => {
     await using world = await World.start();

@@ -59,7 +59,7 @@ describe("a job service that tells what changes", () => {
     expect(countOf(world, "get") - before).toBeLessThanOrEqual(4);
   });
 
-  it("ends a watch at its deadline, and says that a request takes long", async () => {
+  it("ends a watch at its deadline, and says that a request takes long", { tags: "all" }, async () => {
     await using world = await start({ JOB_DEADLINE_MS: String(45 * MINUTE_MS) });
     for (let n = 0; n < 5; n += 1) {
       const jobId = await ask(world, `fix page ${n}`);
@@ -78,73 +78,90 @@ describe("a job service that tells what changes", () => {
     expect(world.read(DOCS).filter((text) => text.includes("stopped watching"))).toHaveLength(1);
   });
 
-  it("is polled as others are while its feed is broken, at once, and less once it is back", async () => {
-    await using world = await start();
-    const jobId = await ask(world);
-    await world.pass(5 * MINUTE_MS);
-    const other = await ask(world, "fix the FAQ");
-    await world.pass(20 * SECOND_MS);
-    world.service.faults.add({ op: "changes", fault: { kind: "status", status: 500 } });
-    const before = countOf(world, "get");
-    await world.pass(2 * MINUTE_MS);
-    expect(countOf(world, "get") - before).toBeGreaterThan(8);
-    expect(await toldAfter(world, jobId)).toBeLessThanOrEqual(40 * SECOND_MS);
-    world.service.faults.clear();
-    await world.pass(10 * MINUTE_MS);
-    const back = countOf(world, "get");
-    await world.pass(30 * MINUTE_MS);
-    expect(countOf(world, "get") - back).toBeLessThanOrEqual(4);
-    expect(await toldAfter(world, other)).toBeLessThanOrEqual(31 * SECOND_MS);
-  });
+  it(
+    "is polled as others are while its feed is broken, at once, and less once it is back",
+    { tags: "all" },
+    async () => {
+      await using world = await start();
+      const jobId = await ask(world);
+      await world.pass(5 * MINUTE_MS);
+      const other = await ask(world, "fix the FAQ");
+      await world.pass(20 * SECOND_MS);
+      world.service.faults.add({ op: "changes", fault: { kind: "status", status: 500 } });
+      const before = countOf(world, "get");
+      await world.pass(2 * MINUTE_MS);
+      expect(countOf(world, "get") - before).toBeGreaterThan(8);
+      expect(await toldAfter(world, jobId)).toBeLessThanOrEqual(40 * SECOND_MS);
+      world.service.faults.clear();
+      await world.pass(10 * MINUTE_MS);
+      const back = countOf(world, "get");
+      await world.pass(30 * MINUTE_MS);
+      expect(countOf(world, "get") - back).toBeLessThanOrEqual(4);
+      expect(await toldAfter(world, other)).toBeLessThanOrEqual(31 * SECOND_MS);
+    },
+  );
 
-  it("is polled as others are while its feed answers at once that nothing has changed", async () => {
-    await using world = await start({}, "at-once");
-    const jobId = await ask(world);
-    // In a minute, it has answered five times.
-    await world.pass(5 * MINUTE_MS);
-    const before = countOf(world, "get");
-    await world.pass(5 * MINUTE_MS);
-    expect(countOf(world, "get") - before).toBeGreaterThan(8);
-    // It does tell what changes, and counts again.
-    world.service.tell(jobId, { step: "Reading the install page" });
-    await world.until(() => world.read(DOCS).some((text) => text.includes("Reading the install page")));
-    expect(await toldAfter(world, jobId)).toBeLessThanOrEqual(31 * SECOND_MS);
-    expect(outcomes(world)).toHaveLength(1);
-  });
+  it(
+    "is polled as others are while its feed answers at once that nothing has changed",
+    { tags: "all" },
+    async () => {
+      await using world = await start({}, "at-once");
+      const jobId = await ask(world);
+      // In a minute, it has answered five times.
+      await world.pass(5 * MINUTE_MS);
+      const before = countOf(world, "get");
+      await world.pass(5 * MINUTE_MS);
+      expect(countOf(world, "get") - before).toBeGreaterThan(8);
+      // It does tell what changes, and counts again.
+      world.service.tell(jobId, { step: "Reading the install page" });
+      await world.until(() => world.read(DOCS).some((text) => text.includes("Reading the install page")));
+      expect(await toldAfter(world, jobId)).toBeLessThanOrEqual(31 * SECOND_MS);
+      expect(outcomes(world)).toHaveLength(1);
+    },
+  );
 
-  it("begins anew if it has forgotten where it was, and reads its open jobs once", async () => {
-    await using world = await start();
-    const jobId = await ask(world);
-    await world.pass(MINUTE_MS);
-    const before = countOf(world, "get");
-    // What changes now is never told.
-    world.service.finish(jobId, { status: "completed", prLink: PR });
-    world.service.feed?.forget();
-    await world.until(() => outcomes(world).length === 1, MINUTE_MS);
-    expect(countOf(world, "get") - before).toBeLessThanOrEqual(2);
-    await world.pass(20 * MINUTE_MS);
-    expect(outcomes(world)).toHaveLength(1);
-  });
+  it(
+    "begins anew if it has forgotten where it was, and reads its open jobs once",
+    { tags: "all" },
+    async () => {
+      await using world = await start();
+      const jobId = await ask(world);
+      await world.pass(MINUTE_MS);
+      const before = countOf(world, "get");
+      // What changes now is never told.
+      world.service.finish(jobId, { status: "completed", prLink: PR });
+      world.service.feed?.forget();
+      await world.until(() => outcomes(world).length === 1, MINUTE_MS);
+      expect(countOf(world, "get") - before).toBeLessThanOrEqual(2);
+      await world.pass(20 * MINUTE_MS);
+      expect(outcomes(world)).toHaveLength(1);
+    },
+  );
 
-  it("reads also the jobs whose pull request it hasn't heard of yet, if it begins anew", async () => {
-    // Longer ago than a turn may last.
-    await using world = await start({ JOB_DEADLINE_MS: String(10 * MINUTE_MS) });
-    const jobId = await ask(world);
-    await toldAfter(world, jobId);
-    await world.pass(15 * MINUTE_MS);
-    world.service.follow(jobId, { state: "merged" });
-    world.service.feed?.forget();
-    const ends = () => world.read(DOCS).filter((text) => text.includes("is merged"));
-    await world.until(() => ends().length > 0, 2 * MINUTE_MS);
-    await world.pass(20 * MINUTE_MS);
-    expect(ends()).toHaveLength(1);
-  });
+  it(
+    "reads also the jobs whose pull request it hasn't heard of yet, if it begins anew",
+    { tags: "all" },
+    async () => {
+      // Longer ago than a turn may last.
+      await using world = await start({ JOB_DEADLINE_MS: String(10 * MINUTE_MS) });
+      const jobId = await ask(world);
+      await toldAfter(world, jobId);
+      await world.pass(15 * MINUTE_MS);
+      world.service.follow(jobId, { state: "merged" });
+      world.service.feed?.forget();
+      const ends = () => world.read(DOCS).filter((text) => text.includes("is merged"));
+      await world.until(() => ends().length > 0, 2 * MINUTE_MS);
+      await world.pass(20 * MINUTE_MS);
+      expect(ends()).toHaveLength(1);
+    },
+  );
 
   it.each([
     ["asks one of those who look to wait", 1, { status: 429, headers: { "retry-after": "3" } }],
     ["fails five looks", 5, { status: 500 }],
   ] as const)(
     "is asked soon about pull requests again, if it has forgotten where it was and %s",
+    { tags: "all" },
     async (_, times, fault) => {
       await using world = await start();
       const jobIds: string[] = [];
@@ -276,7 +293,7 @@ const LIES: [name: string, withinMs: number, lie: () => FeedLie][] = [
   ],
 ];
 
-describe("a feed that lies", () => {
+describe("a feed that lies", { tags: "all" }, () => {
   it.each(LIES)(
     "%s: nothing is lost or said twice, and it isn't asked in haste",
     async (_, withinMs, lie) => {

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it } from "vitest";
 import type { SlackMessage } from "../../world/slack/index.ts";
 import { OFFERS_EVERYTHING, TELLS_CHANGES } from "../support/service-kinds.ts";

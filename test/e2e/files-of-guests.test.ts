@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import type { MessageAttachment } from "../../world/slack/index.ts";
 import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";

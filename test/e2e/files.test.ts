@@ -105,7 +105,7 @@ describe("files", () => {
     expect(JSON.stringify(world.logger.lines)).not.toContain(BOT_TOKEN);
   });
 
-  it("are the same ones when a create is sent again after a restart", async () => {
+  it("are the same ones when a create is sent again after a restart", { tags: "all" }, async () => {
     await using world = await World.start(TAKES);
     await ask(world);
     const root = share(world, [shot, notes]);
@@ -150,29 +150,33 @@ describe("without a mention", () => {
     expect(world.service.creates).toEqual([]);
   });
 
-  it.each(["ask", "requester"])("files of a reply go along as well (FOLLOW_UPS=%s)", async (policy) => {
-    await using world = await World.start({ ...TAKES, env: { FOLLOW_UPS: policy } });
-    const { slack, service } = world;
-    const root = await done(world);
-    const say = (text: string, file: typeof shot | typeof notes, who = ANA) =>
-      slack.person(who).say({ channel: DOCS, threadTs: root.ts, text, files: [file] });
-    await say("", notes);
-    await say("", shot, BEN);
-    await world.pass(MINUTE_MS);
-    // Whoever talks to others isn't asked; the files go along with the next follow-up.
-    const asked = slack.ephemerals().map((shown) => slack.visibleText(shown));
-    expect(asked).toEqual(policy === "ask" ? [] : [NO_WORDS]);
-    await say("as in this shot", shot);
-    if (policy === "ask") {
-      const question = await slack.until(() => slack.ephemerals(ANA)[0]);
-      const messageTs = question.ts;
-      await slack.person(ANA).click({ channel: DOCS, messageTs, ephemeral: true, actionId: "send_reply" });
-    }
-    await world.until(() => service.messages.length === 1);
-    const [message] = service.calls.filter(({ op }) => op === "message");
-    expect(message?.attachments.map(({ name }) => name)).toEqual(["shot.png", "shot.png", "notes.md"]);
-    expect(service.messages[0]?.jobId).toBe(jobOf(world));
-  });
+  it.each(["ask", "requester"])(
+    "files of a reply go along as well (FOLLOW_UPS=%s)",
+    { tags: "all" },
+    async (policy) => {
+      await using world = await World.start({ ...TAKES, env: { FOLLOW_UPS: policy } });
+      const { slack, service } = world;
+      const root = await done(world);
+      const say = (text: string, file: typeof shot | typeof notes, who = ANA) =>
+        slack.person(who).say({ channel: DOCS, threadTs: root.ts, text, files: [file] });
+      await say("", notes);
+      await say("", shot, BEN);
+      await world.pass(MINUTE_MS);
+      // Whoever talks to others isn't asked; the files go along with the next follow-up.
+      const asked = slack.ephemerals().map((shown) => slack.visibleText(shown));
+      expect(asked).toEqual(policy === "ask" ? [] : [NO_WORDS]);
+      await say("as in this shot", shot);
+      if (policy === "ask") {
+        const question = await slack.until(() => slack.ephemerals(ANA)[0]);
+        const messageTs = question.ts;
+        await slack.person(ANA).click({ channel: DOCS, messageTs, ephemeral: true, actionId: "send_reply" });
+      }
+      await world.until(() => service.messages.length === 1);
+      const [message] = service.calls.filter(({ op }) => op === "message");
+      expect(message?.attachments.map(({ name }) => name)).toEqual(["shot.png", "shot.png", "notes.md"]);
+      expect(service.messages[0]?.jobId).toBe(jobOf(world));
+    },
+  );
 });
 
 it("the shortcut's form names the files; those of a message that is unticked stay in Slack", async () => {

@@ -135,7 +135,7 @@ describe.concurrent("npm start -- --check", () => {
     );
   });
 
-  it("fails if Socket Mode's connection says nothing", async () => {
+  it("fails if Socket Mode's connection says nothing", { tags: "all" }, async () => {
     const { resources, slack, check } = await startSides();
     await using _resources = resources;
     slack.socketMode.withholdHello(1);
@@ -179,19 +179,23 @@ describe.concurrent("npm start -- --check", () => {
     );
   });
 
-  it("takes the store of the running app for a good one, and opens no second connection", async () => {
-    const { resources, slack, env, check } = await startSides();
-    await using _resources = resources;
-    await using app = new AppProcess({ env: { ...env, SLACK_APP_TOKEN: APP_TOKEN } });
-    await app.ready();
-    const { lines, isFine } = await check({ SLACK_APP_TOKEN: APP_TOKEN });
-    expect(lines).toContain("ok     Store: in use by the running Docs Agent");
-    expect(lines).toContain("ok     Socket Mode: not tried while Docs Agent uses the store");
-    expect(isFine).toBe(true);
-    expect(Math.max(...slack.socketMode.connectionCounts)).toBe(1);
-  });
+  it(
+    "takes the store of the running app for a good one, and opens no second connection",
+    { tags: "all" },
+    async () => {
+      const { resources, slack, env, check } = await startSides();
+      await using _resources = resources;
+      await using app = new AppProcess({ env: { ...env, SLACK_APP_TOKEN: APP_TOKEN } });
+      await app.ready();
+      const { lines, isFine } = await check({ SLACK_APP_TOKEN: APP_TOKEN });
+      expect(lines).toContain("ok     Store: in use by the running Docs Agent");
+      expect(lines).toContain("ok     Socket Mode: not tried while Docs Agent uses the store");
+      expect(isFine).toBe(true);
+      expect(Math.max(...slack.socketMode.connectionCounts)).toBe(1);
+    },
+  );
 
-  it("warns of a contact that Slack shows as plain words", async () => {
+  it("warns of a contact that Slack shows as plain words", { tags: "all" }, async () => {
     const { resources, check } = await startSides();
     await using _resources = resources;
     const { lines, isFine } = await check({ HELP_CONTACT: "@anna" });

@@ -259,7 +259,7 @@ describe("FOLLOW_UPS=ask", () => {
     expect(world.service.messages).toEqual([]);
   });
 
-  it("says so where the button is pressed after a day", async () => {
+  it("says so where the button is pressed after a day", { tags: "all" }, async () => {
     await using world = await start("ask");
     const root = await done(world);
     await say(world, root, ANA, "and the FAQ");
@@ -284,16 +284,20 @@ it.each<[Policy, string[], number]>([
   ["requester", ["channels:history"], 1],
   ["ask", ["channels:history", "groups:history"], 1],
   ["ask", [], 0],
-])("FOLLOW_UPS=%s without the scopes %j is logged once: %i", async (policy, without, times) => {
-  await using world = await start(policy, without);
-  const { slack } = world;
-  const root = await ask(world);
-  await world.pass(10 * MINUTE_MS);
-  await fetch(`${world.appUrl}/readyz`);
-  await slack.until(() => slack.calls.filter(({ method }) => method === "auth.test").length > 1);
-  const logged = world.logger.lines.filter(({ message }) => message.startsWith("FOLLOW_UPS"));
-  expect(logged).toHaveLength(times);
-  // A mention works all the same.
-  await reply(world, root, "and the FAQ", ANA);
-  await world.until(() => world.service.messages.length === 1);
-});
+])(
+  "FOLLOW_UPS=%s without the scopes %j is logged once: %i",
+  { tags: "all" },
+  async (policy, without, times) => {
+    await using world = await start(policy, without);
+    const { slack } = world;
+    const root = await ask(world);
+    await world.pass(10 * MINUTE_MS);
+    await fetch(`${world.appUrl}/readyz`);
+    await slack.until(() => slack.calls.filter(({ method }) => method === "auth.test").length > 1);
+    const logged = world.logger.lines.filter(({ message }) => message.startsWith("FOLLOW_UPS"));
+    expect(logged).toHaveLength(times);
+    // A mention works all the same.
+    await reply(world, root, "and the FAQ", ANA);
+    await world.until(() => world.service.messages.length === 1);
+  },
+);

@@ -53,7 +53,7 @@ describe("a message that forwards another", () => {
     await world.until(() => world.read(DOCS).some((text) => text.includes("With the forwarded message")));
   });
 
-  it("tells the agent what was left out of it, if nothing else is left", async () => {
+  it("tells the agent what was left out of it, if nothing else is left", { tags: "all" }, async () => {
     await using world = await start();
     const image = forwarded({ text: "", fallback: "", image_url: "https://example.com/a.png" } as never);
     await world.slack.person(ANA).mention({ channel: DOCS, text: "fix it", attachments: [image] });
@@ -170,6 +170,7 @@ describe("what may not leave Slack stays there, wherever a message shows it", ()
 
   it.each([GUS, OLA].flatMap((who) => others.map(([how, more]) => [who, how, more] as const)))(
     "of %s, %s: not in a prompt, a form or a message",
+    { tags: "all" },
     async (who, _, more) => {
       await using world = await start();
       const text = JSON.stringify(
@@ -241,7 +242,7 @@ describe("names in what a person types", () => {
     expect(await promptOf(world, 1)).toBe(named);
   });
 
-  it("come within a second, and stay ids otherwise", async () => {
+  it("come within a second, and stay ids otherwise", { tags: "all" }, async () => {
     await using world = await World.start();
     world.slack.faults.add({ method: "usergroups.list", times: 100, fault: { kind: "hang" } });
     const said = world.slack
@@ -260,13 +261,18 @@ describe("names in what a person types", () => {
   });
 });
 
-it("no-break spaces are spaces where words are read, and become spaces in code", async () => {
-  await using world = await World.start();
-  await world.slack
-    .person(ANA)
-    .mention({ channel: DOCS, text: "\u00a0use `npm\u00a0install\u202fx`, not\u00a0yarn:\n```a\u00a0b```" });
-  expect(await promptOf(world)).toBe("use `npm install x`, not\u00a0yarn:\n```a b```");
-  await world.slack.person(ANA).mention({ channel: DOCS, text: "list\u00a0channel" });
-  await world.until(() => world.slack.ephemerals(ANA).length > 0);
-  expect(world.service.creates).toHaveLength(1);
-});
+it(
+  "no-break spaces are spaces where words are read, and become spaces in code",
+  { tags: "all" },
+  async () => {
+    await using world = await World.start();
+    await world.slack.person(ANA).mention({
+      channel: DOCS,
+      text: "\u00a0use `npm\u00a0install\u202fx`, not\u00a0yarn:\n```a\u00a0b```",
+    });
+    expect(await promptOf(world)).toBe("use `npm install x`, not\u00a0yarn:\n```a b```");
+    await world.slack.person(ANA).mention({ channel: DOCS, text: "list\u00a0channel" });
+    await world.until(() => world.slack.ephemerals(ANA).length > 0);
+    expect(world.service.creates).toHaveLength(1);
+  },
+);

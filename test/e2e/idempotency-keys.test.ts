@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { beforeSubmit, keyOf } from "../../src/app/rules/turn/submitting.ts";
 import { newTurn } from "../../src/app/rules/turn/turn.ts";

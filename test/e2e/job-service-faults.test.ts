@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, vi } from "vitest";
 import { AppProcess } from "../support/app-process.ts";

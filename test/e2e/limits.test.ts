@@ -97,25 +97,29 @@ describe("requests of one person over the limit", () => {
   it.each([
     ["over HTTP", false],
     ["over one socket", true],
-  ])("do not count what Slack delivers again, not even at once, %s", async (_, socketMode) => {
-    await using world = await World.start({ env, socketMode });
-    const { slack, service } = world;
-    const first = await slack.person(ANA).command({ channel: DOCS, text: "fix page one" });
-    await Promise.all(Array.from({ length: 10 }, () => slack.redeliver(first.delivery, { resign: true })));
-    await slack.person(ANA).command({ channel: DOCS, text: "fix page two" });
-    // A third one, ten times before any of them is accepted.
-    const body = first.delivery.body.replace(/(trigger_id"?[=:]"?)[\w.]+/, "$11.2.third");
-    expect(body).not.toBe(first.delivery.body);
-    const third = { ...first.delivery, body };
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () => slack.redeliver(third, { resign: true })),
-    );
-    expect(answers.filter((answer) => answer.status !== 200 || answer.body.includes("limit"))).toEqual([]);
-    await world.pass(10_000);
-    expect(service.creates).toHaveLength(3);
-    const fourth = await slack.person(ANA).command({ channel: DOCS, text: "fix page four" });
-    expect(fourth.body).toContain("You've reached the limit");
-  });
+  ])(
+    "do not count what Slack delivers again, not even at once, %s",
+    { tags: "all" },
+    async (_, socketMode) => {
+      await using world = await World.start({ env, socketMode });
+      const { slack, service } = world;
+      const first = await slack.person(ANA).command({ channel: DOCS, text: "fix page one" });
+      await Promise.all(Array.from({ length: 10 }, () => slack.redeliver(first.delivery, { resign: true })));
+      await slack.person(ANA).command({ channel: DOCS, text: "fix page two" });
+      // A third one, ten times before any of them is accepted.
+      const body = first.delivery.body.replace(/(trigger_id"?[=:]"?)[\w.]+/, "$11.2.third");
+      expect(body).not.toBe(first.delivery.body);
+      const third = { ...first.delivery, body };
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => slack.redeliver(third, { resign: true })),
+      );
+      expect(answers.filter((answer) => answer.status !== 200 || answer.body.includes("limit"))).toEqual([]);
+      await world.pass(10_000);
+      expect(service.creates).toHaveLength(3);
+      const fourth = await slack.person(ANA).command({ channel: DOCS, text: "fix page four" });
+      expect(fourth.body).toContain("You've reached the limit");
+    },
+  );
 });
 
 it("requests in one channel over the limit are refused privately with the time, while other channels go on", async () => {
@@ -138,7 +142,7 @@ it("requests in one channel over the limit are refused privately with the time, 
   expect(privately(world, ANA)).toEqual([]);
 });
 
-it("a limit that was reached holds after a restart", async () => {
+it("a limit that was reached holds after a restart", { tags: "all" }, async () => {
   await using world = await World.start({ env: { REQUESTS_PER_PERSON: "1" } });
   const { slack, service } = world;
   await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
@@ -150,7 +154,7 @@ it("a limit that was reached holds after a restart", async () => {
   expect(service.creates).toHaveLength(1);
 });
 
-it("limits of 0 take as many requests as come", async () => {
+it("limits of 0 take as many requests as come", { tags: "all" }, async () => {
   await using world = await World.start({ env: { REQUESTS_PER_PERSON: "0", REQUESTS_PER_CHANNEL: "0" } });
   // Not all at once: Slack waits only three seconds, and the machine may be busy.
   for (let n = 0; n < 120; n += 10) {
@@ -165,28 +169,32 @@ it("limits of 0 take as many requests as come", async () => {
 });
 
 describe("many requests, at Slack's own rates", () => {
-  it("thirty of them in one channel, are all answered in order, each outcome after its status message, and Slack never has to refuse a call", async () => {
-    await using world = await World.start({
-      slackLimits: { ...INTERNAL_APP, posts: { calls: 1, perMs: 1000 } },
-    });
-    const { slack, service } = world;
-    service.script.completeAfterPolls(4, { prLink: PR });
-    for (let n = 0; n < 30; n += 1) {
-      await slack.person(n % 2 === 0 ? ANA : BEN).command({ channel: DOCS, text: `fix page ${n}.` });
-    }
-    await world.pass(HOUR_MS);
+  it(
+    "thirty of them in one channel, are all answered in order, each outcome after its status message, and Slack never has to refuse a call",
+    { tags: "all" },
+    async () => {
+      await using world = await World.start({
+        slackLimits: { ...INTERNAL_APP, posts: { calls: 1, perMs: 1000 } },
+      });
+      const { slack, service } = world;
+      service.script.completeAfterPolls(4, { prLink: PR });
+      for (let n = 0; n < 30; n += 1) {
+        await slack.person(n % 2 === 0 ? ANA : BEN).command({ channel: DOCS, text: `fix page ${n}.` });
+      }
+      await world.pass(HOUR_MS);
 
-    const roots = slack.messages(DOCS).filter(({ thread_ts, ts }) => (thread_ts ?? ts) === ts);
-    expect(roots).toHaveLength(30);
-    for (const [n, root] of roots.entries()) {
-      expect(slack.visibleText(root)).toContain(`fix page ${n}.`);
-      expect(slack.visibleText(root)).toContain("✅ acme/docs#");
-      const replies = world.replies(DOCS, root.ts);
-      expect(replies).toHaveLength(1);
-      expect(Number(replies[0]?.ts)).toBeGreaterThan(Number(root.ts));
-    }
-    expect(slack.refusedCalls).toEqual([]);
-  });
+      const roots = slack.messages(DOCS).filter(({ thread_ts, ts }) => (thread_ts ?? ts) === ts);
+      expect(roots).toHaveLength(30);
+      for (const [n, root] of roots.entries()) {
+        expect(slack.visibleText(root)).toContain(`fix page ${n}.`);
+        expect(slack.visibleText(root)).toContain("✅ acme/docs#");
+        const replies = world.replies(DOCS, root.ts);
+        expect(replies).toHaveLength(1);
+        expect(Number(replies[0]?.ts)).toBeGreaterThan(Number(root.ts));
+      }
+      expect(slack.refusedCalls).toEqual([]);
+    },
+  );
 
   it(
     "in thirty channels at once, they make more updates than Slack takes in a minute, and none is refused",

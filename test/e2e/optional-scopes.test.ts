@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { GROUP_MESSAGE_SCOPES } from "../../src/app/slack/connection/setup.ts";
 import { readManifest } from "../support/manifest.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { MINUTE_MS, ask, jobOf, reply, said, reportOfLink } from "../support/threads.ts";
 import { World } from "../support/world.ts";

@@ -86,7 +86,7 @@ describe("a request that takes longer than usual", () => {
     expect(world.service.cancels).toEqual(["job_6/1"]);
   });
 
-  it("mentions nobody who doesn't want it", async () => {
+  it("mentions nobody who doesn't want it", { tags: "all" }, async () => {
     await using world = await start();
     const root = await ask(world);
     await press(world, ANA, root, "follow_menu", muting(root));
@@ -96,7 +96,7 @@ describe("a request that takes longer than usual", () => {
   });
 });
 
-describe("nobody is told that a request takes longer than usual", () => {
+describe("nobody is told that a request takes longer than usual", { tags: "all" }, () => {
   it(
     "before five have ended with a result: what fails, or is stopped, says nothing",
     { tags: "nightly" },

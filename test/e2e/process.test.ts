@@ -121,12 +121,16 @@ describe.concurrent("settings", () => {
     expect(app.stderr).not.toContain("secret");
   });
 
-  it("a password of Redis that a URL can't have is named as a setting that is not valid", async () => {
-    await using app = new AppProcess({ env: { STORE_URL: "redis://:100%secret@127.0.0.1" } });
-    expect(await app.exit()).toBe(1);
-    expect(app.stderr).toContain("STORE_URL must be");
-    expect(app.stderr).not.toContain("secret@");
-  });
+  it(
+    "a password of Redis that a URL can't have is named as a setting that is not valid",
+    { tags: "all" },
+    async () => {
+      await using app = new AppProcess({ env: { STORE_URL: "redis://:100%secret@127.0.0.1" } });
+      expect(await app.exit()).toBe(1);
+      expect(app.stderr).toContain("STORE_URL must be");
+      expect(app.stderr).not.toContain("secret@");
+    },
+  );
 
   it("--help says what there is to set", async () => {
     const child = spawn(process.execPath, ["src/app/main.ts", "--help"], {
@@ -141,18 +145,20 @@ describe.concurrent("settings", () => {
   });
 });
 
-it.concurrent("warns at the start when the job service doesn't answer, and is ready all the same", async ({
-  expect,
-}) => {
-  const { resources, env } = await startSides();
-  await using _resources = resources;
-  await using app = new AppProcess({ env: { ...env, DOCS_AGENT_BASE_URL: NOWHERE } });
-  await app.ready();
-  await expect
-    .poll(() => app.stdout)
-    .toContain("the job service doesn't answer; requests wait until it does");
-  expect(app.stdout).toContain('"error":"ECONNREFUSED"');
-});
+it.concurrent(
+  "warns at the start when the job service doesn't answer, and is ready all the same",
+  { tags: "all" },
+  async ({ expect }) => {
+    const { resources, env } = await startSides();
+    await using _resources = resources;
+    await using app = new AppProcess({ env: { ...env, DOCS_AGENT_BASE_URL: NOWHERE } });
+    await app.ready();
+    await expect
+      .poll(() => app.stdout)
+      .toContain("the job service doesn't answer; requests wait until it does");
+    expect(app.stdout).toContain('"error":"ECONNREFUSED"');
+  },
+);
 
 describe.concurrent("a start that cannot work", () => {
   it.each([
@@ -172,7 +178,7 @@ describe.concurrent("a start that cannot work", () => {
     for (const secret of SECRETS) expect(app.stderr + app.stdout).not.toContain(secret);
   });
 
-  it("on a port that is taken says so", async () => {
+  it("on a port that is taken says so", { tags: "all" }, async () => {
     const { resources, env } = await startSides();
     await using _resources = resources;
     const other = createServer().listen(0, "127.0.0.1");
@@ -255,7 +261,7 @@ it.concurrent(
   },
 );
 
-it.concurrent("a second signal ends a stop that waits", async ({ expect }) => {
+it.concurrent("a second signal ends a stop that waits", { tags: "all" }, async ({ expect }) => {
   const { resources, slack, service, start } = await startSides();
   await using _resources = resources;
   service.faults.add({ op: "create", fault: { kind: "hang-before" } });

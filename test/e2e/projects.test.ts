@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it } from "vitest";
 import { DEFAULT_API_KEY } from "../../world/job-service/side.ts";
 import { ANA, DOCS, World } from "../support/world.ts";

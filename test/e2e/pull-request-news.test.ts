@@ -113,25 +113,30 @@ describe("after the link, the thread", () => {
     expect(world.service.gets).toHaveLength(gets);
   });
 
-  it("is told the link and what follows where a create was sent again and its turn had ended", async () => {
-    await using world = await start({
-      jobService: { idempotencyKeys: true },
-      env: { DOCS_AGENT_IDEMPOTENCY_KEYS: "true" },
-    });
-    const { service } = world;
-    // It ends before the answer is lost, and the answer to the same create is about its beginning.
-    service.onCall((phase, { op }) => {
-      if (op === "create" && phase === "after") service.finish("job_1", { status: "completed", prLink: PR });
-    });
-    service.faults.add({ op: "create", times: 1, fault: { kind: "drop-after" } });
-    await world.slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
-    await world.until(() => service.calls.filter(({ op }) => op === "create").length === 2);
-    await world.until(() => world.read(DOCS).length === 2);
-    expect(world.read(DOCS)[1]).toContain(LINK);
-    service.onCall(null);
-    await stands(world, "job_1", { state: "merged" });
-    expect(told(world)).toEqual([`🎉 @Ana ${LINK} is merged.`]);
-  });
+  it(
+    "is told the link and what follows where a create was sent again and its turn had ended",
+    { tags: "all" },
+    async () => {
+      await using world = await start({
+        jobService: { idempotencyKeys: true },
+        env: { DOCS_AGENT_IDEMPOTENCY_KEYS: "true" },
+      });
+      const { service } = world;
+      // It ends before the answer is lost, and the answer to the same create is about its beginning.
+      service.onCall((phase, { op }) => {
+        if (op === "create" && phase === "after")
+          service.finish("job_1", { status: "completed", prLink: PR });
+      });
+      service.faults.add({ op: "create", times: 1, fault: { kind: "drop-after" } });
+      await world.slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
+      await world.until(() => service.calls.filter(({ op }) => op === "create").length === 2);
+      await world.until(() => world.read(DOCS).length === 2);
+      expect(world.read(DOCS)[1]).toContain(LINK);
+      service.onCall(null);
+      await stands(world, "job_1", { state: "merged" });
+      expect(told(world)).toEqual([`🎉 @Ana ${LINK} is merged.`]);
+    },
+  );
 
   it("gets reviews within a minute as one post", async () => {
     await using world = await start();
@@ -143,7 +148,7 @@ describe("after the link, the thread", () => {
     ]);
   });
 
-  it("is told how many more reviews there are than one post quotes", async () => {
+  it("is told how many more reviews there are than one post quotes", { tags: "all" }, async () => {
     await using world = await start();
     const jobId = await linked(world);
     const reviews = Array.from({ length: 7 }, (_, index) => review(String(index), `Word ${index}.`));
@@ -167,17 +172,21 @@ describe("after the link, the thread", () => {
     expect(stateOf(world)).toBe(`🚫 Closed: ${LINK}`);
   });
 
-  it("is told once that it can't be seen anymore, and of its end once it is seen again", async () => {
-    await using world = await start();
-    const jobId = await linked(world);
-    await stands(world, jobId, { isVisible: false }, { isVisible: false });
-    const unseen = `⚠️ I can't see ${LINK} anymore.`;
-    expect(told(world)).toEqual([unseen]);
-    await world.pass(DAY);
-    expect(told(world)).toEqual([unseen]);
-    await stands(world, jobId, { isVisible: true, state: "closed" });
-    expect(told(world)).toEqual([unseen, `🚫 @Ana ${LINK} was closed without merging.`]);
-  });
+  it(
+    "is told once that it can't be seen anymore, and of its end once it is seen again",
+    { tags: "all" },
+    async () => {
+      await using world = await start();
+      const jobId = await linked(world);
+      await stands(world, jobId, { isVisible: false }, { isVisible: false });
+      const unseen = `⚠️ I can't see ${LINK} anymore.`;
+      expect(told(world)).toEqual([unseen]);
+      await world.pass(DAY);
+      expect(told(world)).toEqual([unseen]);
+      await stands(world, jobId, { isVisible: true, state: "closed" });
+      expect(told(world)).toEqual([unseen, `🚫 @Ana ${LINK} was closed without merging.`]);
+    },
+  );
 
   it("of a pull request that is merged before the first look gets its end after its link", async () => {
     await using world = await start();
@@ -197,6 +206,7 @@ describe("after the link, the thread", () => {
 
   it.each(["Stop, pressed as the agent finishes,", "the create's answer"])(
     "is told of a merge if %s shows the turn's end before a poll does",
+    { tags: "all" },
     async (shows) => {
       await using world = await start({ jobService: { level: 1 } });
       const { service, slack } = world;
@@ -228,20 +238,24 @@ describe("after the link, the thread", () => {
     expect(told(world)).toEqual([`🎉 @Ben ${LINK} is merged.`]);
   });
 
-  it("mentions nobody who muted it in a menu from before the link, however long a request is kept", async () => {
-    await using world = await start({ env: { RETENTION_DAYS: "1" } });
-    const { service } = world;
-    const { root, jobId } = await asked(world);
-    const onceMore = await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
-    service.finish(jobId, { status: "completed", prLink: PR });
-    await stands(world, jobId, {});
-    await onceMore();
-    await world.pass(3 * DAY);
-    await stands(world, jobId, { state: "merged" });
-    expect(told(world).at(-1)).toBe(`🎉 ${LINK} is merged.`);
-  });
+  it(
+    "mentions nobody who muted it in a menu from before the link, however long a request is kept",
+    { tags: "all" },
+    async () => {
+      await using world = await start({ env: { RETENTION_DAYS: "1" } });
+      const { service } = world;
+      const { root, jobId } = await asked(world);
+      const onceMore = await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
+      service.finish(jobId, { status: "completed", prLink: PR });
+      await stands(world, jobId, {});
+      await onceMore();
+      await world.pass(3 * DAY);
+      await stands(world, jobId, { state: "merged" });
+      expect(told(world).at(-1)).toBe(`🎉 ${LINK} is merged.`);
+    },
+  );
 
-  it("mentions nobody who muted it, also once it is told in a direct message", async () => {
+  it("mentions nobody who muted it, also once it is told in a direct message", { tags: "all" }, async () => {
     await using world = await start();
     const { slack, service } = world;
     const { root, jobId } = await asked(world);
@@ -255,23 +269,27 @@ describe("after the link, the thread", () => {
     expect(world.read(channel)).toEqual([`#docs is archived, so I'm replying here.\n🎉 ${LINK} is merged.`]);
   });
 
-  it("is told, and shows it, although a finished request is kept for a shorter time", async () => {
-    await using world = await start({ env: { RETENTION_DAYS: "1" } });
-    const { slack, service } = world;
-    const { root, jobId } = await asked(world);
-    await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
-    service.finish(jobId, { status: "completed", prLink: PR });
-    service.follow(jobId);
-    await world.pass(DAY / 2);
-    // A follow-up ends, and with it what is kept of the job and the thread is set anew.
-    await slack.person(BEN).mention({ channel: DOCS, text: "and the FAQ", threadTs: root.ts });
-    await world.until(() => service.messages.length === 1);
-    service.finish(jobId, { status: "completed" });
-    await world.pass(1.2 * DAY);
-    await stands(world, jobId, { state: "merged" });
-    expect(told(world).at(-1)).toBe(`🎉 ${LINK} is merged.`);
-    expect(stateOf(world)).toBe(`🎉 Merged: ${LINK}`);
-  });
+  it(
+    "is told, and shows it, although a finished request is kept for a shorter time",
+    { tags: "all" },
+    async () => {
+      await using world = await start({ env: { RETENTION_DAYS: "1" } });
+      const { slack, service } = world;
+      const { root, jobId } = await asked(world);
+      await press(world, ANA, root, "follow_menu", menuValue(root, MUTE));
+      service.finish(jobId, { status: "completed", prLink: PR });
+      service.follow(jobId);
+      await world.pass(DAY / 2);
+      // A follow-up ends, and with it what is kept of the job and the thread is set anew.
+      await slack.person(BEN).mention({ channel: DOCS, text: "and the FAQ", threadTs: root.ts });
+      await world.until(() => service.messages.length === 1);
+      service.finish(jobId, { status: "completed" });
+      await world.pass(1.2 * DAY);
+      await stands(world, jobId, { state: "merged" });
+      expect(told(world).at(-1)).toBe(`🎉 ${LINK} is merged.`);
+      expect(stateOf(world)).toBe(`🎉 Merged: ${LINK}`);
+    },
+  );
 
   it("goes on showing it at the root when a follow-up updates it, and follows the next pull request", async () => {
     await using world = await start();
@@ -301,7 +319,7 @@ describe("after the link, the thread", () => {
     expect(stateOf(world)).toBe(`🎉 Merged: ${LINK}`);
   });
 
-  it("isn't told again of many failed checks when fewer fail", async () => {
+  it("isn't told again of many failed checks when fewer fail", { tags: "all" }, async () => {
     await using world = await start();
     const jobId = await linked(world);
     const failed = Array.from({ length: 25 }, (_, n) => `build (${String.fromCharCode(97 + n)})`);
@@ -311,18 +329,22 @@ describe("after the link, the thread", () => {
     expect(told(world)).toHaveLength(1);
   });
 
-  it("of what a reviewer asked for before a push waits for the reviewer, however late both are heard of", async () => {
-    await using world = await start();
-    const jobId = await linked(world, PR, { headSha: "a" });
-    const reviews = [{ ...review("1", "The FAQ, too."), headSha: "a" }];
-    await stands(world, jobId, { headSha: "b", review: "changes-requested", reviews });
-    expect(stateOf(world)).toContain("Waiting for review");
-    await stands(world, jobId, { headSha: "a" }, { headSha: "b", review: "changes-requested", reviews });
-    expect(stateOf(world)).toContain("Waiting for review");
-    expect(told(world)).toHaveLength(1);
-  });
+  it(
+    "of what a reviewer asked for before a push waits for the reviewer, however late both are heard of",
+    { tags: "all" },
+    async () => {
+      await using world = await start();
+      const jobId = await linked(world, PR, { headSha: "a" });
+      const reviews = [{ ...review("1", "The FAQ, too."), headSha: "a" }];
+      await stands(world, jobId, { headSha: "b", review: "changes-requested", reviews });
+      expect(stateOf(world)).toContain("Waiting for review");
+      await stands(world, jobId, { headSha: "a" }, { headSha: "b", review: "changes-requested", reviews });
+      expect(stateOf(world)).toContain("Waiting for review");
+      expect(told(world)).toHaveLength(1);
+    },
+  );
 
-  it("of two reviews without ids that begin alike is told both", async () => {
+  it("of two reviews without ids that begin alike is told both", { tags: "all" }, async () => {
     await using world = await start();
     const jobId = await linked(world);
     const words = "Thanks for the change. Before I can approve it, please address this point, which matters:";
@@ -335,7 +357,7 @@ describe("after the link, the thread", () => {
     expect(told(world)).toHaveLength(2);
   });
 
-  it("names people and checks whose names don't show", async () => {
+  it("names people and checks whose names don't show", { tags: "all" }, async () => {
     await using world = await start();
     const jobId = await linked(world);
     await stands(
@@ -352,7 +374,7 @@ describe("after the link, the thread", () => {
     expect(world.logger.text("error")).toBe("");
   });
 
-  it("goes on showing it after Slack refused one update", async () => {
+  it("goes on showing it after Slack refused one update", { tags: "all" }, async () => {
     await using world = await start();
     const jobId = await linked(world);
     world.slack.faults.add({
@@ -367,16 +389,20 @@ describe("after the link, the thread", () => {
   it.each([
     ["closed", { state: "closed" }],
     ["no longer seen", { isVisible: false }],
-  ] as const)("is told of a merge after it was %s, although no feed told so", async (_, before) => {
-    await using world = await start({ jobService: { changes: "at-once" } });
-    const jobId = await linked(world);
-    await stands(world, jobId, before);
-    world.service.follow(jobId, { state: "merged" });
-    world.service.feed?.forget();
-    await world.pass(60 * MINUTE);
-    expect(told(world).at(-1)).toContain("is merged");
-    expect(stateOf(world)).toContain("Merged");
-  });
+  ] as const)(
+    "is told of a merge after it was %s, although no feed told so",
+    { tags: "all" },
+    async (_, before) => {
+      await using world = await start({ jobService: { changes: "at-once" } });
+      const jobId = await linked(world);
+      await stands(world, jobId, before);
+      world.service.follow(jobId, { state: "merged" });
+      world.service.feed?.forget();
+      await world.pass(60 * MINUTE);
+      expect(told(world).at(-1)).toContain("is merged");
+      expect(stateOf(world)).toContain("Merged");
+    },
+  );
 
   it(
     "is told of a merge although what came before it couldn't be told for a day",
@@ -396,19 +422,23 @@ describe("after the link, the thread", () => {
     },
   );
 
-  it("is told of reviews also if this machine's clock was ahead as the link came", async () => {
-    await using world = await start({ startMs: MONDAY + 2 * DAY });
-    const before = { ...review("1", "Long ago."), at: new Date(MONDAY - DAY).toISOString() };
-    const jobId = await linked(world, PR, { review: "changes-requested", reviews: [before] });
-    await stands(world, jobId, {
-      review: "changes-requested",
-      reviews: [before, review("2", "The FAQ, too.")],
-    });
-    expect(told(world).join()).toContain("The FAQ, too.");
-    expect(told(world).join()).not.toContain("Long ago.");
-  });
+  it(
+    "is told of reviews also if this machine's clock was ahead as the link came",
+    { tags: "all" },
+    async () => {
+      await using world = await start({ startMs: MONDAY + 2 * DAY });
+      const before = { ...review("1", "Long ago."), at: new Date(MONDAY - DAY).toISOString() };
+      const jobId = await linked(world, PR, { review: "changes-requested", reviews: [before] });
+      await stands(world, jobId, {
+        review: "changes-requested",
+        reviews: [before, review("2", "The FAQ, too.")],
+      });
+      expect(told(world).join()).toContain("The FAQ, too.");
+      expect(told(world).join()).not.toContain("Long ago.");
+    },
+  );
 
-  it("that is in a direct message is told there", async () => {
+  it("that is in a direct message is told there", { tags: "all" }, async () => {
     await using world = await start();
     const { slack, service } = world;
     const { id: channel } = slack.workspace.openDirectMessage([ANA]);

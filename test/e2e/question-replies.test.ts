@@ -58,28 +58,33 @@ it("a reply that names a choice chooses it", async () => {
   await world.until(() => said(world, root)[0]?.at(-1) === "@Ben answered: FAQ");
 });
 
-it("a reply after Stop is a follow-up, whatever the service still says of the question", async () => {
-  await using at = await asked("mention");
-  const { world, root } = at;
-  const { service, slack } = world;
-  // The stop can't get through, and the agent goes on waiting.
-  service.faults.add({ op: "cancel", times: 20, fault: { kind: "status", status: 503 } });
-  await slack.person(ANA).click({ channel: DOCS, messageTs: root.ts, actionId: "stop_turn" });
-  await reply(world, root, "the install page");
-  await world.until(() => service.messages.length === 1);
-  await world.pass(10 * MINUTE_MS);
-  await reply(world, root, "FAQ");
-  await world.until(() => service.messages.length === 2);
-  expect(service.messages.map(({ prompt }) => prompt.split("\n")[0])).toEqual(["the install page", "FAQ"]);
-  expect(service.answers).toEqual([]);
-  expect(said(world, root)[0]).toEqual([...ASKED, "The agent stopped waiting."]);
-});
+it(
+  "a reply after Stop is a follow-up, whatever the service still says of the question",
+  { tags: "all" },
+  async () => {
+    await using at = await asked("mention");
+    const { world, root } = at;
+    const { service, slack } = world;
+    // The stop can't get through, and the agent goes on waiting.
+    service.faults.add({ op: "cancel", times: 20, fault: { kind: "status", status: 503 } });
+    await slack.person(ANA).click({ channel: DOCS, messageTs: root.ts, actionId: "stop_turn" });
+    await reply(world, root, "the install page");
+    await world.until(() => service.messages.length === 1);
+    await world.pass(10 * MINUTE_MS);
+    await reply(world, root, "FAQ");
+    await world.until(() => service.messages.length === 2);
+    expect(service.messages.map(({ prompt }) => prompt.split("\n")[0])).toEqual(["the install page", "FAQ"]);
+    expect(service.answers).toEqual([]);
+    expect(said(world, root)[0]).toEqual([...ASKED, "The agent stopped waiting."]);
+  },
+);
 
 it.each([
   ["moves on", "Too late: the agent has already moved on."],
   ["is answered outside Slack", "Too late: the agent already got an answer outside Slack."],
 ])(
   "a reply that comes too late because the agent %s is the follow-up that it would have been",
+  { tags: "all" },
   async (how, end) => {
     await using at = await asked("requester");
     const { world, root } = at;
@@ -107,21 +112,25 @@ it.each([
   },
 );
 
-it("a reply that was on its way when somebody pressed Stop starts nothing, and its author is told", async () => {
-  await using at = await asked("mention");
-  const { world, root } = at;
-  const { service, slack } = world;
-  service.faults.add({ op: "answer", times: 1, fault: { kind: "status", status: 503 } });
-  await reply(world, root, "the install page");
-  await slack.person(ANA).click({ channel: DOCS, messageTs: root.ts, actionId: "stop_turn" });
-  await world.until(() => slack.dm(BEN).length === 1);
-  await world.pass(HOUR_MS);
-  expect(slack.visibleText(slack.dm(BEN)[0]!).split("\n").slice(0, 2)).toEqual([
-    "⚠️ Your answer in #docs came too late: the request was stopped.",
-    "the install page",
-  ]);
-  expect([service.answers, service.messages]).toEqual([[], []]);
-});
+it(
+  "a reply that was on its way when somebody pressed Stop starts nothing, and its author is told",
+  { tags: "all" },
+  async () => {
+    await using at = await asked("mention");
+    const { world, root } = at;
+    const { service, slack } = world;
+    service.faults.add({ op: "answer", times: 1, fault: { kind: "status", status: 503 } });
+    await reply(world, root, "the install page");
+    await slack.person(ANA).click({ channel: DOCS, messageTs: root.ts, actionId: "stop_turn" });
+    await world.until(() => slack.dm(BEN).length === 1);
+    await world.pass(HOUR_MS);
+    expect(slack.visibleText(slack.dm(BEN)[0]!).split("\n").slice(0, 2)).toEqual([
+      "⚠️ Your answer in #docs came too late: the request was stopped.",
+      "the install page",
+    ]);
+    expect([service.answers, service.messages]).toEqual([[], []]);
+  },
+);
 
 it("what can't be the answer is a follow-up, or a request of its own", async () => {
   await using at = await asked("mention", { allowsText: false });
@@ -137,7 +146,7 @@ it("what can't be the answer is a follow-up, or a request of its own", async () 
   expect(service.answers).toEqual([]);
 });
 
-it("a mention with a file of which its event doesn't tell is a follow-up", async () => {
+it("a mention with a file of which its event doesn't tell is a follow-up", { tags: "all" }, async () => {
   await using at = await asked("mention");
   const { world, root } = at;
   const { service, slack } = world;
@@ -181,7 +190,7 @@ it("a reply that its author says is for the agent answers it", async () => {
   expect(service.answers[0]?.answer).toBe("the install page");
 });
 
-it("a reply before the question can be seen is a follow-up", async () => {
+it("a reply before the question can be seen is a follow-up", { tags: "all" }, async () => {
   await using world = await World.start({ jobService: { level: 1 } });
   const { service, slack } = world;
   const root = await ask(world);

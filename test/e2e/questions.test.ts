@@ -114,7 +114,7 @@ describe("a question", () => {
     );
   });
 
-  it("is asked once although Slack's answer to the post is lost", async () => {
+  it("is asked once although Slack's answer to the post is lost", { tags: "all" }, async () => {
     await using world = await start();
     const root = await ask(world);
     world.slack.faults.add({ method: "chat.postMessage", times: 1, fault: { kind: "drop-after" } });
@@ -127,7 +127,7 @@ describe("a question", () => {
     expect(said(world, root)).toHaveLength(1);
   });
 
-  it("is asked where the answer to a create that was sent again tells of it", async () => {
+  it("is asked where the answer to a create that was sent again tells of it", { tags: "all" }, async () => {
     await using world = await start({
       jobService: { level: 1 },
     });
@@ -281,31 +281,39 @@ describe("a question that ends without an answer from Slack", () => {
     expect([service.answers, service.messages, slack.ephemerals()]).toEqual([[], [], []]);
   });
 
-  it("is closed when watching ends, and open again when somebody keeps watching", async () => {
-    await using world = await start({ env: { JOB_DEADLINE_MS: String(HOUR_MS) } });
-    const { root, message } = await asked(world);
-    await world.until(() => said(world, root).length === 2, 2 * HOUR_MS);
-    await world.until(() => said(world, root)[0]?.at(-1) === "Not answered in time.");
-    const outcome = world.replies(DOCS, root.ts)[1];
-    if (outcome === undefined) throw new Error("no outcome");
-    await press(world, ANA, outcome, "keep_watching");
-    await world.until(() => stateOf(world) === WAITING);
-    expect(said(world, root)[0]).toEqual(OPEN);
-    await press(world, ANA, message, "answer_choice_0");
-    await world.until(() => world.service.answers.length === 1);
-    expect(said(world, root)).toHaveLength(2);
-  });
+  it(
+    "is closed when watching ends, and open again when somebody keeps watching",
+    { tags: "all" },
+    async () => {
+      await using world = await start({ env: { JOB_DEADLINE_MS: String(HOUR_MS) } });
+      const { root, message } = await asked(world);
+      await world.until(() => said(world, root).length === 2, 2 * HOUR_MS);
+      await world.until(() => said(world, root)[0]?.at(-1) === "Not answered in time.");
+      const outcome = world.replies(DOCS, root.ts)[1];
+      if (outcome === undefined) throw new Error("no outcome");
+      await press(world, ANA, outcome, "keep_watching");
+      await world.until(() => stateOf(world) === WAITING);
+      expect(said(world, root)[0]).toEqual(OPEN);
+      await press(world, ANA, message, "answer_choice_0");
+      await world.until(() => world.service.answers.length === 1);
+      expect(said(world, root)).toHaveLength(2);
+    },
+  );
 
-  it("is asked anew when the agent is started anew, and no button of the first is live", async () => {
-    await using world = await start();
-    const { service } = world;
-    const { root, id } = await asked(world);
-    service.closeQuestion(jobOf(world), id);
-    asks(world);
-    await world.until(() => said(world, root).length === 2);
-    await world.until(() => said(world, root)[0]?.at(-1) === "Not answered in time.");
-    expect(said(world, root)[1]).toEqual(OPEN);
-  });
+  it(
+    "is asked anew when the agent is started anew, and no button of the first is live",
+    { tags: "all" },
+    async () => {
+      await using world = await start();
+      const { service } = world;
+      const { root, id } = await asked(world);
+      service.closeQuestion(jobOf(world), id);
+      asks(world);
+      await world.until(() => said(world, root).length === 2);
+      await world.until(() => said(world, root)[0]?.at(-1) === "Not answered in time.");
+      expect(said(world, root)[1]).toEqual(OPEN);
+    },
+  );
 });
 
 describe("an answer while the job service is away", () => {
@@ -329,7 +337,7 @@ describe("an answer while the job service is away", () => {
   it.each([
     ["drop-after", 1],
     ["drop-before", 3],
-  ] as const)("%s, %i times: is sent again, and taken once", async (kind, times) => {
+  ] as const)("%s, %i times: is sent again, and taken once", { tags: "all" }, async (kind, times) => {
     await using world = await start();
     const { service } = world;
     const { root, message } = await asked(world);
@@ -344,7 +352,7 @@ describe("an answer while the job service is away", () => {
   it.each([
     ["lost", "I can't tell whether the agent got this answer."],
     ["refused", "Too late: the agent has already moved on."],
-  ])("was %s, and the question is gone: claims no more than is known", async (how, end) => {
+  ])("was %s, and the question is gone: claims no more than is known", { tags: "all" }, async (how, end) => {
     await using world = await start();
     const { service, slack } = world;
     const { root, message, id } = await asked(world);
@@ -365,17 +373,21 @@ describe("an answer while the job service is away", () => {
     ]);
   });
 
-  it("that stays away: tells whoever answered, after a day, that the agent doesn't have it", async () => {
-    await using world = await start({ env: { JOB_DEADLINE_MS: String(100 * HOUR_MS) } });
-    const { slack } = world;
-    const { root, message } = await asked(world);
-    await world.service.down();
-    await press(world, BEN, message, "answer_choice_0");
-    await world.until(() => slack.dm(BEN).length === 1, 30 * HOUR_MS);
-    const unsent = "I couldn't reach the agent, so it didn't get";
-    expect(slack.visibleText(slack.dm(BEN)[0]!)).toContain(`⚠️ ${unsent} your answer in #docs.\nInstall\n`);
-    await world.until(() => said(world, root)[0]?.at(-1) === `${unsent} this answer.`);
-  });
+  it(
+    "that stays away: tells whoever answered, after a day, that the agent doesn't have it",
+    { tags: "all" },
+    async () => {
+      await using world = await start({ env: { JOB_DEADLINE_MS: String(100 * HOUR_MS) } });
+      const { slack } = world;
+      const { root, message } = await asked(world);
+      await world.service.down();
+      await press(world, BEN, message, "answer_choice_0");
+      await world.until(() => slack.dm(BEN).length === 1, 30 * HOUR_MS);
+      const unsent = "I couldn't reach the agent, so it didn't get";
+      expect(slack.visibleText(slack.dm(BEN)[0]!)).toContain(`⚠️ ${unsent} your answer in #docs.\nInstall\n`);
+      await world.until(() => said(world, root)[0]?.at(-1) === `${unsent} this answer.`);
+    },
+  );
 });
 
 describe("what the agent asks is text", () => {
@@ -405,7 +417,7 @@ describe("what the agent asks is text", () => {
     expect(world.replies(DOCS, root.ts)[0]?.mentions).not.toContain("!here");
   });
 
-  it("long choices can be read in full, above their numbers", async () => {
+  it("long choices can be read in full, above their numbers", { tags: "all" }, async () => {
     await using world = await start();
     const label = (n: number) => `The page about ${"very ".repeat(4)}long titles, number ${n}`;
     const choices = Array.from({ length: 10 }, (_, n) => ({ id: `c${n}`, label: label(n) }));
@@ -421,7 +433,7 @@ describe("what the agent asks is text", () => {
     await world.until(() => said(world, root)[0]?.at(-1) === `@Ben answered: ${label(9)}`);
   });
 
-  it("more choices than fit are counted", async () => {
+  it("more choices than fit are counted", { tags: "all" }, async () => {
     await using world = await start();
     const choices = Array.from({ length: 30 }, (_, n) => ({ id: `c${n}`, label: `Page ${n}` }));
     const { root, message } = await asked(world, { choices, allowsText: false });
@@ -452,7 +464,7 @@ describe("several turns and places", () => {
     await world.until(() => said(world, root)[1]?.[0] === WAITING);
   });
 
-  it("moves to a direct message when the channel no longer takes it", async () => {
+  it("moves to a direct message when the channel no longer takes it", { tags: "all" }, async () => {
     await using world = await start();
     const { slack } = world;
     await ask(world);

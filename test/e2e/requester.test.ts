@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { MINUTE_MS, reply } from "../support/threads.ts";

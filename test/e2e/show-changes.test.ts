@@ -115,7 +115,7 @@ it.each([
   ["Slack takes no file", {}, "files.getUploadURLExternal"],
   ["the file doesn't arrive", {}, "upload"],
   ["Slack shares no file", {}, "files.completeUploadExternal"],
-])("says where the rest is if %s", async (_, options, method) => {
+])("says where the rest is if %s", { tags: "all" }, async (_, options, method) => {
   await using world = await World.start({ ...DIFFS, ...options });
   const { outcome } = await changed(world, LONG);
   if (method !== null) world.slack.faults.add({ method, fault: { kind: "http", status: 500 } });

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it, vi } from "vitest";
 import type { SlackSide } from "../../world/slack/index.ts";
 import { AppProcess, readiness } from "../support/app-process.ts";

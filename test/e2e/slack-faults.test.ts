@@ -65,7 +65,7 @@ describe("while Slack takes nothing but answers, a command is answered at once:"
     }
   });
 
-  it("not over a connection that has ended, which the app survives", async () => {
+  it("not over a connection that has ended, which the app survives", { tags: "all" }, async () => {
     await using world = await World.start({ socketMode: true });
     const { slack, logger } = world;
     await expect.poll(() => slack.socketMode.connections).toBe(1);
@@ -113,6 +113,7 @@ it("whoever asked is told of it where they look: in a thread only if they asked 
 describe("an error code that nobody knows", () => {
   it.each(["team_access_not_granted", "ekm_access_denied", "some_new_error"])(
     "(%s), answered to everything for hours, costs nothing: status message and outcome arrive when Slack is back",
+    { tags: "all" },
     async (error) => {
       await using world = await World.start();
       world.service.script.completeAfterPolls(1, { prLink: PR });
@@ -133,7 +134,7 @@ describe("an error code that nobody knows", () => {
     },
   );
 
-  it("answered while a job ends, keeps the outcome until Slack takes it", async () => {
+  it("answered while a job ends, keeps the outcome until Slack takes it", { tags: "all" }, async () => {
     await using world = await World.start();
     await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
     await world.until(() => world.service.gets.length === 1);
@@ -150,6 +151,7 @@ describe("an error code that nobody knows", () => {
 
   it.each(["conversations.open", "chat.postMessage"])(
     "answered to %s, does not lose a direct message",
+    { tags: "all" },
     async (method) => {
       await using world = await World.start();
       world.service.script.completeAfterPolls(1, { prLink: PR });
@@ -190,22 +192,26 @@ describe("an error code that nobody knows", () => {
     ]);
   });
 
-  it("answered to the direct message that says a request was lost, only delays it", async () => {
-    await using world = await World.start();
-    await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
-    await world.until(() => world.service.gets.length === 1);
-    await world.stopApp();
-    const db = new DatabaseSync(world.storePath);
-    db.prepare("UPDATE kv SET value = ? WHERE key LIKE 'turn:%'").run('{"value":{"version":99}}');
-    db.close();
-    await world.startApp();
-    const recover = refuse(world, ["chat.postMessage", "conversations.open"], "some_new_error");
-    await world.pass(5 * HOUR_MS);
-    expect(dm(world)).toEqual([]);
-    recover();
-    await world.pass(HOUR_MS);
-    expect(dm(world)).toEqual([expect.stringContaining("I lost track of your request in #docs")]);
-  });
+  it(
+    "answered to the direct message that says a request was lost, only delays it",
+    { tags: "all" },
+    async () => {
+      await using world = await World.start();
+      await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+      await world.until(() => world.service.gets.length === 1);
+      await world.stopApp();
+      const db = new DatabaseSync(world.storePath);
+      db.prepare("UPDATE kv SET value = ? WHERE key LIKE 'turn:%'").run('{"value":{"version":99}}');
+      db.close();
+      await world.startApp();
+      const recover = refuse(world, ["chat.postMessage", "conversations.open"], "some_new_error");
+      await world.pass(5 * HOUR_MS);
+      expect(dm(world)).toEqual([]);
+      recover();
+      await world.pass(HOUR_MS);
+      expect(dm(world)).toEqual([expect.stringContaining("I lost track of your request in #docs")]);
+    },
+  );
 });
 
 describe("updates that fail for a day", () => {
@@ -272,37 +278,45 @@ describe("an answer to a post that is lost", () => {
   it.each([
     ["fifteen messages a minute, six seconds late", slowSlack],
     ["as many as are asked for, ten seconds late", { ...slowSlack, ...unlimited, visibleAfterMs: 10_000 }],
-  ])("leads to one root message and one outcome where Slack shows %s", async (_, slackLimits) => {
-    await using world = await World.start({ socketMode: true, slackLimits });
-    const { slack, service } = world;
-    slack.faults.add({ method: "chat.postMessage", fault: { kind: "drop-after" } });
-    await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
-    await world.until(() => slack.messages(DOCS).length === 1);
-    for (let n = 0; n < 40; n += 1) slack.workspace.say({ channel: DOCS, user: BEN, text: `chat ${n}` });
-    await world.pass(HOUR_MS);
-    const [root] = slack.messages(DOCS);
-    expect(world.read(DOCS).filter((text) => text.includes("fix it"))).toHaveLength(1);
+  ])(
+    "leads to one root message and one outcome where Slack shows %s",
+    { tags: "all" },
+    async (_, slackLimits) => {
+      await using world = await World.start({ socketMode: true, slackLimits });
+      const { slack, service } = world;
+      slack.faults.add({ method: "chat.postMessage", fault: { kind: "drop-after" } });
+      await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+      await world.until(() => slack.messages(DOCS).length === 1);
+      for (let n = 0; n < 40; n += 1) slack.workspace.say({ channel: DOCS, user: BEN, text: `chat ${n}` });
+      await world.pass(HOUR_MS);
+      const [root] = slack.messages(DOCS);
+      expect(world.read(DOCS).filter((text) => text.includes("fix it"))).toHaveLength(1);
 
-    slack.faults.add({ method: "chat.postMessage", fault: { kind: "drop-after" } });
-    service.finish(service.creates[0]?.jobId ?? "", { status: "completed", prLink: PR });
-    await world.until(() => world.replies(DOCS, root?.ts ?? "").length === 1);
-    await world.pass(HOUR_MS);
-    expect(world.replies(DOCS, root?.ts ?? "")).toHaveLength(1);
-    expect(world.read(DOCS)[0]).toContain("✅ acme/docs#");
-  });
+      slack.faults.add({ method: "chat.postMessage", fault: { kind: "drop-after" } });
+      service.finish(service.creates[0]?.jobId ?? "", { status: "completed", prLink: PR });
+      await world.until(() => world.replies(DOCS, root?.ts ?? "").length === 1);
+      await world.pass(HOUR_MS);
+      expect(world.replies(DOCS, root?.ts ?? "")).toHaveLength(1);
+      expect(world.read(DOCS)[0]).toContain("✅ acme/docs#");
+    },
+  );
 
-  it("leads to one root message also where Slack's time was not known when it was sent", async () => {
-    await using world = await World.start({
-      socketMode: true,
-      slackLimits: slowSlack,
-      prepare: ({ slack }) => slack.faults.add({ method: "auth.test", fault: { kind: "drop-before" } }),
-    });
-    const { slack } = world;
-    slack.faults.add({ method: "chat.postMessage", fault: { kind: "drop-after" } });
-    await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
-    await world.pass(HOUR_MS);
-    expect(world.read(DOCS)).toHaveLength(1);
-  });
+  it(
+    "leads to one root message also where Slack's time was not known when it was sent",
+    { tags: "all" },
+    async () => {
+      await using world = await World.start({
+        socketMode: true,
+        slackLimits: slowSlack,
+        prepare: ({ slack }) => slack.faults.add({ method: "auth.test", fault: { kind: "drop-before" } }),
+      });
+      const { slack } = world;
+      slack.faults.add({ method: "chat.postMessage", fault: { kind: "drop-after" } });
+      await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+      await world.pass(HOUR_MS);
+      expect(world.read(DOCS)).toHaveLength(1);
+    },
+  );
 
   it("leads to one status message and one outcome in a thread that is full of other replies", async () => {
     await using world = await World.start({ socketMode: true, slackLimits: slowSlack });

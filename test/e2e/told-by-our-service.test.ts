@@ -130,8 +130,11 @@ it("between Slack and our own job service, the thread says what the agent does a
   expect(replies()[5]?.[0]).toBe("✅ @Ben Your pull request is ready:");
 }, 120_000);
 
-it("an answer stands in the thread, and a follow-up makes a change of it, with its sources", async () => {
-  await using both = await startBoth(`
+it(
+  "an answer stands in the thread, and a follow-up makes a change of it, with its sources",
+  { tags: "all", timeout: 120_000 },
+  async () => {
+    await using both = await startBoth(`
     import { readFileSync, writeFileSync } from "node:fs";
     if (!readFileSync(0, "utf8").includes("then document it")) console.log("Yes, since 2.0.\\n\\nIt isn't in \`docs/quickstart.md\`.");
     else {
@@ -142,29 +145,30 @@ it("an answer stands in the thread, and a follow-up makes a change of it, with i
       writeFileSync(process.env.DOCS_AGENT_CLAIMS ?? process.env.TMPDIR + "/claims.json", JSON.stringify(claims));
       console.log("Document --json");
     }`);
-  const { docs, slack } = both;
-  await slack.person(ANA).command({ channel: DOCS, text: "does the CLI support --json?" });
-  const said = (n: number) => {
-    const message = slack.messages(DOCS)[n];
-    return message === undefined ? [] : slack.visibleText(message).split("\n");
-  };
-  await slack.until(() => said(1).length > 0, 30_000);
-  expect(said(1)).toEqual(["💬 @Ana", "Yes, since 2.0.", "", "It isn't in docs/quickstart.md."]);
-  await slack.until(() => said(0).at(-1) === "💬 Answered", 20_000);
-  expect((await docs.published()).pulls).toEqual([]);
+    const { docs, slack } = both;
+    await slack.person(ANA).command({ channel: DOCS, text: "does the CLI support --json?" });
+    const said = (n: number) => {
+      const message = slack.messages(DOCS)[n];
+      return message === undefined ? [] : slack.visibleText(message).split("\n");
+    };
+    await slack.until(() => said(1).length > 0, 30_000);
+    expect(said(1)).toEqual(["💬 @Ana", "Yes, since 2.0.", "", "It isn't in docs/quickstart.md."]);
+    await slack.until(() => said(0).at(-1) === "💬 Answered", 20_000);
+    expect((await docs.published()).pulls).toEqual([]);
 
-  const threadTs = slack.messages(DOCS)[0]?.ts ?? "";
-  await slack.person(BEN).mention({ channel: DOCS, threadTs, text: "then document it" });
-  const replies = () => slack.thread(DOCS, threadTs).map((message) => slack.visibleText(message));
-  const changed = await slack.until(() => replies().find((text) => text.startsWith("✅ @Ben")), 30_000);
-  expect(changed.split("\n")).toEqual([
-    "✅ @Ben Your pull request is ready:",
-    "Document --json",
-    "Sources: 1 of 2 found",
-    "[View pull request] [Show changes]",
-  ]);
-  expect(await docs.pageOfJob("docs/quickstart.md")).toContain("Use --json.");
-}, 120_000);
+    const threadTs = slack.messages(DOCS)[0]?.ts ?? "";
+    await slack.person(BEN).mention({ channel: DOCS, threadTs, text: "then document it" });
+    const replies = () => slack.thread(DOCS, threadTs).map((message) => slack.visibleText(message));
+    const changed = await slack.until(() => replies().find((text) => text.startsWith("✅ @Ben")), 30_000);
+    expect(changed.split("\n")).toEqual([
+      "✅ @Ben Your pull request is ready:",
+      "Document --json",
+      "Sources: 1 of 2 found",
+      "[View pull request] [Show changes]",
+    ]);
+    expect(await docs.pageOfJob("docs/quickstart.md")).toContain("Use --json.");
+  },
+);
 
 it(
   "an agent asks: the question is in the thread, and the answers reach the agent, also after the app was killed",

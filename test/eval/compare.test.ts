@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { comparisonText, differenceOf } from "../../eval/compare.ts";
 import type { Report } from "../../eval/report-schema.ts";

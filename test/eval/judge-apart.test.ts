@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { Check } from "../../eval/checks.ts";
 import { judgeApart } from "../../eval/judge-apart.ts";

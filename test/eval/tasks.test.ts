@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { checkTask } from "../../eval/authoring.ts";

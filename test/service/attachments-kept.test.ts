@@ -1,3 +1,5 @@
+// @module-tag all
+
 import type { FullJob } from "../../src/shared/contract/job.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
 import { execFileSync } from "node:child_process";

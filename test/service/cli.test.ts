@@ -117,6 +117,7 @@ it(
 
 it(
   "archives a running job from another process: its agent is stopped, and a watcher sees the end",
+  { tags: "all", timeout: TIMEOUT_MS },
   async () => {
     await using folder = await ServiceFolder.open(AGENTS);
     const server = await folder.serve();
@@ -152,7 +153,6 @@ it(
     server.signal("SIGTERM");
     expect(await server.exit()).toBe(0);
   },
-  TIMEOUT_MS,
 );
 
 it(
@@ -244,22 +244,18 @@ it(
   TIMEOUT_MS,
 );
 
-it(
-  "ends at once on a second signal",
-  async () => {
-    await using folder = await ServiceFolder.open(AGENTS);
-    const settings = readFileSync(folder.dir.file("service.yml"), "utf8");
-    folder.configure({ ...(await import("yaml")).parse(settings), stopGraceMinutes: 60 });
-    const key = await keyOf(folder, "slow");
-    const server = await folder.serve();
-    await created(server, "slow", key);
-    await server.wrote(/turn starts/);
-    server.signal("SIGINT");
-    await server.wrote(/"msg":"stopping"/);
-    expect(await endedBy(() => server.signal("SIGINT"), server.exit())).toBe(1);
-  },
-  TIMEOUT_MS,
-);
+it("ends at once on a second signal", { tags: "all", timeout: TIMEOUT_MS }, async () => {
+  await using folder = await ServiceFolder.open(AGENTS);
+  const settings = readFileSync(folder.dir.file("service.yml"), "utf8");
+  folder.configure({ ...(await import("yaml")).parse(settings), stopGraceMinutes: 60 });
+  const key = await keyOf(folder, "slow");
+  const server = await folder.serve();
+  await created(server, "slow", key);
+  await server.wrote(/turn starts/);
+  server.signal("SIGINT");
+  await server.wrote(/"msg":"stopping"/);
+  expect(await endedBy(() => server.signal("SIGINT"), server.exit())).toBe(1);
+});
 
 it("shows no key in its log", { tags: "nightly", timeout: TIMEOUT_MS }, async () => {
   await using folder = await ServiceFolder.open(AGENTS, { LANG: "C" });
@@ -323,6 +319,7 @@ it(
 
 it(
   "stops also while somebody holds its socket with half a command, or with nothing",
+  { tags: "all", timeout: TIMEOUT_MS },
   async () => {
     await using folder = await ServiceFolder.open(AGENTS);
     const server = await folder.serve();
@@ -336,5 +333,4 @@ it(
     expect(await server.exit()).toBe(0);
     for (const socket of callers) socket.destroy();
   },
-  TIMEOUT_MS,
 );

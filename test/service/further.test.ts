@@ -1,3 +1,5 @@
+// @module-tag all
+
 import type { JobList } from "../../src/shared/contract/feed.ts";
 import type { FullJob } from "../../src/shared/contract/job.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";

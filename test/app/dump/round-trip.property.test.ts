@@ -1,3 +1,4 @@
+// @module-tag all
 // @module-tag redis-server
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { JobServiceAnswer } from "../../../src/app/rules/ports/job-service.ts";

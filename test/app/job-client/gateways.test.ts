@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it } from "vitest";
 import type { JobServiceFault } from "../../../src/app/rules/ports/job-service.ts";
 import { faultOf, openClient, OPERATIONS } from "../../support/job-service-client.ts";

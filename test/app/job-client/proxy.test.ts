@@ -1,3 +1,5 @@
+// @module-tag all
+
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { ProxySettings } from "../../../src/shared/machine/proxy.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { ContractJob } from "../../../src/shared/contract/job.ts";
 import { describe, expect, it } from "vitest";
 import { openClient } from "../../support/job-service-client.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";

@@ -1,3 +1,4 @@
+// @module-tag all
 // @module-tag nightly
 // @module-tag chromium
 import type { Browser } from "playwright-core";

@@ -1,3 +1,4 @@
+// @module-tag all
 // @module-tag chromium
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag all
 // @module-tag chromium
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Browser } from "playwright-core";

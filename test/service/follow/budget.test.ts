@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { makeServiceProject, ServiceUnderTest } from "../../support/job-service.ts";
 import { openManyPulls } from "../../support/many-pulls.ts";

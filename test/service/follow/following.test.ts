@@ -167,59 +167,67 @@ it("says that it can't be seen anymore after ten minutes, and that it can be see
   ]);
 });
 
-it("waits as long as the host asks for, and goes on where an answer isn't what the API promises", async () => {
-  await using world = await openFollowingWorld();
-  const { traffic } = world.host;
-  const { id, pull } = await world.job();
-  await world.pass(MINUTE);
-  traffic.fault = () => ({ kind: "http", status: 429, headers: { "retry-after": "1800" } });
-  await world.pass(MINUTE);
-  const before = traffic.requests.length;
-  await world.pass(28 * MINUTE);
-  expect(traffic.requests.length).toBe(before);
-  const odd = [
-    '{"data": null, "errors": [{"message": "Something went wrong"}]}',
-    '{"data": {"repository": {"p1": {"number": "one"}}}}',
-    "[]",
-    '{"a":',
-    "<html>",
-  ];
-  traffic.fault = () => ({
-    kind: "http",
-    status: 200,
-    body: odd[traffic.requests.length % odd.length] ?? "",
-  });
-  await world.pass(60 * MINUTE);
-  expect(traffic.requests.length - before).toBeLessThan(100);
-  expect(await world.record(id)).toMatchObject({ state: "open", isVisible: true });
-  traffic.fault = undefined;
-  await world.mine.pulls.merge(pull);
-  world.host.resetCalls();
-  await world.pass(20 * MINUTE);
-  expect(await world.record(id)).toMatchObject({ state: "merged" });
-  // It isn't taken for a host without GraphQL.
-  expect(world.host.calls.graphql).toBeGreaterThan(0);
-});
+it(
+  "waits as long as the host asks for, and goes on where an answer isn't what the API promises",
+  { tags: "all" },
+  async () => {
+    await using world = await openFollowingWorld();
+    const { traffic } = world.host;
+    const { id, pull } = await world.job();
+    await world.pass(MINUTE);
+    traffic.fault = () => ({ kind: "http", status: 429, headers: { "retry-after": "1800" } });
+    await world.pass(MINUTE);
+    const before = traffic.requests.length;
+    await world.pass(28 * MINUTE);
+    expect(traffic.requests.length).toBe(before);
+    const odd = [
+      '{"data": null, "errors": [{"message": "Something went wrong"}]}',
+      '{"data": {"repository": {"p1": {"number": "one"}}}}',
+      "[]",
+      '{"a":',
+      "<html>",
+    ];
+    traffic.fault = () => ({
+      kind: "http",
+      status: 200,
+      body: odd[traffic.requests.length % odd.length] ?? "",
+    });
+    await world.pass(60 * MINUTE);
+    expect(traffic.requests.length - before).toBeLessThan(100);
+    expect(await world.record(id)).toMatchObject({ state: "open", isVisible: true });
+    traffic.fault = undefined;
+    await world.mine.pulls.merge(pull);
+    world.host.resetCalls();
+    await world.pass(20 * MINUTE);
+    expect(await world.record(id)).toMatchObject({ state: "merged" });
+    // It isn't taken for a host without GraphQL.
+    expect(world.host.calls.graphql).toBeGreaterThan(0);
+  },
+);
 
-it("goes on at once in a new process, when the clock was three hours ahead in the last one", async () => {
-  await using world = await openFollowingWorld();
-  const { id, pull, sha } = await world.job();
-  await world.pass(MINUTE);
-  const { clock } = world.service;
-  // A running program goes by its own time, so only the next one sees that.
-  await world.service.stop();
-  clock.setTo(clock.now() - 180 * MINUTE);
-  await world.service.start();
-  await world.host.setCheck(world.at.owner, world.at.repo, { sha, name: "build", result: "failed" });
-  await world.pass(3 * MINUTE);
-  expect(await world.record(id)).toMatchObject({ checks: { state: "failed" } });
-  await world.mine.pulls.merge(pull);
-  // The host's clock went back here, too, so its list shows nothing new for a while.
-  await world.pass(15 * MINUTE);
-  expect(await world.record(id)).toMatchObject({ state: "merged" });
-});
+it(
+  "goes on at once in a new process, when the clock was three hours ahead in the last one",
+  { tags: "all" },
+  async () => {
+    await using world = await openFollowingWorld();
+    const { id, pull, sha } = await world.job();
+    await world.pass(MINUTE);
+    const { clock } = world.service;
+    // A running program goes by its own time, so only the next one sees that.
+    await world.service.stop();
+    clock.setTo(clock.now() - 180 * MINUTE);
+    await world.service.start();
+    await world.host.setCheck(world.at.owner, world.at.repo, { sha, name: "build", result: "failed" });
+    await world.pass(3 * MINUTE);
+    expect(await world.record(id)).toMatchObject({ checks: { state: "failed" } });
+    await world.mine.pulls.merge(pull);
+    // The host's clock went back here, too, so its list shows nothing new for a while.
+    await world.pass(15 * MINUTE);
+    expect(await world.record(id)).toMatchObject({ state: "merged" });
+  },
+);
 
-it("goes on once the App's key can be read again, however long it couldn't", async () => {
+it("goes on once the App's key can be read again, however long it couldn't", { tags: "all" }, async () => {
   const app = { id: 12, keyFile: "/nowhere/app.pem", installationId: 77 };
   await using world = await openFollowingWorld({ app });
   await world.job();
@@ -330,7 +338,7 @@ it("tells a follow-up's turn when it saw that the pull request was closed, until
   expect(await seenByNext()).toBeNull();
 });
 
-it("looks at what is due while the list can't be read", async () => {
+it("looks at what is due while the list can't be read", { tags: "all" }, async () => {
   await using world = await openFollowingWorld();
   const { id, pull } = await world.job();
   await world.pass(20 * MINUTE);
@@ -346,63 +354,76 @@ it.each([
   ["refused", { status: 502 }],
   // It would take this thread a while to parse them.
   ["millions of values", { status: 200, body: `[${"{},".repeat(2e6)}{}]` }],
-])("asks for less at once where the list is too large to be read: %s", async (_what, answer) => {
-  await using world = await openFollowingWorld();
-  const { id, pull } = await world.job();
-  await world.pass(20 * MINUTE);
-  const headers = { "content-type": "application/json" };
-  world.host.traffic.fault = (request) => {
-    const [, size] = /\/pulls\?.*per_page=(\d+)/.exec(request) ?? [];
-    return Number(size ?? 0) > 50 ? { kind: "http", headers, ...answer } : undefined;
-  };
-  await world.mine.pulls.merge(pull);
-  await world.pass(5 * MINUTE);
-  expect(await world.record(id)).toMatchObject({ state: "merged" });
-  expect(world.host.traffic.requests.join()).toContain("per_page=50");
-});
+])(
+  "asks for less at once where the list is too large to be read: %s",
+  { tags: "all" },
+  async (_what, answer) => {
+    await using world = await openFollowingWorld();
+    const { id, pull } = await world.job();
+    await world.pass(20 * MINUTE);
+    const headers = { "content-type": "application/json" };
+    world.host.traffic.fault = (request) => {
+      const [, size] = /\/pulls\?.*per_page=(\d+)/.exec(request) ?? [];
+      return Number(size ?? 0) > 50 ? { kind: "http", headers, ...answer } : undefined;
+    };
+    await world.mine.pulls.merge(pull);
+    await world.pass(5 * MINUTE);
+    expect(await world.record(id)).toMatchObject({ state: "merged" });
+    expect(world.host.traffic.requests.join()).toContain("per_page=50");
+  },
+);
 
 it.each([
   ["reviews without GraphQL", false, `[${"{},".repeat(2e6)}{}]`],
   ["a look by GraphQL", true, `{"data": {"repository": {}}, "errors": [${"{},".repeat(2e6)}{}]}`],
-])("isn't held up by one pull request with too large an answer: %s", async (_what, hasGraphql, body) => {
-  await using world = await openFollowingWorld();
-  world.host.rules.hasGraphql = hasGraphql;
-  const poison = await world.job();
-  const other = await world.job({ "docs/other.md": "# Other\n" });
-  await world.pass(MINUTE);
-  for (const { pull } of [poison, other]) await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
-  const headers = { "content-type": "application/json" };
-  const [path, field] = [`/pulls/${poison.number}/reviews`, `p${poison.number}:`];
-  world.host.traffic.fault = (request, query) =>
-    request.includes(path) || query.includes(field)
-      ? { kind: "http", status: 200, headers, body }
-      : undefined;
-  await world.pass(12 * MINUTE);
-  expect(await world.record(other.id)).toMatchObject({ review: "approved", isVisible: true });
-  expect(await world.record(poison.id)).toMatchObject({ state: "open", isVisible: true });
-  expect(world.service.logger.text("warn")).toContain("The code host's answer is too large.");
-});
+])(
+  "isn't held up by one pull request with too large an answer: %s",
+  { tags: "all" },
+  async (_what, hasGraphql, body) => {
+    await using world = await openFollowingWorld();
+    world.host.rules.hasGraphql = hasGraphql;
+    const poison = await world.job();
+    const other = await world.job({ "docs/other.md": "# Other\n" });
+    await world.pass(MINUTE);
+    for (const { pull } of [poison, other])
+      await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+    const headers = { "content-type": "application/json" };
+    const [path, field] = [`/pulls/${poison.number}/reviews`, `p${poison.number}:`];
+    world.host.traffic.fault = (request, query) =>
+      request.includes(path) || query.includes(field)
+        ? { kind: "http", status: 200, headers, body }
+        : undefined;
+    await world.pass(12 * MINUTE);
+    expect(await world.record(other.id)).toMatchObject({ review: "approved", isVisible: true });
+    expect(await world.record(poison.id)).toMatchObject({ state: "open", isVisible: true });
+    expect(world.service.logger.text("warn")).toContain("The code host's answer is too large.");
+  },
+);
 
-it("goes on with what only GraphQL tells after GraphQL wasn't there for a moment", async () => {
-  await using world = await openFollowingWorld();
-  const { id, sha, pull } = await world.job();
-  await requireCheck(world, "build");
-  const { owner, repo } = world.at;
-  await world.host.setCheck(owner, repo, { sha, name: "build", result: "passed" });
-  await world.host.setCheck(owner, repo, { sha, name: "lint", result: "failed" });
-  await world.pass(MINUTE);
-  expect(await world.record(id)).toMatchObject({ checks: { state: "passed" } });
-  let isOnce = true;
-  world.host.traffic.fault = (request) => {
-    if (!isOnce || !request.includes("graphql")) return undefined;
-    isOnce = false;
-    return { kind: "http", status: 404, body: "<html>not found</html>" };
-  };
-  await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
-  await world.pass(5 * MINUTE);
-  expect(isOnce).toBe(false);
-  expect(await world.record(id)).toMatchObject({ review: "approved", checks: { state: "passed" } });
-});
+it(
+  "goes on with what only GraphQL tells after GraphQL wasn't there for a moment",
+  { tags: "all" },
+  async () => {
+    await using world = await openFollowingWorld();
+    const { id, sha, pull } = await world.job();
+    await requireCheck(world, "build");
+    const { owner, repo } = world.at;
+    await world.host.setCheck(owner, repo, { sha, name: "build", result: "passed" });
+    await world.host.setCheck(owner, repo, { sha, name: "lint", result: "failed" });
+    await world.pass(MINUTE);
+    expect(await world.record(id)).toMatchObject({ checks: { state: "passed" } });
+    let isOnce = true;
+    world.host.traffic.fault = (request) => {
+      if (!isOnce || !request.includes("graphql")) return undefined;
+      isOnce = false;
+      return { kind: "http", status: 404, body: "<html>not found</html>" };
+    };
+    await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+    await world.pass(5 * MINUTE);
+    expect(isOnce).toBe(false);
+    expect(await world.record(id)).toMatchObject({ review: "approved", checks: { state: "passed" } });
+  },
+);
 
 it("keeps the address that people know when the repository has another name", async () => {
   await using world = await openFollowingWorld();
@@ -414,19 +435,23 @@ it("keeps the address that people know when the repository has another name", as
   expect(await world.record(id)).toMatchObject({ state: "merged", url: prLink });
 });
 
-it("tells the rest of a pull request, and of others, while its base can't be read", async () => {
-  await using world = await openFollowingWorld();
-  const { id, sha, pull } = await world.job();
-  await world.host.setCheck(world.at.owner, world.at.repo, { sha, name: "links", result: "failed" });
-  world.host.traffic.fault = (request) =>
-    request.includes("/compare/") ? { kind: "http", status: 500 } : undefined;
-  await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
-  await world.pass(MINUTE);
-  expect(await world.record(id)).toMatchObject({ review: "approved", checks: { state: "unknown" } });
-  world.host.traffic.fault = undefined;
-  await world.pass(2 * MINUTE);
-  expect(await world.record(id)).toMatchObject({ checks: { state: "failed", failed: ["links"] } });
-});
+it(
+  "tells the rest of a pull request, and of others, while its base can't be read",
+  { tags: "all" },
+  async () => {
+    await using world = await openFollowingWorld();
+    const { id, sha, pull } = await world.job();
+    await world.host.setCheck(world.at.owner, world.at.repo, { sha, name: "links", result: "failed" });
+    world.host.traffic.fault = (request) =>
+      request.includes("/compare/") ? { kind: "http", status: 500 } : undefined;
+    await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+    await world.pass(MINUTE);
+    expect(await world.record(id)).toMatchObject({ review: "approved", checks: { state: "unknown" } });
+    world.host.traffic.fault = undefined;
+    await world.pass(2 * MINUTE);
+    expect(await world.record(id)).toMatchObject({ checks: { state: "failed", failed: ["links"] } });
+  },
+);
 
 it("looks at the base again if nothing was checked there yet", async () => {
   await using world = await openFollowingWorld();
@@ -441,14 +466,18 @@ it("looks at the base again if nothing was checked there yet", async () => {
   expect(await world.record(id)).toMatchObject({ checks: { state: "passed", failed: [] } });
 });
 
-it("doesn't take a trouble of the host's for a repository that may not be seen", async () => {
-  await using world = await openFollowingWorld();
-  const { id } = await world.job();
-  await world.pass(MINUTE);
-  const body = '{"data": {"repository": null}, "errors": [{"message": "Something went wrong"}]}';
-  const headers = { "content-type": "application/json" };
-  world.host.traffic.fault = (request) =>
-    request.includes("graphql") ? { kind: "http", status: 200, headers, body } : undefined;
-  await world.pass(60 * MINUTE);
-  expect(await world.record(id)).toMatchObject({ isVisible: true });
-});
+it(
+  "doesn't take a trouble of the host's for a repository that may not be seen",
+  { tags: "all" },
+  async () => {
+    await using world = await openFollowingWorld();
+    const { id } = await world.job();
+    await world.pass(MINUTE);
+    const body = '{"data": {"repository": null}, "errors": [{"message": "Something went wrong"}]}';
+    const headers = { "content-type": "application/json" };
+    world.host.traffic.fault = (request) =>
+      request.includes("graphql") ? { kind: "http", status: 200, headers, body } : undefined;
+    await world.pass(60 * MINUTE);
+    expect(await world.record(id)).toMatchObject({ isVisible: true });
+  },
+);

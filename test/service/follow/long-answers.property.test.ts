@@ -1,3 +1,5 @@
+// @module-tag all
+
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { boundedFetch } from "../../../src/service/pulls/code-host/bounded-fetch.ts";

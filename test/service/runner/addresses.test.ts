@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";

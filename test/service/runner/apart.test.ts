@@ -66,7 +66,7 @@ it("ends a call that is too slow, and no other", async () => {
   expect(await hostile.read("checkSources", EASY)).toMatchObject(FOUND);
 });
 
-it("ends a call that takes too much memory, and no other", async () => {
+it("ends a call that takes too much memory, and no other", { tags: "all" }, async () => {
   using readers = new ReaderProcesses({ heapMegabytes: 64 });
   const large = readers.forTurn("docs", never(), NO_SECRETS).read("checkSources", LARGE);
   const other = readers.forTurn("docs", never(), NO_SECRETS);
@@ -104,7 +104,7 @@ it("lets turns take turns if there are fewer processes", async () => {
   for (const read of reads) await expect(read).rejects.toThrow("Somebody stopped it.");
 });
 
-it("leaves processes to other projects if all that one reads is slow", async () => {
+it("leaves processes to other projects if all that one reads is slow", { tags: "all" }, async () => {
   using readers = new ReaderProcesses();
   const abort = new AbortController();
   const reads = Array.from({ length: 4 }, () =>
@@ -128,7 +128,7 @@ it("ends a call when its turn is aborted, also one that waits", async () => {
   expect(readers.pids).toEqual([]);
 });
 
-it("does without a process that somebody ended", async () => {
+it("does without a process that somebody ended", { tags: "all" }, async () => {
   using readers = new ReaderProcesses();
   const turn = readers.forTurn("docs", never(), NO_SECRETS);
   await turn.read("checkSources", EASY);
@@ -138,7 +138,7 @@ it("does without a process that somebody ended", async () => {
   expect(await turn.read("checkSources", EASY)).toMatchObject(FOUND);
 });
 
-it("reads again if somebody ended the process meanwhile", async () => {
+it("reads again if somebody ended the process meanwhile", { tags: "all" }, async () => {
   using readers = new ReaderProcesses();
   const turn = readers.forTurn("docs", never(), NO_SECRETS);
   await turn.read("checkSources", EASY);
@@ -152,7 +152,7 @@ it("reads again if somebody ended the process meanwhile", async () => {
   expect(readers.pids).not.toContain(pid);
 });
 
-it("leaves no busy process behind if the one that started it is killed", async () => {
+it("leaves no busy process behind if the one that started it is killed", { tags: "all" }, async () => {
   await using parent = spawnNode(BUSY_READER);
   await parent.wrote(1);
   const pid = Number(parent.lines[0]);

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import type { TurnAttachment } from "../../../src/service/runner/runner.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { createSystemClock } from "../../../src/shared/machine/clock-and-log.ts";

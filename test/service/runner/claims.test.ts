@@ -131,32 +131,36 @@ describe("the sources that an agent names", () => {
     expect(await world.changed()).toEqual(["docs/new.md"]);
   });
 
-  it("are found in files of up to 50 MB, and aren't checked in what nobody could read", async () => {
-    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
-    const words = "'the quoted words of it'";
-    await push(
-      world,
-      `yes 'a line of filler' | head -c 20000000 > src/large.yaml && printf ${words} >> src/large.yaml`,
-      `truncate -s 53M src/huge.yaml && printf ${words} >> src/huge.yaml`,
-      `printf 'caf\\351 and more words\\n' > src/old.txt`,
-    );
-    const quote = "the quoted words of it";
-    const found = await checked(world, [
-      claim({ path: "src/large.yaml", quote }),
-      claim({ path: "src/huge.yaml", quote }),
-      claim({ path: "src/logo.png", quote }),
-      claim({ path: "src/old.txt", quote: "café and more words" }),
-    ]);
-    const byPath = Object.fromEntries(found.map(({ source, evidence }) => [source.path, evidence]));
-    expect(byPath).toEqual({
-      "src/large.yaml": "code",
-      "src/huge.yaml": "unread",
-      "src/logo.png": "unread",
-      "src/old.txt": "unread",
-    });
-    expect(world.pulls()[0]?.body).toContain("– source not checked");
-    expect(world.pulls()[0]?.body).not.toContain("no source found");
-  });
+  it(
+    "are found in files of up to 50 MB, and aren't checked in what nobody could read",
+    { tags: "all" },
+    async () => {
+      await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
+      const words = "'the quoted words of it'";
+      await push(
+        world,
+        `yes 'a line of filler' | head -c 20000000 > src/large.yaml && printf ${words} >> src/large.yaml`,
+        `truncate -s 53M src/huge.yaml && printf ${words} >> src/huge.yaml`,
+        `printf 'caf\\351 and more words\\n' > src/old.txt`,
+      );
+      const quote = "the quoted words of it";
+      const found = await checked(world, [
+        claim({ path: "src/large.yaml", quote }),
+        claim({ path: "src/huge.yaml", quote }),
+        claim({ path: "src/logo.png", quote }),
+        claim({ path: "src/old.txt", quote: "café and more words" }),
+      ]);
+      const byPath = Object.fromEntries(found.map(({ source, evidence }) => [source.path, evidence]));
+      expect(byPath).toEqual({
+        "src/large.yaml": "code",
+        "src/huge.yaml": "unread",
+        "src/logo.png": "unread",
+        "src/old.txt": "unread",
+      });
+      expect(world.pulls()[0]?.body).toContain("– source not checked");
+      expect(world.pulls()[0]?.body).not.toContain("no source found");
+    },
+  );
 
   it("count only for what the change says, and not by words that it brings or removes", async () => {
     const files = { ...FILES, "docs/api.yaml": "port: 4000 for now\n" };
@@ -265,14 +269,14 @@ describe("the sources that an agent names", () => {
     ["deep JSON", `fs.writeFileSync(file, "[".repeat(4e5) + "]".repeat(4e5));`],
     ["an object", `fs.writeFileSync(file, '{"claims":' + LIST + "}");`],
   ];
-  it.each(hostile)("count as none where the agent leaves %s", async (_what, source) => {
+  it.each(hostile)("count as none where the agent leaves %s", { tags: "all" }, async (_what, source) => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
     const list = JSON.stringify(JSON.stringify([claim({})]));
     const result = await world.run(world.project(agentThat(`const LIST = ${list}; ${source}`)));
     expect(result).toMatchObject({ kind: "pull-request", claims: { total: 0, verified: 0 } });
   });
 
-  it("are bounded in number and length", async () => {
+  it("are bounded in number and length", { tags: "all" }, async () => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
     const long = "x".repeat(4000);
     const some = Array.from({ length: 220 }, () => claim({}));
@@ -290,7 +294,7 @@ describe("the sources that an agent names", () => {
     });
   });
 
-  it("are still told where the runner died right after the push", async () => {
+  it("are still told where the runner died right after the push", { tags: "all" }, async () => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
     let isDown = true;
     world.api.fault = (request) =>

@@ -124,7 +124,7 @@ it("goes on without one that can't be fetched, and says so", async () => {
   expect(found.folder).toBeUndefined();
 });
 
-it("keeps its files for the job's next turn, and brings these up to date", async () => {
+it("keeps its files for the job's next turn, and brings these up to date", { tags: "all" }, async () => {
   await using world = await openRunnerWorld({ remote: "folder" });
   const folder = await addRepository(world);
   const look = inlineAgent(`
@@ -169,23 +169,27 @@ it("tells both kinds of agents the whole brief, with the project's own words", a
   expect(brief).not.toContain("Nobody can answer you");
 });
 
-it("reads one with credentials of its own, which nobody is told, and goes on without one whose are wrong", async () => {
-  await using world = await openRunnerWorld({ remote: "folder" });
-  world.env["CLI_TOKEN"] = world.token;
-  world.env["WRONG_TOKEN"] = "wrong-0123456789abcdef";
-  const repository = world.codeHost.gitUrl("acme", "docs");
-  const look = inlineAgent(`
+it(
+  "reads one with credentials of its own, which nobody is told, and goes on without one whose are wrong",
+  { tags: "all" },
+  async () => {
+    await using world = await openRunnerWorld({ remote: "folder" });
+    world.env["CLI_TOKEN"] = world.token;
+    world.env["WRONG_TOKEN"] = "wrong-0123456789abcdef";
+    const repository = world.codeHost.gitUrl("acme", "docs");
+    const look = inlineAgent(`
     const env = fs.readFileSync("/proc/self/environ", "utf8") + fs.readFileSync(0, "utf8");
     const names = fs.readdirSync("/context");
     fs.writeFileSync("docs/found.json", JSON.stringify({ names, hasToken: env.includes("ghp_") }));
   `);
-  const context = [
-    contextOf(repository, { gitCredentialsEnv: "CLI_TOKEN" }),
-    contextOf(repository, { name: "refused", gitCredentialsEnv: "WRONG_TOKEN" }),
-  ];
-  const result = await world.run(world.project(look, { context, agentEnv: ["CLI_TOKEN"] }));
-  expect(result).toMatchObject({ context: [{ name: "cli" }], notes: [expect.stringContaining("refused")] });
-  expect(await foundIn(world)).toMatchObject({ names: ["cli"], hasToken: false });
-  const left = (await world.said(result)) + (await world.stored());
-  for (const secret of [world.token, "wrong-0123456789abcdef"]) expect(left).not.toContain(secret);
-});
+    const context = [
+      contextOf(repository, { gitCredentialsEnv: "CLI_TOKEN" }),
+      contextOf(repository, { name: "refused", gitCredentialsEnv: "WRONG_TOKEN" }),
+    ];
+    const result = await world.run(world.project(look, { context, agentEnv: ["CLI_TOKEN"] }));
+    expect(result).toMatchObject({ context: [{ name: "cli" }], notes: [expect.stringContaining("refused")] });
+    expect(await foundIn(world)).toMatchObject({ names: ["cli"], hasToken: false });
+    const left = (await world.said(result)) + (await world.stored());
+    for (const secret of [world.token, "wrong-0123456789abcdef"]) expect(left).not.toContain(secret);
+  },
+);

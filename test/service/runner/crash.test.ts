@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";

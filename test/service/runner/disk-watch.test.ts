@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { createEmulator } from "emulate";
 import { expect, it } from "vitest";
 import { createSystemClock } from "../../../src/shared/machine/clock-and-log.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { forkAt } from "../../../src/service/config/repository.ts";
 import { addsPage, SETTINGS } from "../../support/pull-request-texts.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";

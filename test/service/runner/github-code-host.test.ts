@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { fixedToken } from "../../../src/service/pulls/code-host/token-provider.ts";
 import { createGitHubCodeHost } from "../../../src/service/pulls/code-host/github-code-host.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { KeptSessions } from "../../../src/service/runner/workspace/kept-sessions.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../../src/service/base/run-error.ts";
 import { addsPage, FOLLOW_UP } from "../../support/pull-request-texts.ts";

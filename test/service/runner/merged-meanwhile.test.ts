@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { execFileSync } from "node:child_process";
 import { readdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";

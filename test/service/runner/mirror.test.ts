@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { mkdir } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { KeyedLock } from "../../../src/service/runner/workspace/git/keyed-lock.ts";

@@ -27,7 +27,18 @@ FEW.push(
   ["a follow-up", "right before the push", "merges by squash"],
 );
 
-it.each(atNight(ALL, FEW))("%s, %s: a person %s", async (turn, time, act) => {
+/** Whether `npm test` tries it. The rest is for `npm run test:all`. */
+const isFirst: (each: (typeof ALL)[number]) => boolean = ([, , act]) =>
+  act === "pushes a commit" || act === "merges by squash";
+
+it.each(atNight(ALL, FEW).filter((each) => isFirst(each)))("%s, %s: a person %s", losesNothing);
+it.each(atNight(ALL, FEW).filter((each) => !isFirst(each)))(
+  "%s, %s: a person %s",
+  { tags: "all" },
+  losesNothing,
+);
+
+async function losesNothing(turn: Turn, time: Time, act: Act): Promise<void> {
   // Only what comes between a turn's own steps needs git over HTTP, where it can be stopped.
   const isBetween = time === "right before the push" || time === "between the push and the pull request";
   await using world = await openRunnerWorld({ ...LOGIC_ONLY, ...(isBetween && { remote: "http" }) });
@@ -88,7 +99,7 @@ it.each(atNight(ALL, FEW))("%s, %s: a person %s", async (turn, time, act) => {
   expect(await seen(world, person, { result, link })).toBe(EXPECTED[turn][time][act]);
   await person.expectNothingLost();
   if (act.startsWith("merges")) await person.expectOnlyNews();
-});
+}
 
 /** As the service does after a fault that passes. */
 async function untilDone(

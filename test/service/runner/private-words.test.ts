@@ -128,32 +128,36 @@ it("publishes none of them in a change if nobody can be asked, and doesn't repea
   expect(sentencesIn(JSON.stringify([result, world.logger.lines]))).toEqual([]);
 });
 
-it("tells no sentence over several statements, names of files that it left out, or of new pages", async () => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  const sentence = PRIVATE_SENTENCES[0]?.sentence ?? "";
-  const parts = sentence.match(/(?:\S+ ?){4}/g) ?? [];
-  const source = { repository: "docs", path: "src/index.js", line: 1, quote: "console.log(1);" };
-  const claims = parts.map((statement) => ({ page: "README.md", statement, source }));
-  const page = parts.map(reversed).join("\n");
-  const agent = inlineAgent(`${FIX}
+it(
+  "tells no sentence over several statements, names of files that it left out, or of new pages",
+  { tags: "all" },
+  async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const sentence = PRIVATE_SENTENCES[0]?.sentence ?? "";
+    const parts = sentence.match(/(?:\S+ ?){4}/g) ?? [];
+    const source = { repository: "docs", path: "src/index.js", line: 1, quote: "console.log(1);" };
+    const claims = parts.map((statement) => ({ page: "README.md", statement, source }));
+    const page = parts.map(reversed).join("\n");
+    const agent = inlineAgent(`${FIX}
     fs.appendFileSync("README.md", ${JSON.stringify(`${page}\n`)});
     fs.writeFileSync(process.env.DOCS_AGENT_CLAIMS, ${JSON.stringify(JSON.stringify(claims))});
     for (const [at, name] of ${JSON.stringify(parts)}.entries())
       fs.writeFileSync("src/" + at + "-" + name.trim().replaceAll(" ", "-") + ".txt", "x");
     ${said("Say it")}`);
-  const input = { prompt: promptWith(sentence), words: WORDS };
-  expect(await world.run(world.project(agent), input)).toMatchObject({ kind: "pull-request" });
-  const body = world.pulls()[0]?.body ?? "";
-  expect(body).toContain("a statement");
-  for (const part of parts) expect(body.replaceAll("-", " ")).not.toContain(part.trim());
+    const input = { prompt: promptWith(sentence), words: WORDS };
+    expect(await world.run(world.project(agent), input)).toMatchObject({ kind: "pull-request" });
+    const body = world.pulls()[0]?.body ?? "";
+    expect(body).toContain("a statement");
+    for (const part of parts) expect(body.replaceAll("-", " ")).not.toContain(part.trim());
 
-  const pages = inlineAgent(`for (const [at, name] of ${JSON.stringify(parts)}.entries())
+    const pages = inlineAgent(`for (const [at, name] of ${JSON.stringify(parts)}.entries())
     fs.writeFileSync("docs/" + at + "-" + name.trim().replaceAll(" ", "-") + ".md", "Ours");`);
-  expect(await world.run(world.project(pages), { ...input, jobId: "job2" })).toMatchObject({
-    kind: "failed",
-    reason: expect.stringContaining("names of new files: “"),
-  });
-});
+    expect(await world.run(world.project(pages), { ...input, jobId: "job2" })).toMatchObject({
+      kind: "failed",
+      reason: expect.stringContaining("names of new files: “"),
+    });
+  },
+);
 
 /** Copies a text into a page, with an agent that can ask. Answers its questions in this order, and then no more. */
 async function published(
@@ -201,14 +205,14 @@ it("shows all of a long message before it is published, in as many questions as 
 it.each([
   ["stopped", ["publish", "stop"], "no-changes"],
   ["not answered", ["publish"], "failed"],
-])("publishes nothing if one of the questions is %s", async (_what, answers, kind) => {
+])("publishes nothing if one of the questions is %s", { tags: "all" }, async (_what, answers, kind) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const { result } = await published(world, LONG, answers, { prompt: promptWith(LONG) });
   expect(result.kind).toBe(kind);
   expect(await world.branches()).toEqual(["main"]);
 });
 
-it("shows all of many messages, one line each", async () => {
+it("shows all of many messages, one line each", { tags: "all" }, async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const messages = Array.from({ length: 14 }, (_, at) =>
     LONG.split(" ")
@@ -224,7 +228,7 @@ it("shows all of many messages, one line each", async () => {
     expect(asked.map((question) => question.text).join("\n")).toContain(`“${each}”`);
 });
 
-it("doesn't offer more than can be shown, nor what has a secret in it", async () => {
+it("doesn't offer more than can be shown, nor what has a secret in it", { tags: "all" }, async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const endless = Array.from({ length: 20 }, (_, at) => LONG.replaceAll("word", `word${at}x`)).join(" ");
   const much = await published(world, endless, ["publish"], { prompt: promptWith(endless) });
@@ -268,13 +272,13 @@ it.each<[string, (world: World) => Promise<Context> | Context]>([
     "without it among the agent's files",
     (world) => contextWith(world, { "src/a.ts": BODY, "b.md": "x" }, { paths: ["*.md"] }),
   ],
-])("asks nothing about a private repository %s", async (_what, context) => {
+])("asks nothing about a private repository %s", { tags: "all" }, async (_what, context) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const { result, asked } = await published(world, FENCED, [], { context: [await context(world)] });
   expect([result.kind, asked]).toEqual(["pull-request", []]);
 });
 
-it("asks nothing about what the request says, or the docs", async () => {
+it("asks nothing about what the request says, or the docs", { tags: "all" }, async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const context = [await contextWith(world, { "src/a.ts": BODY })];
   await world.commitTo("main", { "docs/old.md": `Before\n\n${BODY}\n` }, "Say it");
@@ -287,6 +291,7 @@ it.each([
   ["public", false, 0],
 ])(
   "counts a colleague's sentence that also stands in a %s repository as such",
+  { tags: "all" },
   async (_what, isPrivate, questions) => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const sentence = PRIVATE_SENTENCES[0]?.sentence ?? "";
@@ -325,20 +330,26 @@ it.each([
   ["text/plain", false, "new"],
   ["text/plain", true, "session/resume"],
   ["image/png", false, "session/resume"],
-])("after a turn with a file of %s in docs that are private: %s, the session is: %s", async (...row) => {
-  const [mediaType, isPrivate, how] = row;
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  if (isPrivate) world.codeHost.rules.privateRepositories.add("acme/docs");
-  const project = sessionProject(world, { resume: true });
-  const path = world.dir.file("file");
-  await writeFile(path, "A");
-  const attachments = [{ name: "file", mediaType, bytes: 1, path }];
-  expect(await world.run(project, { prompt: "First", attachments })).toMatchObject({ kind: "pull-request" });
-  await ask(world, project, "Second", "First");
-  expect(await toldOf(world)).toMatchObject({ how });
-});
+])(
+  "after a turn with a file of %s in docs that are private: %s, the session is: %s",
+  { tags: "all" },
+  async (...row) => {
+    const [mediaType, isPrivate, how] = row;
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    if (isPrivate) world.codeHost.rules.privateRepositories.add("acme/docs");
+    const project = sessionProject(world, { resume: true });
+    const path = world.dir.file("file");
+    await writeFile(path, "A");
+    const attachments = [{ name: "file", mediaType, bytes: 1, path }];
+    expect(await world.run(project, { prompt: "First", attachments })).toMatchObject({
+      kind: "pull-request",
+    });
+    await ask(world, project, "Second", "First");
+    expect(await toldOf(world)).toMatchObject({ how });
+  },
+);
 
-it("fails where the earlier turns of the job aren't all known", async () => {
+it("fails where the earlier turns of the job aren't all known", { tags: "all" }, async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const result = await world.run(world.project(inlineAgent(FIX)), { number: 1002 });
   expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining("too many follow-ups") });

@@ -99,14 +99,19 @@ describe("the text", () => {
     ["contradicts itself", { kind: "http", status: 200, body: '{"private":true,"visibility":"public"}' }],
     ["breaks", { kind: "http", status: 500 }],
     ["doesn't answer", { kind: "drop-before" }],
-  ] as const)("names nobody where the code host, asked whether it's public, %s", async (_what, fault) => {
-    await using world = await openRunnerWorld(LOGIC_ONLY);
-    const headers = { "content-type": "application/json" };
-    world.api.fault = (request) => (request.endsWith("/repos/acme/docs") ? { headers, ...fault } : undefined);
-    const result = await world.run(world.project(inlineAgent(FIX)), { requester: REQUESTER });
-    expect(result.kind).toBe("pull-request");
-    expect(world.pulls()[0]?.body).not.toMatch(/Requested by|slack\.com/);
-  });
+  ] as const)(
+    "names nobody where the code host, asked whether it's public, %s",
+    { tags: "all" },
+    async (_what, fault) => {
+      await using world = await openRunnerWorld(LOGIC_ONLY);
+      const headers = { "content-type": "application/json" };
+      world.api.fault = (request) =>
+        request.endsWith("/repos/acme/docs") ? { headers, ...fault } : undefined;
+      const result = await world.run(world.project(inlineAgent(FIX)), { requester: REQUESTER });
+      expect(result.kind).toBe("pull-request");
+      expect(world.pulls()[0]?.body).not.toMatch(/Requested by|slack\.com/);
+    },
+  );
 
   it("fills in the repository's template and keeps its headings, and what people wrote there", async () => {
     const comment = "<!--\n## What to describe\n\nAnything\n-->\n\n";
@@ -150,7 +155,7 @@ describe("the text", () => {
     ],
     ["too large", { "docs/pull_request_template.md": "x".repeat(5_000_000) }],
     ["empty", { ".github/pull_request_template.md": "\n" }],
-  ])("goes without a template that is %s", async (_what, file) => {
+  ])("goes without a template that is %s", { tags: "all" }, async (_what, file) => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: { ...START_FILES, ...file } });
     await world.run(world.project(inlineAgent(FIX)));
     expect(world.pulls()[0]?.body).toMatch(/^<!-- docs-agent:start -->/);

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { execFile as execFileWithCallback } from "node:child_process";
 import { mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";

@@ -63,6 +63,7 @@ it.each([
   ["the same files", `fs.rmSync("docs/told.md")`, { summary: "First words", title: "First words" }],
 ])(
   "says what the first round said if a silent second one leaves the same files: %s",
+  { tags: "all" },
   async (_, second, said) => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const result = await world.run(world.project(agentThat(second), { verify: [NO_TEH] }));
@@ -87,7 +88,7 @@ it.each([
   ["crashes", "process.exit(3)"],
   ["is ended for its time", "setInterval(() => {}, 1000)"],
   ["puts a secret into a page", `fs.writeFileSync("docs/new.md", process.env.MODEL_KEY)`],
-])("keeps the first round's work when the second one %s", async (_, second) => {
+])("keeps the first round's work when the second one %s", { tags: "all" }, async (_, second) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = world.project(agentThat(second), { verify: [NO_TEH] });
   project.agent.timeLimitMinutes = 0.05;
@@ -103,7 +104,7 @@ it.each([
 it.each([
   ["crashes", "process.exit(3)"],
   ["is ended for its time", "setInterval(() => {}, 1000)"],
-])("publishes nothing that the second round took back before it %s", async (_, ends) => {
+])("publishes nothing that the second round took back before it %s", { tags: "all" }, async (_, ends) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const second = `if (!told.includes("in part")) fs.rmSync("docs/told.md"); fs.rmSync("docs/new.md"); ${ends}`;
   const agent = agentThat(second);
@@ -156,27 +157,31 @@ it("cuts what the agent is told", async () => {
 it.each([
   ["the first round's session", { resume: true }, "session/resume"],
   ["a new session where none can be resumed", {}, "new"],
-])("tells an ACP agent in %s, and adds up what both rounds cost", async (_, options, how) => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  const project = {
-    ...sessionProject(world, options),
-    verify: [{ ...NO_TEH, command: ["sh", "-c", WRITTEN_ONCE] }],
-  };
-  const prompt = "Fix it; costs 0.5";
-  const result = await world.run(project, { prompt });
-  expect(result).toMatchObject({ kind: "pull-request" });
-  const told = await toldOf(world);
-  expect(told.how).toBe(how);
-  expect(told.request).toContain("docs/told.md");
-  expect(told.prompts).toHaveLength(how === "new" ? 0 : 1);
-  expect(told.request.includes("costs 0.5")).toBe(how === "new");
-  expect(world.told("usage").map(({ costUsd }) => costUsd)).toEqual(how === "new" ? [0.5, 1] : [0.5]);
-});
+])(
+  "tells an ACP agent in %s, and adds up what both rounds cost",
+  { tags: "all" },
+  async (_, options, how) => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const project = {
+      ...sessionProject(world, options),
+      verify: [{ ...NO_TEH, command: ["sh", "-c", WRITTEN_ONCE] }],
+    };
+    const prompt = "Fix it; costs 0.5";
+    const result = await world.run(project, { prompt });
+    expect(result).toMatchObject({ kind: "pull-request" });
+    const told = await toldOf(world);
+    expect(told.how).toBe(how);
+    expect(told.request).toContain("docs/told.md");
+    expect(told.prompts).toHaveLength(how === "new" ? 0 : 1);
+    expect(told.request.includes("costs 0.5")).toBe(how === "new");
+    expect(world.told("usage").map(({ costUsd }) => costUsd)).toEqual(how === "new" ? [0.5, 1] : [0.5]);
+  },
+);
 
 /** Finds something in the first round's page alone. */
 const WRITTEN_ONCE = `test -e docs/told.md && ! grep -q "checks found" docs/told.md && { echo docs/told.md; exit 1; }; exit 0`;
 
-it("tells of its checks after a crash between the push and the pull request", async () => {
+it("tells of its checks after a crash between the push and the pull request", { tags: "all" }, async () => {
   await using world = await openRunnerWorld({ containment: "none" });
   const project = world.project(agentThat(""), { verify: [NO_TEH] });
   world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
@@ -195,20 +200,24 @@ it("tells of checks where there is no code host", async () => {
   expect(await world.run(project)).toMatchObject({ kind: "branch", checks: [{ result: "passed" }] });
 });
 
-it("begins anew after it was stopped in the second round, and comes to one branch", async () => {
-  await using world = await openRunnerWorld({ remote: "folder" });
-  const project = world.project(agentThat(`console.log("again"); setInterval(() => {}, 1000)`), {
-    verify: [NO_TEH],
-  });
-  const abort = new AbortController();
-  const onLine = (line: string) => line === "again" && abort.abort(new Error("killed"));
-  await expect(world.run(project, { signal: abort.signal, onLine })).rejects.toThrow("killed");
-  expect(await world.branches()).toEqual(["main"]);
-  world.restart();
-  const verify = project.verify;
-  expect(await world.run(world.project(agentThat(FIXES), { verify }))).toMatchObject({
-    checks: [{ result: "passed" }],
-  });
-  expect(await world.commits()).toBe(1);
-  expect(world.pulls()).toHaveLength(1);
-});
+it(
+  "begins anew after it was stopped in the second round, and comes to one branch",
+  { tags: "all" },
+  async () => {
+    await using world = await openRunnerWorld({ remote: "folder" });
+    const project = world.project(agentThat(`console.log("again"); setInterval(() => {}, 1000)`), {
+      verify: [NO_TEH],
+    });
+    const abort = new AbortController();
+    const onLine = (line: string) => line === "again" && abort.abort(new Error("killed"));
+    await expect(world.run(project, { signal: abort.signal, onLine })).rejects.toThrow("killed");
+    expect(await world.branches()).toEqual(["main"]);
+    world.restart();
+    const verify = project.verify;
+    expect(await world.run(world.project(agentThat(FIXES), { verify }))).toMatchObject({
+      checks: [{ result: "passed" }],
+    });
+    expect(await world.commits()).toBe(1);
+    expect(world.pulls()).toHaveLength(1);
+  },
+);

@@ -39,26 +39,30 @@ describe.each(atNight(["required", "none"] as const, ["required"]))("containment
 it.each([
   ["before its answer", {}],
   ["after it", { repliesFirst: true }],
-])("takes nothing of a loaded session's past for this turn's: told %s", async (_when, options) => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  const project = sessionProject(world, { load: true, ...options });
-  await ask(world, project, "First costs 0.5");
-  const stepsBefore = world.told("step").length;
-  const usageBefore = world.told("usage").length;
-  const result = await world.run(project, {
-    prompt: "Second",
-    earlierTurns: [{ prompt: "First costs 0.5", summary: null }],
-  });
-  expect(result).toMatchObject({ ...PULL_REQUEST, summary: "Did: Second" });
-  expect(await toldOf(world)).toMatchObject({ how: "session/load", prompts: ["First costs 0.5"] });
-  expect(world.told("plan")).toEqual([]);
-  expect(world.told("usage")).toHaveLength(usageBefore);
-  // The service's own, and none of the agent's.
-  expect(world.told("step").slice(stepsBefore).join("\n")).toMatch(
-    /^Fetching the repository\nThe agent is working\nLooking at/,
-  );
-  expect(world.progress.join("\n")).not.toContain("Replayed");
-});
+])(
+  "takes nothing of a loaded session's past for this turn's: told %s",
+  { tags: "all" },
+  async (_when, options) => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const project = sessionProject(world, { load: true, ...options });
+    await ask(world, project, "First costs 0.5");
+    const stepsBefore = world.told("step").length;
+    const usageBefore = world.told("usage").length;
+    const result = await world.run(project, {
+      prompt: "Second",
+      earlierTurns: [{ prompt: "First costs 0.5", summary: null }],
+    });
+    expect(result).toMatchObject({ ...PULL_REQUEST, summary: "Did: Second" });
+    expect(await toldOf(world)).toMatchObject({ how: "session/load", prompts: ["First costs 0.5"] });
+    expect(world.told("plan")).toEqual([]);
+    expect(world.told("usage")).toHaveLength(usageBefore);
+    // The service's own, and none of the agent's.
+    expect(world.told("step").slice(stepsBefore).join("\n")).toMatch(
+      /^Fetching the repository\nThe agent is working\nLooking at/,
+    );
+    expect(world.progress.join("\n")).not.toContain("Replayed");
+  },
+);
 
 it.each([{ resume: true }, { load: true }])(
   "gives the earlier turns as text when the agent refuses what it offers: %j",
@@ -75,7 +79,7 @@ it.each([{ resume: true }, { load: true }])(
   },
 );
 
-it("gives the earlier turns as text when the agent doesn't answer", async () => {
+it("gives the earlier turns as text when the agent doesn't answer", { tags: "all" }, async () => {
   const clock = new ManualClock();
   await using world = await openRunnerWorld({ ...LOGIC_ONLY, clock });
   const given = sessionProject(world, { resume: true, isSilent: true });
@@ -98,19 +102,23 @@ it("runs the turn again without the session when the agent dies of it", async ()
   expect(context).toContain(EARLIER);
 });
 
-it("forgets the session with a turn whose work is gone, and gives the earlier turns as text", async () => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  const project = sessionProject(world, { resume: true });
-  await ask(world, project, "First");
-  expect(await ask(world, project, "give up", "First")).toMatchObject({ kind: "failed" });
-  expect(await keptJobs(world)).toEqual([]);
-  await ask(world, project, "Third", "First", "give up");
-  const { how, context } = await toldOf(world);
-  expect(how).toBe("new");
-  expect(context).toContain("Request 2:\ngive up");
-});
+it(
+  "forgets the session with a turn whose work is gone, and gives the earlier turns as text",
+  { tags: "all" },
+  async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const project = sessionProject(world, { resume: true });
+    await ask(world, project, "First");
+    expect(await ask(world, project, "give up", "First")).toMatchObject({ kind: "failed" });
+    expect(await keptJobs(world)).toEqual([]);
+    await ask(world, project, "Third", "First", "give up");
+    const { how, context } = await toldOf(world);
+    expect(how).toBe("new");
+    expect(context).toContain("Request 2:\ngive up");
+  },
+);
 
-it("tells a resumed session of a turn that failed before its agent started", async () => {
+it("tells a resumed session of a turn that failed before its agent started", { tags: "all" }, async () => {
   await using world = await openRunnerWorld({ containment: "none" });
   const project = sessionProject(world, { resume: true });
   await ask(world, project, "First");
@@ -124,33 +132,41 @@ it("tells a resumed session of a turn that failed before its agent started", asy
   expect(context).not.toContain("First");
 });
 
-it("resumes the session of a turn that was pushed and whose pull request came later", async () => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  const project = sessionProject(world, { resume: true });
-  world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
-  await expect(ask(world, project, "First")).rejects.toThrow(TransientRunError);
-  world.api.fault = undefined;
-  world.restart();
-  expect(await ask(world, project, "First")).toMatchObject(PULL_REQUEST);
-  await ask(world, project, "Second", "First");
-  expect(await toldOf(world)).toMatchObject({ how: "session/resume", prompts: ["First"] });
-});
+it(
+  "resumes the session of a turn that was pushed and whose pull request came later",
+  { tags: "all" },
+  async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const project = sessionProject(world, { resume: true });
+    world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
+    await expect(ask(world, project, "First")).rejects.toThrow(TransientRunError);
+    world.api.fault = undefined;
+    world.restart();
+    expect(await ask(world, project, "First")).toMatchObject(PULL_REQUEST);
+    await ask(world, project, "Second", "First");
+    expect(await toldOf(world)).toMatchObject({ how: "session/resume", prompts: ["First"] });
+  },
+);
 
-it("does not resume a session that knows of work which somebody removed before its turn ended", async () => {
-  const clock = new LaterClock();
-  await using world = await openRunnerWorld({ ...LOGIC_ONLY, clock });
-  const project = sessionProject(world, { resume: true });
-  world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
-  await expect(ask(world, project, "First")).rejects.toThrow(TransientRunError);
-  world.api.fault = undefined;
-  await world.inBare("update-ref", "-d", "refs/heads/docs-agent/job1");
-  // Before that, the git server may just not show the branch yet.
-  clock.laterMs = 60_000;
-  expect(await ask(world, project, "First")).toMatchObject(PULL_REQUEST);
-  expect(await toldOf(world)).toMatchObject({ how: "new", prompts: [] });
-});
+it(
+  "does not resume a session that knows of work which somebody removed before its turn ended",
+  { tags: "all" },
+  async () => {
+    const clock = new LaterClock();
+    await using world = await openRunnerWorld({ ...LOGIC_ONLY, clock });
+    const project = sessionProject(world, { resume: true });
+    world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
+    await expect(ask(world, project, "First")).rejects.toThrow(TransientRunError);
+    world.api.fault = undefined;
+    await world.inBare("update-ref", "-d", "refs/heads/docs-agent/job1");
+    // Before that, the git server may just not show the branch yet.
+    clock.laterMs = 60_000;
+    expect(await ask(world, project, "First")).toMatchObject(PULL_REQUEST);
+    expect(await toldOf(world)).toMatchObject({ how: "new", prompts: [] });
+  },
+);
 
-it("resumes the session of a turn that only answered", async () => {
+it("resumes the session of a turn that only answered", { tags: "all" }, async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { resume: true });
   const question = `js: fs.rmSync("docs/told.md")`;
@@ -172,17 +188,21 @@ it("lets no other agent resume a session", async () => {
 it.each([
   [false, [0.5, 0.25, 1]],
   [true, [0.5, 0.25, 0.125]],
-])("counts the cost of each turn once, also if the agent counts anew: %j", async (forgetsCost, expected) => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  const project = sessionProject(world, { resume: true, forgetsCost });
-  const prompts = forgetsCost
-    ? ["costs 0.5", "costs 0.25", "costs 0.125"]
-    : ["costs 0.5", "costs 0.25", "costs 1"];
-  for (const [index, prompt] of prompts.entries()) {
-    await world.run(project, {
-      prompt,
-      earlierTurns: prompts.slice(0, index).map((before) => ({ prompt: before, summary: null })),
-    });
-  }
-  expect(world.told("usage").map(({ costUsd }) => costUsd)).toEqual(expected);
-});
+])(
+  "counts the cost of each turn once, also if the agent counts anew: %j",
+  { tags: "all" },
+  async (forgetsCost, expected) => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const project = sessionProject(world, { resume: true, forgetsCost });
+    const prompts = forgetsCost
+      ? ["costs 0.5", "costs 0.25", "costs 0.125"]
+      : ["costs 0.5", "costs 0.25", "costs 1"];
+    for (const [index, prompt] of prompts.entries()) {
+      await world.run(project, {
+        prompt,
+        earlierTurns: prompts.slice(0, index).map((before) => ({ prompt: before, summary: null })),
+      });
+    }
+    expect(world.told("usage").map(({ costUsd }) => costUsd)).toEqual(expected);
+  },
+);

@@ -181,7 +181,7 @@ describe("a colleague's sentence from Slack", () => {
     ["that stands in the repository", { files: { "docs/old.md": `As before: ${MESSAGE}\n` } }],
     ["that stands in the page", { files: { "README.md": `${MESSAGE}\n` } }],
     ["of which seven words in a row are taken", { copy: "The installer now needs at least four, say five." }],
-  ])("is nobody's concern %s", async (_when, over: Concern) => {
+  ])("is nobody's concern %s", { tags: "all" }, async (_when, over: Concern) => {
     const { isPrivate, files, copy, ...others } = over;
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: { ...START_FILES, ...files } });
     if (isPrivate) world.codeHost.rules.privateRepositories.add("acme/docs");

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import type { ServiceProject } from "../../../src/service/config/config.ts";
 import { ReaderProcesses } from "../../../src/service/runner/process/apart/apart.ts";

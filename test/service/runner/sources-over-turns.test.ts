@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { readFile, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { openRunnerWorld } from "../../support/runner-world.ts";
 

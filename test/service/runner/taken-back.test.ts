@@ -50,31 +50,39 @@ it("says on top of an open pull request that a follow-up took everything back, u
   expect(world.pulls()[0]?.title).toBe("Nothing left to merge");
 });
 
-it("leaves the title alone that a person gave a pull request which then changes nothing", async () => {
-  await using world = await opened();
-  await world.asPerson("PATCH", "1", { title: "Our own title" });
-  await world.run(world.project(REMOVE), FOLLOW_UP);
-  expect(world.pulls()[0]).toMatchObject({
-    title: "Our own title",
-    body: expect.stringContaining(TAKEN_BACK),
-  });
-});
+it(
+  "leaves the title alone that a person gave a pull request which then changes nothing",
+  { tags: "all" },
+  async () => {
+    await using world = await opened();
+    await world.asPerson("PATCH", "1", { title: "Our own title" });
+    await world.run(world.project(REMOVE), FOLLOW_UP);
+    expect(world.pulls()[0]).toMatchObject({
+      title: "Our own title",
+      body: expect.stringContaining(TAKEN_BACK),
+    });
+  },
+);
 
-it("opens no pull request without a change, and asks nothing, if it was closed meanwhile", async () => {
-  await using world = await opened();
-  const input = { ...FOLLOW_UP, acceptedAt: Date.now() };
-  await world.asPerson("PATCH", "1", { state: "closed" });
-  const result = await world.run(world.project(REMOVE), input);
-  expect(result).toMatchObject({ kind: "no-changes", reason: TAKEN_BACK, summary: "Remove one again" });
-  expect(world.pulls()).toHaveLength(1);
-  // Nothing of it comes back with the next one.
-  const next = { prompt: "Add two", earlierTurns: [ADDED, { ...REMOVED, outcome: "no-changes" as const }] };
-  expect(await world.run(world.project(ADD_TWO), next)).toMatchObject({ pullRequest: { number: 2 } });
-  expect(await world.changed()).toEqual(["docs/two.md"]);
-  expect(world.pulls().at(-1)?.title).toBe("Add two");
-});
+it(
+  "opens no pull request without a change, and asks nothing, if it was closed meanwhile",
+  { tags: "all" },
+  async () => {
+    await using world = await opened();
+    const input = { ...FOLLOW_UP, acceptedAt: Date.now() };
+    await world.asPerson("PATCH", "1", { state: "closed" });
+    const result = await world.run(world.project(REMOVE), input);
+    expect(result).toMatchObject({ kind: "no-changes", reason: TAKEN_BACK, summary: "Remove one again" });
+    expect(world.pulls()).toHaveLength(1);
+    // Nothing of it comes back with the next one.
+    const next = { prompt: "Add two", earlierTurns: [ADDED, { ...REMOVED, outcome: "no-changes" as const }] };
+    expect(await world.run(world.project(ADD_TWO), next)).toMatchObject({ pullRequest: { number: 2 } });
+    expect(await world.changed()).toEqual(["docs/two.md"]);
+    expect(world.pulls().at(-1)?.title).toBe("Add two");
+  },
+);
 
-it("says it of a branch without a code host, too", async () => {
+it("says it of a branch without a code host, too", { tags: "all" }, async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = (command: string[]) => world.project(command, { codeHost: { kind: "none" } });
   expect(await world.run(project(ADD))).toMatchObject({ kind: "branch" });
@@ -89,6 +97,7 @@ it.each([
   ["closed", "no-changes", "It was missing."],
 ] as const)(
   "knows that the base branch has the same change by now, with the pull request %s",
+  { tags: "all" },
   async (state, kind, text) => {
     await using world = await opened();
     await world.commitTo(
@@ -124,7 +133,7 @@ it("closes a pull request that changes nothing, once, and no other", async () =>
   expect(await world.run(world.project(ADD_TWO), next)).toMatchObject({ pullRequest: { number: 2 } });
 });
 
-it("opens a pull request again to which somebody pushed while it was closed", async () => {
+it("opens a pull request again to which somebody pushed while it was closed", { tags: "all" }, async () => {
   await using world = await opened();
   await world.run(world.project(REMOVE), FOLLOW_UP);
   let isPushed = false;
@@ -137,7 +146,7 @@ it("opens a pull request again to which somebody pushed while it was closed", as
   expect(world.pulls()[0]?.state).toBe("open");
 });
 
-it("closes nothing that was merged meanwhile", async () => {
+it("closes nothing that was merged meanwhile", { tags: "all" }, async () => {
   await using world = await opened();
   await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
   expect(await world.close(1)).toBe("merged");

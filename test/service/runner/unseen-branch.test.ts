@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { readdir } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../../src/service/base/run-error.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { LaterClock } from "../../../world/clock/later-clock.ts";

@@ -80,7 +80,7 @@ it("believes a tool that fails before the change, too, only where something show
   ]);
 });
 
-it("believes a preset only if its tool shows that it ran, on both sides", async () => {
+it("believes a preset only if its tool shows that it ran, on both sides", { tags: "all" }, async () => {
   const tool = "node_modules/@docusaurus/core/bin/docusaurus.mjs";
   const { settings } = CHECK_PRESETS.get("docusaurus") ?? { settings: { command: [] } };
   const site = check("", { name: "docusaurus", command: [...settings.command], blocking: true });
@@ -108,48 +108,56 @@ it("believes a preset only if its tool shows that it ran, on both sides", async 
   );
 });
 
-it("takes nothing for a finding that differs from run to run without the change, too", async () => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  const BROKEN = "docs/old.md: broken link ./gone.md";
-  const bad = "grep -rn BAD docs; exit 1";
-  const verify = [
-    check(`echo "${BROKEN} (run $(head -c6 /dev/urandom | od -An -tx1 | tr -d ' \\n'))"; ${bad}`),
-    check(`echo "$(mktemp -d)/${BROKEN}"; ${bad}`, { name: "temporary folder", findingsAt: [1] }),
-    check(`echo "worker $$: ${BROKEN}"; ${bad}`, { name: "process" }),
-    check(`seq 20 | shuf | sed 's/$/ is odd/'; ${bad}`, { name: "order" }),
-    check(`grep -rho 'q[a-z]*' docs; tr -dc a-z < /dev/urandom | head -c 20; ${bad}`, { name: "all" }),
-  ];
-  const results = async (text: string, jobId: string) => {
-    const result = await world.run(world.project(writes({ "docs/new.md": text }), { verify }), { jobId });
-    const checks = "checks" in result ? result.checks : [];
-    return checks?.map((each) => [each.result, ...each.findings]);
-  };
-  const varies = "It fails before the change, too, and what it says differs from run to run.";
-  const tooMuch = "What it says differs from run to run, also without the change.";
-  expect(await results("Fine\n", "job1")).toEqual([
-    ["not-checked", varies],
-    ["passed"],
-    ["not-checked", varies],
-    ["not-checked", varies],
-    ["not-checked", tooMuch],
-  ]);
-  expect(await results("BAD\n", "job2")).toEqual([
-    ...verify.slice(0, 4).map(() => ["failed", "docs/new.md:BAD"]),
-    ["not-checked", tooMuch],
-  ]);
-});
+it(
+  "takes nothing for a finding that differs from run to run without the change, too",
+  { tags: "all" },
+  async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const BROKEN = "docs/old.md: broken link ./gone.md";
+    const bad = "grep -rn BAD docs; exit 1";
+    const verify = [
+      check(`echo "${BROKEN} (run $(head -c6 /dev/urandom | od -An -tx1 | tr -d ' \\n'))"; ${bad}`),
+      check(`echo "$(mktemp -d)/${BROKEN}"; ${bad}`, { name: "temporary folder", findingsAt: [1] }),
+      check(`echo "worker $$: ${BROKEN}"; ${bad}`, { name: "process" }),
+      check(`seq 20 | shuf | sed 's/$/ is odd/'; ${bad}`, { name: "order" }),
+      check(`grep -rho 'q[a-z]*' docs; tr -dc a-z < /dev/urandom | head -c 20; ${bad}`, { name: "all" }),
+    ];
+    const results = async (text: string, jobId: string) => {
+      const result = await world.run(world.project(writes({ "docs/new.md": text }), { verify }), { jobId });
+      const checks = "checks" in result ? result.checks : [];
+      return checks?.map((each) => [each.result, ...each.findings]);
+    };
+    const varies = "It fails before the change, too, and what it says differs from run to run.";
+    const tooMuch = "What it says differs from run to run, also without the change.";
+    expect(await results("Fine\n", "job1")).toEqual([
+      ["not-checked", varies],
+      ["passed"],
+      ["not-checked", varies],
+      ["not-checked", varies],
+      ["not-checked", tooMuch],
+    ]);
+    expect(await results("BAD\n", "job2")).toEqual([
+      ...verify.slice(0, 4).map(() => ["failed", "docs/new.md:BAD"]),
+      ["not-checked", tooMuch],
+    ]);
+  },
+);
 
-it("counts places in pages, and progress lines where nothing else explains a failure", async () => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  const frames =
-    "echo '    at docs/new.md:3:1'; echo '    at run (node_modules/x/index.md:1:2)'; echo '    at src/x.js:1:2'";
-  const place = check(`test ! -e docs/new.md || { ${frames}; }; echo links are broken; exit 1`);
-  const info = check("grep -rn BAD docs | sed 's/^/[INFO] /' | grep . && exit 1; exit 0", { name: "info" });
-  expect(await checksOf(world, writes({ "docs/new.md": "BAD\n" }), place, info)).toEqual([
-    { name: "words", result: "failed", findings: ["at docs/new.md"] },
-    { name: "info", result: "failed", findings: ["[INFO] docs/new.md:BAD"] },
-  ]);
-});
+it(
+  "counts places in pages, and progress lines where nothing else explains a failure",
+  { tags: "all" },
+  async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const frames =
+      "echo '    at docs/new.md:3:1'; echo '    at run (node_modules/x/index.md:1:2)'; echo '    at src/x.js:1:2'";
+    const place = check(`test ! -e docs/new.md || { ${frames}; }; echo links are broken; exit 1`);
+    const info = check("grep -rn BAD docs | sed 's/^/[INFO] /' | grep . && exit 1; exit 0", { name: "info" });
+    expect(await checksOf(world, writes({ "docs/new.md": "BAD\n" }), place, info)).toEqual([
+      { name: "words", result: "failed", findings: ["at docs/new.md"] },
+      { name: "info", result: "failed", findings: ["[INFO] docs/new.md:BAD"] },
+    ]);
+  },
+);
 
 it("finds that a page switches a check off, where the check runs that tool", async () => {
   const files = { ...START_FILES, "docs/old.md": "<!-- vale off -->\nOld\n" };
@@ -172,7 +180,7 @@ it("finds that a page switches a check off, where the check runs that tool", asy
   expect(world.pulls()).toMatchObject([{ isDraft: true }]);
 });
 
-it("knows a moved page's old findings", async () => {
+it("knows a moved page's old findings", { tags: "all" }, async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   const agent = inlineAgent(
     `fs.mkdirSync("docs/guide"); fs.renameSync("docs/quickstart.md", "docs/guide/start.md"); fs.appendFileSync("docs/guide/start.md", "teh\\n"); console.log("Move it")`,
@@ -214,40 +222,48 @@ it.each(cantRun)("checks nothing when %s", async (_, changes, script, why) => {
   expect(world.pulls()).toMatchObject([{ isDraft: false }]);
 });
 
-it("says what a tool says of the change alone, also where it says it without a number", async () => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  const silent = check("test ! -e docs/new.md", { name: "silent" });
-  const counts = check(
-    `echo "Linting: $(ls docs | wc -l) files"; echo "$(grep -ri teh . | wc -l) errors"; exit 1`,
-  );
-  const wordless = check("test ! -e docs/new.md || { echo '!!! 12ms'; exit 1; }", { name: "wordless" });
-  const agent = writes({ "docs/new.md": "teh\n" });
-  expect(await checksOf(world, agent, silent, wordless, counts)).toEqual([
-    { name: "silent", result: "failed", findings: ["It failed and didn't say why."] },
-    { name: "wordless", result: "failed", findings: ["It failed and didn't say why."] },
-    { name: "words", result: "failed", findings: ["Linting: 2 files", "2 errors"] },
-  ]);
-});
+it(
+  "says what a tool says of the change alone, also where it says it without a number",
+  { tags: "all" },
+  async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const silent = check("test ! -e docs/new.md", { name: "silent" });
+    const counts = check(
+      `echo "Linting: $(ls docs | wc -l) files"; echo "$(grep -ri teh . | wc -l) errors"; exit 1`,
+    );
+    const wordless = check("test ! -e docs/new.md || { echo '!!! 12ms'; exit 1; }", { name: "wordless" });
+    const agent = writes({ "docs/new.md": "teh\n" });
+    expect(await checksOf(world, agent, silent, wordless, counts)).toEqual([
+      { name: "silent", result: "failed", findings: ["It failed and didn't say why."] },
+      { name: "wordless", result: "failed", findings: ["It failed and didn't say why."] },
+      { name: "words", result: "failed", findings: ["Linting: 2 files", "2 errors"] },
+    ]);
+  },
+);
 
-it("leaves out how a site's builder is getting on, and where in its code an error arose", async () => {
-  await using world = await openRunnerWorld(LOGIC_ONLY);
-  const lines = [
-    "\\033[32m[success]\\033[0m [webpackbar] Client: Compiled successfully in 1.18m",
-    "[INFO] Docusaurus version: 3.10.2",
-    "Node version: v24.21.0",
-    "INFO    -  Building documentation...",
-    "Server built in 2.5m",
-    "[ERROR] Error: Unable to build website.",
-    "    ... 4 lines matching cause stack trace ...",
-    "    at async file:///site/node_modules/@docusaurus/core/bin/docusaurus.mjs:44:3 {",
-    "- Broken link on source page path = /faq:",
-  ];
-  const says = lines.map((line) => `printf '%b\\n' '${line}'`).join("; ");
-  const build = check(`test -e docs/new.md || { echo 'Server built in 1.5m'; exit 0; }; ${says}; exit 1`);
-  expect(await checksOf(world, writes({ "docs/new.md": "x\n" }), build)).toMatchObject([
-    { findings: ["[ERROR] Error: Unable to build website.", "- Broken link on source page path = /faq:"] },
-  ]);
-});
+it(
+  "leaves out how a site's builder is getting on, and where in its code an error arose",
+  { tags: "all" },
+  async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const lines = [
+      "\\033[32m[success]\\033[0m [webpackbar] Client: Compiled successfully in 1.18m",
+      "[INFO] Docusaurus version: 3.10.2",
+      "Node version: v24.21.0",
+      "INFO    -  Building documentation...",
+      "Server built in 2.5m",
+      "[ERROR] Error: Unable to build website.",
+      "    ... 4 lines matching cause stack trace ...",
+      "    at async file:///site/node_modules/@docusaurus/core/bin/docusaurus.mjs:44:3 {",
+      "- Broken link on source page path = /faq:",
+    ];
+    const says = lines.map((line) => `printf '%b\\n' '${line}'`).join("; ");
+    const build = check(`test -e docs/new.md || { echo 'Server built in 1.5m'; exit 0; }; ${says}; exit 1`);
+    expect(await checksOf(world, writes({ "docs/new.md": "x\n" }), build)).toMatchObject([
+      { findings: ["[ERROR] Error: Unable to build website.", "- Broken link on source page path = /faq:"] },
+    ]);
+  },
+);
 
 it("sees nothing of the agent's: folders, variables, network", async () => {
   await using world = await openRunnerWorld({ remote: "folder" });
@@ -298,7 +314,7 @@ it("redacts what a tool says, and bounds it", async () => {
   expect(checks?.[0]?.findings[0]?.length).toBeLessThanOrEqual(300);
 });
 
-it("shows a folder of the operator's, whose lock file is the repository's", async () => {
+it("shows a folder of the operator's, whose lock file is the repository's", { tags: "all" }, async () => {
   const lock = { "website/package-lock.json": "{}\n", "website/page.md": "x\n" };
   await using world = await openRunnerWorld({ files: { "docs/quickstart.md": "x\n", ...lock } });
   const tools = world.dir.file("deps/node_modules/tool");
@@ -323,7 +339,7 @@ it("shows a folder of the operator's, whose lock file is the repository's", asyn
 it.each([
   ["a mount's place", { mounts: [{ from: "/usr/share", at: "docs/lib/modules" }] }, "is a file or a link"],
   ["a check's folder", { cwd: "docs/lib" }, "no folder docs/lib"],
-])("follows no link in %s", async (_, changes, why) => {
+])("follows no link in %s", { tags: "all" }, async (_, changes, why) => {
   await using world = await openRunnerWorld({ remote: "folder" });
   const work = world.dir.file("links");
   await world.git("clone", "--quiet", world.bare, work);

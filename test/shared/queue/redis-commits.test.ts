@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { RedisTaskQueue } from "../../../src/shared/queue/redis/redis-task-queue.ts";
 import { openRedisStore } from "../../../src/shared/store/redis/open-redis-store.ts";

@@ -1,3 +1,4 @@
+// @module-tag all
 // @module-tag redis-server
 import { once } from "node:events";
 import { connect, createServer } from "node:net";

@@ -1,3 +1,4 @@
+// @module-tag all
 // @module-tag redis-server
 import { afterEach, expect, it, vi } from "vitest";
 import { RedisTaskQueue } from "../../../src/shared/queue/redis/redis-task-queue.ts";

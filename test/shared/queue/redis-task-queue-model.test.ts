@@ -1,3 +1,4 @@
+// @module-tag all
 // @module-tag redis-server
 import type { RedisClientType } from "@redis/client";
 import fc from "fast-check";

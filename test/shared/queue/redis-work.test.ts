@@ -1,3 +1,4 @@
+// @module-tag all
 // @module-tag redis-server
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { SqliteTaskQueue } from "../../../src/shared/queue/sqlite/sqlite-task-queue.ts";

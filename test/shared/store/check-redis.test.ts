@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it, vi } from "vitest";
 import { openRedisStore } from "../../../src/shared/store/redis/open-redis-store.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";

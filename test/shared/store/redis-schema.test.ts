@@ -1,3 +1,4 @@
+// @module-tag all
 // @module-tag redis-server
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { RedisClientType } from "@redis/client";

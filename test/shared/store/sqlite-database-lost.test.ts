@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { copyFile, open as openFile, rename, rm, truncate } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../../src/shared/store/sqlite/open-sqlite-store.ts";

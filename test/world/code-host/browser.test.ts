@@ -1,3 +1,4 @@
+// @module-tag all
 // @module-tag nightly
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";

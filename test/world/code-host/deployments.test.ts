@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it, vi } from "vitest";
 import { PATIENT } from "../../support/patient.ts";
 import { installed } from "./installed.ts";

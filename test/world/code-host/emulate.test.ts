@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { Octokit } from "@octokit/rest";
 import { createEmulator } from "emulate";
 import { expect, it } from "vitest";

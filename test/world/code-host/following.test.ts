@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import { Octokit } from "@octokit/rest";

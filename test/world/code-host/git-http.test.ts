@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

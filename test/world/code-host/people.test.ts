@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { Octokit } from "@octokit/rest";
 import { expect, it } from "vitest";
 import { FILES, openPullRequest, openTestHost, OWNER, QUIET, refusal, REPO, TOKEN } from "./setup.ts";

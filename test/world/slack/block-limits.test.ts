@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it } from "vitest";
 import { refused, startSlack } from "./setup.ts";
 

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { WebAPIPlatformError, WebClient } from "@slack/web-api";
 import { createEmulator } from "emulate";
 import { expect, it } from "vitest";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it } from "vitest";
 import { openModal } from "./modal.ts";
 import { startHttpApp, startSlack, startSocketApp } from "./setup.ts";

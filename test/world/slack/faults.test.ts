@@ -1,3 +1,5 @@
+// @module-tag all
+
 import {
   WebAPIHTTPError,
   WebAPIPlatformError,

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { WebAPIRateLimitedError } from "@slack/web-api";
 import { describe, expect, it } from "vitest";
 import { DISTRIBUTED_APP, INTERNAL_APP } from "../../../world/slack/index.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it } from "vitest";
 import { modal, openModal } from "./modal.ts";
 import { refused, startHttpApp, startSlack, startSocketApp } from "./setup.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it } from "vitest";
 import { botToken, refusalOf, refused, startSlack } from "./setup.ts";
 

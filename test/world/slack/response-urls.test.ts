@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it } from "vitest";
 import type { SlackSide } from "../../../world/slack/index.ts";
 import { startHttpApp, startSlack } from "./setup.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it } from "vitest";
 import type { SlackDelivery } from "../../../world/slack/index.ts";
 import { invented, leftOut, listSamples, readSample, shapeOf } from "../../support/samples.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { describe, expect, it } from "vitest";
 import { visibleText } from "../../../world/slack/index.ts";
 

@@ -163,6 +163,7 @@ const HELD_BACK = [
 
 it.skipIf(process.platform !== "linux").each(atNight(HELD_BACK, HELD_BACK.slice(0, 1)))(
   "300 connections that hold back the end of a body of %s take little memory",
+  { tags: "all", timeout: 30_000 },
   async (_, bytes) => {
     const { resources, app, url, slack } = await startProcess();
     await using _resources = resources;
@@ -177,7 +178,6 @@ it.skipIf(process.platform !== "linux").each(atNight(HELD_BACK, HELD_BACK.slice(
     expect(command).toMatchObject({ status: 200 });
     for (const socket of sockets) socket.destroy();
   },
-  30_000,
 );
 
 describe("while as many large bodies as may be are held back, all with a signature of the right form", () => {
@@ -242,17 +242,19 @@ function guessed(): Record<string, string> {
   return { ...signed("", JSON_TYPE), "x-slack-signature": `v0=${"0".repeat(64)}` };
 }
 
-it.concurrent("a request whose end does not come gets 408, and its connection is closed", async ({
-  expect,
-}) => {
-  const { resources, url } = await startProcess();
-  await using _ = resources;
-  const socket = await holdBack(url, 1000);
-  let answer = "";
-  socket.setEncoding("utf8").on("data", (text: string) => (answer += text));
-  await once(socket, "close");
-  expect(answer).toContain("408 Request Timeout");
-}, 30_000);
+it.concurrent(
+  "a request whose end does not come gets 408, and its connection is closed",
+  { tags: "all", timeout: 30_000 },
+  async ({ expect }) => {
+    const { resources, url } = await startProcess();
+    await using _ = resources;
+    const socket = await holdBack(url, 1000);
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (text: string) => (answer += text));
+    await once(socket, "close");
+    expect(answer).toContain("408 Request Timeout");
+  },
+);
 
 /** Sends all of a body but its end. Resolves when the app has taken what it takes, or has answered. */
 async function holdBack(

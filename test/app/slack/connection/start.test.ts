@@ -50,53 +50,63 @@ it.concurrent("a Slack that is away when the app starts: commands are kept, ment
   expect(app.hasExited).toBe(false);
 }, 60_000);
 
-it.concurrent("a Socket Mode that is not to be had when the app starts is tried again until it is", async ({
-  expect,
-}) => {
-  const { resources, slack, service, open } = await startSides();
-  await using _ = resources;
-  slack.faults.add({ method: "apps.connections.open", times: 2, fault: { kind: "drop-before" } });
-  slack.faults.add({
-    method: "apps.connections.open",
-    fault: { kind: "error", error: "internal_error" },
-  });
-  const app = open({ SLACK_APP_TOKEN: APP_TOKEN });
-  const url = (await app.ready()) ?? "";
-  expect(await readiness(url)).toMatchObject({
-    status: "degraded",
-    checks: { slack: expect.stringContaining("Socket Mode can't connect") },
-  });
-  await slack.socketMode.whenConnected(20_000);
-  const command = await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
-  expect(command).toMatchObject({ status: 200 });
-  await slack.until(() => service.creates.length === 1);
-}, 60_000);
+it.concurrent(
+  "a Socket Mode that is not to be had when the app starts is tried again until it is",
+  { tags: "all", timeout: 60_000 },
+  async ({ expect }) => {
+    const { resources, slack, service, open } = await startSides();
+    await using _ = resources;
+    slack.faults.add({ method: "apps.connections.open", times: 2, fault: { kind: "drop-before" } });
+    slack.faults.add({
+      method: "apps.connections.open",
+      fault: { kind: "error", error: "internal_error" },
+    });
+    const app = open({ SLACK_APP_TOKEN: APP_TOKEN });
+    const url = (await app.ready()) ?? "";
+    expect(await readiness(url)).toMatchObject({
+      status: "degraded",
+      checks: { slack: expect.stringContaining("Socket Mode can't connect") },
+    });
+    await slack.socketMode.whenConnected(20_000);
+    const command = await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+    expect(command).toMatchObject({ status: 200 });
+    await slack.until(() => service.creates.length === 1);
+  },
+);
 
-it.concurrent("SIGTERM ends a start that waits for Slack, and exits 0", async ({ expect }) => {
-  const { resources, slack, open } = await startSides();
-  await using _ = resources;
-  slack.faults.add({ method: "auth.test", fault: { kind: "hang" } });
-  const app = open();
-  await expect.poll(() => slack.calls.length, { timeout: 10_000 }).toBe(1);
-  app.signal("SIGTERM");
-  expect(await app.exit()).toBe(0);
-  expect(app.stdout).not.toContain("docs-agent is ready");
-  expect(app.stdout).toContain('"msg":"stopped"');
-  expect(app.stderr).toBe("");
-});
+it.concurrent(
+  "SIGTERM ends a start that waits for Slack, and exits 0",
+  { tags: "all" },
+  async ({ expect }) => {
+    const { resources, slack, open } = await startSides();
+    await using _ = resources;
+    slack.faults.add({ method: "auth.test", fault: { kind: "hang" } });
+    const app = open();
+    await expect.poll(() => slack.calls.length, { timeout: 10_000 }).toBe(1);
+    app.signal("SIGTERM");
+    expect(await app.exit()).toBe(0);
+    expect(app.stdout).not.toContain("docs-agent is ready");
+    expect(app.stdout).toContain('"msg":"stopped"');
+    expect(app.stderr).toBe("");
+  },
+);
 
-it.concurrent("SIGTERM ends a start that waits for the store, and exits 0", async ({ expect }) => {
-  const { resources, open } = await startSides();
-  await using _ = resources;
-  await open().ready();
-  const second = open();
-  await expect
-    .poll(() => second.stdout, { timeout: 10_000 })
-    .toContain("waiting for the process that uses the store to end");
-  second.signal("SIGTERM");
-  expect(await second.exit()).toBe(0);
-  expect(second.stdout).toContain('"msg":"stopped"');
-});
+it.concurrent(
+  "SIGTERM ends a start that waits for the store, and exits 0",
+  { tags: "all" },
+  async ({ expect }) => {
+    const { resources, open } = await startSides();
+    await using _ = resources;
+    await open().ready();
+    const second = open();
+    await expect
+      .poll(() => second.stdout, { timeout: 10_000 })
+      .toContain("waiting for the process that uses the store to end");
+    second.signal("SIGTERM");
+    expect(await second.exit()).toBe(0);
+    expect(second.stdout).toContain('"msg":"stopped"');
+  },
+);
 
 it.concurrent("SIGTERM is heard before anything of the program is loaded: process 1 ignores a signal that has no handler", async ({
   expect,

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import type { MentionOutcome } from "../../../../world/slack/index.ts";
 import { atNight } from "../../../support/nightly.ts";
