@@ -1,8 +1,9 @@
 /**
  * The two sides that the program stands between: a Slack and a job service, in a process of their
- * own, so that their work doesn't delay the clock of the load. `node main.ts <options as JSON>`. It
- * writes the environment for a program between the two, and reports what happened on request. When
- * the bench has ended, no matter how, it ends and takes the measured programs with it.
+ * own, so that their work doesn't delay the clock of the load. `node stand-ins.ts <options as
+ * JSON>`. It writes the environment for a program between the two, and reports what happened on
+ * request. When the bench has ended, no matter how, it ends and takes the measured programs with
+ * it.
  */
 import { once } from "node:events";
 import type { Server } from "node:http";
