@@ -17,7 +17,7 @@ import type { AgentMood } from "../agent-mood.ts";
 import { listFiles } from "./folder.ts";
 import { ToldToFailError } from "./mood.ts";
 import { readWordList } from "./spelling.ts";
-import { type Desk, takeTurn } from "./turn.ts";
+import { type TurnOperations, takeTurn } from "./turn.ts";
 
 const ANSWER_LIMIT_MS = 30_000;
 /** The only field of a form. */
@@ -68,9 +68,13 @@ export function createAgent(moodOf: () => AgentMood): AgentApp {
       session.running = running;
       const { sessionId } = params;
       const ended = AbortSignal.any([signal, running.signal]);
-      const desk = deskOf(client, { sessionId, cwd: session.cwd, canUseFiles, canAsk, moodOf }, ended);
+      const operations = operationsOf(
+        client,
+        { sessionId, cwd: session.cwd, canUseFiles, canAsk, moodOf },
+        ended,
+      );
       try {
-        await takeTurn(newestText(params.prompt), desk, words);
+        await takeTurn(newestText(params.prompt), operations, words);
         return { stopReason: "end_turn" };
       } catch (thrown) {
         if (running.signal.aborted) return { stopReason: "cancelled" };
@@ -94,7 +98,7 @@ function newestText(prompt: readonly ContentBlock[]): string {
   return prompt.flatMap((block) => (block.type === "text" ? [block.text] : [])).at(-1) ?? "";
 }
 
-function deskOf(
+function operationsOf(
   client: AgentContext,
   {
     sessionId,
@@ -110,7 +114,7 @@ function deskOf(
     moodOf: () => AgentMood;
   },
   signal: AbortSignal,
-): Desk {
+): TurnOperations {
   const limited = () => ({
     cancellationSignal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]),
     stopWaitingOnCancel: true,

@@ -9,7 +9,7 @@ import { type Ask, askWhichPage } from "./which-page.ts";
 import { declined, describeUnderstanding, isChanged, summarize, workOf } from "./words.ts";
 
 /** The operations that a turn can use on the client's side. */
-export type Desk = {
+export type TurnOperations = {
   /** Resolves to the relative names of all files. */
   listFiles(): Promise<string[]>;
   read(path: string): Promise<string>;
@@ -32,44 +32,44 @@ export type Desk = {
  * Does as much of a prompt as it understands. Throws the signal's reason when it is canceled, and a
  * {@link ToldToFailError} if the mood is `fails`.
  */
-export async function takeTurn(prompt: string, desk: Desk, words: WordList): Promise<void> {
-  const files = await desk.listFiles();
+export async function takeTurn(prompt: string, operations: TurnOperations, words: WordList): Promise<void> {
+  const files = await operations.listFiles();
   const pages = files.filter(isPage);
-  const understanding = await withPage(understand(prompt, pages), pages, desk.ask);
-  await desk.think(describeUnderstanding(understanding));
+  const understanding = await withPage(understand(prompt, pages), pages, operations.ask);
+  await operations.think(describeUnderstanding(understanding));
   const edits: PageEdits[] = [];
   if (isAnything(understanding) && understanding.missingPage === null) {
     const all = understanding.addition === null ? pages : pages.slice(0, 1);
     const asked = understanding.pages.length > 0 ? understanding.pages : all;
-    if (desk.moodOf() === "asks" && !(await isAllowed(workOf(understanding), desk.ask))) {
-      return desk.say(declined());
+    if (operations.moodOf() === "asks" && !(await isAllowed(workOf(understanding), operations.ask))) {
+      return operations.say(declined());
     }
     for (const path of asked) {
-      desk.signal.throwIfAborted();
-      if (desk.moodOf() === "fails") {
+      operations.signal.throwIfAborted();
+      if (operations.moodOf() === "fails") {
         throw new ToldToFailError("The playground's weather makes the agent fail.");
       }
-      if (desk.moodOf() === "slow") {
-        await desk.lookAt(path, () => dawdle(desk.moodOf, asked.length, desk.signal));
+      if (operations.moodOf() === "slow") {
+        await operations.lookAt(path, () => dawdle(operations.moodOf, asked.length, operations.signal));
       }
-      const before = await desk.read(path);
+      const before = await operations.read(path);
       const page = editPage(path, before, understanding, words, files);
       edits.push(page);
-      if (isChanged(page)) await desk.write(path, before, page.text);
+      if (isChanged(page)) await operations.write(path, before, page.text);
     }
   }
   const terms = isAnything(understanding) ? null : termsOf(prompt);
-  if (terms !== null) return desk.say(answerOf(terms, await readAll(pages, desk)));
+  if (terms !== null) return operations.say(answerOf(terms, await readAll(pages, operations)));
   // The second round changed nothing, so the message of the first one still holds.
   if (understanding.brokenLinks !== null && !edits.some(isChanged)) return;
-  await desk.say(summarize(understanding, edits, pages));
+  await operations.say(summarize(understanding, edits, pages));
 }
 
-async function readAll(pages: readonly string[], desk: Desk): Promise<Map<string, string>> {
+async function readAll(pages: readonly string[], operations: TurnOperations): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   for (const page of pages) {
-    desk.signal.throwIfAborted();
-    texts.set(page, await desk.read(page));
+    operations.signal.throwIfAborted();
+    texts.set(page, await operations.read(page));
   }
   return texts;
 }
