@@ -3,7 +3,7 @@ import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../src/service/base/run-error.ts";
 import type { CloseResult } from "../../src/service/runner/runner.ts";
-import { ServiceUnderTest } from "../support/job-service.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
 const JOBS = "/v2/agent/docs/job";

@@ -1,5 +1,5 @@
 import { describeJobServiceClient, type JobServiceFixture } from "../contracts/job-service-client.ts";
-import { ServiceUnderTest } from "../support/job-service.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
 describeJobServiceClient("HttpJobService with the self-hosted service", async () => {

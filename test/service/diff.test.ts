@@ -3,7 +3,7 @@ import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it, vi } from "vitest";
 import { TransientRunError } from "../../src/service/base/run-error.ts";
 import type { Runner } from "../../src/service/runner/runner.ts";
-import { ServiceUnderTest } from "../support/job-service.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 import { PATIENT } from "../support/patient.ts";
 
 const JOBS = "/v2/agent/docs/job";

@@ -1,7 +1,7 @@
 // @module-tag all
 
 import { expect, it } from "vitest";
-import { ServiceUnderTest } from "../support/job-service.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
 const JOBS = "/v2/agent/docs/job";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { StateCommand } from "../../src/service/commands/run-command.ts";
 import { createKey, listKeys, revokeKey } from "../../src/service/jobs/keys.ts";
-import { ServiceUnderTest } from "../support/job-service.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 
 const JOBS = "/v2/agent/docs/job";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
+import { makeServiceProject, ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
 const JOBS = "/v2/agent/docs/job";

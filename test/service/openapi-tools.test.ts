@@ -1,7 +1,7 @@
 import SwaggerParser from "@apidevtools/swagger-parser";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { expect, it } from "vitest";
-import { ServiceUnderTest } from "../support/job-service.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 
 async function documentOf(subject: ServiceUnderTest): Promise<string> {
   return await (await subject.ask("/openapi.json", { key: null })).text();

@@ -3,7 +3,12 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { MAX_BODY_BYTES } from "../../src/service/http/bounded-body.ts";
 import { makeAttachment } from "../support/attachments.ts";
-import { makeAskingAgent, makeServiceProject, type Ask, ServiceUnderTest } from "../support/job-service.ts";
+import {
+  makeAskingAgent,
+  makeServiceProject,
+  type Ask,
+  ServiceUnderTest,
+} from "../support/service-under-test.ts";
 
 const Documented = z.object({
   openapi: z.literal("3.1.0"),

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { MAX_CHECKS, MAX_FINDINGS } from "../../src/shared/contract/checks.ts";
 import type { Usage } from "../../src/shared/contract/turn.ts";
 import type { RunTurnResult } from "../../src/service/runner/runner.ts";
-import { ServiceUnderTest } from "../support/job-service.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";
 
 const JOBS = "/v2/agent/docs/job";

@@ -3,7 +3,7 @@ import type { JobServiceFault } from "../../../src/app/rules/ports/job-service.t
 import { openClient, OPERATIONS } from "../../support/job-service-client.ts";
 import { startRawServer } from "../../../world/job-service/raw.ts";
 import { startJobServiceSide } from "../../../world/job-service/side.ts";
-import { ServiceUnderTest } from "../../support/job-service.ts";
+import { ServiceUnderTest } from "../../support/service-under-test.ts";
 
 describe("whether the service honors idempotency keys", () => {
   it.each([

@@ -1,7 +1,7 @@
 // @module-tag all
 
 import { expect, it } from "vitest";
-import { makeServiceProject, ServiceUnderTest } from "../../support/job-service.ts";
+import { makeServiceProject, ServiceUnderTest } from "../../support/service-under-test.ts";
 import { openManyPulls } from "../../support/many-pulls.ts";
 import { atNight } from "../../support/nightly.ts";
 
