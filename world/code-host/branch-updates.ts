@@ -9,15 +9,14 @@ export type UpdateRefusal = "no-branch" | "head-moved" | "nothing-new" | "confli
 export type Merged = { ok: true; sha: string } | { ok: false; why: UpdateRefusal };
 
 /**
- * Merges the base into a pull request's branch. GitHub answers before it does so; `ready` resolves
- * when it is done. A push meanwhile stays, and the update is lost. A fork's branch isn't ours.
+ * Merges the base into a pull request's branch. GitHub answers before it does so, so the merge is
+ * left to `finish`. A push meanwhile stays, and the update is lost. A fork's branch isn't ours.
  */
 export async function updateBranch(
-  host: Host,
   pullRequests: PullRequests,
   number: number,
   order: { expected: string | undefined; people: CommitPeople },
-): Promise<{ ok: true; ready: () => Promise<void> } | { ok: false; why: UpdateRefusal }> {
+): Promise<{ ok: true; finish: () => Promise<void> } | { ok: false; why: UpdateRefusal }> {
   const { repository } = pullRequests;
   const pullRequest = pullRequests.find(number);
   const commits = pullRequest === undefined ? null : await pullRequests.commits(pullRequest);
@@ -31,12 +30,10 @@ export async function updateBranch(
   if (!("tree" in merged)) return { ok: false, why: "conflict" };
   return {
     ok: true,
-    async ready() {
+    async finish() {
       const message = `Merge branch '${pullRequest.base}' into ${pullRequest.head}\n`;
       const sha = await repository.commitTree(merged.tree, [head, base], message, order.people);
-      if (await repository.moveRef(`refs/heads/${pullRequest.head}`, sha, head)) {
-        await host.followPush(pullRequests);
-      }
+      await repository.moveRef(`refs/heads/${pullRequest.head}`, sha, head);
     },
   };
 }

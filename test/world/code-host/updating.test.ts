@@ -1,6 +1,7 @@
 // @module-tag all
 
 import { expect, it, vi } from "vitest";
+import { updateBranch } from "../../../world/code-host/branch-updates.ts";
 import { PATIENT } from "../../support/patient.ts";
 import { installed } from "./installed.ts";
 import { FILES, openPullRequest, openTestHost, OWNER, refusal, REPO, type TestHost } from "./setup.ts";
@@ -173,11 +174,15 @@ it("keeps a push that comes between the answer to an update and its merge", asyn
   const { test, pull } = await open();
   await using _test = test;
   await test.push("main", MOVED);
-  await test.octokit.rest.pulls.updateBranch(pull);
+  const person = { name: "Ana", email: "ana@example.com" };
+  const started = await updateBranch(test.host.repository(OWNER, REPO), pull.pull_number, {
+    expected: undefined,
+    people: { author: person, committer: person },
+  });
+  if (!started.ok) throw new Error(started.why);
   const pushed = await test.push("fix", { "more.md": "m\n" }, "fix");
-  await test.host.close();
-  const { repository } = test.host.repository(OWNER, REPO);
-  expect(await repository.mergeBase(pushed, await test.tip("fix"))).toBe(pushed);
+  await started.finish();
+  expect(await test.tip("fix")).toBe(pushed);
 });
 
 it("finds out anew whether there are conflicts when the base moved, which is no update", async () => {

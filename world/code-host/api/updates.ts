@@ -28,9 +28,12 @@ export function addUpdateRoutes(api: Hono<ApiEnv>, host: Host): void {
     const { pullRequests, pullRequest } = named(context, host);
     const { number } = pullRequest;
     const { expected_head_sha: expected } = await readBody(context, UpdateBranch);
-    const started = await updateBranch(host, pullRequests, number, { expected, people: peopleOf(context) });
+    const started = await updateBranch(pullRequests, number, { expected, people: peopleOf(context) });
     if (!started.ok) throw new ApiRefusal(...REFUSALS[started.why]);
-    host.later(started.ready);
+    host.later(async () => {
+      await started.finish();
+      await host.followPush(pullRequests);
+    });
     const url = `${host.links().url}/repos/${pullRequests.repository.fullName}/pulls/${number}`;
     return context.json({ message: "Updating pull request branch.", url }, 202);
   });
