@@ -1,3 +1,4 @@
+import type { LineComment } from "./line-comment.ts";
 import type { Comment, PullRequest, GivenReview } from "./pull-request-store.ts";
 import type { CommitStatus, Deployment, DeploymentStatus } from "./commit-records.ts";
 import type { Repository } from "./repository.ts";
@@ -20,6 +21,7 @@ export type HostEvent = { repository: Repository; sender: string } & (
   | { kind: "pull-request"; action: PullRequestAction; pullRequest: PullRequest }
   | { kind: "review"; action: "submitted" | "dismissed"; pullRequest: PullRequest; review: GivenReview }
   | { kind: "comment"; pullRequest: PullRequest; comment: Comment }
+  | { kind: "line-comment"; pullRequest: PullRequest; comment: LineComment }
   /** All runs of a commit have ended. */
   | { kind: "checks-ended"; sha: string; conclusion: "success" | "failure" }
   | { kind: "status"; status: CommitStatus }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { LineComment } from "./line-comment.ts";
 import { readJsonFile, replaceJsonFile } from "./json-file.ts";
 
 /** A review. Its state is in GitHub's words. */
@@ -42,6 +43,7 @@ export const PullRequest = z.object({
   /** The reviews, oldest first. */
   reviews: z.array(GivenReview).default([]),
   comments: z.array(Comment).default([]),
+  lineComments: z.array(LineComment).default([]),
   createdAt: z.string(),
   updatedAt: z.string(),
   closedAt: z.string().nullable(),

@@ -1,4 +1,6 @@
 import type { HostEvent, PullRequestAction } from "./events.ts";
+import type { LineComment } from "./line-comment.ts";
+import { type NewLineComment, placesOf } from "./line-places.ts";
 import { type Check, checksOf, type MergeState, mergeStateOf, rulesAgainst } from "./merge-state.ts";
 import { isBranchName } from "./names.ts";
 import type { Comment, PullRequest, PullRequestStore, GivenReview } from "./pull-request-store.ts";
@@ -17,7 +19,8 @@ export type PullRequestRefusal =
   | { kind: "conflict"; paths: string[] }
   | { kind: "rules"; why: string[] }
   | { kind: "own-pull-request" }
-  | { kind: "no-words" };
+  | { kind: "no-words" }
+  | { kind: "no-such-line"; what: "path" | "line" | "commit_id" };
 
 export type Result<Value> = { ok: true; value: Value } | { ok: false; refusal: PullRequestRefusal };
 
@@ -48,7 +51,14 @@ export type MergeOrder = {
   sha?: string | undefined;
   by?: string;
 };
-export type Opinion = { author: string; state: Exclude<GivenReview["state"], "DISMISSED">; body: string };
+export type Opinion = {
+  author: string;
+  state: Exclude<GivenReview["state"], "DISMISSED">;
+  body: string;
+  comments?: readonly NewLineComment[];
+  /** The commit that was looked at. By default, the head. */
+  commit?: string | undefined;
+};
 
 /**
  * The commits of a pull request: the head and the base of a merge, and the commit from which its
@@ -176,6 +186,7 @@ export class PullRequests {
         reviewers: [],
         reviews: [],
         comments: [],
+        lineComments: [],
         createdAt: now,
         updatedAt: now,
         closedAt: null,
@@ -224,31 +235,115 @@ export class PullRequests {
    * Adds a review. As on GitHub, people can't approve their own, and those who ask for changes have
    * to say which.
    */
-  async review(number: number, { author, state, body }: Opinion): Promise<Result<GivenReview>> {
+  async review(
+    number: number,
+    { author, state, body, comments = [], commit }: Opinion,
+  ): Promise<Result<GivenReview>> {
     return this.#alone(async () => {
       const pullRequest = this.#mustFind(number);
       if (state !== "COMMENTED" && author === pullRequest.author) return refuse({ kind: "own-pull-request" });
-      if (state !== "APPROVED" && body.trim() === "") return refuse({ kind: "no-words" });
+      if (state !== "APPROVED" && body.trim() === "" && comments.length === 0) {
+        return refuse({ kind: "no-words" });
+      }
       const commits = await this.commits(pullRequest);
+      if (commits !== null && commit !== undefined && !(await this.#isOf(commits, commit))) {
+        return refuse({ kind: "no-such-line", what: "commit_id" });
+      }
+      const seen = { head: commit ?? commits?.head ?? "", mergeBase: commits?.mergeBase ?? "" };
+      const found = await placesOf(this.repository, seen, comments);
+      if ("missing" in found) return refuse({ kind: "no-such-line", what: found.missing });
       const review: GivenReview = {
         id: number * 10_000 + pullRequest.reviews.length + 1,
         author,
         state,
         body,
-        commitSha: commits?.head ?? "",
+        commitSha: seen.head,
         submittedAt: this.#time(),
       };
+      const made = found.places.map((place, index): LineComment => ({
+        ...place,
+        id: lineCommentId(pullRequest, index),
+        reviewId: review.id,
+        inReplyTo: null,
+        author,
+        createdAt: review.submittedAt,
+        resolvedBy: null,
+      }));
       const changed: PullRequest = {
         ...pullRequest,
         reviews: [...pullRequest.reviews, review],
+        lineComments: [...pullRequest.lineComments, ...made],
         // A person who gave a review isn't waited for anymore.
         reviewers: pullRequest.reviewers.filter((name) => name !== author),
         updatedAt: this.#time(),
       };
       await this.#store.save(changed);
       this.#tellOf({ kind: "review", action: "submitted", pullRequest: changed, review, sender: author });
+      for (const comment of made) {
+        this.#tellOf({ kind: "line-comment", pullRequest: changed, comment, sender: author });
+      }
       return { ok: true, value: review };
     });
+  }
+
+  /**
+   * Answers the first comment of a thread, with a review of its own, as on GitHub. Undefined where
+   * there is no such thread.
+   */
+  async reply(number: number, id: number, author: string, body: string): Promise<LineComment | undefined> {
+    return this.#alone(async () => {
+      const pullRequest = this.#mustFind(number);
+      const { lineComments, reviews } = pullRequest;
+      const first = lineComments.find((known) => known.id === id && known.inReplyTo === null);
+      if (first === undefined) return undefined;
+      const now = this.#time();
+      const commits = await this.commits(pullRequest);
+      const review: GivenReview = {
+        id: number * 10_000 + reviews.length + 1,
+        author,
+        state: "COMMENTED",
+        body: "",
+        commitSha: commits?.head ?? first.commitSha,
+        submittedAt: now,
+      };
+      const comment: LineComment = {
+        ...first,
+        id: lineCommentId(pullRequest),
+        reviewId: review.id,
+        inReplyTo: id,
+        author,
+        body,
+        createdAt: now,
+        resolvedBy: null,
+      };
+      const changed: PullRequest = {
+        ...pullRequest,
+        reviews: [...reviews, review],
+        lineComments: [...lineComments, comment],
+        reviewers: pullRequest.reviewers.filter((name) => name !== author),
+        updatedAt: now,
+      };
+      await this.#store.save(changed);
+      this.#tellOf({ kind: "review", action: "submitted", pullRequest: changed, review, sender: author });
+      this.#tellOf({ kind: "line-comment", pullRequest: changed, comment, sender: author });
+      return comment;
+    });
+  }
+
+  /** Says of a thread, by its first comment, who resolved it; null makes it open again. */
+  async resolve(number: number, id: number, by: string | null): Promise<void> {
+    await this.#alone(async () => {
+      const pullRequest = this.#mustFind(number);
+      const lineComments = pullRequest.lineComments.map((known) =>
+        known.id === id ? { ...known, resolvedBy: by } : known,
+      );
+      await this.#store.save({ ...pullRequest, lineComments });
+    });
+  }
+
+  async #isOf({ head, mergeBase }: Commits, commit: string): Promise<boolean> {
+    const own = await this.repository.commitsBetween(mergeBase, head);
+    return own.some(({ sha }) => sha === commit);
   }
 
   /** Takes a review back. Undefined if there is no such review. */
@@ -447,6 +542,11 @@ export function headBranch(head: string, owner: string): string | null {
 
 type WithoutRepository<Event> = Event extends HostEvent ? Omit<Event, "repository"> : never;
 type Untold = WithoutRepository<HostEvent>;
+
+/** The id of a new comment on a line; `index` counts those that come with it. */
+function lineCommentId({ number, lineComments }: PullRequest, index = 0): number {
+  return number * 10_000 + 7000 + lineComments.length + index;
+}
 
 /** Returns the action with which GitHub's webhook would report a change. */
 function actionOf(before: PullRequest, after: PullRequest): PullRequestAction {

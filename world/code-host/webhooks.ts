@@ -1,10 +1,12 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { deploymentShape, deploymentStatusShape } from "./api/deployments.ts";
+import { lineCommentShape } from "./api/line-comments.ts";
 import { commentShape, reviewShape } from "./api/reviews.ts";
 import { pullRequestShape, repositoryShape, userShape } from "./api/shapes.ts";
 import type { HostEvent } from "./events.ts";
 import type { Host } from "./host.ts";
+import { threadsOf } from "./line-threads.ts";
 import type { PullRequest } from "./pull-request-store.ts";
 
 const TIME_LIMIT_MS = 10_000;
@@ -123,6 +125,16 @@ async function payloadOf(event: HostEvent, host: Host): Promise<[string, object]
       return [
         "issue_comment",
         { action: "created", issue: { number, title, pull_request: {} }, comment, ...common },
+      ];
+    }
+    case "line-comment": {
+      const { pullRequest } = event;
+      const pullRequests = host.find(repository.owner, repository.name);
+      const threads = pullRequests === undefined ? [] : await threadsOf(pullRequests, pullRequest);
+      const comment = lineCommentShape(event.comment, threads, pullRequest, repository, host);
+      return [
+        "pull_request_review_comment",
+        { action: "created", comment, pull_request: await shapeOf(pullRequest), ...common },
       ];
     }
     case "checks-ended": {

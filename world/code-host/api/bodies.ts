@@ -7,6 +7,7 @@ import {
   CONCLUSIONS,
   DEPLOYMENT_STATES,
 } from "../commit-records.ts";
+import { DiffSide } from "../line-comment.ts";
 import { ApiRefusal } from "./errors.ts";
 
 const MAX_TITLE_CHARS = 256;
@@ -38,9 +39,27 @@ export const MergePullRequest = z.object({
   sha: z.string().max(64).optional(),
   merge_method: z.enum(["merge", "squash", "rebase"]).default("merge"),
 });
+const line = z.int().positive();
+const OnLine = {
+  body: text.min(1),
+  side: DiffSide.optional(),
+  start_line: line.nullish(),
+};
 export const GiveReview = z.object({
   event: z.enum(["APPROVE", "REQUEST_CHANGES", "COMMENT"]),
   body: text.nullish(),
+  commit_id: z.string().max(64).optional(),
+  comments: z
+    .array(z.object({ ...OnLine, path: z.string().min(1), line }))
+    .max(100)
+    .default([]),
+});
+export const CommentOnLine = z.object({
+  ...OnLine,
+  commit_id: z.string().max(64).optional(),
+  path: z.string().min(1).optional(),
+  line: line.optional(),
+  in_reply_to: z.int().optional(),
 });
 export const DismissReview = z.object({ message: text.min(1) });
 export const WriteComment = z.object({ body: text.min(1) });

@@ -69,6 +69,12 @@ export function refusalOf(refusal: PullRequestRefusal, owner: string): ApiRefusa
       return new ApiRefusal(422, "Unprocessable Entity", ["Can not approve your own pull request"]);
     case "no-words":
       return new ApiRefusal(422, "Unprocessable Entity", ["Review Can not be blank"]);
+    case "no-such-line":
+      return new ApiRefusal(422, "Unprocessable Entity", [
+        refusal.what === "commit_id"
+          ? "commit_id is not part of the pull request"
+          : `${refusal.what === "path" ? "Path" : "Line"} could not be resolved`,
+      ]);
     case "head-moved":
       return new ApiRefusal(409, "Head branch was modified. Review and try the merge again.");
   }

@@ -1,6 +1,6 @@
 import type { Host } from "../host.ts";
 import { checksOf, opinionsOf, reviewDecisionOf } from "../merge-state.ts";
-import type { PullRequest, GivenReview } from "../pull-request-store.ts";
+import type { PullRequest } from "../pull-request-store.ts";
 import type { PullRequests } from "../pull-requests.ts";
 import { latestBy } from "../commit-records.ts";
 import type { Caller } from "../tokens.ts";
@@ -9,7 +9,8 @@ import { checkRunNode, statusContextNode } from "./graphql-checks.ts";
 import { connection, type Page } from "./graphql-connection.ts";
 import { deploymentsOf } from "./graphql-deployments.ts";
 import { fault } from "./graphql-faults.ts";
-import { nodeIdOf, repositoryNodeIdOf } from "./shapes.ts";
+import { commentNodesOf, resolveThread, threadNodes, type ThreadParts } from "./graphql-threads.ts";
+import { idOf, nodeIdOf, repositoryNodeIdOf } from "./shapes.ts";
 
 type Asking = {
   host: Host;
@@ -45,6 +46,10 @@ export function queryRoot(asking: Asking): object {
       );
       return updateRefs(found, input);
     },
+    resolveReviewThread: async ({ input }: { input: { threadId: string } }) =>
+      resolved(asking, { ...input, isResolved: true }),
+    unresolveReviewThread: async ({ input }: { input: { threadId: string } }) =>
+      resolved(asking, { ...input, isResolved: false }),
     async markPullRequestReadyForReview({ input }: { input: { pullRequestId: string } }) {
       const id = input.pullRequestId;
       for (const pullRequests of visible(host)) {
@@ -58,6 +63,15 @@ export function queryRoot(asking: Asking): object {
       throw fault("NOT_FOUND", `Could not resolve to a node with the global id of '${id}'`);
     },
   };
+}
+
+async function resolved(asking: Asking, input: { threadId: string; isResolved: boolean }): Promise<object> {
+  const { host, caller } = asking;
+  const { pullRequests, number } = await resolveThread(host, visible(host), caller, input);
+  const pullRequest = pullRequests.find(number);
+  const nodes =
+    pullRequest === undefined ? [] : await threadNodes(threadParts(asking, pullRequests, pullRequest));
+  return { thread: nodes.find(({ id }) => id === input.threadId) ?? null };
 }
 
 function visible(host: Host): PullRequests[] {
@@ -87,14 +101,8 @@ function pullRequestNode(asking: Asking, pullRequests: PullRequests, pullRequest
   const fullName = rules.renamed.get(repository.fullName) ?? repository.fullName;
   const commits = once(async () => pullRequests.commits(pullRequest));
   const mergeability = once(async () => pullRequests.mergeability(pullRequest));
-  const reviewNode = (review: GivenReview) => ({
-    fullDatabaseId: String(review.id),
-    author: userNode(review.author),
-    body: review.body,
-    state: review.state,
-    submittedAt: review.submittedAt,
-    commit: commitNode(asking, pullRequests, review.commitSha),
-  });
+  const threads = threadParts(asking, pullRequests, pullRequest);
+  const { reviewNode } = threads;
   return {
     number,
     title: pullRequest.title,
@@ -118,6 +126,7 @@ function pullRequestNode(asking: Asking, pullRequests: PullRequests, pullRequest
       return connection(wanted.map(reviewNode), page);
     },
     latestOpinionatedReviews: (page: Page) => connection(opinionsOf(pullRequest).map(reviewNode), page),
+    reviewThreads: async (page: Page) => connection(await threadNodes(threads), page),
     reviewRequests: (page: Page) =>
       connection(
         pullRequest.reviewers.map((name) => ({ requestedReviewer: reviewerNode(name) })),
@@ -132,6 +141,32 @@ function pullRequestNode(asking: Asking, pullRequests: PullRequests, pullRequest
       );
     },
   };
+}
+
+/** Returns the parts of reviews and their comments on lines. */
+function threadParts(asking: Asking, pullRequests: PullRequests, pullRequest: PullRequest): ThreadParts {
+  const { host } = asking;
+  const { fullName } = pullRequests.repository;
+  const web = `${host.links().url}/${host.rules.renamed.get(fullName) ?? fullName}`;
+  const parts: ThreadParts = {
+    host,
+    pullRequests,
+    pullRequest,
+    userNode,
+    reviewNode: (review) => ({
+      id: `PRR_${idOf("review", fullName, review.id)}`,
+      databaseId: review.id,
+      fullDatabaseId: String(review.id),
+      url: `${web}/pull/${pullRequest.number}#pullrequestreview-${review.id}`,
+      author: userNode(review.author),
+      body: review.body,
+      state: review.state,
+      submittedAt: review.submittedAt,
+      commit: commitNode(asking, pullRequests, review.commitSha),
+      comments: async (page: Page) => connection(await commentNodesOf(parts, review), page),
+    }),
+  };
+  return parts;
 }
 
 function userNode(login: string): object {

@@ -9,6 +9,7 @@ import type { ApiEnv } from "./env.ts";
 import { ApiRefusal, notFound } from "./errors.ts";
 import { limited, type CallLimits } from "./call-limits.ts";
 import { addGitDataRoutes } from "./git-data.ts";
+import { addLineCommentRoutes } from "./line-comments.ts";
 import { addPeopleRoutes } from "./people.ts";
 import { addProtectionRoutes } from "./protection.ts";
 import { addPullRequestRoutes } from "./pulls.ts";
@@ -52,6 +53,7 @@ export function createApi(host: Host, limits: CallLimits): Hono<ApiEnv> {
   addPullRequestRoutes(api, host);
   addPeopleRoutes(api, host);
   addReviewRoutes(api, host);
+  addLineCommentRoutes(api, host);
   addCheckRoutes(api, host);
   addDeploymentRoutes(api, host);
   api.notFound((context) => answerRefusal(context, notFound()));

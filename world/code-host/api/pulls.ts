@@ -182,7 +182,7 @@ export async function full(
     mergeable_state: state,
     merged_by: pullRequest.mergedBy === null ? null : userShape(pullRequest.mergedBy, "User", host.links()),
     comments: pullRequest.comments.length,
-    review_comments: 0,
+    review_comments: pullRequest.lineComments.length,
     maintainer_can_modify: false,
     commits: count,
     additions: files.reduce((sum, file) => sum + file.additions, 0),

@@ -16,7 +16,7 @@ const STATES = { APPROVE: "APPROVED", REQUEST_CHANGES: "CHANGES_REQUESTED", COMM
 
 /**
  * Adds the routes for reviews and the conversation (docs.github.com/rest/pulls/reviews,
- * /rest/issues/comments). Pending reviews and comments on lines aren't covered.
+ * /rest/issues/comments). Pending reviews aren't covered.
  */
 export function addReviewRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.get(REVIEWS, (context) => {
@@ -34,9 +34,14 @@ export function addReviewRoutes(api: Hono<ApiEnv>, host: Host): void {
 
   api.post(REVIEWS, async (context) => {
     const { pullRequests, pullRequest } = named(context, host);
-    const { event, body } = await readBody(context, GiveReview);
-    const opinion = { author: loginOf(context), state: STATES[event], body: body ?? "" };
-    const given = await pullRequests.review(pullRequest.number, opinion);
+    const { event, body, commit_id: commit, comments } = await readBody(context, GiveReview);
+    const given = await pullRequests.review(pullRequest.number, {
+      author: loginOf(context),
+      state: STATES[event],
+      body: body ?? "",
+      commit,
+      comments: comments.map(({ start_line: startLine, ...comment }) => ({ ...comment, startLine })),
+    });
     if (!given.ok) throw refusalOf(given.refusal, pullRequests.repository.owner);
     return context.json(reviewShape(given.value, pullRequest, pullRequests.repository, host.links()));
   });
