@@ -2,15 +2,16 @@ import type { Host } from "./host.ts";
 import type { PullRequests } from "./pull-requests.ts";
 import type { CommitPeople } from "./repository.ts";
 
-/** Why one branch isn't merged into another. */
+/** The reason why a branch isn't merged into another. */
 export type UpdateRefusal = "no-branch" | "head-moved" | "nothing-new" | "conflict" | "not-ours";
 
-/** What comes of a merge into a branch; `sha` is the new commit. */
+/** The result of a merge into a branch. `sha` is the new commit. */
 export type Merged = { ok: true; sha: string } | { ok: false; why: UpdateRefusal };
 
 /**
- * Merges the base into a pull request's branch. GitHub answers before it does so, so the merge is
- * left to `finish`. A push meanwhile stays, and the update is lost. A fork's branch isn't ours.
+ * Merges the base into a pull request's branch. GitHub answers before it has done that, so the
+ * merge is left to `finish`. If somebody pushes meanwhile, their push stays and the update is lost.
+ * The branch of a fork is refused.
  */
 export async function updateBranch(
   pullRequests: PullRequests,
@@ -38,7 +39,7 @@ export async function updateBranch(
   };
 }
 
-/** Merges a branch or a commit into a branch, with a commit of its own. */
+/** Merges a branch or a commit into a branch. This makes a new commit. */
 export async function mergeInto(
   host: Host,
   pullRequests: PullRequests,

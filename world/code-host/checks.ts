@@ -5,17 +5,17 @@ import { type Annotation, type CommitCheck, type CommitStatus, latestBy } from "
 /** A check as people see it: still running, or its result. */
 export type CheckResult = "pending" | "passed" | "failed";
 
-/** A check's result, and what it says of it. */
+/** A check's result, and its texts and links. */
 export type CheckReport = {
   sha: string;
   name: string;
   result: CheckResult;
-  /** Its title, and the short text below it. */
+  /** The title and the short text below it. */
   summary?: string | null | undefined;
   text?: string | null | undefined;
-  /** By default they end on the line where they begin, and are failures. */
+  /** Annotations of lines. By default, they end on the line where they begin, and are failures. */
   annotations?: readonly (Pick<Annotation, "path" | "startLine" | "message"> & Partial<Annotation>)[];
-  /** Where people read more: `details_url`. */
+  /** The address where people read more: `details_url`. */
   link?: string | null | undefined;
 };
 

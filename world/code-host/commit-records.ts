@@ -15,7 +15,7 @@ export const CONCLUSIONS = [
 
 export const ANNOTATION_LEVELS = ["notice", "warning", "failure"] as const;
 
-/** What a check says of lines in a file. */
+/** A remark of a check about lines in a file. */
 export const Annotation = z.object({
   path: z.string(),
   startLine: z.int().positive(),
@@ -67,7 +67,7 @@ export const DEPLOYMENT_STATES = [
   "success",
 ] as const;
 
-/** What became of a deployment (docs.github.com/rest/deployments/statuses). */
+/** A state that a deployment has reached (docs.github.com/rest/deployments/statuses). */
 export const DeploymentStatus = z.object({
   id: z.int().positive(),
   state: z.enum(DEPLOYMENT_STATES),
@@ -80,7 +80,7 @@ export const DeploymentStatus = z.object({
 });
 export type DeploymentStatus = z.infer<typeof DeploymentStatus>;
 
-/** A commit that is, or was, put somewhere (docs.github.com/rest/deployments/deployments). */
+/** A commit that is, or was, deployed (docs.github.com/rest/deployments/deployments). */
 export const Deployment = z.object({
   id: z.int().positive(),
   sha: z.string(),
@@ -92,7 +92,7 @@ export const Deployment = z.object({
   isProduction: z.boolean(),
   creator: z.string(),
   createdAt: z.string(),
-  /** Oldest first. */
+  /** The statuses, oldest first. */
   statuses: z.array(DeploymentStatus),
 });
 export type Deployment = z.infer<typeof Deployment>;
@@ -151,7 +151,7 @@ export class CommitRecords {
     return this.#stored.statuses.filter((status) => status.sha === sha);
   }
 
-  /** Every deployment, oldest first. */
+  /** Returns every deployment, oldest first. */
   deployments(): readonly Deployment[] {
     return this.#stored.deployments;
   }
@@ -182,7 +182,7 @@ export class CommitRecords {
     await this.#replace({ statuses: [...this.#stored.statuses, status] });
   }
 
-  /** New ones, and other states of those that are known. */
+  /** Stores new deployments, and new states of known ones. */
   async saveDeployments(changed: readonly Deployment[]): Promise<void> {
     const all = new Map([...this.#stored.deployments, ...changed].map((each) => [each.id, each]));
     await this.#replace({ deployments: [...all.values()] });

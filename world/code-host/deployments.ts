@@ -14,9 +14,9 @@ export async function addDeployment(
 }
 
 /**
- * Says what became of a deployment. One that succeeded ends those before it in the same
- * environment, unless they are transient or in production, or `endsOthers` is false
- * (`auto_inactive`).
+ * Adds a status to a deployment. One that succeeded ends the earlier ones in the same environment,
+ * except for transient ones and those in production. If `endsOthers` is false (`auto_inactive`), it
+ * ends none.
  */
 export async function addDeploymentStatus(
   host: Host,

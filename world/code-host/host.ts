@@ -24,7 +24,8 @@ export type Rules = {
    */
   collaborators: Set<string> | null;
   /**
-   * What people may do, by their login, whatever `collaborators` says. "none" is no collaborator.
+   * The roles of people by their login. They count more than `collaborators`. A person with "none"
+   * isn't a collaborator.
    */
   readonly roles: Map<string, Role>;
   /** Logins that have no account. */
@@ -121,7 +122,7 @@ export class Host {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** Does something once what is asked for now is answered. Nobody hears of it if it fails. */
+  /** Does something after the present request is answered. A failure isn't reported. */
   later(work: () => Promise<void>): void {
     const running = setImmediate()
       .then(work)
@@ -130,7 +131,7 @@ export class Host {
     this.#running.add(running);
   }
 
-  /** Resolves when nothing is done anymore. */
+  /** Resolves when all of that is done. */
   async settled(): Promise<void> {
     await Promise.all(this.#running);
   }

@@ -1,8 +1,8 @@
-/** Highest first. */
+/** The roles that a person can have, highest first. */
 export const ROLES = ["admin", "maintain", "write", "triage", "read", "none"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What the rules say of people. */
+/** The rules about people. */
 type PeopleRules = {
   readonly privateRepositories: ReadonlySet<string>;
   readonly collaborators: ReadonlySet<string> | null;
@@ -18,7 +18,7 @@ export function roleOf(rules: PeopleRules, login: string, fullName: string): Rol
 }
 
 /**
- * Returns the older word for a role, which `permission` has
+ * Returns the older word for a role, which the field `permission` has
  * (docs.github.com/rest/collaborators/collaborators).
  */
 export function permissionFor(role: Role): "admin" | "write" | "read" | "none" {
@@ -26,12 +26,12 @@ export function permissionFor(role: Role): "admin" | "write" | "read" | "none" {
   return role === "triage" ? "read" : role;
 }
 
-/** Whether a role may push. */
+/** Returns true if a role may push. */
 export function mayPush(role: Role): boolean {
   return ["admin", "write"].includes(permissionFor(role));
 }
 
-/** Whether a review may be asked of a person, or of a team as `owner/team`. */
+/** Returns true if a person, or a team as `owner/team`, may be asked for a review. */
 export function isCollaborator(rules: PeopleRules, name: string): boolean {
   const given = rules.roles.get(name);
   return given === undefined ? (rules.collaborators?.has(name) ?? true) : given !== "none";

@@ -5,7 +5,7 @@ import { type Git, type GitResult, outputOf } from "./git.ts";
 import { isBranchName } from "./names.ts";
 
 export type Commit = { sha: string; author: string; date: string; subject: string };
-/** Who wrote a commit, and who made it. */
+/** The author of a commit, and the person who made it. */
 export type CommitPeople = Record<
   "author" | "committer",
   { name: string; email: string; date?: string | undefined }
@@ -134,7 +134,7 @@ export class Repository {
     return { conflicts: [...new Set(paths)] };
   }
 
-  /** Makes a commit. Without `people`, it is by nobody in particular. */
+  /** Makes a commit. Without `people`, it has a fixed author. */
   async commitTree(
     tree: string,
     parents: readonly string[],
@@ -146,7 +146,7 @@ export class Repository {
     return (await this.#git.run(this.#at(args), { input: message, env })).trim();
   }
 
-  /** What an object is, such as "commit"; null if there is none. */
+  /** Resolves to the kind of an object, such as "commit". Null if there is none. */
   async kindOf(sha: string): Promise<string | null> {
     const { exitCode, stdout } = await this.#git.try(this.#at(["cat-file", "-t", sha]));
     return exitCode === 0 ? stdout.trim() : null;
@@ -156,7 +156,7 @@ export class Repository {
     return (await this.kindOf(sha)) === "commit";
   }
 
-  /** What a commit says of itself. Throws `CodeHostError` if there is none. */
+  /** Resolves to the contents of a commit. Rejects with `CodeHostError` if there is none. */
   async commit(sha: string) {
     const fields = "%T%x1f%P%x1f%an%x1f%ae%x1f%aI%x1f%cn%x1f%ce%x1f%cI%x1f%B";
     const out = await this.#outAbout(["log", "-1", `--format=${fields}`, sha, "--"]);
@@ -176,7 +176,10 @@ export class Repository {
     return (await this.#git.run(args, { input: bytes })).trim();
   }
 
-  /** A tree's entries; with `isDeep` the files below, too. Null if there is no such tree. */
+  /**
+   * Resolves to a tree's entries. If `isDeep` is true, they include the files in folders. Null if
+   * there is no such tree.
+   */
   async tree(sha: string, isDeep: boolean): Promise<TreeEntry[] | null> {
     const args = ["ls-tree", "-z", "--long", ...(isDeep ? ["-r", "-t"] : []), sha];
     const { exitCode, stdout } = await this.#git.try(this.#at(args));
@@ -190,8 +193,8 @@ export class Repository {
   }
 
   /**
-   * Makes a tree of another one, or of none, with changed files. Without `sha`, a file is removed.
-   * Null if an object or a file to remove isn't there.
+   * Makes a tree from another one, or from nothing, with changed files. A file without `sha` is
+   * removed. Null if an object or a file to remove doesn't exist.
    */
   async writeTree(
     base: string | null,

@@ -7,9 +7,10 @@ type Level = "read" | "write";
 type Need = { permission: string; level: Level };
 
 /**
- * What an App needs for calls that not every App may make, the first that fits
- * (docs.github.com/rest/authentication/permissions-required-for-github-apps). To update a pull
- * request's branch, it "must also have permissions to write the contents of the head repository".
+ * The permissions that an App needs for calls that not every App may make. The first entry that
+ * matches a call counts (docs.github.com/rest/authentication/permissions-required-for-github-apps).
+ * To update a pull request's branch, an App "must also have permissions to write the contents of
+ * the head repository".
  */
 const NEEDED: { method: RegExp; path: RegExp; need: Need }[] = [
   {
@@ -26,7 +27,10 @@ const NEEDED: { method: RegExp; path: RegExp; need: Need }[] = [
   },
 ];
 
-/** Refuses what an App's installation has no permission for, as GitHub does. */
+/**
+ * Makes the middleware that refuses calls for which an App's installation has no permission, as
+ * GitHub does.
+ */
 export function permitted(): MiddlewareHandler<ApiEnv> {
   return async (context, next) => {
     const caller = context.get("caller");

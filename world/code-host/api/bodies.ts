@@ -72,7 +72,9 @@ export const MergeBranch = z.object({
   commit_message: text.optional(),
 });
 export const CreateRef = z.object({ ref: z.string().max(500), sha });
-/** At most 50 annotations in a call (docs.github.com/rest/checks/runs). */
+/**
+ * The output of a check, with at most 50 annotations in a call (docs.github.com/rest/checks/runs).
+ */
 export const CheckOutput = z.object({
   title: z.string().max(10_000).optional(),
   summary: text,
@@ -97,7 +99,9 @@ export const CreateBlob = z.object({
   content: z.string(),
   encoding: z.enum(["utf-8", "base64"]).default("utf-8"),
 });
-/** Of files only. Without `sha` and `content`, one goes. */
+/**
+ * The changes of a tree. They are about files only. A file without `sha` and `content` is removed.
+ */
 export const CreateTree = z.object({
   base_tree: sha.optional(),
   tree: z

@@ -163,7 +163,7 @@ function fieldsOf(
           title: output.title ?? null,
           summary: output.summary,
           text: output.text ?? null,
-          // An update adds to those that are there.
+          // An update adds to the annotations that are there.
           annotations: [...known, ...output.annotations.map(annotationOf)],
         }),
   };

@@ -15,9 +15,9 @@ const DEPLOYMENTS = "/repos/:owner/:repo/deployments";
 const STATUSES = `${DEPLOYMENTS}/:id{[0-9]+}/statuses`;
 
 /**
- * Deployments and their statuses, newest first (docs.github.com/rest/deployments/deployments,
- * /rest/deployments/statuses). Not here: `auto_merge` and `required_contexts`, so that nothing
- * stands against a new one.
+ * Adds the routes for deployments and their statuses, newest first
+ * (docs.github.com/rest/deployments/deployments, /rest/deployments/statuses). `auto_merge` and
+ * `required_contexts` aren't covered, so nothing prevents a new deployment.
  */
 export function addDeploymentRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.get(DEPLOYMENTS, (context) => {

@@ -13,8 +13,8 @@ const GIT = "/repos/:owner/:repo/git";
 const SHA = ":sha{[0-9a-f]{40}}";
 
 /**
- * Git's objects and branches, one by one (docs.github.com/rest/git/blobs, /trees, /commits, /refs).
- * The words of refusals are those that people quote.
+ * Adds the routes for git's objects and branches, one by one (docs.github.com/rest/git/blobs,
+ * /trees, /commits, /refs). The words of refusals are those that people quote.
  */
 export function addGitDataRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.post(`${GIT}/blobs`, async (context) => {
@@ -67,7 +67,7 @@ export function addGitDataRoutes(api: Hono<ApiEnv>, host: Host): void {
     return context.json(await gitCommitShape(repository, sha, host.links()));
   });
 
-  // Octokit sends the slash after "heads" escaped, too.
+  // Octokit escapes the slash after "heads", too.
   api.patch(`${GIT}/refs/:ref{.+}`, async (context) => {
     const pullRequests = mustFind(host, context.req.param("owner"), context.req.param("repo"));
     const branch = /^heads\/(.+)$/.exec(context.req.param("ref"))?.[1] ?? "";
@@ -114,7 +114,7 @@ async function treeShape(repository: Repository, sha: string, isDeep: boolean, l
   };
 }
 
-/** A commit as git has it. */
+/** Resolves to a commit as git has it. */
 async function gitCommitShape(repository: Repository, sha: string, links: Links) {
   const commit = await repository.commit(sha);
   return {
@@ -135,7 +135,7 @@ async function gitCommitShape(repository: Repository, sha: string, links: Links)
   };
 }
 
-/** A commit as GitHub shows it: git's, and whose accounts it is from. */
+/** Resolves to a commit as GitHub shows it: git's commit, and the accounts of its people. */
 export async function commitShape(repository: Repository, sha: string, links: Links) {
   const { author, committer, message, tree, parents, ...shape } = await gitCommitShape(
     repository,

@@ -1,7 +1,10 @@
 import type { Annotation, CommitCheck, CommitStatus } from "../commit-records.ts";
 import { connection, type Page } from "./graphql-connection.ts";
 
-/** See `CheckRun` in docs.github.com/graphql/reference/objects. `web`: the repository's pages. */
+/**
+ * See `CheckRun` in docs.github.com/graphql/reference/objects. `web` is the address of the
+ * repository's pages.
+ */
 export function checkRunNode(run: CommitCheck, web: string): object {
   const url = `${web}/runs/${run.id}`;
   return {

@@ -1,6 +1,6 @@
 import { fault } from "./graphql-faults.ts";
 
-/** What a connection is asked for. */
+/** The arguments of a connection. */
 export type Page = {
   first?: number | null;
   last?: number | null;
@@ -9,8 +9,8 @@ export type Page = {
 };
 
 /**
- * One page of a list (docs.github.com/graphql/guides/using-pagination-in-the-graphql-api). Every
- * connection has to be bounded by `first` or `last`, 1 to 100.
+ * Returns one page of a list (docs.github.com/graphql/guides/using-pagination-in-the-graphql-api).
+ * `first` or `last` must bound every connection, from 1 to 100.
  */
 export function connection(items: readonly object[], { first, last, after, before }: Page): object {
   const bound = first ?? last;

@@ -4,10 +4,13 @@ import { isPermitted } from "./app-permissions.ts";
 import { connection, type Page } from "./graphql-connection.ts";
 import { fault } from "./graphql-faults.ts";
 
-/** What `DeploymentState` says where a status' own word isn't one of it. */
+/** The words of `DeploymentState` for states whose own word it doesn't have. */
 const STATES: Partial<Record<DeploymentStatus["state"], string>> = { success: "ACTIVE" };
 
-/** See `Commit.deployments` in docs.github.com/graphql/reference/objects. Oldest first. */
+/**
+ * See `Commit.deployments` in docs.github.com/graphql/reference/objects. They are in order, oldest
+ * first.
+ */
 export function deploymentsOf(
   caller: Holder,
   records: CommitRecords,

@@ -30,8 +30,9 @@ export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
     return context.json(userShape(login, type, host.links()));
   });
 
-  // docs.github.com/rest/collaborators/collaborators: an App needs no more than "metadata: read".
-  // People quote the words "dependabot[bot] is not a user" and "Must have push access …".
+  // An App needs no more than "metadata: read" (docs.github.com/rest/collaborators/collaborators).
+  // The words "dependabot[bot] is not a user" and "Must have push access …" are those that people
+  // quote.
   api.get(`${REPOSITORY}/collaborators/:login/permission`, (context) => {
     const login = context.req.param("login");
     const { repository } = mustFind(host, context.req.param("owner"), context.req.param("repo"));

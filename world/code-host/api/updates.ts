@@ -11,9 +11,7 @@ import { loginOf, named } from "./pulls.ts";
 import { mustFind, shaOf } from "./repos.ts";
 import { idOf } from "./shapes.ts";
 
-/**
- * GitHub's words, as people quote them, with its own apostrophe. Those for a fork are made up.
- */
+/** GitHub's words as people quote them, with its own apostrophe. Those for a fork are made up. */
 const REFUSALS: Record<UpdateRefusal, [status: 403 | 422, message: string]> = {
   "no-branch": [422, "head ref does not exist"],
   "head-moved": [422, "expected head sha didn’t match current head ref."],
@@ -22,7 +20,10 @@ const REFUSALS: Record<UpdateRefusal, [status: 403 | 422, message: string]> = {
   "not-ours": [403, "Must have permission to write to the head repository."],
 };
 
-/** Bringing branches up to date (docs.github.com/rest/pulls/pulls, /rest/branches/branches). */
+/**
+ * Adds the routes that bring branches up to date (docs.github.com/rest/pulls/pulls,
+ * /rest/branches/branches).
+ */
 export function addUpdateRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.put("/repos/:owner/:repo/pulls/:number/update-branch", async (context) => {
     const { pullRequests, pullRequest } = named(context, host);
@@ -57,7 +58,7 @@ export function addUpdateRoutes(api: Hono<ApiEnv>, host: Host): void {
   });
 }
 
-/** Whoever calls is the author. */
+/** Returns the people of a commit. Its author is the caller. */
 function peopleOf(context: Context<ApiEnv>): CommitPeople {
   const name = loginOf(context);
   const email = `${idOf("user", name)}+${name}@users.noreply.github.com`;
