@@ -3,7 +3,7 @@ import { linesOfPatch } from "./patch-lines.ts";
 import type { DiffSide, LineComment } from "./line-comment.ts";
 import type { Repository } from "./repository.ts";
 
-/** What somebody says of a line. */
+/** A comment on a line, as somebody writes it. */
 export type NewLineComment = {
   path: string;
   line: number;
@@ -17,7 +17,10 @@ type Place = Pick<
   "path" | "side" | "line" | "startLine" | "position" | "diffHunk" | "commitSha" | "mergeBaseSha" | "body"
 >;
 
-/** Finds comments' lines in a change. `missing` says what of one isn't there. */
+/**
+ * Resolves to the places of comments' lines in a change. `missing` names the part of a comment that
+ * isn't there.
+ */
 export async function placesOf(
   repository: Repository,
   { head, mergeBase }: { head: string; mergeBase: string },

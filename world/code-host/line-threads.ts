@@ -5,18 +5,15 @@ import type { Commits, PullRequests } from "./pull-requests.ts";
 import type { PullRequest } from "./pull-request-store.ts";
 import type { Repository } from "./repository.ts";
 
-/** A comment on a line, with the replies to it and where the line is now. */
+/** A comment on a line, its replies, and the present place of the line. */
 export type LineThread = {
   first: LineComment;
   replies: LineComment[];
-  /** Null if the line has changed since. */
+  /** Null if the line has changed since, or isn't in the diff anymore. */
   now: { line: number; position: number; commitSha: string } | null;
 };
 
-/**
- * Returns the threads of a pull request, oldest first. One is outdated when its line has changed,
- * or isn't in the diff anymore.
- */
+/** Resolves to the threads of a pull request, oldest first. */
 export async function threadsOf(pullRequests: PullRequests, pullRequest: PullRequest): Promise<LineThread[]> {
   const { lineComments } = pullRequest;
   const commits = lineComments.length === 0 ? null : await pullRequests.commits(pullRequest);

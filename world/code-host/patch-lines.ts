@@ -2,18 +2,18 @@ import type { DiffSide } from "./line-comment.ts";
 
 /** A line of a file's hunks. */
 export type PatchLine = {
-  /** Its number on each side; null where it isn't there. */
+  /** Its number on each side. Null if it isn't on that side. */
   numbers: Record<DiffSide, number | null>;
-  /** Lines below the first hunk header (docs.github.com/rest/pulls/comments). */
+  /** The number of lines below the first hunk header (docs.github.com/rest/pulls/comments). */
   position: number;
-  /** Its hunk up to here. */
+  /** Its hunk up to this line. */
   hunk: string;
   text: string;
 };
 
 const HEADER = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
-/** The lines of a patch that a comment can be on. */
+/** Returns the lines of a patch that a comment can be on. */
 export function linesOfPatch(patch: string): PatchLine[] {
   const found: PatchLine[] = [];
   let hunk: string[] = [];
@@ -38,7 +38,7 @@ export function linesOfPatch(patch: string): PatchLine[] {
   return found;
 }
 
-/** Where a line of the old file is in the new one; null if the patch changes it. */
+/** Returns the new number of a line of the old file. Null if the patch changes the line. */
 export function lineAfter(patch: string, line: number): number | null {
   let offset = 0;
   let left = 0;

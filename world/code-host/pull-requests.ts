@@ -56,7 +56,7 @@ export type Opinion = {
   state: Exclude<GivenReview["state"], "DISMISSED">;
   body: string;
   comments?: readonly NewLineComment[];
-  /** The commit that was looked at. By default, the head. */
+  /** The commit that was reviewed. By default, it is the head. */
   commit?: string | undefined;
 };
 
@@ -287,7 +287,7 @@ export class PullRequests {
   }
 
   /**
-   * Answers the first comment of a thread, with a review of its own, as on GitHub. Undefined where
+   * Answers the first comment of a thread with a review of its own, as on GitHub. Undefined if
    * there is no such thread.
    */
   async reply(number: number, id: number, author: string, body: string): Promise<LineComment | undefined> {
@@ -330,7 +330,10 @@ export class PullRequests {
     });
   }
 
-  /** Says of a thread, by its first comment, who resolved it; null makes it open again. */
+  /**
+   * Sets the person who resolved a thread, which its first comment identifies. Null opens the
+   * thread again.
+   */
   async resolve(number: number, id: number, by: string | null): Promise<void> {
     await this.#alone(async () => {
       const pullRequest = this.#mustFind(number);
@@ -543,7 +546,9 @@ export function headBranch(head: string, owner: string): string | null {
 type WithoutRepository<Event> = Event extends HostEvent ? Omit<Event, "repository"> : never;
 type Untold = WithoutRepository<HostEvent>;
 
-/** The id of a new comment on a line; `index` counts those that come with it. */
+/**
+ * Returns the id of a new comment on a line. `index` is its place among the comments of one review.
+ */
 function lineCommentId({ number, lineComments }: PullRequest, index = 0): number {
   return number * 10_000 + 7000 + lineComments.length + index;
 }

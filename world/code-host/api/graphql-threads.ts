@@ -9,7 +9,7 @@ import { connection, type Page } from "./graphql-connection.ts";
 import { fault } from "./graphql-faults.ts";
 import { lineCommentNodeId, threadNodeId } from "./line-comments.ts";
 
-/** What the nodes of threads are made of. */
+/** The things from which the nodes of threads are made. */
 export type ThreadParts = {
   host: Host;
   pullRequests: PullRequests;
@@ -24,7 +24,7 @@ export async function threadNodes(parts: ThreadParts): Promise<{ id: string }[]>
   return threads.map((thread) => threadNode(parts, thread));
 }
 
-/** A review's comments on lines. See `PullRequestReviewComment` there. */
+/** Resolves to a review's comments on lines. See `PullRequestReviewComment` there. */
 export async function commentNodesOf(parts: ThreadParts, { id }: GivenReview): Promise<object[]> {
   const threads = await threadsOf(parts.pullRequests, parts.pullRequest);
   return threads.flatMap((thread) =>
@@ -93,8 +93,8 @@ function commentNode(parts: ThreadParts, { first, now }: LineThread, comment: Li
 
 /**
  * See `resolveReviewThread` and `unresolveReviewThread` in
- * docs.github.com/graphql/reference/mutations. Whoever may push may do it, and the author. The
- * refusal's words are GitHub's.
+ * docs.github.com/graphql/reference/mutations. People who may push may do it, and the author may,
+ * too. The refusal is in GitHub's words.
  */
 export async function resolveThread(
   host: Host,

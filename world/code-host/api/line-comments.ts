@@ -17,9 +17,9 @@ const REPOSITORY = "/repos/:owner/:repo";
 const COMMENTS = `${REPOSITORY}/pulls/:number/comments`;
 
 /**
- * Comments on lines (docs.github.com/rest/pulls/comments). One that is written alone, and a reply,
- * too, is a review of its own, with the state COMMENTED and no words. Not here: comments on whole
- * files, and by `position`.
+ * Adds the routes for comments on lines (docs.github.com/rest/pulls/comments). A comment that is
+ * written alone is a review of its own, with the state COMMENTED and no words, and so is a reply.
+ * Comments on whole files and comments by `position` aren't covered.
  */
 export function addLineCommentRoutes(api: Hono<ApiEnv>, host: Host): void {
   const shown = async (context: Context<ApiEnv>, comment: LineComment) => {
@@ -84,7 +84,7 @@ export function addLineCommentRoutes(api: Hono<ApiEnv>, host: Host): void {
     return context.json(await shown(context, made), 201);
   });
 
-  // To a thread's first comment only: there are no replies to replies.
+  // A reply goes only to a thread's first comment, because replies have no replies.
   api.post(`${COMMENTS}/:id{[0-9]+}/replies`, async (context) => {
     const { pullRequests, pullRequest } = named(context, host);
     const { body } = await readBody(context, WriteComment);
@@ -94,7 +94,7 @@ export function addLineCommentRoutes(api: Hono<ApiEnv>, host: Host): void {
     return context.json(await shown(context, reply), 201);
   });
 
-  // Like the page's example there: with positions in the diff instead of lines.
+  // The answer has positions in the diff instead of lines, like the example on that page.
   api.get(`${REPOSITORY}/pulls/:number/reviews/:review/comments`, async (context) => {
     const { pullRequests, pullRequest } = named(context, host);
     const review = pullRequest.reviews.find(({ id }) => String(id) === context.req.param("review"));
@@ -108,7 +108,7 @@ export function addLineCommentRoutes(api: Hono<ApiEnv>, host: Host): void {
   });
 }
 
-/** The words are those that people quote. */
+/** Returns a refusal in words that people quote. */
 function unresolved(what: "path" | "line" | "commit_id"): ApiRefusal {
   const resource = "PullRequestReviewComment";
   if (what === "commit_id") {
@@ -120,14 +120,14 @@ function unresolved(what: "path" | "line" | "commit_id"): ApiRefusal {
   return validationFailed({ resource, code, field, message: "could not be resolved" });
 }
 
-/** In the order of their ids, unless `sort` says otherwise. */
+/** Returns the comments in the order of their ids, unless `sort` says otherwise. */
 function listed(context: Context<ApiEnv>, { lineComments }: PullRequest): LineComment[] {
   const { sort, direction, since } = context.req.query();
   const found = lineComments.filter(({ createdAt }) => since === undefined || createdAt >= since);
   return sort !== undefined && direction === "desc" ? found.toReversed() : found;
 }
 
-/** What both shapes have. */
+/** Returns the fields that both forms have. */
 function positionShape(
   comment: LineComment,
   threads: readonly LineThread[],
@@ -185,12 +185,12 @@ export function lineCommentShape(
   };
 }
 
-/** A comment's name in the GraphQL API. */
+/** Returns a comment's id in the GraphQL API. */
 export function lineCommentNodeId(fullName: string, id: number): string {
   return `PRRC_${idOf("line-comment", fullName, id)}`;
 }
 
-/** Its thread's name there. */
+/** Returns the id of its thread there. */
 export function threadNodeId(fullName: string, { first }: Pick<LineThread, "first">): string {
   return `PRRT_${idOf("thread", fullName, first.id)}`;
 }
