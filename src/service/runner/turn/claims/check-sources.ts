@@ -38,12 +38,12 @@ export function checkSources(
   { claims, files, commit, at, isPublic }: Sources,
   redact: Redact,
 ): CheckedClaim[] {
-  const looks = new Map([...files].map(([path, file]) => [path, lookIn(file)]));
+  const searches = new Map([...files].map(([path, file]) => [path, searchIn(file)]));
   // Redacted before it is cut, because half a secret is a secret, too.
   const shown = (text: string, max: number) => redactedLine(redact, text, max);
   return claims.map(({ page, statement, source, path, evidence: wanted }) => {
     const { repository, line = null } = source;
-    const { evidence, lines } = looked(looks.get(path), source, wanted);
+    const { evidence, lines } = evidenceFor(source, wanted, searches.get(path));
     const url = lines && at && linesUrl(at.codeHost, at.hosted, commit, { path, ...lines });
     return {
       page: shown(page, 1000),
@@ -59,10 +59,14 @@ export function checkSources(
 type Found = { evidence: Evidence; lines: Lines | null };
 const NOTHING: Found = { evidence: "none", lines: null };
 
-function looked(look: Look | undefined, { quote, line = null }: Claim["source"], wanted: Evidence): Found {
+function evidenceFor(
+  { quote, line = null }: Claim["source"],
+  wanted: Evidence,
+  search: Search | undefined,
+): Found {
   if (wanted === "none" || !saysMuch(quote)) return NOTHING;
-  if (wanted === "unread" || look === undefined) return { evidence: "unread", lines: null };
-  const { find, isGenerated, isText, counts } = look();
+  if (wanted === "unread" || search === undefined) return { evidence: "unread", lines: null };
+  const { find, isGenerated, isText, counts } = search();
   if (wanted === "page" && isGenerated) return NOTHING;
   const lines = find(quote, { isCut: quote.length >= MAX_QUOTE_LENGTH, hint: line, counts });
   if (lines === null) return isText ? NOTHING : { evidence: "unread", lines };
@@ -79,10 +83,10 @@ function saysMuch(quote: string): boolean {
   return words >= MIN_WORDS && (quote.match(/[\p{L}\p{N}]/gu) ?? []).length >= MIN_LETTERS;
 }
 
-type Look = () => ReturnType<typeof openFile>;
+type Search = () => ReturnType<typeof openFile>;
 
 /** Opens the file when the first quote is looked for in it. */
-function lookIn(file: SourceFile): Look {
+function searchIn(file: SourceFile): Search {
   let opened: ReturnType<typeof openFile> | undefined;
   return () => (opened ??= openFile(file));
 }
