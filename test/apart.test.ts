@@ -20,9 +20,12 @@ const APART = [
   "src/service/runner/turn/claims/claims-in-change.ts",
   "src/service/runner/turn/claims/find-quotes.ts",
   "src/service/runner/turn/claims/parse-claims.ts",
+  "src/service/runner/publish/commit-message.ts",
   "src/service/runner/publish/copied-words.ts",
+  "src/service/runner/publish/fitted-parts.ts",
   "src/service/runner/publish/inert-text.ts",
   "src/service/runner/publish/meant-for-users.ts",
+  "src/service/runner/publish/page-words.ts",
   "src/service/runner/publish/pull-request-text.ts",
   "src/service/runner/publish/read-text.ts",
   "src/service/runner/publish/readings.ts",
@@ -55,8 +58,8 @@ const BOUNDED: Record<string, string> = {
   "src/service/pulls/code-host/commit-identities.ts":
     "a login of 100 characters, and what `boundedFetch` lets through",
   "src/service/pulls/code-host/cut-texts.ts": "each byte of 20 MiB once",
-  "src/service/pulls/code-host/github-api.ts":
-    "what `boundedFetch` lets through; 500 characters of a refusal",
+  "src/service/pulls/code-host/github-api.ts": "what `boundedFetch` lets through",
+  "src/service/pulls/code-host/github-fault.ts": "a refusal's message, of which 500 characters are kept",
   "src/service/pulls/code-host/github-app.ts": "the operator's key, and what `boundedFetch` lets through",
   "src/service/pulls/code-host/github-code-host.ts":
     "what `boundedFetch` lets through, checked once against schemas",
@@ -124,6 +127,7 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/workspace/git/mirror.ts": "two names; in upkeep, all branches of jobs, each once",
   "src/service/runner/workspace/git/objects.ts":
     "64 MiB of git's lines, each once; long listings give way to others",
+  "src/service/runner/workspace/git/remote.ts": "what git lists: each branch once",
   "src/service/runner/workspace/git/reapply.ts": "names of files in conflict, only counted",
   "src/service/runner/workspace/kept-sessions.ts": "moves folders; its own notes",
   "src/service/runner/workspace/process-group.ts":

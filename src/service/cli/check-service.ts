@@ -17,7 +17,7 @@ import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
 import { ReaderProcesses } from "../runner/process/apart/apart.ts";
 import { type GitRunner, remoteOf } from "../runner/workspace/git/git.ts";
 import { BranchInTheWayError } from "../runner/workspace/git/git-fault.ts";
-import type { GitCredentials } from "../runner/workspace/git/mirror.ts";
+import type { GitCredentials } from "../runner/workspace/git/remote.ts";
 import { arePublicDocs, isPublicContext } from "../runner/publish/visibility.ts";
 import { openSandbox } from "../runner/workspace/sandbox/open-sandbox.ts";
 import { checkAgent, type CheckSandbox } from "./check-agent.ts";

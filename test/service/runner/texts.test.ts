@@ -13,11 +13,8 @@ import { earlierTurnsText } from "../../../src/service/runner/agents/brief.ts";
 import { remoteOf } from "../../../src/service/runner/workspace/git/git.ts";
 import { closedMarkdown, inertText } from "../../../src/service/runner/publish/inert-text.ts";
 import { mergedBody } from "../../../src/service/runner/publish/our-parts.ts";
-import {
-  bodyOf,
-  changeTitle,
-  commitMessageOf,
-} from "../../../src/service/runner/publish/pull-request-text.ts";
+import { commitMessageOf } from "../../../src/service/runner/publish/commit-message.ts";
+import { bodyOf, changeTitle } from "../../../src/service/runner/publish/pull-request-text.ts";
 import { belowTitle, formattedTitle, titleOf } from "../../../src/service/runner/publish/title.ts";
 import { createRedact } from "../../../src/service/base/redaction.ts";
 

@@ -6,7 +6,8 @@ import type { Clock } from "../../../shared/machine/ports.ts";
 import { createRedact, learnSecret } from "../../base/redaction.ts";
 import { TurnFailedError } from "../../base/run-error.ts";
 import type { GitHubSettings } from "../../config/config.ts";
-import { type Asked, answered, type FaultWords, octokitOptions } from "./github-api.ts";
+import { type Asked, answered, octokitOptions } from "./github-api.ts";
+import { type FaultWords } from "./github-fault.ts";
 import { knownRefusal, type RefusalWords } from "./refusals.ts";
 import { type CodeHostRefusal, otherRefusal } from "./token-provider.ts";
 

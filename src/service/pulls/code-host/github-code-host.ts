@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { boundedList } from "./bounded-list.ts";
-import { brokenPromise, type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
+import { type GitHubOptions, GitHubApi } from "./github-api.ts";
+import { brokenPromise, RefusedByCodeHostError } from "./github-fault.ts";
 import type { LeftPullRequest } from "../../../shared/contract/pull-request.ts";
 import { HostTime } from "./github-pull-facts.ts";
 import { RunError, TransientRunError } from "../../base/run-error.ts";

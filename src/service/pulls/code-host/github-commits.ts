@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { pause } from "../../base/pause.ts";
 import { TransientRunError } from "../../base/run-error.ts";
-import { GitHubApi, type GitHubOptions, RefusedByCodeHostError } from "./github-api.ts";
+import { GitHubApi, type GitHubOptions } from "./github-api.ts";
+import { RefusedByCodeHostError } from "./github-fault.ts";
 
 const REFS = "/repos/{owner}/{repo}/git";
 const COMMIT = `mutation ($input: CreateCommitOnBranchInput!) {

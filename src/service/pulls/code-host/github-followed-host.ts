@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { TransientRunError } from "../../base/run-error.ts";
-import { GitHubApi, type GitHubOptions, type GraphqlError, RefusedByCodeHostError } from "./github-api.ts";
+import { GitHubApi, type GitHubOptions, type GraphqlError } from "./github-api.ts";
+import { RefusedByCodeHostError } from "./github-fault.ts";
 import {
   HostTime,
   listOf,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { boundedList } from "./bounded-list.ts";
-import { type GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
+import { type GitHubApi } from "./github-api.ts";
+import { RefusedByCodeHostError } from "./github-fault.ts";
 import {
   type HostedCheck,
   listOf,

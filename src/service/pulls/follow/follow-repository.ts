@@ -3,7 +3,7 @@ import type { TaskEnd, TaskQueue } from "../../../shared/queue/task-queue.ts";
 import type { NoRecords } from "../../../shared/store/record-types.ts";
 import { detailsOf, RunError, TransientRunError } from "../../base/run-error.ts";
 import type { PullFacts, PullLook } from "../code-host/github-pull-facts.ts";
-import { RefusedByCodeHostError } from "../code-host/github-api.ts";
+import { RefusedByCodeHostError } from "../code-host/github-fault.ts";
 import { jobBranch } from "../../config/branches.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
 import type { ServiceTaskDeps } from "../../jobs/service-task-deps.ts";

@@ -4,7 +4,7 @@ import { redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import type { HostedPullRequest, PullRequestHost } from "../../pulls/code-host/github-code-host.ts";
-import { RefusedByCodeHostError } from "../../pulls/code-host/github-api.ts";
+import { RefusedByCodeHostError } from "../../pulls/code-host/github-fault.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import type { BranchPulls } from "./branch-pulls.ts";
 import type { TurnContext } from "../turn-context.ts";

@@ -6,7 +6,7 @@ import { claimsInChange } from "../../turn/claims/claims-in-change.ts";
 import { checkSources } from "../../turn/claims/check-sources.ts";
 import { parseClaims } from "../../turn/claims/parse-claims.ts";
 import { findCopies, forgetKnown, showCopies } from "../../publish/copied-words.ts";
-import { commitMessageOf } from "../../publish/pull-request-text.ts";
+import { commitMessageOf } from "../../publish/commit-message.ts";
 import { shownDiff } from "../../publish/shown-diff.ts";
 import { messagesOfOthers } from "../../publish/slack-words.ts";
 import { sourcesText } from "../../publish/sources-text.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../../shared/machine/ports.ts";
 import { pause } from "../../../base/pause.ts";
 import { TransientRunError } from "../../../base/run-error.ts";
-import { RefusedByCodeHostError } from "../../../pulls/code-host/github-api.ts";
+import { RefusedByCodeHostError } from "../../../pulls/code-host/github-fault.ts";
 import type { PullRequestHost } from "../../../pulls/code-host/github-code-host.ts";
 import { saysUnseenBranch } from "../../../pulls/code-host/refusals.ts";
 import type { TurnNote } from "../../publish/turn-note.ts";

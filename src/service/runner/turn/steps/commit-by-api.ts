@@ -1,7 +1,7 @@
 import { TransientRunError, TurnFailedError } from "../../../base/run-error.ts";
 import type { CommitHost, HostedCommit } from "../../../pulls/code-host/github-commits.ts";
 import type { GitRunner } from "../../workspace/git/git.ts";
-import { RefusedByCodeHostError } from "../../../pulls/code-host/github-api.ts";
+import { RefusedByCodeHostError } from "../../../pulls/code-host/github-fault.ts";
 import { BranchInTheWayError, RefConflictError } from "../../workspace/git/git-fault.ts";
 import { changedEntries, readObjects } from "../../workspace/git/objects.ts";
 import type { TurnContext } from "../../turn-context.ts";

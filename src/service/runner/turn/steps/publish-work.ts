@@ -1,4 +1,4 @@
-import { RefusedByCodeHostError } from "../../../pulls/code-host/github-api.ts";
+import { RefusedByCodeHostError } from "../../../pulls/code-host/github-fault.ts";
 import { jobBranch } from "../../../config/branches.ts";
 import type { HostedPullRequest } from "../../../pulls/code-host/github-code-host.ts";
 import { findPulls } from "../../publish/branch-pulls.ts";

@@ -4,19 +4,12 @@ import { join } from "node:path";
 import type { Clock, Logger } from "../../../../shared/machine/ports.ts";
 import { branchInTheWay, jobBranch, refsInTheWay } from "../../../config/branches.ts";
 import type { Env } from "../../../config/env.ts";
-import type { TokenProvider } from "../../../pulls/code-host/token-provider.ts";
 import type { RunnerFolders } from "../folders.ts";
 import type { Redact } from "../../../base/redaction.ts";
 import { operatorText } from "../../../base/run-error.ts";
 import { fetchOn } from "./fetch-on.ts";
-import { type GitCall, GitRunner, remoteOf } from "./git.ts";
-import {
-  BranchInTheWayError,
-  CredentialsRefusedError,
-  GitError,
-  RefConflictError,
-  UnclearRemoteError,
-} from "./git-fault.ts";
+import { GitRunner } from "./git.ts";
+import { BranchInTheWayError, GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
 import {
   areHere,
   arePartingCommits,
@@ -31,6 +24,7 @@ import {
 } from "./history.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import { prepare, removeHalfPacks, removeLocks } from "./mirror-files.ts";
+import { Remote, type RemoteProject } from "./remote.ts";
 
 const BASE_REF = "refs/mirror/base";
 const JOBS_PREFIX = "refs/mirror/jobs/";
@@ -44,19 +38,11 @@ const NO_SHALLOW = /shallow (?:capabilities|clients|requests)/;
 const NEEDS_ALL = /shallow update not allowed/;
 
 /** The parts of a project that identify its mirror and lead to its remote. */
-export type MirroredProject = {
+export type MirroredProject = RemoteProject & {
   id: string;
-  repository: string;
-  /** The repository that has the branches of jobs, if it is another one. */
-  fork?: { repository: string } | null;
-  /** For both. */
-  gitCredentials: GitCredentials | null;
   /** What the branches of its jobs begin with. */
   branchPrefix: string;
 };
-
-/** What git authenticates with. Ask for it right before each use. */
-export type GitCredentials = Pick<TokenProvider, "token" | "drop">;
 
 export type MirrorOptions = {
   project: MirroredProject;
@@ -92,6 +78,7 @@ export class Mirror {
   readonly path: string;
   readonly git: GitRunner;
   readonly #options: MirrorOptions;
+  readonly #remote: Remote;
   #last: Fetch | null = null;
 
   constructor(options: MirrorOptions) {
@@ -100,6 +87,7 @@ export class Mirror {
     const key = createHash("sha256").update(`${project.id}\n${project.repository}`).digest("hex");
     this.path = join(folders.mirrors, `${key.slice(0, 32)}.git`);
     this.git = new GitRunner({ gitDir: this.path, env, home: folders.gitHome, redact, signal });
+    this.#remote = new Remote(project, this.git, signal);
     this.#options = options;
   }
 
@@ -177,10 +165,11 @@ export class Mirror {
     const { clock, logger, signal } = this.#options;
     const told = { gitDir: this.path, clock, logger, signal, tell };
     try {
-      await fetchOn((watch) => this.#talk(args, refs, { watch }), told);
+      await fetchOn((watch) => this.#remote.talk(args, refs, { watch }), told);
       // Of a part of a history that has no such branch, git says 1.
-      const call = { at: this.#home, okCodes: [0, 1] };
-      if (forkRefs.length > 0) await fetchOn((watch) => this.#talk(args, forkRefs, { watch, ...call }), told);
+      const call = { at: this.#remote.home, okCodes: [0, 1] };
+      if (forkRefs.length > 0)
+        await fetchOn((watch) => this.#remote.talk(args, forkRefs, { watch, ...call }), told);
     } catch (error) {
       if (depth === null || !NO_SHALLOW.test(operatorText(error))) throw error;
       // Of a server that can't give a part of a history, all is fetched.
@@ -228,20 +217,8 @@ export class Mirror {
   /** The remote's branches of jobs, in git's order, which is that of the job ids. */
   async jobBranches(): Promise<{ jobId: string; commit: string }[]> {
     const heads = `refs/heads/${this.#options.project.branchPrefix}`;
-    const branches = await this.#branches([heads]);
+    const branches = await this.#remote.branches([heads]);
     return [...branches].map(([ref, commit]) => ({ jobId: ref.slice(heads.length), commit }));
-  }
-
-  /** The remote's branches whose full names begin with one of these, and their commits. */
-  async #branches(beginnings: readonly string[]): Promise<Map<string, string>> {
-    const patterns = beginnings.map((each) => `${each}*`);
-    const listing = await this.#talk(["ls-remote", "--refs", "--"], patterns, { at: this.#home });
-    const lines = listing.split("\n").map((line) => line.split("\t"));
-    return new Map(
-      lines.flatMap(([commit = "", ref = ""]): [string, string][] =>
-        beginnings.some((each) => ref.startsWith(each)) ? [[ref, commit]] : [],
-      ),
-    );
   }
 
   /**
@@ -255,7 +232,9 @@ export class Mirror {
     const options = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"];
     const lease = `--force-with-lease=${ref}:${expected ?? ""}`;
     const push = () =>
-      this.#talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`], { at: this.#home });
+      this.#remote.talk(["push", ...options, lease, "--"], [`${commit ?? ""}:${ref}`], {
+        at: this.#remote.home,
+      });
     try {
       await push().catch(async (error: unknown) => {
         // None of the server's branches has what this one began from, so it needs all of that.
@@ -282,7 +261,9 @@ export class Mirror {
   /** The remote's branch that leaves no room for the job's, or null. */
   async branchInTheWay(jobId: string): Promise<string | null> {
     const branch = this.#branchOf(jobId);
-    const listed = await this.#talk(["ls-remote", "--"], refsInTheWay(branch), { at: this.#home });
+    const listed = await this.#remote.talk(["ls-remote", "--"], refsInTheWay(branch), {
+      at: this.#remote.home,
+    });
     return branchInTheWay(listed, branch);
   }
 
@@ -297,8 +278,8 @@ export class Mirror {
     const depth = await this.#depth(SOME_HISTORY);
     const options = depth === null ? [] : [`--depth=${depth}`];
     const args = ["fetch", ...FETCH_OPTIONS, ...options, "--"];
-    for (const at of new Set([this.#options.project.repository, this.#home])) {
-      await this.#talk(args, [commit], { okCodes: [0, 1, 128], at });
+    for (const at of new Set([this.#options.project.repository, this.#remote.home])) {
+      await this.#remote.talk(args, [commit], { okCodes: [0, 1, 128], at });
       if (await isHere()) return true;
     }
     return false;
@@ -326,7 +307,7 @@ export class Mirror {
     const known = [...(await this.#refs(JOBS_PREFIX)).keys()];
     if (known.length === 0) return;
     const heads = branchPrefixes.map((prefix) => `refs/heads/${prefix}`);
-    const there = await this.#branches(heads);
+    const there = await this.#remote.branches(heads);
     const gone = known.filter(
       (ref) => !heads.some((each) => there.has(each + ref.slice(JOBS_PREFIX.length))),
     );
@@ -340,35 +321,6 @@ export class Mirror {
     // regular expression.
     const lines = listing.split("\n").filter((line) => line !== "");
     return new Map(lines.map((line) => [line.split(" ")[0] ?? "", line.split(" ")[1] ?? ""]));
-  }
-
-  /** The address of the repository with the branches of jobs. */
-  get #home(): string {
-    const { repository, fork } = this.#options.project;
-    return fork?.repository ?? repository;
-  }
-
-  /**
-   * Runs git with the remote's address between the arguments, by default that of the repository
-   * itself. Resolves to its output.
-   */
-  async #talk(
-    args: readonly string[],
-    refs: readonly string[],
-    { at, ...call }: Pick<GitCall, "okCodes" | "watch"> & { at?: string } = {},
-  ): Promise<string> {
-    const { project, signal } = this.#options;
-    const { gitCredentials } = project;
-    for (let isAgain = false; ; isAgain = true) {
-      const token = (await gitCredentials?.token(signal)) ?? null;
-      const remote = remoteOf(at ?? project.repository, token);
-      try {
-        return await this.git.text([...args, remote.url, ...refs], { remote, ...call });
-      } catch (error) {
-        const isRefused = error instanceof CredentialsRefusedError && token !== null;
-        if (isAgain || !isRefused || gitCredentials?.drop(token) !== true) throw error;
-      }
-    }
   }
 }
 
