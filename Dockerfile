@@ -3,21 +3,21 @@ FROM node:24-slim AS base
 ENV NODE_ENV=production
 WORKDIR /app
 
-# The optional dependencies are Node itself, for machines whose own is older. This image brings it.
+# The optional dependencies are Node.js itself, for machines with an older one. This image has it.
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional && npm cache clean --force
 
 COPY LICENSE manifest.yml ./
 COPY src ./src
 
-# A named volume takes over this owner. A bind mount does not: make it writable for uid 1000.
+# A named volume takes over this owner. A bind mount doesn't, so make it writable for uid 1000.
 RUN mkdir -p data node_modules/.cache/docs-agent && chown node:node data node_modules/.cache/docs-agent
 VOLUME /app/data
 STOPSIGNAL SIGTERM
 USER node
 
-# docker build --target service: the self-hosted job service, with bubblewrap, git and an agent from
-# npm. Settings: /app/service.yml. docs/containment.md says what the host has to allow.
+# The self-hosted job service, with bubblewrap, git and an agent from npm: docker build --target
+# service. Its settings are /app/service.yml. docs/containment.md says what the host has to allow.
 FROM base AS service
 USER root
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap ca-certificates git openssh-client && rm -rf /var/lib/apt/lists/*
@@ -29,19 +29,18 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:4000/healthz`, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "src/service/main.ts"]
 
-# The Slack app: what docker build makes by itself.
+# The Slack app, which docker build makes by default.
 FROM base AS app
 ENV STORE_URL=sqlite:///app/data/docs-agent.sqlite
 
-# What V8 and Node.js make of the sources is kept in the image: a start is faster and smaller, also
-# in a read-only container.
+# The image keeps what V8 has compiled. So a start is faster and needs less memory, also in a
+# read-only container.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/docs-agent
 RUN node --min-semi-space-size=4 --max-semi-space-size=16 --heap-growing-percent=25 src/app/main.ts --help > /dev/null
 EXPOSE 3000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/healthz`, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 
-# Node itself is process 1, so that SIGTERM reaches it.
-# Collects garbage sooner than V8 does by itself: a burst takes a third less memory (npm run bench
-# -- memory).
+# Node.js itself is process 1, so that SIGTERM reaches it. The flags collect garbage sooner than V8
+# does by itself, so a burst takes a third less memory (npm run bench -- memory).
 CMD ["node", "--min-semi-space-size=4", "--max-semi-space-size=16", "--heap-growing-percent=25", "src/app/main.ts"]
