@@ -1,29 +1,30 @@
-// The check of the preset `links`: whether links from page to page, to pictures and to headings
-// lead somewhere. What a tree of files can't prove is no finding. It reads settings of a site as
-// text alone, and runs nothing of the repository's.
+// The check of the preset `links`. It finds links to pages, pictures and headings that don't exist.
+// What a tree of files can't prove is no finding. It reads the settings of a site only as text, and
+// runs nothing of the repository.
 //
-//   node links.mjs                    the pages of this folder
-//   node links.mjs --proof -- PATHS   only these, and those that name them; at the end, how many
+//   node links.mjs                    reads the pages of this folder
+//   node links.mjs --proof -- PATHS   reads only these pages and those that name them, and says at
+//                                     the end how many it read
 //
-// Exit code 1: findings. 0: none. 3: it couldn't look. It is one file, longer than others, because
-// it is copied alone to where its packages are.
+// The exit code is 0 without findings, 1 with findings, and 3 if it couldn't look. It is one long
+// file, because it is copied alone to the folder of its packages.
 import { createRequire } from "node:module";
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { posix } from "node:path";
 
-/** A larger page isn't read, which is a finding; as the target of a link it has every anchor. */
+/** A larger page isn't read, which is a finding. As a link's target, it has every anchor. */
 const MAX_PAGE_CHARACTERS = 1024 * 1024;
-/** No tag, comment or expression in braces is longer. */
+/** The longest tag, comment or expression in braces that is read. */
 const MAX_TAG_CHARACTERS = 20_000;
 
 const MARKDOWN = /\.(?:md|mdx|markdown)$/i;
 const PAGE = /\.(?:md|mdx|markdown|rst|adoc|asciidoc)$/i;
 const PICTURE = /\.(?:png|jpe?g|gif|svg|webp|avif|bmp|mp4|webm)$/i;
-/** What a build may make, so that its absence proves nothing. */
+/** Files that a build may make. That they are absent proves nothing. */
 const MADE =
   /(?:^|\/)(?:rss|feed|atom|sitemap|robots|llms|index|search|print|genindex|(?:py-)?modindex)[\w-]*\.\w+$/i;
 const COMPONENT = /\.(?:[jt]sx?|vue|astro)$/i;
-/** What a route leaves out. */
+/** Endings that a route leaves out. */
 const ROUTE_ENDING = /\.(?:mdx?|markdown|mdoc|qmd|rst|adoc|asciidoc|ipynb|html?|astro|vue|[jt]sx?|txt)$/i;
 
 // --- The tree of files
@@ -59,7 +60,7 @@ function readTree() {
   return { files, folders, closed, ...findPlaces(files, folders) };
 }
 
-/** The value of a key in a map. If there is none, one is made and kept: by default, a list. */
+/** The value of a key in a map. If there is none, a new one is kept, by default a list. */
 function entryOf(map, key, make = () => []) {
   let value = map.get(key);
   if (value === undefined) {
@@ -70,8 +71,8 @@ function entryOf(map, key, make = () => []) {
 }
 
 /**
- * What may be meant by a path: the file itself, a page without its ending, the page of a folder;
- * and files and folders by their names.
+ * Finds what a path may mean: the file itself, a page without its ending, or the page of a folder.
+ * It also finds files and folders by their names.
  */
 function findPlaces(files, folders) {
   const places = new Map([...folders].map((folder) => [folder, []]));
@@ -146,7 +147,7 @@ function endOfBraces(text, at, env) {
 }
 
 /**
- * The tag of HTML or JSX that begins at `at`: its name, its attributes and where it ends; null if
+ * The tag of HTML or JSX that begins at `at`: its name, its attributes and where it ends. Null if
  * there is none. A value in braces is null, unless it is one string.
  */
 function readTag(text, at, env) {
@@ -215,7 +216,7 @@ function* tagsIn(html, env) {
   }
 }
 
-/** Where the closing tag of an element begins after `at`, or -1. */
+/** The position after `at` where the closing tag of an element begins, or -1. */
 function closingTag(text, name, at, env) {
   if (env.unclosed?.has(name)) return -1;
   const close = text.indexOf(`</${name}`, at);
@@ -386,13 +387,13 @@ const LINK_ATTRIBUTES = {
 };
 const TITLE_ATTRIBUTES = new Set(["title", "label", "name", "header", "heading", "path", "query", "body"]);
 
-/** True for what leads somewhere. Components of a site's own may add to the beginning of a path. */
+/** True if an attribute is a link. A site's own components may put something before a path. */
 function isLinkOf(component, key, value) {
   if (key !== "href" && !(key === "to" && component.endsWith("Link"))) return false;
   return /^[./#]/.test(value) || /^(?:\w*Card|Link|NavLink|LinkButton|Button|Tile)$/.test(component);
 }
 
-/** What a page of Markdown links to, and what may be an anchor in it. */
+/** The links of a Markdown page, and everything that may be an anchor in it. */
 class MarkdownPage {
   links = [];
   ids = new Set();
@@ -483,9 +484,7 @@ class MarkdownPage {
     }
   }
 
-  /**
-   * What a definition list explains is an anchor, too: the line before one that begins with `: `.
-   */
+  /** A term of a definition list is an anchor, too: the line before one that begins with `: `. */
   #readTerms(raw) {
     if (!raw.startsWith(":") && !raw.includes("\n:")) {
       this.#lastLine = raw.slice(raw.lastIndexOf("\n") + 1);
@@ -696,8 +695,7 @@ function indexHeadings(page) {
 }
 
 /**
- * True if an anchor is made of a heading, by any generator; headings of the same words get
- * numbers.
+ * True if any generator makes this anchor of a heading. Headings with the same words get numbers.
  */
 function isMadeOfHeading(anchor, byLetters, sluggers) {
   const same = byLetters.get(lettersOf(anchor)) ?? [];
@@ -905,7 +903,10 @@ function routeKey(path) {
     .replace(/\/+$/, "");
 }
 
-/** As Docusaurus leaves numbers out, and as Astro and Hugo write routes. */
+/**
+ * The spellings of a route: without the numbers that Docusaurus leaves out, and as Astro and Hugo
+ * write it.
+ */
 function routeVariants(key) {
   const dated = key.replace(/(\d{4})-(\d\d)-(\d\d)[-/]/, "$1/$2/$3/");
   const unnumbered = key.replace(/(^|\/)\d+[-_. ]+(?=[^/])/g, "$1");
@@ -951,7 +952,7 @@ function readRoutes(tree, site) {
   return { routes, folders };
 }
 
-/** How MyST, Sphinx and notebooks give something a label. */
+/** The ways in which MyST, Sphinx and notebooks give something a label. */
 const LABELS = [
   /\(([^()\n]{1,200})\)(?:=|\s*$)/gm,
   /\.\. _`?([^`:\n]{1,200})`?:/g,
@@ -1052,7 +1053,7 @@ class Docs {
     return entryOf(this.routes, site, () => readRoutes(this, site));
   }
 
-  /** What a page shows of other files: their paths, or null for one that isn't known. */
+  /** The paths of files that a page shows, with null for a file that isn't known. */
   includesOf(path) {
     return entryOf(this.includes, path, () => (PAGE.test(path) ? findIncludes(this, path) : []));
   }
@@ -1084,7 +1085,9 @@ class Docs {
     return this.closed.some((folder) => path === folder || path.startsWith(`${folder}/`));
   }
 
-  /** The files that a path may mean, none for a folder without a page; null if there is nothing. */
+  /**
+   * The files that a path may mean. Empty for a folder without a page. Null if there is nothing.
+   */
   at(path, anyCase) {
     const bare = path.replace(/\.html?$/i, "").replace(/(?:^|\/)index$/, "");
     for (const place of [path, bare]) {
@@ -1247,7 +1250,7 @@ function isElsewhere(link) {
   );
 }
 
-/** What is wrong with a link on a page, or null. It is told without the page's own place. */
+/** The fault of a link on a page, or null. It doesn't name the page. */
 function faultOf(docs, path, { link, isMarkdown }) {
   const written = link.trim().replaceAll("&amp;", "&");
   if (written === "" || isElsewhere(written)) return null;
@@ -1296,7 +1299,7 @@ function findTarget(docs, site, path, target, isMarkdown) {
   return findRelative(docs, site, path, target, isMarkdown);
 }
 
-/** The pages at a path; without pages, if something else is there; null, if nothing is. */
+/** The pages at a path. UNSURE for a place that isn't read, and null if nothing is there. */
 function found(docs, site, file) {
   const pages = docs.at(file, site.kind === "docfx");
   return pages ? { pages } : docs.isClosed(file) ? UNSURE : null;
@@ -1482,7 +1485,7 @@ function withoutLanguage(route) {
 const INDEX = String.raw`(?:_?index|readme)(?:\.\w+)?`;
 const INDEX_NAME = new RegExp(`^${INDEX}$`);
 
-/** What changed, by the paths, routes and labels under which a link may name it. */
+/** The changed files, by the paths, routes and labels by which a link may name them. */
 class Changes {
   /** In small letters, without the endings of pages. */
   #spellings = new Set();
@@ -1540,8 +1543,8 @@ class Changes {
   }
 
   /**
-   * How a page's text names what changed: "not" at all, in links that are all "right", or else in a
-   * way ("somehow") that the whole page has to tell.
+   * Says how a page's text names what changed: "not" at all, only in links that are "right", or
+   * "somehow". In the last case the whole page has to be read.
    */
   areNamedOn(path) {
     const text = this.#docs.read(path) ?? "";
@@ -1582,7 +1585,7 @@ class Changes {
     );
   }
 
-  /** What a page's text has if it names something that changed. */
+  /** Finds the words by which a page's text names something that changed. */
   get #pattern() {
     return (this.#names ??= this.#patternOfNames());
   }
@@ -1608,8 +1611,8 @@ function isSettings(path) {
 }
 
 /**
- * The pages to read, each with how it names what changed: all, or those that changed, those that
- * name one that did, and so on with those that show what changed on themselves.
+ * The pages to read, each with the way in which it names what changed: all pages, or those that
+ * changed, those that name a changed one, and those that show such a page on themselves.
  */
 function choosePages(docs, all, changes) {
   if (changes === null) return new Map(all.map((path) => [path, "somehow"]));
@@ -1649,7 +1652,7 @@ function findingsOn(docs, path, changes) {
 }
 
 async function main(args) {
-  // Its one file for require is there in half the time of its modules.
+  // Its single file for require loads in half the time of its modules.
   const markdownIt = createRequire(import.meta.url)("markdown-it");
   const divider = args.indexOf("--");
   const options = divider < 0 ? args : args.slice(0, divider);
