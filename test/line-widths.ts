@@ -26,6 +26,7 @@ const HELD = [
   "test/README.md",
   "test/agents",
   "test/contracts",
+  "test/model-apis",
   "test/soak",
   "test/support",
   "vitest.config.ts",
@@ -33,7 +34,7 @@ const HELD = [
 ];
 const READ = /\.(?:[cm]?[jt]s|css|html|md|sh|ya?ml)$/;
 /** Other people's files, and pages that stand for somebody's docs. */
-const NOT_OURS = /^(?:test\/fixtures|playground\/sample-docs|eval\/tasks)\//;
+const NOT_OURS = /^(?:test\/fixtures|playground\/sample-docs|eval\/tasks|test\/model-apis\/node_modules)\//;
 const COMMENT = /^\s*(?:\/\/|\/?\*)/;
 const COMMENT_OF_YAML = /^\s*#/;
 

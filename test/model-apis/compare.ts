@@ -12,10 +12,10 @@ export type Known = {
 type Met = { outline: Outline; path: string; theirs: Map<string, { path: string; types: Set<string> }> };
 
 /**
- * Compares our shapes of bodies with what the SDKs know. `unknown` is what an SDK knows and our shape
- * doesn't. `besides` is what our shape lets pass although no SDK knows it in any of the shape's
- * places. Each is named once, by its path in the log, with the type of an object where shapes differ
- * by it. What our shape passes unchanged or refuses is compared no further.
+ * Compares our shapes of bodies with what the SDKs know. `unknown` is what an SDK knows and our
+ * shape doesn't. `besides` is what our shape lets pass although no SDK knows it in any of the
+ * shape's places. Each is named once, by its path in the log, with the type of an object where
+ * shapes differ by it. What our shape passes unchanged or refuses is compared no further.
  */
 export function compareWithSdks(shapes: Readonly<Record<string, Shape>>, known: Known) {
   const met = new Map<unknown, Met>();

@@ -1,5 +1,5 @@
 // Reads from the types of the model SDKs what a request's body can have. `npm run model-bodies`
-// installs the newest SDKs and writes known.json. A test compares that with what the gateway allows.
+// installs the newest SDKs and writes known.json. A test compares it with what the gateway allows.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
