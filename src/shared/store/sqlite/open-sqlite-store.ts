@@ -1,7 +1,8 @@
+import type { DatabaseSync } from "node:sqlite";
 import type { Clock, Logger } from "../../machine/ports.ts";
 import { messageOf } from "../../errors.ts";
 import { GroupCommit, syncWal } from "./group-commit.ts";
-import { openRecords } from "../keyv-record-store.ts";
+import { type Records, openRecords } from "../keyv-record-store.ts";
 import { assertRoom, isHalfLoaded, openSqliteDatabase, writeProbe } from "./sqlite-database.ts";
 import { SqliteRateLimiter } from "./sqlite-rate-limiter.ts";
 import { SqliteStorage, openSqliteSeries, removeExpired } from "./sqlite-storage.ts";
@@ -49,8 +50,62 @@ export async function openSqliteStore<R extends Kinds>(options: OpenSqliteStoreO
   const series = openSqliteSeries({ db, commits, clock });
   const storageOf = (namespace: string) => new SqliteStorage({ db, commits, namespace, clock });
   const records = openRecords(storageOf, { schemas: options.schemas, clock, logger, keepSetAsideMs });
-  const { recordsOf, setAside } = records;
 
+  const opened = new AsyncDisposableStack();
+  opened.defer(database.close);
+  opened.defer(() => wal?.close());
+  opened.defer(() => commits.settled());
+  opened.defer(() =>
+    rateLimiter.save().catch((thrown: unknown) => {
+      logger.warn({ error: messageOf(thrown) }, "store: the slots at Slack could not be saved");
+    }),
+  );
+  const close = () => opened.disposeAsync();
+
+  return {
+    /** The database, for the task queue that shares it, and its writer. */
+    db,
+    commits,
+    rateLimiter,
+    series,
+    /**
+     * What a decision reads and writes in the open transaction. `peek` needs no transaction, and
+     * sets nothing aside.
+     */
+    decided: {
+      ...decidedOn(records, commits, keepSetAsideMs),
+      append: (append: Append) => series.append(append),
+    },
+    ...records,
+    risk: null,
+    /**
+     * Removes a bounded number of expired entries in the open transaction. Returns true if more may
+     * be left.
+     */
+    sweep() {
+      rateLimiter.sweep();
+      const records = removeExpired(db, clock.now(), SWEEP_LIMIT);
+      const mayBeMore = series.sweep(SWEEP_LIMIT) || records;
+      // Waits until the open transaction is over.
+      if (!mayBeMore) setImmediate(() => emptyLog(db, logger));
+      return mayBeMore;
+    },
+    async check() {
+      await commits.run(() => writeProbe(db, clock.now()));
+      if (database.path !== null) await assertRoom(database.path);
+      return null;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** How a decision reads and writes records in the open transaction. */
+function decidedOn<R extends Kinds>(
+  { recordsOf, setAside }: Records<R, SqliteStorage>,
+  commits: GroupCommit,
+  keepSetAsideMs: number,
+) {
   function read<K extends KindOf<R>>(kind: K, id: string): R[K] | undefined {
     const store = recordsOf(kind);
     const text = store.storage.read(id);
@@ -76,62 +131,19 @@ export async function openSqliteStore<R extends Kinds>(options: OpenSqliteStoreO
     else store.storage.write(id, store.toText(id, record), ttlMs);
   }
 
-  /**
-   * Empties the write-ahead log. Until then, it and the pages that it replaces still hold what was
-   * removed.
-   */
-  function emptyLog(): void {
-    if (!db.isOpen) return;
-    try {
-      // While somebody else reads the file, the log stays until the next sweep.
-      db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-    } catch (thrown) {
-      logger.warn({ error: messageOf(thrown) }, "store: the write-ahead log cannot be emptied now");
-    }
+  return { read, peek, write };
+}
+
+/**
+ * Empties the write-ahead log. Until then, it and the pages that it replaces still hold what was
+ * removed.
+ */
+function emptyLog(db: DatabaseSync, logger: Logger): void {
+  if (!db.isOpen) return;
+  try {
+    // While somebody else reads the file, the log stays until the next sweep.
+    db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  } catch (thrown) {
+    logger.warn({ error: messageOf(thrown) }, "store: the write-ahead log cannot be emptied now");
   }
-
-  const opened = new AsyncDisposableStack();
-  opened.defer(database.close);
-  opened.defer(() => wal?.close());
-  opened.defer(() => commits.settled());
-  opened.defer(() =>
-    rateLimiter.save().catch((thrown: unknown) => {
-      logger.warn({ error: messageOf(thrown) }, "store: the slots at Slack could not be saved");
-    }),
-  );
-  const close = () => opened.disposeAsync();
-
-  return {
-    /** The database, for the task queue that shares it, and its writer. */
-    db,
-    commits,
-    rateLimiter,
-    series,
-    /**
-     * What a decision reads and writes in the open transaction. `peek` needs no transaction, and
-     * sets nothing aside.
-     */
-    decided: { read, peek, write, append: (append: Append) => series.append(append) },
-    ...records,
-    risk: null,
-    /**
-     * Removes a bounded number of expired entries in the open transaction. Returns true if more may
-     * be left.
-     */
-    sweep() {
-      rateLimiter.sweep();
-      const records = removeExpired(db, clock.now(), SWEEP_LIMIT);
-      const mayBeMore = series.sweep(SWEEP_LIMIT) || records;
-      // Waits until the open transaction is over.
-      if (!mayBeMore) setImmediate(emptyLog);
-      return mayBeMore;
-    },
-    async check() {
-      await commits.run(() => writeProbe(db, clock.now()));
-      if (database.path !== null) await assertRoom(database.path);
-      return null;
-    },
-    close,
-    [Symbol.asyncDispose]: close,
-  };
 }
