@@ -1,27 +1,9 @@
-import { randomUUID } from "node:crypto";
-import {
-  constants,
-  accessSync,
-  chmodSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
 import { statfs } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Clock } from "../../machine/ports.ts";
+import { keepPrivate, ownFile, ownership, resolveFile } from "./file-owner.ts";
 import { APP_MIGRATIONS } from "./migrations.ts";
-import {
-  StoreHalfLoadedError,
-  StoreInUseError,
-  StoreUnavailableError,
-  sqliteCodeOf,
-  toStoreError,
-} from "../store-errors.ts";
+import { StoreHalfLoadedError, StoreUnavailableError, toStoreError } from "../store-errors.ts";
 
 export type SqliteDatabase = {
   db: DatabaseSync;
@@ -52,19 +34,17 @@ type OpenSqliteOptions = {
  * migrated.
  */
 const APPLICATION_ID = 0x44634167;
-const OWNER_POLL_MS = 100;
 /**
  * How long SQLite waits for a lock, for example by somebody's `sqlite3` shell. It is short because
  * the wait blocks the event loop and Slack allows three seconds for an acknowledgement. Callers
  * that get SQLITE_BUSY try again later.
  */
 const BUSY_TIMEOUT_MS = 250;
-const SQLITE_BUSY = 5;
 
 /**
  * Opens the database file as its only owner, at the newest schema. Creates the file and its folder
- * if missing. Rejects with {@link StoreInUseError} if another process still owns it after
- * `ownerWaitMs`, and with {@link StoreUnavailableError} if it can't be read or written, is damaged,
+ * if missing. Rejects with `StoreInUseError` if another process still owns it after
+ * `ownerWaitMs`, and with `StoreUnavailableError` if it can't be read or written, is damaged,
  * or has a newer version.
  */
 export async function openSqliteDatabase(
@@ -79,7 +59,7 @@ export async function openSqliteDatabase(
 
   const path = resolveFile(location.path);
   using opened = new DisposableStack();
-  opened.use(await own(path, clock, ownerWaitMs));
+  opened.use(await ownFile(path, clock, ownerWaitMs));
   try {
     keepPrivate(path);
     const db = opened.use(new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS }));
@@ -108,7 +88,7 @@ export async function trySqliteDatabase(
   { clock, migrations = APP_MIGRATIONS }: Pick<OpenSqliteOptions, "clock" | "migrations">,
 ): Promise<void> {
   const file = resolveFile(path);
-  using _owner = await own(file, clock, 0);
+  using _owner = await ownFile(file, clock, 0);
   try {
     using db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
     quickCheck(db, file);
@@ -120,15 +100,6 @@ export async function trySqliteDatabase(
   }
 }
 
-/**
- * Makes the file readable for this user alone, because people's words are in it. SQLite gives its
- * other files the same rights.
- */
-function keepPrivate(path: string): void {
-  closeSync(openSync(path, "a", 0o600));
-  chmodSync(path, 0o600);
-}
-
 /** Detects a damaged file before anything is built on it. */
 function quickCheck(db: DatabaseSync, path: string): void {
   if (pragma(db, "quick_check(1)") === "ok") return;
@@ -137,29 +108,6 @@ function quickCheck(db: DatabaseSync, path: string): void {
     "the file is damaged",
     "Restore a backup, or move the file away to start empty.",
   );
-}
-
-/** Marks the file as this process's. The returned function throws once that is no longer true. */
-function ownership(db: DatabaseSync, path: string): () => void {
-  const token = randomUUID();
-  const inode = statSync(path).ino;
-  db.exec(
-    "CREATE TABLE IF NOT EXISTS owner (id INTEGER PRIMARY KEY CHECK (id = 1), token TEXT NOT NULL) STRICT",
-  );
-  db.prepare(
-    "INSERT INTO owner (id, token) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET token = excluded.token",
-  ).run(token);
-  const read = db.prepare("SELECT token FROM owner WHERE id = 1");
-  return () => {
-    if (statSync(path, { throwIfNoEntry: false })?.ino !== inode) {
-      throw new StoreUnavailableError(
-        path,
-        "the file was deleted or replaced while it was in use",
-        "Restart the process.",
-      );
-    }
-    if (read.get()?.["token"] !== token) throw new StoreInUseError(path);
-  };
 }
 
 /** Runs `work` in one write transaction, which is rolled back if it throws. */
@@ -207,51 +155,6 @@ export async function assertRoom(path: string): Promise<void> {
   // A file system that doesn't say how large it is has no blocks.
   if (blocks > 0 && bavail * bsize < ROOM_BYTES) {
     throw new StoreUnavailableError(path, "the disk is full", "Free some space.");
-  }
-}
-
-/** The real path with links followed, so that all names of the file lead to the same owner lock. */
-function resolveFile(path: string): string {
-  const absolute = resolve(path);
-  try {
-    mkdirSync(dirname(absolute), { recursive: true, mode: 0o700 });
-    if (existsSync(absolute)) return realpathSync(absolute);
-    return join(realpathSync(dirname(absolute)), basename(absolute));
-  } catch (thrown) {
-    throw toStoreError(absolute, thrown);
-  }
-}
-
-/**
- * Holds a lock of the operating system, which ends with the process, however that ends. The lock is
- * on a file beside the database, so that backups and the `sqlite3` shell can still read the
- * database.
- */
-async function own(path: string, clock: Clock, waitMs: number): Promise<DatabaseSync> {
-  const ownerPath = `${path}-owner`;
-  const deadlineMs = clock.now() + waitMs;
-  for (;;) {
-    const owner = tryToOwn(path, ownerPath);
-    if (owner) return owner;
-    const nowMs = clock.now();
-    if (nowMs >= deadlineMs) throw new StoreInUseError(path);
-    await new Promise<void>((wake) => clock.wakeAt(Math.min(nowMs + OWNER_POLL_MS, deadlineMs), wake));
-  }
-}
-
-function tryToOwn(path: string, ownerPath: string): DatabaseSync | undefined {
-  let owner: DatabaseSync | undefined;
-  try {
-    keepPrivate(ownerPath);
-    owner = new DatabaseSync(ownerPath, { timeout: 0 });
-    owner.exec("BEGIN EXCLUSIVE");
-    // On a read-only file, SQLite silently takes a shared lock instead.
-    accessSync(ownerPath, constants.W_OK);
-    return owner;
-  } catch (thrown) {
-    owner?.close();
-    if (sqliteCodeOf(thrown) === SQLITE_BUSY) return undefined;
-    throw toStoreError(path, thrown);
   }
 }
 
