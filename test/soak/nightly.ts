@@ -1,7 +1,7 @@
 /**
- * `npm run test:nightly -- --times 20` first runs, once, the slow files and cases that `npm test`
- * leaves out. Then it runs every test file that uses fast-check, again and again, with random seeds
- * and five times as many runs. If one failed, it says with which seed and exits with code 1.
+ * `npm run test:nightly -- --times 20` first runs, once, the slow files and cases that no command
+ * runs by day. Then it runs every test file that uses fast-check, again and again, with random
+ * seeds and five times as many runs. If one failed, it says with which seed and exits with code 1.
  */
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";

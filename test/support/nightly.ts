@@ -1,7 +1,7 @@
 const IS_NIGHT = process.env["TEST_NIGHTLY"] === "1";
 
 /**
- * Chooses the cases of a test that has many: `few` of them in `npm test`, and `all` in
+ * Chooses the cases of a test that has many: `few` of them by day, and `all` in
  * `npm run test:nightly`, which finds the files that import this.
  */
 export function atNight<const T>(all: readonly T[], few: readonly T[]): readonly T[] {
