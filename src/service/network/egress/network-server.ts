@@ -4,12 +4,12 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { codeOrNameOf, DocsAgentError } from "../../../shared/errors.ts";
 import { limitPipelining } from "../../../shared/machine/listen.ts";
-import type { createModelGateway } from "../gateway/model-gateway.ts";
+import type { ModelGateway } from "../gateway/model-gateway.ts";
 import { MAX_SOCKET_PATH_BYTES, type NetworkLimits, type TurnLogger } from "../limits.ts";
 import type { EgressProxy } from "./egress-proxy.ts";
 
 type ServerDeps = {
-  gateway: ReturnType<typeof createModelGateway>;
+  gateway: ModelGateway;
   proxy: EgressProxy;
   limits: NetworkLimits;
   logger: TurnLogger;
@@ -88,7 +88,7 @@ export class NetworkServer {
   readonly #onRequest: RequestListener = (request, response) => {
     const { gateway, proxy } = this.#deps;
     const isForGateway = request.url?.startsWith("/") === true;
-    const handled = (isForGateway ? gateway(request, response) : proxy.forward(request, response))
+    const handled = (isForGateway ? gateway.answer(request, response) : proxy.forward(request, response))
       .catch(() => response.destroy())
       .finally(() => this.#calls.delete(handled));
     if (isForGateway) this.#calls.add(handled);

@@ -15,7 +15,7 @@ import {
   TurnTraffic,
 } from "../limits.ts";
 import { KIND_TRAITS, type ModelKind } from "../gateway/model-kinds.ts";
-import { createModelGateway, type LeftOut } from "../gateway/model-gateway.ts";
+import { type LeftOut, ModelGateway } from "../gateway/model-gateway.ts";
 import type { ModelTrouble } from "../gateway/model-trouble.ts";
 import { type Budget, TurnBudget, type UsedBefore } from "../gateway/turn-budget.ts";
 import type { ModelUpstream } from "../gateway/upstream-client.ts";
@@ -155,7 +155,7 @@ function openModels(
 ) {
   let trouble: ModelTrouble | null = null;
   const dispatcher = createDispatcher(proxy, { timeoutMs: shared.limits.connectMs });
-  const gateway = createModelGateway({
+  const gateway = new ModelGateway({
     ...shared,
     ...counted,
     upstreams: models,

@@ -7,7 +7,7 @@ import { type NetworkLimits, trafficReason, type TurnLogger, type TurnTraffic } 
 import { type ModelCall, parseRequest, prepareCall } from "./model-call.ts";
 import { carriesKey, findOperation, parseModelTarget } from "./model-kinds.ts";
 import { ModelCallFault, type ModelTrouble, shownModel, troubleOf } from "./model-trouble.ts";
-import { keyPattern, sendAnswer } from "./send-answer.ts";
+import { keyPattern, type KeyPattern, sendAnswer } from "./send-answer.ts";
 import { costUsdOf, type ModelPrice, priceOf, type Spending, type TurnBudget } from "./turn-budget.ts";
 import {
   createUpstreamClient,
@@ -42,50 +42,79 @@ export type LeftOut = { upstream: string; kind: LeftOutKind; name: string };
 
 type Exchange = FoundCall & { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
 
+/** `status` is null if there was no answer, and `code` may then say why. */
+type EndedCall = {
+  model: string;
+  status: number | null;
+  code: string | null;
+  ms: number;
+  usage: CallUsage;
+  isEstimate: boolean;
+};
+
 const UPGRADE_REQUIRED = 426;
 const ENDED = "The call was ended.";
 
 /**
- * Creates the gateway of one turn. It answers requests to `/models/<upstream>/…` with the
- * upstream's answers, and never rejects.
+ * The gateway of one turn. It answers requests to `/models/<upstream>/…` with the upstream's
+ * answers.
  */
-export function createModelGateway(deps: ModelGatewayDeps) {
-  const { limits, budget, traffic } = deps;
-  const places = new Places(limits.modelCalls);
-  const send = createUpstreamClient(deps);
-  const keys = new Map(deps.upstreams.map(({ name, key }) => [name, keyPattern(key)]));
+export class ModelGateway {
+  readonly #deps: ModelGatewayDeps;
+  readonly #places: Places;
+  readonly #send: ReturnType<typeof createUpstreamClient>;
+  readonly #keys: ReadonlyMap<string, KeyPattern | null>;
 
-  /** What both kinds of answers are handed on with. */
-  function toAgent({ upstream, response, signal }: Exchange) {
-    return { response, signal, key: keys.get(upstream.name) ?? null, limits, meter: traffic.meter() };
+  constructor(deps: ModelGatewayDeps) {
+    this.#deps = deps;
+    this.#places = new Places(deps.limits.modelCalls);
+    this.#send = createUpstreamClient(deps);
+    this.#keys = new Map(deps.upstreams.map(({ name, key }) => [name, keyPattern(key)]));
   }
 
-  async function answer(exchange: Exchange): Promise<void> {
+  /** Never rejects. */
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const ended = new AbortController();
+    response.once("close", () => ended.abort());
+    const signal = AbortSignal.any([ended.signal, this.#deps.signal]);
+    try {
+      await this.#answer({ ...findCall(this.#deps, request), request, response, signal });
+    } catch (thrown) {
+      if (response.destroyed) return;
+      if (response.headersSent || !(thrown instanceof ModelCallFault)) response.destroy();
+      else answerFault(response, thrown);
+    }
+  }
+
+  async #answer(exchange: Exchange): Promise<void> {
+    const { limits, budget, traffic } = this.#deps;
     const { operation, request, admission, signal } = exchange;
     if (traffic.isExceeded) throw new ModelCallFault(429, trafficReason(traffic.maxBytes));
     if (operation.format !== null && budget.reason !== null) throw new ModelCallFault(429, budget.reason);
-    using _place = await places.take(signal);
+    using _place = await this.#places.take(signal);
     const { body: shape, format, model: pathModel } = operation;
     const given = shape && (await readBody(request, limits));
     const body = shape && given && admit(shape, parseRequest(given), admission);
     if (given !== null && body !== null && format !== null) {
-      await answerCounted(exchange, format, prepareCall({ format, pathModel }, body, given.length));
+      const call = prepareCall({ format, pathModel }, body, given.length);
+      await this.#answerCounted(exchange, format, call);
       return;
     }
-    const answered = await send(exchange, { body: body && JSON.stringify(body), plainBody: null });
-    await sendAnswer(answered, toAgent(exchange));
+    const answered = await this.#send(exchange, { body: body && JSON.stringify(body), plainBody: null });
+    await sendAnswer(answered, this.#toAgent(exchange));
   }
 
-  async function answerCounted(exchange: Exchange, format: UsageFormat, call: ModelCall): Promise<void> {
+  /** What both kinds of answers are handed on with. */
+  #toAgent({ upstream, response, signal }: Exchange) {
+    const { limits, traffic } = this.#deps;
+    return { response, signal, key: this.#keys.get(upstream.name) ?? null, limits, meter: traffic.meter() };
+  }
+
+  /** Charges the call to the budget: first what it may use, and in the end what it has used. */
+  async #answerCounted(exchange: Exchange, format: UsageFormat, call: ModelCall): Promise<void> {
     const { upstream, signal } = exchange;
-    const price = priceOf(upstream.prices, call.model);
-    if (price === null && budget.isInMoney) {
-      throw new ModelCallFault(
-        403,
-        `The model ${shownModel(call.model)} has no price, so it can't be counted against the turn's ` +
-          `budget. An operator can add it to prices of the model upstream ${upstream.name}.`,
-      );
-    }
+    const { budget } = this.#deps;
+    const price = this.#priceOf(upstream, call);
     const charge = await budget.admit(spendingOf(call.expected, price), signal);
     if (charge === null) throw new ModelCallFault(429, budget.reason ?? ENDED);
 
@@ -95,50 +124,57 @@ export function createModelGateway(deps: ModelGatewayDeps) {
     let status: number | null = null;
     let code: string | null = null;
     try {
-      const answered = await send(exchange, call);
+      const answered = await this.#send(exchange, call);
       status = answered.statusCode;
-      if (status === 401) {
-        const { name, keyEnv } = upstream;
-        deps.logger.error({ upstream: name, key_env: keyEnv }, "model upstream refused the key");
-      }
+      if (status === 401) this.#refusedKey(upstream);
       // Providers don't charge for these.
       const isRefused = status >= 300;
       const contentType = String(answered.headers["content-type"]);
       const usage = isRefused ? null : new AnswerUsage(format, call.expected, contentType);
       total = () => usage?.total() ?? nothing;
       const onUsed = (known: CallUsage) => charge.update(spendingOf(known, price));
-      await sendAnswer(answered, { ...toAgent(exchange), usage, onUsed });
+      await sendAnswer(answered, { ...this.#toAgent(exchange), usage, onUsed });
     } catch (thrown) {
       if (status === null && !mayHaveCost(thrown)) total = () => nothing;
       if (status === null) code = errorCodeOf(thrown instanceof ModelCallFault ? thrown.cause : thrown);
       throw thrown;
     } finally {
-      const { usage, isEstimate } = total();
-      charge.settle(spendingOf(usage, price));
-      const { inputTokens, outputTokens } = usage;
+      const counted = total();
+      charge.settle(spendingOf(counted.usage, price));
       const ms = Math.round(performance.now() - startMs);
-      const known = { upstream: upstream.name, ms };
-      const used = { input_tokens: inputTokens, output_tokens: outputTokens, is_estimate: isEstimate };
-      // If the agent or the turn's end interrupted the call, this says nothing about the upstream.
-      const isBrokenOff = status === null && signal.aborted;
-      if (!isBrokenOff) deps.onTrouble(troubleOf(upstream, { model: call.model, status, code }));
-      if (status !== null || isBrokenOff) deps.logger.info({ ...known, status, ...used }, "model call ended");
-      else deps.logger.warn({ ...known, code }, "model upstream can't be reached");
+      this.#tell(exchange, { ...counted, model: call.model, status, code, ms });
     }
   }
 
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const ended = new AbortController();
-    response.once("close", () => ended.abort());
-    const signal = AbortSignal.any([ended.signal, deps.signal]);
-    try {
-      await answer({ ...findCall(deps, request), request, response, signal });
-    } catch (thrown) {
-      if (response.destroyed) return;
-      if (response.headersSent || !(thrown instanceof ModelCallFault)) response.destroy();
-      else answerFault(response, thrown);
-    }
-  };
+  /** The price of a call. Null if it has none, which only a budget without money allows. */
+  #priceOf({ name, prices }: ModelUpstream, { model }: ModelCall): ModelPrice | null {
+    const price = priceOf(prices, model);
+    if (price !== null || !this.#deps.budget.isInMoney) return price;
+    throw new ModelCallFault(
+      403,
+      `The model ${shownModel(model)} has no price, so it can't be counted against the turn's ` +
+        `budget. An operator can add it to prices of the model upstream ${name}.`,
+    );
+  }
+
+  #refusedKey({ name, keyEnv }: ModelUpstream): void {
+    this.#deps.logger.error({ upstream: name, key_env: keyEnv }, "model upstream refused the key");
+  }
+
+  /** Logs a call that has ended, and reports whether it says that something is wrong upstream. */
+  #tell({ upstream, signal }: Exchange, ended: EndedCall): void {
+    const { logger, onTrouble } = this.#deps;
+    const { model, status, code, ms, isEstimate } = ended;
+    const { inputTokens, outputTokens } = ended.usage;
+    const { name } = upstream;
+    const used = { input_tokens: inputTokens, output_tokens: outputTokens, is_estimate: isEstimate };
+    // If the agent or the turn's end interrupted the call, this says nothing about the upstream.
+    const isBrokenOff = status === null && signal.aborted;
+    if (!isBrokenOff) onTrouble(troubleOf(upstream, { model, status, code }));
+    if (status !== null || isBrokenOff) {
+      logger.info({ upstream: name, ms, status, ...used }, "model call ended");
+    } else logger.warn({ upstream: name, ms, code }, "model upstream can't be reached");
+  }
 }
 
 function findCall(
