@@ -5,6 +5,8 @@ import { type Annotation, type CommitCheck, type CommitStatus, latestBy } from "
 /** A check as people see it: still running, or its result. */
 export type CheckResult = "pending" | "passed" | "failed";
 
+type NewAnnotation = Pick<Annotation, "path" | "startLine" | "message"> & Partial<Annotation>;
+
 /** A check's result, and its texts and links. */
 export type CheckReport = {
   sha: string;
@@ -14,7 +16,7 @@ export type CheckReport = {
   summary?: string | null | undefined;
   text?: string | null | undefined;
   /** Annotations of lines. By default, they end on the line where they begin, and are failures. */
-  annotations?: readonly (Pick<Annotation, "path" | "startLine" | "message"> & Partial<Annotation>)[];
+  annotations?: readonly NewAnnotation[] | undefined;
   /** The address where people read more: `details_url`. */
   link?: string | null | undefined;
 };
@@ -81,7 +83,7 @@ export async function setCheck(
   check: CheckReport,
   sender: string,
 ): Promise<CommitCheck> {
-  const { sha, name, result, summary = null, text = null, annotations = [], link = null } = check;
+  const { sha, name, result, summary, text, annotations, link } = check;
   const before = pullRequests.records.checkRuns(sha).findLast((run) => run.name === name);
   return saveCheckRun(
     host,
@@ -90,20 +92,17 @@ export async function setCheck(
       ...(before?.status === "completed" ? {} : before),
       headSha: sha,
       name,
-      title: summary,
-      summary,
-      text,
-      annotations: annotations.map((given) => ({
-        endLine: given.startLine,
-        level: "failure",
-        title: null,
-        rawDetails: null,
-        ...given,
-      })),
-      detailsUrl: link,
+      ...(summary === undefined ? {} : { title: summary, summary }),
+      ...(text === undefined ? {} : { text }),
+      ...(annotations === undefined ? {} : { annotations: annotations.map(annotationOf) }),
+      ...(link === undefined ? {} : { detailsUrl: link }),
       status: result === "pending" ? "in_progress" : "completed",
       conclusion: result === "pending" ? null : result === "passed" ? "success" : "failure",
     },
     sender,
   );
+}
+
+function annotationOf(given: NewAnnotation): Annotation {
+  return { endLine: given.startLine, level: "failure", title: null, rawDetails: null, ...given };
 }

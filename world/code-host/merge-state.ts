@@ -1,5 +1,5 @@
 import type { PullRequest, GivenReview } from "./pull-request-store.ts";
-import { latestBy, type Protection, type CommitRecords } from "./commit-records.ts";
+import { type Annotation, latestBy, type Protection, type CommitRecords } from "./commit-records.ts";
 
 export type CheckState = "expected" | "pending" | "failing" | "passed";
 
@@ -10,6 +10,10 @@ export type Check = {
   isRequired: boolean;
   /** A sentence about the result. */
   summary: string | null;
+  text: string | null;
+  annotations: readonly Annotation[];
+  /** Where people read more. */
+  link: string | null;
 };
 
 /**
@@ -18,33 +22,43 @@ export type Check = {
  */
 export type MergeState = "behind" | "blocked" | "clean" | "dirty" | "draft" | "unknown" | "unstable";
 
+const NOTHING_SAID = { summary: null, text: null, annotations: [], link: null };
+
 /** Returns every check of a commit, and the required checks that haven't reported. */
 export function checksOf(records: CommitRecords, sha: string, protection: Protection | null): Check[] {
   const required = new Set(protection?.requiredChecks);
   const heard = [
     ...latestBy(records.checkRuns(sha), ({ name }) => name).map(
-      ({ name, status, conclusion, title, summary }) => ({
+      ({ name, status, conclusion, title, summary, text, annotations, detailsUrl }) => ({
         name,
+        text,
+        annotations,
+        link: detailsUrl,
         state: status === "completed" ? stateOfConclusion(conclusion) : ("pending" as const),
         summary: title ?? summary,
       }),
     ),
-    ...latestBy(records.statuses(sha), ({ context }) => context).map(({ context, state, description }) => ({
-      name: context,
-      state:
-        state === "success"
-          ? ("passed" as const)
-          : state === "pending"
-            ? ("pending" as const)
-            : ("failing" as const),
-      summary: description,
-    })),
+    ...latestBy(records.statuses(sha), ({ context }) => context).map(
+      ({ context, state, description, targetUrl }) => ({
+        name: context,
+        text: null,
+        annotations: [],
+        link: targetUrl,
+        state:
+          state === "success"
+            ? ("passed" as const)
+            : state === "pending"
+              ? ("pending" as const)
+              : ("failing" as const),
+        summary: description,
+      }),
+    ),
   ];
   const names = new Set(heard.map(({ name }) => name));
   const missing = [...required].filter((name) => !names.has(name));
   return [
     ...heard.map((check) => ({ ...check, isRequired: required.has(check.name) })),
-    ...missing.map((name) => ({ name, state: "expected" as const, isRequired: true, summary: null })),
+    ...missing.map((name) => ({ name, state: "expected" as const, isRequired: true, ...NOTHING_SAID })),
   ];
 }
 

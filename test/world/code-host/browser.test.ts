@@ -44,13 +44,24 @@ it("fits a phone in light and dark, and merges from the keyboard", async () => {
     pull_number: number,
   });
   const words = "Two things:\n\n- The **first** sentence is too long.\n- Say `keep`, not `retain`.";
-  await repository.review(number, { author: "mira", state: "CHANGES_REQUESTED", body: words });
+  const onLine = (line: number, body: string) => ({ path: "docs/quickstart.md", line, body });
+  const comments = [onLine(3, "Is `receive` right here?"), onLine(16, LONG)];
+  await repository.review(number, { author: "mira", state: "CHANGES_REQUESTED", body: words, comments });
+  const [first, second] = repository.find(number)?.lineComments ?? [];
+  await repository.reply(number, first?.id ?? 0, "docs-agent", "Yes, in the last commit.");
+  await repository.resolve(number, second?.id ?? 0, "otto");
+  test.host.rules.roles.set("otto", "triage");
   await repository.comment(number, "otto", "The build on my machine is green.");
   await repository.change(number, { reviewers: ["tidepool/writers"] });
   const check = { sha: head.head.sha, name: "spelling", result: "passed" } as const;
   await test.host.setCheck("tidepool", "docs", check);
   const failed = { name: "anchors", result: "failed", summary: `1 broken: ${LONG}` } as const;
-  await test.host.setCheck("tidepool", "docs", { ...check, ...failed });
+  const report = {
+    text: LONG,
+    annotations: [{ path: "docs/quickstart.md", startLine: 3, message: LONG }],
+    link: "https://ci.example.com/17",
+  };
+  await test.host.setCheck("tidepool", "docs", { ...check, ...failed, ...report });
   const browser = await startBrowser();
   try {
     const paths = {
@@ -66,6 +77,9 @@ it("fits a phone in light and dark, and merges from the keyboard", async () => {
         page.on("console", (message) => faults.push(message.text()));
         for (const [name, path] of Object.entries(paths)) {
           await page.goto(test.host.url + path);
+          await page.evaluate(
+            "document.querySelectorAll('details').forEach((each) => { each.open = true; })",
+          );
           expect(await overflow(page)).toBeLessThanOrEqual(0);
           expect(await violationsOf(page)).toEqual([]);
           if (SHOTS)

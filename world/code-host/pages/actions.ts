@@ -3,23 +3,50 @@ import { bodyLimit } from "hono/body-limit";
 import { z } from "zod";
 import { setCheck } from "../checks.ts";
 import type { Host } from "../host.ts";
+import { ROLES } from "../permissions.ts";
 import type { PullRequest } from "../pull-request-store.ts";
 import type { PullRequests } from "../pull-requests.ts";
+import { lineCommentsIn } from "./line-choices.ts";
 import { messagePage } from "./repository.ts";
 import { type FormTokens, isSameOrigin } from "./security.ts";
-import { draw, formOf, pullRequestAt, noSuchPage, rulesFormOf } from "./drawing.ts";
+import { draw, formOf, pullRequestAt, noSuchPage, peopleFormOf, rulesFormOf } from "./drawing.ts";
 
 const MAX_FORM_BYTES = 256 * 1024;
-const ACTIONS = ["merge", "close", "reopen", "ready", "review", "check"] as const;
+const ACTIONS = [
+  "merge",
+  "close",
+  "reopen",
+  "ready",
+  "review",
+  "check",
+  "reply",
+  "resolve",
+  "unresolve",
+] as const;
 
 const Opinion = z.object({
   state: z.enum(["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]),
   words: z.string().max(65_536).default(""),
 });
+const ThreadForm = z.object({
+  thread: z.coerce.number().int().positive(),
+  words: z.string().trim().max(65_536).default(""),
+});
+function said(most: number) {
+  const text = z.string().trim().max(most).optional();
+  return text.transform((value) => (value === "" ? undefined : value));
+}
+
 const CheckForm = z.object({
   name: z.string().trim().min(1).max(100),
   result: z.enum(["pending", "passed", "failed"]),
+  // Empty fields say nothing, so that what a running check has said stays.
+  summary: said(1000),
+  text: said(65_536),
+  link: said(2000),
+  lines: said(65_536),
 });
+const PersonForm = z.object({ login: z.string().trim().min(1).max(100), role: z.enum(ROLES) });
 const RulesForm = z.object({
   approvals: z.coerce.number().int().min(0).max(6),
   checks: z.string().max(1000).default(""),
@@ -56,6 +83,19 @@ export function addActionRoutes(pages: Hono, host: Host, formTokens: FormTokens)
       return context.html(await draw(host, pullRequests, number, formTokens, { problem, words }), 409);
     });
   }
+
+  pages.post("/:owner/:repo/people", limit, async (context) => {
+    const pullRequests = host.find(context.req.param("owner"), context.req.param("repo"));
+    if (!pullRequests) return noSuchPage(context);
+    const { repository } = pullRequests;
+    const form: Form = await context.req.parseBody();
+    const { data: person } = PersonForm.safeParse(form);
+    if (!isGenuine(context.req.raw, peopleFormOf(repository), form["token"]) || person === undefined) {
+      return context.html(NOT_DONE, 403);
+    }
+    host.rules.roles.set(person.login, person.role);
+    return context.redirect(`/${repository.fullName}/rules#people`, 303);
+  });
 
   pages.post("/:owner/:repo/rules", limit, async (context) => {
     const pullRequests = host.find(context.req.param("owner"), context.req.param("repo"));
@@ -111,22 +151,55 @@ async function act(
       const { data: check } = CheckForm.safeParse(form);
       const commits = await pullRequests.commits(pullRequest);
       if (check === undefined || commits === null) return { problem: "The check needs a name." };
-      await setCheck(host, pullRequests, { ...check, sha: commits.head }, by);
+      const { lines, ...report } = check;
+      const annotations = lines === undefined ? undefined : annotationsIn(lines);
+      if (annotations === null) return { problem: "Write each line as docs/page.md:12 what is wrong." };
+      await setCheck(host, pullRequests, { ...report, annotations, sha: commits.head }, by);
       return { problem: null, at: "#checks" };
+    }
+    case "reply":
+    case "resolve":
+    case "unresolve": {
+      const { data: asked } = ThreadForm.safeParse(form);
+      if (asked === undefined || (action === "reply" && asked.words === "")) {
+        return { problem: "The reply has no words." };
+      }
+      const { thread, words } = asked;
+      if (action === "reply") await pullRequests.reply(number, thread, by, words);
+      else await pullRequests.resolve(number, thread, action === "resolve" ? by : null);
+      return { problem: null, at: `#discussion_r${thread}` };
     }
     case "review": {
       const { data: opinion } = Opinion.safeParse(form);
       if (opinion === undefined) return { problem: "The review has no state, or is too long." };
       const { state, words } = opinion;
-      if (state === "COMMENTED" && words.trim() !== "") {
+      const comments = lineCommentsIn(form);
+      if (comments === null) return { problem: "Choose a line for each comment on a line.", words };
+      if (state === "COMMENTED" && words.trim() !== "" && comments.length === 0) {
         await pullRequests.comment(number, by, words);
         return { problem: null, at: "#conversation" };
       }
-      const given = await pullRequests.review(number, { author: by, state, body: words });
+      const given = await pullRequests.review(number, { author: by, state, body: words, comments });
       if (given.ok) return { problem: null, at: "#conversation" };
+      if (given.refusal.kind === "no-such-line") {
+        return { problem: "One of the lines has changed. Choose it again.", words };
+      }
       return { problem: "Say what should change, in the field for your review.", words };
     }
   }
+}
+
+/**
+ * Reads what a check says of lines: `path:line message`, each on a line. Null if one is otherwise.
+ */
+function annotationsIn(lines: string): { path: string; startLine: number; message: string }[] | null {
+  const found = lines
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => /^(\S+):([1-9]\d{0,5}) (.+)$/.exec(line.trim()));
+  return found.every((match) => match !== null)
+    ? found.map(([, path = "", line = "", message = ""]) => ({ path, startLine: Number(line), message }))
+    : null;
 }
 
 /** Merges a pull request. Resolves to the reason if that isn't possible, otherwise null. */

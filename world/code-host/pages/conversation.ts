@@ -1,7 +1,9 @@
 import { html, raw } from "hono/html";
+import type { LineThread } from "../line-threads.ts";
 import type { Comment, GivenReview, PullRequest } from "../pull-request-store.ts";
-import { type Html, time } from "./layout.ts";
+import { type Html, initial, time } from "./layout.ts";
 import { markdownHtml } from "./markdown.ts";
+import { threadEntry, type ThreadForms } from "./threads.ts";
 
 const DID: Record<GivenReview["state"], string> = {
   APPROVED: "approved these changes",
@@ -15,12 +17,20 @@ const TONE: Record<GivenReview["state"], string> = {
   COMMENTED: "plain",
   DISMISSED: "plain",
 };
-const TONES = 6;
 
 /** Draws reviews and comments in the order in which they came. */
-export function conversation({ reviews, comments }: PullRequest): Html {
+export function conversation(
+  { reviews, comments }: PullRequest,
+  threads: readonly LineThread[],
+  forms: ThreadForms,
+): Html {
   const entries = [
-    ...reviews.map((review) => ({ at: review.submittedAt, entry: reviewEntry(review) })),
+    ...reviews.flatMap((review) => {
+      const own = threads.filter(({ first }) => first.reviewId === review.id);
+      const isReply = threads.some(({ replies }) => replies.some(({ reviewId }) => reviewId === review.id));
+      // A reply is shown in its thread.
+      return isReply ? [] : { at: review.submittedAt, entry: reviewEntry(review, own, forms) };
+    }),
     ...comments.map((comment) => ({ at: comment.createdAt, entry: commentEntry(comment) })),
   ].toSorted((one, other) => one.at.localeCompare(other.at));
   if (entries.length === 0) return html``;
@@ -32,7 +42,11 @@ export function conversation({ reviews, comments }: PullRequest): Html {
   </section>`;
 }
 
-function reviewEntry({ id, author, state, body, submittedAt }: GivenReview): Html {
+function reviewEntry(
+  { id, author, state, body, submittedAt }: GivenReview,
+  threads: readonly LineThread[],
+  forms: ThreadForms,
+): Html {
   return html`<li id="review-${id}" class="entry ${TONE[state]}">
     ${initial(author)}
     <p class="said">
@@ -40,6 +54,11 @@ function reviewEntry({ id, author, state, body, submittedAt }: GivenReview): Htm
       <span class="quiet">${time(submittedAt)}</span>
     </p>
     ${words(body)}
+    ${
+      threads.length === 0
+        ? ""
+        : html`<div class="threads">${threads.map((thread) => threadEntry(thread, forms))}</div>`
+    }
   </li>`;
 }
 
@@ -55,20 +74,21 @@ function words(body: string): Html {
   return body.trim() === "" ? html`` : html`<div class="body">${raw(markdownHtml(body))}</div>`;
 }
 
-/** Draws a person's first letter in a color that is always theirs. */
-export function initial(login: string): Html {
-  const tone = ((login.codePointAt(0) ?? 0) + login.length) % TONES;
-  return html`<span class="avatar tone-${tone}" aria-hidden="true">${login.slice(0, 1).toUpperCase()}</span>`;
-}
-
 /** Draws the form with which the visitor gives a review. `words` were already written. */
-export function reviewForm(form: { action: string; token: string; visitor: string; words: string }): Html {
+export function reviewForm(form: {
+  action: string;
+  token: string;
+  visitor: string;
+  words: string;
+  lines: Html;
+}): Html {
   return html`<section aria-labelledby="your-review">
     <h2 id="your-review">Your review</h2>
     <form class="review" method="post" action="${form.action}">
       <input type="hidden" name="token" value="${form.token}" />
       <label for="words">You are <strong>${form.visitor}</strong>. What do you say?</label>
       <textarea id="words" name="words" rows="4" maxlength="65536">${form.words}</textarea>
+      ${form.lines}
       <div class="buttons">
         <button class="good" name="state" value="APPROVED">Approve</button>
         <button class="bad" name="state" value="CHANGES_REQUESTED">Request changes</button>

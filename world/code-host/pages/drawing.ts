@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { changedFiles } from "../changed-files.ts";
 import type { Host } from "../host.ts";
+import { threadsOf } from "../line-threads.ts";
 import type { PullRequests } from "../pull-requests.ts";
 import type { Repository } from "../repository.ts";
 import type { Html } from "./layout.ts";
@@ -37,6 +38,7 @@ export async function draw(
     files,
     diff,
     conflicts,
+    threads: await threadsOf(pullRequests, pullRequest),
     checks: ends === null ? [] : pullRequests.checks(pullRequest, ends.head),
     protection: records.protection(pullRequest.base),
     rules: ends === null ? [] : pullRequests.rulesAgainst(pullRequest, ends),
@@ -56,6 +58,10 @@ export function pullRequestAt(context: Context, host: Host) {
 /** Returns the name by which a pull request's forms are distinguished. */
 export function formOf(repository: Repository, number: number, action: string): string {
   return `${repository.fullName}#${number} ${action}`;
+}
+
+export function peopleFormOf(repository: Repository): string {
+  return `${repository.fullName} people`;
 }
 
 export function rulesFormOf(repository: Repository): string {

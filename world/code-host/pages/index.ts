@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { Hono } from "hono";
 import type { Host } from "../host.ts";
 import { addActionRoutes } from "./actions.ts";
-import { draw, pullRequestAt, noSuchPage, rulesFormOf } from "./drawing.ts";
+import { draw, pullRequestAt, noSuchPage, peopleFormOf, rulesFormOf } from "./drawing.ts";
 import { repositoryPage } from "./repository.ts";
 import { rulesPage } from "./rules.ts";
 import { FormTokens, securityHeaders } from "./security.ts";
@@ -64,6 +64,7 @@ function addReadingRoutes(pages: Hono, host: Host, formTokens: FormTokens): void
         token: formTokens.issue(rulesFormOf(repository)),
         isSaved: context.req.query("saved") !== undefined,
         home: host.links().home,
+        people: { roles: host.rules.roles, token: formTokens.issue(peopleFormOf(repository)) },
       }),
     );
   });

@@ -1,6 +1,8 @@
 import { html } from "hono/html";
 import type { WayBack } from "../host.ts";
 
+const TONES = 6;
+
 export type Html = ReturnType<typeof html>;
 
 type Layout = {
@@ -46,4 +48,10 @@ export function page({ title, trail, home, content }: Layout): Html {
 export function time(iso: string): Html {
   const utc = new Date(iso).toISOString();
   return html`<time datetime="${utc}">${utc.slice(0, 10)} ${utc.slice(11, 16)} UTC</time>`;
+}
+
+/** Draws a person's first letter in a color that is always theirs. */
+export function initial(login: string): Html {
+  const tone = ((login.codePointAt(0) ?? 0) + login.length) % TONES;
+  return html`<span class="avatar tone-${tone}" aria-hidden="true">${login.slice(0, 1).toUpperCase()}</span>`;
 }

@@ -2,8 +2,7 @@ import { html } from "hono/html";
 import { type Check, type CheckState, opinionsOf } from "../merge-state.ts";
 import type { PullRequest } from "../pull-request-store.ts";
 import type { Protection } from "../commit-records.ts";
-import { initial } from "./conversation.ts";
-import { type Html, time } from "./layout.ts";
+import { type Html, initial, time } from "./layout.ts";
 
 export type MergeBox = {
   /** The repository's address. */
@@ -83,6 +82,7 @@ function checkList({ root, pullRequest, checks, tokenFor }: MergeBox): Html {
           >
           ${isOpen ? resultButtons(action, tokenFor("check"), check.name) : ""}
           <span class="quiet result">${word}${check.summary === null ? "" : `: ${check.summary}`}</span>
+          ${checkReport(check)}
         </li>`;
       })}
     </ul>
@@ -99,10 +99,37 @@ function checkList({ root, pullRequest, checks, tokenFor }: MergeBox): Html {
               required
             />
             <button class="small" type="submit">Add</button>
+            <details class="report">
+              <summary>What it says</summary>
+              <input name="summary" aria-label="Summary" placeholder="Summary" maxlength="1000" />
+              <textarea name="text" aria-label="Text" placeholder="Text" rows="2"></textarea>
+              <textarea
+                name="lines"
+                aria-label="Lines"
+                placeholder="docs/page.md:12 what is wrong"
+                rows="2"
+              ></textarea>
+              <input name="link" type="url" aria-label="Link" placeholder="https://" maxlength="2000" />
+            </details>
           </form>`
         : ""
     }
   </section>`;
+}
+
+/** Draws what a check says besides its summary. */
+function checkReport({ name, text, annotations, link }: Check): Html {
+  const address = link !== null && /^https?:/.test(link) ? link : null;
+  if (text === null && annotations.length === 0 && address === null) return html``;
+  return html`<details class="report">
+    <summary>What <span class="branch">${name}</span> says</summary>
+    ${text === null ? "" : html`<p>${text}</p>`}
+    ${annotations.map(
+      ({ path, startLine, message }) =>
+        html`<p><span class="path">${path}:${startLine}</span> ${message}</p>`,
+    )}
+    ${address === null ? "" : html`<a href="${address}" rel="noreferrer">Details of ${name}</a>`}
+  </details>`;
 }
 
 function resultButtons(action: string, token: string, name: string): Html {

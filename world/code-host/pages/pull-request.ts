@@ -1,11 +1,13 @@
 import { html, raw } from "hono/html";
 import type { ChangedFile } from "../changed-files.ts";
 import type { WayBack } from "../host.ts";
+import type { LineThread } from "../line-threads.ts";
 import type { PullRequest } from "../pull-request-store.ts";
 import type { Commit, Repository } from "../repository.ts";
 import { conversation, reviewForm } from "./conversation.ts";
 import { diffSection } from "./diff.ts";
 import { type Html, page, time } from "./layout.ts";
+import { lineChoices, lineFields } from "./line-choices.ts";
 import { markdownHtml } from "./markdown.ts";
 import { type MergeBox, mergeBox } from "./merge-box.ts";
 
@@ -14,6 +16,7 @@ export type PullRequestView = Omit<MergeBox, "root"> & {
   commits: Commit[];
   files: ChangedFile[];
   diff: string;
+  threads: readonly LineThread[];
   visitor: string;
   home: WayBack | null;
   /** The reason why the last button didn't do what it says. */
@@ -60,7 +63,11 @@ export function pullRequestPage(view: PullRequestView): Html {
               : html`<div class="body">${raw(body)}</div>`
           }
         </section>
-        ${conversation(pullRequest)}
+        ${conversation(pullRequest, view.threads, {
+          path: `${root}/pull/${number}`,
+          isOpen: pullRequest.state === "open",
+          tokenFor: view.tokenFor,
+        })}
         ${
           pullRequest.state === "open"
             ? reviewForm({
@@ -68,6 +75,7 @@ export function pullRequestPage(view: PullRequestView): Html {
                 token: view.tokenFor("review"),
                 visitor: view.visitor,
                 words: view.words ?? "",
+                lines: lineFields(lineChoices(files)),
               })
             : ""
         }

@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import type { WayBack } from "../host.ts";
 import type { Protection } from "../commit-records.ts";
+import { type Role, ROLES } from "../permissions.ts";
 import { type Html, page } from "./layout.ts";
 
 const MOST_APPROVALS = 3;
@@ -13,8 +14,9 @@ export function rulesPage(view: {
   token: string;
   isSaved: boolean;
   home: WayBack | null;
+  people: { roles: ReadonlyMap<string, Role>; token: string };
 }): Html {
-  const { fullName, branch, protection, token, isSaved, home } = view;
+  const { fullName, branch, protection, token, isSaved, home, people } = view;
   const approvals = protection?.approvals ?? 0;
   const content = html`<h1>Rules of <span class="branch">${branch}</span></h1>
     <p>What has to be so before anything is merged into it.</p>
@@ -51,11 +53,38 @@ export function rulesPage(view: {
         New commits make earlier approvals void</label
       >
       <div class="buttons"><button class="primary" type="submit">Save</button></div>
-    </form>`;
+    </form>
+    ${peopleSection(fullName, people)}`;
   return page({
     title: `Rules of ${branch}`,
     trail: [{ label: fullName, href: `/${fullName}` }],
     home,
     content,
   });
+}
+
+function peopleSection(
+  fullName: string,
+  { roles, token }: { roles: ReadonlyMap<string, Role>; token: string },
+): Html {
+  return html`<section aria-labelledby="people">
+    <h2 id="people">People</h2>
+    <p>Everybody may write, except those whose role says less. The host forgets roles when it ends.</p>
+    <ul class="rows">
+      ${[...roles].map(
+        ([login, role]) =>
+          html`<li><span class="grow">${login}</span> <span class="quiet">${role}</span></li>`,
+      )}
+    </ul>
+    <form class="rules" method="post" action="/${fullName}/people">
+      <input type="hidden" name="token" value="${token}" />
+      <label for="login">Login</label>
+      <input id="login" name="login" maxlength="100" required />
+      <label for="role">Role</label>
+      <select id="role" name="role">
+        ${ROLES.map((role) => html`<option ${role === "write" ? "selected" : ""}>${role}</option>`)}
+      </select>
+      <div class="buttons"><button type="submit">Give this role</button></div>
+    </form>
+  </section>`;
 }
