@@ -19,6 +19,7 @@ import { type WebhookDelivery, Webhooks } from "./webhooks.ts";
 export { CodeHostError } from "./errors.ts";
 export type { HostEvent } from "./events.ts";
 export type { CodeHostFault, Traffic } from "./faults.ts";
+export { REFUSAL_NAMES, type RefusalName, refusing } from "./known-refusals.ts";
 export type { PullRequest } from "./pull-request-store.ts";
 export type { TokenOptions } from "./tokens.ts";
 export type { WebhookDelivery } from "./webhooks.ts";
