@@ -1,17 +1,15 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
-import type { z } from "zod";
-import { didYouMean } from "../../shared/text/did-you-mean.ts";
 import { DocsAgentError, messageOf } from "../../shared/errors.ts";
 import { readProxySettings } from "../../shared/machine/proxy.ts";
-import { ServiceSettings, settingNames } from "./config-schema.ts";
+import { ServiceSettings } from "./config-schema.ts";
+import { crossFaults } from "./cross-faults.ts";
 import { type Env, gitVariables, type NamedVariable, type ServiceModel, variableFaults } from "./env.ts";
 import { KIND_TRAITS } from "../network/gateway/model-kinds.ts";
 import { pathFaults } from "./path-faults.ts";
-import { isBaseBranch } from "./branches.ts";
-import { at, looksSecret } from "./place.ts";
-import { type Fork, forkAt, ownerAndRepo, repositoryKind } from "./repository.ts";
+import { type Fork, forkAt, repositoryKind } from "./repository.ts";
+import { faultsOf, tokenFaults } from "./setting-faults.ts";
 
 type ProjectSettings = ServiceSettings["projects"][number];
 
@@ -165,183 +163,6 @@ function modelOf(agent: ProjectSettings["agent"]): string {
   return preset ?? basename(agent.command[0] ?? "");
 }
 
-/**
- * Searches the whole file, even parts that no setting uses. Reports the place and never the value.
- */
-function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
-  if (typeof value === "string") {
-    if (!looksSecret(value)) return [];
-    return [
-      `${at(path)} looks like a secret. Get a new one, because this one was in a file. Set an ` +
-        "environment variable to it, and name that variable here.",
-    ];
-  }
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) =>
-    tokenFaults(inner, [...path, Array.isArray(value) ? Number(key) : key]),
-  );
-}
-
-function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
-  return issues.flatMap((issue) => {
-    if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => unknownFault([...issue.path, key]));
-    }
-    const isMissing = valueAt(raw, issue.path) === undefined;
-    // If the schema has no message of its own, a section is expected here.
-    const rule = issue.message.startsWith("Invalid ") ? "a section with settings" : issue.message;
-    return [
-      `${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.${meantBy(issue, raw)}`,
-      ...(issue.code === "invalid_union" ? misspelled(raw, issue.path.slice(0, -1)) : []),
-    ];
-  });
-}
-
-/** The known value that a misspelled one stands for, as a question. */
-function meantBy(issue: z.core.$ZodIssue, raw: unknown): string {
-  const given = valueAt(raw, issue.path);
-  if (issue.code !== "invalid_value" || typeof given !== "string") return "";
-  const known = issue.values.filter((value) => typeof value === "string");
-  const meant = didYouMean(given, known);
-  return meant === null ? "" : ` Did you mean ${meant}?`;
-}
-
-/**
- * Without a kind, a section isn't checked any further, although a misspelled name may be the cause.
- */
-function misspelled(raw: unknown, path: readonly PropertyKey[]): string[] {
-  const known = settingNames();
-  return Object.keys(Object(valueAt(raw, path)))
-    .filter((key) => !known.has(key))
-    .map((key) => unknownFault([...path, key]));
-}
-
-function unknownFault(path: readonly PropertyKey[]): string {
-  const meant = didYouMean(String(path.at(-1)), settingNames());
-  return `${at(path)} isn't a setting. ${meant === null ? "Remove it." : `Did you mean ${meant}?`}`;
-}
-
-/** Faults that concern several settings at once. Shows only names. */
-function crossFaults({ models, projects }: ServiceSettings): string[] {
-  const names = models.map(({ name }) => name);
-  const ids = projects.map(({ id }) => id.toLowerCase());
-  const twice = (all: string[], place: (index: number) => string) =>
-    all.flatMap((one, index) => {
-      const first = all.indexOf(one);
-      return first === index ? [] : [`${place(index)}: ${place(first)} is "${one}", too. Choose another.`];
-    });
-  return [
-    ...twice(ids, (index) => `projects[${index}].id`),
-    ...twice(names, (index) => `models[${index}].name`),
-    ...projects.flatMap((project, index) => {
-      const place = `projects[${index}]`;
-      const checks = project.verify.map(({ name }) => name.toLowerCase());
-      const used = models.filter(({ name }) => project.models?.includes(name) ?? true);
-      const unknown = (project.models ?? []).filter((name) => !names.includes(name));
-      const unpriced = project.budget.usd === undefined ? [] : used.filter(({ prices }) => isEmpty(prices));
-      const inAgentEnv = (all: string[], why: string) =>
-        [...new Set(all)]
-          .filter((name) => project.agentEnv.includes(name))
-          .map((name) => `${place}.agentEnv must not have ${name}. Remove it: ${why}`);
-      const contexts = project.context.map(({ name }) => name);
-      return [
-        ...otherRepository(project, place),
-        ...baseFaults(project, place),
-        ...commitFaults(project, place),
-        ...forkFaults(project, place),
-        ...twice(checks, (at) => `${place}.verify[${at}].name`),
-        ...twice(contexts, (each) => `${place}.context[${each}].name`),
-        ...inAgentEnv(
-          gitVariables(project).map(({ name }) => name),
-          "the agent may not see what git and the code host are used with.",
-        ),
-        ...unknown.map(
-          (name) =>
-            `${place}.models must have only names that are under models. Add ${name} there, or ` +
-            "remove it here.",
-        ),
-        ...inAgentEnv(
-          models.map(({ keyEnv }) => keyEnv),
-          "the agent gets a placeholder, and the service puts in the key.",
-        ),
-        ...unpriced.map(
-          ({ name }) =>
-            `${place}.budget.usd needs prices for the model ${name}. Add them under ` +
-            `models[${names.indexOf(name)}].prices, or remove usd.`,
-        ),
-        ...(used.length === 0 && !isEmpty(project.budget)
-          ? [`${place}.budget needs a model. Add one under models: only those can be counted.`]
-          : []),
-      ];
-    }),
-  ];
-}
-
-/** The service writes to no base branch, and git keeps branches like files in folders. */
-function baseFaults({ baseBranch, pullRequests: { branchPrefix } }: ProjectSettings, place: string) {
-  if (isBaseBranch(baseBranch, branchPrefix)) return [];
-  return [
-    `${place}.baseBranch leaves no room for the branches of jobs, which begin with ` +
-      `pullRequests.branchPrefix. Change one of the two.`,
-  ];
-}
-
-/** Pull requests of one repository can't show the branches of another. */
-function otherRepository({ repository, codeHost }: ProjectSettings, place: string): string[] {
-  if (codeHost.kind === "none") return [];
-  const { owner, repo, apiUrl } = codeHost;
-  const named = ownerAndRepo(repository, apiUrl);
-  if (named === null || named.toLowerCase() === `${owner}/${repo}`.toLowerCase()) return [];
-  return [`${place}.repository is ${named}, but its codeHost is ${owner}/${repo}. Correct one of them.`];
-}
-
-function commitFaults({ codeHost, commits }: ProjectSettings, place: string): string[] {
-  const { name, email, signingKeyFile, by } = commits;
-  if (by === "api") {
-    const chosen = Object.entries({ name, email, signingKeyFile }).filter(([, value]) => value !== undefined);
-    return [
-      ...(codeHost.kind === "none"
-        ? [`${place}.commits.by: api needs a code host. Set it to git, or set codeHost.`]
-        : []),
-      ...chosen.map(
-        ([key]) =>
-          `${place}.commits.${key} can't be used with by: api, because the code host says whose the ` +
-          "commits are and signs them. Remove it, or set by to git.",
-      ),
-    ];
-  }
-  if (signingKeyFile === undefined || (name !== undefined && email !== undefined)) return [];
-  return [
-    `${place}.commits.signingKeyFile needs name and email. Set both to those of the account that the ` +
-      "key belongs to: an App has no keys.",
-  ];
-}
-
-function forkFaults({ repository, codeHost, pullRequests, commits }: ProjectSettings, place: string) {
-  const { fork } = pullRequests;
-  if (fork === undefined) return [];
-  const at = `${place}.pullRequests.fork`;
-  if (codeHost.kind === "none") return [`${at} needs a code host. Remove it, or set codeHost.`];
-  const named = `${codeHost.owner}/${codeHost.repo}`;
-  return [
-    ...(fork.toLowerCase() === named.toLowerCase() ? [`${at} is the repository itself. Remove it.`] : []),
-    ...(forkAt(repository, named, fork) === null
-      ? [`${at} needs a repository whose address ends with ${named}. Correct ${place}.repository.`]
-      : []),
-    ...(codeHost.app === undefined
-      ? []
-      : [
-          `${at} needs codeHost.tokenEnv in place of app: an App's token is for one repository. Use a ` +
-            "token of the account that owns the fork.",
-        ]),
-    ...(commits.by === "api" ? [`${at} can't be used with commits.by: api. Set that to git.`] : []),
-  ];
-}
-
-function isEmpty(object: object): boolean {
-  return Object.values(object).every((value) => value === undefined);
-}
-
 /** The variables that hold the operator's secrets. */
 function variablesOf({ projects, models }: ServiceSettings): NamedVariable[] {
   const ofProjects = projects.map((project, index) =>
@@ -349,8 +170,4 @@ function variablesOf({ projects, models }: ServiceSettings): NamedVariable[] {
   );
   const keys = models.map(({ keyEnv: name }, index) => ({ place: `models[${index}].keyEnv`, name }));
   return [...ofProjects.flat(), ...keys];
-}
-
-function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce((value: unknown, key): unknown => Object(value)[key], raw);
 }

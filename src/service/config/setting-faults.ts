@@ -1,0 +1,66 @@
+import type { z } from "zod";
+import { didYouMean } from "../../shared/text/did-you-mean.ts";
+import { settingNames } from "./config-schema.ts";
+import { at, looksSecret } from "./place.ts";
+
+/**
+ * Secrets in the file. Searches all of it, even parts that no setting uses. Reports the place and
+ * never the value.
+ */
+export function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
+  if (typeof value === "string") {
+    if (!looksSecret(value)) return [];
+    return [
+      `${at(path)} looks like a secret. Get a new one, because this one was in a file. Set an ` +
+        "environment variable to it, and name that variable here.",
+    ];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    tokenFaults(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
+}
+
+/** What is wrong with each setting by itself, in words. `raw` is the file's content. */
+export function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
+  return issues.flatMap((issue) => {
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => unknownFault([...issue.path, key]));
+    }
+    const isMissing = valueAt(raw, issue.path) === undefined;
+    // If the schema has no message of its own, a section is expected here.
+    const rule = issue.message.startsWith("Invalid ") ? "a section with settings" : issue.message;
+    return [
+      `${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.${meantBy(issue, raw)}`,
+      ...(issue.code === "invalid_union" ? misspelled(raw, issue.path.slice(0, -1)) : []),
+    ];
+  });
+}
+
+/** The known value that a misspelled one stands for, as a question. */
+function meantBy(issue: z.core.$ZodIssue, raw: unknown): string {
+  const given = valueAt(raw, issue.path);
+  if (issue.code !== "invalid_value" || typeof given !== "string") return "";
+  const known = issue.values.filter((value) => typeof value === "string");
+  const meant = didYouMean(given, known);
+  return meant === null ? "" : ` Did you mean ${meant}?`;
+}
+
+/**
+ * Without a kind, a section isn't checked any further, although a misspelled name may be the cause.
+ */
+function misspelled(raw: unknown, path: readonly PropertyKey[]): string[] {
+  const known = settingNames();
+  return Object.keys(Object(valueAt(raw, path)))
+    .filter((key) => !known.has(key))
+    .map((key) => unknownFault([...path, key]));
+}
+
+function unknownFault(path: readonly PropertyKey[]): string {
+  const meant = didYouMean(String(path.at(-1)), settingNames());
+  return `${at(path)} isn't a setting. ${meant === null ? "Remove it." : `Did you mean ${meant}?`}`;
+}
+
+function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce((value: unknown, key): unknown => Object(value)[key], raw);
+}
