@@ -113,7 +113,7 @@ it("counts what waits, whoever ends it: a cancel, the command line, a turn of a 
   await isFull();
 
   subject.service.runCommand({ name: "archive-job", id: ids[1] ?? "" });
-  expect(subject.store.forgetArchived("docs", subject.clock.now(), 10)).toBe(1);
+  expect(subject.store.retention.forgetArchived("docs", subject.clock.now(), 10)).toBe(1);
   await create(subject);
   await isFull();
 
@@ -132,7 +132,7 @@ it("knows the oldest create that counts, also after jobs were forgotten", async 
   const dayMs = 24 * 60 * MINUTE_MS;
   subject.clock.advance(dayMs);
   await create(subject);
-  expect(subject.store.forgetArchived("docs", subject.clock.now() - dayMs, 10)).toBe(2);
+  expect(subject.store.retention.forgetArchived("docs", subject.clock.now() - dayMs, 10)).toBe(2);
   subject.clock.advance(10 * MINUTE_MS);
   for (const _ of [1, 2]) await create(subject);
   expect((await refused(await subject.ask(JOBS, { body: { prompt: "Fix" } }))).retryAfter).toBe("3000");

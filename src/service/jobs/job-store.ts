@@ -15,35 +15,23 @@ import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptan
 import { FollowedStore } from "./followed-store.ts";
 import { JobRow, SELECT_JOB, SELECT_TURN, TurnRow, type TurnKey } from "./rows.ts";
 import { ChangeFeed } from "./change-feed.ts";
+import { earlierTurns } from "./earlier-turns.ts";
+import { ARCHIVE, RetentionStore } from "./retention-store.ts";
 import { QuestionStore } from "./question-store.ts";
 import type { ListPlace } from "./list-place.ts";
 import { cutOrNull } from "./sent-job.ts";
 import { columnsOf, Tables } from "./tables.ts";
 import type { JobStatus } from "../../shared/contract/job.ts";
-import { MAX_PROMPT_BYTES } from "../../shared/contract/request.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
 const MAX_LEFT_OUT = 200;
-/** If a job has more, its changes can't get into a public repository anymore. */
-const MAX_EARLIER_TURNS = 1000;
-/** Of all earlier turns together, because they are handed from process to process. */
-const MAX_EARLIER_BYTES = 16 * 1024 ** 2;
-/** As much as a prompt may have: words that it quotes from Slack could still be published. */
-const MAX_EARLIER_CHARS = MAX_PROMPT_BYTES;
 /**
  * The most jobs that a page of a list looks through, so that a rare status doesn't make it slow.
  */
 const LIST_SCANNED = 500;
 
 const PlaceRow = z.object({ createdAt: z.int(), id: z.string() });
-const EarlierTurnRow = TurnRow.pick({
-  prompt: true,
-  words: true,
-  authors: true,
-  summary: true,
-  outcome: true,
-});
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 
 /** What the runner has reported about a turn so far. */
@@ -62,12 +50,19 @@ export class JobStore {
   readonly questions: QuestionStore;
   readonly followed: FollowedStore;
   readonly changes: ChangeFeed;
+  readonly retention: RetentionStore;
 
   constructor(db: DatabaseSync) {
     this.#tables = new Tables(db, () => this.changes.look());
     this.questions = new QuestionStore(this.#tables);
     this.followed = new FollowedStore(this.#tables);
     this.changes = new ChangeFeed(this.#tables);
+    this.retention = new RetentionStore(this.#tables);
+  }
+
+  /** See {@link earlierTurns}. */
+  earlierTurns(key: TurnKey): EarlierTurn[] {
+    return earlierTurns(this.#tables, key);
   }
 
   /** Accepts or refuses a create or a message, inside the caller's transaction. */
@@ -112,22 +107,6 @@ export class JobStore {
   shownTurns(jobId: string, upTo = Number.MAX_SAFE_INTEGER): TurnRow[] {
     const sql = `${SELECT_TURN} WHERE job_id = ? AND number <= ? ORDER BY number DESC LIMIT ?`;
     return this.#tables.all(TurnRow, sql, jobId, upTo, MAX_SHOWN_TURNS).toReversed();
-  }
-
-  /** What the turns right before this one were asked and did, bounded, oldest first. */
-  earlierTurns({ jobId, number }: TurnKey): EarlierTurn[] {
-    const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, authors,
-      substr(summary, 1, ?1) AS summary, outcome
-      FROM turns WHERE job_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4`;
-    const values = [MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS];
-    const turns: EarlierTurn[] = [];
-    let bytes = 0;
-    for (const turn of this.#tables.each(EarlierTurnRow, sql, ...values)) {
-      bytes += Buffer.byteLength(JSON.stringify(turn));
-      if (bytes > MAX_EARLIER_BYTES) break;
-      turns.push(turn);
-    }
-    return turns.toReversed();
   }
 
   turn({ jobId, number }: TurnKey): TurnRow | null {
@@ -286,62 +265,13 @@ export class JobStore {
    */
   archive(jobId: string, nowMs: number): boolean {
     return this.#atOnce(() => {
-      if (!this.#archive(jobId, nowMs)) return false;
+      if (this.#tables.run(ARCHIVE, nowMs, jobId) === 0) return false;
       const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'archived', reason = NULL
         WHERE job_id = ? AND state <> 'ended'`;
       this.#tables.run(sql, nowMs, jobId);
       this.questions.forget(jobId, null);
       return true;
     });
-  }
-
-  /**
-   * Archives at most `limit` jobs of a project without activity since `sinceMs`. Returns their ids.
-   */
-  archiveInactive(projectId: string, sinceMs: number, limit: number, nowMs: number): string[] {
-    return this.#atOnce(() => {
-      const sql = `SELECT id FROM jobs WHERE archived_at IS NULL AND project_id = ? AND active_at <= ?
-        AND NOT EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended')
-        ORDER BY active_at LIMIT ?`;
-      const ids = this.#tables.ids(sql, projectId, sinceMs, limit);
-      for (const id of ids) this.#archive(id, nowMs);
-      return ids;
-    });
-  }
-
-  /**
-   * Deletes at most `limit` jobs of a project that were archived by `beforeMs`, with all their
-   * turns. Returns how many.
-   */
-  forgetArchived(projectId: string, beforeMs: number, limit: number): number {
-    return this.#atOnce(() => {
-      // There is an index by creation, and a job is created before it is archived.
-      const sql = `SELECT id FROM jobs WHERE created_at <= ?2 AND archived_at <= ?2 AND project_id = ?1
-        ORDER BY created_at LIMIT ?3`;
-      const ids = this.#tables.ids(sql, projectId, beforeMs, limit);
-      for (const id of ids) {
-        for (const table of ["questions", "attachments", "followed", "turns"]) {
-          this.#tables.run(`DELETE FROM ${table} WHERE job_id = ?`, id);
-        }
-        this.#tables.run(`DELETE FROM jobs WHERE id = ?`, id);
-      }
-      return ids.length;
-    });
-  }
-
-  /** What the branches of a project's jobs begin with. */
-  branchPrefixes(projectId: string): string[] {
-    return this.#tables.ids(`SELECT DISTINCT branch_prefix AS id FROM jobs WHERE project_id = ?`, projectId);
-  }
-
-  /** The projects that have jobs, including those that are no longer in the settings. */
-  projectIds(): string[] {
-    return this.#tables.ids(`SELECT DISTINCT project_id AS id FROM jobs`);
-  }
-
-  /** Deletes the answers that were given under idempotency keys by `beforeMs`. */
-  forgetAnswered(beforeMs: number): void {
-    this.#tables.run(`DELETE FROM idempotency WHERE created_at <= ?`, beforeMs);
   }
 
   #atOnce<T>(work: () => T): T {
@@ -358,11 +288,6 @@ export class JobStore {
 
   #touch(jobId: string, nowMs: number): void {
     this.#tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, jobId);
-  }
-
-  #archive(jobId: string, nowMs: number): boolean {
-    const sql = `UPDATE jobs SET archived_at = ? WHERE id = ? AND archived_at IS NULL`;
-    return this.#tables.run(sql, nowMs, jobId) === 1;
   }
 
   /**

@@ -25,15 +25,15 @@ export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise
   const { store, projects, clock, logger } = deps;
   const nowMs = clock.now();
   let hasMore = false;
-  for (const id of new Set([...projects.keys(), ...store.projectIds()])) {
+  for (const id of new Set([...projects.keys(), ...store.retention.projectIds()])) {
     const { archiveAfterDays, keepArchivedDays } = projects.get(id) ?? REMOVED_PROJECT;
-    const jobs = store.archiveInactive(id, nowMs - archiveAfterDays * DAY_MS, LIMIT, nowMs);
+    const jobs = store.retention.archiveInactive(id, nowMs - archiveAfterDays * DAY_MS, LIMIT, nowMs);
     if (jobs.length > 0) logger.info({ project: id, jobs }, "inactive jobs archived");
-    const forgotten = store.forgetArchived(id, nowMs - keepArchivedDays * DAY_MS, LIMIT);
+    const forgotten = store.retention.forgetArchived(id, nowMs - keepArchivedDays * DAY_MS, LIMIT);
     if (forgotten > 0) logger.info({ project: id, count: forgotten }, "archived jobs forgotten");
     hasMore ||= jobs.length === LIMIT || forgotten === LIMIT;
   }
-  store.forgetAnswered(nowMs - KEEP_ANSWERED_MS);
+  store.retention.forgetAnswered(nowMs - KEEP_ANSWERED_MS);
   // Runs again soon, because there is more to do. The runner's files can wait.
   if (hasMore) return { kind: "again", dueAt: nowMs + 1000 };
   await deps.attachments.sweep();
@@ -41,7 +41,7 @@ export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise
     const unfinished = new Set(store.unfinishedJobs());
     // Jobs keep the branches that they began with, so a project may have several kinds of them.
     const all = [...projects.values()].flatMap((project) => {
-      const prefixes = [project.pullRequests.branchPrefix, ...store.branchPrefixes(project.id)];
+      const prefixes = [project.pullRequests.branchPrefix, ...store.retention.branchPrefixes(project.id)];
       return [...new Set(prefixes)].map((branchPrefix) => projectOfJob(project, { branchPrefix }));
     });
     await deps.runner.upkeep({ projects: all, unfinished, signal: stopped });
