@@ -1,11 +1,10 @@
-import type { KnownTurn } from "../src/app/rules/known-job.ts";
+import type { KnownJob, KnownTurn } from "../src/app/rules/known-job.ts";
 import type { Outcome } from "../src/app/rules/turn/outcome.ts";
 import type { Request } from "../src/app/rules/turn/request.ts";
-import { resultReport } from "../src/app/rules/turn/reported-turn.ts";
-import type { ResultReport } from "../src/app/rules/turn/reported-turn.ts";
+import { keptTurn } from "../src/app/rules/turn/reported-turn.ts";
+import type { KeptTurn } from "../src/app/rules/turn/reported-turn.ts";
 import { newTurn } from "../src/app/rules/turn/turn.ts";
 import type { Turn, TurnStage } from "../src/app/rules/turn/turn.ts";
-import type { Job } from "../src/shared/contract/job.ts";
 
 /** The names of the people and places in the gallery, by id. */
 export const NAMES: Readonly<Record<string, string>> = {
@@ -50,7 +49,7 @@ export function makeUpTurn(stage: TurnStage, request: Partial<Request> = {}): Tu
   return { ...newTurn(makeUpRequest(request)), stage };
 }
 
-export function makeUpJob(job: Partial<Job> = {}): Job {
+export function makeUpJob(job: Partial<KnownJob> = {}): KnownJob {
   return {
     id: "job-4f1c",
     status: "completed",
@@ -101,8 +100,8 @@ export function makeUpReport(turn: Partial<KnownTurn> = {}): KnownTurn {
 }
 
 /** The result of a turn, as a job service reports it. */
-export function makeUpResult(turn: Partial<KnownTurn> = {}): ResultReport {
-  const report = resultReport(makeUpReport(turn));
+export function makeUpResult(turn: Partial<KnownTurn> = {}): KeptTurn {
+  const report = keptTurn(makeUpReport(turn));
   if (report === undefined) throw new TypeError("A turn that has not ended tells nothing of its end.");
   return report;
 }

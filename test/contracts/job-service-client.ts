@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { JobService, JobServiceAnswer } from "../../src/app/rules/ports/job-service.ts";
-import type { Job, JobStatus } from "../../src/shared/contract/job.ts";
+import type { KnownJob } from "../../src/app/rules/known-job.ts";
+import type { JobStatus } from "../../src/shared/contract/job.ts";
 
 /** A job service of the contract and its client, for {@link describeJobServiceClient}. */
 export type JobServiceFixture = AsyncDisposable & {
@@ -135,13 +136,13 @@ export function describeJobServiceClient(name: string, start: () => Promise<JobS
 
 const missing = { ok: false, fault: { kind: "missing", status: 404 } };
 
-function jobOf(answer: JobServiceAnswer): Job {
+function jobOf(answer: JobServiceAnswer): KnownJob {
   if (!answer.ok) throw new Error(`The job service gave a fault: ${JSON.stringify(answer.fault)}`);
   return answer.job;
 }
 
 /** Reads the job until it has this status. */
-async function settled(client: JobService, jobId: string, status: JobStatus): Promise<Job> {
+async function settled(client: JobService, jobId: string, status: JobStatus): Promise<KnownJob> {
   const giveUpAt = performance.now() + TURN_TIMEOUT_MS;
   for (;;) {
     const job = jobOf(await client.getJob(jobId));

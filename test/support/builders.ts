@@ -1,11 +1,9 @@
-import type { KnownPullRequest } from "../../src/app/rules/known-job.ts";
-import type { KnownTurn } from "../../src/app/rules/known-job.ts";
+import type { KnownJob, KnownPullRequest, KnownTurn } from "../../src/app/rules/known-job.ts";
 import type { JobServiceAnswer, JobServiceFault } from "../../src/app/rules/ports/job-service.ts";
 import type { Outcome } from "../../src/app/rules/turn/outcome.ts";
 import type { QuotedMessage, Request } from "../../src/app/rules/turn/request.ts";
 import { newTurn } from "../../src/app/rules/turn/turn.ts";
 import type { Turn } from "../../src/app/rules/turn/turn.ts";
-import type { Job } from "../../src/shared/contract/job.ts";
 
 /** A request as the intake of commands makes it. */
 export function makeRequest(overrides: Partial<Request> = {}): Request {
@@ -31,7 +29,7 @@ export function makeTurn(overrides: Partial<Turn> = {}): Turn {
 }
 
 /** A job that is active. */
-export function makeJob(overrides: Partial<Job> = {}): Job {
+export function makeJob(overrides: Partial<KnownJob> = {}): KnownJob {
   return {
     id: "job-1",
     status: "active",

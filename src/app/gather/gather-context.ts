@@ -20,7 +20,7 @@ import { jobKey } from "../rules/project.ts";
 import { threadIdOf } from "../rules/records.ts";
 import type { TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { TurnPayload } from "../rules/decisions/payload.ts";
-import type { Job } from "../../shared/contract/job.ts";
+import type { KnownJob } from "../rules/known-job.ts";
 import { MAX_NAME_CHARS, type Requester } from "../../shared/contract/request.ts";
 
 /** The most names of one kind to look up. The rest stay ids. */
@@ -106,7 +106,7 @@ const TURNS = 20;
 export async function threadOfRequest(
   deps: Pick<TaskDeps, "records" | "threadReader" | "directory" | "clock" | "logger">,
   turn: Turn,
-  { job, withheld }: { job: Job | null; withheld: readonly string[] },
+  { job, withheld }: { job: KnownJob | null; withheld: readonly string[] },
   payload: TurnPayload,
 ): Promise<ThreadContext | { wait: TaskEnd } | undefined> {
   const { request } = turn;
@@ -244,7 +244,7 @@ function againAfterMs(
 async function newestSeen(
   { records }: Pick<TaskDeps, "records">,
   { id, request }: Turn,
-  job: Job,
+  job: KnownJob,
 ): Promise<string | null> {
   const threadKey = threadIdOf(request);
   const thread = threadKey === null ? undefined : await records.get("thread", threadKey);

@@ -11,7 +11,7 @@ import { filesOf } from "../rules/thread/messages-to-share.ts";
 import type { Turn, TurnFiles } from "../rules/turn/turn.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 import type { TurnPayload } from "../rules/decisions/payload.ts";
-import type { Job } from "../../shared/contract/job.ts";
+import type { KnownJob } from "../rules/known-job.ts";
 
 /** How long a request waits to hear what its message holds. */
 const MESSAGE_WITHIN_MS = 2_000;
@@ -74,7 +74,7 @@ export function knownOf(looked: LookedUp): ReadonlyMap<string, SharedFile | null
 export async function readAlong(
   deps: Parameters<typeof threadOfRequest>[0] & Pick<TaskDeps, "messageReader" | "fileReader">,
   turn: Turn,
-  { job, withheld }: { job: Job | null; withheld: readonly string[] },
+  { job, withheld }: { job: KnownJob | null; withheld: readonly string[] },
   payload: TurnPayload,
 ): Promise<{ along: Along; looked: LookedUp } | { wait: TaskEnd }> {
   const context = await threadOfRequest(deps, turn, { job, withheld }, payload);

@@ -4,7 +4,7 @@ import { cut, jsonOf } from "../../shared/text/text.ts";
 import { ErrorBody } from "../../shared/contract/request.ts";
 import { LEVEL_HEADER, levelOfService, saysItHonorsKeys } from "../../shared/contract/level.ts";
 import type { Exchange } from "./exchange.ts";
-import { ReadChanges, ReadJob, ReadJobReport, type ReportedJob } from "../rules/known-job.ts";
+import { ReadChanges, ReadJob, ReadBeyondContract, type ReportedJob } from "../rules/known-job.ts";
 import { parseRetryAfter } from "../../shared/machine/retry-after.ts";
 
 const MAX_SAID_CHARS = 300;
@@ -97,7 +97,7 @@ export function readJob(
   }
   if (jobId !== null && record.data.id !== jobId) return { problem: "the record of another job" };
   // People will read it, so a service must not be able to repeat the key in it.
-  return { job: record.data, report: ReadJobReport.parse(redacted(json, redact) ?? {}) };
+  return { job: record.data, report: ReadBeyondContract.parse(redacted(json, redact) ?? {}) };
 }
 
 /** Reads an answer of the feed. Jobs that can't be read are left out. */

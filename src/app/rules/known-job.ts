@@ -1,14 +1,31 @@
 import { z } from "zod";
 import { JobChanges } from "../../shared/contract/feed.ts";
-import { ContractJob, type Job } from "../../shared/contract/job.ts";
+import { ContractJob } from "../../shared/contract/job.ts";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest, MAX_REVIEWS, Review } from "../../shared/contract/pull-request.ts";
 import { JobQuestion, MAX_QUESTIONS, QuestionChoice } from "../../shared/contract/question.ts";
-import { readableItems } from "../../shared/contract/reading.ts";
+import { readableItems, storedObject } from "../../shared/contract/reading.ts";
 import { JobTurn, MAX_SHOWN_TURNS } from "../../shared/contract/turn.ts";
 
 /** The most choices that are read from a service that offers more than ours. */
 const MAX_READ_CHOICES = 100;
+
+const { id, status, source, model, prLink } = ContractJob.shape;
+const { repository, ref } = source.shape;
+
+/**
+ * A job as the app knows and stores it: flat, without its times, and with null for what another
+ * service than ours leaves out. `prLink` is untrusted: `messages/links.ts` says if it is a link.
+ */
+export const KnownJob = storedObject({
+  id,
+  status,
+  repository: repository.nullable(),
+  ref,
+  model: model.nullable(),
+  prLink,
+});
+export type KnownJob = z.infer<typeof KnownJob>;
 
 const { url, title, headSha, openedAt } = FollowedPullRequest.shape;
 
@@ -40,7 +57,7 @@ const KnownQuestion = JobQuestion.omit({ askedAt: true }).extend({
 export type KnownQuestion = z.infer<typeof KnownQuestion>;
 
 /** What a service says of a job beyond the contract. Fields are null if it doesn't say. */
-export type JobReport = {
+export type BeyondContract = {
   /**
    * Oldest first, and only the newest of a long job. After a create or a message, the last one is
    * the turn that it began.
@@ -52,8 +69,6 @@ export type JobReport = {
   pullRequest?: KnownPullRequest | null;
 };
 
-const { id, status, source, model, prLink } = ContractJob.shape;
-
 /**
  * Reads a job's record: only what this project uses, so that a service may add, omit or reshape the
  * rest. What it leaves open is null, and so is an empty `prLink`. Without an `id`, or with an
@@ -63,13 +78,11 @@ export const ReadJob = z
   .object({
     id,
     status,
-    source: z
-      .object({ repository: source.shape.repository.nullish(), ref: source.shape.ref.nullish() })
-      .nullish(),
+    source: z.object({ repository: repository.nullish(), ref: ref.nullish() }).nullish(),
     model: model.nullish(),
     prLink: prLink.nullish(),
   })
-  .transform((job): Job => {
+  .transform((job): KnownJob => {
     const { repository = null, ref = null } = job.source ?? {};
     return {
       id: job.id,
@@ -93,13 +106,13 @@ export const ReadChanges = z.object({
 });
 
 /** A job, and what the service says of it beyond the contract. */
-export type ReportedJob = { job: Job; report?: JobReport };
+export type ReportedJob = { job: KnownJob; report?: BeyondContract };
 
-/** Reads a {@link JobReport} from a job's record. Never fails: unreadable parts are left out. */
-export const ReadJobReport = lenient(
+/** Reads {@link BeyondContract} from a job's record. Never fails: unreadable parts are left out. */
+export const ReadBeyondContract = lenient(
   z.object({
     turns: z.array(KnownTurn).max(MAX_SHOWN_TURNS).nullable(),
     questions: z.array(KnownQuestion).max(MAX_QUESTIONS).nullable(),
     pullRequest: KnownPullRequest.nullable(),
   }),
-) satisfies z.ZodType<JobReport>;
+) satisfies z.ZodType<BeyondContract>;

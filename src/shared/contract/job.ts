@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { FollowedPullRequest } from "./pull-request.ts";
 import { JobQuestion } from "./question.ts";
-import { storedObject } from "./reading.ts";
 import { JobTurn, MAX_SHOWN_TURNS } from "./turn.ts";
 
 /** Ids are part of keys, task ids and log lines. A longer one breaks the contract. */
@@ -10,20 +9,6 @@ const JOB_ID_MAX_CHARS = 300;
 /** A job's state, in the job service's own words (`docs/job-service.md`). */
 export const JobStatus = z.enum(["active", "completed", "archived", "failed"]);
 export type JobStatus = z.infer<typeof JobStatus>;
-
-/**
- * The job service's record of one job. `prLink` is whatever it sent, and untrusted until `replies/`
- * has checked it.
- */
-export const Job = storedObject({
-  id: z.string().min(1),
-  status: JobStatus,
-  repository: z.string().nullable(),
-  ref: z.string().nullable(),
-  model: z.string().nullable(),
-  prLink: z.string().nullable(),
-});
-export type Job = z.infer<typeof Job>;
 
 /**
  * A job as a service with this contract sends it. Times are ISO 8601, UTC.

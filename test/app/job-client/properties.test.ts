@@ -6,14 +6,14 @@ import { z } from "zod";
 import { openClient } from "../../support/job-service-client.ts";
 import { startRawServer, startTcpServer } from "../../../world/job-service/raw.ts";
 import { DEFAULT_API_KEY } from "../../../world/job-service/side.ts";
-import { Job } from "../../../src/shared/contract/job.ts";
+import { KnownJob } from "../../../src/app/rules/known-job.ts";
 
 const Answer = z.discriminatedUnion("ok", [
   z.strictObject({
     ok: z.literal(true),
     honorsIdempotencyKeys: z.boolean(),
     level: z.literal([0, 1]),
-    job: z.strictObject(Job.shape),
+    job: z.strictObject(KnownJob.shape),
     report: z.strictObject({
       turns: z.array(z.unknown()).nullable(),
       questions: z.array(z.unknown()).nullable(),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { levelOfClient, levelOfService, SAID_BY_SERVICE } from "../../../src/shared/contract/level.ts";
-import { ReadJobReport } from "../../../src/app/rules/known-job.ts";
+import { ReadBeyondContract } from "../../../src/app/rules/known-job.ts";
 import { createHttpJobService } from "../../../src/app/job-client/http-job-service.ts";
 import type { JobQuestion } from "../../../src/shared/contract/question.ts";
 import type { JobTurn } from "../../../src/shared/contract/turn.ts";
@@ -131,7 +131,7 @@ describe("what a job service tells beyond the contract", () => {
   it("reads any JSON at all", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (turns, questions) => {
-        expect(ReadJobReport.safeParse({ turns, questions }).success).toBe(true);
+        expect(ReadBeyondContract.safeParse({ turns, questions }).success).toBe(true);
       }),
     );
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { KnownTurn } from "../../../src/app/rules/known-job.ts";
+import type { KnownJob, KnownTurn } from "../../../src/app/rules/known-job.ts";
 import { TurnOutcome } from "../../../src/shared/contract/turn.ts";
 import type { Message, Refusal } from "../../../src/app/rules/ports/notifier.ts";
 import { OutcomeKind, OutcomeReason, prLinkOf } from "../../../src/app/rules/turn/outcome.ts";
@@ -8,7 +8,7 @@ import type { Outcome } from "../../../src/app/rules/turn/outcome.ts";
 import { AnswerResult, questionsAfter } from "../../../src/app/rules/thread/question.ts";
 import { PROMPT_MAX_CHARS, Request } from "../../../src/app/rules/turn/request.ts";
 import type { QuotedMessage } from "../../../src/app/rules/turn/request.ts";
-import { progressOf, resultReport } from "../../../src/app/rules/turn/reported-turn.ts";
+import { progressOf, keptTurn } from "../../../src/app/rules/turn/reported-turn.ts";
 import type { Turn, TurnStage } from "../../../src/app/rules/turn/turn.ts";
 import { parseMessageText } from "../../../src/app/slack/message/message-text.ts";
 import { requestForm } from "../../../src/app/intake/request-form.ts";
@@ -24,7 +24,7 @@ import type { Presentation, TeamView } from "../../../src/app/messages/blocks.ts
 import { pullRequestLink } from "../../../src/app/messages/links.ts";
 import { render } from "../../../src/app/messages/render.ts";
 import { makeJob, makeReported, makeRequest, makeTurn } from "../../support/builders.ts";
-import { type Job, JobStatus } from "../../../src/shared/contract/job.ts";
+import { JobStatus } from "../../../src/shared/contract/job.ts";
 
 const ANA = "U0ANA";
 const DOCS = "C0DOCS";
@@ -87,7 +87,7 @@ const prLinks = fc.oneof(
   anyText.map((text) => `https://github.com/${text}`),
 );
 
-const jobs: fc.Arbitrary<Job> = fc
+const jobs: fc.Arbitrary<KnownJob> = fc
   .record({
     id: anyText.map((text) => text || "job"),
     status: fc.constantFrom(...JobStatus.options),
@@ -158,7 +158,7 @@ const reportedTurns: fc.Arbitrary<KnownTurn> = fc
     }),
   );
 const reportParts = fc.option(reportedTurns, { nil: undefined }).map((reported) => {
-  const report = resultReport(reported ?? null);
+  const report = keptTurn(reported ?? null);
   return report === undefined ? {} : { told: report };
 });
 
@@ -475,7 +475,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
       findings: Array.from({ length: 20 }, () => evil),
     }));
     const reports = TurnOutcome.options.map((ending) =>
-      resultReport(
+      keptTurn(
         makeReported({
           outcome: ending,
           reason: evil,

@@ -3,8 +3,8 @@ import { visibleText } from "../../../world/slack/index.ts";
 import { readContent } from "../../../world/slack/web-api/chat.ts";
 import type { Message } from "../../../src/app/rules/ports/notifier.ts";
 import type { Outcome } from "../../../src/app/rules/turn/outcome.ts";
-import { resultReport } from "../../../src/app/rules/turn/reported-turn.ts";
-import type { ResultReport } from "../../../src/app/rules/turn/reported-turn.ts";
+import { keptTurn } from "../../../src/app/rules/turn/reported-turn.ts";
+import type { KeptTurn } from "../../../src/app/rules/turn/reported-turn.ts";
 import { render } from "../../../src/app/messages/render.ts";
 import { withoutStop } from "../../support/status-buttons.ts";
 import { makeJob, makeReported, makeRequest, makeTurn } from "../../support/builders.ts";
@@ -50,8 +50,8 @@ export const pull = makeReported().pullRequest!;
 export const LINK = `acme/docs#7 (${PR})`;
 
 /** What an outcome keeps of a service's report. */
-export function makeResult(reported: Partial<KnownTurn> = {}): ResultReport {
-  const report = resultReport(makeReported(reported));
+export function makeResult(reported: Partial<KnownTurn> = {}): KeptTurn {
+  const report = keptTurn(makeReported(reported));
   if (report === undefined) throw new Error("nothing is reported");
   return report;
 }

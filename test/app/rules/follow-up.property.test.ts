@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { KnownTurn } from "../../../src/app/rules/known-job.ts";
+import type { KnownJob, KnownTurn } from "../../../src/app/rules/known-job.ts";
 import { pullRequestAfter, withPrBefore } from "../../../src/app/rules/thread/follow-up.ts";
 import { endingOf, updateOf } from "../../../src/app/rules/turn/outcome.ts";
 import { afterSubmit, beforeSubmit } from "../../../src/app/rules/turn/submitting.ts";
@@ -15,7 +15,6 @@ import type { Turn } from "../../../src/app/rules/turn/turn.ts";
 import { FRESH_POLL_STATE, pollStateAfter, turnAfterPoll } from "../../../src/app/rules/turn/watching.ts";
 import type { Polled } from "../../../src/app/rules/turn/watching.ts";
 import { found, makeJob, makeReported, makeRequest } from "../../support/builders.ts";
-import type { Job } from "../../../src/shared/contract/job.ts";
 
 const policy = { minMs: 1000, maxMs: 10_000, deadlineMs: 86_400_000 };
 const PR = "https://github.com/acme/docs/pull/7";
@@ -46,7 +45,7 @@ const stories = fc.record({
   isAnsweredStale: fc.boolean(),
 });
 
-function recordOf(end: End | null, before: End): Job {
+function recordOf(end: End | null, before: End): KnownJob {
   return end === null ? makeJob({ status: "active", prLink: before.prLink }) : makeJob(end);
 }
 

@@ -3,7 +3,7 @@ import type { JobServiceAnswer } from "../../../src/app/rules/ports/job-service.
 import { Outcome, outcomeKindOf } from "../../../src/app/rules/turn/outcome.ts";
 import { isOnlyStepNew, statusKey } from "../../../src/app/rules/words/status-text.ts";
 import { type Turn, turnAfterAnswer, turnPrLink } from "../../../src/app/rules/turn/turn.ts";
-import { ownTurn, resultReport } from "../../../src/app/rules/turn/reported-turn.ts";
+import { ownTurn, keptTurn } from "../../../src/app/rules/turn/reported-turn.ts";
 import { found, makeJob, makeOutcome, makeReported, makeTurn } from "../../support/builders.ts";
 
 const watched = makeTurn({ job: makeJob(), stage: { name: "watching", since: 1, troubleSince: null } });
@@ -77,7 +77,7 @@ describe("how a turn ended", () => {
 describe("what is kept", () => {
   it("is bounded, whatever is sent", () => {
     const long = "word ".repeat(4000);
-    const kept = resultReport(
+    const kept = keptTurn(
       makeReported({
         reason: long,
         summary: long,
@@ -95,16 +95,16 @@ describe("what is kept", () => {
     ["Correct the install command everywhere", "Correct the install command everywhere"],
     [" \n ", null],
   ])("of the summary %j, beside the title, is %j", (summary, kept) => {
-    expect(resultReport(makeReported({ summary }))?.summary).toBe(kept);
+    expect(keptTurn(makeReported({ summary }))?.summary).toBe(kept);
   });
 
   it("is found in a line of a megabyte without taking minutes", () => {
     const summary = `x${" ".repeat(1024 ** 2)}x`;
-    expect(resultReport(makeReported({ summary }))?.summary).toBe("x x");
+    expect(keptTurn(makeReported({ summary }))?.summary).toBe("x x");
   });
 
   it("outlives a version that knows more, and one that knows less", () => {
-    const newer = { ...resultReport(makeReported()), outcome: "teleported", mood: "good" };
+    const newer = { ...keptTurn(makeReported()), outcome: "teleported", mood: "good" };
     const kept = Outcome.parse({ ...makeOutcome(), told: newer });
     expect(kept.told).toEqual(newer);
     // As versions before this one wrote it.

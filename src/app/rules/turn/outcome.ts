@@ -1,8 +1,7 @@
 import { z } from "zod";
-import type { KnownTurn } from "../known-job.ts";
+import { KnownJob, type KnownTurn } from "../known-job.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
-import { ResultReport } from "./reported-turn.ts";
-import { Job } from "../../../shared/contract/job.ts";
+import { KeptTurn } from "./reported-turn.ts";
 
 /** How a turn ended. */
 export const OutcomeKind = z.enum([
@@ -46,14 +45,14 @@ export const Outcome = storedObject({
   /** The job service's words when it refused. Untrusted. */
   said: z.string().nullable(),
   /** The job as last seen. Null if the turn never got one. */
-  job: Job.nullable(),
+  job: KnownJob.nullable(),
   /** Time from the request to the end, milliseconds. */
   tookMs: z.number(),
   /**
    * The job service's report on this turn. Absent if it only gave the job's record. Stored under an
    * older name, and logged under it.
    */
-  told: ResultReport.optional(),
+  told: KeptTurn.optional(),
   /**
    * The pull request that the job already had before this turn, at the address the service gave.
    * Absent if there was none.
@@ -87,7 +86,7 @@ export type Outcome = z.infer<typeof Outcome>;
  * precedence over the job's status. Only kinds that older versions know are used: changes on a
  * branch are `no-changes`, and a canceled turn is `failed`.
  */
-export function outcomeKindOf(job: Job, reported: KnownTurn | null): OutcomeKind | null {
+export function outcomeKindOf(job: KnownJob, reported: KnownTurn | null): OutcomeKind | null {
   if (reported?.status === "ended" && reported.outcome !== null) {
     const { outcome } = reported;
     if (outcome === "branch") return "no-changes";

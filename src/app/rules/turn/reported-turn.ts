@@ -32,8 +32,8 @@ const KeptPullRequest = storedObject(
 );
 export type KeptPullRequest = z.infer<typeof KeptPullRequest>;
 
-/** The result of one check of the change. */
-const CheckReport = storedObject({
+/** What is kept of one check of the change: its findings are only counted. */
+const KeptCheck = storedObject({
   name: z.string(),
   /**
    * One of {@link KnownTurn}'s. Accepts any text, because an older version may read a newer
@@ -46,22 +46,23 @@ const CheckReport = storedObject({
 });
 
 /**
- * The job service's report on a change's quality (untrusted, bounded). Fields are absent if it
- * didn't say.
+ * What is kept of the report on a change's quality (untrusted, bounded). Fields are absent if the
+ * service didn't say.
  */
-export const QualityReport = {
-  checks: z.array(CheckReport).optional(),
+export const KeptQuality = {
+  checks: z.array(KeptCheck).optional(),
   claims: storedObject(Claims.shape).optional(),
   /** What else people should know, a sentence each. */
   notes: z.array(z.string()).optional(),
 };
-export type QualityReport = z.infer<z.ZodObject<typeof QualityReport>>;
+export type KeptQuality = z.infer<z.ZodObject<typeof KeptQuality>>;
 
 /**
- * The job service's report on how a turn ended, beyond the job's record (untrusted, bounded).
- * Fields are null if the service didn't say.
+ * What is kept of the service's report on how a turn ended (untrusted). It isn't a
+ * {@link KnownTurn}, because it is stored: texts are cut to what a message shows, and where a newer
+ * version may know more values, any text is read. Fields are null if the service didn't say.
  */
-export const ResultReport = storedObject({
+export const KeptTurn = storedObject({
   /**
    * One of {@link KnownTurn}'s. Accepts any text, because an older version may read a newer
    * one's.
@@ -77,9 +78,9 @@ export const ResultReport = storedObject({
   pullRequest: KeptPullRequest.nullable(),
   /** The agent's answer if it changed nothing. */
   answer: z.string().optional(),
-  ...QualityReport,
+  ...KeptQuality,
 });
-export type ResultReport = z.infer<typeof ResultReport>;
+export type KeptTurn = z.infer<typeof KeptTurn>;
 
 /** One step of the agent's plan. An unknown status is read as `pending`. */
 const PlannedStep = storedObject({ ...PlanStep.shape, status: PlanStep.shape.status.catch("pending") });
@@ -126,7 +127,7 @@ export function isFollowedBy(answer: JobServiceAnswer, number: number | null): b
 }
 
 /** What is kept of the report on an ended turn. Undefined if the turn hasn't ended. */
-export function resultReport(reported: KnownTurn | null): ResultReport | undefined {
+export function keptTurn(reported: KnownTurn | null): KeptTurn | undefined {
   if (reported?.status !== "ended" || reported.outcome === null) return undefined;
   const { outcome, reason, cause, summary, branch, pullRequest } = reported;
   const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
@@ -139,7 +140,7 @@ export function resultReport(reported: KnownTurn | null): ResultReport | undefin
     branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
     pullRequest: pullRequest === null ? null : keptPullRequest(pullRequest, title),
     answer: answer || undefined,
-    ...qualityReport(reported),
+    ...keptQuality(reported),
   };
 }
 
@@ -197,16 +198,16 @@ function lineOrNull(text: string | null): string | null {
 }
 
 /** The kept part of the report on a change's quality. */
-function qualityReport({ checks, claims, notes }: KnownTurn): QualityReport {
+function keptQuality({ checks, claims, notes }: KnownTurn): KeptQuality {
   const sentences = notes.map((note) => plainLine(note, LINE_MAX)).filter((note) => note !== "");
   return {
-    ...(checks.length === 0 ? {} : { checks: checks.slice(0, MAX_CHECKS).map(checkReport) }),
+    ...(checks.length === 0 ? {} : { checks: checks.slice(0, MAX_CHECKS).map(keptCheck) }),
     ...(claims === null ? {} : { claims }),
     ...(sentences.length === 0 ? {} : { notes: sentences.slice(0, MAX_NOTES) }),
   };
 }
 
-function checkReport({ name, result, findings }: ProjectCheck): z.infer<typeof CheckReport> {
+function keptCheck({ name, result, findings }: ProjectCheck): z.infer<typeof KeptCheck> {
   const first = plainLine(findings[0] ?? "", LINE_MAX) || null;
   return { name: plainLine(name, NAME_MAX), result, findings: countFindings(findings), first };
 }

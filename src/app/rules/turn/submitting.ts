@@ -20,7 +20,7 @@ import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 import { reportedTurns } from "./reported-turn.ts";
 import { withKnownFiles, withoutWithheld } from "../thread/messages-to-share.ts";
 import type { Authors, Requester } from "../../../shared/contract/request.ts";
-import type { Job } from "../../../shared/contract/job.ts";
+import type { KnownJob } from "../known-job.ts";
 
 /**
  * Services keep idempotency keys for days. After this time a key may be forgotten, and the create
@@ -160,7 +160,7 @@ export function afterSubmit(
     policy: PollingPolicy;
     honorsKeys: boolean;
     /** For a follow-up: its job as the previous turn last saw it. */
-    before?: Job;
+    before?: KnownJob;
   },
 ): { turn: Turn; afterMs: number | null } {
   const { now } = at;
@@ -226,7 +226,12 @@ function limitedUntil(
   return status === 429 && retryAfterMs !== undefined ? now + retryAfterMs : undefined;
 }
 
-function followUpTaken(turn: Turn, answer: JobServiceSuccess, now: number, before: Job | undefined): Turn {
+function followUpTaken(
+  turn: Turn,
+  answer: JobServiceSuccess,
+  now: number,
+  before: KnownJob | undefined,
+): Turn {
   const number = reportedTurns(answer)?.at(-1)?.number;
   if (number !== undefined) return turnAfterAnswer({ ...turn, number }, answer, now);
   const unseen = { until: now + UNSEEN_MS, leftAs: before === undefined ? null : leftAs(before) };

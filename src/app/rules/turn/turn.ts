@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
-import type { KnownTurn } from "../known-job.ts";
+import { KnownJob, type KnownTurn } from "../known-job.ts";
 import type { JobServiceFault, JobServiceSuccess } from "../ports/job-service.ts";
 import { endingOf, Outcome, outcomeKindOf, prLinkOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
@@ -10,10 +10,9 @@ import { followedUntil, TurnPullRequest } from "./pull-request-news.ts";
 import { Request } from "./request.ts";
 import { lenient } from "../../../shared/contract/lenient.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
-import { isBefore, isFollowedBy, ownTurn, progressOf, resultReport } from "./reported-turn.ts";
-import { type ResultReport, TurnProgress } from "./reported-turn.ts";
+import { isBefore, isFollowedBy, ownTurn, progressOf, keptTurn } from "./reported-turn.ts";
+import { type KeptTurn, TurnProgress } from "./reported-turn.ts";
 import { Authors, Requester } from "../../../shared/contract/request.ts";
-import { Job } from "../../../shared/contract/job.ts";
 
 /**
  * How long a watched turn's agent wasn't working because it waited in line or for an answer.
@@ -102,7 +101,7 @@ export const TurnStage = z.discriminatedUnion("name", [
      * How the job ended when that was first seen while it had a later turn, for services that don't
      * tell turns apart. It was this turn's end if the job goes on after it.
      */
-    jobEnd: storedObject({ job: Job, seenAt: z.number() }).optional(),
+    jobEnd: storedObject({ job: KnownJob, seenAt: z.number() }).optional(),
   }),
   storedObject({ name: z.literal("ended"), outcome: Outcome, at: z.number() }),
 ]);
@@ -147,7 +146,7 @@ export const Turn = storedObject({
   /** Absent if there were no files, or nothing has been sent yet. */
   files: TurnFiles.optional(),
   /** The job as last seen. Null until the create is answered. */
-  job: Job.nullable(),
+  job: KnownJob.nullable(),
   /** The follow-up that waits until this turn has been sent or has ended. */
   nextId: z.string().optional(),
   /** A follow-up's number at the job service. Absent if the service doesn't report it. */
@@ -280,13 +279,13 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
     job.status !== "archived" &&
     (isBefore(answer, number) || (reported === null && mayBeEarlierTurn(stage, job, now)));
   const hasLater = !isLast || isFollowedBy(answer, number);
-  const isPassed = resultReport(reported) === undefined && hasLater;
+  const isPassed = keptTurn(reported) === undefined && hasLater;
   const passed = isPassed && !isEarlierTurn ? endOfPassed(turn, stage, { job, reported }, now) : null;
   if (passed !== null) return passed;
   const isOwnEnd = !isEarlierTurn && (!isPassed || job.status === "archived");
   const kind = isOwnEnd ? endOf(turn, job, reported) : null;
   if (kind !== null) {
-    const report = resultReport(reported);
+    const report = keptTurn(reported);
     const isUnsure = reported === null && stage.unseen !== undefined && stage.unseen.leftAs === leftAs(job);
     return endTurn(turn, kind, now, {
       job,
@@ -313,9 +312,9 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
  * How a turn ended that may be the one that the job's record shows. If the record alone says so, a
  * turn whose cancel was taken was stopped, whatever the job has come to.
  */
-function endOf({ stop }: Turn, job: Job, reported: KnownTurn | null): OutcomeKind | null {
+function endOf({ stop }: Turn, job: KnownJob, reported: KnownTurn | null): OutcomeKind | null {
   const kind = outcomeKindOf(job, reported);
-  const isByRecord = kind !== null && kind !== "archived" && resultReport(reported) === undefined;
+  const isByRecord = kind !== null && kind !== "archived" && keptTurn(reported) === undefined;
   return isByRecord && stop?.isTaken === true ? "failed" : kind;
 }
 
@@ -326,7 +325,7 @@ function endOf({ stop }: Turn, job: Job, reported: KnownTurn | null): OutcomeKin
 function endOfPassed(
   turn: Turn,
   { jobEnd }: Watching,
-  { job, reported }: { job: Job; reported: KnownTurn | null },
+  { job, reported }: { job: KnownJob; reported: KnownTurn | null },
   now: number,
 ): Turn | null {
   if (job.status === "archived") return null;
@@ -376,18 +375,18 @@ export function withQuestion(turn: Turn, number: number, change: Partial<Questio
  * Who stopped a turn that ended like this. If the service doesn't report on turns, it counts as
  * stopped once the service has accepted the cancel.
  */
-function stopperOf({ stop }: Turn, kind: OutcomeKind, report: ResultReport | undefined): string | undefined {
+function stopperOf({ stop }: Turn, kind: OutcomeKind, report: KeptTurn | undefined): string | undefined {
   const isStopped = report === undefined ? stop?.isTaken === true : report.outcome === "cancelled";
   return isStopped && kind === "failed" ? stop?.userId : undefined;
 }
 
-function mayBeEarlierTurn({ unseen }: Watching, job: Job, now: number): boolean {
+function mayBeEarlierTurn({ unseen }: Watching, job: KnownJob, now: number): boolean {
   if (unseen === undefined || now >= unseen.until || job.status === "active") return false;
   return unseen.leftAs === null || unseen.leftAs === leftAs(job);
 }
 
 /** Sums up how the job's record says it ended, or null if it hasn't. */
-export function leftAs({ status, prLink }: Job): string | null {
+export function leftAs({ status, prLink }: KnownJob): string | null {
   return status === "active" ? null : `${status} ${prLink ?? ""}`;
 }
 

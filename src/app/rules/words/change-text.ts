@@ -1,5 +1,5 @@
 import type { JobDiff } from "../../../shared/contract/diff.ts";
-import type { KeptPullRequest, QualityReport, ResultReport } from "../turn/reported-turn.ts";
+import type { KeptPullRequest, KeptQuality, KeptTurn } from "../turn/reported-turn.ts";
 import { counted, cut, grouped } from "../../../shared/text/text.ts";
 
 const MAX_PROBLEMS = 5;
@@ -17,7 +17,7 @@ export function diffText(
 }
 
 /** The problems of all failed checks together, at least one of each: `2 new problems`, or empty. */
-export function problemsCount(report: QualityReport | undefined): string {
+export function problemsCount(report: KeptQuality | undefined): string {
   const failed = checksOf(report, "failed");
   return failed.length === 0
     ? ""
@@ -25,7 +25,7 @@ export function problemsCount(report: QualityReport | undefined): string {
 }
 
 /** One line per failed check. Untrusted. */
-export function problemLines(report: QualityReport | undefined): string[] {
+export function problemLines(report: KeptQuality | undefined): string[] {
   const failed = checksOf(report, "failed");
   const more = failed.length - MAX_PROBLEMS;
   const lines = failed.slice(0, MAX_PROBLEMS).map(({ name, findings, first }) => {
@@ -36,7 +36,7 @@ export function problemLines(report: QualityReport | undefined): string[] {
 }
 
 /** Other facts about a change, one line each. Untrusted. */
-export function factLines(report: ResultReport | undefined): string[] {
+export function factLines(report: KeptTurn | undefined): string[] {
   if (report === undefined) return [];
   const { claims, notes = [] } = report;
   const named = (result: string) => checksOf(report, result).map(({ name }) => name);
@@ -54,11 +54,11 @@ export function factLines(report: ResultReport | undefined): string[] {
   ];
 }
 
-function sourcesLine({ total, verified }: NonNullable<QualityReport["claims"]>): string {
+function sourcesLine({ total, verified }: NonNullable<KeptQuality["claims"]>): string {
   return `Sources: ${grouped(verified)} of ${grouped(total)} found`;
 }
 
-function checksOf(report: QualityReport | undefined, result: string) {
+function checksOf(report: KeptQuality | undefined, result: string) {
   return (report?.checks ?? []).filter((check) => check.result === result);
 }
 

@@ -9,7 +9,7 @@ import {
 } from "../turn/outcome.ts";
 import { unnamedText } from "./readable-text.ts";
 import type { Request } from "../turn/request.ts";
-import type { ResultReport } from "../turn/reported-turn.ts";
+import type { KeptTurn } from "../turn/reported-turn.ts";
 import { factLines, problemLines, problemsCount } from "./change-text.ts";
 
 export type OutcomeButton =
@@ -180,7 +180,7 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
 }
 
 /** The link and size are left out: the status message has them, and the button leads there. */
-function pullRequestText(report: ResultReport | undefined, link: string | null): Text {
+function pullRequestText(report: KeptTurn | undefined, link: string | null): Text {
   const { title = null, isDraft = false } = report?.pullRequest ?? {};
   const problems = problemsCount(report);
   if (isDraft && problems !== "") return text("📝", `The pull request is a draft: ${problems}.`);
@@ -191,7 +191,7 @@ function pullRequestText(report: ResultReport | undefined, link: string | null):
   return text(symbol, link === null ? `${ready}.` : `${ready}: ${link}`);
 }
 
-function updatedText(report: ResultReport | undefined, pr: string): Text {
+function updatedText(report: KeptTurn | undefined, pr: string): Text {
   if (report?.pullRequest?.isDraft !== true) return text("✅", `The agent updated ${pr}.`);
   const problems = problemsCount(report);
   return text("📝", `The agent updated ${pr}. It's a draft${problems === "" ? "" : `: ${problems}`}.`);

@@ -3,7 +3,7 @@ import type { TaskDeps } from "../../rules/ports/deps.ts";
 import type { ServiceRecord, Step } from "../../rules/records.ts";
 import { asNewJob, beforeSubmit, refuseTurn } from "../../rules/turn/submitting.ts";
 import { deadlineOf, endTurn, isFollowUp, type Turn } from "../../rules/turn/turn.ts";
-import type { Job } from "../../../shared/contract/job.ts";
+import type { KnownJob } from "../../rules/known-job.ts";
 import type { Task } from "../../../shared/queue/task-queue.ts";
 import { retryLater } from "../service-backoff.ts";
 import { endSubmit } from "./end-submit.ts";
@@ -28,7 +28,7 @@ export async function holdUnlessAdmitted(deps: TaskDeps, task: Task, turn: Turn)
 
 /** The job that a turn is sent to. It is null if one is to be created. */
 export type Target = {
-  job: Job | null;
+  job: KnownJob | null;
   /** True if an earlier attempt may have gone to a job that isn't known any more. */
   isJobGone: boolean;
 };
@@ -61,7 +61,7 @@ export async function findTarget(deps: TaskDeps, turn: Turn): Promise<Target | {
 async function followedTurn(
   { records }: Pick<TaskDeps, "records">,
   turn: Turn,
-): Promise<{ job: Job } | "pending" | "none" | undefined> {
+): Promise<{ job: KnownJob } | "pending" | "none" | undefined> {
   let { follows } = turn.request;
   if (follows === undefined) return undefined;
   while (follows !== undefined) {

@@ -13,7 +13,7 @@ import {
 } from "../../rules/turn/submitting.ts";
 import type { Turn, TurnFiles } from "../../rules/turn/turn.ts";
 import { sentJobAppend } from "../../rules/turn/watching.ts";
-import type { Job } from "../../../shared/contract/job.ts";
+import type { KnownJob } from "../../rules/known-job.ts";
 import { SAID_BY_SERVICE } from "../../../shared/contract/level.ts";
 import { isStoreAnswerLost } from "../../../shared/errors.ts";
 import type { Task, TaskEnd } from "../../../shared/queue/task-queue.ts";
@@ -81,7 +81,7 @@ export function settle(
   deps: TaskDeps,
   { attempt }: Task,
   { turn, asNoted }: Noted,
-  { answer, receiver, job }: { answer: JobServiceAnswer; receiver: Receiver; job: Job | null },
+  { answer, receiver, job }: { answer: JobServiceAnswer; receiver: Receiver; job: KnownJob | null },
 ): Step {
   const call = job === null ? "create" : "message";
   if (answer.ok) deps.logger.info({ job_id: answer.job.id }, `${call} is taken`);

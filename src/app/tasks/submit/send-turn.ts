@@ -9,7 +9,7 @@ import { knownLevel } from "../../rules/records.ts";
 import { askedBy, keyOf, knownPrompt } from "../../rules/turn/submitting.ts";
 import { deadlineOf, type Turn } from "../../rules/turn/turn.ts";
 import type { Attachment } from "../../../shared/contract/attachment.ts";
-import type { Job } from "../../../shared/contract/job.ts";
+import type { KnownJob } from "../../rules/known-job.ts";
 import type { Level } from "../../../shared/contract/level.ts";
 import { backoffMs, heedRetryAfter, notAsked } from "../service-backoff.ts";
 import type { Receiver } from "./find-target.ts";
@@ -58,7 +58,7 @@ export async function sendTurn(
   deps: TaskDeps,
   turn: Turn,
   { jobService }: Receiver,
-  { job, prompt, attachments }: { job: Job | null; prompt: string; attachments: Attachment[] },
+  { job, prompt, attachments }: { job: KnownJob | null; prompt: string; attachments: Attachment[] },
 ): Promise<JobServiceAnswer> {
   const sent = knownPrompt(turn) ?? prompt;
   const besides = { attachments, ...askedBy(turn) };
