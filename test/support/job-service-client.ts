@@ -1,5 +1,5 @@
 import { createHttpJobService, type HttpJobService } from "../../src/app/job-client/http-job-service.ts";
-import type { HttpJobServiceOptions } from "../../src/app/job-client/http-job-service.ts";
+import type { HttpJobServiceOptions } from "../../src/app/job-client/calls.ts";
 import type { JobServiceAnswer, JobServiceFault } from "../../src/app/rules/ports/job-service.ts";
 import type { JobServiceOp } from "../../world/job-service/wire.ts";
 import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID } from "../../world/job-service/side.ts";
