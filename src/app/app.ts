@@ -22,6 +22,7 @@ import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection/conn
 import { followUpScopes } from "./slack/connection/setup.ts";
 import { isRedisUrl } from "../shared/store/redis/redis-location.ts";
 import { createTaskHandler } from "./tasks/index.ts";
+import type { Presentation } from "./messages/blocks.ts";
 import { createFirstTries } from "./intake/first-tries.ts";
 
 /** Time for calls in progress to end at a stop. */
@@ -49,36 +50,19 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     random,
     logger,
   });
-  const [first, ...others] = config.projects;
-  const projects: [ProjectRef, ...ProjectRef[]] = [refOf(first), ...others.map(refOf)];
+  const projects = projectsOf(config);
   const contacts = createContacts(clock);
-  const configured = config.projects.map((project) => ({
-    ...refOf(project),
-    jobService: createHttpJobService({
-      ...project,
-      projectId: project.id,
-      proxy: config.proxy,
-      timeoutMs: config.jobServiceTimeoutMs,
-      onAnswer: contacts.noting(refOf(project)),
-    }),
-  }));
-  const notifier = createSlackNotifier({
-    team: slack.team,
-    presentation: {
-      projects: projects.map(({ name }) => name),
-      watchedFor: formatDuration(config.polling.deadlineMs),
-      contact: config.helpContact,
-      httpOrigins: config.httpOrigins,
-    },
-    slackClock: slack.slackClock,
-    logger,
-    timeoutMs: SLACK_TIMEOUT_MS,
-  });
+  const services = createJobServices(config, contacts);
   const inSlack = { team: slack.team, clock, logger };
   const shared = {
     records: store.records,
     series: store.series,
-    notifier,
+    notifier: createSlackNotifier({
+      ...inSlack,
+      presentation: presentationOf(config),
+      slackClock: slack.slackClock,
+      timeoutMs: SLACK_TIMEOUT_MS,
+    }),
     firstTries: createFirstTries(),
     directory: createSlackDirectory({ ...inSlack, allowGuests: config.allowGuests }),
     threadReader: createSlackThreadReader(inSlack),
@@ -98,7 +82,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     workStatus: createSlackWorkStatus(inSlack),
     memberships: createSlackMemberships(inSlack),
     contacts,
-    jobServices: { of: (project) => configuredProject(configured, project) },
+    jobServices: { of: (project) => configuredProject(services, project) },
   });
 
   const { limits, followUps, helpContact: contact } = config;
@@ -139,12 +123,38 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
       await slack.stop();
       await queue.stop(graceMs);
       // Closing waits for calls in progress, but those of released tasks don't count.
-      const closed = Promise.all(configured.map(({ jobService }) => jobService.close()));
+      const closed = Promise.all(services.map(({ jobService }) => jobService.close()));
       await Promise.race([closed, setTimeout(CLOSE_MS, undefined, { ref: false })]);
     },
   };
 }
 
+function projectsOf({ projects: [first, ...others] }: Config): [ProjectRef, ...ProjectRef[]] {
+  return [refOf(first), ...others.map(refOf)];
+}
+
 function refOf({ name, id, baseUrl }: Project): ProjectRef {
   return { name, id, service: serviceOf(baseUrl) };
+}
+
+/** A client for each project. */
+function createJobServices(
+  { projects, proxy, jobServiceTimeoutMs: timeoutMs }: Config,
+  contacts: ReturnType<typeof createContacts>,
+) {
+  return projects.map((project) => {
+    const ref = refOf(project);
+    const onAnswer = contacts.noting(ref);
+    const options = { ...project, projectId: project.id, proxy, timeoutMs, onAnswer };
+    return { ...ref, jobService: createHttpJobService(options) };
+  });
+}
+
+function presentationOf({ projects, polling, helpContact, httpOrigins }: Config): Presentation {
+  return {
+    projects: projects.map(({ name }) => name),
+    watchedFor: formatDuration(polling.deadlineMs),
+    contact: helpContact,
+    httpOrigins,
+  };
 }
