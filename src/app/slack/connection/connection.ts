@@ -1,7 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import { WebClient, type WebClientOptions } from "@slack/web-api";
 import { BoltApp, IdentityUnknownError } from "./bolt-app.ts";
-import { createLineSampler, slackLogger } from "./log-lines.ts";
+import { createLineSampler, type SampleLine, slackLogger } from "./log-lines.ts";
+import type { Logger } from "../../../shared/machine/ports.ts";
 import { isProxied, type ProxySettings } from "../../../shared/machine/proxy.ts";
 import { createSlackClock, newTeam } from "../slack-team.ts";
 import { SlackIdentityCheck, type SlackIdentityOptions } from "./identity.ts";
@@ -30,77 +31,38 @@ type SlackConnectionOptions = Omit<SlackIdentityOptions, "client" | "team"> & {
 export function createSlackConnection(options: SlackConnectionOptions) {
   const { slack, proxy, clock, logger } = options;
   const sample = createLineSampler(clock);
-  // Each client gets a new object, because the SDK writes to it.
-  const clientOptions = (timeout: number): WebClientOptions => ({
-    slackApiUrl: slack.apiUrl,
-    logger: slackLogger(logger, sample),
-    // The task queue does the retrying: posting isn't idempotent, and a 429 must not hold up other
-    // calls.
-    retryConfig: { retries: 0 },
-    rejectRateLimitedCalls: true,
-    timeout,
-  });
+  const sdkLogger = slackLogger(logger, sample);
+  const ofClient = (timeout: number) => clientOptions(slack, sdkLogger, timeout);
   const slackClock = createSlackClock(clock);
   const client = new WebClient(slack.botToken, {
-    ...clientOptions(SLACK_TIMEOUT_MS),
+    ...ofClient(SLACK_TIMEOUT_MS),
     fetch: slackClock.watching(fetch),
   });
   const team = newTeam(client);
   const identity = new SlackIdentityCheck({
     ...options,
     client: new WebClient(slack.botToken, {
-      ...clientOptions(IDENTITY_TIMEOUT_MS),
+      ...ofClient(IDENTITY_TIMEOUT_MS),
       // This call is answered first, so that even the first post has Slack's time.
       fetch: slackClock.watching(fetch),
     }),
     team,
   });
 
-  /** Logs, in one line, that something Slack sent failed here. */
-  function logFailure(error: unknown, isAcknowledged: boolean): void {
-    const thrown = error instanceof Error && "original" in error ? error.original : error;
-    if (thrown instanceof IdentityUnknownError) {
-      sample(thrown.code, (repeated) => logger.warn({ ...repeated }, thrown.message));
-      return;
-    }
-    logger.error({ err: thrown, is_acknowledged: isAcknowledged }, "could not handle what Slack sent");
-  }
-
+  const logFailure = createFailureLog(logger, sample);
   const { receive } = slack;
   const receiver =
     receive.kind === "http"
-      ? new HttpReceiver({
-          onFailure(error, isAcknowledged) {
-            logFailure(error, isAcknowledged);
-            // Slack redelivers an event that was refused.
-            return error instanceof IdentityUnknownError ? 503 : 500;
-          },
-          onUnhandled() {
-            sample("unhandled", (repeated) =>
-              logger.warn({ ...repeated }, "Slack sent something that nothing here handled within 3 s"),
-            );
-          },
-        })
+      ? createHttpReceiver(logger, sample, logFailure)
       : new SocketMode({
           ...options,
-          receiver: async () => ({
-            appToken: receive.appToken,
-            ...(isProxied(proxy) && {
-              dispatcher: (await import("../../../shared/machine/dispatcher.ts")).createDispatcher(proxy),
-            }),
-            logger: slackLogger(logger, sample),
-            installerOptions: { clientOptions: clientOptions(SLACK_TIMEOUT_MS) },
-            async processEventErrorHandler({ error }) {
-              logFailure(error, false);
-              return false;
-            },
-          }),
+          receiver: () => socketOptions(receive.appToken, ofClient(SLACK_TIMEOUT_MS), proxy, logFailure),
           drain: () => bolt.drain(),
         });
   const bolt: BoltApp = new BoltApp({
     receiver,
     team,
-    clientOptions: clientOptions(SLACK_TIMEOUT_MS),
+    clientOptions: ofClient(SLACK_TIMEOUT_MS),
     logger,
     sample,
   });
@@ -150,6 +112,75 @@ export function createSlackConnection(options: SlackConnectionOptions) {
       identity.stop();
       await socket?.stop();
       await Promise.race([bolt.drain(), setTimeout(DRAIN_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+type SdkLogger = ReturnType<typeof slackLogger>;
+
+/** Logs, in one line, that something Slack sent failed here. */
+type FailureLog = (error: unknown, isAcknowledged: boolean) => void;
+
+/** The options of one client. Each needs a new object, because the SDK writes to it. */
+function clientOptions(
+  { apiUrl }: SlackSettings,
+  logger: SdkLogger,
+  timeout: number,
+): WebClientOptions & { logger: SdkLogger } {
+  return {
+    slackApiUrl: apiUrl,
+    logger,
+    // The task queue does the retrying: posting isn't idempotent, and a 429 must not hold up other
+    // calls.
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    timeout,
+  };
+}
+
+function createFailureLog(logger: Logger, sample: SampleLine): FailureLog {
+  return (error, isAcknowledged) => {
+    const thrown = error instanceof Error && "original" in error ? error.original : error;
+    if (thrown instanceof IdentityUnknownError) {
+      sample(thrown.code, (repeated) => logger.warn({ ...repeated }, thrown.message));
+      return;
+    }
+    logger.error({ err: thrown, is_acknowledged: isAcknowledged }, "could not handle what Slack sent");
+  };
+}
+
+function createHttpReceiver(logger: Logger, sample: SampleLine, logFailure: FailureLog): HttpReceiver {
+  return new HttpReceiver({
+    onFailure(error, isAcknowledged) {
+      logFailure(error, isAcknowledged);
+      // Slack redelivers an event that was refused.
+      return error instanceof IdentityUnknownError ? 503 : 500;
+    },
+    onUnhandled() {
+      sample("unhandled", (repeated) =>
+        logger.warn({ ...repeated }, "Slack sent something that nothing here handled within 3 s"),
+      );
+    },
+  });
+}
+
+/** The options of Bolt's receiver for Socket Mode. */
+async function socketOptions(
+  appToken: string,
+  ofClient: ReturnType<typeof clientOptions>,
+  proxy: ProxySettings,
+  logFailure: FailureLog,
+) {
+  return {
+    appToken,
+    ...(isProxied(proxy) && {
+      dispatcher: (await import("../../../shared/machine/dispatcher.ts")).createDispatcher(proxy),
+    }),
+    logger: ofClient.logger,
+    installerOptions: { clientOptions: ofClient },
+    async processEventErrorHandler({ error }: { error: unknown }) {
+      logFailure(error, false);
+      return false;
     },
   };
 }
