@@ -101,6 +101,22 @@ describe("a job service that tells what changes", () => {
     },
   );
 
+  it.each([403, 404])(
+    "is polled as others are where something in front of it blocks its feed with %i",
+    { tags: "all" },
+    async (status) => {
+      await using world = await start();
+      world.service.faults.add({ op: "changes", fault: { kind: "gateway", status } });
+      const jobId = await ask(world);
+      await world.pass(10 * MINUTE_MS);
+      expect(countOf(world, "get")).toBeGreaterThan(20);
+      const before = countOf(world, "changes");
+      await world.pass(60 * MINUTE_MS);
+      expect(countOf(world, "changes") - before).toBeLessThanOrEqual(14);
+      expect(await toldAfter(world, jobId)).toBeLessThanOrEqual(80 * SECOND_MS);
+    },
+  );
+
   it(
     "is polled as others are while its feed answers at once that nothing has changed",
     { tags: "all" },
