@@ -798,7 +798,7 @@ function findSites(tree) {
   return sites;
 }
 
-/** Where a site has its pages and pictures, and what its routes may begin with. */
+/** The places of a site's pages and pictures, and the beginnings that its routes may have. */
 function describeSite(tree, kind, folder, settings) {
   const strings = (pattern) => [...settings.matchAll(pattern)].map((found) => found[1]);
   const named = [
@@ -1384,7 +1384,7 @@ function rootOf(site, path) {
   );
 }
 
-/** How a path is spelled that is there in other letters, or null. */
+/** The spelling of a path that exists with capitals in other places, or null. */
 function otherCase(docs, path) {
   const spelled = docs.anyCase.get(path.toLowerCase());
   return spelled === undefined ? null : posix.basename(spelled);

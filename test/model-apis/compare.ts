@@ -1,6 +1,6 @@
 import type { Outline, Shape } from "../../src/service/network/gateway/body-shape.ts";
 
-/** What `read-sdks.mjs` reads. Several names in one text have " | " between them. */
+/** The result of `read-sdks.mjs`. Several names in one text have " | " between them. */
 export type Known = {
   sdks: Record<string, string>;
   betas: string[];
@@ -58,7 +58,7 @@ function pathTo(outline: Outline, path: string, name: string): string {
   return "fields" in outline ? `${path}.${name}` : `${path}[${name}]`;
 }
 
-/** What an SDK's type has where our shape has its parts, and the types of each. */
+/** The parts of an SDK's type (fields or types, as in our shape), with each part's types. */
 function sdkParts(outline: Outline, name: string, known: Known): [part: string, types: string[]][] {
   const type = known.types[name];
   if (type === undefined) throw new Error(`The type ${name} isn't in known.json.`);

@@ -4,7 +4,7 @@
 /** Names by their body in `model-bodies.ts`, as they are logged, or values of the beta headers. */
 type Reason = Readonly<Partial<Record<string, string>>> & { why: string };
 
-/** What an SDK knows and the gateway leaves out. */
+/** Parts that an SDK knows and the gateway leaves out. */
 export const LEFT_OUT: readonly Reason[] = [
   {
     why: "Tools that run at the provider, and what they did or may do there",
@@ -171,7 +171,7 @@ export const LEFT_OUT: readonly Reason[] = [
   },
 ];
 
-/** What the gateway lets pass and no SDK knows. */
+/** Parts that the gateway lets pass and no SDK knows. */
 export const ALLOWED_BESIDES: readonly Reason[] = [
   {
     why: "Fields that the SDK no longer has. Older models and agents use them",

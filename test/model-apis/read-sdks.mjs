@@ -35,7 +35,7 @@ const NOT_SENT = {
   anthropic: ["betas", "user_profile_id", "workspace_id"],
   gemini: ["httpOptions", "abortSignal"],
 };
-/** What stands beside `generationConfig` in the body, although the SDK's type has it all in one. */
+/** Fields that are beside `generationConfig` in the body. The SDK's type has all fields in one. */
 const GEMINI_BESIDE = new Set(
   "systemInstruction tools toolConfig safetySettings cachedContent labels serviceTier store".split(" "),
 );

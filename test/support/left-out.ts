@@ -2,8 +2,8 @@ import type { Reporter, TestModule } from "vitest/node";
 import { isMissing, missingMessage, TOOLS } from "./tools.ts";
 
 /**
- * Vitest's reporter of tests that were left out because a tool is missing. It writes one line for
- * each such tool.
+ * Vitest's reporter of tests that were left out. It writes one line for each tool that is missing,
+ * and one for each other reason that a test gave.
  */
 export class LeftOut implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -14,6 +14,11 @@ export class LeftOut implements Reporter {
         return test.tags.includes(tool) || (result.state === "skipped" && result.note === tool);
       });
       console.log(`${length} ${length === 1 ? "test was" : "tests were"} left out: ${missingMessage(tool)}`);
+    }
+    const notes = skipped.map((test) => test.result()).map((result) => "note" in result && result.note);
+    const tools: readonly string[] = TOOLS;
+    for (const note of new Set(notes)) {
+      if (typeof note === "string" && !tools.includes(note)) console.log(`Left out: ${note}`);
     }
   }
 }
