@@ -1,11 +1,6 @@
 import { faultForLog, type JobServiceAnswer } from "../rules/ports/job-service.ts";
-import {
-  turnNumber,
-  turnAfterCancel,
-  turnAfterOwnAnswer,
-  unwatchTurn,
-  type Turn,
-} from "../rules/turn/turn.ts";
+import { turnNumber, unwatchTurn, type Turn } from "../rules/turn/turn.ts";
+import { turnAfterCancel, turnAfterOwnAnswer } from "../rules/turn/turn-after-answer.ts";
 import type { Task } from "../../shared/queue/task-queue.ts";
 import { knownLevel, type Step } from "../rules/records.ts";
 import { changesOf, readTurnTask, turnNow } from "../rules/decisions/turn-writes.ts";

@@ -4,13 +4,8 @@ import type { KnownJob, KnownTurn } from "../../../src/app/rules/known-job.ts";
 import { pullRequestAfter, withPrBefore } from "../../../src/app/rules/thread/follow-up.ts";
 import { endingOf, updateOf } from "../../../src/app/rules/turn/outcome.ts";
 import { afterSubmit, beforeSubmit } from "../../../src/app/rules/turn/submitting.ts";
-import {
-  endTurn,
-  newTurn,
-  stopTurn,
-  turnAfterCancel,
-  watchingFrom,
-} from "../../../src/app/rules/turn/turn.ts";
+import { endTurn, newTurn, stopTurn, watchingFrom } from "../../../src/app/rules/turn/turn.ts";
+import { turnAfterCancel } from "../../../src/app/rules/turn/turn-after-answer.ts";
 import type { Turn } from "../../../src/app/rules/turn/turn.ts";
 import { FRESH_POLL_STATE, pollStateAfter, turnAfterPoll } from "../../../src/app/rules/turn/watching.ts";
 import type { Polled } from "../../../src/app/rules/turn/watching.ts";

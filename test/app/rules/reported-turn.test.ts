@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { JobServiceAnswer } from "../../../src/app/rules/ports/job-service.ts";
 import { Outcome, outcomeKindOf } from "../../../src/app/rules/turn/outcome.ts";
 import { isOnlyStepNew, statusKey } from "../../../src/app/rules/words/status-text.ts";
-import { type Turn, turnAfterAnswer, turnPrLink } from "../../../src/app/rules/turn/turn.ts";
+import { type Turn, turnPrLink } from "../../../src/app/rules/turn/turn.ts";
+import { turnAfterAnswer } from "../../../src/app/rules/turn/turn-after-answer.ts";
 import { ownTurn, keptTurn } from "../../../src/app/rules/turn/reported-turn.ts";
 import { found, makeJob, makeOutcome, makeReported, makeTurn } from "../../support/builders.ts";
 

@@ -12,10 +12,10 @@ import {
   isFollowUp,
   leftAs,
   rejectionReason,
-  turnAfterAnswer,
   turnPrLink,
   watchingFrom,
 } from "./turn.ts";
+import { turnAfterAnswer } from "./turn-after-answer.ts";
 import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 import { reportedTurns } from "./reported-turn.ts";
 import { withKnownFiles, withoutWithheld } from "../thread/messages-to-share.ts";

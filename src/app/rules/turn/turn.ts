@@ -1,17 +1,16 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
-import { KnownJob, type KnownTurn } from "../known-job.ts";
-import type { JobServiceFault, JobServiceSuccess } from "../ports/job-service.ts";
-import { endingOf, Outcome, outcomeKindOf, prLinkOf } from "./outcome.ts";
+import { KnownJob } from "../known-job.ts";
+import type { JobServiceFault } from "../ports/job-service.ts";
+import { endingOf, Outcome, prLinkOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "../retry.ts";
-import { Question, closeQuestions, isOpen, questionsAfter, reportedQuestions } from "../thread/question.ts";
+import { Question, closeQuestions, isOpen } from "../thread/question.ts";
 import { followedUntil, TurnPullRequest } from "./pull-request-news.ts";
 import { Request } from "./request.ts";
 import { lenient } from "../../../shared/contract/lenient.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
-import { isBefore, isFollowedBy, ownTurn, progressOf, keptTurn } from "./reported-turn.ts";
-import { type KeptTurn, TurnProgress } from "./reported-turn.ts";
+import { TurnProgress } from "./reported-turn.ts";
 import { Authors, Requester } from "../../../shared/contract/request.ts";
 
 /**
@@ -264,84 +263,8 @@ export function watchingFrom(since: number): Watching {
   return { name: "watching", since, troubleSince: null };
 }
 
-/**
- * Updates a watched turn from an answer about its job, and ends it if the answer says so. `isLast`
- * is true if the job had been sent no later turn when it was asked. Returns the same object if
- * nothing changed.
- */
-export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: number, isLast = true): Turn {
-  const { stage } = turn;
-  if (stage.name !== "watching") return turn;
-  const { job } = answer;
-  const number = turnNumber(turn);
-  const reported = ownTurn(answer, number);
-  const isEarlierTurn =
-    job.status !== "archived" &&
-    (isBefore(answer, number) || (reported === null && mayBeEarlierTurn(stage, job, now)));
-  const hasLater = !isLast || isFollowedBy(answer, number);
-  const isPassed = keptTurn(reported) === undefined && hasLater;
-  const passed = isPassed && !isEarlierTurn ? endOfPassed(turn, stage, { job, reported }, now) : null;
-  if (passed !== null) return passed;
-  const isOwnEnd = !isEarlierTurn && (!isPassed || job.status === "archived");
-  const kind = isOwnEnd ? endOf(turn, job, reported) : null;
-  if (kind !== null) {
-    const report = keptTurn(reported);
-    const isUnsure = reported === null && stage.unseen !== undefined && stage.unseen.leftAs === leftAs(job);
-    return endTurn(turn, kind, now, {
-      job,
-      ...(report && { told: report }),
-      stoppedBy: stopperOf(turn, kind, report),
-      isUnsure: isUnsure || undefined,
-      ...(answer.level === 1 && { hasDiff: true, canClose: true }),
-    });
-  }
-  // Nobody answers a turn that is being stopped.
-  const asked = isEarlierTurn || turn.stop !== undefined ? null : reportedQuestions(answer, number);
-  const withAsked = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
-  const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
-  const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(withAsked), now);
-  const unseen = job.status === "active" ? undefined : stage.unseen;
-  const isOthersEnd = isPassed && !isEarlierTurn && job.status !== "active";
-  const jobEnd = isOthersEnd ? (stage.jobEnd ?? { job, seenAt: now }) : undefined;
-  const next: Watching = { ...stage, troubleSince: null, progress, unseen, pause, jobEnd };
-  const isSame = JSON.stringify(next) === JSON.stringify(stage) && withAsked === turn;
-  return isSame && turn.job !== null ? turn : { ...withAsked, job: turn.job ?? job, stage: next };
-}
-
-/**
- * How a turn ended that may be the one that the job's record shows. If the record alone says so, a
- * turn whose cancel was taken was stopped, whatever the job has come to.
- */
-function endOf({ stop }: Turn, job: KnownJob, reported: KnownTurn | null): OutcomeKind | null {
-  const kind = outcomeKindOf(job, reported);
-  const isByRecord = kind !== null && kind !== "archived" && keptTurn(reported) === undefined;
-  return isByRecord && stop?.isTaken === true ? "failed" : kind;
-}
-
-/**
- * Ends a turn whose job has been sent a later one, if nobody says how this one ended. The job's
- * status is the later turn's, unless the job went on after it.
- */
-function endOfPassed(
-  turn: Turn,
-  { jobEnd }: Watching,
-  { job, reported }: { job: KnownJob; reported: KnownTurn | null },
-  now: number,
-): Turn | null {
-  if (job.status === "archived") return null;
-  const isReportedEnd = reported?.status === "ended";
-  if ((isReportedEnd || job.status !== "active") && turn.stop?.isTaken === true) {
-    return endTurn(turn, "failed", now, { stoppedBy: turn.stop.userId });
-  }
-  if (jobEnd !== undefined && reported === null && leftAs(job) !== leftAs(jobEnd.job)) {
-    const kind = outcomeKindOf(jobEnd.job, null);
-    return kind === null ? null : endTurn(turn, kind, now, { job: jobEnd.job });
-  }
-  const isLongOver = job.status !== "active" && jobEnd !== undefined && now >= jobEnd.seenAt + UNSEEN_MS;
-  return isReportedEnd || isLongOver ? endTurn(turn, "unknown", now, { isPassed: true }) : null;
-}
-
-function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
+/** The turn with these questions. Returns the same object if there is nothing new. */
+export function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
   const isSame = questions === turn.questions || questions.length === 0;
   return isSame ? turn : { ...turn, questions: [...questions] };
 }
@@ -369,20 +292,6 @@ export function withQuestion(turn: Turn, number: number, change: Partial<Questio
     question.number === number ? { ...question, ...change } : question,
   );
   return { ...turn, questions };
-}
-
-/**
- * Who stopped a turn that ended like this. If the service doesn't report on turns, it counts as
- * stopped once the service has accepted the cancel.
- */
-function stopperOf({ stop }: Turn, kind: OutcomeKind, report: KeptTurn | undefined): string | undefined {
-  const isStopped = report === undefined ? stop?.isTaken === true : report.outcome === "cancelled";
-  return isStopped && kind === "failed" ? stop?.userId : undefined;
-}
-
-function mayBeEarlierTurn({ unseen }: Watching, job: KnownJob, now: number): boolean {
-  if (unseen === undefined || now >= unseen.until || job.status === "active") return false;
-  return unseen.leftAs === null || unseen.leftAs === leftAs(job);
 }
 
 /** Sums up how the job's record says it ended, or null if it hasn't. */
@@ -439,28 +348,6 @@ export function withoutSending(turn: Turn, now: number): Turn {
 /** The turn's number at the job service, or null if the service hasn't reported it. */
 export function turnNumber(turn: Turn): number | null {
   return isFollowUp(turn) ? (turn.number ?? null) : 1;
-}
-
-/**
- * Like {@link turnAfterAnswer}, for an answer that isn't a poll's. If only polls can tell the turn
- * from the job's later ones, which wait for its end, it is left to them.
- */
-export function turnAfterOwnAnswer(
-  turn: Turn,
-  answer: JobServiceSuccess,
-  now: number,
-  isLast: boolean,
-): Turn {
-  const isKnown = isLast || ownTurn(answer, turnNumber(turn)) !== null;
-  return isKnown ? turnAfterAnswer(turn, answer, now) : turn;
-}
-
-/**
- * Updates the turn once the service has accepted the cancel. It may end now or with a later poll.
- */
-export function turnAfterCancel(turn: Turn, answer: JobServiceSuccess, now: number, isLast = true): Turn {
-  if (turn.stage.name !== "watching" || turn.stop === undefined) return turn;
-  return turnAfterOwnAnswer({ ...turn, stop: { ...turn.stop, isTaken: true } }, answer, now, isLast);
 }
 
 /** Ends the watch of a turn that is to stop but whose service can't stop it. */

@@ -4,16 +4,8 @@ import { storedObject } from "../../../shared/contract/reading.ts";
 import type { FeedRecord } from "../records.ts";
 import { FOLLOWED_MS } from "../../../shared/contract/pull-request.ts";
 import { overdueAt, type Usual } from "./overdue.ts";
-import {
-  deadlineOf,
-  endTurn,
-  isFollowUp,
-  leftAs,
-  rejectionReason,
-  type Turn,
-  turnAfterAnswer,
-  UNSEEN_MS,
-} from "./turn.ts";
+import { deadlineOf, endTurn, isFollowUp, leftAs, rejectionReason, type Turn, UNSEEN_MS } from "./turn.ts";
+import { turnAfterAnswer } from "./turn-after-answer.ts";
 import { projectKey, type ProjectRef } from "../project.ts";
 import { nextPollDelayMs, type PollingPolicy } from "../retry.ts";
 import type { Append } from "../../../shared/store/series.ts";
