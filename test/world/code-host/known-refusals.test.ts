@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { REFUSAL_NAMES, type RefusalName, refusing } from "../../../world/code-host/index.ts";
 import { openPullRequest, openTestHost, OWNER, refusal, REPO, type TestHost } from "./setup.ts";

@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { Octokit } from "@octokit/rest";
 import { expect, it, vi } from "vitest";
 import { PATIENT } from "../../support/patient.ts";
@@ -16,7 +18,12 @@ import {
 const at = { owner: OWNER, repo: REPO };
 const PAGE = "docs/quickstart.md";
 const START = Array.from({ length: 30 }, (_, index) => `Line ${index + 1}`);
-const TOKENS = [TOKEN, { token: "mira", login: "mira" }, { token: "stranger", login: "stranger" }] as const;
+const TOKENS = [
+  TOKEN,
+  { token: "mira", login: "mira" },
+  { token: "stranger", login: "stranger" },
+  { token: "linter", login: "mira[bot]", kind: "installation" },
+] as const;
 
 /** The page with other lines, by their numbers. */
 function changed(lines: Record<number, string>): string {
@@ -236,6 +243,28 @@ it("lets people with the right resolve a thread, and open it again", async () =>
   await change(TOKEN, "unresolveReviewThread");
   expect((await threads(test)).map(({ isResolved }) => isResolved)).toEqual([false, false]);
   await expect(change("mira", "resolveReviewThread", "PRRT_1")).rejects.toThrow("PRRT_1");
+});
+
+it("tells bots from people by their type: in GraphQL, their logins have no ending", async () => {
+  const { test, as, pull } = await open();
+  await using _test = test;
+  for (const token of ["mira", "linter"]) {
+    await as(token).rest.pulls.createReview({ ...pull, event: "COMMENT", body: "Hm" });
+  }
+  const query = `{ repository(owner: "tidepool", name: "docs") { pullRequest(number: 1) {
+    reviews(first: 5) { nodes { author { __typename login } } } } } }`;
+  const nodes = [
+    { author: { __typename: "User", login: "mira" } },
+    { author: { __typename: "Bot", login: "mira" } },
+  ];
+  expect(await test.octokit.graphql(query)).toEqual({
+    repository: { pullRequest: { reviews: { nodes } } },
+  });
+  const { data } = await test.octokit.rest.pulls.listReviews(pull);
+  expect(data.map(({ user }) => [user?.login, user?.type])).toEqual([
+    ["mira", "User"],
+    ["mira[bot]", "Bot"],
+  ]);
 });
 
 it("tells a webhook about each comment on a line", async () => {

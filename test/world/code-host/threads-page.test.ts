@@ -1,3 +1,5 @@
+// @module-tag all
+
 import { expect, it } from "vitest";
 import { FILES, openPullRequest, openTestHost, OWNER, REPO, type TestHost } from "./setup.ts";
 

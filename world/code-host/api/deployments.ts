@@ -107,7 +107,7 @@ export function deploymentShape(
     original_environment: deployment.environment,
     environment: deployment.statuses.at(-1)?.environment ?? deployment.environment,
     description: deployment.description,
-    creator: userShape(deployment.creator, userType(deployment.creator), { url: web, apiUrl }),
+    creator: userShape(deployment.creator, "User", { url: web, apiUrl }),
     created_at: deployment.createdAt,
     updated_at: deployment.statuses.at(-1)?.createdAt ?? deployment.createdAt,
     statuses_url: `${url}/statuses`,
@@ -129,7 +129,7 @@ export function deploymentStatusShape(
     id: status.id,
     node_id: `DES_${status.id}`,
     state: status.state,
-    creator: userShape(status.creator, userType(status.creator), { url: web, apiUrl }),
+    creator: userShape(status.creator, "User", { url: web, apiUrl }),
     description: status.description,
     environment: status.environment,
     target_url: status.logUrl,
@@ -140,8 +140,4 @@ export function deploymentStatusShape(
     environment_url: status.environmentUrl,
     log_url: status.logUrl,
   };
-}
-
-function userType(login: string): "Bot" | "User" {
-  return login.endsWith("[bot]") ? "Bot" : "User";
 }

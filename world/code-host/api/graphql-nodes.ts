@@ -169,8 +169,13 @@ function threadParts(asking: Asking, pullRequests: PullRequests, pullRequest: Pu
   return parts;
 }
 
+/**
+ * Returns a person or an App's account. A bot's login has no `[bot]` here, as people found out at
+ * GitHub, so that only its type tells it from a person with the same name.
+ */
 function userNode(login: string): object {
-  return { __typename: login.endsWith("[bot]") ? "Bot" : "User", login };
+  const name = login.replace(/\[bot\]$/, "");
+  return { __typename: name === login ? "User" : "Bot", login: name };
 }
 
 /** Returns a reviewer. A team is `owner/team`. */

@@ -152,7 +152,7 @@ function positionShape(
     original_position: comment.position,
     commit_id: now?.commitSha ?? comment.commitSha,
     original_commit_id: comment.commitSha,
-    user: userShape(comment.author, comment.author.endsWith("[bot]") ? "Bot" : "User", links),
+    user: userShape(comment.author, "User", links),
     body: comment.body,
     created_at: comment.createdAt,
     updated_at: comment.createdAt,

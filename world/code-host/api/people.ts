@@ -26,8 +26,7 @@ export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.get("/users/:login", (context) => {
     const login = context.req.param("login");
     if (host.rules.goneAccounts.has(login)) throw notFound();
-    const type = login.endsWith("[bot]") ? "Bot" : "User";
-    return context.json(userShape(login, type, host.links()));
+    return context.json(userShape(login, "User", host.links()));
   });
 
   // An App needs no more than "metadata: read" (docs.github.com/rest/collaborators/collaborators).

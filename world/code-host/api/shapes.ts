@@ -13,7 +13,8 @@ export function idOf(...parts: (string | number)[]): number {
   return createHash("sha256").update(parts.join("\n")).digest().readUIntBE(0, 4);
 }
 
-export function userShape(login: string, type: "User" | "Organization" | "Bot", { url, apiUrl }: Links) {
+/** Returns an account. The name of an App's account ends with `[bot]`. */
+export function userShape(login: string, type: "User" | "Organization", { url, apiUrl }: Links) {
   return {
     login,
     id: idOf("user", login),
@@ -22,7 +23,7 @@ export function userShape(login: string, type: "User" | "Organization" | "Bot", 
     gravatar_id: "",
     url: `${apiUrl}/users/${login}`,
     html_url: url,
-    type,
+    type: login.endsWith("[bot]") ? "Bot" : type,
     site_admin: false,
   };
 }
