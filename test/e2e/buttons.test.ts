@@ -32,7 +32,7 @@ describe("Try again", () => {
     [8, {}],
     [89, { idempotencyKeys: true }],
     [8, OFFERS_EVERYTHING],
-  ])("works on day %i, and a second press says who did it (%o)", async (day, jobService) => {
+  ])("works on day %i, and a second press says who did it (%o)", { tags: "all" }, async (day, jobService) => {
     await using world = await World.start({ jobService });
     const failed = await failedRequest(world);
     await world.pass(day * DAY_MS);

@@ -103,43 +103,56 @@ it("finds everything that a turn needs", async () => {
   expect((await fetch(`${codeHost.apiUrl}/repos/acme/docs/branches/docs-agent%2Fcheck`)).status).toBe(404);
 });
 
-it("names the generator of the docs, and the navigation that agents may not change", async () => {
-  await using folder = await openFolder({});
-  await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
-  const checked = async (repo: string, files: readonly string[], docs?: readonly string[]) => {
-    await writeFiles(folder.dir.file(repo), Object.fromEntries(files.map((path) => [path, "# Page\n"])));
-    await codeHost.createRepository("acme", repo, folder.dir.file(repo));
-    const project = { ...LOCAL[0], repository: folder.dir.file(`host/repositories/acme/${repo}.git`), docs };
-    folder.change({ ...WITHOUT_PROJECTS, projects: [project] });
-    const { stdout } = await folder.run("config", "check");
-    return stdout.split("\n").filter((line) => line.includes("docs  pages"));
-  };
-  expect(await checked("data", ["docs.json", "a.mdx", "b/_meta.json", "modules/ROOT/nav.adoc"])).toEqual([
-    "ok     docs  pages: docs covers 2 of 2 pages, made with Mintlify, Nextra, Antora",
-  ]);
-  expect(
-    await checked("code", ["website/sidebars.js", "mkdocs.yml", "docs/.vitepress/config.mts", "a.md"]),
-  ).toEqual([
-    "ok     docs  pages: docs covers 1 of 1 page, made with MkDocs, Docusaurus, VitePress",
-    "warn   docs  pages: Agents may not change this navigation, so new pages don't get into it: " +
-      "mkdocs.yml of MkDocs (the build runs it, or what it names); website/sidebars.js of Docusaurus (the build runs " +
-      "it, or what it names); docs/.vitepress/config.mts of VitePress (the build runs it, or what it names). " +
-      "If they may, add these names to docs.",
-  ]);
-  expect(
-    await checked("others", ["docusaurus.config.ts", "fern/docs.yml", "content/1.a/.navigation.yml", "a.md"]),
-  ).toEqual([
-    "ok     docs  pages: docs covers 1 of 1 page, made with Docusaurus, Fern, Nuxt",
-    "warn   docs  pages: Agents may not change this navigation, so new pages don't get into it: " +
-      "docusaurus.config.ts of Docusaurus (the build runs it, or what it names); fern/docs.yml of Fern; " +
-      "content/1.a/.navigation.yml of Nuxt. If they may, add these names to docs.",
-  ]);
-  expect(await checked("narrow", ["docs.json", "docs/a.md", "b.md"], ["docs/**"])).toEqual([
-    "ok     docs  pages: docs covers 1 of 2 pages, made with Mintlify",
-    "warn   docs  pages: Agents may not change this navigation, so new pages don't get into it: docs.json of Mintlify. " +
-      "If they may, add these names to docs.",
-  ]);
-});
+it(
+  "names the generator of the docs, and the navigation that agents may not change",
+  { tags: "all" },
+  async () => {
+    await using folder = await openFolder({});
+    await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
+    const checked = async (repo: string, files: readonly string[], docs?: readonly string[]) => {
+      await writeFiles(folder.dir.file(repo), Object.fromEntries(files.map((path) => [path, "# Page\n"])));
+      await codeHost.createRepository("acme", repo, folder.dir.file(repo));
+      const project = {
+        ...LOCAL[0],
+        repository: folder.dir.file(`host/repositories/acme/${repo}.git`),
+        docs,
+      };
+      folder.change({ ...WITHOUT_PROJECTS, projects: [project] });
+      const { stdout } = await folder.run("config", "check");
+      return stdout.split("\n").filter((line) => line.includes("docs  pages"));
+    };
+    expect(await checked("data", ["docs.json", "a.mdx", "b/_meta.json", "modules/ROOT/nav.adoc"])).toEqual([
+      "ok     docs  pages: docs covers 2 of 2 pages, made with Mintlify, Nextra, Antora",
+    ]);
+    expect(
+      await checked("code", ["website/sidebars.js", "mkdocs.yml", "docs/.vitepress/config.mts", "a.md"]),
+    ).toEqual([
+      "ok     docs  pages: docs covers 1 of 1 page, made with MkDocs, Docusaurus, VitePress",
+      "warn   docs  pages: Agents may not change this navigation, so new pages don't get into it: " +
+        "mkdocs.yml of MkDocs (the build runs it, or what it names); website/sidebars.js of Docusaurus (the build runs " +
+        "it, or what it names); docs/.vitepress/config.mts of VitePress (the build runs it, or what it names). " +
+        "If they may, add these names to docs.",
+    ]);
+    expect(
+      await checked("others", [
+        "docusaurus.config.ts",
+        "fern/docs.yml",
+        "content/1.a/.navigation.yml",
+        "a.md",
+      ]),
+    ).toEqual([
+      "ok     docs  pages: docs covers 1 of 1 page, made with Docusaurus, Fern, Nuxt",
+      "warn   docs  pages: Agents may not change this navigation, so new pages don't get into it: " +
+        "docusaurus.config.ts of Docusaurus (the build runs it, or what it names); fern/docs.yml of Fern; " +
+        "content/1.a/.navigation.yml of Nuxt. If they may, add these names to docs.",
+    ]);
+    expect(await checked("narrow", ["docs.json", "docs/a.md", "b.md"], ["docs/**"])).toEqual([
+      "ok     docs  pages: docs covers 1 of 2 pages, made with Mintlify",
+      "warn   docs  pages: Agents may not change this navigation, so new pages don't get into it: docs.json of Mintlify. " +
+        "If they may, add these names to docs.",
+    ]);
+  },
+);
 
 it("tries the key that signs commits, and says what is wrong with it", async () => {
   need("openssh-client");
@@ -177,7 +190,7 @@ it("tries the key that signs commits, and says what is wrong with it", async () 
   expect((await folder.run("config", "check")).stderr).toMatch(/signingKeyFile needs name and email/);
 });
 
-it("tries the fork that branches are pushed to", async () => {
+it("tries the fork that branches are pushed to", { tags: "all" }, async () => {
   await using folder = await openFolder({});
   await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
   await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
@@ -236,7 +249,7 @@ it("warns of a private repository that agents read for public docs, and of no ot
   expect(await warnings()).toEqual([]);
 });
 
-it("calls the models if it is told to, and says why one can't be used", async () => {
+it("calls the models if it is told to, and says why one can't be used", { tags: "all" }, async () => {
   await using side = await startHttpSide(({ headers, url }, _request, response) =>
     response.writeHead(headers["x-api-key"] !== KEY ? 401 : url.endsWith("/messages") ? 404 : 200).end("{}"),
   );

@@ -207,41 +207,45 @@ it("names each permission that an App lacks, and whose the key is", async () => 
   expect(withoutKey.stdout.match(/nope\.pem/g)).toHaveLength(1);
 });
 
-it("asks for an App's token and its name once for all projects, and keeps them from what tools say", async () => {
-  await using place = await openPlace();
-  const { folder, codeHost } = place;
-  const { settings } = installApp(codeHost, folder.dir.file("app.pem"));
-  const tokenFile = folder.dir.file("token");
-  // Only somebody who knows the token recognizes it like this.
-  codeHost.traffic.fault = () => {
-    const [minted] = codeHost.apps.minted;
-    writeFileSync(tokenFile, Buffer.from(minted?.token ?? "").toString("base64"));
-    return undefined;
-  };
-  const tells = ["sh", "-c", 'echo "a.md: $(cat "$1")"; exit 1', "sh", tokenFile];
-  const project = {
-    repository: codeHost.gitUrl("acme", "docs"),
-    agent: { kind: "command", command: ["true"] },
-    codeHost: settings,
-    verify: [{ name: "tells", command: tells, findingsAt: [1] }],
-  };
-  folder.change({
-    dataDir: "./data",
-    containment: "none",
-    projects: [
-      { id: "docs", ...project },
-      { id: "more", ...project },
-    ],
-  });
-  const { stdout } = await folder.run("config", "check");
-  expect(stdout.match(/check tells: .* 1 finding on main\. It says: a\.md: .*/g)).toEqual([
-    expect.stringMatching(/: a\.md: \[secret\]$/),
-    expect.stringMatching(/: a\.md: \[secret\]$/),
-  ]);
-  expect(stdout.match(/commits: by acme-docs-agent\[bot\]/g)).toHaveLength(2);
-  expect(codeHost.apps.minted).toHaveLength(1);
-  expect(codeHost.traffic.requests.filter((request) => request === "GET /api/v3/app")).toHaveLength(1);
-});
+it(
+  "asks for an App's token and its name once for all projects, and keeps them from what tools say",
+  { tags: "all" },
+  async () => {
+    await using place = await openPlace();
+    const { folder, codeHost } = place;
+    const { settings } = installApp(codeHost, folder.dir.file("app.pem"));
+    const tokenFile = folder.dir.file("token");
+    // Only somebody who knows the token recognizes it like this.
+    codeHost.traffic.fault = () => {
+      const [minted] = codeHost.apps.minted;
+      writeFileSync(tokenFile, Buffer.from(minted?.token ?? "").toString("base64"));
+      return undefined;
+    };
+    const tells = ["sh", "-c", 'echo "a.md: $(cat "$1")"; exit 1', "sh", tokenFile];
+    const project = {
+      repository: codeHost.gitUrl("acme", "docs"),
+      agent: { kind: "command", command: ["true"] },
+      codeHost: settings,
+      verify: [{ name: "tells", command: tells, findingsAt: [1] }],
+    };
+    folder.change({
+      dataDir: "./data",
+      containment: "none",
+      projects: [
+        { id: "docs", ...project },
+        { id: "more", ...project },
+      ],
+    });
+    const { stdout } = await folder.run("config", "check");
+    expect(stdout.match(/check tells: .* 1 finding on main\. It says: a\.md: .*/g)).toEqual([
+      expect.stringMatching(/: a\.md: \[secret\]$/),
+      expect.stringMatching(/: a\.md: \[secret\]$/),
+    ]);
+    expect(stdout.match(/commits: by acme-docs-agent\[bot\]/g)).toHaveLength(2);
+    expect(codeHost.apps.minted).toHaveLength(1);
+    expect(codeHost.traffic.requests.filter((request) => request === "GET /api/v3/app")).toHaveLength(1);
+  },
+);
 
 it("recommends an App beside a token, and says what a token lacks", { tags: "nightly" }, async () => {
   await using place = await openPlace();

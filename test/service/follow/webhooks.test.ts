@@ -95,47 +95,57 @@ it("looks once a second at most, however many webhooks come during each look", a
   expect(world.host.calls.graphql).toBeLessThanOrEqual(7);
 });
 
-it("leaves most of the calls to others while a build reports hundreds of statuses", async () => {
-  await using world = await openFollowingWorld({ hasWebhook: true });
-  const { id, pull } = await world.job();
-  await world.pass(60 * SECOND);
-  world.host.resetCalls();
-  for (let second = 0; second < 150; second += 1) {
-    await replay(world, pull.pull_number);
-    await world.pass(SECOND);
-  }
-  // 75 at once, and then 1,000 an hour.
-  expect(world.host.calls.graphql).toBeGreaterThan(100);
-  expect(world.host.calls.graphql).toBeLessThan(125);
-  await world.mine.pulls.merge(pull);
-  await world.pass(60 * SECOND);
-  expect(await world.record(id)).toMatchObject({ state: "merged" });
-});
+it(
+  "leaves most of the calls to others while a build reports hundreds of statuses",
+  { tags: "all" },
+  async () => {
+    await using world = await openFollowingWorld({ hasWebhook: true });
+    const { id, pull } = await world.job();
+    await world.pass(60 * SECOND);
+    world.host.resetCalls();
+    for (let second = 0; second < 150; second += 1) {
+      await replay(world, pull.pull_number);
+      await world.pass(SECOND);
+    }
+    // 75 at once, and then 1,000 an hour.
+    expect(world.host.calls.graphql).toBeGreaterThan(100);
+    expect(world.host.calls.graphql).toBeLessThan(125);
+    await world.mine.pulls.merge(pull);
+    await world.pass(60 * SECOND);
+    expect(await world.record(id)).toMatchObject({ state: "merged" });
+  },
+);
 
-it("looks less often where reviews are so long that they take this thread a while", async () => {
-  await using world = await openFollowingWorld({ hasWebhook: true });
-  const { id, pull } = await world.job();
-  await world.pass(60 * SECOND);
-  for (let review = 0; review < 30; review += 1) {
-    await world.hers.pulls.createReview({ ...pull, event: "COMMENT", body: "\u0001".repeat(65_536) });
-  }
-  await world.hers.pulls.createReview({ ...pull, event: "APPROVE", body: `Fine. ${"x".repeat(65_000)}` });
-  await world.pass(60 * SECOND);
-  expect(await world.record(id)).toMatchObject({
-    review: "approved",
-    reviews: expect.arrayContaining([expect.objectContaining({ words: expect.stringMatching(/^Fine\. x/) })]),
-  });
-  world.host.resetCalls();
-  for (let second = 0; second < 30; second += 1) {
-    await replay(world, pull.pull_number);
-    await world.pass(SECOND);
-  }
-  expect(world.host.calls.graphql).toBeGreaterThan(0);
-  expect(world.host.calls.graphql).toBeLessThan(5);
-  await world.mine.pulls.merge(pull);
-  await world.pass(120 * SECOND);
-  expect(await world.record(id)).toMatchObject({ state: "merged" });
-});
+it(
+  "looks less often where reviews are so long that they take this thread a while",
+  { tags: "all" },
+  async () => {
+    await using world = await openFollowingWorld({ hasWebhook: true });
+    const { id, pull } = await world.job();
+    await world.pass(60 * SECOND);
+    for (let review = 0; review < 30; review += 1) {
+      await world.hers.pulls.createReview({ ...pull, event: "COMMENT", body: "\u0001".repeat(65_536) });
+    }
+    await world.hers.pulls.createReview({ ...pull, event: "APPROVE", body: `Fine. ${"x".repeat(65_000)}` });
+    await world.pass(60 * SECOND);
+    expect(await world.record(id)).toMatchObject({
+      review: "approved",
+      reviews: expect.arrayContaining([
+        expect.objectContaining({ words: expect.stringMatching(/^Fine\. x/) }),
+      ]),
+    });
+    world.host.resetCalls();
+    for (let second = 0; second < 30; second += 1) {
+      await replay(world, pull.pull_number);
+      await world.pass(SECOND);
+    }
+    expect(world.host.calls.graphql).toBeGreaterThan(0);
+    expect(world.host.calls.graphql).toBeLessThan(5);
+    await world.mine.pulls.merge(pull);
+    await world.pass(120 * SECOND);
+    expect(await world.record(id)).toMatchObject({ state: "merged" });
+  },
+);
 
 it("has no webhooks without a secret", async () => {
   await using world = await openFollowingWorld();

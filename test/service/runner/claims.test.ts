@@ -162,47 +162,51 @@ describe("the sources that an agent names", () => {
     },
   );
 
-  it("count only for what the change says, and not by words that it brings or removes", async () => {
-    const files = { ...FILES, "docs/api.yaml": "port: 4000 for now\n" };
-    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files });
-    const turn = (jobId: string, number: number, prompt: string, claims: object[], script: string) =>
-      world.run(
-        world.project(
-          agentThat(`fs.writeFileSync(file, ${JSON.stringify(JSON.stringify(claims))}); ${script}`),
+  it(
+    "count only for what the change says, and not by words that it brings or removes",
+    { tags: "all" },
+    async () => {
+      const files = { ...FILES, "docs/api.yaml": "port: 4000 for now\n" };
+      await using world = await openRunnerWorld({ ...LOGIC_ONLY, files });
+      const turn = (jobId: string, number: number, prompt: string, claims: object[], script: string) =>
+        world.run(
+          world.project(
+            agentThat(`fs.writeFileSync(file, ${JSON.stringify(JSON.stringify(claims))}); ${script}`),
+          ),
+          {
+            jobId,
+            prompt,
+            earlierTurns: Array.from({ length: number - 1 }, () => ({ prompt: "a", summary: null })),
+          },
+        );
+      const port = claim({ path: "docs/api.yaml", quote: "port: 4000 for now" });
+      expect(
+        await turn(
+          "job1",
+          1,
+          "a",
+          [
+            port,
+            claim({}, { page: "docs/gone.md" }),
+            claim({}, { page: "README.md" }),
+            claim({}, { statement: "Acme is certified by an authority." }),
+          ],
+          `fs.writeFileSync("docs/api.yaml", "port: 5000 from now on\\n");`,
         ),
-        {
-          jobId,
-          prompt,
-          earlierTurns: Array.from({ length: number - 1 }, () => ({ prompt: "a", summary: null })),
-        },
-      );
-    const port = claim({ path: "docs/api.yaml", quote: "port: 4000 for now" });
-    expect(
-      await turn(
-        "job1",
-        1,
-        "a",
-        [
-          port,
-          claim({}, { page: "docs/gone.md" }),
-          claim({}, { page: "README.md" }),
-          claim({}, { statement: "Acme is certified by an authority." }),
-        ],
-        `fs.writeFileSync("docs/api.yaml", "port: 5000 from now on\\n");`,
-      ),
-    ).toMatchObject({ claims: { total: 1, verified: 0 } });
-    const own = claim({ path: "docs/api.yaml", quote: "port: 5000 from now on" });
-    expect(
-      await turn(
-        "job1",
-        2,
-        "b",
-        [own, claim({ path: "docs/new.md", quote: "The CLI has options." })],
-        `fs.appendFileSync("docs/new.md", "More.\\n");`,
-      ),
-    ).toMatchObject({ claims: { total: 2, verified: 0 } });
-    expect(await turn("job2", 1, "a", [port], "")).toMatchObject({ claims: { total: 1, verified: 1 } });
-  });
+      ).toMatchObject({ claims: { total: 1, verified: 0 } });
+      const own = claim({ path: "docs/api.yaml", quote: "port: 5000 from now on" });
+      expect(
+        await turn(
+          "job1",
+          2,
+          "b",
+          [own, claim({ path: "docs/new.md", quote: "The CLI has options." })],
+          `fs.appendFileSync("docs/new.md", "More.\\n");`,
+        ),
+      ).toMatchObject({ claims: { total: 2, verified: 0 } });
+      expect(await turn("job2", 1, "a", [port], "")).toMatchObject({ claims: { total: 1, verified: 1 } });
+    },
+  );
 
   it("may be written by nobody's rules, in any number: what can't be read is left out", async () => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });

@@ -54,34 +54,38 @@ it("opens a pull request by an App's token, which the agent, the log and command
   }
 });
 
-it("renews a token before it ends, and one that was revoked meanwhile, for the API and for git", async () => {
-  const clock = new LaterClock();
-  await using world = await openRunnerWorld({ clock, containment: "none" });
-  const { settings } = installApp(world.codeHost, world.dir.file("app.pem"));
-  const { apps } = world.codeHost;
-  const project = world.project(inlineAgent(FIX), { codeHost: settings });
-  // After the fetch: the push and the API find it revoked.
-  let isRevoked = false;
-  world.api.before = async (request) => {
-    if (isRevoked || !request.includes("/pulls")) return;
-    isRevoked = true;
+it(
+  "renews a token before it ends, and one that was revoked meanwhile, for the API and for git",
+  { tags: "all" },
+  async () => {
+    const clock = new LaterClock();
+    await using world = await openRunnerWorld({ clock, containment: "none" });
+    const { settings } = installApp(world.codeHost, world.dir.file("app.pem"));
+    const { apps } = world.codeHost;
+    const project = world.project(inlineAgent(FIX), { codeHost: settings });
+    // After the fetch: the push and the API find it revoked.
+    let isRevoked = false;
+    world.api.before = async (request) => {
+      if (isRevoked || !request.includes("/pulls")) return;
+      isRevoked = true;
+      apps.revokeAll();
+    };
+    expect(await world.run(project)).toMatchObject({ kind: "pull-request" });
+    expect(apps.minted).toHaveLength(2);
     apps.revokeAll();
-  };
-  expect(await world.run(project)).toMatchObject({ kind: "pull-request" });
-  expect(apps.minted).toHaveLength(2);
-  apps.revokeAll();
-  const earlierTurns = [{ prompt: "Fix the typo", summary: null }];
-  expect(await world.run(project, { earlierTurns })).toMatchObject({ kind: "pull-request" });
-  expect(apps.minted).toHaveLength(3);
-  clock.laterMs = 49 * MINUTE_MS;
-  const more = [...earlierTurns, { prompt: "More", summary: null }];
-  expect(await world.run(project, { earlierTurns: more })).toMatchObject({ kind: "pull-request" });
-  expect(apps.minted).toHaveLength(3);
-  clock.laterMs = 51 * MINUTE_MS;
-  const most = [...more, { prompt: "Most", summary: null }];
-  expect(await world.run(project, { earlierTurns: most })).toMatchObject({ kind: "pull-request" });
-  expect(apps.minted).toHaveLength(4);
-});
+    const earlierTurns = [{ prompt: "Fix the typo", summary: null }];
+    expect(await world.run(project, { earlierTurns })).toMatchObject({ kind: "pull-request" });
+    expect(apps.minted).toHaveLength(3);
+    clock.laterMs = 49 * MINUTE_MS;
+    const more = [...earlierTurns, { prompt: "More", summary: null }];
+    expect(await world.run(project, { earlierTurns: more })).toMatchObject({ kind: "pull-request" });
+    expect(apps.minted).toHaveLength(3);
+    clock.laterMs = 51 * MINUTE_MS;
+    const most = [...more, { prompt: "Most", summary: null }];
+    expect(await world.run(project, { earlierTurns: most })).toMatchObject({ kind: "pull-request" });
+    expect(apps.minted).toHaveLength(4);
+  },
+);
 
 it("says why an App can't be used, and what the operator can do", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);

@@ -127,7 +127,7 @@ it("fails when an agent exits with an error, with its last words redacted", asyn
   });
 });
 
-it("takes a short value for a secret if its variable is named like one", async () => {
+it("takes a short value for a secret if its variable is named like one", { tags: "all" }, async () => {
   await using world = await openRunnerWorld();
   Object.assign(world.env, { STYLE_PASSWORD: "hunter-2", DOCS_STYLE: "google-2" });
   const agentEnv = ["STYLE_PASSWORD", "DOCS_STYLE"];
@@ -198,7 +198,7 @@ it.each([
   expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
 });
 
-it("keeps the rest when an agent leaves folders too deep for a path to name", async () => {
+it("keeps the rest when an agent leaves folders too deep for a path to name", { tags: "all" }, async () => {
   await using world = await openRunnerWorld();
   const agent = inlineAgent(`
     fs.writeFileSync("docs/ok.md", "ok");

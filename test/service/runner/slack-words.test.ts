@@ -90,7 +90,7 @@ describe("a colleague's sentence from Slack", () => {
       "after a very long text",
       `fs.writeFileSync("docs/a.md", "word ".repeat(1e5) + ${JSON.stringify(MESSAGE)})`,
     ],
-  ])("is found %s", async (_where, source) => {
+  ])("is found %s", { tags: "all" }, async (_where, source) => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     expect(await world.run(world.project(inlineAgent(source)), input)).toMatchObject({ kind: "failed" });
   });
