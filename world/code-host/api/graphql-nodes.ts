@@ -78,9 +78,43 @@ function visible(host: Host): PullRequests[] {
   return [...host.all()].filter(({ repository }) => !host.rules.hiddenRepositories.has(repository.fullName));
 }
 
+/** See `Repository.pullRequests` in docs.github.com/graphql/reference/objects. */
+type PullRequestsAsked = Page & {
+  states?: string[] | null;
+  baseRefName?: string;
+  headRefName?: string;
+  orderBy?: { field: string; direction: "ASC" | "DESC" } | null;
+};
+
 function repositoryNode(asking: Asking, pullRequests: PullRequests): object {
+  const { repository } = pullRequests;
+  const { fullName } = repository;
+  const { rules } = asking.host;
   return {
     id: repositoryNodeIdOf(pullRequests.repository),
+    nameWithOwner: rules.renamed.get(fullName) ?? fullName,
+    async ref({ qualifiedName }: { qualifiedName: string }) {
+      const name = qualifiedName.replace(/^refs\/heads\//, "");
+      const oid = await repository.branchSha(name);
+      if (oid === null) return null;
+      return { name, target: { __typename: "Commit", ...commitNode(asking, pullRequests, oid) } };
+    },
+    pullRequests({ states, baseRefName, headRefName, orderBy, ...page }: PullRequestsAsked) {
+      const found = pullRequests
+        .all()
+        .filter((each) => states?.includes(stateOf(each)) ?? true)
+        .filter(({ base }) => baseRefName === undefined || baseRefName === base)
+        .filter(({ head }) => headRefName === undefined || headRefName === head);
+      const ordered =
+        orderBy?.field === "UPDATED_AT"
+          ? found.toSorted((one, other) => one.updatedAt.localeCompare(other.updatedAt))
+          : found;
+      const list = orderBy?.direction === "DESC" ? ordered.toReversed() : ordered;
+      return connection(
+        list.map((each) => pullRequestNode(asking, pullRequests, each)),
+        page,
+      );
+    },
     pullRequest({ number }: { number: number }) {
       const found = pullRequests.find(number);
       if (found !== undefined) return pullRequestNode(asking, pullRequests, found);
