@@ -1,7 +1,7 @@
 import type { Project } from "./config/config-projects.ts";
 import { type Config, contactWarning } from "./config/config.ts";
 import { codeOrNameOf } from "../shared/errors.ts";
-import type { JobServiceFault } from "./rules/ports/job-service.ts";
+import { type JobServiceFault, speaks } from "./rules/ports/job-service.ts";
 import { recordSchemas } from "./rules/records.ts";
 import type { Clock, StartFinding, Logger } from "../shared/machine/ports.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
@@ -53,7 +53,7 @@ async function checkProject(config: Config, project: Project): Promise<StartFind
   if (!answer.ok && answer.fault.kind !== "missing") {
     return { level: "FAULT", name, found: wordsFor(answer.fault, baseUrl, address) };
   }
-  if (answer.level !== 1) {
+  if (!speaks(answer, 1)) {
     // By the contract, it says the same of a job and of a project that it doesn't have.
     const found = `${baseUrl} answers. Couldn't test the API key and the project: the first request will.`;
     return { level: "warn", name, found };

@@ -343,6 +343,7 @@ it("waits for a turn's agent to be gone, and kills a runner that doesn't stop it
   const turn = client.run({
     jobId: "job-1",
     number: 1,
+    kind: "message",
     prompt: "Fix",
     words: null,
     requester: null,

@@ -54,11 +54,11 @@ it("says that the state is an earlier build's, and leaves it as it is", async ()
   const path = folder.dir.file("data/job-service.sqlite");
   using db = new DatabaseSync(path);
   // "DcAg".
-  db.exec("CREATE TABLE turns (nth INTEGER); PRAGMA application_id = 1147355495; PRAGMA user_version = 9");
+  db.exec("CREATE TABLE turns (nth INTEGER); PRAGMA application_id = 1147355495; PRAGMA user_version = 99");
   for (const args of [[], ["keys", "list"]]) {
     expect(await folder.run(...args)).toMatchObject({
       code: 1,
-      stderr: `The store ${path} is unavailable: the file has schema version 9, and this version of docs-agent knows ${serviceSchema.length}. A newer version wrote it, or an earlier build whose files aren't read any more. Run the version that wrote it, or move the file away to start empty.\n`,
+      stderr: `The store ${path} is unavailable: the file has schema version 99, and this version of docs-agent knows ${serviceSchema.length}. A newer version wrote it, or an earlier build whose files aren't read any more. Run the version that wrote it, or move the file away to start empty.\n`,
     });
   }
   expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()).toEqual({ n: 1 });

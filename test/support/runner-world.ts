@@ -272,6 +272,7 @@ export async function openRunnerWorld({
         const result = await runner.run({
           jobId,
           number: earlierTurns.length + 1,
+          kind: "message",
           prompt,
           words: prompt,
           requester: null,

@@ -21,7 +21,7 @@ import {
   type SideReply,
   type SideRoute,
 } from "./wire.ts";
-import { type Level, LEVEL_HEADER, levelOfClient, SAID_BY_SERVICE } from "../../src/shared/contract/level.ts";
+import { type Level, LEVEL_HEADER, levelOfClient, saidByService } from "../../src/shared/contract/level.ts";
 
 export const DEFAULT_PROJECT_ID = "docs";
 export const DEFAULT_API_KEY = "mint_test-key-0123456789";
@@ -81,8 +81,7 @@ export type SideMessage = SideCreate;
 export type SideGet = { projectId: string; jobId: string; record: Sent<typeof ContractJob> };
 export type SideCallHook = (phase: "before" | "after", call: SideCall) => Promise<void> | void;
 
-/** The header at level 1, and that of level 0 if keys are honored. */
-const EVERYTHING = { [LEVEL_HEADER]: SAID_BY_SERVICE.join(", ") };
+/** The header at level 0 if keys are honored. */
 const KEYS_ONLY = { [LEVEL_HEADER]: "idempotency-key" };
 /** The operations beyond the contract. */
 const BEYOND: ReadonlySet<JobServiceOp> = new Set(["answer", "cancel", "diff", "close", "changes"]);
@@ -146,7 +145,7 @@ export class JobServiceSide implements AsyncDisposable {
     projects,
     port = 0,
     level = 0,
-    idempotencyKeys = level === 1,
+    idempotencyKeys = level >= 1,
     changes,
     now = () => Date.now(),
     monotonicMs = () => performance.now(),
@@ -157,7 +156,7 @@ export class JobServiceSide implements AsyncDisposable {
     this.feed = changes === undefined ? null : new SideFeed(changes === "held", monotonicMs);
     this.level = level;
     const kept = idempotencyKeys ? KEYS_ONLY : {};
-    this.#announced = level === 1 ? EVERYTHING : kept;
+    this.#announced = level === 0 ? kept : { [LEVEL_HEADER]: saidByService(level).join(", ") };
     this.#answered = idempotencyKeys ? new Map() : null;
     this.#server.on("connection", () => (this.connections += 1));
   }
@@ -325,7 +324,7 @@ export class JobServiceSide implements AsyncDisposable {
   }
 
   #record(route: SideRoute, request: IncomingMessage, body: string): SideCall {
-    const isRead = this.level === 1 && levelOfClient(header(request, LEVEL_HEADER.toLowerCase())) === 1;
+    const isRead = this.level >= 1 && levelOfClient(header(request, LEVEL_HEADER.toLowerCase())) >= 1;
     const parsed =
       route.op === "create" || route.op === "message" ? CreateJobRequest.safeParse(jsonOf(body)) : null;
     const call: SideCall = {

@@ -132,9 +132,9 @@ async function offeredAt({
   const known = await Promise.all(services.map((service) => records.get("service", service)));
   const levels = known.map(knownLevel);
   const [first] = levels;
-  const quotesWordsOnly = levels.every((level) => level === 1);
+  const quotesWordsOnly = levels.every((level) => (level ?? 0) >= 1);
   return {
-    ...(first === undefined ? {} : { takesFiles: first === 1 }),
+    ...(first === undefined ? {} : { takesFiles: first >= 1 }),
     ...(quotesWordsOnly && { quotesWordsOnly }),
   };
 }

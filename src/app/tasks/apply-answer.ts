@@ -6,7 +6,7 @@ import {
   turnAfterPoll,
   waitForOwnTurn,
 } from "../rules/turn/watching.ts";
-import type { JobServiceAnswer } from "../rules/ports/job-service.ts";
+import { type JobServiceAnswer, speaks } from "../rules/ports/job-service.ts";
 import { type JobRecord, type Plan, type Read, type Write, keyOfWrite, readAfter } from "../rules/records.ts";
 import type { NewTask } from "../../shared/queue/task-queue.ts";
 import { shownWith } from "../rules/thread/follow-up.ts";
@@ -170,7 +170,7 @@ function followingChanges(
   const before = left === undefined ? undefined : read("turn", left.turnId);
   const nothing = { writes: [], adds: [], appends: [] };
   if (left === undefined || before?.stage.name !== "ended") return { ...nothing, followed: undefined };
-  const reporting = answer?.ok === true && answer.level === 1 ? answer : null;
+  const reporting = answer?.ok === true && speaks(answer, 1) ? answer : null;
   const reported = reporting?.report?.pullRequest ?? null;
   const { url } = left;
   const isAbout = reported !== null && (reported.url ?? reporting?.job.prLink) === url;

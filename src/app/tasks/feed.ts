@@ -6,6 +6,7 @@ import {
   type ChangesAnswer,
   type JobServiceSuccess,
   type JobServiceFault,
+  speaks,
 } from "../rules/ports/job-service.ts";
 import type { FeedRecord, Step, Write } from "../rules/records.ts";
 import type { NewTask, Task } from "../../shared/queue/task-queue.ts";
@@ -47,7 +48,7 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   const answer = await configured.jobService.changes(cursor, waitS, deps.stopping);
   // Another replica goes on, and hears the same. Here it would end at once, again and again.
   if (deps.stopping.aborted) return { kind: "wait", dueAt: deps.clock.now() + QUICK_MS };
-  if (!answer.ok || answer.level !== 1) return breakOff(deps, project, known, answer);
+  if (!answer.ok || !speaks(answer, 1)) return breakOff(deps, project, known, answer);
   const news = await Promise.all(
     answer.changed.map((each) => applyEntry(deps, project, { ...answer, ...each }, askedAt)),
   );
@@ -84,7 +85,7 @@ async function breakOff(
   const level = faults === 1 ? "warn" : "debug";
   deps.logger[level]({ fault: faultForLog(fault) }, "the feed broke off");
   const isService = ["missing", "rejected", "contract"].includes(fault.kind);
-  const isOver = isService && answer.level !== 1 && faults >= FAULTS_THAT_END;
+  const isOver = isService && !speaks(answer, 1) && faults >= FAULTS_THAT_END;
   const now = deps.clock.now();
   // Another replica may have heard it, by another clock, so its first fault counts and not its age.
   const adds = known?.faults === 0 ? await watchesOf(deps, project, FOLLOW_EVERY_MS) : [];

@@ -88,8 +88,8 @@ async function peopleToName(
   { level }: ServiceOffer,
   { quoted }: ComposedPrompt,
 ): Promise<{ requester: Requester | undefined; authors: Authors | undefined }> {
-  const requester = level === 1 ? await requesterOf(deps, turn) : undefined;
-  const authors = level === 1 ? { requester: turn.request.userId, quoted } : undefined;
+  const requester = level >= 1 ? await requesterOf(deps, turn) : undefined;
+  const authors = level >= 1 ? { requester: turn.request.userId, quoted } : undefined;
   return { requester, authors };
 }
 
@@ -108,7 +108,7 @@ async function filesToSend(
   const went = await filesOfRequest(
     deps,
     turn,
-    { takesFiles: offer.level === 1, looked: read.looked },
+    { takesFiles: offer.level >= 1, looked: read.looked },
     payload,
   );
   if (went === "gone") {

@@ -36,7 +36,7 @@ export function shownJob(store: Store, job: JobRow, level: Level): Sent<typeof F
 
 /** A job as the list shows it: without turns and questions. */
 export function listedJob(job: JobRow, level: Level): Sent<typeof FullJob> {
-  return { ...toSentJob(job), ...(level === 1 && { pullRequest: toSentPullRequest(job.pullRequest) }) };
+  return { ...toSentJob(job), ...(level >= 1 && { pullRequest: toSentPullRequest(job.pullRequest) }) };
 }
 
 /** The project's job with all fields beyond the contract. */

@@ -41,7 +41,7 @@ async function accept(
   if (project === undefined) throw new HttpFault(404, "There is no such project.");
   const idempotencyKey = headers["idempotency-key"] ?? null;
   const who = { words: words ?? null, requester: requester ?? null, authors: authors ?? null };
-  const request = { project, jobId, prompt, ...who, idempotencyKey };
+  const request = { project, jobId, kind: "message" as const, prompt, ...who, idempotencyKey };
   const accepted = await deps.attachments.keep(await decodeAttachments(attachments), (written) =>
     deps.accept({ ...request, attachments: written }),
   );

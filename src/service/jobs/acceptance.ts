@@ -12,7 +12,10 @@ import type { RunTurnInput } from "../runner/runner.ts";
 import type { Tables } from "./tables.ts";
 
 /** A create (with a null `jobId`) or a message, as received. */
-export type TurnRequest = Pick<RunTurnInput, "project" | "prompt" | "words" | "requester" | "authors"> & {
+export type TurnRequest = Pick<
+  RunTurnInput,
+  "project" | "kind" | "prompt" | "words" | "requester" | "authors"
+> & {
   jobId: string | null;
   /** Their files are already on disk. */
   attachments: readonly WrittenAttachment[];
@@ -92,7 +95,7 @@ function limited(
 }
 
 function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
-  const { project, jobId, prompt, words, requester, authors, attachments, idempotencyKey } = asked;
+  const { project, jobId, kind, prompt, words, requester, authors, attachments, idempotencyKey } = asked;
   const id = jobId ?? `job-${randomBytes(10).toString("hex")}`;
   if (jobId === null) {
     const { branchPrefix } = project.pullRequests;
@@ -102,10 +105,10 @@ function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
     tables.run(sql, id, project.id, ...named, nowMs);
   } else tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, id);
   const addTurn = `INSERT INTO turns (job_id, project_id, prompt, accepted_at, words, requester,
-    authors, number) VALUES (?1, ?, ?, ?, ?, ?, ?,
+    authors, kind, number) VALUES (?1, ?, ?, ?, ?, ?, ?, ?,
     (SELECT coalesce(max(number), 0) + 1 FROM turns WHERE job_id = ?1)) RETURNING number`;
-  const turn = [id, project.id, prompt, nowMs, words, JSON.stringify(requester), JSON.stringify(authors)];
-  const number = tables.value(z.int(), addTurn, ...turn) ?? 0;
+  const who = [JSON.stringify(requester), JSON.stringify(authors)];
+  const number = tables.value(z.int(), addTurn, id, project.id, prompt, nowMs, words, ...who, kind) ?? 0;
   for (const [index, { id: file, name, mediaType, bytes }] of attachments.entries()) {
     const columns = "job_id, turn, position, id, name, media_type, bytes";
     const sql = `INSERT INTO attachments (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`;
@@ -136,9 +139,10 @@ function sourceName({ codeHost, repository }: ServiceProject): string {
  * Without the authors: they are those of the prompt, and an older replica of the app may repeat a
  * request without them.
  */
-function fingerprint({ jobId, prompt, words, requester, attachments }: TurnRequest): string {
+function fingerprint({ jobId, kind, prompt, words, requester, attachments }: TurnRequest): string {
   const files = attachments.map(({ name, mediaType, sha256 }) => [name, mediaType, sha256]);
   const who = requester === null ? null : [requester.name, requester.link, requester.isPrivate];
-  const asked = [jobId, prompt, files, words, who];
+  // Requests of earlier versions are all messages.
+  const asked = [jobId, prompt, files, words, who, ...(kind === "message" ? [] : [kind])];
   return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobQuestion, QuestionAnswer } from "../../shared/contract/question.ts";
-import { FailureCause, JobTurn, TurnOutcome } from "../../shared/contract/turn.ts";
+import { FailureCause, JobTurn, TurnKind, TurnOutcome } from "../../shared/contract/turn.ts";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest, LeftPullRequest } from "../../shared/contract/pull-request.ts";
 import { json } from "../base/json.ts";
@@ -37,6 +37,7 @@ export type TurnKey = { jobId: string; number: number };
 export const TurnRow = z.object({
   jobId: z.string(),
   number: z.int(),
+  kind: TurnKind,
   prompt: z.string(),
   /** The part of the prompt that the person typed. Null if it is empty or unknown. */
   words: z.string().nullable(),

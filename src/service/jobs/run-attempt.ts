@@ -90,6 +90,7 @@ function inputOf(
   return {
     jobId: key.jobId,
     number: key.number,
+    kind: turn.kind,
     prompt: turn.prompt,
     words: turn.words,
     requester: turn.requester,

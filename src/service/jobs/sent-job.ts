@@ -29,6 +29,7 @@ export function isAnswered({ outcome, reason }: TurnRow): boolean {
 export function toSentTurn(turn: TurnRow): Sent<typeof JobTurn> {
   return {
     number: turn.number,
+    ...(turn.kind === "message" ? {} : { kind: turn.kind }),
     status: turn.state,
     outcome: turn.outcome,
     reason: cutOrNull(turn.reason, SHOWN_CHARS.reason),

@@ -253,4 +253,8 @@ export const serviceSchema: readonly string[] = [
   -- What the job's branch begins with, as the settings were when it was created.
   ALTER TABLE jobs ADD COLUMN branch_prefix TEXT NOT NULL DEFAULT 'docs-agent/';
   `,
+  `
+  -- What the turn does: message, address or update.
+  ALTER TABLE turns ADD COLUMN kind TEXT NOT NULL DEFAULT 'message';
+  `,
 ];

@@ -7,6 +7,7 @@ import {
   FailureCause,
   JobTurn,
   ReadContext,
+  type TurnKind,
   type TurnOutcome,
   Usage,
 } from "../../shared/contract/turn.ts";
@@ -71,6 +72,7 @@ export type RunTurnInput = {
   jobId: string;
   /** The turn's number in its job, counted from 1. */
   number: number;
+  kind: TurnKind;
   prompt: string;
   /**
    * The part of the prompt that the person typed, which is the only part that may be published.

@@ -6,13 +6,14 @@ export const LEVEL_HEADER = "Docs-Agent-Capabilities";
 
 /**
  * What a job service or its client speaks: 0 is the contract alone, and 1 everything that
- * `docs/job-service.md` adds to it. Both sides use the lower of their levels. A level grows by
- * optional fields alone; new operations make the next one.
+ * `docs/job-service.md` adds to it. At 2, a job answers reviews, too, and is brought up to date.
+ * Both sides use the lower of their levels. A level grows by optional fields alone. New operations
+ * make the next one, which includes it.
  */
-export type Level = 0 | 1;
+export type Level = 0 | 1 | 2;
 
-/** `docs-agent/1`, or a higher level than ours, which includes ours. */
-const LEVEL_TOKEN = /^docs-agent\/[1-9]\d{0,3}$/;
+/** `docs-agent/1` and so on. A higher level than ours includes ours. */
+const LEVEL_TOKEN = /^docs-agent\/([1-9]\d{0,3})$/;
 
 /** In the contract alone, a service may still say that it honors idempotency keys. */
 const HONORS_KEYS = "idempotency-key";
@@ -40,9 +41,14 @@ const PARTS = [
 /** The parts that a client of the version before asked for, each for itself. */
 const FIELDS = ["turns", "questions", "pull-request"];
 
-/** What a service of level 1 says of itself. */
-export const SAID_BY_SERVICE: readonly string[] = ["docs-agent/1", ...PARTS];
-/** What a client of level 1 says that it reads. */
+/** What a service of this level says of itself. It names lower levels, too, for older clients. */
+export function saidByService(level: Level): readonly string[] {
+  return level === 0 ? [] : [...(level === 1 ? [] : ["docs-agent/2"]), "docs-agent/1", ...PARTS];
+}
+
+/** What our service says of itself. */
+export const SAID_BY_SERVICE = saidByService(1);
+/** What our client says that it reads. */
 export const SAID_BY_CLIENT: readonly string[] = ["docs-agent/1", ...FIELDS];
 
 type HeaderValue = string | readonly string[] | null | undefined;
@@ -50,7 +56,7 @@ type HeaderValue = string | readonly string[] | null | undefined;
 /** What a service speaks, from a value of {@link LEVEL_HEADER} or its tokens. */
 export function levelOfService(said: HeaderValue): Level {
   const tokens = tokensOf(said);
-  return isAboveContract(tokens) || PARTS.every((part) => tokens.has(part)) ? 1 : 0;
+  return highestOf(tokens) || (PARTS.every((part) => tokens.has(part)) ? 1 : 0);
 }
 
 /**
@@ -59,7 +65,7 @@ export function levelOfService(said: HeaderValue): Level {
  */
 export function levelOfClient(said: HeaderValue): Level {
   const tokens = tokensOf(said);
-  return isAboveContract(tokens) || FIELDS.some((field) => tokens.has(field)) ? 1 : 0;
+  return highestOf(tokens) || (FIELDS.some((field) => tokens.has(field)) ? 1 : 0);
 }
 
 /** True if a service says that it honors idempotency keys. */
@@ -67,8 +73,11 @@ export function saysItHonorsKeys(said: HeaderValue): boolean {
   return levelOfService(said) > 0 || tokensOf(said).has(HONORS_KEYS);
 }
 
-function isAboveContract(tokens: ReadonlySet<string>): boolean {
-  return [...tokens].some((token) => LEVEL_TOKEN.test(token));
+/** The highest level that is named, as far as we know them. 0 if none is. */
+function highestOf(tokens: ReadonlySet<string>): Level {
+  const named = [...tokens].map((token) => Number(LEVEL_TOKEN.exec(token)?.[1] ?? 0));
+  if (named.some((level) => level >= 2)) return 2;
+  return named.includes(1) ? 1 : 0;
 }
 
 function tokensOf(said: HeaderValue): ReadonlySet<string> {

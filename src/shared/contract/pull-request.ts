@@ -12,9 +12,16 @@ export const CLOSED_FOLLOWED_MS = 14 * DAY_MS;
 /** The most reviews that a record shows, and names in each of its lists. */
 export const MAX_REVIEWS = 20;
 export const MAX_NAMES = 20;
+/** The most comments on lines that a review shows. */
+export const MAX_REVIEW_COMMENTS = 5;
+/** The most failed checks whose words are shown. */
+export const MAX_REASONS = 5;
+/** The most pull requests that a record names as overlapping. */
+export const MAX_OVERLAPS = 10;
 /** Longer than any address shown as a link. A cut address never is one. */
 export const MAX_URL_CHARS = 3000;
 
+const Address = z.string().max(MAX_URL_CHARS).register(readingHints, { isWhole: true });
 const Line = z.string().max(SHOWN_CHARS.line);
 const Name = z.string().max(SHOWN_CHARS.path);
 
@@ -23,6 +30,18 @@ function idOfReview({ author, words, state, at }: Record<string, unknown>): stri
   const atMs = typeof at === "string" ? Date.parse(at) : null;
   return hash("sha256", JSON.stringify({ author, words, state, at: atMs }));
 }
+
+/** A comment that a review makes on a line (untrusted text, bounded). */
+export const ReviewComment = z.object({
+  path: Name.describe("The file."),
+  line: Count.nullable().default(null).describe("The line, or null if it isn't there anymore."),
+  words: z
+    .string()
+    .max(SHOWN_CHARS.reason)
+    .register(readingHints, { ifUnreadable: "" })
+    .describe("What it says."),
+});
+export type ReviewComment = z.infer<typeof ReviewComment>;
 
 /** A review of a pull request (untrusted text, bounded). */
 export const Review = z.object({
@@ -41,7 +60,24 @@ export const Review = z.object({
   state: z.enum(["approved", "changes-requested", "commented"]).describe("What they chose."),
   at: Time.describe("When it was written."),
   headSha: Line.nullable().default(null).describe("The commit that was reviewed, or null if it isn't known."),
+  comments: z
+    .array(ReviewComment)
+    .max(MAX_REVIEW_COMMENTS)
+    .optional()
+    .describe("Its first comments on lines, at most 5."),
 });
+
+/** Why a check failed, in its own words (untrusted text, bounded). */
+export const FailedCheck = z.object({
+  name: Name.describe("The check's name."),
+  words: z
+    .string()
+    .max(SHOWN_CHARS.reason)
+    .register(readingHints, { ifUnreadable: "" })
+    .describe("The first lines that it says."),
+  url: z.string().max(MAX_URL_CHARS).nullable().default(null).describe("Its page, or null."),
+});
+export type FailedCheck = z.infer<typeof FailedCheck>;
 
 /** What the checks of a pull request's newest commit come to (untrusted text, bounded). */
 export const PullRequestChecks = z
@@ -53,6 +89,11 @@ export const PullRequestChecks = z
       .array(Name)
       .max(MAX_NAMES)
       .describe("The names of those that failed and didn't fail before the change."),
+    reasons: z
+      .array(FailedCheck)
+      .max(MAX_REASONS)
+      .optional()
+      .describe("Why the first of them failed, as far as they say so."),
   })
   .register(readingHints, { ifUnreadable: { state: "unknown", failed: [] } })
   .describe("The checks of the newest commit.");
@@ -93,6 +134,17 @@ export const JobPullRequest = z.object({
     .register(readingHints, { ifUnreadable: true })
     .describe("False if the service can't see it anymore. This is what it saw last."),
   openedAt: Time.describe("When it was opened."),
+  baseRef: Line.optional().describe("The branch that it goes to."),
+  overlaps: z
+    .array(Address)
+    .max(MAX_OVERLAPS)
+    .optional()
+    .describe("Pages of the service's other open pull requests that change the same lines."),
+  preview: Address.optional().describe("Where its pages can be looked at before the merge."),
+  live: Address.optional().describe("Where the change can be seen after the merge."),
+  roundsLeft: Count.optional().describe(
+    "How many more times the agent may answer reviews and failed checks. Absent if that isn't known.",
+  ),
 });
 
 /** A pull request as its turn left it. */
@@ -108,6 +160,7 @@ export const LeftPullRequest = JobPullRequest.pick({
   headSha: true,
   isDraft: true,
   isEmpty: true,
+  overlaps: true,
 })
   .partial({ isDraft: true })
   .meta({

@@ -27,6 +27,13 @@ export const TurnOutcome = z.enum([
 ]);
 export type TurnOutcome = z.infer<typeof TurnOutcome>;
 
+/**
+ * What a turn does: what a create or a message says, or, from level 2 on, answer reviews and failed
+ * checks of the pull request, or bring its branch up to date.
+ */
+export const TurnKind = z.enum(["message", "address", "update"]);
+export type TurnKind = z.infer<typeof TurnKind>;
+
 /** Why a turn failed, if the requester can do something about it. */
 export const FailureCause = z.enum(["time-limit", "budget"]);
 export type FailureCause = z.infer<typeof FailureCause>;
@@ -74,6 +81,10 @@ export const ReadContext = z
 export const JobTurn = z
   .object({
     number: z.int().min(1).describe("1 is the create, the others are messages."),
+    kind: TurnKind.optional().describe(
+      "`address`: it answers reviews and failed checks. `update`: it brings the branch up to date. " +
+        "Absent for a create or a message.",
+    ),
     status: z.enum(["waiting", "running", "ended"]).describe("Whether it waits, runs or has ended."),
     outcome: TurnOutcome.nullable().describe(
       "How it ended; null until then. `branch`: the changes are on a branch, and there is no code host.",

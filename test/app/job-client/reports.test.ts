@@ -175,8 +175,9 @@ it.each([
   ["docs-agent/1", 1],
   [" something-new,, DOCS-Agent/1 ", 1],
   [["something-new", "docs-agent/1"], 1],
-  // A later level includes this one.
-  ["docs-agent/2", 1],
+  ["docs-agent/2, docs-agent/1", 2],
+  // A later level includes these.
+  ["docs-agent/3", 2],
   ["docs-agent/0", 0],
   ["docs-agent", 0],
   ["docs-agent/1.5", 0],
@@ -194,7 +195,7 @@ it.each([
   [undefined, 0],
   ["something-new", 0],
   ["docs-agent/1", 1],
-  ["docs-agent/2, turns", 1],
+  ["docs-agent/2, turns", 2],
   // As clients of the version before say it, or some of it.
   ["turns, questions, pull-request", 1],
   ["TURNS", 1],

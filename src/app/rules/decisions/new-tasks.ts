@@ -68,9 +68,9 @@ export const FeedPayload = z.object({ project: ProjectRef, quick: z.number().int
 export function feedTasks(
   project: ProjectRef,
   service: string | undefined,
-  { level }: Pick<JobServiceAnswer, "level">,
+  { level = 0 }: Pick<JobServiceAnswer, "level">,
 ): NewTask[] {
-  if (project.service !== service || level !== 1) return [];
+  if (project.service !== service || level < 1) return [];
   const id = `feed:${projectKey(project)}`;
   const payload = { project, quick: 0 } satisfies z.infer<typeof FeedPayload>;
   return [{ id, type: "feed", partition: service, onDuplicate: "pending", payload }];

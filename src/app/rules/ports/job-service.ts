@@ -46,6 +46,11 @@ export type JobServiceFault = {
  */
 export type Announced = { honorsIdempotencyKeys: boolean; level?: Level };
 
+/** True if an answer came from a service that speaks at least this level. */
+export function speaks({ level = 0 }: Pick<Announced, "level">, least: Level): boolean {
+  return level >= least;
+}
+
 export type AnswerWith<T extends object> = ({ ok: true } & T) | { ok: false; fault: JobServiceFault };
 
 export type JobServiceAnswer = Announced & AnswerWith<ReportedJob>;

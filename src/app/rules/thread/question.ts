@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { KnownQuestion } from "../known-job.ts";
-import type { JobServiceAnswer } from "../ports/job-service.ts";
+import { type JobServiceAnswer, speaks } from "../ports/job-service.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import { Request } from "../turn/request.ts";
 import { cut, excerpt, plainLine } from "../../../shared/text/text.ts";
@@ -97,7 +97,7 @@ export function questionKey({ answer, closed }: Question): string {
  * contract.
  */
 export function reportedQuestions(answer: JobServiceAnswer, turn: number | null): KnownQuestion[] | null {
-  if (!answer.ok || answer.level !== 1 || turn === null) return null;
+  if (!answer.ok || !speaks(answer, 1) || turn === null) return null;
   return answer.report?.questions?.filter((question) => question.turn === turn) ?? null;
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { KnownTurn } from "../known-job.ts";
 import { type ProjectCheck, countFindings } from "../../../shared/contract/checks.ts";
 import { Claims, PlanStep } from "../../../shared/contract/turn.ts";
-import type { JobServiceAnswer } from "../ports/job-service.ts";
+import { type JobServiceAnswer, speaks } from "../ports/job-service.ts";
 import { LeftPullRequest, MAX_URL_CHARS } from "../../../shared/contract/pull-request.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import { cut, excerpt, passage, plainLine } from "../../../shared/text/text.ts";
@@ -100,7 +100,7 @@ export type TurnProgress = z.infer<typeof TurnProgress>;
  * The turns that an answer reports, oldest first. Null if the service speaks only the contract.
  */
 export function reportedTurns(answer: JobServiceAnswer): KnownTurn[] | null {
-  if (!answer.ok || answer.level !== 1) return null;
+  if (!answer.ok || !speaks(answer, 1)) return null;
   return answer.report?.turns ?? null;
 }
 

@@ -1,5 +1,5 @@
 import type { KnownJob, KnownTurn } from "../known-job.ts";
-import type { JobServiceSuccess } from "../ports/job-service.ts";
+import { type JobServiceSuccess, speaks } from "../ports/job-service.ts";
 import { type OutcomeKind, outcomeKindOf } from "./outcome.ts";
 import { questionsAfter, reportedQuestions } from "../thread/question.ts";
 import {
@@ -43,7 +43,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
       ...(report && { told: report }),
       stoppedBy: stopperOf(turn, kind, report),
       isUnsure: isUnsure || undefined,
-      ...(answer.level === 1 && { hasDiff: true, canClose: true }),
+      ...(speaks(answer, 1) && { hasDiff: true, canClose: true }),
     });
   }
   // Nobody answers a turn that is being stopped.

@@ -14,7 +14,7 @@ import {
 import type { Turn, TurnFiles } from "../../rules/turn/turn.ts";
 import { sentJobAppend } from "../../rules/turn/watching.ts";
 import type { KnownJob } from "../../rules/known-job.ts";
-import { SAID_BY_SERVICE } from "../../../shared/contract/level.ts";
+import { saidByService } from "../../../shared/contract/level.ts";
 import { isStoreAnswerLost } from "../../../shared/errors.ts";
 import type { Task, TaskEnd } from "../../../shared/queue/task-queue.ts";
 import { endSubmit } from "./end-submit.ts";
@@ -120,7 +120,7 @@ function announcementWrites(
     ...known,
     version: 1,
     honorsIdempotencyKeys: honorsKeys,
-    ...(level === undefined ? {} : { capabilities: level === 1 ? [...SAID_BY_SERVICE] : [] }),
+    ...(level === undefined ? {} : { capabilities: [...saidByService(level)] }),
   };
   return [{ kind: "service", id: service, record }];
 }
