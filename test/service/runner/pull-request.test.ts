@@ -29,7 +29,7 @@ describe("the text", () => {
     );
     expect(text).not.toMatch(/job1|Correct the product's name|Fix the typo/);
     expect(pull?.body).toMatch(
-      /<summary>What was asked<\/summary>\n\n> Fix the typo\n\nJob `job1`\n\n<\/details>/,
+      /<summary>What was asked<\/summary>\n\n> Fix the typo\n\n<\/details>\n\n<!-- docs-agent:job job1 -->/,
     );
   });
 
@@ -55,7 +55,9 @@ describe("the text", () => {
     expect(above(pull?.body)).toContain("- `README.md` (+1 −1): the name\n- `docs/a.md` (new, +1)");
     expect(above(pull?.body).split("Please check it.")).toHaveLength(2);
     expect(pull?.body).not.toContain("Broke everything");
-    expect(pull?.body).toContain("Asked before, and failed:\n\n> Break it");
+    expect(pull?.body).toContain(
+      "Asked first:\n\n> Fix the typo\n\nThen (failed):\n\n> Break it\n\nThen:\n\n> Now A\n\n</details>",
+    );
 
     await world.asPerson("PATCH", "1", { title: "Our own title" });
     const second = { prompt: "Now A", summary: "Added page A." };

@@ -9,6 +9,11 @@ const MARKS = {
 /** Says that a pull request is a draft because of us. */
 export const DRAFT_MARK = "<!-- docs-agent:draft -->";
 
+/** Names a pull request's job for the service's operator, where readers don't see it. */
+export function jobMark(jobId: string): string {
+  return `<!-- docs-agent:job ${jobId.replaceAll(/[^\w-]/g, "?")} -->`;
+}
+
 /**
  * Replaces our parts of a pull request's text, and keeps what people wrote around them, or in their
  * place.

@@ -3,9 +3,10 @@ import { counted, cut } from "../../../shared/text/text.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import type { EarlierTurn, RunTurnInput } from "../runner.ts";
-import { closedMarkdown, fileName, inertText, markdownInLine, plainMarkdown, quoted } from "./inert-text.ts";
+import { askedText } from "./asked-text.ts";
+import { closedMarkdown, fileName, inertText, markdownInLine, plainMarkdown } from "./inert-text.ts";
 import type { SourcesText } from "./sources-text.ts";
-import { DRAFT_MARK, marked } from "./our-parts.ts";
+import { DRAFT_MARK, jobMark, marked } from "./our-parts.ts";
 import { folded, lengthOf, linesWithin, fittedList, startWithin, titled } from "./fitted-parts.ts";
 import { splitByPage } from "./page-words.ts";
 import { belowTitle, titleOf, wholeTitle } from "./title.ts";
@@ -30,9 +31,7 @@ export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words
   isOurDraft: boolean;
 };
 
-const MAX_WORDS_LENGTH = 8000;
 const MAX_SUMMARY_LENGTH = 8000;
-const MAX_EARLIER_LENGTH = 12_000;
 /** The most characters of a pull request's text above the fold. */
 const ABOVE_FOLD = 1500;
 /** The room of each part above the fold. */
@@ -83,10 +82,12 @@ export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): s
     ...(rest.length > ROOM.said ? [closedMarkdown(cut(rest, MAX_SUMMARY_LENGTH))] : []),
     ...[changed, sources, notIncluded].flatMap(({ whole }) => whole),
   ];
+  const asked = askedText(turn, redact);
   const below = [
     ...(all.length === 0 ? [] : [folded("More about the change", all.join("\n\n"))]),
-    folded("What was asked", askedText(turn, redact)),
+    ...(asked === "" ? [] : [folded("What was asked", asked)]),
     ...(turn.isOurDraft ? [DRAFT_MARK] : []),
+    jobMark(turn.jobId),
   ];
   return marked("main", [...above, ...below].filter((part) => part !== "").join("\n\n"));
 }
@@ -153,7 +154,13 @@ function checksText({ checks, caution }: TurnText, redact: Redact): string {
   });
   const said = caution === null ? "" : `${caution}\n\n`;
   if (lines.length === 0) return said.trim();
-  return titled("Checks", `${said}${linesWithin(lines, ROOM.checks, "check")}`);
+  if (said === "" && checks.every(({ result }) => result === "passed")) {
+    return titled(
+      "Our checks passed",
+      cut(checks.map(({ name }) => inertText(name)).join(", "), ROOM.checks),
+    );
+  }
+  return titled("Our checks", `${said}${linesWithin(lines, ROOM.checks, "check")}`);
 }
 
 /** More people are only counted. */
@@ -171,21 +178,3 @@ function creditText({ credit }: TurnText): string {
   const where = isLink ? ` in [this thread](<${link.href.replaceAll(/[<>\s]/g, "")}>)` : "";
   return `Requested by ${who}${where}.`;
 }
-
-/** What people asked for in their own words, and the job's id for the service's operator. */
-function askedText(turn: TurnText, redact: Redact): string {
-  const own = turn.words === null ? [] : [quoted(cut(redact(turn.words), MAX_WORDS_LENGTH))];
-  const earlier = turn.earlierTurns.flatMap(({ words, outcome }) =>
-    words === null ? [] : [`${EARLIER[outcome ?? ""] ?? EARLIER_ASKED}:`, quoted(cut(redact(words), 2000))],
-  );
-  const before = cut(earlier.join("\n\n"), MAX_EARLIER_LENGTH);
-  return [...own, ...(before === "" ? [] : [before]), `Job \`${turn.jobId}\``].join("\n\n");
-}
-
-const EARLIER_ASKED = "Asked before";
-/** What became of an earlier turn that isn't part of the change. */
-const EARLIER: Readonly<Record<string, string>> = {
-  failed: "Asked before, and failed",
-  "no-changes": "Asked before, and nothing was changed",
-  cancelled: "Asked before, and stopped",
-};

@@ -8,15 +8,23 @@ const AUTHOR =
 /** What came from Slack with a turn. `words` is the part that the requester typed. */
 type Prompt = Pick<RunTurnInput, "prompt" | "words" | "authors">;
 
+/** True if what came with a turn quotes messages from Slack, beside what the person typed. */
+export function quotesSlack({ prompt, words }: Omit<Prompt, "authors">): boolean {
+  return quotedFrom(prompt, words) >= 0;
+}
+
+/** Where a prompt's quoted part begins, or -1. What the person typed may look like one, too. */
+function quotedFrom(prompt: string, words: string | null): number {
+  return prompt.indexOf(QUOTED, words !== null && prompt.startsWith(words) ? words.length : 0);
+}
+
 /**
  * The messages that others wrote in Slack, from everything that an agent was given. `requester` is
  * the id of the person who asked. If it is null, others wrote all messages.
  */
 function othersWords(prompts: readonly Prompt[], requester: string | null): string[] {
   return prompts.flatMap(({ prompt, words, authors }) => {
-    // What the person typed may look like a quoted part, too.
-    const typed = words !== null && prompt.startsWith(words) ? words.length : 0;
-    const at = prompt.indexOf(QUOTED, typed);
+    const at = quotedFrom(prompt, words);
     // This client doesn't mark what it quotes, so everything except what the person typed counts.
     if (at < 0) return words === null ? [] : prompt.split(words);
     const messages: string[] = [];
