@@ -22,6 +22,7 @@ const APART = [
   "src/service/runner/turn/claims/parse-claims.ts",
   "src/service/runner/publish/commit-message.ts",
   "src/service/runner/publish/copied-words.ts",
+  "src/service/runner/publish/cut-at-word.ts",
   "src/service/runner/publish/fitted-parts.ts",
   "src/service/runner/publish/inert-text.ts",
   "src/service/runner/publish/meant-for-users.ts",

@@ -65,6 +65,21 @@ describe("the text", () => {
     expect(world.pulls()[0]?.title).toBe("Our own title");
   });
 
+  it("says nothing of a page that a follow-up puts back as it was", async () => {
+    await using world = await openRunnerWorld(LOGIC_ONLY);
+    const first = "Fix both\n\n- README.md: the name\n- docs/quickstart.md: Instal";
+    const quickstart = `fs.writeFileSync("docs/quickstart.md", "# Quickstart\\n\\nInstall it.\\n");`;
+    await world.run(world.project(inlineAgent(FIX + quickstart + said(first))));
+    const back = `fs.writeFileSync("docs/quickstart.md", "# Quickstart\\n\\nInstal it.\\n");`;
+    await world.run(world.project(inlineAgent(back + said("Leave the quickstart alone"))), {
+      prompt: "Leave the quickstart alone",
+      earlierTurns: [{ prompt: "Fix both", summary: first }],
+    });
+    const text = above(world.pulls()[0]?.body);
+    expect(text).toContain("- `README.md` (+1 −1): the name");
+    expect(text).not.toContain("quickstart.md");
+  });
+
   it("has 1,500 characters above the fold at most, and all of it below", async () => {
     await using world = await openRunnerWorld(LOGIC_ONLY);
     const agent = inlineAgent(`

@@ -165,7 +165,7 @@ describe("what people and agents wrote", () => {
     const summary = `Fix it\n\n- ${part.repeat(8000 / part.length)}`;
     const pages = [{ path: "docs/a.md", status: "changed" as const, additions: 1, deletions: 1 }];
     const body = bodyOf(
-      { ...turn, summary, change: { pages, turns: new Set([1]), nothingLeft: null } },
+      { ...turn, summary, change: { pages, undone: [], turns: new Set([1]), nothingLeft: null } },
       plain,
     );
     expect(body).toContain("docs/a.md");
@@ -183,7 +183,7 @@ describe("what people and agents wrote", () => {
     const pages = [{ path: "README.md", status: "changed" as const, additions: 1, deletions: 1 }];
     const summary = `Fix it\n\n- README.md: ${fence} @team <img src=x> </details>`;
     const body = bodyOf(
-      { ...turn, summary, change: { pages, turns: new Set([1]), nothingLeft: null } },
+      { ...turn, summary, change: { pages, undone: [], turns: new Set([1]), nothingLeft: null } },
       plain,
     );
     expect(body.replaceAll("\\", "")).toContain(

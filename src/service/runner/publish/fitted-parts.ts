@@ -19,6 +19,21 @@ export function fittedList(title: string, lines: readonly string[], room: number
   return { short, whole: short === listed(Infinity) ? [] : [listed(MAX_LISTED_LENGTH)] };
 }
 
+/**
+ * Like {@link fittedList}, of the first of several wordings of which all lines fit, or else of the
+ * last one. The whole list has the first wording.
+ */
+export function fittedLists(
+  title: string,
+  wordings: readonly (readonly string[])[],
+  room: number,
+  what: string,
+) {
+  const lists = wordings.map((lines) => fittedList(title, lines, room, what));
+  const fitting = lists.find(({ whole }) => whole.length === 0) ?? lists.at(-1);
+  return { short: fitting?.short ?? "", whole: lists[0]?.whole ?? [] };
+}
+
 /** The length of parts with an empty line after each. Empty parts have none. */
 export function lengthOf(parts: readonly string[]): number {
   return parts.reduce((sum, part) => sum + (part === "" ? 0 : part.length + 2), 0);

@@ -6,9 +6,18 @@ import type { EarlierTurn, RunTurnInput } from "../runner.ts";
 import { askedText } from "./asked-text.ts";
 import { closedMarkdown, fileName, inertText, markdownInLine, plainMarkdown } from "./inert-text.ts";
 import type { SourcesText } from "./sources-text.ts";
+import { cutAtWord } from "./cut-at-word.ts";
 import { DRAFT_MARK, jobMark, marked } from "./our-parts.ts";
-import { folded, lengthOf, linesWithin, fittedList, startWithin, titled } from "./fitted-parts.ts";
-import { splitByPage } from "./page-words.ts";
+import {
+  folded,
+  lengthOf,
+  linesWithin,
+  fittedList,
+  fittedLists,
+  startWithin,
+  titled,
+} from "./fitted-parts.ts";
+import { joinedWords, splitByPage } from "./page-words.ts";
 import { belowTitle, titleOf, wholeTitle } from "./title.ts";
 import { type ChangedPage, isNothingLeft, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
 import type { Requester } from "../../../shared/contract/request.ts";
@@ -35,6 +44,8 @@ const MAX_SUMMARY_LENGTH = 8000;
 /** The most characters of a pull request's text above the fold. */
 const ABOVE_FOLD = 1500;
 /** The room of each part above the fold. */
+/** What is said of each page has so many characters, or fewer if that makes room for all pages. */
+const PAGE_WORDS = { most: 400, fewer: [160, 60, 0] } as const;
 const ROOM = { said: 450, pages: 400, checks: 250, leftOut: 120, least: 100 };
 /** The title of a pull request that would change nothing. */
 export const NOTHING_LEFT_TITLE = "Nothing left to merge";
@@ -63,7 +74,9 @@ function contributing({ earlierTurns, number, change }: TurnText): EarlierTurn[]
  */
 export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): string {
   const { rest, wordsOf } = splitSummaries(turn, redact);
-  const pages = (turn.change?.pages ?? []).map((page) => pageLine(page, wordsOf, redact));
+  const pagesWith = (maxWords: number) =>
+    (turn.change?.pages ?? []).map((page) => pageLine(page, wordsOf, maxWords, redact));
+  const pages = pagesWith(PAGE_WORDS.most);
   const leftOut = turn.leftOut.map(leftOutLine);
   const said = closedMarkdown(startWithin(rest, ROOM.said));
   const checks = hasChecksPart ? "" : checksText(turn, redact);
@@ -76,7 +89,7 @@ export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): s
   const sourcesRoom = Math.max(ROOM.least, room - forPages);
   const sources = fittedList(`Sources: ${found}`, sourceLines, sourcesRoom, "source");
   const leftForPages = Math.max(ROOM.least, room - lengthOf([sources.short]));
-  const changed = fittedList("Changed", pages, leftForPages, "page");
+  const changed = fittedLists("Changed", [pages, ...PAGE_WORDS.fewer.map(pagesWith)], leftForPages, "page");
   const above = [nothing, said, changed.short, sources.short, checks, notIncluded.short, credit];
   const all = [
     ...(rest.length > ROOM.said ? [closedMarkdown(cut(rest, MAX_SUMMARY_LENGTH))] : []),
@@ -104,16 +117,20 @@ export function checksPart(turn: TurnText, redact: Redact): string {
   return marked("checks", checksText(turn, redact));
 }
 
-/** What the turns' summaries say, with the parts about single pages taken out. */
+/**
+ * What the turns' summaries say, oldest first, and what they say about single pages. What they say
+ * about pages that the change no longer has is left out.
+ */
 function splitSummaries(turn: TurnText, redact: Redact) {
-  const paths = (turn.change?.pages ?? []).map(({ path }) => path);
-  const wordsOf = new Map<string, string>();
+  const { pages = [], undone = [] } = turn.change ?? {};
+  const paths = [...pages.map(({ path }) => path), ...undone];
+  const wordsOf = new Map<string, string[]>();
   const turns = [...contributing(turn), turn].map(({ summary }) => {
     const split = splitByPage(belowTitle(summary, redact), paths);
-    for (const [path, words] of split.wordsOf) wordsOf.set(path, words);
+    for (const [path, words] of split.wordsOf) wordsOf.set(path, [...(wordsOf.get(path) ?? []), words]);
     return split.rest;
   });
-  const rest = new Set(turns.toReversed().filter((text) => text !== ""));
+  const rest = new Set(turns.filter((text) => text !== ""));
   return { rest: [...rest].join("\n\n"), wordsOf };
 }
 
@@ -125,11 +142,16 @@ function sizeOf({ status, additions, deletions }: ChangedPage): string {
   return isCounted ? `+${additions} −${deletions}` : "";
 }
 
-function pageLine(page: ChangedPage, wordsOf: Map<string, string>, redact: Redact): string {
+function pageLine(
+  page: ChangedPage,
+  wordsOf: ReadonlyMap<string, readonly string[]>,
+  maxWords: number,
+  redact: Redact,
+): string {
   const { path } = page;
   const counts = sizeOf(page);
-  const words = wordsOf.get(path);
-  const said = words === undefined ? "" : `: ${markdownInLine(oneLine(words, 200))}`;
+  const words = cutAtWord(oneLine(joinedWords(wordsOf.get(path) ?? []), Infinity), maxWords);
+  const said = words === "" ? "" : `: ${markdownInLine(words)}`;
   return `- ${fileName(redactedLine(redact, path, 200))}${counts === "" ? "" : ` (${counts})`}${said}`;
 }
 

@@ -62,7 +62,7 @@ function titlesBefore(turn: TurnText, redact: Redact): string[] {
   const published = earlierTurns.flatMap(({ outcome }, at) =>
     outcome === "pull-request" ? [number - earlierTurns.length + at] : [],
   );
-  const change = { pages: [], turns: new Set(published), nothingLeft: null };
+  const change = { pages: [], undone: [], turns: new Set(published), nothingLeft: null };
   const all = earlierTitles({ ...turn, change }, redact);
   const groups = [earlierTitles(turn, redact), ...all.map((_, at) => all.slice(at))];
   const titles = groups.filter(({ length }) => length > 0).map((group) => wholeTitle(group));

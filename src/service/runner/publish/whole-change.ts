@@ -13,6 +13,8 @@ export type ChangedPage = JobDiff["files"][number];
 /** What a job's branch changes in all its turns together, and which turns these are. */
 export type WholeChange = {
   pages: ChangedPage[];
+  /** Pages that the branch's commits changed and then put back as they were. */
+  undone: string[];
   /** Without those whose work was taken back as a whole. */
   turns: ReadonlySet<number>;
   /**
@@ -55,9 +57,10 @@ export async function readWholeChange(
   const begun = await lastUnchanged(git, from, commit);
   const commits = await turnCommits(git, jobId, `${begun}..${commit}`);
   const turns = new Set(commits.map(({ key }) => numberIn(key)));
-  if (pages.length === 0) return { pages, turns, nothingLeft: "taken-back" };
+  const undone = await undonePages(git, pages, begun, commit);
+  if (pages.length === 0) return { pages, undone, turns, nothingLeft: "taken-back" };
   const isInBase = await hasAlready(git, { base, parted, from, commit, pages });
-  return { pages, turns, nothingLeft: isInBase ? "in-base" : null };
+  return { pages, undone, turns, nothingLeft: isInBase ? "in-base" : null };
 }
 
 /** The files that differ between two commits. */
@@ -89,6 +92,24 @@ async function lastUnchanged(git: GitRunner, from: string, commit: string): Prom
   const range = `${from}..${commit}`;
   const log = await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, "--format=%T %H", range, "--"]);
   return log.find((line) => line.startsWith(`${tree} `))?.slice(tree.length + 1) ?? from;
+}
+
+/** More are of no use to a text. */
+const MAX_UNDONE = 1000;
+
+/** The pages that commits of the branch's own changed and that don't differ any more. */
+async function undonePages(
+  git: GitRunner,
+  pages: readonly ChangedPage[],
+  from: string,
+  commit: string,
+): Promise<string[]> {
+  const options = ["-z", "--first-parent", "--name-only", "--no-renames", "--format=", "--no-ext-diff"];
+  const range = [`--max-count=${MAX_COMMITS}`, `${from}..${commit}`, "--"];
+  const touched = new Set(await git.lines(["log", ...options, ...range]));
+  touched.delete("");
+  for (const { path } of pages) touched.delete(path);
+  return [...touched].slice(0, MAX_UNDONE);
 }
 
 type Compared = { base: string; parted: string; from: string; commit: string; pages: readonly ChangedPage[] };
