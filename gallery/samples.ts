@@ -101,11 +101,10 @@ type ByKind =
   | "askWhichMessage"
   | "askedBeforeMessage"
   | "gaveUpMessage"
-  | "helpMessage"
   | "inviteMeMessage"
   | "keptMessage"
-  | "noWordsMessage"
   | "notAllowedMessage"
+  | "ownAnswerMessage"
   | "refusalMessage"
   | "unheardMessage"
   | "welcomeMessage";

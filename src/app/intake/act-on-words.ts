@@ -1,7 +1,8 @@
+import type { PrivateAnswer } from "../rules/ports/notifier.ts";
 import { DEFAULT_INSTRUCTIONS, privatePlace, type Request } from "../rules/turn/request.ts";
 import { askingWhich, type WantedJob } from "../rules/decisions/accept.ts";
 import { replyAnswering } from "../rules/decisions/answering.ts";
-import { replyTask, thankTask, type ReplyPayload } from "../rules/decisions/new-tasks.ts";
+import { replyTask, thankTask } from "../rules/decisions/new-tasks.ts";
 import { acceptOrAsk, acceptRequest } from "./accept-request.ts";
 import { findProject, tooLong, type Accepted, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
@@ -38,8 +39,8 @@ export async function actOnWords(
       // The question has closed meanwhile.
       return taken ? HANDLED : actOnWords(deps, request, withoutQuestion(at), how);
     }
-    case "help":
-      return answer(deps, request, { kind: "help" });
+    case "own-answer":
+      return answer(deps, request, words.answer);
     case "list":
       await askForList(deps, request.id, words, {
         ...privatePlace(request),
@@ -112,7 +113,7 @@ async function answerEmpty(deps: IntakeDeps, request: Request, { wanted }: How):
   return answer(deps, request, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
 }
 
-async function answer(deps: IntakeDeps, request: Request, message: ReplyPayload["message"]): Promise<Acted> {
+async function answer(deps: IntakeDeps, request: Request, message: PrivateAnswer): Promise<Acted> {
   await answerAuthor(deps, request, message);
   return HANDLED;
 }
@@ -121,7 +122,7 @@ async function answer(deps: IntakeDeps, request: Request, message: ReplyPayload[
 export async function answerAuthor(
   { queue }: Pick<IntakeDeps, "queue">,
   request: Request,
-  message: ReplyPayload["message"],
+  message: PrivateAnswer,
 ): Promise<void> {
   const { id, userId } = request;
   await queue.add(replyTask(id, { ...privatePlace(request), userId, message }));

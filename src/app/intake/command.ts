@@ -1,14 +1,14 @@
 import type { AckFn, App, RespondArguments, RespondFn } from "@slack/bolt";
 import { z } from "zod";
-import type { Refusal } from "../rules/ports/notifier.ts";
+import type { OwnAnswer, Refusal } from "../rules/ports/notifier.ts";
 import type { Rendered } from "../messages/blocks.ts";
 import { messageOf } from "../../shared/errors.ts";
 import { decodeEntities } from "../messages/mrkdwn.ts";
 import {
-  helpMessage,
   keptMessage,
   notKeptMessage,
   notListedMessage,
+  ownAnswerMessage,
   refusalMessage,
 } from "../messages/private-messages.ts";
 import { acceptOrAsk, notAcceptedMessage } from "./accept-request.ts";
@@ -67,7 +67,8 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       }
     }
     if (words.kind !== "prompt" && words.kind !== "empty" && words.kind !== "unknown-project") {
-      return say(helpMessage(names));
+      const answer = words.kind === "own-answer" ? words.answer : HELP;
+      return say(ownAnswerMessage(answer, { projects: names }));
     }
     const project = findProject(deps.projects, words.kind === "unknown-project" ? words.name : words.project);
     if ("kind" in project) return refuse(project);
@@ -120,6 +121,8 @@ const OUTSIDE: Omit<WordsPlace, "projects"> = {
   hasJob: false,
   question: null,
 };
+
+const HELP: OwnAnswer = { kind: "help" };
 
 const EPHEMERAL = { response_type: "ephemeral" } as const;
 

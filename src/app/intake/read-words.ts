@@ -1,4 +1,5 @@
 import { ANSWER_MAX_CHARS, choiceNamed } from "../rules/thread/question.ts";
+import type { OwnAnswer } from "../rules/ports/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../rules/turn/request.ts";
 import type { ListOf } from "../rules/thread/request-list.ts";
 import { wordsIn } from "../../shared/text/text.ts";
@@ -27,7 +28,8 @@ export type Words =
   | { kind: "answer" }
   /** Answers it or is a request, which only the person can say. */
   | { kind: "perhaps-answer" }
-  | { kind: "help" }
+  /** Asks the app itself, which answers this. */
+  | { kind: "own-answer"; answer: OwnAnswer }
   /**
    * Lists the person's own requests, or this channel's, or gives an overview. `isOpen` is true for
    * the open pull requests of both.
@@ -45,9 +47,11 @@ export type ListWords = { kind: "list"; of: ListOf | "overview"; isOpen?: true }
 /** The longest prompt, with room for what is said of its project and job. */
 const TYPED_MAX = PROMPT_MAX_CHARS + 200;
 
+const HELP: Words = { kind: "own-answer", answer: { kind: "help" } };
+
 /** Words that count only if nothing else was typed. */
 const ALONE: ReadonlyMap<string, Words> = new Map<string, Words>([
-  ["help", { kind: "help" }],
+  ["help", HELP],
   ["list", { kind: "list", of: "person" }],
   ["list channel", { kind: "list", of: "channel" }],
   ["list open", { kind: "list", of: "person", isOpen: true }],
@@ -92,7 +96,7 @@ function answerOf(typed: string, { question, isInThread }: WordsPlace): Words | 
 
 function aloneOf(typed: string): Words | null {
   const alone = ALONE.get(plainWords(typed)) ?? ALONE.get(plainWords(withoutEmoji(typed)));
-  return alone ?? (ASKS_FOR_HELP.test(typed) ? { kind: "help" } : null);
+  return alone ?? (ASKS_FOR_HELP.test(typed) ? HELP : null);
 }
 
 function thanksOf(typed: string, { hasJob, question }: WordsPlace): Words | null {

@@ -1,6 +1,6 @@
 import type { Button } from "@slack/types";
 import { counted, cut, formatAgo, grouped, upToMinute, utcTimeOfDay } from "../../shared/text/text.ts";
-import type { MessageOf, Refusal } from "../rules/ports/notifier.ts";
+import type { MessageOf, OwnAnswer, Refusal } from "../rules/ports/notifier.ts";
 import { questionSlot } from "../rules/turn/delivery.ts";
 import { isUnheard, type AnswerResult } from "../rules/thread/question.ts";
 import type { Turn } from "../rules/turn/turn.ts";
@@ -29,7 +29,15 @@ const SUGGESTED_PROMPTS = [
   "Update old commands in the docs",
 ] as const;
 
-export function helpMessage(projects: string[]): Rendered {
+/** The answer to a word such as `help`. */
+export function ownAnswerMessage(answer: OwnAnswer, { projects }: Pick<View, "projects">): Rendered {
+  switch (answer.kind) {
+    case "help":
+      return answer.isOfFiles === true ? noWordsMessage : helpMessage(projects);
+  }
+}
+
+function helpMessage(projects: string[]): Rendered {
   const names = projects.map((name) => `\`${cutEscaped(name, NAME_MAX)}\``);
   const lines = [
     "*Ask for a docs change and get a pull request:*",
@@ -50,7 +58,7 @@ export function helpMessage(projects: string[]): Rendered {
 }
 
 /** The answer to files without words. */
-export const noWordsMessage = paragraph(
+const noWordsMessage = paragraph(
   "I see a file but no request. Tell me what should change, in a reply to it.",
 );
 

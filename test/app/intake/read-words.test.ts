@@ -200,6 +200,8 @@ function written(words: Words, typed: string): string {
       if (!isAsTyped) return parts.filter((part) => part !== "").join(" ");
       return words.prompt === typed ? "=" : `= ${words.prompt}`;
     }
+    case "own-answer":
+      return words.answer.kind;
     case "perhaps-answer":
       return "perhaps";
     default:

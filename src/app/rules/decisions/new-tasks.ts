@@ -10,8 +10,7 @@ import { questionKey, type Question } from "../thread/question.ts";
 import { hasStatusMessage, questionSlot, isOutcomeSlot, isPosted, outcomeSlot } from "../turn/delivery.ts";
 import { isNoticeDue } from "../turn/overdue.ts";
 import { nextNews } from "../turn/pull-request-news.ts";
-import { Refusal } from "../ports/notifier.ts";
-import { storedObject } from "../../../shared/contract/reading.ts";
+import { PrivateAnswer } from "../ports/notifier.ts";
 import type { MessageRef } from "../turn/request.ts";
 
 /**
@@ -227,13 +226,7 @@ const Asked = RateLimited.extend({
   userId: z.string(),
 });
 
-export const ReplyPayload = Asked.extend({
-  message: z.discriminatedUnion("kind", [
-    storedObject({ kind: z.literal("help"), isOfFiles: z.boolean().optional() }),
-    storedObject({ kind: z.literal("refused"), refusal: Refusal }),
-    storedObject({ kind: z.literal("not-allowed"), requesterId: z.string() }),
-  ]),
-});
+export const ReplyPayload = Asked.extend({ message: PrivateAnswer });
 
 export type ReplyPayload = z.infer<typeof ReplyPayload>;
 

@@ -55,11 +55,6 @@ type Messages = {
    * To the requester alone: the request is saved, but Slack won't accept the status message yet.
    */
   kept: object;
-  /**
-   * To one person alone: what they can ask for and how. `isOfFiles` is true if they sent only
-   * files.
-   */
-  help: { isOfFiles?: boolean | undefined };
   /** In a newcomer's direct messages: what they can do. */
   welcome: object;
   /** To one person alone: requests that they may see. */
@@ -92,16 +87,19 @@ type Messages = {
    * own request, which is kept.
    */
   "asked-before": { replyId: string; turn: Turn; agoMs: number };
-  /** To one person alone: only the requester may do that. */
-  "not-allowed": { requesterId: string };
-  /** To one person alone: what was wrong with what they typed. */
-  refused: { refusal: Refusal };
   /**
    * To whoever answered the agent's question alone: it didn't get the answer, or may not have.
    */
   unheard: { turn: Turn; question: Question };
   /** To the requester alone: the app gave up on part of the request. */
   "gave-up": { taskId: string; taskType: string; channelId: string };
+  help: AnswerOf<"help">;
+  refused: AnswerOf<"refused">;
+  "not-allowed": AnswerOf<"not-allowed">;
+};
+/** The fields of one of {@link PrivateAnswer}'s, besides its kind. */
+type AnswerOf<K extends PrivateAnswer["kind"], Of = Extract<PrivateAnswer, { kind: K }>> = {
+  [F in keyof Of as string extends F ? never : Exclude<F, "kind">]: Of[F];
 };
 /** A message's content. */
 export type MessageOf<K extends keyof Messages> = { [P in K]: { kind: P } & Messages[P] }[K];
@@ -135,6 +133,23 @@ export const Refusal = z.discriminatedUnion("kind", [
   storedObject({ kind: z.literal("uncheckable") }),
 ]);
 export type Refusal = z.infer<typeof Refusal>;
+
+/** To one person alone: what the app itself answers to a word such as `help`. */
+export const OwnAnswer = z.discriminatedUnion("kind", [
+  /** What they can ask for and how. `isOfFiles` is true if they sent only files. */
+  storedObject({ kind: z.literal("help"), isOfFiles: z.boolean().optional() }),
+]);
+export type OwnAnswer = z.infer<typeof OwnAnswer>;
+
+/** To one person alone: what the app answers to their words. A task keeps it until it is sent. */
+export const PrivateAnswer = z.discriminatedUnion("kind", [
+  ...OwnAnswer.options,
+  /** What was wrong with what they typed. */
+  storedObject({ kind: z.literal("refused"), refusal: Refusal }),
+  /** Only the requester may do that. */
+  storedObject({ kind: z.literal("not-allowed"), requesterId: z.string() }),
+]);
+export type PrivateAnswer = z.infer<typeof PrivateAnswer>;
 
 /** Identifies a post so that it can be found again. It is sent as the Slack message's metadata. */
 export type PostLabel = { turnId: string; post: string };
