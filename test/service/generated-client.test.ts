@@ -69,6 +69,9 @@ it("is enough for a generated client to use every operation", async () => {
   subject.notePullRequest(1);
   expect(await call("closePullRequest", job)).toMatchObject({ id });
 
+  await call("addressReviews", job, {});
+  await call("cancelTurn", { ...job, number: 3 });
+
   const { next } = await call<Sent<typeof JobChanges>>("changes", project);
   await call("archiveJob", job);
   const changed = await call<Sent<typeof JobChanges>>("changes", { ...project, after: next, wait: 30 });

@@ -92,8 +92,9 @@ it("answers every documented operation with every documented status, as document
   for (const [operation, path] of [
     ["createJob", jobs],
     ["sendMessage", `${jobs}/${id}/message`],
+    ["addressReviews", `${jobs}/${id}/address`],
   ] as const) {
-    await ask(operation, path, { body: {} });
+    await ask(operation, path, { body: operation === "addressReviews" ? { requester: {} } : {} });
     await ask(operation, path, { body: prompt, key: null });
     await ask(operation, path, { body: prompt, key: subject.keys["api"] ?? "" });
     await ask(operation, path, { body: "x".repeat(MAX_BODY_BYTES + 1) });
@@ -102,6 +103,13 @@ it("answers every documented operation with every documented status, as document
     await ask(operation, path, { body: prompt, headers: { "idempotency-key": used } });
     await ask(operation, path, { body: prompt });
   }
+  subject.db.exec("UPDATE jobs SET pr_link = 'https://git.example/acme/docs/pull/1'");
+  const address = () => ask("addressReviews", `${jobs}/${id}/address`, { body: {} });
+  // The limit of messages is reached, then it isn't anymore, and then there is such a turn already.
+  await address();
+  subject.db.exec("UPDATE turns SET accepted_at = 0");
+  await address();
+  await address();
   const api = { key: subject.keys["api"] ?? "" };
   const { input } = await subject.runner.runOf(id);
   const asked = input.ask({
@@ -113,6 +121,7 @@ it("answers every documented operation with every documented status, as document
   const addresses = {
     createJob: jobs,
     sendMessage: `${jobs}/${id}/message`,
+    addressReviews: `${jobs}/${id}/address`,
     getJob: `${jobs}/${id}`,
     listJobs: jobs,
     changes: `/v2/agent/docs/changes?after=${subject.store.changes.toCursor(0)}`,

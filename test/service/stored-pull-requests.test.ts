@@ -35,7 +35,7 @@ const FOLLOWED = {
   openedAt: "2026-11-21T09:00:00Z",
 };
 /** What a version of today adds to an older version's record. */
-const ADDED = { waitingFor: [], mergeable: null, blockedBy: null, isVisible: true };
+const ADDED = { waitingFor: [], mergeable: null, blockedBy: null, isVisible: true, roundsLeft: 3 };
 const ALL = { ...FOLLOWED, ...ADDED, reviews: [{ ...REVIEW, headSha: null }] };
 
 /** The job, with these as they are stored in its row and in its turn's. */

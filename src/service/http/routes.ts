@@ -3,7 +3,7 @@ import { FullJob } from "../../shared/contract/job.ts";
 import { createRoute, z } from "@hono/zod-openapi";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { AnswerRequest } from "../../shared/contract/question.ts";
-import { CreateJobRequest } from "../../shared/contract/request.ts";
+import { ActRequest, CreateJobRequest } from "../../shared/contract/request.ts";
 import { LEVEL_HEADER } from "../../shared/contract/level.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
 import {
@@ -144,6 +144,30 @@ export const sendMessageRoute = createRoute({
   responses: {
     200: jsonAnswer(JobAnswer, "The active job. Its message is accepted for good."),
     ...turnRefusals,
+  },
+});
+
+export const addressRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/address",
+  operationId: "addressReviews",
+  summary: "Answer the reviews and failed checks of a job's pull request",
+  description:
+    "Adds a turn, as a message does, in which the agent gets what reviews ask for and what failed " +
+    "checks say. Comments on lines then get a reply, and whoever asked for changes is asked for a " +
+    "review again. Only comments of people who may write to the repository count. A pull request " +
+    "has three rounds.",
+  security,
+  request: {
+    params: JobParams,
+    headers: WriterHeaders,
+    body: jsonBody(ActRequest.extend({}).openapi("ActRequest")),
+  },
+  responses: {
+    200: jsonAnswer(JobAnswer, "The active job. Its new turn is accepted for good."),
+    ...turnRefusals,
+    404: refusal("No such project, no such job, or it has no pull request."),
+    409: refusal("Nothing is there to answer, it isn't open, or its rounds are used up."),
   },
 });
 

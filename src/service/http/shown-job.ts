@@ -22,11 +22,11 @@ export function jobOf(store: Store, projectId: string, id: string): JobRow {
 }
 
 /** The fields beyond the contract, if the client reads them. `upTo` is the newest turn to show. */
-export function reportOf(store: Store, { id, pullRequest }: JobRow, level: Level, upTo?: number) {
+export function reportOf(store: Store, job: JobRow, level: Level, upTo?: number) {
   if (level === 0) return {};
-  const turns = store.shownTurns(id, upTo).map(toSentTurn);
-  const questions = store.questions.shown(id).map(toSentQuestion);
-  return { pullRequest: toSentPullRequest(pullRequest), turns, questions };
+  const turns = store.shownTurns(job.id, upTo).map(toSentTurn);
+  const questions = store.questions.shown(job.id).map(toSentQuestion);
+  return { pullRequest: toSentPullRequest(job), turns, questions };
 }
 
 /** A job's record with the fields that the client reads. */
@@ -36,7 +36,7 @@ export function shownJob(store: Store, job: JobRow, level: Level): Sent<typeof F
 
 /** A job as the list shows it: without turns and questions. */
 export function listedJob(job: JobRow, level: Level): Sent<typeof FullJob> {
-  return { ...toSentJob(job), ...(level >= 1 && { pullRequest: toSentPullRequest(job.pullRequest) }) };
+  return { ...toSentJob(job), ...(level >= 1 && { pullRequest: toSentPullRequest(job) }) };
 }
 
 /** The project's job with all fields beyond the contract. */

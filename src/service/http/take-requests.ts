@@ -3,15 +3,17 @@ import type { Sent } from "../../shared/contract/reading.ts";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { formatDuration } from "../../shared/text/text.ts";
 import { levelOfClient } from "../../shared/contract/level.ts";
-import { type CreateJobRequest } from "../../shared/contract/request.ts";
+import type { ActRequest, CreateJobRequest } from "../../shared/contract/request.ts";
+import type { TurnKind } from "../../shared/contract/turn.ts";
 import type { Acceptance } from "../jobs/acceptance.ts";
+import { ADDRESS_PROMPT } from "../jobs/address-turns.ts";
 import { decodeAttachments } from "./bounded-body.ts";
 import { HttpFault } from "./http-fault.ts";
 import * as routes from "./routes.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
 import { jobOf, NO_SUCH_JOB, READS_HEADER, reportOf } from "./shown-job.ts";
 
-/** Adds the operations that give a job a turn: a create, and a message to a job. */
+/** Adds the operations that give a job a turn: a create, a message, and what answers reviews. */
 export function addTakingOfRequests(app: OpenAPIHono, deps: ServiceAppDeps): void {
   app.openapi(routes.createJobRoute, async (context) => {
     const { projectId } = context.req.valid("param");
@@ -23,6 +25,19 @@ export function addTakingOfRequests(app: OpenAPIHono, deps: ServiceAppDeps): voi
     const job = await accept(deps, projectId, id, context.req.valid("json"), context.req.valid("header"));
     return context.json(job, 200);
   });
+  app.openapi(routes.addressRoute, async (context) => {
+    const { projectId, id } = context.req.valid("param");
+    const asked = toAct("address", ADDRESS_PROMPT, context.req.valid("json"));
+    return context.json(await accept(deps, projectId, id, asked, context.req.valid("header")), 200);
+  });
+}
+
+/** A request for a turn. Without a kind, it is a create or a message. */
+type TurnAsked = CreateJobRequest & { kind?: TurnKind };
+
+/** Nobody typed the prompt, so none of its words are anybody's. */
+function toAct(kind: TurnKind, prompt: string, { requester, authors }: ActRequest): TurnAsked {
+  return { kind, prompt, requester, authors };
 }
 
 /**
@@ -33,7 +48,7 @@ async function accept(
   deps: ServiceAppDeps,
   projectId: string,
   jobId: string | null,
-  { prompt, words, requester, authors, attachments = [] }: CreateJobRequest,
+  { kind = "message", prompt, words, requester, authors, attachments = [] }: TurnAsked,
   headers: { "idempotency-key"?: string | undefined; [READS_HEADER]?: string | undefined },
 ): Promise<Sent<typeof FullJob>> {
   const { store, projects, logger } = deps;
@@ -41,7 +56,7 @@ async function accept(
   if (project === undefined) throw new HttpFault(404, "There is no such project.");
   const idempotencyKey = headers["idempotency-key"] ?? null;
   const who = { words: words ?? null, requester: requester ?? null, authors: authors ?? null };
-  const request = { project, jobId, kind: "message" as const, prompt, ...who, idempotencyKey };
+  const request = { project, jobId, kind, prompt, ...who, idempotencyKey };
   const accepted = await deps.attachments.keep(await decodeAttachments(attachments), (written) =>
     deps.accept({ ...request, attachments: written }),
   );
@@ -58,6 +73,7 @@ async function accept(
 /** The accepted turn and its job. Throws an {@link HttpFault} if the request was refused. */
 function unlessRefused(accepted: Acceptance): Extract<Acceptance, { record: unknown }> {
   if ("record" in accepted) return accepted;
+  if (accepted.kind === "not-now") throw new HttpFault(accepted.status, accepted.reason);
   if (accepted.kind !== "limited") {
     const [status, message] = REFUSALS[accepted.kind];
     throw new HttpFault(status, message);

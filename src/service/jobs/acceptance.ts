@@ -9,9 +9,10 @@ import { JobRow, SELECT_JOB, type TurnKey } from "./rows.ts";
 import { toSentJob } from "./sent-job.ts";
 import { json } from "../base/json.ts";
 import type { RunTurnInput } from "../runner/runner.ts";
+import { type NotNow, whyNotAddress } from "./address-turns.ts";
 import type { Tables } from "./tables.ts";
 
-/** A create (with a null `jobId`) or a message, as received. */
+/** A create (with a null `jobId`), a message, or an act on the pull request, as received. */
 export type TurnRequest = Pick<
   RunTurnInput,
   "project" | "kind" | "prompt" | "words" | "requester" | "authors"
@@ -28,6 +29,7 @@ export type TurnRequest = Pick<
 export type Acceptance =
   | { kind: "accepted" | "repeated"; record: Sent<typeof ContractJob>; turn: TurnKey }
   | { kind: "key-reused" | "missing" | "archived" }
+  | ({ kind: "not-now" } & NotNow)
   | { kind: "limited"; limit: "creates" | "messages" | "queued" | "attachments"; retryAfterMs: number };
 
 const HOUR_MS = 60 * 60_000;
@@ -49,6 +51,8 @@ export function acceptTurnRequest(tables: Tables, request: TurnRequest, nowMs: n
     const job = tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, request.jobId);
     if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
     if (job.status === "archived") return { kind: "archived" };
+    const notNow = request.kind === "address" ? whyNotAddress(tables, job) : null;
+    if (notNow !== null) return { kind: "not-now", ...notNow };
   }
   return limited(tables, request, nowMs) ?? add(tables, request, nowMs);
 }

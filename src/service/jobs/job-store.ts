@@ -195,11 +195,15 @@ export class JobStore {
   }
 
   /**
-   * Notes that the turn's agent is about to start, what it was told, and the branch with its work,
-   * as far as they are news.
+   * Notes that the turn's agent is about to start, that the turn counts as a round, what its agent
+   * was told, and the branch with its work, as far as they are news.
    */
-  note(key: TurnKey, { agentRuns, brief, branch }: Pick<TurnNews, "agentRuns" | "brief" | "branch">): void {
+  note(
+    key: TurnKey,
+    { agentRuns, isRound, brief, branch }: Pick<TurnNews, "agentRuns" | "isRound" | "brief" | "branch">,
+  ): void {
     if (agentRuns === true) this.#note(key, "agent_runs = 1");
+    if (isRound === true) this.#note(key, "is_round = 1");
     if (brief !== undefined) this.#note(key, "brief = ?", brief);
     if (branch !== undefined) this.#note(key, "branch = ?", branch);
   }

@@ -67,7 +67,7 @@ export class ReportWriter {
   }
 
   /** `usage` is that of this attempt. */
-  add({ lines = [], step, plan, usage }: Omit<TurnNews, "agentRuns" | "brief" | "branch">): void {
+  add({ lines = [], step, plan, usage }: Omit<TurnNews, "agentRuns" | "isRound" | "brief" | "branch">): void {
     for (const line of lines) this.line(line);
     this.#now = { ...this.#now, ...(step !== undefined && { step }), ...(plan !== undefined && { plan }) };
     // The cost that an agent states itself doesn't replace what was counted.

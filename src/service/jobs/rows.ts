@@ -27,6 +27,8 @@ export const JobRow = z.object({
   /** As it was last seen at the code host. */
   pullRequest: json(lenient(FollowedPullRequest.nullable())),
   status: JobStatus,
+  /** How often the agent has answered reviews and failed checks of its pull request. */
+  rounds: z.int(),
 });
 export type JobRow = z.infer<typeof JobRow>;
 
@@ -96,8 +98,12 @@ const STATUS = `CASE
       'cancelled') THEN 'failed'
     ELSE 'completed'
   END`;
+/** A pull request has its own rounds: those since the turn that left it first. */
+const ROUNDS = `(SELECT count(*) FROM turns WHERE job_id = jobs.id AND is_round = 1 AND number > coalesce(
+    (SELECT min(number) FROM turns WHERE job_id = jobs.id AND pull_request ->> '$.url' = jobs.pr_link), 0))`;
 /** Selects {@link JobRow}s. */
-export const SELECT_JOB = `SELECT ${columnsOf(JobRow.omit({ status: true }))}, ${STATUS} AS status
+export const SELECT_JOB = `SELECT ${columnsOf(JobRow.omit({ status: true, rounds: true }))},
+  ${STATUS} AS status, ${ROUNDS} AS rounds
   FROM jobs`;
 /** Selects {@link TurnRow}s. */
 export const SELECT_TURN = `SELECT ${columnsOf(TurnRow)} FROM turns`;

@@ -105,10 +105,10 @@ function inputOf(
     project,
     usedBefore: turn.usage,
     signal,
-    report: ({ agentRuns, brief, branch, ...news }) => {
+    report: ({ agentRuns, isRound, brief, branch, ...news }) => {
       report.add(news);
       try {
-        store.note(key, { agentRuns, brief, branch });
+        store.note(key, { agentRuns, isRound, brief, branch });
       } catch (thrown) {
         // The turn goes on anyway.
         logger.warn({ error: messageOf(thrown) }, "how the turn goes can't be written down");

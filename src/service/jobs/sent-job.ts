@@ -6,6 +6,7 @@ import type { JobQuestion } from "../../shared/contract/question.ts";
 import { type JobTurn, MAX_LEFT_OUT, MAX_NOTES } from "../../shared/contract/turn.ts";
 import type { JobRow, QuestionRow, TurnRow } from "./rows.ts";
 import type { ContractJob } from "../../shared/contract/job.ts";
+import { MAX_ROUNDS } from "./address-turns.ts";
 
 /** A job, as it is sent to a client that knows only the contract. */
 export function toSentJob(job: JobRow): Sent<typeof ContractJob> {
@@ -55,11 +56,14 @@ export function toSentTurn(turn: TurnRow): Sent<typeof JobTurn> {
   };
 }
 
-/** A followed pull request, as it is sent. */
-export function toSentPullRequest(
-  pullRequest: FollowedPullRequest | null,
-): Sent<typeof FollowedPullRequest> | null {
-  return pullRequest && z.encode(FollowedPullRequest, pullRequest);
+/** A job's followed pull request, as it is sent. */
+export function toSentPullRequest({
+  pullRequest,
+  rounds,
+}: Pick<JobRow, "pullRequest" | "rounds">): Sent<typeof FollowedPullRequest> | null {
+  if (pullRequest === null) return null;
+  const left = pullRequest.state === "open" ? { roundsLeft: Math.max(0, MAX_ROUNDS - rounds) } : {};
+  return z.encode(FollowedPullRequest, { ...pullRequest, ...left });
 }
 
 /** A question, as it is sent. */

@@ -257,4 +257,8 @@ export const serviceSchema: readonly string[] = [
   -- What the turn does: message, address or update.
   ALTER TABLE turns ADD COLUMN kind TEXT NOT NULL DEFAULT 'message';
   `,
+  `
+  -- 1 for a turn that has answered reviews and failed checks, with a push or with replies.
+  ALTER TABLE turns ADD COLUMN is_round INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

@@ -60,6 +60,8 @@ export const TurnNews = z.object({
   usage: Usage.optional(),
   /** True when the turn's agent is about to start. */
   agentRuns: z.literal(true).optional(),
+  /** True once the turn has answered a review or a failed check, by a push or a reply. */
+  isRound: z.literal(true).optional(),
   /** Everything that the agent is told. */
   brief: z.string().optional(),
   /** The branch of the remote that the turn's work is on now. */

@@ -115,6 +115,10 @@ export const CreateJobRequest = z.object({
 });
 export type CreateJobRequest = z.infer<typeof CreateJobRequest>;
 
+/** Body of an act on the pull request, such as answering reviews, for a service of level 2. */
+export const ActRequest = CreateJobRequest.pick({ requester: true, authors: true });
+export type ActRequest = z.infer<typeof ActRequest>;
+
 /** Body of a refusal. Proxies answer without one. */
 export const ErrorBody = z
   .object({ error: z.string().describe("What is wrong, and what to do.") })

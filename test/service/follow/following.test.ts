@@ -36,6 +36,7 @@ it("tells a pull request from its opening to its merge, to clients of level 1", 
     headSha: sha,
     isVisible: true,
     openedAt: "2026-01-05T09:00:00Z",
+    roundsLeft: 3,
   });
   const plain = await (await world.service.ask(`/v2/agent/docs/job/${id}`)).json();
   expect(plain).not.toHaveProperty("pullRequest");

@@ -97,7 +97,8 @@ export class OrdersUnderWay {
         report: (news) => {
           reporter.add(news);
           // The next step may be the end of this process.
-          if (news.agentRuns !== undefined || news.branch !== undefined) reporter.flush();
+          const { agentRuns, branch, isRound } = news;
+          if ([agentRuns, branch, isRound].some((each) => each !== undefined)) reporter.flush();
         },
         ask,
       });
