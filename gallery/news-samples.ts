@@ -51,12 +51,28 @@ const maria = review(
   "maria-s",
   "The old name is still in the FAQ. Could you say which version renamed it?",
 );
+const comments = [
+  { path: "docs/faq.md", line: 12, words: "This is the old name." },
+  { path: "docs/faq.md", line: 40, words: "And here." },
+  { path: "docs/install.md", line: null, words: "Keep the npx form, please." },
+  { path: "docs/guides/upgrade.md", line: 7, words: "Since 2.1, not 2.0." },
+];
+const brokenLink = {
+  name: "links",
+  words: "docs/api/README.md: docs/quickstart.md has no heading #2-create-a-key",
+  url: "https://github.com/tidepool/docs/actions/runs/1",
+};
 const monday = NOON - 7 * 86_400_000;
 const everything: PullRequestNews = {
   kind: "checks-failed",
   id: "9",
   at: NOON,
   names: Array.from({ length: 20 }, () => LONG.slice(0, 100)),
+  reasons: Array.from({ length: 5 }, () => ({
+    name: LONG.slice(0, 100),
+    words: LONG.slice(0, 300),
+    url: UNBROKEN,
+  })),
   headSha: null,
 };
 
@@ -69,12 +85,21 @@ export const newsSamples: [string, MessageOf<"news">][] = [
     told({ reviews: [maria, review("2", "tom", "Please keep the npx form, too.")] }),
   ],
   [
+    "changes requested, with comments",
+    told({
+      reviews: [
+        { ...maria, comments: comments.slice(0, 2) },
+        { ...maria, id: "2", author: "tom", words: "", comments },
+      ],
+    }),
+  ],
+  [
     "changes requested, longest",
     {
       ...told({
         reviews: Array.from({ length: 20 }, (_, n) =>
           review(`${n}`, `${n} ${LONG}`, n % 2 === 0 ? LONG : UNBROKEN),
-        ),
+        ).map((each) => ({ ...each, comments: Array(5).fill({ path: UNBROKEN, line: 12, words: LONG }) })),
       }),
       movedBecause: "is_archived",
     },
@@ -83,6 +108,23 @@ export const newsSamples: [string, MessageOf<"news">][] = [
   ["checks failed, several", told({ checks: { state: "failed", failed: ["links", "build (node 24)"] } })],
   ["checks failed, no names", told({ checks: { state: "failed", failed: [] } })],
   ["checks failed, longest", { ...told({ state: "merged" }), news: everything }],
+  [
+    "checks failed, with reasons",
+    told({ checks: { state: "failed", failed: ["links"], reasons: [brokenLink] } }),
+  ],
+  [
+    "checks failed, several with reasons",
+    told({
+      checks: {
+        state: "failed",
+        failed: ["links", "build (node 24)"],
+        reasons: [brokenLink, { name: "build (node 24)", words: "MDX: unexpected end of file", url: null }],
+      },
+    }),
+  ],
+  ["conflicts", told({ blockedBy: "conflicts", baseRef: "main" })],
+  ["conflicts, base unknown", told({ blockedBy: "conflicts" })],
+  ["conflicts, longest", told({ blockedBy: "conflicts", baseRef: LONG.slice(0, 300) })],
   ["merged", told({ state: "merged" })],
   ["merged, without a mention", { ...told({ state: "merged" }), muted: [ANA] }],
   [
@@ -101,6 +143,7 @@ export const newsSamples: [string, MessageOf<"news">][] = [
 export const FOLLOWED_STATES: Readonly<Record<string, Partial<KnownPullRequest>>> = {
   "waiting for a review": {},
   approved: { review: "approved" },
+  conflicts: { blockedBy: "conflicts", baseRef: "main" },
   "changes requested": { review: "changes-requested" },
   "checks failed": { checks: { state: "failed", failed: ["links"] } },
   draft: { isDraft: true },

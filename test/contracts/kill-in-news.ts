@@ -9,7 +9,7 @@ import type { Boundary, OpenKillSubject } from "./kill-at-every-step.ts";
 const THREAD = [
   `@Ana requested a docs change:\nfix the quickstart\n🎉 Merged: ${LINK}`,
   expect.stringContaining("✅ @Ana Your pull request is ready"),
-  `✏️ maria and tom requested changes on ${LINK}:\nmaria\nThe FAQ, too.\ntom\nAnd the glossary.`,
+  `✏️ @Ana maria and tom ask for changes in ${LINK}:\nmaria\nThe FAQ, too.\ntom\nAnd the glossary.`,
   `🎉 @Ana ${LINK} is merged.`,
 ];
 

@@ -53,13 +53,15 @@ it("lists open pull requests, the oldest first, with whose turn it is", async ()
   const reviewed = await linked(world, 3, { review: "changes-requested", waitingFor: [] }, BEN);
   await linked(world, 4, { checks: { state: "failed", failed: ["links"] } });
   await linked(world, 5, { isDraft: true });
-  await linked(world, 6, { review: "approved" });
+  await linked(world, 6, { review: "approved", blockedBy: "conflicts", baseRef: "main" });
   await linked(world, 7, { state: "merged" });
   await linked(world, 8, { state: "closed" });
   await linked(world, 9, { isVisible: false });
+  await linked(world, 10, { review: "approved" });
   expect(await listed(world, ANA)).toEqual([
     "*Open pull requests*",
-    "acme/docs#6 Page 6, 6 days, approved, not merged yet",
+    "acme/docs#10 Page 10, 10 days, approved, not merged yet",
+    "acme/docs#6 Page 6, 6 days, conflicts with main, waiting for @Ana",
     "acme/docs#5 Page 5, 5 days, draft, waiting for @Ana",
     "acme/docs#4 Page 4, 4 days, checks failed, waiting for @Ana",
     "acme/docs#3 Page 3, 3 days, changes requested, waiting for @Ben",

@@ -33,7 +33,7 @@ describe("the playground", { timeout: 180_000 }, () => {
     const { page } = await openPullRequest(tab);
     await shootBoth(page, "1-opened");
 
-    await inThread(tab).getByText("❌ Checks failed on tidepool/docs#1: anchors").waitFor();
+    await inThread(tab).getByText('"anchors" failed on tidepool/docs#1').waitFor();
     await root.getByText("❌ Checks failed").waitFor();
     await page.reload();
     await page.getByText("docs/quickstart.md has no heading #2-create-a-key").waitFor();
@@ -44,7 +44,7 @@ describe("the playground", { timeout: 180_000 }, () => {
       .getByRole("textbox", { name: /What do you say/ })
       .fill("The link in the API's README is lost.");
     await page.getByRole("button", { name: "Request changes" }).click();
-    const asked = inThread(tab).filter({ hasText: "✏️ priya requested changes on tidepool/docs#1" });
+    const asked = inThread(tab).filter({ hasText: "priya asks for changes in tidepool/docs#1" });
     // Reviews within a minute are one post.
     await asked.getByText("The link in the API's README is lost.").waitFor({ timeout: 120_000 });
     await shootBoth(tab, "3-changes-requested");

@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
-import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
-import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { SlackMessage } from "../../world/slack/index.ts";
+import {
+  DAY_MS as DAY,
+  type Followed,
+  linked,
+  MONDAY,
+  review,
+  stands,
+  stateOf,
+  told,
+} from "../support/followed.ts";
 import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { press } from "../support/presses.ts";
-import { withoutStop } from "../support/status-buttons.ts";
+import { LINK, MINUTE_MS as MINUTE, PR } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
 
-const PR = "https://github.com/acme/docs/pull/7";
-const LINK = `acme/docs#7 (${PR})`;
-const MINUTE = 60_000;
-const DAY = 86_400_000;
 const MUTE = "Don't mention me in this thread";
-/** A Monday. */
-const MONDAY = Date.UTC(2026, 10, 23, 9);
-
-type Followed = Partial<Sent<typeof FollowedPullRequest>>;
 
 function start(options: WorldOptions = {}): Promise<World> {
   const jobService = { ...OFFERS_EVERYTHING, ...options.jobService };
@@ -32,53 +32,12 @@ async function asked(world: World): Promise<{ root: SlackMessage; jobId: string 
   return { root, jobId: service.creates[0]?.jobId ?? "" };
 }
 
-/** Ana asks, and gets her link. */
-async function linked(world: World, prLink = PR, pullRequest: Followed = {}): Promise<string> {
-  const { service, slack } = world;
-  const before = world.read(DOCS).length;
-  await slack.person(ANA).command({ channel: DOCS, text: "fix the install page" });
-  await world.until(() => world.read(DOCS).length > before && service.creates.length > 0);
-  const jobId = service.creates.at(-1)?.jobId ?? "";
-  service.finish(jobId, { status: "completed", prLink });
-  service.follow(jobId, pullRequest);
-  await world.until(() => world.read(DOCS).length === before + 2);
-  await world.pass(MINUTE);
-  return jobId;
-}
-
-/** The service says so, and everything that follows from it happens. */
-async function stands(world: World, jobId: string, ...pullRequests: Followed[]): Promise<void> {
-  for (const pullRequest of pullRequests) {
-    world.service.follow(jobId, pullRequest);
-    await world.pass(12 * MINUTE);
-  }
-}
-
-/** The replies after the one with the link. */
-function told(world: World): string[] {
-  return world.read(DOCS).slice(2);
-}
-
-function stateOf(world: World): string {
-  const [root] = world.slack.messages(DOCS);
-  return root === undefined ? "" : (withoutStop(world.slack.visibleText(root)).split("\n").at(-1) ?? "");
-}
-
 function menuValue({ blocks = [] }: SlackMessage, label: string): string {
   const [menu] = blocks
     .flatMap((block) => (block.type === "actions" ? block.elements : []))
     .filter(({ action_id }) => action_id === "follow_menu");
   const options = menu?.type === "overflow" ? menu.options : [];
   return options.find(({ text }) => text.text === label)?.value ?? "";
-}
-
-function review(
-  id: string,
-  words: string,
-  author = "maria",
-): Sent<typeof FollowedPullRequest>["reviews"][number] {
-  const at = new Date(MONDAY + DAY).toISOString();
-  return { id, author, words, state: "changes-requested", at, headSha: null };
 }
 
 describe("after the link, the thread", () => {
@@ -101,8 +60,8 @@ describe("after the link, the thread", () => {
     await stands(world, jobId, { state: "merged", reviews }, { reviews }, { state: "closed" });
     expect(stateOf(world)).toBe(`🎉 Merged: ${LINK}`);
     expect(told(world)).toEqual([
-      `❌ Checks failed on ${LINK}: links, build`,
-      `✏️ maria requested changes on ${LINK}:\nThe FAQ, too.`,
+      `❌ @Ana "links" and "build" failed on ${LINK}.`,
+      `✏️ @Ana maria asks for changes in ${LINK}:\nThe FAQ, too.`,
       `🎉 @Ana ${LINK} is merged.`,
     ]);
     const [root, ...replies] = world.slack.messages(DOCS);
@@ -144,7 +103,7 @@ describe("after the link, the thread", () => {
     const reviews = [review("1", "First."), review("2", "Second.", "tom")];
     await stands(world, jobId, { review: "changes-requested", reviews });
     expect(told(world)).toEqual([
-      `✏️ maria and tom requested changes on ${LINK}:\nmaria\nFirst.\ntom\nSecond.`,
+      `✏️ @Ana maria and tom ask for changes in ${LINK}:\nmaria\nFirst.\ntom\nSecond.`,
     ]);
   });
 
@@ -154,7 +113,7 @@ describe("after the link, the thread", () => {
     const reviews = Array.from({ length: 7 }, (_, index) => review(String(index), `Word ${index}.`));
     await stands(world, jobId, { review: "changes-requested", reviews });
     const words = "Word 0.\nWord 1.\nWord 2.\nWord 3.\nWord 4.\n… and 2 more";
-    expect(told(world)).toEqual([`✏️ maria requested changes on ${LINK}:\n${words}`]);
+    expect(told(world)).toEqual([`✏️ @Ana maria asks for changes in ${LINK}:\n${words}`]);
   });
 
   it("is told once that nobody reviews for three working days, and that it is closed", async () => {
@@ -369,8 +328,8 @@ describe("after the link, the thread", () => {
       },
       { checks: { state: "failed", failed: ["\u200b"] } },
     );
-    expect(told(world)[0]).toContain("someone and tom requested changes");
-    expect(told(world)[1]).toContain(": unnamed");
+    expect(told(world)[0]).toContain("someone and tom ask for changes");
+    expect(told(world)[1]).toContain('"unnamed" failed');
     expect(world.logger.text("error")).toBe("");
   });
 
@@ -464,7 +423,7 @@ describe("after the link, the thread", () => {
     );
     const { id: channel } = world.slack.workspace.openDirectMessage([ANA]);
     expect(world.read(channel)).toEqual([
-      `#docs is archived, so I'm replying here.\n✏️ maria requested changes on ${LINK}:\nNo.`,
+      `#docs is archived, so I'm replying here.\n✏️ @Ana maria asks for changes in ${LINK}:\nNo.`,
       `🚫 @Ana ${LINK} was closed without merging.`,
     ]);
   });
@@ -480,18 +439,24 @@ describe("after the link, the thread", () => {
         checks: {
           state: "failed",
           failed: Array.from({ length: 20 }, (_, n) => `${n} ${huge.slice(0, 10_000)}`),
+          reasons: [{ name: huge, words: huge, url: "https://ana@evil.example/1" }],
         },
       },
-      { review: "changes-requested", reviews: [review("1", huge, huge)] },
+      {
+        review: "changes-requested",
+        reviews: [
+          { ...review("1", huge, huge), comments: Array(5).fill({ path: huge, line: 1, words: huge }) },
+        ],
+      },
     );
     const posts = world.slack.messages(DOCS).slice(2);
     expect(posts).toHaveLength(2);
     for (const post of posts) {
-      expect(post.mentions).toEqual([]);
+      expect(post.mentions).toEqual([`@${ANA}`]);
       const text = world.slack.visibleText(post);
       expect(text).toContain("<!channel> <@U0BEN> @here");
       expect(text).not.toContain("\u202E");
-      expect(text.length).toBeLessThan(1_500);
+      expect(text.length).toBeLessThan(3_000);
     }
   });
 });

@@ -8,7 +8,7 @@ import { Reviews } from "./reviews.ts";
 const URL = "https://github.com/acme/docs/pull/7";
 const TURN = "command:1.2.3";
 const LINK = "✅ Your pull request is ready";
-const REVIEWED = "✏️ maria requested changes on acme/docs#7: See [review-1].";
+const REVIEWED = "✏️ maria asks for changes in acme/docs#7: See [review-1].";
 const MERGED = "🎉 acme/docs#7 is merged.";
 const slack = { visibleText: ({ text = "" }: { text?: string }) => text };
 

@@ -92,7 +92,7 @@ export class Reviews {
         if (count > 1) doubled.push(`"${what}" about the pull request of ${id} was told ${count} times`);
       }
       const end = told.findIndex((text) => text.includes("is merged."));
-      if (end >= 0 && told.slice(end).some((text) => text.includes("requested changes")))
+      if (end >= 0 && told.slice(end).some((text) => text.includes("for changes in")))
         doubled.push(`a review of the pull request of ${id} was told after its merge`);
     }
     return { lost, doubled };

@@ -1,4 +1,4 @@
-import type { KnownBlock } from "@slack/types";
+import type { KnownBlock, RichTextSection } from "@slack/types";
 import type { MessageOf } from "../rules/ports/notifier.ts";
 import { diffLines, diffText, fileLines, sizeOf } from "../rules/words/change-text.ts";
 import { newsText } from "../rules/words/pull-request-text.ts";
@@ -44,9 +44,10 @@ export function newsMessage(
       link === null ? words(unnamed) : { type: "link", url: link.url, text: link.label },
       words(after),
     ),
-    ...quotes.flatMap(({ author, words: said }) => [
-      ...(author === null ? [] : [linePart(words(author, { bold: true }))]),
-      quotePart(words(said)),
+    ...quotes.flatMap(({ from, words: said, url: more }) => [
+      ...(from === null ? [] : [linePart(words(from, { bold: true }))]),
+      ...(said === "" ? [] : [quotePart(words(said))]),
+      ...linkToCheck(more, view),
     ]),
     ...more.map((text) => linePart(words(text))),
   );
@@ -55,13 +56,17 @@ export function newsMessage(
   return {
     text: [
       `${symbol} ${mentions}${headline}`,
-      ...quotes.map((quote) =>
-        cutEscaped(quote.author === null ? quote.words : `${quote.author}: ${quote.words}`, SAID_MAX),
-      ),
+      ...quotes.map((quote) => cutEscaped([quote.from, quote.words].filter(Boolean).join(": "), SAID_MAX)),
       ...more,
     ].join("\n"),
     blocks: [...movedBlocks(turn.request, movedBecause, view), block],
   };
+}
+
+/** A line that leads to a check's page, if its address can be trusted as a pull request's can. */
+function linkToCheck(address: string | null, { httpOrigins }: View): RichTextSection[] {
+  const link = pullRequestLink(address, httpOrigins);
+  return link === null ? [] : [linePart({ type: "link", url: link.url, text: "See the check" })];
 }
 
 /** What a job changes, or why that can't be shown. */

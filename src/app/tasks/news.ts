@@ -1,5 +1,12 @@
 import { newsSlot, settledAt, type Delivery } from "../rules/turn/delivery.ts";
-import { GROUP_MS, isGrouping, nextNews, withClosed, withTold } from "../rules/turn/pull-request-news.ts";
+import {
+  GROUP_MS,
+  isGrouping,
+  newsKindOf,
+  nextNews,
+  withClosed,
+  withTold,
+} from "../rules/turn/pull-request-news.ts";
 import type { TurnPullRequest } from "../rules/turn/pull-request-news.ts";
 import type { Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { Decision, Step } from "../rules/records.ts";
@@ -26,6 +33,15 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
     return noted(deps, turn.id, (current) => withClosed(current, next.id));
   }
   const slot = newsSlot(next.id);
+  const kind = newsKindOf(next);
+  if (
+    kind === "conflicts" &&
+    pullRequest.conflictsSince === undefined &&
+    turn.delivery.slots[slot] === undefined
+  ) {
+    // They were resolved before anybody was told.
+    return noted(deps, turn.id, (current) => withTold(current, next.id));
+  }
   const said = await postExtras(deps, turn, slot, await threadRecordOf(deps, turn));
   // Direct messages say once why they are there, in the post that the others are below.
   const movedBecause = turn.delivery.threadTs === null ? said.movedBecause : null;
@@ -36,7 +52,7 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
   const told = (posted?: (delivery: Delivery) => Delivery) =>
     noted(deps, turn.id, (current) => withTold(current, next.id), posted);
   if (attempt.kind === "posted") {
-    deps.logger.info({ news: next.kind }, "news of a pull request told");
+    deps.logger.info({ news: kind }, "news of a pull request told");
     // In direct messages, later news go below the first.
     return told((delivery) => settledAt(attempt.change(delivery), slot));
   }
@@ -45,7 +61,7 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
   return (read) => {
     const plan = step(read);
     if (plan.value.kind !== "dead") return plan;
-    deps.logger.warn({ news: next.kind, reason: plan.value.reason }, "news of a pull request given up");
+    deps.logger.warn({ news: kind, reason: plan.value.reason }, "news of a pull request given up");
     return told()(read);
   };
 }

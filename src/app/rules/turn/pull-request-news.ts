@@ -1,9 +1,11 @@
 import { z } from "zod";
 import {
   CLOSED_FOLLOWED_MS,
+  type FailedCheck,
   FOLLOWED_MS,
   MAX_NAMES,
   PullRequestChecks,
+  type ReviewComment,
 } from "../../../shared/contract/pull-request.ts";
 import { KnownPullRequest, type KnownReview } from "../known-job.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
@@ -24,14 +26,31 @@ export const PullRequestNews = z.discriminatedUnion("kind", [
   storedObject({
     ...common,
     kind: z.literal("changes-requested"),
-    reviews: z.array(storedObject({ id: z.string(), author: z.string(), words: z.string() })),
+    reviews: z.array(
+      storedObject({
+        id: z.string(),
+        author: z.string(),
+        words: z.string(),
+        /** Comments on lines, each in a line of its own. Absent if there are none. */
+        comments: z.array(z.string()).optional(),
+      }),
+    ),
     isClosed: z.boolean().optional(),
   }),
+  /**
+   * It conflicts if there is `conflictsWith`, the base branch, which is empty if nobody says which.
+   * See {@link newsKindOf}.
+   */
   storedObject({
     ...common,
     kind: z.literal("checks-failed"),
     names: z.array(z.string()),
     headSha: z.string().nullable(),
+    /** The first lines that failed checks say. Absent if none of them says any. */
+    reasons: z
+      .array(storedObject({ name: z.string(), words: z.string(), url: z.string().nullable() }))
+      .optional(),
+    conflictsWith: z.string().optional(),
   }),
   storedObject({ ...common, kind: z.literal("merged") }),
   storedObject({ ...common, kind: z.literal("closed") }),
@@ -62,6 +81,8 @@ export const TurnPullRequest = storedObject({
   waitingSince: z.number().nullable(),
   /** The commit that changes were requested on. Absent if none are, or it isn't known. */
   reviewedSha: z.string().optional(),
+  /** Since when it conflicts with its base branch, epoch milliseconds. Absent if it doesn't. */
+  conflictsSince: z.number().optional(),
   /**
    * The reviews that were there at first and are older than the link. Absent in records of earlier
    * versions.
@@ -97,6 +118,10 @@ const NAME_MAX_CHARS = 100;
 const WORDS_MAX_CHARS = 300;
 const WORDS_MAX_LINES = 10;
 const WORDS_READ_CHARS = 2_000;
+/** A check's first lines. */
+const REASON_MAX_LINES = 4;
+/** Conflicts are told at most this often, milliseconds. */
+const CONFLICTS_AGAIN_MS = DAY_MS;
 
 /**
  * The pull request after the job service said how it stands, and the news in that. `linkedAt` is
@@ -112,7 +137,10 @@ export function withPullRequest(
   if (before?.latest.state === "merged") return before;
   const latest = bounded(reported);
   const isSame = before !== undefined && JSON.stringify(before.latest) === JSON.stringify(latest);
-  const { reviewedSha: earlierSha, ...kept } = before ?? {};
+  const { reviewedSha: earlierSha, conflictsSince: conflictedSince, ...kept } = before ?? {};
+  const conflictsSince = isConflicting(latest, conflictedSince !== undefined)
+    ? (conflictedSince ?? now)
+    : undefined;
   const isOlder = ({ at }: KnownReview) => at !== null && at <= linkedAt - HISTORY_MS;
   // Once it is known what was there, times don't count: somebody may have set a clock.
   const earlier =
@@ -140,6 +168,7 @@ export function withPullRequest(
     changedAt: now,
     waitingSince: null,
     ...(isRequested && typeof reviewedSha === "string" && { reviewedSha }),
+    ...(conflictsSince !== undefined && { conflictsSince }),
     ...(earlier !== undefined && { earlier }),
     news: before?.news ?? [],
     count: before?.count ?? known?.count ?? 0,
@@ -148,15 +177,34 @@ export function withPullRequest(
     const openedAt = Math.min(latest.openedAt ?? now, now);
     next.waitingSince = before?.waitingSince ?? (before === undefined ? openedAt : now);
   }
-  const withAll = withWaiting(withEnd(withFailedChecks(withReviews(next, added, now), now), now), now);
+  const { reasons = [] } = reported.checks;
+  const withAsks = withConflicts(withFailedChecks(withReviews(next, added, now), reasons, now), now);
+  const withAll = withWaiting(withEnd(withAsks, now), now);
   const isLate = before === undefined && now - linkedAt > LATE_MS;
   const told = isLate ? withAll.news.reduce((all, { id }) => withTold(all, id), withAll) : withAll;
-  return isSame && told === next && before.waitingSince === next.waitingSince ? before : told;
+  const isSameSince =
+    before?.waitingSince === next.waitingSince && before.conflictsSince === next.conflictsSince;
+  return isSame && told === next && isSameSince ? before : told;
 }
 
-/** What matters most about an open pull request. Null if it isn't open, or can't be seen. */
-export function openStateOf({ latest, reviewedSha }: TurnPullRequest): OpenState | null {
+/** True if it conflicts. While the code host works that out, it stays as it was. */
+function isConflicting(
+  { state, isVisible, blockedBy, mergeable }: KnownPullRequest,
+  wasConflicting: boolean,
+): boolean {
+  if (state !== "open") return false;
+  if (!isVisible || (mergeable === null && blockedBy !== "conflicts")) return wasConflicting;
+  return blockedBy === "conflicts";
+}
+
+/**
+ * What matters most about an open pull request. Null if it isn't open, or can't be seen. Conflicts
+ * come first: until they are resolved, nothing else can be, as checks don't run and reviews are of
+ * what will change.
+ */
+export function openStateOf({ latest, reviewedSha, conflictsSince }: TurnPullRequest): OpenState | null {
   if (latest.state !== "open" || !latest.isVisible) return null;
+  if (conflictsSince !== undefined) return "conflicts";
   if (latest.checks.state === "failed") return "checks-failed";
   // Once it has changed since, it is the reviewers' turn again.
   const isChanged = reviewedSha !== undefined && latest.headSha !== null && latest.headSha !== reviewedSha;
@@ -165,7 +213,7 @@ export function openStateOf({ latest, reviewedSha }: TurnPullRequest): OpenState
   return latest.review === "approved" ? "approved" : "waiting";
 }
 
-type OpenState = "checks-failed" | "changes-requested" | "draft" | "approved" | "waiting";
+type OpenState = "conflicts" | "checks-failed" | "changes-requested" | "draft" | "approved" | "waiting";
 
 /** The reviews that request changes and are new, bounded. */
 function newReviews(news: readonly PullRequestNews[], reviews: readonly KnownReview[]) {
@@ -174,13 +222,20 @@ function newReviews(news: readonly PullRequestNews[], reviews: readonly KnownRev
   );
   return reviews
     .filter(({ state }) => state === "changes-requested")
-    .map(({ id, author, words }) => ({
+    .map(({ id, author, words, comments = [] }) => ({
       id: lineOf(id),
       author: nameOf(author, "someone"),
       words: passage(startOf(words, WORDS_READ_CHARS), WORDS_MAX_CHARS, WORDS_MAX_LINES),
+      ...(comments.length > 0 && { comments: comments.map(commentLine) }),
     }))
     .filter(({ id }) => !known.has(id) && known.add(id))
     .slice(-GROUP_MAX);
+}
+
+/** A comment in one line, after its file and line. */
+function commentLine({ path, line, words }: ReviewComment): string {
+  const where = line === null ? lineOf(path) : `${lineOf(path)}:${line}`;
+  return plainLine(`${where}: ${startOf(words, WORDS_READ_CHARS)}`, WORDS_MAX_CHARS);
 }
 
 function withReviews(
@@ -201,16 +256,49 @@ function withReviews(
  * Adds news of failed checks. A re-run in which the same checks or fewer fail is no news. If names
  * were cut off, any other name may have failed before.
  */
-function withFailedChecks(current: TurnPullRequest, now: number): TurnPullRequest {
+function withFailedChecks(
+  current: TurnPullRequest,
+  reasons: readonly FailedCheck[],
+  now: number,
+): TurnPullRequest {
   const { checks, headSha, state, isVisible } = current.latest;
   if (checks.state !== "failed" || state !== "open" || !isVisible) return current;
   const known = current.news.flatMap((news) =>
-    news.kind === "checks-failed" && news.headSha === headSha ? [news.names] : [],
+    news.kind === "checks-failed" && !isOfConflicts(news) && news.headSha === headSha ? [news.names] : [],
   );
   const isCut = known.some((names) => names.length >= MAX_NAMES);
   const isKnown = checks.failed.every((name) => known.flat().includes(name));
   if (isCut || (known.length > 0 && isKnown)) return current;
-  return withNews(current, now, { kind: "checks-failed", names: checks.failed, headSha });
+  const said = reasons
+    .map(({ name, words, url }) => ({
+      name: nameOf(name, "unnamed"),
+      words: passage(startOf(words, WORDS_READ_CHARS), WORDS_MAX_CHARS, REASON_MAX_LINES),
+      url,
+    }))
+    .filter(({ words, url }) => words !== "" || url !== null);
+  const why = said.length > 0 && { reasons: said };
+  return withNews(current, now, { kind: "checks-failed", names: checks.failed, headSha, ...why });
+}
+
+/** Adds news of conflicts: once for each time that they come, and at most once a day. */
+function withConflicts(current: TurnPullRequest, now: number): TurnPullRequest {
+  const { conflictsSince, news, latest } = current;
+  if (conflictsSince === undefined || openStateOf(current) !== "conflicts") return current;
+  const last = news.findLast(isOfConflicts);
+  if (last !== undefined && (last.at >= conflictsSince || now - last.at < CONFLICTS_AGAIN_MS)) return current;
+  const conflictsWith = lineOf(latest.baseRef ?? "");
+  // An older version reads it as a check of this name.
+  const names = [`conflicts with ${conflictsWith || "the base branch"}`];
+  return withNews(current, now, { kind: "checks-failed", names, headSha: null, conflictsWith });
+}
+
+function isOfConflicts(news: PullRequestNews): boolean {
+  return newsKindOf(news) === "conflicts";
+}
+
+/** What a piece of news is about, including what an older version's `kind` can't name. */
+export function newsKindOf(news: PullRequestNews): PullRequestNews["kind"] | "conflicts" {
+  return news.kind === "checks-failed" && news.conflictsWith !== undefined ? "conflicts" : news.kind;
 }
 
 /** A pull request that was reopened and closed again is still closed, as the thread was told. */
@@ -290,8 +378,12 @@ export function withClosed(pullRequest: TurnPullRequest, id: string): TurnPullRe
 export function withTold(pullRequest: TurnPullRequest, id: string): TurnPullRequest {
   const news = pullRequest.news.map((each): PullRequestNews => {
     if (each.id !== id) return each;
+    if (each.kind === "checks-failed") {
+      const { reasons: _, ...kept } = each;
+      return { ...kept, isTold: true };
+    }
     if (each.kind !== "changes-requested") return { ...each, isTold: true };
-    const reviews = each.reviews.map((review) => ({ ...review, author: "", words: "" }));
+    const reviews = each.reviews.map((review) => ({ ...review, author: "", words: "", comments: undefined }));
     return { ...each, reviews, isClosed: true, isTold: true };
   });
   return { ...pullRequest, news };

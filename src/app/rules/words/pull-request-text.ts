@@ -1,5 +1,10 @@
 import type { KnownPullRequest } from "../known-job.ts";
-import { openStateOf, type PullRequestNews, type TurnPullRequest } from "../turn/pull-request-news.ts";
+import {
+  newsKindOf,
+  openStateOf,
+  type PullRequestNews,
+  type TurnPullRequest,
+} from "../turn/pull-request-news.ts";
 import { endingOf } from "../turn/outcome.ts";
 import type { Turn } from "../turn/turn.ts";
 
@@ -7,6 +12,7 @@ import type { Turn } from "../turn/turn.ts";
 const PULL_REQUEST_STATES = {
   merged: "🎉 Merged",
   closed: "🚫 Closed",
+  conflicts: "⚠️ Conflicts",
   "checks-failed": "❌ Checks failed",
   "changes-requested": "✏️ Changes requested",
   draft: "📝 Draft",
@@ -21,7 +27,17 @@ export function waitsFor(pullRequest: TurnPullRequest): { text: string; isReques
   if (state === null || state === "waiting") {
     return { text: `waiting for ${reviewersOf(pullRequest.latest)}`, isRequesters: false };
   }
-  return { text: `${state.replace("-", " ")}, waiting for `, isRequesters: true };
+  const what = state === "conflicts" ? conflictsText(pullRequest) : state.replace("-", " ");
+  return { text: `${what}, waiting for `, isRequesters: true };
+}
+
+function conflictsText({ latest }: TurnPullRequest): string {
+  return `conflicts with ${baseOf(latest.baseRef)}`;
+}
+
+/** The base branch's name (untrusted), as far as it is known. */
+function baseOf(name: string | undefined): string {
+  return name === undefined || name === "" ? "the base branch" : name;
 }
 
 function reviewersOf({ waitingFor }: Pick<KnownPullRequest, "waitingFor">): string {
@@ -38,6 +54,7 @@ export function shownPullRequestState({ stage, pullRequest }: Turn): string | nu
   if (latest.state !== "open") return PULL_REQUEST_STATES[latest.state];
   const state = openStateOf(pullRequest);
   if (state === null || endingOf(stage.outcome) !== "pull-request") return null;
+  if (state === "conflicts") return `⚠️ C${conflictsText(pullRequest).slice(1)}`;
   const isUnchecked = latest.checks.state === "unknown";
   return `${PULL_REQUEST_STATES[state]}${isUnchecked ? ", checks unknown" : ""}`;
 }
@@ -50,8 +67,11 @@ type NewsText = {
   /** What stands before and after the pull request's name. Plain text that may be untrusted. */
   before: string;
   after: string;
-  /** Untrusted words, each with its author where there are several. */
-  quotes: { author: string | null; words: string }[];
+  /**
+   * Untrusted words, each with its author or check where there are several, and the address of more
+   * about them.
+   */
+  quotes: { from: string | null; words: string; url: string | null }[];
   /** How many more reviews there are than the quoted ones. */
   unquoted: number;
 };
@@ -59,24 +79,21 @@ type NewsText = {
 /** The text of one piece of news. */
 export function newsText(news: PullRequestNews): NewsText {
   switch (news.kind) {
-    case "changes-requested": {
-      const { reviews } = news;
-      const authors = [...new Set(reviews.map(({ author }) => author))];
-      const said = reviews.filter(({ words }) => words !== "");
+    case "changes-requested":
+      return reviewsText(news.reviews);
+    case "checks-failed": {
+      const { names, conflictsWith, reasons = [] } = news;
+      if (newsKindOf(news) === "conflicts") {
+        return { ...newsOf("⚠️", "", ` conflicts with ${baseOf(conflictsWith)}.`), isForAll: true };
+      }
+      const failed = names.length === 0 ? "Checks" : listed(names.map((name) => `"${name}"`));
+      const isOne = names.length === 1 && reasons.length === 1;
       return {
-        ...newsOf("✏️", `${listed(authors)} requested changes on `, said.length === 0 ? "." : ":"),
-        quotes: said
-          .slice(0, QUOTED_MAX)
-          .map(({ author, words }) => ({ author: authors.length === 1 ? null : author, words })),
-        unquoted: Math.max(0, said.length - QUOTED_MAX),
+        ...newsOf("❌", `${failed} failed on `, reasons.length === 0 ? "." : ":"),
+        isForAll: true,
+        quotes: reasons.map(({ name, ...reason }) => ({ ...reason, from: isOne ? null : name })),
       };
     }
-    case "checks-failed":
-      return newsOf(
-        "❌",
-        "Checks failed on ",
-        news.names.length === 0 ? "." : `: ${listed(news.names, false)}`,
-      );
     case "merged":
       return { ...newsOf("🎉", "", " is merged."), isForAll: true };
     case "closed":
@@ -88,20 +105,44 @@ export function newsText(news: PullRequestNews): NewsText {
   }
 }
 
+type Reviews = Extract<PullRequestNews, { kind: "changes-requested" }>["reviews"];
+
+function reviewsText(reviews: Reviews): NewsText {
+  const authors = [...new Set(reviews.map(({ author }) => author))];
+  const said = reviews.filter(({ words, comments = [] }) => words !== "" || comments.length > 0);
+  let room = COMMENTS_MAX;
+  const quotes = said.slice(0, QUOTED_MAX).map(({ author, words, comments = [] }) => {
+    const shown = comments.slice(0, room);
+    room -= shown.length;
+    const left = comments.length - shown.length;
+    const lines = [...(words === "" ? [] : [words]), ...shown, ...(left === 0 ? [] : [`… and ${left} more`])];
+    return { from: authors.length === 1 ? null : author, words: lines.join("\n"), url: null };
+  });
+  const ask = authors.length === 1 ? "asks" : "ask";
+  return {
+    ...newsOf("✏️", `${listed(authors)} ${ask} for changes in `, said.length === 0 ? "." : ":"),
+    isForAll: true,
+    quotes,
+    unquoted: Math.max(0, said.length - QUOTED_MAX),
+  };
+}
+
 const NAMED_MAX = 5;
 /** The most reviews that one post quotes. The others' authors are named or counted. */
 const QUOTED_MAX = 5;
+/** The most comments on lines that one post shows. The others are counted. */
+const COMMENTS_MAX = 5;
 
 function newsOf(symbol: string, before: string, after: string): NewsText {
   return { symbol, isForAll: false, before, after, quotes: [], unquoted: 0 };
 }
 
 /** Names in one line: `ana`, `ana and ben`, `ana, ben and 3 more`. */
-function listed(names: readonly string[], hasAnd = true): string {
+function listed(names: readonly string[]): string {
   const shown = names.slice(0, NAMED_MAX);
   const left = names.length - shown.length;
   const [last = "someone", ...before] = (left === 0 ? shown : [...shown, `${left} more`]).toReversed();
   if (before.length === 0) return last;
   // Intl.ListFormat takes 12 ms to load, of every start.
-  return `${before.toReversed().join(", ")}${left === 0 && !hasAnd ? "," : " and"} ${last}`;
+  return `${before.toReversed().join(", ")} and ${last}`;
 }
