@@ -259,3 +259,19 @@ it("the Docker image gets what ships, and nothing else of the project", () => {
   const shipped = own.filter(({ file }) => file.startsWith("src/"));
   expect(shipped.filter(({ target }) => !target.startsWith("src/"))).toEqual([]);
 });
+
+it("each file and folder that the plan of the house names is there", () => {
+  const known = ["src", "world", "gallery", "playground", "test", "docs", "eval", "bench"].flatMap((top) =>
+    readdirSync(join(ROOT, top), { recursive: true, encoding: "utf8" }).map((name) => `/${top}/${name}`),
+  );
+  const paths = [...known, ...readdirSync(ROOT).map((name) => `/${name}`)];
+  const isThere = (named: string) => paths.some((path) => path.endsWith(`/${named}`));
+  // Without what stands for other names, and without commands and addresses.
+  const isPath = (text: string) => /^[\w.][\w.-]*(?:\/[\w.-]*)*$/.test(text) && /\/|\w\.ts$/.test(text);
+  for (const page of ["ARCHITECTURE.md", "AGENTS.md"]) {
+    const quoted = [...readFileSync(join(ROOT, page), "utf8").matchAll(/`([^`\n]+)`/g)];
+    const named = quoted.map((match) => match[1] ?? "").filter(isPath);
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((path) => !isThere(path.replace(/\/$/, "")))).toEqual([]);
+  }
+});
