@@ -1,18 +1,37 @@
 import { createServer } from "node:http";
 import { closeNow, listenOnLoopback } from "../../world/loopback-server.ts";
 
+type ManyPulls = {
+  count: number;
+  hasGraphql: boolean;
+  hasNews: boolean;
+  baseMovesMs?: number;
+  areChecked?: boolean;
+};
+
 /**
- * Opens a code host with more pull requests than real git could make in time. All are open, and
- * their checks never end. It counts calls as GitHub does. With `hasNews`, something unrelated
- * changes in each repository all the time.
+ * Opens a code host with more pull requests than real git could make in time. All are open. Their
+ * checks never end, unless `areChecked`. It counts calls as GitHub does. With `hasNews`, something
+ * unrelated changes in each repository all the time. The base branches move every `baseMovesMs`,
+ * and then the host's first answer about conflicts is that it has to find out.
  */
 export async function openManyPulls(
-  { count, hasGraphql, hasNews }: { count: number; hasGraphql: boolean; hasNews: boolean },
+  { count, hasGraphql, hasNews, baseMovesMs = Infinity, areChecked = false }: ManyPulls,
   now: () => number,
 ) {
   let paid = 0;
   let most = 0;
   const at = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  const asked = new Set<string>();
+  const openedMs = now();
+  const headOf = () => `${Math.floor((now() - openedMs) / baseMovesMs)}`.padStart(40, "0");
+  /** True if somebody has asked since the base moved. */
+  function isKnown(repo: string, number: number): boolean {
+    const about = `${repo} ${number} ${headOf()}`;
+    const known = asked.has(about);
+    asked.add(about);
+    return known;
+  }
   const startMs = now() - 24 * 3_600_000;
   const rest = (repo: string, number: number) => ({
     number,
@@ -26,7 +45,10 @@ export async function openManyPulls(
     mergeable: true,
     mergeable_state: "unstable",
   });
-  const run = { name: "slow", status: "IN_PROGRESS", conclusion: null, isRequired: false };
+  const result = areChecked
+    ? { status: "COMPLETED", conclusion: "SUCCESS" }
+    : { status: "IN_PROGRESS", conclusion: null };
+  const run = { name: "slow", ...result, isRequired: false };
   const rollup = { statusCheckRollup: { contexts: { nodes: [run] } } };
   const graphql = (repo: string, number: number) => ({
     ...rest(repo, number),
@@ -34,8 +56,9 @@ export async function openManyPulls(
     headRef: "x",
     headSha: `${number}`,
     baseRef: "main",
-    mergeable: "MERGEABLE",
-    mergeable_state: "UNSTABLE",
+    ...(isKnown(repo, number)
+      ? { mergeable: "MERGEABLE", mergeable_state: "UNSTABLE" }
+      : { mergeable: "UNKNOWN", mergeable_state: "UNKNOWN" }),
     commits: { nodes: [{ commit: rollup }] },
   });
   function answer(path: string, body: string): [status: number, data: unknown] {
@@ -54,6 +77,7 @@ export async function openManyPulls(
       const others = hasNews ? [{ number: 99_999, updated_at: at(now()) }] : [];
       return [200, [...others, ...Array.from({ length: 99 }, (_, index) => rest(repo, index + 1))]];
     }
+    if (where === "git/ref/heads/main") return [200, { object: { sha: headOf() } }];
     if (where.endsWith("/reviews")) return [200, []];
     if (where.endsWith("/check-runs")) return [200, { check_runs: [run] }];
     if (where.endsWith("/status")) return [200, { statuses: [] }];
@@ -64,7 +88,9 @@ export async function openManyPulls(
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const [status, data] = answer(request.url ?? "", Buffer.concat(chunks).toString());
-      const etag = hasNews ? `"${now()}"` : '"one"';
+      const isBase = request.url?.includes("/git/ref/") === true;
+      const version = isBase ? headOf() : hasNews ? `${now()}` : "one";
+      const etag = `"${version}"`;
       const isSame = request.headers["if-none-match"] === etag;
       if (!isSame) paid += 1;
       response.writeHead(isSame ? 304 : status, { "content-type": "application/json", etag });

@@ -37,6 +37,7 @@ type Manifest = z.infer<typeof Manifest>;
  * The permission that each event needs. See docs.github.com/webhooks/webhook-events-and-payloads.
  */
 const NEEDED: Record<string, string> = {
+  push: "contents",
   pull_request: "pull_requests",
   pull_request_review: "pull_requests",
   pull_request_review_comment: "pull_requests",

@@ -33,7 +33,7 @@ export type NewAppOptions = {
 };
 
 /** The webhook events that an App with {@link PERMISSIONS} can get. */
-const EVENTS = ["pull_request", "pull_request_review", "check_suite", "status"];
+const EVENTS = ["pull_request", "pull_request_review", "check_suite", "status", "push"];
 const LOOK_EVERY_MS = 3_000;
 const Made = z.object({
   id: z.int().positive(),

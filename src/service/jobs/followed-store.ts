@@ -49,6 +49,9 @@ const OF_PROJECTS = `followed.project_id IN (SELECT value FROM json_each(?1))`;
  */
 const NOW = `iif(look_at IN (?1, ?1 + 1), ?1 + 1, ?1)`;
 
+const IS_OPEN = `pull_request ->> '$.state' = 'open'`;
+const BASE = `pull_request ->> '$.baseRef'`;
+
 /** The jobs whose pull requests are followed, and what is known about them. */
 export class FollowedStore {
   readonly #tables: Tables;
@@ -92,6 +95,21 @@ export class FollowedStore {
     const sql = `SELECT memory ->> '$.changedAt' FROM followed JOIN jobs ON jobs.id = job_id
       WHERE job_id = ? AND pull_request ->> '$.state' = 'closed'`;
     return this.#tables.value(z.int(), sql, jobId);
+  }
+
+  /** The branches that open pull requests of these projects go to, as they were last seen. */
+  openBases(projectIds: readonly string[]): string[] {
+    const sql = `SELECT DISTINCT ${BASE} AS id FROM followed JOIN jobs ON jobs.id = job_id
+      WHERE ${OF_PROJECTS} AND look_at IS NOT NULL AND ${IS_OPEN} AND ${BASE} IS NOT NULL`;
+    return this.#tables.ids(sql, JSON.stringify(projectIds));
+  }
+
+  /** Makes a look at all open pull requests into a branch due now. */
+  lookAtBase(projectIds: readonly string[], base: string, nowMs: number): void {
+    const into = `SELECT id FROM jobs WHERE ${IS_OPEN} AND ${BASE} = ?3`;
+    const sql = `UPDATE followed SET look_at = ${NOW} WHERE look_at IS NOT NULL
+      AND project_id IN (SELECT value FROM json_each(?2)) AND job_id IN (${into})`;
+    this.#tables.run(sql, nowMs, JSON.stringify(projectIds), base);
   }
 
   /** Makes a look at a job's pull request due now, if it is followed. */

@@ -7,13 +7,16 @@ import { atNight } from "../../support/nightly.ts";
 
 const HOUR = 3_600_000;
 const PULLS = 50;
+const MOVING = { hasGraphql: true, hasNews: true, baseMovesMs: HOUR / 2, areChecked: true };
 const AT_NIGHT = [
   { hasGraphql: true, hasNews: true, repositories: 20, ms: HOUR, calls: 5000 },
   { hasGraphql: false, hasNews: false, repositories: 20, ms: HOUR, calls: 5000 },
+  { ...MOVING, repositories: 20, ms: HOUR, calls: 4000 },
 ];
 /** A part of both: as many calls for each pull request, and a time in which they want too many. */
 const BY_DAY = [
   { hasGraphql: true, hasNews: true, repositories: 1, ms: HOUR / 2, calls: 125 },
+  { ...MOVING, repositories: 1, ms: HOUR / 2, calls: 100 },
   { hasGraphql: false, hasNews: false, repositories: 1, ms: HOUR / 12, calls: 300 + 4000 / 12 + 20 },
 ];
 
@@ -48,6 +51,10 @@ it.each(atNight(AT_NIGHT, BY_DAY))(
     expect(host.takePaid()).toBeLessThanOrEqual(calls);
     const seen = service.db.prepare(`SELECT count(*) AS count FROM jobs WHERE pull_request <> 'null'`).get();
     expect(seen).toMatchObject({ count: repositories * PULLS });
+    const known = service.db.prepare(
+      `SELECT count(*) AS count FROM jobs WHERE pull_request ->> '$.mergeable'`,
+    );
+    expect(known.get()).toMatchObject({ count: repositories * PULLS });
     expect(host.most()).toBe(kind.hasGraphql ? 20 : 0);
   },
   300_000,

@@ -36,6 +36,7 @@ it("tells a pull request from its opening to its merge, to clients of level 1", 
     headSha: sha,
     isVisible: true,
     openedAt: "2026-01-05T09:00:00Z",
+    baseRef: "main",
     roundsLeft: 3,
   });
   const plain = await (await world.service.ask(`/v2/agent/docs/job/${id}`)).json();
@@ -90,6 +91,30 @@ it.each([true, false])("reads the same by GraphQL and without it (%s)", async (h
   const { graphql } = world.host.calls;
   expect(graphql > 0).toBe(hasGraphql);
 });
+
+it.each([true, false])(
+  "tells of conflicts within 15 minutes after the base branch moved, and that they are gone (%s)",
+  async (hasGraphql) => {
+    await using world = await openFollowingWorld();
+    world.host.rules.hasGraphql = hasGraphql;
+    const { id } = await world.job();
+    const other = await world.job({ "docs/faq.md": "# FAQ\n" });
+    // By then, a pull request that stays as it is would be looked at hours later.
+    await world.pass(24 * 60 * MINUTE);
+    expect(await world.record(id)).toMatchObject({ mergeable: true, blockedBy: null });
+    await world.site.push("main", { "docs/quickstart.md": "# Another\n" });
+    await world.pass(15 * MINUTE);
+    expect(await world.record(id)).toMatchObject({
+      mergeable: false,
+      blockedBy: "conflicts",
+      baseRef: "main",
+    });
+    expect(await world.record(other.id)).toMatchObject({ mergeable: true, blockedBy: null });
+    await world.site.push("main", { "docs/quickstart.md": "# Quickstart\n" });
+    await world.pass(15 * MINUTE);
+    expect(await world.record(id)).toMatchObject({ blockedBy: null });
+  },
+);
 
 it("doesn't count what failed before the change, and only what is required where the host says so", async () => {
   await using world = await openFollowingWorld();
@@ -367,9 +392,9 @@ it.each([
       const [, size] = /\/pulls\?.*per_page=(\d+)/.exec(request) ?? [];
       return Number(size ?? 0) > 50 ? { kind: "http", headers, ...answer } : undefined;
     };
-    await world.mine.pulls.merge(pull);
+    await world.mine.pulls.update({ ...pull, state: "closed" });
     await world.pass(5 * MINUTE);
-    expect(await world.record(id)).toMatchObject({ state: "merged" });
+    expect(await world.record(id)).toMatchObject({ state: "closed" });
     expect(world.host.traffic.requests.join()).toContain("per_page=50");
   },
 );

@@ -5,7 +5,8 @@ import {
   type PullFacts,
   toLook,
 } from "../../../src/service/pulls/code-host/github-pull-facts.ts";
-import { toFollowed } from "../../../src/service/pulls/follow/judge.ts";
+import { FollowMemory } from "../../../src/service/jobs/followed-store.ts";
+import { afterSeen, toFollowed } from "../../../src/service/pulls/follow/judge.ts";
 import { FollowedPullRequest } from "../../../src/shared/contract/pull-request.ts";
 
 function facts(over: Partial<PullFacts> = {}): PullFacts {
@@ -72,6 +73,24 @@ it.each<[Partial<PullFacts>, mergeable: boolean | null, blockedBy: string | null
   [{ state: "merged", mergeState: "blocked" }, null, null],
 ])("says why it can't be merged: %j", (over, mergeable, blockedBy) => {
   expect(judged(over)).toMatchObject({ mergeable, blockedBy });
+});
+
+it("keeps what is known of a commit until the host has found out again, and not for long", () => {
+  const unknown = judged({ isMergeable: null, mergeState: "unknown" });
+  const job = (unknowns: number) => ({
+    jobId: "job-1",
+    branchPrefix: "docs-agent/",
+    link: unknown.url,
+    beganAt: 0,
+    lookAt: 0,
+    memory: FollowMemory.parse({ unknowns }),
+    record: judged({ isMergeable: false, mergeState: "dirty" }),
+  });
+  const after = (record: typeof unknown, unknowns: number) =>
+    afterSeen(job(unknowns), { record, updatedAt: 0, listedAt: 0 }, { nowMs: 1, pollMs: 60_000 }).record;
+  expect(after(unknown, 0)).toMatchObject({ mergeable: false, blockedBy: "conflicts" });
+  expect(after(unknown, 5)).toMatchObject({ mergeable: null, blockedBy: null });
+  expect(after({ ...unknown, headSha: "def" }, 0)).toMatchObject({ mergeable: null, blockedBy: null });
 });
 
 it("counts required checks only, where the host says which are, and none that failed before", () => {

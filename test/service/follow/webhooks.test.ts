@@ -31,6 +31,19 @@ it("sees at once what a webhook tells, however seldom it polls", async () => {
   expect(await world.record(id)).toMatchObject({ state: "merged" });
 });
 
+it("sees conflicts at once when a webhook tells that the base branch moved", async () => {
+  await using world = await openFollowingWorld({ pollSeconds: 3600, hasWebhook: true });
+  const { id } = await world.job();
+  await world.pass(60 * SECOND);
+  const repository = { full_name: `${world.at.owner}/${world.at.repo}` };
+  const push = (branch: string) => send(world, { repository, ref: `refs/heads/${branch}` });
+  expect(await push("elsewhere")).toMatchObject({ body: { result: "ignored" } });
+  await world.site.push("main", { "docs/quickstart.md": "# Another\n" });
+  expect(await push("main")).toEqual({ status: 200, body: { result: "taken" } });
+  await world.pass(60 * SECOND);
+  expect(await world.record(id)).toMatchObject({ blockedBy: "conflicts" });
+});
+
 it("takes no webhook that isn't signed, and ignores what isn't about a pull request of ours", async () => {
   await using world = await openFollowingWorld({ hasWebhook: true });
   const { pull } = await world.job();

@@ -14,6 +14,7 @@ import {
 import { readChecksBefore, readPull } from "./github-pull-reading.ts";
 
 const LIST = "GET /repos/{owner}/{repo}/pulls";
+const BRANCH = "GET /repos/{owner}/{repo}/git/ref/heads";
 const PAGE = 100;
 /** If more has changed, each followed pull request is looked at instead. */
 const MAX_PAGES = 5;
@@ -43,6 +44,7 @@ const MAX_KEPT = 1000;
 const MAX_TEXT_BYTES = 32 * 1024;
 
 const Listed = z.object({ number: z.int().positive(), updated_at: HostTime });
+const Ref = z.object({ object: z.object({ sha: z.string() }) });
 
 /**
  * Reads followed pull requests from GitHub, or from a host with a compatible API. All methods
@@ -84,17 +86,40 @@ export class GitHubFollowedHost {
     const pageSize = this.#pageSize;
     const pulls: { number: number; updatedAt: number }[] = [];
     let isComplete = false;
-    let newEtag: unknown = null;
+    let newEtag: string | null = null;
     for (let page = 1; page <= MAX_PAGES && !isComplete; page += 1) {
       const isFirst = page === 1;
       const answer = await this.#page({ page, pageSize, etag: isFirst ? etag : null }, signal);
       if (answer === null) return null;
-      if (isFirst) newEtag = answer.headers["etag"];
+      if (isFirst) newEtag = etagOf(answer);
       pulls.push(...answer.data.map(({ number, updated_at: updatedAt }) => ({ number, updatedAt })));
       const last = answer.data.at(pageSize - 1);
       isComplete = since === null || last === undefined || last.updated_at < since;
     }
-    return { pulls, isComplete, etag: typeof newEtag === "string" ? newEtag : null };
+    return { pulls, isComplete, etag: newEtag };
+  }
+
+  /**
+   * The newest commit of a branch. `sha` is null if the host doesn't show the branch. Resolves to
+   * null if nothing has changed since the answer that `etag` identifies.
+   */
+  async headOf(
+    branch: string,
+    etag: string | null,
+    signal: AbortSignal,
+  ): Promise<{ sha: string | null; etag: string | null } | null> {
+    const asked = { doing: "Looking at the base branch", signal, schema: Ref };
+    // A name may have characters that mean something in an address.
+    const named = branch.split("/").map(encodeURIComponent).join("/");
+    try {
+      const answer = await this.#api.answerIfChanged(asked, `${BRANCH}/${named}`, { etag });
+      return answer && { sha: answer.data.object.sha, etag: etagOf(answer) };
+    } catch (error) {
+      // It may also be a token that can't read branches. Its pull requests are followed all the
+      // same.
+      if (error instanceof RefusedByCodeHostError) return { sha: null, etag: null };
+      throw error;
+    }
   }
 
   async look(all: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
@@ -199,6 +224,11 @@ export class GitHubFollowedHost {
     this.#restLooks = lacksFields ? Infinity : REST_LOOKS;
     return true;
   }
+}
+
+function etagOf({ headers }: { headers: Record<string, unknown> }): string | null {
+  const { etag } = headers;
+  return typeof etag === "string" ? etag : null;
 }
 
 /** True if the fault may pass by itself and isn't a rate limit. */

@@ -12,6 +12,8 @@ import type { FollowedRepository } from "./repositories.ts";
 
 /** The shortest time between two runs, however many webhooks arrive. */
 const SOONEST_MS = 1000;
+/** How often a base branch is read from a host that can't say that it is as it was. */
+const BASE_WITHOUT_ETAG_MS = 5 * 60_000;
 /** One run of the task does a limited amount of work. */
 const MAX_LOOKS = 200;
 const FAULT_MS = { first: 10_000, max: 10 * 60_000 };
@@ -35,6 +37,8 @@ export class RepositoryFollower {
   /** When each pull request last changed according to the newest list, by number. */
   #listed: ReadonlyMap<number | null, number> = new Map();
   #listAt = 0;
+  /** The newest commit of each base branch, and when to ask for it again. */
+  readonly #bases = new Map<string, { sha: string | null; etag: string | null; nextAt: number }>();
   /** How often in a row the list couldn't be read. */
   #listFaults = 0;
   #notBefore = 0;
@@ -57,7 +61,10 @@ export class RepositoryFollower {
     const freeAt = () => Math.max(this.#notBefore, budget.freeAt());
     if (freeAt() > clock.now()) return { kind: "again", dueAt: freeAt() };
     try {
-      if (clock.now() >= this.#listAt) await this.#list(stopped).catch((thrown) => this.#listLater(thrown));
+      if (clock.now() >= this.#listAt) {
+        await this.#list(stopped).catch((thrown) => this.#listLater(thrown));
+      }
+      await this.#lookAtBases(stopped);
       await this.#lookAtDue(stopped);
       if (this.#faults > 0) this.#log("info", {}, "pull requests can be followed again");
       this.#faults = 0;
@@ -100,6 +107,47 @@ export class RepositoryFollower {
     if (listed === null) return;
     this.#etag = listed.etag;
     this.#listedUntil = Math.max(this.#listedUntil ?? 0, ...this.#listed.values()) || null;
+  }
+
+  /** Reads the base branches now, because a webhook says that one has moved. */
+  readBasesNow(): void {
+    for (const base of this.#bases.values()) base.nextAt = 0;
+  }
+
+  /**
+   * Schedules a look at all open pull requests into a branch that has moved. That changes whether
+   * they can be merged, but not the time of their last change, so the list doesn't tell.
+   */
+  async #lookAtBases(signal: AbortSignal): Promise<void> {
+    const { store, clock, queue } = this.#deps;
+    const { baseBranches, projectIds, pollMs } = this.repository;
+    const branches = new Set([...baseBranches, ...store.followed.openBases(projectIds)]);
+    for (const branch of this.#bases.keys()) if (!branches.has(branch)) this.#bases.delete(branch);
+    for (const branch of branches) {
+      const known = this.#bases.get(branch);
+      if (known !== undefined && clock.now() < known.nextAt) continue;
+      const read = await this.#headOf(branch, known?.etag ?? null, signal);
+      const { sha, etag } = read ?? known ?? { sha: null, etag: null };
+      if (sha !== null && known !== undefined && sha !== known.sha) {
+        await queue.commit(() => {
+          store.followed.lookAtBase(projectIds, branch, clock.now());
+          return { value: null };
+        });
+      }
+      const pauseMs = etag === null ? Math.max(pollMs, BASE_WITHOUT_ETAG_MS) : pollMs;
+      // Set only now. If the commit fails, the branch must be read again.
+      this.#bases.set(branch, { sha: sha ?? known?.sha ?? null, etag, nextAt: this.#ranAt + pauseMs });
+    }
+  }
+
+  /** Null if the branch is as it was, or can't be read for the moment. */
+  async #headOf(branch: string, etag: string | null, signal: AbortSignal) {
+    try {
+      return await this.repository.host.headOf(branch, etag, signal);
+    } catch (thrown) {
+      if (!(thrown instanceof TransientRunError) || thrown.retryAfterMs !== null) throw thrown;
+      return null;
+    }
   }
 
   /** A list that can't be read for the moment holds up no look that is due. */

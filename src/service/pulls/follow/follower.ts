@@ -10,8 +10,8 @@ import { repositoriesOf } from "./repositories.ts";
 const Payload = z.object({ repository: z.string() });
 const Checked = z.object({ head_sha: z.string() }).optional().catch(undefined);
 /**
- * The parts of a webhook that we read: the repository, and the pull request or commit that it is
- * about.
+ * The parts of a webhook that we read: the repository, and the pull request, the commit or the
+ * branch that it is about.
  */
 const Delivery = json(
   z.object({
@@ -20,6 +20,7 @@ const Delivery = json(
     check_run: Checked,
     check_suite: Checked,
     sha: z.string().optional().catch(undefined),
+    ref: z.string().optional().catch(undefined),
   }),
 );
 
@@ -91,7 +92,10 @@ export class Follower {
         ({ link, record }) =>
           numberOf(link) === data.pull_request?.number || (record && commits.includes(record.headSha)),
       );
-    if (meant.length === 0) return "ignored";
+    const pushed = /^refs\/heads\/(?<branch>.+)$/s.exec(data.ref ?? "")?.groups?.["branch"];
+    const isBase = pushed !== undefined && store.followed.openBases(projectIds).includes(pushed);
+    if (meant.length === 0 && !isBase) return "ignored";
+    if (isBase) follower.readBasesNow();
     await queue.commit(() => {
       for (const { jobId } of meant) store.followed.lookNow(jobId, clock.now());
       return { value: undefined, adds: [followTask(follower)] };

@@ -5,6 +5,8 @@ import {
   type FollowedPullRequest,
   MAX_NAMES,
 } from "../../../shared/contract/pull-request.ts";
+import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
+import { oneLine } from "../../base/printable-text.ts";
 import { type HostedCheck, type PullFacts, toName } from "../code-host/github-pull-facts.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
 
@@ -21,14 +23,15 @@ export function countingChecks({ checks }: PullFacts): HostedCheck[] | null {
  * The pull request, judged. `failedBefore` are the checks that also fail without the change.
  */
 export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>): FollowedPullRequest {
-  const { headRef: _, baseRef: _base, author: _author, updatedAt: _at, isMergeable, ...others } = facts;
+  const { headRef: _, author: _author, updatedAt: _at, isMergeable, ...others } = facts;
   const { mergeState: _state, needsApproval: _needs, opinions: _opinions, ...pull } = others;
   const checks = judgeChecks(countingChecks(facts), failedBefore);
   const review = judgeReviews(facts);
   const isOpen = pull.state === "open";
   const blockedBy = isOpen ? blockOf(facts, checks.state, review) : null;
   const mergeable = isOpen && isMergeable !== null ? blockedBy === null : null;
-  return { ...pull, review, checks, mergeable, blockedBy };
+  const baseRef = oneLine(pull.baseRef, SHOWN_CHARS.line);
+  return { ...pull, baseRef, review, checks, mergeable, blockedBy };
 }
 
 function judgeChecks(
@@ -93,7 +96,8 @@ export function afterSeen(
   const stales = isStale ? memory.stales + 1 : 0;
   // If it stays behind, it must be right.
   const isOld = updatedAt < memory.seenAt && stales <= MAX_UNKNOWNS;
-  const seen = isOld ? (followed.record ?? record) : record;
+  const found = isOld ? (followed.record ?? record) : record;
+  const seen = isFinal || unknowns > MAX_UNKNOWNS ? found : withKnownBlock(found, followed.record);
   const isSame = isDeepStrictEqual(seen, followed.record);
   const changedAt = isSame ? Math.min(memory.changedAt, nowMs) : nowMs;
   const seenAt = isOld ? memory.seenAt : updatedAt;
@@ -108,6 +112,19 @@ export function afterSeen(
   const pace = seen.checks.state === "pending" ? "pending" : "settled";
   const byAge = Math.min(MAX_MS[pace], (nowMs - changedAt) / PARTS[pace]);
   return { ...next, lookAt: Math.ceil(nowMs + Math.max(pollMs, byAge)) };
+}
+
+/**
+ * The host forgets what blocks a pull request when its base branch moves, and finds out again.
+ * Until it has, what was known of the same commit stands.
+ */
+function withKnownBlock(
+  record: FollowedPullRequest,
+  before: FollowedPullRequest | null,
+): FollowedPullRequest {
+  const isSame = before?.state === "open" && record.state === "open" && before.headSha === record.headSha;
+  if (!isSame || record.mergeable !== null) return record;
+  return { ...record, mergeable: before.mergeable, blockedBy: before.blockedBy };
 }
 
 /**

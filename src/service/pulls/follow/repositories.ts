@@ -13,6 +13,8 @@ export type FollowedRepository = {
   /** `owner/repo` in lower case. */
   fullName: string;
   projectIds: string[];
+  /** Where the projects' pull requests go to. */
+  baseBranches: Set<string>;
   pollMs: number;
   host: GitHubFollowedHost;
   /** Shared by all repositories with this token. */
@@ -31,7 +33,7 @@ export function repositoriesOf(
   /** Repositories with the same token share its budget. */
   const budgets = new Map<string, CallBudget>();
   for (const project of projects) {
-    const { id, codeHost } = project;
+    const { id, codeHost, baseBranch } = project;
     if (codeHost.kind !== "github") continue;
     const { apiUrl, owner, repo, app, tokenEnv = "", pollSeconds } = codeHost;
     const pollMs = pollSeconds * 1000;
@@ -40,6 +42,7 @@ export function repositoriesOf(
     const known = found.get(key);
     if (known !== undefined) {
       known.projectIds.push(id);
+      known.baseBranches.add(baseBranch);
       known.pollMs = Math.min(known.pollMs, pollMs);
       continue;
     }
@@ -58,7 +61,8 @@ export function repositoriesOf(
       onBody: (bytes) => pace.noteBody(bytes),
     });
     const fullName = `${owner}/${repo}`.toLowerCase();
-    found.set(key, { key, fullName, projectIds: [id], pollMs, host, budget, pace });
+    const baseBranches = new Set([baseBranch]);
+    found.set(key, { key, fullName, projectIds: [id], baseBranches, pollMs, host, budget, pace });
   }
   return [...found.values()];
 }
