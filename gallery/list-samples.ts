@@ -38,14 +38,50 @@ const diff: JobDiff = {
     "index 8d0e412..f1a9c3b 100644",
     "--- a/docs/install.md",
     "+++ b/docs/install.md",
-    "@@ -1,3 +1,4 @@",
-    " # Install",
-    "-Run `npm instal`.",
-    "+Run `npm install`.",
+    "@@ -1,3 +1,4 @@ # Install",
+    " ## On Linux",
+    "-Run `npm instal` to recieve it.",
+    "+Run `npm install` to receive it.",
     "+<!channel> \u202e is no mention",
     "diff --git a/docs/logo.png b/docs/logo.png",
     "new file mode 100644",
     "Binary files /dev/null and b/docs/logo.png differ",
+  ].join("\n"),
+  isCut: false,
+};
+const manyKinds: JobDiff = {
+  files: [
+    { path: "docs/faq.md", status: "changed", additions: 9, deletions: 8 },
+    { path: "docs/limits.md", status: "added", additions: 34, deletions: 0 },
+    { path: "docs/old.md", status: "removed", additions: 0, deletions: 12 },
+  ],
+  fileCount: 14,
+  diff: [
+    "diff --git a/docs/faq.md b/docs/faq.md",
+    "--- a/docs/faq.md",
+    "+++ b/docs/faq.md",
+    "@@ -3,9 +3,12 @@ ## How do I get a key?",
+    "-Every new customer can ask the people of the support team for a key of their own by mail.",
+    "+Create a key on the page Settings, under API keys. It is shown once, so keep it in a safe place.",
+    " ## What does it cost?",
+    "-It is free of charge for teams of up to five people.",
+    " ## Who can use it?",
+    "+It is free of charge for teams of up to five people.",
+    "+",
+    "+Others pay for each seat.",
+    "diff --git a/docs/limits.md b/docs/limits.md",
+    "new file mode 100644",
+    "--- /dev/null",
+    "+++ b/docs/limits.md",
+    "@@ -0,0 +1,2 @@",
+    "+# Limits",
+    "+100 calls a minute.",
+    "diff --git a/docs/old.md b/docs/old.md",
+    "deleted file mode 100644",
+    "--- a/docs/old.md",
+    "+++ /dev/null",
+    "@@ -1 +0,0 @@",
+    "-# Old",
   ].join("\n"),
   isCut: false,
 };
@@ -57,7 +93,13 @@ const large: JobDiff = {
     deletions: 12_345,
   })),
   fileCount: 10_000,
-  diff: `-${LONG}\n`.repeat(1000),
+  diff: Array.from({ length: 300 }, (_, n) =>
+    [
+      `diff --git a/${LONG}/${n}.md b/${LONG}/${n}.md`,
+      `@@ -1 +1 @@ # ${LONG}`,
+      ...Array.from({ length: 5 }, () => `-${LONG}\n+x${LONG}\n ${LONG}`),
+    ].join("\n"),
+  ).join("\n"),
   isCut: true,
 };
 
@@ -66,6 +108,10 @@ export const changesSamples: Of<"changes"> = [
   ["reading", { kind: "changes", turn: changed, of: { kind: "reading" } }],
   ["shown", { kind: "changes", turn: changed, of: { kind: "read", diff, rest: null } }],
   ["shown, with a file", { kind: "changes", turn: changed, of: { kind: "read", diff, rest: "file" } }],
+  [
+    "moved and rewritten",
+    { kind: "changes", turn: changed, of: { kind: "read", diff: manyKinds, rest: "file" } },
+  ],
   ["shown, on a branch", { kind: "changes", turn: onBranch, of: { kind: "read", diff, rest: "page" } }],
   ["longest", { kind: "changes", turn: changed, of: { kind: "read", diff: large, rest: "file" } }],
   [
@@ -75,6 +121,12 @@ export const changesSamples: Of<"changes"> = [
   ["gone", { kind: "changes", turn: changed, of: { kind: "gone" } }],
   ["gone, on a branch", { kind: "changes", turn: onBranch, of: { kind: "gone" } }],
   ["unreadable", { kind: "changes", turn: changed, of: { kind: "unreadable" } }],
+];
+
+/** Samples of the message beside a file. */
+export const rawChangeSamples: Of<"raw-change"> = [
+  ["with the file", { kind: "raw-change", turn: changed }],
+  ["with the file of a branch", { kind: "raw-change", turn: onBranch }],
 ];
 
 /** Samples of the message that says why a pull request wasn't closed. */

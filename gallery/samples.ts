@@ -7,7 +7,13 @@ import * as privateMessages from "../src/app/messages/private-messages.ts";
 import { section } from "../src/app/messages/blocks.ts";
 import * as shortAnswers from "../src/app/messages/short-answers.ts";
 import { formSamples } from "./form-samples.ts";
-import { changesSamples, listSamples, notClosedSamples, overviewSamples } from "./list-samples.ts";
+import {
+  changesSamples,
+  listSamples,
+  notClosedSamples,
+  overviewSamples,
+  rawChangeSamples,
+} from "./list-samples.ts";
 import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";
 import { newsSamples } from "./news-samples.ts";
 import { outcomeSamples } from "./outcome-samples.ts";
@@ -68,6 +74,7 @@ const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
   welcome: [["welcome", { kind: "welcome" }]],
   list: listSamples,
   changes: changesSamples,
+  "raw-change": rawChangeSamples,
   "not-closed": notClosedSamples,
   overview: overviewSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],

@@ -16,7 +16,7 @@ const DIFF = {
     "index 8d0e412..f1a9c3b 100644",
     "--- a/docs/install.md",
     "+++ b/docs/install.md",
-    "@@ -1,2 +1,2 @@",
+    "@@ -1,2 +1,2 @@ # Install",
     "-Instal it.",
     "+Install it.",
     "diff --git a/docs/logo.png b/docs/logo.png",
@@ -26,8 +26,14 @@ const DIFF = {
 };
 const LONG = {
   ...DIFF,
-  diff: `${DIFF.diff}\n${Array.from({ length: 100 }, (_, n) => `+line ${n}`).join("\n")}`,
+  diff: [
+    ...DIFF.diff.split("\n").slice(0, 7),
+    ...Array.from({ length: 100 }, (_, n) => `+line ${n}`),
+    ...DIFF.diff.split("\n").slice(7),
+  ].join("\n"),
 };
+const TITLE = `*Changes in acme/docs#7 (${PR}):* 2 files, +1 −1`;
+const SENT = "I sent you the raw change as `docs-7.diff` in a direct message.";
 const DIFFS = { jobService: { level: 1 } } satisfies WorldOptions;
 
 function actionsOf({ blocks = [] }: Pick<SlackMessage, "blocks">): string[] {
@@ -67,30 +73,39 @@ async function answer(world: World, who: string, message: SlackMessage): Promise
     .map((shown) => world.slack.visibleText(shown));
 }
 
-it("shows the changed pages and lines to whoever presses the button under the outcome", async () => {
+/** The files in a person's direct messages, and what stands beside them. */
+function filesFor(world: World, who: string) {
+  return world.slack
+    .dm(who)
+    .flatMap(({ text, files = [] }) =>
+      files.map(({ name, content }) => ({ text, name, content: content.toString() })),
+    );
+}
+
+it("shows the changed words to whoever presses the button under the outcome, and sends the raw change", async () => {
   await using world = await World.start(DIFFS);
   const { root, outcome } = await changed(world);
   expect(actionsOf(outcome)).toEqual(["view_pull_request", SHOW]);
   expect(actionsOf(root)).toEqual([]);
   const shown = [
-    `*Changes in acme/docs#7 (${PR}):* 2 files, +1 −1`,
-    "+1 −1 docs/install.md",
-    "docs/logo.png (added)",
-    "diff --git a/docs/install.md b/docs/install.md",
-    "@@ -1,2 +1,2 @@",
-    "-Instal it.",
-    "+Install it.",
-    "diff --git a/docs/logo.png b/docs/logo.png",
-    "Binary files /dev/null and b/docs/logo.png differ",
+    TITLE,
+    "docs/install.md",
+    "Install",
+    "Instal → Install",
+    "docs/logo.png: not text",
+    SENT,
   ].join("\n");
   expect(await answer(world, BEN, outcome)).toEqual([shown]);
+  expect(filesFor(world, BEN)).toEqual([
+    { text: `The raw change in <${PR}|acme/docs#7>.`, name: "docs-7.diff", content: DIFF.diff },
+  ]);
+  expect(world.slack.dm(ANA)).toEqual([]);
   expect(await answer(world, ANA, outcome)).toEqual([shown]);
   expect(world.slack.ephemerals(BEN).map(({ thread_ts }) => thread_ts)).toEqual([root.ts]);
   expect(world.replies(DOCS, root.ts)).toHaveLength(1);
-  expect(world.slack.dm(BEN)).toEqual([]);
 });
 
-it("sends a long change as a file to the one who asked, once", async () => {
+it("sends the file to the one who asked, once", async () => {
   await using world = await World.start(DIFFS);
   const { outcome } = await changed(world, LONG);
   // The file is there already when Slack can't show the message.
@@ -101,12 +116,9 @@ it("sends a long change as a file to the one who asked, once", async () => {
   });
   await press(world, BEN, outcome);
   await world.until(() => world.slack.ephemerals(BEN).length === 1);
-  const [shown] = world.slack.ephemerals(BEN).map((each) => world.slack.visibleText(each).split("\n"));
-  expect(shown).toContain("+line 33");
-  expect(shown).not.toContain("+line 34");
-  expect(shown?.at(-1)).toBe("I sent you the rest as a file in a direct message.");
-  const files = world.slack.dm(BEN).flatMap((message) => message.files ?? []);
-  expect(files.map(({ name, content }) => [name, content.toString()])).toEqual([["changes.diff", LONG.diff]]);
+  const [shown = ""] = world.slack.ephemerals(BEN).map((each) => world.slack.visibleText(each));
+  expect(shown.split("\n").at(-1)).toBe(SENT);
+  expect(filesFor(world, BEN).map(({ content }) => content)).toEqual([LONG.diff]);
   expect(world.slack.dm(ANA)).toEqual([]);
 });
 
@@ -115,34 +127,58 @@ it.each([
   ["Slack takes no file", {}, "files.getUploadURLExternal"],
   ["the file doesn't arrive", {}, "upload"],
   ["Slack shares no file", {}, "files.completeUploadExternal"],
-])("says where the rest is if %s", { tags: "all" }, async (_, options, method) => {
+])("goes on with the raw change if %s", { tags: "all" }, async (_, options, method) => {
   await using world = await World.start({ ...DIFFS, ...options });
   const { outcome } = await changed(world, LONG);
   if (method !== null) world.slack.faults.add({ method, fault: { kind: "http", status: 500 } });
   const [shown = ""] = await answer(world, BEN, outcome);
-  expect(shown.split("\n").at(-1)).toBe(`The rest is on the page of acme/docs#7 (${PR}).`);
+  const lines = shown.split("\n");
+  expect(lines.slice(0, 5)).toEqual([
+    TITLE,
+    "docs/install.md",
+    "Install",
+    expect.stringMatching(/^Instal it\. → Install it\. line 0/),
+    "docs/logo.png: not text",
+  ]);
+  expect(lines).toContain("+line 33");
+  expect(lines.at(-1)).toBe(`The rest is on the page of acme/docs#7 (${PR}).`);
   expect(world.slack.dm(BEN)).toEqual([]);
 });
 
-it("shows hostile lines as they are, and mentions nobody", async () => {
+it("shows what isn't a diff of git as it is", { tags: "all" }, async () => {
+  await using world = await World.start({ ...DIFFS, withoutScopes: ["files:write"] });
+  const { outcome } = await changed(world, { ...DIFF, diff: "+Install it." });
+  expect(await answer(world, BEN, outcome)).toEqual([
+    [TITLE, "+1 −1 docs/install.md", "docs/logo.png (added)", "+Install it."].join("\n"),
+  ]);
+});
+
+it("shows hostile words as they are, and mentions nobody", async () => {
   await using world = await World.start(DIFFS);
-  const path = "docs/<!channel>\u202e`*_\n.md";
+  const path = "docs/<!channel>\u202e`*_.md";
+  const hostile = `<!channel> <@${ANA}> \`\`\` \u202e\u0007 <https://evil.example|x>`;
   const { outcome } = await changed(world, {
     files: Array.from({ length: 300 }, () => ({ path, status: "removed", additions: 0, deletions: 1 })),
     fileCount: 10_000,
-    diff: `+<!channel> <@${ANA}> \`\`\` \u202e\u0007 <https://evil.example|x>\n+${"x".repeat(60_000)}\n`.repeat(
-      5,
-    ),
+    diff: [
+      `diff --git a/${path} b/${path}`,
+      "@@ -1 +1 @@ # <!here> \u202e",
+      `+${hostile}`,
+      ` context`,
+      `-${"x".repeat(60_000)}`,
+      `+${"y ".repeat(60_000)}`,
+      ...Array.from({ length: 100 }, (_, n) => `-${n}\n+${n} <!everyone>\n and`),
+    ].join("\n"),
     isCut: true,
   });
   const [shown = ""] = await answer(world, BEN, outcome);
-  expect(shown).toContain(`+<!channel> <@${ANA}> \`\`\` \uFFFD\uFFFD <https://evil.example|x>`);
-  expect(shown).toContain("… and 9,980 more");
-  expect(shown).toContain("I sent you more as a file in a direct message. The rest is on");
+  expect(shown).toContain(`<!here> \uFFFD`);
+  expect(shown).toContain(`added: “<!channel> <@${ANA}> \`\`\` \uFFFD\uFFFD`);
+  expect(shown).toContain("… and 72 more changes\n… and 9,999 more pages");
+  expect(shown.split("\n").at(-1)).toContain(`${SENT} The rest is on`);
   expect(Math.max(...shown.split("\n").map(({ length }) => length))).toBeLessThan(200);
   expect(world.slack.ephemerals().flatMap(({ mentions }) => mentions)).toEqual([]);
-  const [file] = world.slack.dm(BEN).flatMap((message) => message.files ?? []);
-  expect(file?.content.toString()).not.toMatch(/\p{Bidi_Control}/u);
+  expect(filesFor(world, BEN)[0]?.content).not.toMatch(/\p{Bidi_Control}/u);
 });
 
 it("says so if the agent no longer has the change, or can't be asked", async () => {
@@ -170,7 +206,7 @@ it("asks a busy service again for half a minute", async () => {
   await press(world, BEN, outcome);
   await world.pass(MINUTE_MS);
   // It is said at once that the button works.
-  expect(shownTo(BEN)).toEqual(["⏳ Reading the changes…", expect.stringContaining("+Install it.")]);
+  expect(shownTo(BEN)).toEqual(["⏳ Reading the changes…", expect.stringContaining("Instal → Install")]);
   world.service.faults.add({
     op: "diff",
     fault: { kind: "status", status: 503, headers: { "retry-after": "5" } },
@@ -196,7 +232,7 @@ it("says that it takes a moment, once, while the service reads", async () => {
   await world.until(() => world.slack.ephemerals(BEN).length === 2);
   const [first = "", second = ""] = world.slack.ephemerals(BEN).map((each) => world.slack.visibleText(each));
   expect(first).toBe("⏳ Reading the changes…");
-  expect(second).toContain("+Install it.");
+  expect(second).toContain("Instal → Install");
 });
 
 it("shows it to no guest, and once for a press that Slack sends twice", async () => {

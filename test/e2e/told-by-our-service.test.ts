@@ -101,7 +101,7 @@ it("between Slack and our own job service, the thread says what the agent does a
     return privately().find(([first = ""]) => first.startsWith("*"));
   }, PATIENT);
   expect(changes[0]).toMatch(/^\*Changes in acme\/docs#1 .+:\* 2 files, \+3 −0$/);
-  expect(changes).toContainEqual(expect.stringMatching(/^\+\S/));
+  expect(changes).toContain("docs/answers.md: new page, 1 line");
 
   const root = slack.messages(DOCS)[0]?.ts ?? "";
   const mention = (text: string) => slack.person(BEN).mention({ channel: DOCS, threadTs: root, text });

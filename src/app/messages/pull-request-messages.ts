@@ -1,13 +1,15 @@
-import type { KnownBlock, RichTextSection } from "@slack/types";
+import type { KnownBlock, RichTextBlock, RichTextSection } from "@slack/types";
 import type { MessageOf } from "../rules/ports/notifier.ts";
-import { diffLines, diffText, fileLines, sizeOf } from "../rules/words/change-text.ts";
+import { diffFileName, diffLines, diffText, fileLines, sizeOf } from "../rules/words/change-text.ts";
+import { changedWords, type PageWords } from "../rules/words/changed-words.ts";
 import { newsText } from "../rules/words/pull-request-text.ts";
 import { mentionedIn } from "../rules/thread/people.ts";
-import { cut } from "../../shared/text/text.ts";
+import { counted, cut } from "../../shared/text/text.ts";
 import { type Turn, turnPrLink } from "../rules/turn/turn.ts";
 import {
   codePart,
   linePart,
+  listPart,
   NAME_MAX,
   paragraph,
   quotePart,
@@ -83,20 +85,46 @@ export function changesMessage({ turn, of }: MessageOf<"changes">, { httpOrigins
       const { diff, rest } = of;
       const size = diffText(sizeOf(diff));
       const title = pr === null ? `*Changes:* ${size}` : `*Changes in ${pr}:* ${size}`;
+      const { pages, more } = changedWords(diff);
       const where = `The rest is on ${pr === null ? "the branch" : `the page of ${pr}`}.`;
-      const sent = `I sent you ${diff.isCut ? "more" : "the rest"} as a file in a direct message.`;
-      const inFile = diff.isCut ? `${sent} ${where}` : sent;
+      const sent = `I sent you the raw change as \`${diffFileName(turnPrLink(turn))}\` in a direct message.`;
+      const isWithWords = pages.length > 0;
       return {
         text: title,
         blocks: [
           section(title),
-          preformatted(fileLines(diff)),
-          preformatted(diffLines(diff)),
-          rest === null ? null : section(rest === "page" ? where : inFile),
+          ...(isWithWords ? [richText(...pages.flatMap(pageParts), ...moreParts(more, "page"))] : []),
+          ...(isWithWords ? [] : [preformatted(fileLines(diff))]),
+          ...(rest === "file" && isWithWords ? [] : [preformatted(diffLines(diff))]),
+          ...(rest === "page" ? [section(where)] : []),
+          ...(rest === "file" ? [section(diff.isCut ? `${sent} ${where}` : sent)] : []),
         ].filter((block) => block !== null),
       };
     }
   }
+}
+
+/** A page's name, and its changed words under their headings. */
+function pageParts({ path, note, parts, more }: PageWords): RichTextBlock["elements"] {
+  const name = linePart(words(path, { bold: true }), ...(note === null ? [] : [words(`: ${note}`)]));
+  return [
+    name,
+    ...parts.flatMap(({ heading, lines }) => [
+      ...(heading === null ? [] : [linePart(words(heading))]),
+      listPart("bullet", lines),
+    ]),
+    ...moreParts(more, "change"),
+  ];
+}
+
+function moreParts(more: number, one: "page" | "change"): RichTextBlock["elements"] {
+  return more <= 0 ? [] : [linePart(words(`… and ${counted(more, `more ${one}`)}`))];
+}
+
+/** Says which pull request the file beside it belongs to. */
+export function rawChangeMessage({ turn }: MessageOf<"raw-change">, { httpOrigins }: View): Rendered {
+  const pr = linkTo(turn, httpOrigins);
+  return paragraph(pr === null ? "The raw change." : `The raw change in ${pr}.`);
 }
 
 /** Why a pull request wasn't closed. */

@@ -1,6 +1,6 @@
 import type { Message, MessageOf } from "../rules/ports/notifier.ts";
 import type { Rendered, Presentation, TeamView, View } from "./blocks.ts";
-import { changesMessage, newsMessage, notClosedMessage } from "./pull-request-messages.ts";
+import { changesMessage, newsMessage, notClosedMessage, rawChangeMessage } from "./pull-request-messages.ts";
 import { listMessage, overviewMessage } from "./list-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import { overdueMessage, questionMessage } from "./question-message.ts";
@@ -32,6 +32,7 @@ const renderers: { [K in Message["kind"]]: (message: MessageOf<K>, view: View) =
   list: listMessage,
   overview: overviewMessage,
   changes: changesMessage,
+  "raw-change": rawChangeMessage,
   "not-closed": notClosedMessage,
   ask: askMessage,
   "ask-which": askWhichMessage,

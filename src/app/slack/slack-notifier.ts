@@ -134,7 +134,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       return answered("direct-message", async () => done({ channelId: await directChannel(client, userId) }));
     },
 
-    async sendFile(userId, { name, content }) {
+    async sendFile(userId, { name, content }, message) {
       // Whatever the fault, the caller doesn't repeat it.
       return answered("other", async () => {
         if (!grants(team.identity, "files:write")) return { ok: false, fault: NO_SCOPE };
@@ -151,6 +151,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
         await client.files.completeUploadExternal({
           files: [{ id, title: name }],
           channel_id: await directChannel(client, userId),
+          initial_comment: rendered(message).text,
         });
         return done(null);
       });

@@ -3,7 +3,8 @@ import { within } from "../../shared/machine/ports.ts";
 import type { MessageOf } from "../rules/ports/notifier.ts";
 import type { Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { Step } from "../rules/records.ts";
-import { isLongDiff, visibleDiff } from "../rules/words/change-text.ts";
+import { diffFileName, isLongDiff, visibleDiff } from "../rules/words/change-text.ts";
+import { turnPrLink } from "../rules/turn/turn.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 import { DiffPayload } from "../rules/decisions/new-tasks.ts";
 import { readTask } from "../rules/decisions/payload.ts";
@@ -16,7 +17,7 @@ const PATIENCE_MS = 30_000;
 const NO_JOB: DiffAnswer = { ok: false, fault: { kind: "missing", message: "no job" } };
 
 /**
- * Shows a person privately what a job changes, and sends them a long change as a file. If it runs
+ * Shows a person privately what a job changes, and sends them the raw change as a file. If it runs
  * twice, they may see it twice.
  */
 export async function diff(deps: TaskDeps, given: Task): Promise<Step> {
@@ -50,11 +51,11 @@ export async function diff(deps: TaskDeps, given: Task): Promise<Step> {
     if (kind !== "missing") deps.logger.warn({ error: answer.fault.message }, "a change can't be read");
     return show({ kind: kind === "missing" ? "gone" : "unreadable" });
   }
-  if (rest === undefined && isLongDiff(answer.diff)) {
-    const file = { name: "changes.diff", content: visibleDiff(answer.diff.diff) };
-    const sent = await deps.notifier.sendFile(userId, file);
+  if (rest === undefined && answer.diff.diff !== "") {
+    const file = { name: diffFileName(turnPrLink(turn)), content: visibleDiff(answer.diff.diff) };
+    const sent = await deps.notifier.sendFile(userId, file, { kind: "raw-change", turn });
     if (!sent.ok) deps.logger.warn({ error: sent.fault.error }, "a change can't be sent as a file");
-    rest = sent.ok ? "file" : "page";
+    rest = sent.ok ? "file" : isLongDiff(answer.diff) ? "page" : undefined;
   }
   return show({ kind: "read", diff: answer.diff, rest: rest ?? null });
 }

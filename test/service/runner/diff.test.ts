@@ -69,6 +69,14 @@ it("tells what a job's branch changes, with what people added, and nothing of th
   expect((await world.diff())?.diff).toContain("+newer");
 });
 
+it("names the nearest heading of each change", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const page = "## Limits\n\nEvery call\ncounts.\n\nLine\n";
+  await world.commitTo("main", { "docs/limits.md": page }, "A page");
+  await world.run(world.project(["sh", "-c", "echo More >> docs/limits.md; echo Done"]));
+  expect((await world.diff())?.diff).toContain("@@ -4,3 +4,4 @@ ## Limits\n");
+});
+
 it.each(["merge", "squash"])(
   "tells it after a %s, with the branch left, and with it removed",
   async (method) => {

@@ -62,8 +62,9 @@ type Messages = {
   /** To one person alone: the state of their requests and of the channel's. */
   overview: Overview;
   /**
-   * To one person alone: what the turn's job changes. `rest` is where the lines are that the
-   * message has no room for; null if it has them all.
+   * To one person alone: what the turn's job changes, by its words. `rest` is where the raw change
+   * is: a file that was sent, or the pull request's page because this message can't have all of it.
+   * It is null if the message has it.
    */
   changes: {
     turn: Turn;
@@ -71,6 +72,8 @@ type Messages = {
       | { kind: "reading" | "gone" | "unreadable" }
       | { kind: "read"; diff: JobDiff; rest: "file" | "page" | null };
   };
+  /** Beside the file with the turn's raw change. */
+  "raw-change": { turn: Turn };
   /**
    * To one person alone: the turn's pull request wasn't closed. `said` is the job service's reason
    * (untrusted), or null if it couldn't be asked.
@@ -200,10 +203,14 @@ export interface Notifier {
   /** Shows a message to one person alone. Not idempotent. */
   replyPrivately(to: Recipient, message: Message): Promise<NotifierAnswer<null>>;
   /**
-   * Sends a text to a person as a file, in their direct messages. Not idempotent. A fault may mean
-   * that the app lacks the scope for it.
+   * Sends a text to a person as a file with a message, in their direct messages. Not idempotent. A
+   * fault may mean that the app lacks the scope for it.
    */
-  sendFile(userId: string, file: { name: string; content: string }): Promise<NotifierAnswer<null>>;
+  sendFile(
+    userId: string,
+    file: { name: string; content: string },
+    message: Message,
+  ): Promise<NotifierAnswer<null>>;
   /** Opens the direct-message channel with a person. Idempotent. */
   openDirectMessage(userId: string): Promise<NotifierAnswer<{ channelId: string }>>;
   /**

@@ -81,6 +81,14 @@ export function visibleDiff(text: string): string {
   return text.toWellFormed().replaceAll("\r\n", "\n").replace(UNSEEN, "\uFFFD");
 }
 
+const PULL = /\/([\w.-]{1,100})\/pull\/(\d{1,12})\/?$/;
+
+/** The name of the file with a raw change: `docs-12.diff`, after its pull request if it has one. */
+export function diffFileName(prLink: string | null): string {
+  const [, repository, number] = PULL.exec(prLink ?? "") ?? [];
+  return repository === undefined ? "changes.diff" : `${repository}-${number}.diff`;
+}
+
 /** The lines that a message has room for. */
 export function diffLines({ diff }: Pick<JobDiff, "diff">): string[] {
   return allLines(diff)

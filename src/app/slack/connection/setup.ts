@@ -29,7 +29,7 @@ export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
   "groups:read": "private channels have no names in prompts, and are left out of lists",
   "usergroups:read": "user groups have no names in prompts",
   "files:read": "images and files stay in Slack",
-  "files:write": "long changes aren't sent as files",
+  "files:write": "raw changes aren't sent as files",
   "reactions:write": "no reactions under the messages that ask",
 };
 

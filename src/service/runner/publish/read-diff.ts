@@ -15,6 +15,8 @@ const MAX_FILE = "512k";
 /** More than a diff with whole lines can have. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 const COMMIT = /^[0-9a-f]{40,64}$/;
+/** The place of each change is its nearest heading. */
+const HEADINGS = "diff.default.xfuncname=^ {0,3}#{1,6}[ \t].*";
 /** Nothing that the repository's attributes name is run. */
 const OPTIONS = ["-r", "-p", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
@@ -38,8 +40,9 @@ export function readDiff(
     const base = await baseOf(mirror, { baseTip, commit, jobId });
     if (base === null) return null;
     const pages = await pagesBetween(git, base, commit);
-    const config = ["-c", `core.bigFileThreshold=${MAX_FILE}`, "-c", "core.quotePath=false"];
-    const written = await git.run([...config, "diff-tree", ...OPTIONS, base, commit, "--"]);
+    const config = [`core.bigFileThreshold=${MAX_FILE}`, "core.quotePath=false", HEADINGS];
+    const settings = config.flatMap((setting) => ["-c", setting]);
+    const written = await git.run([...settings, "diff-tree", ...OPTIONS, base, commit, "--"]);
     const { diff, isCut } = await apart.read("shownDiff", written.subarray(0, MAX_READ_BYTES));
     return {
       files: pages.slice(0, DIFF_LIMITS.files).map((page) => ({
