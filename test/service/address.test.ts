@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
-import { makeServiceProject, ServiceUnderTest } from "../support/service-under-test.ts";
+import { makeServiceProject } from "../support/service-project.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
 const JOBS = "/v2/agent/docs/job";

@@ -5,7 +5,8 @@ import { expect, it } from "vitest";
 import { ATTACHMENT_LIMITS } from "../../src/shared/contract/attachment.ts";
 import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "../../src/service/http/bounded-body.ts";
 import { makeAttachment, PNG, pngOf } from "../support/attachments.ts";
-import { makeServiceProject, ServiceUnderTest } from "../support/service-under-test.ts";
+import { makeServiceProject } from "../support/service-project.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed, ScriptedRunner } from "../support/scripted-runner.ts";
 
 const JOBS = "/v2/agent/docs/job";

@@ -3,7 +3,8 @@ import type { FullJob } from "../../src/shared/contract/job.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it, vi } from "vitest";
 import { MAX_PLAN_STEPS } from "../../src/shared/contract/turn.ts";
-import { makeServiceProject, makeAskingAgent, ServiceUnderTest } from "../support/service-under-test.ts";
+import { makeServiceProject } from "../support/service-project.ts";
+import { makeAskingAgent, ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 import { PATIENT } from "../support/patient.ts";
 

@@ -1,7 +1,8 @@
 import { describeJobServiceBeyond } from "../contracts/job-service-beyond.ts";
 import type { JobServiceServer } from "../contracts/job-service-requests.ts";
 import { describeJobServiceServer } from "../contracts/job-service-server.ts";
-import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/service-under-test.ts";
+import { makeServiceProject } from "../support/service-project.ts";
+import { makeAskingAgent, ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
 describeJobServiceServer("the self-hosted service", startService);

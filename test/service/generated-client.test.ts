@@ -6,7 +6,8 @@ import type { Sent } from "../../src/shared/contract/reading.ts";
 import { type AxiosResponse, OpenAPIClientAxios, type OpenAPIClient } from "openapi-client-axios";
 import { expect, it } from "vitest";
 import { makeAttachment } from "../support/attachments.ts";
-import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/service-under-test.ts";
+import { makeServiceProject } from "../support/service-project.ts";
+import { makeAskingAgent, ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
 const READER = { "docs-agent-capabilities": "docs-agent/1" };

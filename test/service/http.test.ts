@@ -5,7 +5,8 @@ import { expect, it } from "vitest";
 import { MAX_BODY_BYTES } from "../../src/service/http/bounded-body.ts";
 import { MAX_PROMPT_BYTES } from "../../src/shared/contract/request.ts";
 import { serveHttp } from "../../src/service/serve.ts";
-import { makeServiceProject, ServiceUnderTest } from "../support/service-under-test.ts";
+import { makeServiceProject } from "../support/service-project.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 
 const JOBS = "/v2/agent/docs/job";
 

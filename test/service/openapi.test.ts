@@ -3,12 +3,8 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { MAX_BODY_BYTES } from "../../src/service/http/bounded-body.ts";
 import { makeAttachment } from "../support/attachments.ts";
-import {
-  makeAskingAgent,
-  makeServiceProject,
-  type Ask,
-  ServiceUnderTest,
-} from "../support/service-under-test.ts";
+import { makeServiceProject } from "../support/service-project.ts";
+import { makeAskingAgent, type Ask, ServiceUnderTest } from "../support/service-under-test.ts";
 
 const Documented = z.object({
   openapi: z.literal("3.1.0"),

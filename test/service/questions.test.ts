@@ -2,7 +2,8 @@ import type { FullJob } from "../../src/shared/contract/job.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
 import { expect, it } from "vitest";
 import { MAX_ASKED } from "../../src/service/jobs/pending-questions.ts";
-import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/service-under-test.ts";
+import { makeServiceProject } from "../support/service-project.ts";
+import { makeAskingAgent, ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
 const JOBS = "/v2/agent/docs/job";

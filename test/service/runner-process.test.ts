@@ -11,7 +11,7 @@ import { z } from "zod";
 import { RunnerClient } from "../../src/service/runner/process/runner-client.ts";
 import { lastRunOnThread } from "../../src/service/runner/process/thread-note.ts";
 import { processStat } from "../../src/service/runner/workspace/process-group.ts";
-import { makeServiceProject } from "../support/service-under-test.ts";
+import { makeServiceProject } from "../support/service-project.ts";
 import { atNight } from "../support/nightly.ts";
 import { processesOf } from "../support/processes-of.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

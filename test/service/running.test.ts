@@ -1,7 +1,8 @@
 import { expect, it, vi } from "vitest";
 import { RunnerLostError } from "../../src/service/runner/runner.ts";
 import { TransientRunError } from "../../src/service/base/run-error.ts";
-import { makeServiceProject, ServiceUnderTest } from "../support/service-under-test.ts";
+import { makeServiceProject } from "../support/service-project.ts";
+import { ServiceUnderTest } from "../support/service-under-test.ts";
 import { resultNamed, type ScriptedRun, ScriptedRunner, SUMMARY } from "../support/scripted-runner.ts";
 import { PATIENT } from "../support/patient.ts";
 

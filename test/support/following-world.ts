@@ -1,7 +1,8 @@
 import { Octokit } from "@octokit/rest";
 import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
-import { makeServiceProject, ServiceUnderTest } from "./service-under-test.ts";
+import { makeServiceProject } from "./service-project.ts";
+import { ServiceUnderTest } from "./service-under-test.ts";
 import { openPullRequest, openTestHost, OWNER, QUIET, REPO, TOKEN } from "../world/code-host/setup.ts";
 import { type ProxyHook, startHookedProxy } from "../../world/faults/hooked-proxy.ts";
 import { ManualClock } from "../../world/clock/manual-clock.ts";

@@ -14,9 +14,9 @@ import type { CloseResult, RunTurnInput, RunTurnResult, TurnNews } from "../../s
 import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 import { commitTo } from "./commit-to.ts";
 import { need } from "./need.ts";
-import { COMMIT_SETTINGS, SETTINGS } from "./pull-request-texts.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { repositoryOf } from "./repository-of.ts";
+import { makeServiceProject } from "./service-project.ts";
 import { openTempDir } from "./temp-dir.ts";
 
 const exec = promisify(execFile);
@@ -197,13 +197,9 @@ export async function openRunnerWorld({
       if (!answer.ok) throw new Error(`The code host refused: ${await answer.text()}`);
     },
     project(command: string[], changes: Partial<ServiceProject> = {}): ServiceProject {
-      return {
-        id: "docs",
-        name: "docs",
+      return makeServiceProject({
         repository: remote === "http" ? codeHost.gitUrl("acme", "docs") : bare,
-        baseBranch: "main",
         docs: ["**/*.md", "docs/**"],
-        portableNames: true,
         agent: {
           kind: "command",
           command,
@@ -222,23 +218,9 @@ export async function openRunnerWorld({
           tokenEnv: "DOCS_TOKEN",
           pollSeconds: 60,
         },
-        pullRequests: SETTINGS,
-        commits: COMMIT_SETTINGS,
-        fork: null,
-        context: [],
-        verify: [],
-        gitCredentialsEnv: null,
         agentEnv: ["MODEL_KEY"],
-        models: [],
-        budget: {},
-        network: { allow: [], maxBytes: 1024 ** 3 },
-        limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
-        archiveAfterDays: 90,
-        keepArchivedDays: 90,
-        deleteMergedBranches: true,
-        model: "test",
         ...changes,
-      };
+      });
     },
     acpProject(
       command: string[],

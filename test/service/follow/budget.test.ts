@@ -1,7 +1,8 @@
 // @module-tag all
 
 import { expect, it } from "vitest";
-import { makeServiceProject, ServiceUnderTest } from "../../support/service-under-test.ts";
+import { makeServiceProject } from "../../support/service-project.ts";
+import { ServiceUnderTest } from "../../support/service-under-test.ts";
 import { openManyPulls } from "../../support/many-pulls.ts";
 import { atNight } from "../../support/nightly.ts";
 
