@@ -39,6 +39,7 @@ const APART = [
   "src/service/runner/publish/template.ts",
   "src/service/runner/publish/text-readers.ts",
   "src/service/runner/publish/title.ts",
+  "src/service/runner/publish/whole-title.ts",
   "src/service/runner/publish/wrapped-text.ts",
   "src/service/runner/turn/checks/added-switches.ts",
   "src/service/runner/turn/checks/judge-runs.ts",

@@ -29,7 +29,7 @@ describe("the text", () => {
     );
     expect(text).not.toMatch(/job1|Correct the product's name|Fix the typo/);
     expect(pull?.body).toMatch(
-      /<summary>What was asked<\/summary>\n\n> Fix the typo\n\n<\/details>\n\n<!-- docs-agent:job job1 -->/,
+      /<summary>What was asked<\/summary>\n\n> Fix the typo\n\n<\/details>\n\n<!-- docs-agent:title \w{16} -->\n\n<!-- docs-agent:job job1 -->/,
     );
   });
 

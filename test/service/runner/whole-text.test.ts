@@ -1,44 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, type TurnText } from "../../../src/service/runner/publish/pull-request-text.ts";
+import { bodyOf, changeTitle } from "../../../src/service/runner/publish/pull-request-text.ts";
 import { cutAtWord } from "../../../src/service/runner/publish/cut-at-word.ts";
 import { joinedWords } from "../../../src/service/runner/publish/page-words.ts";
+import {
+  changedPullRequestText,
+  newPullRequestText,
+} from "../../../src/service/runner/publish/text-readers.ts";
 import { above } from "../../support/pull-request-texts.ts";
+import { lastOf } from "../../support/turn-texts.ts";
 
 const plain = (text: string) => text;
-
-/** The last of turns with these summaries, which changed these pages together. */
-function lastOf(
-  summaries: readonly string[],
-  paths: readonly string[],
-  more: Partial<TurnText> = {},
-): TurnText {
-  const turns = summaries.map((summary, at) => ({
-    prompt: `Turn ${at + 1}`,
-    words: `Turn ${at + 1}`,
-    authors: null,
-    summary,
-    outcome: "pull-request" as const,
-  }));
-  const [own] = turns.slice(-1);
-  const pages = paths.map((path) => ({ path, status: "changed" as const, additions: 2, deletions: 1 }));
-  return {
-    jobId: "j1",
-    number: turns.length,
-    prompt: "",
-    words: null,
-    summary: null,
-    ...own,
-    earlierTurns: turns.slice(0, -1),
-    leftOut: [],
-    change: { pages, undone: [], turns: new Set(turns.map((_, at) => at + 1)), nothingLeft: null },
-    credit: null,
-    checks: [],
-    sources: null,
-    caution: null,
-    isOurDraft: false,
-    ...more,
-  };
-}
 
 describe("after a follow-up", () => {
   it("says of each page what all turns did there, oldest first", () => {
@@ -83,6 +54,112 @@ It takes no time.
     for (const path of paths) expect(above(text)).toContain(`- \`${path}\` (+2 −1): a few words`);
     expect(above(text).length).toBeLessThan(1600);
     expect(text.split("<summary>More about the change</summary>")[1]).toContain("a few words ".repeat(11));
+  });
+});
+
+describe("the title of several turns", () => {
+  const Q = "docs/quickstart.md";
+  const F = "docs/faq.md";
+  const I = "docs/install.md";
+  const one = (title: string, ...pages: string[]) =>
+    `${title}\n\n${pages.map((page) => `- ${page}: it`).join("\n")}`;
+
+  it.each<[string, string[], string[], string]>([
+    ["Fix typos and links in FAQ and install", [`Fix typos in ${I}`, `Fix links in ${F}`], [F, I], ""],
+    ["Fix typos in FAQ and install", ["Fix typos in install", "Fix typos in the FAQ"], [F, I], ""],
+    [
+      "Correct 3 misspellings and repair 1 link in FAQ and install",
+      [`Correct 1 misspelling in ${I}`, `Repair 1 link in ${F}`, `Correct 2 misspellings in ${F}`],
+      [F, I],
+      "",
+    ],
+    [
+      "Correct 3 misspellings, repair 1 link in docs/quickstart.md",
+      [
+        `Correct 3 misspellings, repair 1 link in ${Q}`,
+        `Replace "immediately" with "at once", as everywhere in ${Q}`,
+      ],
+      [Q],
+      "the first one, which is true of all",
+    ],
+    [
+      "Correct 3 misspellings, repair 1 link and more in FAQ and quickstart",
+      [
+        `Correct 3 misspellings, repair 1 link in ${Q}`,
+        `Replace "immediately" with "at once", as everywhere in ${F}`,
+      ],
+      [F, Q],
+      "",
+    ],
+    ["Correct the port; add page A", ["Correct the port", "Add page A"], [F, "docs/a.md"], "as before"],
+    [
+      "Correct the install command for Windows wherever it stands",
+      [
+        one("Correct the install command for Windows wherever it stands", Q, F),
+        "Use the same words as in the reference of the command line",
+      ],
+      [F, Q],
+      "the first one, whose pages are all",
+    ],
+    [
+      "Correct the install command for Windows and more in FAQ and install",
+      ["Correct the install command for Windows", "Say in the FAQ what the command line prints then"],
+      [F, I],
+      "",
+    ],
+    ["Fix typos in 12 pages", ["Fix typos in 8 pages", "Fix typos in 4 pages"], pagesOf(12), ""],
+    [
+      "Update page-0, page-1 and 10 more pages",
+      [one(`Explain ${"at length ".repeat(6)}why`, "docs/page-0.md"), `Say ${"more ".repeat(15)}`],
+      pagesOf(12),
+      "",
+    ],
+    ["Update docs/faq.md", ["", ""], [F], "the pages', if no turn says anything"],
+    ["Update en/install.md and de/install.md", ["", ""], ["en/install.md", "de/install.md"], "with folders"],
+    ["Update API and README", ["", ""], ["docs/api/README.md", "README.md"], "a folder's"],
+  ])("is %s", (title, summaries, paths) => {
+    expect(changeTitle({ ...lastOf(summaries, paths), words: null }, plain)).toBe(title);
+  });
+
+  it("is no request that only points at something", () => {
+    const turn = { ...lastOf([""], [F]), words: "please fix these" };
+    expect(changeTitle({ ...turn, summary: null }, plain)).toBe("Update docs/faq.md");
+    expect(changeTitle({ ...turn, summary: null, words: "Fix the port" }, plain)).toBe("Fix the port");
+  });
+});
+
+function pagesOf(count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `docs/page-${at}.md`);
+}
+
+describe("a title of ours", () => {
+  const text = { titleTemplate: "docs: {title}", template: null };
+  const first = "Correct 3 misspellings in docs/quickstart.md";
+
+  it("is known again, and a person's stays", () => {
+    const paths = ["docs/faq.md", "docs/quickstart.md"];
+    const begun = newPullRequestText({ ...text, turn: lastOf([first], paths.slice(1)) }, plain);
+    const turn = lastOf([first, "Repair 1 link in docs/faq.md"], paths);
+    const next = (found: { title: string; body: string | null }) =>
+      changedPullRequestText({ ...text, turn, found }, plain);
+    const changed = next(begun);
+    expect(changed.title).toBe("docs: correct 3 misspellings and repair 1 link in FAQ and quickstart");
+    expect(next({ ...begun, title: changed.title ?? "", body: changed.body }).title).toBe(changed.title);
+    // Even one that we could have given it.
+    const theirs = { title: "docs: repair 1 link in docs/faq.md", body: changed.body };
+    const kept = next(theirs);
+    expect(kept.title).toBeNull();
+    expect(next({ ...theirs, body: kept.body }).title).toBeNull();
+    // An earlier version wrote no mark.
+    expect(next({ ...begun, body: "Words" }).title).toBe(changed.title);
+    expect(next({ title: "Ours", body: "Words" }).title).toBeNull();
+  });
+
+  it("stays as it is if the text has no room", () => {
+    const turn = lastOf([first, "Repair 1 link in docs/faq.md"], ["docs/faq.md"]);
+    const begun = newPullRequestText({ ...text, turn: lastOf([first], ["docs/quickstart.md"]) }, plain);
+    const found = { ...begun, body: begun.body.padStart(65_536, "Our own words. ") };
+    expect(changedPullRequestText({ ...text, turn, found }, plain)).toEqual({ title: null, body: null });
   });
 });
 

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** The parts of a text that we own. What people write around them stays. */
 export type TextPart = "main" | "checks";
 
@@ -8,6 +10,21 @@ const MARKS = {
 
 /** Says that a pull request is a draft because of us. */
 export const DRAFT_MARK = "<!-- docs-agent:draft -->";
+
+/**
+ * Says that a pull request has the title that we gave it, so that a later turn may give it another
+ * one, or that it has a person's (null).
+ */
+export function titleMark(title: string | null): string {
+  const ours = title === null ? "theirs" : createHash("sha256").update(title).digest("hex").slice(0, 16);
+  return `<!-- docs-agent:title ${ours} -->`;
+}
+
+/** True if a text says that this title is ours. Null if it says nothing of its title. */
+export function saysOurTitle(text: string | null, title: string): boolean | null {
+  if (text?.includes(titleMark(title)) === true) return true;
+  return text !== null && /<!-- docs-agent:title \w{1,16} -->/.test(text) ? false : null;
+}
 
 /** Names a pull request's job for the service's operator, where readers don't see it. */
 export function jobMark(jobId: string): string {

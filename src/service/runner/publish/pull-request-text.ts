@@ -3,11 +3,11 @@ import { counted, cut } from "../../../shared/text/text.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import type { EarlierTurn, RunTurnInput } from "../runner.ts";
-import { askedText } from "./asked-text.ts";
+import { askedText, onlyPoints } from "./asked-text.ts";
 import { closedMarkdown, fileName, inertText, markdownInLine, plainMarkdown } from "./inert-text.ts";
 import type { SourcesText } from "./sources-text.ts";
 import { cutAtWord } from "./cut-at-word.ts";
-import { DRAFT_MARK, jobMark, marked } from "./our-parts.ts";
+import { DRAFT_MARK, jobMark, marked, titleMark } from "./our-parts.ts";
 import {
   folded,
   lengthOf,
@@ -18,8 +18,9 @@ import {
   titled,
 } from "./fitted-parts.ts";
 import { joinedWords, splitByPage } from "./page-words.ts";
-import { belowTitle, titleOf, wholeTitle } from "./title.ts";
+import { belowTitle, saidTitle, titleOf } from "./title.ts";
 import { type ChangedPage, isNothingLeft, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
+import { wholeTitle } from "./whole-title.ts";
 import type { Requester } from "../../../shared/contract/request.ts";
 
 /** What a pull request's text is made from. Its own turn is last. */
@@ -43,9 +44,9 @@ export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words
 const MAX_SUMMARY_LENGTH = 8000;
 /** The most characters of a pull request's text above the fold. */
 const ABOVE_FOLD = 1500;
-/** The room of each part above the fold. */
 /** What is said of each page has so many characters, or fewer if that makes room for all pages. */
 const PAGE_WORDS = { most: 400, fewer: [160, 60, 0] } as const;
+/** The room of each part above the fold. */
 const ROOM = { said: 450, pages: 400, checks: 250, leftOut: 120, least: 100 };
 /** The title of a pull request that would change nothing. */
 export const NOTHING_LEFT_TITLE = "Nothing left to merge";
@@ -53,12 +54,14 @@ export const NOTHING_LEFT_TITLE = "Nothing left to merge";
 /** A pull request's title for all of its turns, before the settings' format is applied. */
 export function changeTitle(turn: TurnText, redact: Redact): string {
   if (isNothingLeft(turn.change)) return NOTHING_LEFT_TITLE;
-  return wholeTitle([...earlierTitles(turn, redact), titleOf(turn, redact)]);
-}
-
-/** The titles of the earlier turns that are part of the change, oldest first. */
-export function earlierTitles(turn: TurnText, redact: Redact): string[] {
-  return contributing(turn).map((earlier) => titleOf({ ...earlier, jobId: turn.jobId }, redact));
+  const paths = (turn.change?.pages ?? []).map(({ path }) => redactedLine(redact, path, Infinity));
+  const turns = [...contributing(turn), turn].flatMap(({ summary, words }) => {
+    const telling = words === null || onlyPoints(words) ? null : words;
+    const title = saidTitle({ summary, words: telling }, redact);
+    const pages = [...splitByPage(belowTitle(summary, redact), paths).wordsOf.keys()];
+    return title === null ? [] : [{ title, pages }];
+  });
+  return wholeTitle(turns, paths) ?? titleOf(turn, redact);
 }
 
 /** The earlier turns that are part of the change, oldest first. */
@@ -70,9 +73,14 @@ function contributing({ earlierTurns, number, change }: TurnText): EarlierTurn[]
  * A pull request's text: what was wrong, what changed page by page, sources, checks, what isn't
  * included and who asked. What was asked is folded below that. Everything from others is inert and
  * redacted. The rest of a prompt is only for the agent, because it may be a conversation that
- * nobody chose to publish.
+ * nobody chose to publish. `title` is the one that we give the pull request: null if a person gave
+ * it another one.
  */
-export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): string {
+export function bodyOf(
+  turn: TurnText,
+  redact: Redact,
+  { hasChecksPart = false, title }: { hasChecksPart?: boolean; title?: string | null } = {},
+): string {
   const { rest, wordsOf } = splitSummaries(turn, redact);
   const pagesWith = (maxWords: number) =>
     (turn.change?.pages ?? []).map((page) => pageLine(page, wordsOf, maxWords, redact));
@@ -100,6 +108,7 @@ export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): s
     ...(all.length === 0 ? [] : [folded("More about the change", all.join("\n\n"))]),
     ...(asked === "" ? [] : [folded("What was asked", asked)]),
     ...(turn.isOurDraft ? [DRAFT_MARK] : []),
+    ...(title === undefined ? [] : [titleMark(title)]),
     jobMark(turn.jobId),
   ];
   return marked("main", [...above, ...below].filter((part) => part !== "").join("\n\n"));

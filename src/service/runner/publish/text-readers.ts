@@ -1,15 +1,8 @@
 import type { Redact } from "../../base/redaction.ts";
-import { hasPart, mergedBody } from "./our-parts.ts";
-import {
-  bodyOf,
-  changeTitle,
-  checksPart,
-  earlierTitles,
-  NOTHING_LEFT_TITLE,
-  type TurnText,
-} from "./pull-request-text.ts";
+import { hasPart, mergedBody, saysOurTitle } from "./our-parts.ts";
+import { bodyOf, changeTitle, checksPart, NOTHING_LEFT_TITLE, type TurnText } from "./pull-request-text.ts";
 import { parseTemplate } from "./template.ts";
-import { formattedTitle, wholeTitle } from "./title.ts";
+import { formattedTitle, titleOf } from "./title.ts";
 
 /** GitHub's own limit. */
 const MAX_BODY_LENGTH = 65_536;
@@ -20,15 +13,16 @@ export function newPullRequestText(
   redact: Redact,
 ): { title: string; body: string } {
   const title = formattedTitle(titleTemplate, changeTitle(turn, redact));
-  if (template === null) return { title, body: bodyOf(turn, redact) };
+  if (template === null) return { title, body: bodyOf(turn, redact, { title }) };
   const { hasChecks, filled } = parseTemplate(template);
-  const body = filled(bodyOf(turn, redact, hasChecks), checksPart(turn, redact));
-  return { title, body: body.length <= MAX_BODY_LENGTH ? body : bodyOf(turn, redact) };
+  const main = bodyOf(turn, redact, { hasChecksPart: hasChecks, title });
+  const body = filled(main, checksPart(turn, redact));
+  return { title, body: body.length <= MAX_BODY_LENGTH ? body : bodyOf(turn, redact, { title }) };
 }
 
 /**
- * What to change in the text of a pull request. `body` is null if there is no room for it, and
- * `title` if people wrote it.
+ * What to change in a pull request. `body` is null if there is no room for it, and then nothing
+ * changes. `title` is null if people wrote it.
  */
 export function changedPullRequestText(
   {
@@ -38,33 +32,21 @@ export function changedPullRequestText(
   }: { turn: TurnText; titleTemplate: string; found: { title: string; body: string | null } },
   redact: Redact,
 ): { title: string | null; body: string | null } {
-  const parts = {
-    main: bodyOf(turn, redact, hasPart(found.body, "checks")),
+  const isOurTitle =
+    saysOurTitle(found.body, found.title) ??
+    titlesBefore(turn, redact).some((before) => found.title === formattedTitle(titleTemplate, before));
+  const title = isOurTitle ? formattedTitle(titleTemplate, changeTitle(turn, redact)) : null;
+  const body = mergedBody(found.body, {
+    main: bodyOf(turn, redact, { hasChecksPart: hasPart(found.body, "checks"), title }),
     checks: checksPart(turn, redact),
-  };
-  const isOurTitle = titlesBefore(turn, redact).some(
-    (before) => found.title === formattedTitle(titleTemplate, before),
-  );
-  const body = mergedBody(found.body, parts);
-  return {
-    title: isOurTitle ? formattedTitle(titleTemplate, changeTitle(turn, redact)) : null,
-    body: body.length <= MAX_BODY_LENGTH ? body : null,
-  };
+  });
+  return body.length <= MAX_BODY_LENGTH ? { title, body } : { title: null, body: null };
 }
 
 /**
- * The titles that we may have given it: for the earlier turns that are in the branch, for none, and
- * for all since any of them. Somebody may have taken some out, and of those before a merge, or
- * before a turn that took everything back, it told nothing.
+ * Titles that we may have given it where its text doesn't say so, because a person wrote that anew,
+ * or an earlier version wrote it.
  */
-function titlesBefore(turn: TurnText, redact: Redact): string[] {
-  const { number, earlierTurns } = turn;
-  const published = earlierTurns.flatMap(({ outcome }, at) =>
-    outcome === "pull-request" ? [number - earlierTurns.length + at] : [],
-  );
-  const change = { pages: [], undone: [], turns: new Set(published), nothingLeft: null };
-  const all = earlierTitles({ ...turn, change }, redact);
-  const groups = [earlierTitles(turn, redact), ...all.map((_, at) => all.slice(at))];
-  const titles = groups.filter(({ length }) => length > 0).map((group) => wholeTitle(group));
-  return [...titles, NOTHING_LEFT_TITLE];
+function titlesBefore({ earlierTurns, jobId }: TurnText, redact: Redact): string[] {
+  return [...earlierTurns.map((turn) => titleOf({ ...turn, jobId }, redact)), NOTHING_LEFT_TITLE];
 }

@@ -1,6 +1,6 @@
-import { cut } from "../../../shared/text/text.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
+import { cutAtWord } from "./cut-at-word.ts";
 import { inertWords } from "./inert-text.ts";
 
 export const MAX_TITLE_LENGTH = 72;
@@ -25,14 +25,30 @@ const LABEL = new RegExp(
 /** The parts of a turn that a title is made from. */
 export type Titled = { summary: string | null; words: string | null; jobId: string };
 
+/** A turn's title, or else one that only names its job. */
+export function titleOf(turn: Titled, redact: Redact): string {
+  return (
+    saidTitle(turn, redact) ?? fittedTitle(`Documentation changes of job ${turn.jobId}`, MAX_TITLE_LENGTH)
+  );
+}
+
 /**
  * One line of at most 72 characters. It is the beginning of the agent's summary as an instruction,
- * skipping warnings and the like, or else the person's own words.
+ * skipping warnings and the like, or else the person's own words. Null if neither says anything.
  */
-export function titleOf({ summary, words, jobId }: Titled, redact: Redact): string {
+export function saidTitle({ summary, words }: Omit<Titled, "jobId">, redact: Redact): string | null {
   const said = firstLine(summary, redact);
-  if (said !== null) return oneLine(imperative(said), MAX_TITLE_LENGTH);
-  return oneLine(firstLine(words, redact) ?? `Documentation changes of job ${jobId}`, MAX_TITLE_LENGTH);
+  const title = said === null ? firstLine(words, redact) : imperative(said);
+  return title === null ? null : fittedTitle(title, MAX_TITLE_LENGTH);
+}
+
+/** The path of a file, and its name. */
+const PATH = /(?<![\w/:.@-])(?:\.{0,2}\/)?(?:[\w.@+-]{1,100}\/){1,20}([\w.@+-]{1,100})(?![\w/])/g;
+
+/** Too long a title gets names of files in place of their paths, and ends between two words. */
+function fittedTitle(title: string, max: number): string {
+  const line = oneLine(title, Infinity);
+  return line.length <= max ? line : cutAtWord(line.replaceAll(PATH, "$1"), max);
 }
 
 /** The redacted summary without its first line, which the title is made from. */
@@ -45,16 +61,6 @@ export function belowTitle(summary: string | null, redact: Redact): string {
   return isTitle ? others.join("\n").trim() : text;
 }
 
-/** The title for the result of several turns, given oldest first. */
-export function wholeTitle(titles: readonly string[]): string {
-  const [first = "", ...others] = titles.filter((title, at) => titles.indexOf(title) === at);
-  const joined = [first, ...others.map(lowerFirst)].join("; ");
-  if (joined.length <= MAX_TITLE_LENGTH) return joined;
-  if (others.length === 0) return oneLine(first, MAX_TITLE_LENGTH);
-  const more = others.length === 1 ? " and one more change" : ` and ${others.length} more changes`;
-  return `${cut(first, MAX_TITLE_LENGTH - more.length)}${more}`;
-}
-
 /** `docs: `, `docs(api)!: `: what follows is no sentence, and linters refuse one. */
 const CONVENTIONAL = /^[a-z]+(?:\([^()]*\))?!?: *\{title\}/;
 
@@ -64,8 +70,8 @@ const CONVENTIONAL = /^[a-z]+(?:\([^()]*\))?!?: *\{title\}/;
  */
 export function formattedTitle(template: string, title: string): string {
   const room = Math.max(20, MAX_TITLE_LENGTH - template.length + "{title}".length);
-  const written = oneLine(CONVENTIONAL.test(template) ? lowerFirst(title) : title, room);
-  return oneLine(
+  const written = fittedTitle(CONVENTIONAL.test(template) ? lowerFirst(title) : title, room);
+  return fittedTitle(
     template.replaceAll("{title}", () => written),
     MAX_TITLE_LENGTH,
   );
@@ -91,7 +97,7 @@ function withoutMarks(line: string): string {
 }
 
 /** A name such as GitHub or API stays as it is. */
-function lowerFirst(title: string): string {
+export function lowerFirst(title: string): string {
   return /^\p{Lu}\p{Ll}+(?!\p{L})/u.test(title) ? title.slice(0, 1).toLowerCase() + title.slice(1) : title;
 }
 
