@@ -41,6 +41,9 @@ const APART = [
   "src/service/runner/publish/title.ts",
   "src/service/runner/publish/whole-title.ts",
   "src/service/runner/publish/wrapped-text.ts",
+  "src/service/runner/turn/reviews/answers-of.ts",
+  "src/service/runner/turn/reviews/reply-texts.ts",
+  "src/service/runner/turn/reviews/review-material.ts",
   "src/service/runner/turn/checks/added-switches.ts",
   "src/service/runner/turn/checks/judge-runs.ts",
   "src/service/runner/turn/checks/output-lines.ts",
@@ -69,6 +72,10 @@ const BOUNDED: Record<string, string> = {
   "src/service/pulls/code-host/github-commits.ts": "an id, and a refusal's 500 characters",
   "src/service/pulls/code-host/github-followed-host.ts":
     "the same; 30 reviews, and a refusal's 500 characters",
+  "src/service/pulls/code-host/github-failed-checks.ts":
+    "what `boundedFetch` lets through; five checks, whose texts are only passed on",
+  "src/service/pulls/code-host/github-reviews.ts":
+    "the same; 200 threads of 20 comments, of which names are compared",
   "src/service/pulls/code-host/github-pull-facts.ts": "the same; of each list, the last 1000",
   "src/service/pulls/code-host/github-pull-reading.ts": "the same; ten pages of reviews",
   "src/service/pulls/code-host/refusals.ts":
@@ -103,6 +110,12 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/publish/branch-pulls.ts": "100 pull requests, of which names and numbers are compared",
   "src/service/runner/turn/claims/source-place.ts":
     "paths of 2000 characters, and what links say: both in one pass",
+  "src/service/runner/answers-file.ts": "reads at most 256 KiB and looks at none of it",
+  "src/service/runner/turn/steps/address-reviews.ts":
+    "200 threads of 20 comments, in which fixed words are searched for",
+  "src/service/runner/turn/steps/note-answers.ts":
+    "20 answers of 500 characters; a patch that is only copied",
+  "src/service/runner/turn/reviews/answers-note.ts": "our own notes, of bounded texts",
   "src/service/runner/claims-file.ts": "reads at most 1 MiB and looks at none of it",
   "src/service/runner/publish/close-empty-pull.ts":
     "100 pull requests, of which names and numbers are compared",

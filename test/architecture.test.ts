@@ -91,7 +91,7 @@ const PROGRAMS: Record<string, RegExp> = {
 };
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
-  "process/apart": ["agents", "workspace/bytes", "turn/claims", "publish", "turn/checks"],
+  "process/apart": ["agents", "workspace/bytes", "turn/claims", "publish", "turn/checks", "turn/reviews"],
   process: ["local", "process/apart"],
   local: [
     "process/apart",
@@ -110,6 +110,7 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   workspace: ["workspace/sandbox"],
   "turn/checks": ["workspace", "workspace/sandbox"],
   "turn/claims": ["publish", "workspace/tree"],
+  "turn/reviews": ["publish"],
   "turn/steps": [
     "agents",
     "process/apart",
@@ -117,6 +118,7 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
     "turn",
     "turn/checks",
     "turn/claims",
+    "turn/reviews",
     "workspace",
     "workspace/bytes",
     "workspace/git",

@@ -10,13 +10,20 @@ import type { Mirror } from "./workspace/git/mirror.ts";
 import type { KeptSessions } from "./workspace/kept-sessions.ts";
 import type { CommitHost } from "../pulls/code-host/github-commits.ts";
 import type { PullRequestHost } from "../pulls/code-host/github-code-host.ts";
+import type { ReviewHost } from "../pulls/code-host/github-reviews.ts";
 import type { Redact } from "../base/redaction.ts";
 import type { Sandbox } from "./workspace/sandbox/sandbox.ts";
 import type { KeptTrees } from "./workspace/tree/kept-trees.ts";
 import type { KeptOutputs } from "./turn/checks/kept-outputs.ts";
 
 /** A turn, as the runner's steps see it. */
-export type RunnerTurn = Omit<RunTurnInput, "signal" | "report" | "ask">;
+export type RunnerTurn = Omit<RunTurnInput, "signal" | "report" | "ask"> & { material?: TurnMaterial };
+
+/**
+ * What others said that the turn is about, quoted for its agent. The agent answers so many
+ * `comments` in it, which are numbered from 1.
+ */
+export type TurnMaterial = { text: string; comments: number };
 
 /** A turn's own words, without its project and the turns before it. */
 export function wordsOf({ jobId, number, prompt, words, requester }: RunnerTurn) {
@@ -43,6 +50,8 @@ export type TurnContext = {
   commitHost: CommitHost | null;
   /** Null if branches are pushed without pull requests. */
   codeHost: PullRequestHost | null;
+  /** Reads and answers reviews. Null where there are no pull requests. */
+  reviewHost: ReviewHost | null;
   network: ReturnType<typeof networkOf>;
   /** The environment variables that the agent gets besides the fixed ones. */
   agentEnv: Readonly<Record<string, string>>;

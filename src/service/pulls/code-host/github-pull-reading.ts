@@ -85,7 +85,7 @@ async function readChecks(api: GitHubApi, sha: string, signal: AbortSignal): Pro
 /** The checks of the merge base: the commit that the pull request's branch grew from. */
 export async function readChecksBefore(
   api: GitHubApi,
-  { baseRef, headSha }: PullFacts,
+  { baseRef, headSha }: Pick<PullFacts, "baseRef" | "headSha">,
   signal: AbortSignal,
 ): Promise<HostedCheck[]> {
   const asked = { doing: "Looking for the merge base", signal, schema: Comparison };

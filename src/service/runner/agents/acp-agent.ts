@@ -22,7 +22,7 @@ import { type AgentResult, type AgentRun, ProgressLines } from "./agent.ts";
 import { failureOf, lastWordsOf, startAgent } from "./agent-process.ts";
 import { attachmentBlocks } from "./attachments.ts";
 import { PausableClock } from "./pausable-clock.ts";
-import { attachmentsText, earlierTurnsText, findingsText, RESUMED_TEXT } from "./brief.ts";
+import { attachmentsText, earlierTurnsText, findingsText, materialText, RESUMED_TEXT } from "./brief.ts";
 
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
@@ -156,6 +156,7 @@ async function promptFor({ takes, knownTurns }: OpenSession, run: AgentRun): Pro
     ...(knownTurns === 0 ? [run.brief.whole] : [run.brief.reminder, RESUMED_TEXT]),
     unknown === 0 ? "" : earlierTurnsText(run.earlierTurns.slice(-unknown), run.number),
     attachmentsText(run.attachments),
+    materialText(run),
   ];
   const context = texts.filter((text) => text !== "").join("\n\n");
   run.onBrief([context, `Now:\n${run.prompt}`, again].filter((text) => text !== "").join("\n\n"));

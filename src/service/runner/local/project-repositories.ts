@@ -5,6 +5,7 @@ import { type Env, projectSecrets } from "../../config/env.ts";
 import { CodeHostTokens } from "../../pulls/code-host/code-host-tokens.ts";
 import { createGitHubCodeHost } from "../../pulls/code-host/github-code-host.ts";
 import { createGitHubCommits } from "../../pulls/code-host/github-commits.ts";
+import { createGitHubReviews } from "../../pulls/code-host/github-reviews.ts";
 import type { ReaderProcesses } from "../process/apart/apart.ts";
 import type { RunnerFolders } from "../workspace/folders.ts";
 import { KeyedLock } from "../workspace/git/keyed-lock.ts";
@@ -50,6 +51,7 @@ export class ProjectRepositories {
     const hosted = host.kind === "github" ? { ...host, tokens: this.#tokens.of(host), clock, redact } : null;
     const codeHost = hosted && createGitHubCodeHost({ ...hosted, fork: project.fork });
     const commitHost = hosted !== null && project.commits.by === "api" ? createGitHubCommits(hosted) : null;
-    return { redact, apart, mirror, contextRepositories, codeHost, commitHost, hosted };
+    const reviewHost = hosted && createGitHubReviews(hosted);
+    return { redact, apart, mirror, contextRepositories, codeHost, commitHost, reviewHost, hosted };
   }
 }

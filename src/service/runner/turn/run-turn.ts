@@ -13,6 +13,8 @@ import type { AgentRunResult } from "./steps/run-agent.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
 import { commitWords } from "./steps/commit-words.ts";
 import { withoutOthers } from "./steps/describe.ts";
+import { addressReviews, type AskedReview } from "./steps/address-reviews.ts";
+import { noteAnswers, readAnswers, withheldOf } from "./steps/note-answers.ts";
 import { assertSeen } from "./steps/await-branch.ts";
 import { attachedTextFiles } from "./steps/find-copies.ts";
 import { lookAgain } from "./steps/look-again.ts";
@@ -35,24 +37,44 @@ import type { TurnStart } from "./turn-start.ts";
 export async function runTurn(turn: RunnerTurn, context: TurnContext): Promise<Success> {
   assertNames(turn);
   const start = await prepareTurn(turn, context);
+  if (turn.kind !== "address") return workOn(turn, context, start, null);
+  return addressReviews(turn, context, start, (asked, review) => workOn(asked, context, start, review));
+}
+
+/** Does what follows a turn's preparation. `review` is what it is to answer, if anything. */
+async function workOn(
+  turn: RunnerTurn,
+  context: TurnContext,
+  start: TurnStart,
+  review: AskedReview | null,
+): Promise<Success> {
   if (start.pushed !== null) return publishWork(turn, context, start.pushed);
 
   using opened = await openContexts(turn, context);
   const { contexts } = opened;
   using tree = await openTree(context, start.commit, turn.jobId);
-  const { ran, ...work } = await workInRounds(tree, turn, context, { ...start, contexts });
+  const { ran, answers: content, ...work } = await workInRounds(tree, turn, context, { ...start, contexts });
   const { commit } = work;
   const read = { ...opened.read, notes: [...opened.read.notes, ...work.notes] };
+  const said = { content, from: tree.commit, to: commit };
+  const answers = review === null ? [] : await readAnswers(context, review, said);
   if (commit === null) {
-    const nothing = reportNothing(ran, work);
+    const result = { ...reportNothing(ran, work), ...read };
     if (work.leftOut.length === 0) await keepSession(turn, context, ran);
-    return { ...nothing, ...read };
+    if (review !== null) {
+      const withheld = await withheldOf(turn, context, { at: tree.commit, contexts, answers });
+      await noteAnswers(turn, context, review, { answers, withheld, commit, result });
+    }
+    return result;
   }
 
   const unpublished = { kind: "no-changes" as const, summary: null, leftOut: work.leftOut, ...read };
   const summary = ran.summary === null ? null : context.redact(ran.summary);
   const earlier = await keepEarlier(start.earlier, { from: start.base, to: commit }, turn, context);
-  const told = toldTexts(turn, { ...work, summary, earlier });
+  const told = [
+    ...toldTexts(turn, { ...work, summary, earlier }),
+    ...answers.flatMap(({ words }) => words ?? []),
+  ];
   const { isAllowed, withheld } = await allowPublishing(turn, context, {
     from: tree.commit,
     commit,
@@ -67,7 +89,12 @@ export async function runTurn(turn: RunnerTurn, context: TurnContext): Promise<S
   const made = { ...work, ...read, commit: toPush, summary, withheld, earlier };
   const ready = await lookAgain(turn, context, start, made);
   if (ready.kind === "unwanted") return { ...unpublished, reason: ready.reason };
+  if (review !== null) {
+    const noted = { answers, withheld, commit: ready.work.commit, result: null };
+    await noteAnswers(turn, context, review, noted);
+  }
   const pushed = await pushWork(turn, context, ready.start, ready.work);
+  if (review !== null) context.report({ isRound: true });
   // An agent should only remember work that the next turn will find done.
   await keepSession(turn, context, ran);
   return await publishWork(turn, context, pushed);

@@ -11,6 +11,9 @@ import { shownDiff } from "../../publish/shown-diff.ts";
 import { messagesOfOthers } from "../../publish/slack-words.ts";
 import { sourcesText } from "../../publish/sources-text.ts";
 import { changedPullRequestText, newPullRequestText } from "../../publish/text-readers.ts";
+import { answersOf } from "../../turn/reviews/answers-of.ts";
+import { replyTexts } from "../../turn/reviews/reply-texts.ts";
+import { reviewMaterial } from "../../turn/reviews/review-material.ts";
 import { addedSwitches } from "../../turn/checks/added-switches.ts";
 import { judgeRuns, lastWords, showRun } from "../../turn/checks/judge-runs.ts";
 
@@ -40,6 +43,9 @@ export const APART_READERS = {
   changedPullRequestText,
   shownDiff,
   readLongMessage,
+  reviewMaterial,
+  answersOf,
+  replyTexts,
 } satisfies Record<string, (input: never, redact: Redact) => unknown>;
 
 type Readers = typeof APART_READERS;

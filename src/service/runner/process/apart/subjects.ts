@@ -30,5 +30,8 @@ export const SUBJECTS: Record<ReaderName, Subject> = {
   newPullRequestText: WORDS,
   changedPullRequestText: WORDS,
   readLongMessage: { what: "A message that the agent sent", advice: SMALLER },
+  reviewMaterial: { what: "The reviews", advice: "Resolve some of the comments." },
+  answersOf: { what: "What the agent says about the comments", advice: SMALLER },
+  replyTexts: WORDS,
   shownDiff: { what: "The changed lines", advice: "Look at the branch itself." },
 };

@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Usage } from "../../../../shared/contract/turn.ts";
+import { readAnswersFile } from "../../answers-file.ts";
 import { removeFolder } from "../../workspace/folders.ts";
 import { type CheckedClaim, joinedClaims } from "../../publish/checked-claim.ts";
 import { type AgentRunResult, type SecondRound, runAgent } from "./run-agent.ts";
@@ -18,7 +19,12 @@ import type { TurnStart } from "../turn-start.ts";
 type Place = { tree: TurnTree; base: string; contexts: readonly OpenContext[] };
 
 /** The result of one run of the agent. */
-type Round = CommittedWork & { ran: AgentRunResult; claims: CheckedClaim[] | null };
+type Round = CommittedWork & {
+  ran: AgentRunResult;
+  claims: CheckedClaim[] | null;
+  /** What the agent wrote about comments, or null. */
+  answers: Buffer | null;
+};
 
 /** The result of a turn's agent, after one or two rounds. */
 export type Worked = Round &
@@ -123,7 +129,8 @@ async function round(
   const { commit } = committed;
   const { seenAt } = ran;
   const claims = commit === null ? null : await checkClaims({ ...place, commit, seenAt }, turn, context);
-  return { ...committed, ran, claims };
+  const answers = turn.kind === "address" ? await readAnswersFile(tree.folders.tmp) : null;
+  return { ...committed, ran, claims, answers };
 }
 
 /** What the first round said holds for its own files only, so it is kept only if these are. */
@@ -145,8 +152,9 @@ async function workAgain(
   const ran = { ...second.ran, refused };
   const touched = await touchedFiles(first, second, context);
   const claims = touched === null ? second.claims : claimsOfBoth(first, second, touched);
-  if (touched?.size !== 0 || ran.summary !== null) return { ...second, ran, claims };
-  return { ...second, commit: first.commit, ran: { ...ran, summary: first.ran.summary }, claims };
+  const answers = second.answers ?? first.answers;
+  if (touched?.size !== 0 || ran.summary !== null) return { ...second, ran, claims, answers };
+  return { ...second, commit: first.commit, ran: { ...ran, summary: first.ran.summary }, claims, answers };
 }
 
 /** The files that a second round has different from the first. Null if either changed nothing. */

@@ -32,3 +32,12 @@ export function patchOfPages(git: GitRunner, from: string, to: string): Promise<
   const pages = READ_ENDINGS.map((ending) => `:(glob,icase)**/*.${ending}`);
   return git.run(["-c", "core.quotePath=false", "diff-tree", ...options, from, to, "--", ...pages]);
 }
+
+/** What changed in one file, as git writes it, without what is around it. */
+export function patchOf(
+  git: GitRunner,
+  { from, to, path }: { from: string; to: string; path: string },
+): Promise<Buffer> {
+  const options = ["-r", "-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
+  return git.run(["diff-tree", ...options, from, to, "--", `:(literal)${path}`]);
+}

@@ -1,0 +1,266 @@
+import { z } from "zod";
+import { TurnFailedError } from "../../base/run-error.ts";
+import { boundedList } from "./bounded-list.ts";
+import { GitHubApi, type GitHubOptions } from "./github-api.ts";
+import { RefusedByCodeHostError } from "./github-fault.ts";
+import { readFailedChecks, type SaidByCheck } from "./github-failed-checks.ts";
+import { listOf } from "./github-pull-facts.ts";
+import { readChecksBefore } from "./github-pull-reading.ts";
+
+const PULL = "/repos/{owner}/{repo}/pulls/{number}";
+/** People may fill 64 KiB with each comment, and an answer may have 20 MiB. */
+const THREADS_PAGE = 10;
+const MAX_THREAD_PAGES = 20;
+const COMMENTS_OF_THREAD = 20;
+/** The most failed checks that are passed on. */
+const MAX_CHECKS = 5;
+const REST_PAGE = 100;
+const MAX_REST_PAGES = 3;
+/** More than is passed on of anything. */
+const MAX_TEXT_BYTES = 32 * 1024;
+
+/** An account at the code host. A deleted one is a ghost. */
+const Account = z
+  .object({ login: z.string(), __typename: z.string().optional(), type: z.string().optional() })
+  .nullish()
+  .transform((account) => ({
+    login: account?.login.replace(/\[bot\]$/, "") ?? "ghost",
+    isBot: [account?.__typename, account?.type].includes("Bot") || account?.login.endsWith("[bot]") === true,
+  }));
+/** GraphQL writes long numbers as texts. */
+const Id = z.union([z.int(), z.string().regex(/^\d{1,16}$/)]).transform(Number);
+const Said = z.object({ author: Account, body: z.string().nullish() });
+const Line = z.int().positive().nullish();
+
+const Thread = z.object({
+  isResolved: z.boolean(),
+  path: z.string(),
+  line: Line,
+  first: listOf(z.object({ id: Id, diffHunk: z.string().nullish() }), 1),
+  comments: listOf(Said),
+});
+const Opinion = z.object({ id: Id, state: z.string(), author: Account, body: z.string().nullish() });
+const Asked = z.object({ requestedReviewer: z.object({ login: z.string() }) });
+const Shown = z.object({
+  author: Account,
+  headRefOid: z.string(),
+  baseRefName: z.string(),
+  opinions: listOf(Opinion),
+  requested: listOf(Asked),
+  reviewThreads: z.object({
+    nodes: listOf(Thread),
+    pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullish() }),
+  }),
+});
+const Answer = z.object({ repository: z.object({ pullRequest: Shown }) });
+
+const QUERY = `query ($owner: String!, $repo: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $repo) { pullRequest(number: $number) {
+    author { __typename login } headRefOid baseRefName
+    opinions: latestOpinionatedReviews(first: 100) {
+      nodes { id: fullDatabaseId state body author { __typename login } }
+    }
+    requested: reviewRequests(first: 100) { nodes { requestedReviewer { ... on User { login } } } }
+    reviewThreads(first: ${THREADS_PAGE}, after: $after) {
+      nodes {
+        isResolved path line
+        first: comments(first: 1) { nodes { id: fullDatabaseId diffHunk } }
+        comments(last: ${COMMENTS_OF_THREAD}) { nodes { author { __typename login } body } }
+      }
+      pageInfo { hasNextPage endCursor }
+    }
+  } }
+}`;
+
+const RestComment = z.object({
+  id: Id,
+  in_reply_to_id: Id.nullish(),
+  path: z.string(),
+  line: Line,
+  diff_hunk: z.string().nullish(),
+  user: Account,
+  body: z.string().nullish(),
+});
+const RestReview = z.object({ id: Id, state: z.string(), user: Account, body: z.string().nullish() });
+const RestPull = z.object({
+  user: Account,
+  head: z.object({ sha: z.string() }),
+  base: z.object({ ref: z.string() }),
+  requested_reviewers: listOf(z.object({ login: z.string() })),
+});
+const Permission = z.object({ permission: z.string() });
+
+/** What somebody wrote at the code host (untrusted). */
+export type SaidByAccount = { login: string; isBot: boolean; words: string };
+
+/** Comments on a line of a pull request (untrusted). */
+export type HostedThread = {
+  /** Its first comment, to which replies go. */
+  id: number;
+  path: string;
+  /** The line now, or null if it isn't there anymore. */
+  line: number | null;
+  /** The lines around it, as they were when it was written. */
+  hunk: string;
+  /** The oldest first. */
+  comments: SaidByAccount[];
+};
+
+/** What people say about a pull request (untrusted). */
+export type HostedReviews = {
+  /** Who opened it. */
+  opener: string;
+  headSha: string;
+  baseRef: string;
+  /** Those that nobody has resolved. A host without GraphQL doesn't say which are. */
+  threads: HostedThread[];
+  /** The reviews that ask for changes: the newest of each reviewer. */
+  opinions: (SaidByAccount & { id: number })[];
+  /** Whose review is requested now. */
+  requested: string[];
+};
+
+/** See {@link createGitHubReviews}. */
+export type ReviewHost = ReturnType<typeof createGitHubReviews>;
+
+/**
+ * Reads and answers reviews on GitHub, or on a host with a compatible API. All methods reject with
+ * a `TransientRunError` if asking again may help, and otherwise with a `TurnFailedError`.
+ */
+export function createGitHubReviews(options: GitHubOptions) {
+  const { owner, repo } = options;
+  const api = new GitHubApi({ ...options, maxTextBytes: MAX_TEXT_BYTES });
+
+  return {
+    /** What people say about a pull request, GraphQL first. */
+    async read(number: number, signal: AbortSignal): Promise<HostedReviews> {
+      try {
+        return await readByGraphql(api, { owner, repo, number }, signal);
+      } catch (error) {
+        const isOther = error instanceof RefusedByCodeHostError && ![401, 403].includes(error.status);
+        if (!isOther) throw error;
+        return readByRest(api, number, signal);
+      }
+    },
+
+    /** True if this person may write to the repository. Rejects if the host doesn't tell. */
+    async mayWrite(username: string, signal: AbortSignal): Promise<boolean> {
+      const asked = { doing: "Asking who may write to the repository", signal, schema: Permission };
+      const route = "GET /repos/{owner}/{repo}/collaborators/{username}/permission";
+      try {
+        const { permission } = await api.ask(asked, route, { username });
+        return ["admin", "write"].includes(permission);
+      } catch (error) {
+        if (!(error instanceof RefusedByCodeHostError)) throw error;
+        if (error.status === 404) return false;
+        const what = "The code host doesn't tell who may write to the repository, so no comment counts.";
+        throw new TurnFailedError(`${what} ${error.message}`, { details: error.details });
+      }
+    },
+
+    /** Replies to a comment on a line. */
+    async reply(number: number, comment: number, body: string, signal: AbortSignal): Promise<void> {
+      const asked = { doing: "Replying to a comment", signal, schema: z.unknown() };
+      await api.ask(asked, `POST ${PULL}/comments/{comment}/replies`, { number, comment, body });
+    },
+
+    /** Asks somebody for a review once more. */
+    async askAgain(number: number, login: string, signal: AbortSignal): Promise<void> {
+      const asked = { doing: "Asking for a review", signal, schema: z.unknown() };
+      await api.ask(asked, `POST ${PULL}/requested_reviewers`, { number, reviewers: [login] });
+    },
+
+    /** What the checks say that failed for this commit and didn't fail before the change. */
+    async failedChecks(pull: HostedReviews, signal: AbortSignal): Promise<SaidByCheck[]> {
+      const { headSha: sha, baseRef } = pull;
+      const before = await readChecksBefore(api, { baseRef, headSha: sha }, signal).catch(
+        (error: unknown) => {
+          if (error instanceof RefusedByCodeHostError) return [];
+          throw error;
+        },
+      );
+      const failedBefore = new Set(before.flatMap(({ name, state }) => (state === "failed" ? [name] : [])));
+      const counts = (name: string) => !failedBefore.has(name);
+      return readFailedChecks(api, { sha, counts, max: MAX_CHECKS, annotations: "all" }, signal);
+    },
+  };
+}
+
+async function readByGraphql(
+  api: GitHubApi,
+  named: { owner: string; repo: string; number: number },
+  signal: AbortSignal,
+): Promise<HostedReviews> {
+  const asked = { doing: "Reading reviews", signal, schema: Answer };
+  const threads: z.infer<typeof Thread>[] = [];
+  let after: string | null = null;
+  let shown: z.infer<typeof Shown>;
+  for (let page = 1; ; page += 1) {
+    const answer: { data: z.infer<typeof Answer> } = await api.query(asked, QUERY, { ...named, after });
+    shown = answer.data.repository.pullRequest;
+    threads.push(...shown.reviewThreads.nodes);
+    const { hasNextPage, endCursor = null } = shown.reviewThreads.pageInfo;
+    if (!hasNextPage || endCursor === null || page === MAX_THREAD_PAGES) break;
+    after = endCursor;
+  }
+  return {
+    opener: shown.author.login,
+    headSha: shown.headRefOid,
+    baseRef: shown.baseRefName,
+    threads: threads.flatMap(({ isResolved, path, line = null, first: [first], comments }) =>
+      first === undefined || isResolved
+        ? []
+        : [{ id: first.id, path, line, hunk: first.diffHunk ?? "", comments: comments.map(toSaid) }],
+    ),
+    opinions: askingForChanges(shown.opinions),
+    requested: shown.requested.map(({ requestedReviewer }) => requestedReviewer.login),
+  };
+}
+
+async function readByRest(api: GitHubApi, number: number, signal: AbortSignal): Promise<HostedReviews> {
+  const asking = <T extends z.ZodType>(schema: T) => ({ doing: "Reading reviews", signal, schema });
+  async function pages<T extends z.ZodType>(route: string, item: T): Promise<z.output<T>[]> {
+    const all: z.output<T>[] = [];
+    for (let page = 1; page <= MAX_REST_PAGES && all.length === (page - 1) * REST_PAGE; page += 1) {
+      const params = { number, per_page: REST_PAGE, page };
+      all.push(...(await api.ask(asking(boundedList(item)), `GET ${PULL}/${route}`, params)));
+    }
+    return all;
+  }
+  const pull = await api.ask(asking(RestPull), `GET ${PULL}`, { number });
+  const comments = await pages("comments", RestComment);
+  const reviews = await pages("reviews", RestReview);
+  const newest = new Map(
+    reviews
+      .filter(({ state }) => ["APPROVED", "CHANGES_REQUESTED", "DISMISSED"].includes(state.toUpperCase()))
+      .map((review) => [review.user.login, { ...review, author: review.user }]),
+  );
+  return {
+    opener: pull.user.login,
+    headSha: pull.head.sha,
+    baseRef: pull.base.ref,
+    threads: comments
+      .filter(({ in_reply_to_id: before }) => typeof before !== "number")
+      .map((first) => ({
+        id: first.id,
+        path: first.path,
+        line: first.line ?? null,
+        hunk: first.diff_hunk ?? "",
+        comments: comments
+          .filter((each) => each === first || each.in_reply_to_id === first.id)
+          .map(({ user, body }) => toSaid({ author: user, body })),
+      })),
+    opinions: askingForChanges([...newest.values()]),
+    requested: pull.requested_reviewers.map(({ login }) => login),
+  };
+}
+
+function toSaid({ author, body }: z.infer<typeof Said>): SaidByAccount {
+  return { ...author, words: body ?? "" };
+}
+
+function askingForChanges(opinions: readonly z.infer<typeof Opinion>[]): HostedReviews["opinions"] {
+  return opinions
+    .filter(({ state }) => state.toUpperCase() === "CHANGES_REQUESTED")
+    .map(({ id, ...said }) => ({ id, ...toSaid(said) }));
+}

@@ -1,0 +1,52 @@
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { json } from "../../../base/json.ts";
+import { RunTurnResult } from "../../runner.ts";
+import type { Success } from "../../turn-context.ts";
+
+/** What a turn is about to say to reviewers, so that another attempt says the same and no more. */
+const AnswersNote = z.object({
+  version: z.literal(1),
+  /** Identifies the turn. */
+  turnKey: z.string(),
+  /** The pull request's number. */
+  pull: z.int(),
+  /** The commit that was about to be pushed. Null if nothing was changed. */
+  commit: z.string().nullable(),
+  replies: z.array(z.object({ comment: z.int(), isChanged: z.boolean(), words: z.string().nullable() })),
+  /** Whom to ask for a review once more, and the review in which they asked for changes. */
+  askAgain: z.array(z.object({ login: z.string(), review: z.int() })),
+  /** What people should know, one sentence each. */
+  notes: z.array(z.string()),
+  /** The turn's result, if nothing was changed. */
+  result: RunTurnResult.nullable(),
+});
+export type AnswersNote = z.infer<typeof AnswersNote>;
+
+/** Written before the push, or before the first reply. A crash leaves either the old or the new. */
+export async function writeAnswersNote(notesDir: string, jobId: string, note: AnswersNote): Promise<void> {
+  const file = fileOf(notesDir, jobId);
+  await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+/** The turn's note, or null if it has none that can be read. */
+export async function readAnswersNote(
+  notesDir: string,
+  jobId: string,
+  turnKey: string,
+): Promise<AnswersNote | null> {
+  const text = await readFile(fileOf(notesDir, jobId), "utf8").catch(() => "null");
+  const note = json(AnswersNote).safeParse(text).data ?? null;
+  return note?.turnKey === turnKey ? note : null;
+}
+
+/** The result that was noted, unless it was a failure, which is never noted. */
+export function notedSuccess({ result }: AnswersNote): Success | null {
+  return result === null || result.kind === "failed" ? null : result;
+}
+
+function fileOf(notesDir: string, jobId: string): string {
+  return join(notesDir, `${jobId}.answers.json`);
+}

@@ -1,0 +1,104 @@
+import { cut } from "../../../../shared/text/text.ts";
+import { oneLine, redactedText } from "../../../base/printable-text.ts";
+import type { Redact } from "../../../base/redaction.ts";
+import type { SaidByCheck } from "../../../pulls/code-host/github-failed-checks.ts";
+import type { HostedThread, SaidByAccount } from "../../../pulls/code-host/github-reviews.ts";
+
+/** The most threads that a turn answers. */
+const MAX_THREADS = 20;
+/** Of all that is passed on. */
+const MAX_BYTES = 60 * 1024;
+const MAX_WORDS_CHARS = 8000;
+const MAX_HUNK_CHARS = 2000;
+const MAX_HUNK_LINES = 20;
+const MAX_PATH_CHARS = 300;
+const MAX_ANNOTATIONS = 30;
+const MAX_MESSAGE_CHARS = 500;
+
+export type ReviewMaterialInput = {
+  threads: readonly Pick<HostedThread, "path" | "line" | "hunk" | "comments">[];
+  opinions: readonly SaidByAccount[];
+  checks: readonly SaidByCheck[];
+};
+
+/**
+ * What people and checks say about a pull request, quoted for an agent: without secrets, and with a
+ * mark before each line, so that nothing in it looks like a word of ours. It has the first
+ * `threads` of the threads. `isCut` is true if something is left out.
+ */
+export function reviewMaterial(
+  { threads, opinions, checks }: ReviewMaterialInput,
+  redact: Redact,
+): { text: string; threads: number; isCut: boolean } {
+  const parts: string[] = [];
+  let room = MAX_BYTES;
+  const add = (part: string) => {
+    const bytes = Buffer.byteLength(part);
+    if (bytes > room) return false;
+    parts.push(part);
+    room -= bytes;
+    return true;
+  };
+  let shown = 0;
+  for (const thread of threads.slice(0, MAX_THREADS)) {
+    if (!add(threadText(thread, shown + 1, redact))) break;
+    shown += 1;
+  }
+  const others = [
+    ...opinions
+      .filter(({ words }) => words.trim() !== "")
+      .map((said) => `A review that asks for changes. ${saidText(said, redact)}`),
+    ...checks.map((check) => checkText(check, redact)),
+  ];
+  const added = others.filter(add).length;
+  const isCut = shown < threads.length || added < others.length;
+  if (isCut) parts.push("(There is more than fits. What is left out isn't part of this request.)");
+  return { text: parts.join("\n\n"), threads: shown, isCut };
+}
+
+function threadText(
+  { path, line, hunk, comments }: ReviewMaterialInput["threads"][number],
+  number: number,
+  redact: Redact,
+): string {
+  const where = oneLine(redact(path.slice(0, MAX_WORDS_CHARS)), MAX_PATH_CHARS);
+  const place = line === null ? "a line that has changed since" : `line ${line}`;
+  const around = redactedText(redact, hunk, MAX_WORDS_CHARS).split("\n").slice(-MAX_HUNK_LINES).join("\n");
+  const texts = [
+    `Comment ${number}, about ${JSON.stringify(where)}, ${place}:`,
+    ...(around === "" ? [] : [quotedLines(cut(around, MAX_HUNK_CHARS))]),
+    ...comments.map((said) => saidText(said, redact)),
+  ];
+  return texts.join("\n");
+}
+
+function saidText({ login, words }: SaidByAccount, redact: Redact): string {
+  return `${nameOf(login)} wrote:\n${quotedLines(redactedText(redact, words, MAX_WORDS_CHARS))}`;
+}
+
+function checkText({ name, title, summary, annotations }: SaidByCheck, redact: Redact): string {
+  const notes = annotations.slice(0, MAX_ANNOTATIONS).map(({ path, line, message }) => {
+    const where = line === null ? path : `${path}:${line}`;
+    return cut(
+      redactedText(redact, `${where}: ${message}`, MAX_MESSAGE_CHARS).replaceAll("\n", " "),
+      MAX_MESSAGE_CHARS,
+    );
+  });
+  const texts = [title, summary].map((text) => redactedText(redact, text, MAX_WORDS_CHARS));
+  const said = [...texts, ...notes].filter((text) => text !== "").join("\n");
+  const named = JSON.stringify(oneLine(redact(name.slice(0, MAX_WORDS_CHARS)), MAX_PATH_CHARS));
+  return said === ""
+    ? `The check ${named} failed, and doesn't say why.`
+    : `The check ${named} failed:\n${quotedLines(said)}`;
+}
+
+function nameOf(login: string): string {
+  return /^[\w-]{1,100}$/.test(login) ? login : "Somebody";
+}
+
+function quotedLines(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => `> ${line}`.trimEnd())
+    .join("\n");
+}

@@ -1,0 +1,183 @@
+import { counted } from "../../../../shared/text/text.ts";
+import { TurnFailedError } from "../../../base/run-error.ts";
+import { RefusedByCodeHostError } from "../../../pulls/code-host/github-fault.ts";
+import type {
+  HostedReviews,
+  HostedThread,
+  ReviewHost,
+  SaidByAccount,
+} from "../../../pulls/code-host/github-reviews.ts";
+import { turnKeyOf } from "../../publish/earlier-push.ts";
+import { readTurnNote } from "../../publish/turn-note.ts";
+import type { RunnerTurn, Success, TurnContext, TurnMaterial } from "../../turn-context.ts";
+import type { TurnStart } from "../turn-start.ts";
+import { type AnswersNote, notedSuccess, readAnswersNote } from "../reviews/answers-note.ts";
+
+/** What tells our replies from others'. */
+const REPLY = "<!-- docs-agent:reply";
+/** Of how many people the code host is asked whether they may write to the repository. */
+const MAX_PEOPLE = 30;
+const WHO_COUNTS = "Only people who may write to the repository count.";
+const TOO_LONG = "The reviews are too long for one turn, so some of them were left out.";
+
+/** What a turn is to answer. */
+export type AskedReview = Pick<AnswersNote, "pull" | "askAgain" | "notes"> & {
+  /** The threads that the agent gets, numbered from 1. */
+  threads: HostedThread[];
+};
+
+/**
+ * Runs a turn that answers reviews and failed checks. `work` is the rest of the turn, with what is
+ * to be answered, or null if an earlier attempt has pushed. If the turn is run again after a crash,
+ * it says the rest of what it was about to say.
+ */
+export async function addressReviews(
+  turn: RunnerTurn,
+  context: TurnContext,
+  start: TurnStart,
+  work: (turn: RunnerTurn, review: AskedReview | null) => Promise<Success>,
+): Promise<Success> {
+  const { reviewHost, folders } = context;
+  if (reviewHost === null) {
+    throw new TurnFailedError("The project has no code host, so there are no reviews to answer.");
+  }
+  const noted = () => readAnswersNote(folders.notes, turn.jobId, turnKeyOf(turn));
+  const before = await noted();
+  const said = before?.commit === null ? notedSuccess(before) : null;
+  if (before !== null && said !== null) return await answered(turn, context, reviewHost, before, said);
+  if (start.pushed !== null) {
+    const result = await work(turn, null);
+    return before === null ? result : await answered(turn, context, reviewHost, before, result);
+  }
+  const { open } = start.pulls;
+  if (open === null) return nothing("The pull request isn't open anymore, so nothing was changed.");
+  const asked = await readReview(context, reviewHost, open.number);
+  if (asked.material === null) {
+    return nothing(
+      "There is nothing to answer: no comment that counts is open, and no check has failed.",
+      asked.review.notes,
+    );
+  }
+  const result = await work({ ...turn, material: asked.material }, asked.review);
+  const after = await noted();
+  return after === null ? result : await answered(turn, context, reviewHost, after, result);
+}
+
+function nothing(reason: string, notes: string[] = []): Success {
+  return { kind: "no-changes", summary: null, reason, notes };
+}
+
+/** Reads what there is to answer. The material is null if there is nothing. */
+async function readReview(
+  context: TurnContext,
+  host: ReviewHost,
+  pull: number,
+): Promise<{ review: AskedReview; material: TurnMaterial | null }> {
+  const { apart, signal } = context;
+  context.onProgress("reading the reviews");
+  const reviews = await host.read(pull, signal);
+  const writers = await findWriters(reviews, host, signal);
+  const { threads, leftOut } = countingThreads(reviews, writers);
+  const opinions = reviews.opinions.filter(({ login }) => writers.has(login));
+  const checks = await host.failedChecks(reviews, signal);
+  const material = await apart.read("reviewMaterial", { threads, opinions, checks });
+  const notes = [
+    ...(leftOut === 0 ? [] : [`${counted(leftOut, "comment was", "comments were")} left out. ${WHO_COUNTS}`]),
+    ...(material.isCut ? [TOO_LONG] : []),
+  ];
+  const askAgain = opinions.map(({ login, id: review }) => ({ login, review }));
+  const review = { pull, askAgain, notes, threads: threads.slice(0, material.threads) };
+  const { text } = material;
+  return { review, material: text === "" ? null : { text, comments: material.threads } };
+}
+
+/** Those who wrote something, are people, and may write to the repository. */
+async function findWriters(
+  { opener, threads, opinions }: HostedReviews,
+  host: ReviewHost,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const said = [...opinions, ...threads.flatMap(({ comments }) => comments)];
+  const people = said.filter(({ login, isBot }) => !isBot && login !== opener).map(({ login }) => login);
+  const writers = new Set<string>();
+  for (const login of [...new Set(people)].slice(0, MAX_PEOPLE)) {
+    if (await host.mayWrite(login, signal)) writers.add(login);
+  }
+  return writers;
+}
+
+/**
+ * The threads that wait for an answer, with the comments that count. A thread whose last word is
+ * ours has its answer.
+ */
+function countingThreads(
+  { opener, threads }: HostedReviews,
+  writers: ReadonlySet<string>,
+): { threads: HostedThread[]; leftOut: number } {
+  const isOurs = ({ login, isBot, words }: SaidByAccount) =>
+    words.includes(REPLY) && (isBot || login === opener || writers.has(login));
+  const isPersons = ({ login, isBot }: SaidByAccount) => !isBot && login !== opener;
+  let leftOut = 0;
+  const counting = threads.flatMap((thread): HostedThread[] => {
+    const those = thread.comments.filter((said) => isOurs(said) || writers.has(said.login));
+    const last = those.at(-1);
+    if (last !== undefined && isOurs(last)) return [];
+    leftOut += thread.comments.filter((said) => isPersons(said) && !writers.has(said.login)).length;
+    const comments = those.filter((said) => !isOurs(said));
+    return comments.length === 0 ? [] : [{ ...thread, comments }];
+  });
+  return { threads: counting, leftOut };
+}
+
+/** Answers each comment once, and asks for reviews once more. What is refused becomes a note. */
+async function answered(
+  turn: RunnerTurn,
+  context: TurnContext,
+  host: ReviewHost,
+  note: AnswersNote,
+  result: Success,
+): Promise<Success> {
+  const { jobId, number } = turn;
+  if (result.kind !== "pull-request" && note.commit !== null) return result;
+  const { pull, replies, askAgain, notes } = note;
+  const { apart, folders, signal } = context;
+  const told: string[] = [];
+  try {
+    context.onProgress("answering the reviews");
+    const now = await host.read(pull, signal);
+    const pushed = note.commit === null ? null : await readTurnNote(folders.notes, jobId);
+    const mark = `${REPLY} ${jobId}-${number} -->`;
+    const commit = pushed?.commit ?? note.commit;
+    const bodies = await apart.read("replyTexts", { answers: replies, commit, mark });
+    let refused = 0;
+    for (const [at, { comment }] of replies.entries()) {
+      const thread = now.threads.find(({ id }) => id === comment);
+      // Somebody has resolved or removed it, or an earlier attempt has answered.
+      if (thread === undefined || thread.comments.some(({ words }) => words.includes(mark))) continue;
+      const isTaken = await unlessRefused(host.reply(pull, comment, bodies[at] ?? "", signal));
+      if (isTaken) context.report({ isRound: true });
+      else refused += 1;
+    }
+    if (refused > 0) told.push(`The code host refused ${counted(refused, "reply", "replies")} to comments.`);
+    for (const { login, review } of askAgain) {
+      const isStill = now.opinions.some((opinion) => opinion.login === login && opinion.id === review);
+      if (!isStill || now.requested.includes(login)) continue;
+      if (await unlessRefused(host.askAgain(pull, login, signal))) continue;
+      told.push(`The code host didn't let ${login} be asked for a review again.`);
+    }
+  } catch (error) {
+    if (!(error instanceof RefusedByCodeHostError)) throw error;
+    told.push(`The comments weren't answered. ${error.message}`);
+  }
+  return { ...result, notes: [...(result.notes ?? []), ...notes, ...told] };
+}
+
+async function unlessRefused(done: Promise<void>): Promise<boolean> {
+  try {
+    await done;
+    return true;
+  } catch (error) {
+    if (error instanceof RefusedByCodeHostError) return false;
+    throw error;
+  }
+}
