@@ -79,6 +79,11 @@ const everything: PullRequestNews = {
 /** Samples of the posts about a pull request after its link. */
 export const newsSamples: [string, MessageOf<"news">][] = [
   ["changes requested", told({ reviews: [maria] })],
+  [
+    "changes requested, by a level 2 service",
+    { ...told({ reviews: [{ ...maria, comments: comments.slice(0, 1) }] }), offer: "act" },
+  ],
+  ["changes requested, after three rounds", { ...told({ reviews: [maria] }), offer: "no-rounds" }],
   ["changes requested, without words", told({ reviews: [review("1", "maria-s", "")] })],
   [
     "changes requested by two",
@@ -102,12 +107,13 @@ export const newsSamples: [string, MessageOf<"news">][] = [
         ).map((each) => ({ ...each, comments: Array(5).fill({ path: UNBROKEN, line: 12, words: LONG }) })),
       }),
       movedBecause: "is_archived",
+      offer: "act",
     },
   ],
   ["checks failed", told({ checks: { state: "failed", failed: ["links"] } })],
   ["checks failed, several", told({ checks: { state: "failed", failed: ["links", "build (node 24)"] } })],
   ["checks failed, no names", told({ checks: { state: "failed", failed: [] } })],
-  ["checks failed, longest", { ...told({ state: "merged" }), news: everything }],
+  ["checks failed, longest", { ...told({ state: "merged" }), news: everything, offer: "act" }],
   [
     "checks failed, with reasons",
     told({ checks: { state: "failed", failed: ["links"], reasons: [brokenLink] } }),
@@ -122,9 +128,16 @@ export const newsSamples: [string, MessageOf<"news">][] = [
       },
     }),
   ],
-  ["conflicts", told({ blockedBy: "conflicts", baseRef: "main" })],
+  ["conflicts", { ...told({ blockedBy: "conflicts", baseRef: "main" }), offer: "act" }],
   ["conflicts, base unknown", told({ blockedBy: "conflicts" })],
-  ["conflicts, longest", told({ blockedBy: "conflicts", baseRef: LONG.slice(0, 300) })],
+  [
+    "conflicts, longest",
+    {
+      ...told({ blockedBy: "conflicts", baseRef: LONG.slice(0, 300) }),
+      movedBecause: "is_archived",
+      offer: "act",
+    },
+  ],
   ["merged", told({ state: "merged" })],
   ["merged, without a mention", { ...told({ state: "merged" }), muted: [ANA] }],
   [

@@ -107,6 +107,16 @@ const draft = { pullRequest: pullRequest && { ...pullRequest, isDraft: true } };
 
 /** Outcomes with the parts that a job service adds if it reports turns. */
 const toldOutcomes: [string, Partial<Outcome>][] = [
+  [
+    "rejected, nothing to do about the pull request",
+    {
+      kind: "rejected",
+      reason: "other",
+      ...noJob,
+      said: "Nobody asks for changes in this pull request.",
+      isDeclined: true,
+    },
+  ],
   ["pull-request, described", { kind: "pull-request", told: makeUpResult() }],
   [
     "pull-request, of a follow-up",

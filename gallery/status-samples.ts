@@ -86,6 +86,18 @@ function makeStatusSamples(): [string, MessageOf<"status">][] {
     request: { ...followUp.request, instructions: LONG },
   }));
   const long = makeUpTurn(ended(endings["pull-request"].long), { instructions: LONG });
+  const acting = makeUpTurn(watching, {
+    act: "address",
+    instructions: "Make the changes that maria-s asked for.",
+    doing: "Making the changes that maria-s asked for",
+    follows: { turnId: turn.id },
+  });
+  const names = Array.from({ length: 3 }, () => LONG.slice(0, 39)).join('", "');
+  const actingLong = makeUpTurn(watching, {
+    ...acting.request,
+    instructions: `Fix the failed checks "${names}".`,
+    doing: `Fixing the failed checks "${names}"`,
+  });
   const status = (more: Partial<MessageOf<"status">>): MessageOf<"status"> => ({
     kind: "status",
     turn,
@@ -107,6 +119,8 @@ function makeStatusSamples(): [string, MessageOf<"status">][] {
     ["waiting for an answer", status({ turn: askingTurn })],
     ["of a follow-up", status({ turn: followUp })],
     ["with a follow-up", status({ followUps: [followUp] })],
+    ["of an act on the pull request", status({ turn: acting })],
+    ["of an act on the pull request, longest", status({ turn: actingLong })],
     [
       "of a request that is started anew",
       status({ turn: { ...makeUpTurn(watching, { from: "mention" }), isStartedAnew: true } }),

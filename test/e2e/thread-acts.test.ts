@@ -1,18 +1,42 @@
 import { expect, it } from "vitest";
 import { DAY_MS, type Followed, linked, MONDAY, review, stands, stateOf, told } from "../support/followed.ts";
-import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
-import { LINK, MINUTE_MS } from "../support/threads.ts";
-import { World, type WorldOptions } from "../support/world.ts";
+import type { SlackMessage } from "../../world/slack/index.ts";
+import { press, privately } from "../support/presses.ts";
+import { LINK, MINUTE_MS, PR, reply } from "../support/threads.ts";
+import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
 
 const CONFLICTS = { blockedBy: "conflicts", mergeable: false, baseRef: "main" } as const;
 const CLEAN = { blockedBy: null, mergeable: true, baseRef: "main" } as const;
 
 function start(options: WorldOptions = {}): Promise<World> {
-  return World.start({ startMs: MONDAY, ...options, jobService: OFFERS_EVERYTHING });
+  return World.start({ startMs: MONDAY, ...options, jobService: { level: 2, ...options.jobService } });
+}
+
+/** The newest post in the thread. */
+function newest(world: World): SlackMessage {
+  const last = world.slack.messages(DOCS).at(-1);
+  if (last === undefined) throw new Error("no posts");
+  return last;
+}
+
+function buttonsIn({ blocks = [] }: SlackMessage): string[] {
+  return blocks
+    .flatMap((block) => (block.type === "actions" ? block.elements : []))
+    .flatMap((element) => (element.type === "button" ? [element.text.text] : []));
+}
+
+/** A thread whose pull request has requested changes, and the post that tells them. */
+async function reviewed(options: WorldOptions = {}, followed: Followed = {}) {
+  const world = await start(options);
+  const jobId = await linked(world);
+  const reviews = [review("1", "The FAQ, too.", "priya")];
+  const asked: Followed = { review: "changes-requested", reviews, roundsLeft: 3, ...followed };
+  await stands(world, jobId, asked);
+  return { world, jobId, asked, post: newest(world) };
 }
 
 it("shows conflicts before all else, and tells them once", async () => {
-  await using world = await start();
+  await using world = await start({ jobService: { level: 1 } });
   const jobId = await linked(world);
   const checks: Followed["checks"] = { state: "failed", failed: ["links"] };
   await stands(
@@ -43,7 +67,7 @@ it("shows conflicts before all else, and tells them once", async () => {
 });
 
 it("names no base branch that nobody named", { tags: "all" }, async () => {
-  await using world = await start();
+  await using world = await start({ jobService: { level: 1 } });
   const jobId = await linked(world);
   await stands(world, jobId, { blockedBy: "conflicts" });
   expect(stateOf(world)).toBe(`⚠️ Conflicts with the base branch: ${LINK}`);
@@ -51,7 +75,7 @@ it("names no base branch that nobody named", { tags: "all" }, async () => {
 });
 
 it("tells nobody of conflicts that are resolved before the post", { tags: "all" }, async () => {
-  await using world = await start();
+  await using world = await start({ jobService: { level: 1 } });
   const jobId = await linked(world);
   const fault = { kind: "error", error: "internal_error" } as const;
   const off = world.slack.faults.add({ method: "chat.postMessage", times: 1e9, fault });
@@ -63,7 +87,7 @@ it("tells nobody of conflicts that are resolved before the post", { tags: "all" 
 });
 
 it("says why a review asks for changes, and what a check says, with its link", async () => {
-  await using world = await start();
+  await using world = await start({ jobService: { level: 1 } });
   const jobId = await linked(world);
   const comment = (line: number | null) => ({ path: "docs/faq.md", line, words: `Comment ${line}\nmore` });
   const reviews = [
@@ -105,4 +129,158 @@ it("says why a review asks for changes, and what a check says, with its link", a
       "build",
     ].join("\n"),
   );
+});
+
+it("makes the changes of a review for whoever presses first, once", async () => {
+  const { world, jobId, asked, post } = await reviewed();
+  await using _ = world;
+  expect(buttonsIn(post)).toEqual(["Make these changes"]);
+  const again = await press(world, BEN, post, "make_changes");
+  await again();
+  await world.until(() => world.service.acts.length === 1);
+  await world.pass(MINUTE_MS);
+  expect(told(world).at(-1)).toBe(
+    "@Ben followed up:\nMake the changes that priya asked for.\n🔧 Making the changes that priya asked for",
+  );
+  await press(world, ANA, post, "make_changes");
+  await press(world, BEN, post, "make_changes");
+  expect(privately(world, ANA)).toEqual(["@Ben already asked for that."]);
+  expect(privately(world, BEN).at(-1)).toBe("You already asked for that.");
+  world.service.finish(jobId, { status: "completed", prLink: PR, turn: { summary: "Renamed it." } });
+  const pushed: Followed = { ...asked, headSha: "b".repeat(40), roundsLeft: 2 };
+  await stands(world, jobId, pushed);
+  expect(told(world).at(-1)).toContain(`✅ @Ben The agent updated ${LINK}.`);
+  expect(stateOf(world)).toBe(`👀 Waiting for review: ${LINK}`);
+  const call = world.service.calls.find(({ op }) => op === "address");
+  expect(call).toMatchObject({ jobId, prompt: null, words: null, requester: { name: "Ben" } });
+  expect(world.service.acts).toEqual([expect.objectContaining({ jobId, act: "address" })]);
+  // What comes after the push is another round.
+  const reviews = [...(asked.reviews ?? []), review("2", "And the glossary.", "priya")];
+  await stands(world, jobId, { ...pushed, reviews });
+  await press(world, ANA, newest(world), "make_changes");
+  await world.until(() => world.service.acts.length === 2);
+  expect(world.service.messages).toEqual([]);
+});
+
+it("brings it up to date, and lets the agent fix a check", async () => {
+  await using world = await start();
+  const jobId = await linked(world);
+  await stands(world, jobId, CONFLICTS);
+  expect(buttonsIn(newest(world))).toEqual(["Update it"]);
+  await press(world, ANA, newest(world), "update_pull_request");
+  await world.until(() => world.service.acts.length === 1);
+  await world.pass(MINUTE_MS);
+  expect(told(world).at(-1)).toContain("Bring it up to date with main.\n🔧 Bringing it up to date with main");
+  world.service.finish(jobId, { status: "completed", prLink: PR });
+  const checks: Followed["checks"] = { state: "failed", failed: ["links", "build"] };
+  await stands(world, jobId, { ...CLEAN, headSha: "b".repeat(40), checks });
+  expect(buttonsIn(newest(world))).toEqual(["Let the agent fix it"]);
+  await press(world, ANA, newest(world), "fix_checks");
+  await world.until(() => world.service.acts.length === 2);
+  await world.pass(MINUTE_MS);
+  expect(told(world).at(-1)).toContain('🔧 Fixing the failed checks "links" and "build"');
+  expect(world.service.acts.map(({ act }) => act)).toEqual(["update", "address"]);
+});
+
+it("does nothing for people who may not steer the request", async () => {
+  const { world, post } = await reviewed({ env: { FOLLOW_UPS: "requester" } });
+  await using _ = world;
+  await press(world, BEN, post, "make_changes");
+  expect(privately(world, BEN)[0]).toContain("Only");
+  await world.pass(MINUTE_MS);
+  expect(world.service.acts).toEqual([]);
+  expect(world.read(DOCS)).toHaveLength(3);
+});
+
+it("does nothing for guests", { tags: "all" }, async () => {
+  const { world, post } = await reviewed();
+  await using _ = world;
+  world.slack.workspace.addUser({ id: "U0GUS", name: "gus", guest: "multi-channel" });
+  world.slack.workspace.invite(DOCS, "U0GUS");
+  await press(world, "U0GUS", post, "make_changes");
+  await world.pass(MINUTE_MS);
+  expect(world.service.acts).toEqual([]);
+  expect(world.read(DOCS)).toHaveLength(3);
+});
+
+it.each([1, 0] as const)("offers nothing with a service of level %s", async (level) => {
+  const { world, post } = await reviewed({ jobService: { level } });
+  await using _ = world;
+  expect(buttonsIn(post)).toEqual(level === 0 ? ["View pull request"] : []);
+  if (level === 1) {
+    await stands(world, "job_1", CONFLICTS);
+    expect(stateOf(world)).toBe(`⚠️ Conflicts with main: ${LINK}`);
+    expect(buttonsIn(newest(world))).toEqual([]);
+  }
+});
+
+it("offers nothing while the job is at work, and no fourth round", async () => {
+  const { world, jobId, asked, post } = await reviewed();
+  await using _ = world;
+  await reply(
+    world,
+    post.thread_ts === undefined ? post : { ...post, ts: post.thread_ts },
+    "and the FAQ",
+    ANA,
+  );
+  await world.until(() => world.service.messages.length === 1);
+  const checks: Followed["checks"] = { state: "failed", failed: ["links"] };
+  await stands(world, jobId, { ...asked, checks });
+  expect(told(world).at(-1)).toContain('"links" failed');
+  expect(buttonsIn(newest(world))).toEqual([]);
+  world.service.finish(jobId, { status: "completed", prLink: PR });
+  await stands(world, jobId, { ...asked, roundsLeft: 0, headSha: "b".repeat(40), checks });
+  const over = "Three rounds were made. Somebody has to decide now.";
+  expect(told(world).at(-1)).toBe(`❌ @Ana "links" failed on ${LINK}.\n${over}`);
+  await press(world, BEN, post, "make_changes");
+  expect(privately(world, BEN)).toEqual([over]);
+  await stands(world, jobId, { ...asked, state: "merged" });
+  await press(world, BEN, post, "make_changes");
+  expect(privately(world, BEN).at(-1)).toBe("The pull request isn't open anymore.");
+  expect(world.service.acts).toEqual([]);
+});
+
+it("says in the thread why the service does nothing", async () => {
+  const { world, post } = await reviewed();
+  await using _ = world;
+  world.service.declines = "No <!channel> comment waits for an answer.";
+  await press(world, BEN, post, "make_changes");
+  await world.pass(MINUTE_MS);
+  expect(told(world).slice(-2)).toEqual([
+    "@Ben followed up:\nMake the changes that priya asked for.\n⛔ Not started",
+    "⛔ @Ben The agent didn't start on this.\nNo <!channel> comment waits for an answer.",
+  ]);
+});
+
+it("asks once, whatever becomes of the answer, and never makes another job of it", async () => {
+  const { world, jobId, post } = await reviewed();
+  await using _ = world;
+  world.service.faults.add({ op: "address", times: 2, fault: { kind: "drop-after" } });
+  await press(world, BEN, post, "make_changes");
+  await world.pass(5 * MINUTE_MS);
+  expect(world.service.acts).toHaveLength(1);
+  const calls = world.service.calls.filter(({ op }) => op === "address");
+  expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+  expect(calls).toHaveLength(3);
+  world.service.finish(jobId, { status: "completed", prLink: PR });
+  await stands(world, jobId, { ...CONFLICTS });
+  world.service.forget(jobId);
+  await press(world, BEN, newest(world), "update_pull_request");
+  await world.pass(5 * MINUTE_MS);
+  expect(told(world).at(-1)).toContain("❓ @Ben The agent no longer has this request.");
+  expect(world.service.creates).toHaveLength(1);
+});
+
+it("is stopped as any follow-up, and tried again", async () => {
+  const { world, post } = await reviewed();
+  await using _ = world;
+  await press(world, BEN, post, "make_changes");
+  await world.until(() => world.service.acts.length === 1);
+  await world.pass(MINUTE_MS);
+  await press(world, BEN, newest(world), "stop_turn");
+  await world.pass(MINUTE_MS);
+  expect(world.service.cancels).toEqual(["job_1/2"]);
+  await press(world, ANA, newest(world), "try_again");
+  await world.until(() => world.service.acts.length === 2);
+  expect(world.service.messages).toEqual([]);
 });

@@ -2,14 +2,14 @@ import type { ContractJob, FullJob } from "../../src/shared/contract/job.ts";
 import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { JobQuestion } from "../../src/shared/contract/question.ts";
-import type { JobTurn } from "../../src/shared/contract/turn.ts";
+import type { TurnAct, JobTurn } from "../../src/shared/contract/turn.ts";
 import type { JobStatus } from "../../src/shared/contract/job.ts";
 
 /** A job of the stand-in. Tests may read everything in it. */
 export type SideJob = {
   id: string;
   projectId: string;
-  /** The prompts of all turns, in order. */
+  /** The prompts of all turns that have one, in order. */
   prompts: string[];
   status: JobStatus;
   prLink: string | null;
@@ -119,9 +119,10 @@ export function endJob(job: SideJob, { status, prLink, turn = {} }: SideOutcome,
 }
 
 /** Makes a turn that was just accepted. `at` is in ISO 8601. */
-export function newSideTurn(number: number, at: string): Sent<typeof JobTurn> {
+export function newSideTurn(number: number, at: string, kind?: TurnAct): Sent<typeof JobTurn> {
   return {
     number,
+    ...(kind === undefined ? {} : { kind }),
     status: "waiting",
     outcome: null,
     reason: null,

@@ -3,12 +3,17 @@ import type { Attachment } from "../../src/shared/contract/attachment.ts";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { AnswerRequest, type JobQuestion } from "../../src/shared/contract/question.ts";
-import { type Authors, CreateJobRequest, type Requester } from "../../src/shared/contract/request.ts";
+import {
+  ActRequest,
+  type Authors,
+  CreateJobRequest,
+  type Requester,
+} from "../../src/shared/contract/request.ts";
 import { jsonOf } from "../../src/shared/text/text.ts";
 import { faultAfter, faultBefore, FaultPlan } from "./faults.ts";
 import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
-import type { JobTurn } from "../../src/shared/contract/turn.ts";
+import type { TurnAct, JobTurn } from "../../src/shared/contract/turn.ts";
 import { SideFeed } from "./side-feed.ts";
 import { endJob, JobScript, newSideTurn, recordOf, type SideJob, type SideOutcome } from "./jobs.ts";
 import {
@@ -78,6 +83,7 @@ export type SideCall = {
 export type SideAnswer = { jobId: string; questionId: string; answer: string };
 export type SideCreate = { projectId: string; jobId: string; prompt: string; idempotencyKey: string | null };
 export type SideMessage = SideCreate;
+export type SideAct = Omit<SideCreate, "prompt"> & { act: TurnAct };
 export type SideGet = { projectId: string; jobId: string; record: Sent<typeof ContractJob> };
 export type SideCallHook = (phase: "before" | "after", call: SideCall) => Promise<void> | void;
 
@@ -85,6 +91,12 @@ export type SideCallHook = (phase: "before" | "after", call: SideCall) => Promis
 const KEYS_ONLY = { [LEVEL_HEADER]: "idempotency-key" };
 /** The operations beyond the contract. */
 const BEYOND: ReadonlySet<JobServiceOp> = new Set(["answer", "cancel", "diff", "close", "changes"]);
+
+/** The level that an operation needs. */
+function levelOf(op: JobServiceOp): Level {
+  if (op === "address" || op === "update") return 2;
+  return BEYOND.has(op) ? 1 : 0;
+}
 
 /**
  * Starts a job service on loopback that keeps the contract of `docs/job-service.md`, in memory and
@@ -104,6 +116,8 @@ export class JobServiceSide implements AsyncDisposable {
   readonly creates: SideCreate[] = [];
   /** The messages that reached a job, in order. */
   readonly messages: SideMessage[] = [];
+  /** The turns without a prompt that a job was asked for, in order. */
+  readonly acts: SideAct[] = [];
   /** The answers that were accepted, each once and in order. Each is a choice's id, or words. */
   readonly answers: SideAnswer[] = [];
   /** The turns that were canceled, as `job/number`, in order. */
@@ -117,6 +131,8 @@ export class JobServiceSide implements AsyncDisposable {
   readonly closed: string[] = [];
   /** The reason why pull requests can't be closed. Null if they can. */
   staysOpen: string | null = null;
+  /** The reason why such turns are refused. Null if they aren't. */
+  declines: string | null = null;
   readonly faults = new FaultPlan();
   /** Faults of gets that only ask what the service announces. */
   readonly faultsOfLooks = new FaultPlan();
@@ -282,7 +298,7 @@ export class JobServiceSide implements AsyncDisposable {
     if (body === null) return;
     const route = routeOf(request);
     const headers = this.#announced;
-    if (route === null || (BEYOND.has(route.op) && this.level === 0)) {
+    if (route === null || this.level < levelOf(route.op)) {
       return send(response, { status: 404, json: { error: "No such route" } }, headers);
     }
     if (route.op === "changes") return await this.#changes(route, request, response);
@@ -325,15 +341,16 @@ export class JobServiceSide implements AsyncDisposable {
 
   #record(route: SideRoute, request: IncomingMessage, body: string): SideCall {
     const isRead = this.level >= 1 && levelOfClient(header(request, LEVEL_HEADER.toLowerCase())) >= 1;
-    const parsed =
-      route.op === "create" || route.op === "message" ? CreateJobRequest.safeParse(jsonOf(body)) : null;
+    const isPrompt = route.op === "create" || route.op === "message";
+    const asked = isPrompt ? CreateJobRequest.safeParse(jsonOf(body)).data : undefined;
+    const people = isPrompt ? asked : ActRequest.safeParse(jsonOf(body)).data;
     const call: SideCall = {
       ...route,
-      prompt: parsed?.data?.prompt ?? null,
-      attachments: parsed?.data?.attachments ?? [],
-      words: parsed?.data?.words ?? null,
-      requester: parsed?.data?.requester ?? null,
-      authors: parsed?.data?.authors ?? null,
+      prompt: asked?.prompt ?? null,
+      attachments: asked?.attachments ?? [],
+      words: asked?.words ?? null,
+      requester: people?.requester ?? null,
+      authors: people?.authors ?? null,
       idempotencyKey: header(request, "idempotency-key"),
       isAtLevel1: isRead,
       authorized: bearer(request) !== null && bearer(request) === this.#projects[route.projectId]?.apiKey,
@@ -401,6 +418,7 @@ export class JobServiceSide implements AsyncDisposable {
     }
     if (jsonOf(body) === undefined) return { status: 400, json: { error: "The body is not JSON" } };
     if (call.op === "answer") return this.#takeAnswer(call, body);
+    if (call.op === "address" || call.op === "update") return this.#act(call, call.op);
     if (call.prompt === null) return { status: 400, json: { error: "prompt must be a non-empty string" } };
     const { attachments, words, requester, authors } = call;
     const isBeyond = attachments.length > 0 || [words, requester, authors].some((field) => field !== null);
@@ -455,12 +473,27 @@ export class JobServiceSide implements AsyncDisposable {
     if (job.status === "archived") return { status: 400, json: { error: "The job is archived" } };
     const before = recordOf(job, call);
     job.prompts.push(prompt);
-    job.turns.push(newSideTurn(job.prompts.length, this.#time()));
+    this.#begin(job, before);
+    this.messages.push({ projectId, jobId: job.id, prompt, idempotencyKey });
+    return { status: 200, json: recordOf(job, call) };
+  }
+
+  #act(call: SideCall, act: TurnAct): SideReply {
+    const { projectId, jobId, idempotencyKey } = call;
+    const job = this.#find(projectId, jobId);
+    if (job === null || job.pullRequest === null) return { status: 404, json: { error: "No pull request" } };
+    if (this.declines !== null) return { status: 409, json: { error: this.declines } };
+    this.#begin(job, recordOf(job, call), act);
+    this.acts.push({ projectId, jobId: job.id, act, idempotencyKey });
+    return { status: 200, json: recordOf(job, call) };
+  }
+
+  /** Begins the job's next turn. `before` is the job's record until now. */
+  #begin(job: SideJob, before: Sent<typeof ContractJob>, act?: TurnAct): void {
+    job.turns.push(newSideTurn(job.turns.length + 1, this.#time(), act));
     job.status = "active";
     job.pollsOfTurn = 0;
     this.script.messaged(job, before, this.#time());
-    this.messages.push({ projectId, jobId: job.id, prompt, idempotencyKey });
-    return { status: 200, json: recordOf(job, call) };
   }
 
   /**

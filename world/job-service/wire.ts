@@ -1,7 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TurnAct } from "../../src/shared/contract/turn.ts";
 
 /** The operations of the API. */
-export type JobServiceOp = "create" | "get" | "message" | "answer" | "cancel" | "diff" | "close" | "changes";
+export type JobServiceOp =
+  | "create"
+  | "get"
+  | "message"
+  | "answer"
+  | "cancel"
+  | "diff"
+  | "close"
+  | "changes"
+  | TurnAct;
 
 /** The meaning of a request. `turn` is the number of the turn to cancel. */
 export type SideRoute = { op: JobServiceOp; projectId: string; jobId: string | null; turn?: number };
@@ -28,7 +38,8 @@ export function sendText(
 const JOB_PATH = new RegExp(
   [
     String.raw`^/v2/agent/([^/]+)/job`,
-    String.raw`(?:/([^/]+)(?:/(message|answer|diff|pull-request/close))?(?:/turn/(\d+)/cancel)?)?$`,
+    String.raw`(?:/([^/]+)(?:/(message|answer|diff|address|update|pull-request/close))?`,
+    String.raw`(?:/turn/(\d+)/cancel)?)?$`,
   ].join(""),
 );
 
@@ -50,7 +61,8 @@ export function routeOf(request: IncomingMessage): SideRoute | null {
   if (request.method !== "POST") return null;
   if (turn !== undefined) return { op: "cancel", projectId, jobId, turn: Number(turn) };
   if (call === "pull-request/close") return { op: "close", projectId, jobId };
-  return { op: call === "answer" ? "answer" : "message", projectId, jobId };
+  const op = (["answer", "address", "update"] as const).find((each) => each === call) ?? "message";
+  return { op, projectId, jobId };
 }
 
 export function bearer(request: IncomingMessage): string | null {

@@ -2,6 +2,7 @@ import type { App } from "@slack/bolt";
 import { registerAppHome } from "./app-home.ts";
 import { registerAnswers } from "./answers.ts";
 import { registerFollowIt } from "./asked-before.ts";
+import { registerNewsButtons } from "./news-buttons.ts";
 import { registerOutcomeButtons } from "./outcome-buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -21,6 +22,7 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting" | "
   registerFormSubmission(app, deps);
   registerMessages(app, deps);
   registerOutcomeButtons(app, deps);
+  registerNewsButtons(app, deps);
   registerAnswers(app, deps);
   registerStatusButtons(app, deps);
   registerFollowIt(app, deps);

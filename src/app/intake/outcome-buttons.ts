@@ -19,7 +19,7 @@ import { closeTask, diffTask, reactTasks, refreshTask, watchTask } from "../rule
 import { turnWrites } from "../rules/decisions/turn-writes.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { alreadyDone, containerOf, onPress, placeOfPress, tooOld, type PressAnswer } from "./press.ts";
+import { alreadyDone, onPress, placeOfPress, threadOfMessage, tooOld, type PressAnswer } from "./press.ts";
 
 /**
  * The buttons of outcome messages. Presses are kept in the turn's record, as long as that is kept.
@@ -118,7 +118,6 @@ async function askService(
 }
 
 function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockAction): Request {
-  const threadTs = body.message?.thread_ts ?? containerOf(body).thread_ts ?? body.message?.ts ?? null;
   return {
     ...askedAgain(turn.request),
     // Hashed, so that the id doesn't grow with each retry.
@@ -126,7 +125,7 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
     from: "try-again",
     retries: { turnId: turn.id },
     channelId: body.channel?.id ?? turn.delivery.channelId,
-    threadTs,
+    threadTs: threadOfMessage(body),
     userId: body.user.id,
     responseUrl: body.response_url ?? null,
     receivedAt: clock.now(),

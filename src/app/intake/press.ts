@@ -97,6 +97,11 @@ export function threadOfButton(body: object): { thread_ts?: string } {
   return isReply(threadTs, messageTs) ? { thread_ts: threadTs } : {};
 }
 
+/** The thread of the message that a pressed button is in, which may begin it. */
+export function threadOfMessage(body: BlockAction): string | null {
+  return body.message?.thread_ts ?? containerOf(body).thread_ts ?? body.message?.ts ?? null;
+}
+
 const Contained = z.object({
   container: z.object({ thread_ts: z.string().optional(), message_ts: z.string().optional() }),
 });
@@ -107,7 +112,11 @@ export function containerOf(body: object): z.infer<typeof Contained>["container"
 }
 
 /** Somebody was first, perhaps this person. */
-export function alreadyDone(by: string, userId: string, did: "did" | "answered" = "did"): string {
+export function alreadyDone(
+  by: string,
+  userId: string,
+  did: "did" | "answered" | "asked for" = "did",
+): string {
   return `${by === userId ? "You" : `<@${by}>`} already ${did} that.`;
 }
 

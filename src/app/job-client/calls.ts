@@ -4,7 +4,7 @@ import { DIRECT, type ProxySettings } from "../../shared/machine/proxy.ts";
 import { exchange } from "./exchange.ts";
 import { type Reader, readExchange, readJob } from "./fault.ts";
 import type { AnswerRequest } from "../../shared/contract/question.ts";
-import type { CreateJobRequest } from "../../shared/contract/request.ts";
+import type { ActRequest, CreateJobRequest } from "../../shared/contract/request.ts";
 import { LEVEL_HEADER, SAID_BY_CLIENT } from "../../shared/contract/level.ts";
 
 const USER_AGENT = "docs-agent-slack/0.1.0";
@@ -86,7 +86,7 @@ export function createCalls({
   function post(
     path: string,
     jobId: string | null,
-    body: CreateJobRequest | AnswerRequest | null,
+    body: CreateJobRequest | ActRequest | AnswerRequest | null,
     headers: Record<string, string> = {},
   ) {
     const json = { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };

@@ -34,6 +34,9 @@ export function createHttpJobService(options: HttpJobServiceOptions): HttpJobSer
     sendMessage: (jobId, prompt, key, besides) =>
       post(jobPath(jobId, "message"), jobId, bodyOf(prompt, besides), { "idempotency-key": key }),
 
+    act: (jobId, act, key, people = {}) =>
+      post(jobPath(jobId, act), jobId, people, { "idempotency-key": key }),
+
     cancelTurn: (jobId, turn) => post(jobPath(jobId, `turn/${turn}/cancel`), jobId, null),
 
     readDiff: (jobId) => get(jobPath(jobId, "diff"), jobId, readJobDiff),

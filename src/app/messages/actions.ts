@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ActButton } from "../rules/thread/acting.ts";
 import { jsonOf } from "../../shared/text/text.ts";
 
 /** Action ids of the buttons and menus in messages. */
@@ -9,6 +10,9 @@ export const ACTIONS = {
   keepWatching: "keep_watching",
   showChanges: "show_changes",
   closePullRequest: "close_pull_request",
+  makeChanges: "make_changes",
+  fixChecks: "fix_checks",
+  updatePullRequest: "update_pull_request",
   stopTurn: "stop_turn",
   followMenu: "follow_menu",
   followIt: "follow_it",
@@ -56,6 +60,9 @@ export const buttonValue = carried(ButtonValue);
 
 /** An entry of a status message's menu. */
 export const followValue = carried(z.object({ turnId: z.string(), choice: z.enum(["follow", "mute"]) }));
+
+/** What a button under news is about. */
+export const actValue = carried(ActButton);
 
 const FeedbackValue = z.object({ turnId: z.string(), vote: z.enum(["yes", "no"]) });
 export type FeedbackValue = z.infer<typeof FeedbackValue>;

@@ -1,13 +1,18 @@
-import type { KnownBlock, RichTextBlock, RichTextSection } from "@slack/types";
+import type { Button, KnownBlock, RichTextBlock, RichTextSection } from "@slack/types";
 import type { MessageOf } from "../rules/ports/notifier.ts";
 import { diffFileName, diffLines, diffText, fileLines, sizeOf } from "../rules/words/change-text.ts";
 import { changedWords, type PageWords } from "../rules/words/changed-words.ts";
 import { newsText } from "../rules/words/pull-request-text.ts";
+import { actButton } from "../rules/thread/acting.ts";
 import { mentionedIn } from "../rules/thread/people.ts";
+import type { PullRequestNews } from "../rules/turn/pull-request-news.ts";
 import { counted, cut } from "../../shared/text/text.ts";
 import { type Turn, turnPrLink } from "../rules/turn/turn.ts";
+import { ACTIONS, actValue } from "./actions.ts";
 import {
+  actions,
   codePart,
+  labeled,
   linePart,
   listPart,
   NAME_MAX,
@@ -24,17 +29,21 @@ import {
 } from "./blocks.ts";
 import { movedBlocks, pullRequestLink } from "./links.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
+import { ROUNDS_ARE_OVER } from "./short-answers.ts";
 
 /**
  * What became of a turn's pull request. It is rich text, so that nothing in it is markup: names and
  * words come from whoever can write at the code host.
  */
 export function newsMessage(
-  { turn, news, url, movedBecause, muted = [] }: MessageOf<"news">,
+  { turn, news, url, offer, movedBecause, muted = [] }: MessageOf<"news">,
   view: View,
 ): Rendered {
   const { symbol, isForAll, before, after, quotes, unquoted } = newsText(news);
-  const more = unquoted === 0 ? [] : [`… and ${unquoted} more`];
+  const remarks = [
+    ...(unquoted === 0 ? [] : [`… and ${unquoted} more`]),
+    ...(offer === "no-rounds" ? [ROUNDS_ARE_OVER] : []),
+  ];
   const link = pullRequestLink(url, view.httpOrigins);
   const unnamed = before === "" ? "The pull request" : "the pull request";
   const people = isForAll ? mentionedIn(turn, muted) : [];
@@ -51,7 +60,7 @@ export function newsMessage(
       ...(said === "" ? [] : [quotePart(words(said))]),
       ...linkToCheck(more, view),
     ]),
-    ...more.map((text) => linePart(words(text))),
+    ...remarks.map((text) => linePart(words(text))),
   );
   const mentions = people.map((userId) => `<@${userId}> `).join("");
   const headline = cutEscaped(`${before}${link?.label ?? unnamed}${after}`, STATE_MAX);
@@ -59,10 +68,27 @@ export function newsMessage(
     text: [
       `${symbol} ${mentions}${headline}`,
       ...quotes.map((quote) => cutEscaped([quote.from, quote.words].filter(Boolean).join(": "), SAID_MAX)),
-      ...more,
+      ...remarks,
     ].join("\n"),
-    blocks: [...movedBlocks(turn.request, movedBecause, view), block],
+    blocks: [
+      ...movedBlocks(turn.request, movedBecause, view),
+      block,
+      ...actions(offer === "act" ? newsButtons(turn, news) : []),
+    ],
   };
+}
+
+const BUTTONS = {
+  "changes-requested": [ACTIONS.makeChanges, "Make these changes"],
+  "checks-failed": [ACTIONS.fixChecks, "Let the agent fix it"],
+  conflicts: [ACTIONS.updatePullRequest, "Update it"],
+} as const;
+
+function newsButtons(turn: Turn, news: PullRequestNews): Button[] {
+  const button = actButton(turn, news);
+  if (button === null) return [];
+  const [actionId, label] = BUTTONS[button.of];
+  return [labeled(actionId, label, actValue.write(button))];
 }
 
 /** A line that leads to a check's page, if its address can be trusted as a pull request's can. */

@@ -175,8 +175,9 @@ function followingChanges(
   const { url } = left;
   const isAbout = reported !== null && (reported.url ?? reporting?.job.prLink) === url;
   const linkedAt = before.stage.at;
+  const takesActs = reporting !== null && speaks(reporting, 2);
   const pullRequest = isAbout
-    ? withPullRequest(before.pullRequest, { ...reported, url }, { url, linkedAt, now })
+    ? withPullRequest(before.pullRequest, { ...reported, url }, { url, linkedAt, now, takesActs })
     : before.pullRequest;
   if (pullRequest === undefined) {
     const isAwaited = reporting !== null && awaitsFirstLook(before, now);

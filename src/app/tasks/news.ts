@@ -11,6 +11,9 @@ import type { TurnPullRequest } from "../rules/turn/pull-request-news.ts";
 import type { Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { Decision, Step } from "../rules/records.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
+import { jobKey } from "../rules/project.ts";
+import { offerOf } from "../rules/thread/acting.ts";
+import type { Turn } from "../rules/turn/turn.ts";
 import { newsTasks } from "../rules/decisions/new-tasks.ts";
 import { TurnPayload } from "../rules/decisions/payload.ts";
 import { changeTurn, readTurnTask } from "../rules/decisions/turn-writes.ts";
@@ -45,7 +48,9 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
   const said = await postExtras(deps, turn, slot, await threadRecordOf(deps, turn));
   // Direct messages say once why they are there, in the post that the others are below.
   const movedBecause = turn.delivery.threadTs === null ? said.movedBecause : null;
-  const message = { kind: "news", turn, news: next, url: pullRequest.url, ...said, movedBecause } as const;
+  const offer = offerOf(pullRequest, next, await isJobAtWork(deps, turn));
+  const { url } = pullRequest;
+  const message = { kind: "news", turn, news: next, url, offer, ...said, movedBecause } as const;
   // One task tells all news. Each has a day from when it was heard.
   const tried = { ...task, addedAt: Math.max(task.addedAt, next.at) };
   const attempt = await postForTurn(deps, tried, turn, slot, message, true);
@@ -64,6 +69,11 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
     deps.logger.warn({ news: kind, reason: plan.value.reason }, "news of a pull request given up");
     return told()(read);
   };
+}
+
+async function isJobAtWork({ records }: TaskDeps, { request, job }: Turn): Promise<boolean> {
+  const record = job === null ? undefined : await records.get("job", jobKey(request.project, job.id));
+  return record !== undefined && record.openTurnIds.length > 0;
 }
 
 /** Changes the turn's pull request. The task goes on while there is something to tell. */

@@ -49,7 +49,7 @@ export function saidByService(level: Level): readonly string[] {
 /** What our service says of itself. */
 export const SAID_BY_SERVICE = saidByService(1);
 /** What our client says that it reads. */
-export const SAID_BY_CLIENT: readonly string[] = ["docs-agent/1", ...FIELDS];
+export const SAID_BY_CLIENT: readonly string[] = ["docs-agent/2", "docs-agent/1", ...FIELDS];
 
 type HeaderValue = string | readonly string[] | null | undefined;
 

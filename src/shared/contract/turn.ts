@@ -34,6 +34,10 @@ export type TurnOutcome = z.infer<typeof TurnOutcome>;
 export const TurnKind = z.enum(["message", "address", "update"]);
 export type TurnKind = z.infer<typeof TurnKind>;
 
+/** The kinds of turns that do something about a pull request, without a prompt. */
+export const TurnAct = TurnKind.exclude(["message"]);
+export type TurnAct = z.infer<typeof TurnAct>;
+
 /** Why a turn failed, if the requester can do something about it. */
 export const FailureCause = z.enum(["time-limit", "budget"]);
 export type FailureCause = z.infer<typeof FailureCause>;

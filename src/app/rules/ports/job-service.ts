@@ -1,7 +1,8 @@
 import type { Attachment } from "../../../shared/contract/attachment.ts";
 import type { ProjectRef } from "../project.ts";
 import type { Level } from "../../../shared/contract/level.ts";
-import type { Authors, Requester } from "../../../shared/contract/request.ts";
+import type { TurnAct } from "../../../shared/contract/turn.ts";
+import type { ActRequest, Authors, Requester } from "../../../shared/contract/request.ts";
 import type { QuestionAnswer } from "../../../shared/contract/question.ts";
 import type { ReportedJob } from "../known-job.ts";
 import type { JobDiff } from "../../../shared/contract/diff.ts";
@@ -150,6 +151,12 @@ export interface JobService {
     idempotencyKey: string,
     besides?: Besides,
   ): Promise<JobServiceAnswer>;
+  /**
+   * Begins a turn that answers reviews and failed checks of the job's pull request, or brings its
+   * branch up to date. Needs level 2. Delivery is as for {@link createJob}. The fault has the
+   * status 409 if there is nothing to do, and says why.
+   */
+  act(jobId: string, act: TurnAct, idempotencyKey: string, people?: ActRequest): Promise<JobServiceAnswer>;
   /** Ends a waiting or running turn without a result. Needs level 1. Safe to repeat. */
   cancelTurn(jobId: string, turn: number): Promise<JobServiceAnswer>;
   /** Reads what a job changes. Needs level 1. Safe to repeat. */

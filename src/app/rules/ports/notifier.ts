@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { JobDiff } from "../../../shared/contract/diff.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import type { Outcome } from "../turn/outcome.ts";
+import type { NewsOffer } from "../thread/acting.ts";
 import type { Question } from "../thread/question.ts";
 import type { ListPage, Overview } from "../thread/request-list.ts";
 import type { PullRequestNews } from "../turn/pull-request-news.ts";
@@ -45,8 +46,11 @@ type Messages = {
   question: { question: Question } & OfTurn;
   /** A notice that the turn takes longer than usual. It is posted once and updated later. */
   overdue: { overdue: NonNullable<Turn["overdue"]> } & OfTurn;
-  /** What became of the turn's pull request. */
-  news: { news: PullRequestNews; url: string } & OfTurn;
+  /**
+   * What became of the turn's pull request. `offer` says what the agent can do about it, if
+   * anything.
+   */
+  news: { news: PullRequestNews; url: string; offer?: NewsOffer } & OfTurn;
   /** The notice that one watch of a turn has ended. */
   outcome: { outcome: Outcome; watch: number } & OfTurn;
   /** To the requester alone: the app can't post in that channel, and how to invite it. */

@@ -72,6 +72,8 @@ export const Outcome = storedObject({
    * knows how this one ended by itself. The kind is then `unknown`.
    */
   isPassed: z.boolean().optional(),
+  /** True if the service said that there is nothing to do about the pull request, and why. */
+  isDeclined: z.boolean().optional(),
   /** True if the service can show what the job changes. */
   hasDiff: z.boolean().optional(),
   /** True if the service can close a pull request that changes nothing. */

@@ -83,6 +83,8 @@ export const TurnPullRequest = storedObject({
   reviewedSha: z.string().optional(),
   /** Since when it conflicts with its base branch, epoch milliseconds. Absent if it doesn't. */
   conflictsSince: z.number().optional(),
+  /** True if the service answers reviews and updates branches (level 2). */
+  takesActs: z.boolean().optional(),
   /**
    * The reviews that were there at first and are older than the link. Absent in records of earlier
    * versions.
@@ -126,18 +128,24 @@ const CONFLICTS_AGAIN_MS = DAY_MS;
 /**
  * The pull request after the job service said how it stands, and the news in that. `linkedAt` is
  * when the thread got the link: earlier reviews are no news. Safe to repeat, and in any order:
- * nothing is news twice, and what is merged stays so. Returns the same object if nothing changed.
+ * nothing is news twice, and what is merged stays so. `takesActs` is true if the service of level 2
+ * said so. Returns the same object if nothing changed.
  */
 export function withPullRequest(
   known: TurnPullRequest | undefined,
   reported: KnownPullRequest,
-  { url, linkedAt, now }: { url: string; linkedAt: number; now: number },
+  {
+    url,
+    linkedAt,
+    now,
+    takesActs = false,
+  }: { url: string; linkedAt: number; now: number; takesActs?: boolean },
 ): TurnPullRequest {
   const before = known?.url === url ? known : undefined;
   if (before?.latest.state === "merged") return before;
   const latest = bounded(reported);
   const isSame = before !== undefined && JSON.stringify(before.latest) === JSON.stringify(latest);
-  const { reviewedSha: earlierSha, conflictsSince: conflictedSince, ...kept } = before ?? {};
+  const { reviewedSha: earlierSha, conflictsSince: conflictedSince, takesActs: took, ...kept } = before ?? {};
   const conflictsSince = isConflicting(latest, conflictedSince !== undefined)
     ? (conflictedSince ?? now)
     : undefined;
@@ -169,6 +177,7 @@ export function withPullRequest(
     waitingSince: null,
     ...(isRequested && typeof reviewedSha === "string" && { reviewedSha }),
     ...(conflictsSince !== undefined && { conflictsSince }),
+    ...(takesActs && { takesActs }),
     ...(earlier !== undefined && { earlier }),
     news: before?.news ?? [],
     count: before?.count ?? known?.count ?? 0,
@@ -182,9 +191,9 @@ export function withPullRequest(
   const withAll = withWaiting(withEnd(withAsks, now), now);
   const isLate = before === undefined && now - linkedAt > LATE_MS;
   const told = isLate ? withAll.news.reduce((all, { id }) => withTold(all, id), withAll) : withAll;
-  const isSameSince =
-    before?.waitingSince === next.waitingSince && before.conflictsSince === next.conflictsSince;
-  return isSame && told === next && isSameSince ? before : told;
+  const isSameSince = before?.waitingSince === next.waitingSince && conflictedSince === next.conflictsSince;
+  const isSameOffer = (took === true) === takesActs;
+  return isSame && told === next && isSameSince && isSameOffer ? before : told;
 }
 
 /** True if it conflicts. While the code host works that out, it stays as it was. */

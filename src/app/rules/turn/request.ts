@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ProjectRef } from "../project.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
+import { TurnAct } from "../../../shared/contract/turn.ts";
 
 /**
  * The most characters a person may type as one request (UTF-16 units, as Slack counts). Slack's own
@@ -156,6 +157,10 @@ export const Request = storedObject({
   context: ThreadContext.optional(),
   /** The earlier turn whose job this follow-up is for. Absent if it gets a job of its own. */
   follows: storedObject({ turnId: z.string() }).optional(),
+  /** What its turn does about its job's pull request. Absent for a request in words. */
+  act: TurnAct.optional(),
+  /** What the agent does then, as the thread shows it (untrusted, bounded). */
+  doing: z.string().optional(),
   /** The turn that this request tries again. */
   retries: storedObject({ turnId: z.string() }).optional(),
   /** Slack's address for private answers, good for 30 minutes. Null if Slack gave none. */

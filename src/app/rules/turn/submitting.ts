@@ -203,14 +203,24 @@ export function afterSubmit(
       return ended("unknown", { reason: "unreadable" });
     case "missing":
       if (isRepeat) return ended("unknown", { reason: "create-lost" });
+      if (turn.request.act !== undefined) return ended("missing", {});
       if (isFollowUp(turn)) {
         return { turn: withoutSending({ ...asNewJob(turn), isStartedAnew: true }, now), afterMs: null };
       }
       return ended("rejected", { reason: "project" });
     case "rejected":
       if (isRepeat) return ended("unknown", { reason: "create-lost" });
-      return ended("rejected", { reason: rejectionReason(fault), said: fault.said ?? null });
+      return ended("rejected", {
+        reason: rejectionReason(fault),
+        said: fault.said ?? null,
+        ...(isDeclined(turn, fault) && { isDeclined: true }),
+      });
   }
+}
+
+/** True if there is nothing that the agent could do about the pull request. */
+function isDeclined({ request }: Turn, { status, said }: JobServiceFault): boolean {
+  return request.act !== undefined && said !== undefined && (status === 404 || status === 409);
 }
 
 /**

@@ -48,7 +48,12 @@ const PAGE = new RegExp(
 );
 
 /** True if a request, or the message it quotes, seems to say which page it is about. */
-export function isPageNamed({ instructions, quoted }: Pick<Request, "instructions" | "quoted">): boolean {
+export function isPageNamed({
+  instructions,
+  quoted,
+  act,
+}: Pick<Request, "instructions" | "quoted" | "act">): boolean {
+  if (act !== undefined) return true;
   return PAGE.test(`${instructions}\n${unnamedText(quoted?.segments ?? [])}`);
 }
 
@@ -240,11 +245,13 @@ function unknownText({ job, reason }: Outcome, pr: string | null, contact: strin
   return text("❓", headline, checkText(pr), "try-again");
 }
 
-function rejectedText({ job, reason, admission }: Outcome, { project, contact }: OutcomeWords): Text {
+function rejectedText(outcome: Outcome, { project, contact }: OutcomeWords): Text {
+  const { job, reason, admission } = outcome;
   if (admission !== undefined) return admissionText(admission, contact);
   const isStarted = job !== null;
   const rejected = (headline: string) =>
     text("⛔", headline, fixText(isStarted, contact), isStarted ? "keep-watching" : "try-again");
+  if (outcome.isDeclined === true) return text("⛔", "The agent didn't start on this.");
   if (reason === "key") return rejected("Docs Agent isn't set up correctly: its API key was refused.");
   if (reason === "project") {
     return rejected(

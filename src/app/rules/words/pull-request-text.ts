@@ -36,7 +36,7 @@ function conflictsText({ latest }: TurnPullRequest): string {
 }
 
 /** The base branch's name (untrusted), as far as it is known. */
-function baseOf(name: string | undefined): string {
+export function baseOf(name: string | undefined): string {
   return name === undefined || name === "" ? "the base branch" : name;
 }
 
@@ -137,11 +137,11 @@ function newsOf(symbol: string, before: string, after: string): NewsText {
   return { symbol, isForAll: false, before, after, quotes: [], unquoted: 0 };
 }
 
-/** Names in one line: `ana`, `ana and ben`, `ana, ben and 3 more`. */
-function listed(names: readonly string[]): string {
+/** Names in one line: `ana`, `ana and ben`, `ana, ben and 3 more`. `nobody` if there are none. */
+export function listed(names: readonly string[], nobody = "someone"): string {
   const shown = names.slice(0, NAMED_MAX);
   const left = names.length - shown.length;
-  const [last = "someone", ...before] = (left === 0 ? shown : [...shown, `${left} more`]).toReversed();
+  const [last = nobody, ...before] = (left === 0 ? shown : [...shown, `${left} more`]).toReversed();
   if (before.length === 0) return last;
   // Intl.ListFormat takes 12 ms to load, of every start.
   return `${before.toReversed().join(", ")} and ${last}`;

@@ -84,7 +84,9 @@ function openState(turn: Turn, stage: Exclude<TurnStage, { name: "ended" }>): { 
   // Nobody works on it yet. For a waiting follow-up, it is news that it was sent.
   if (stage.progress?.isWaiting === true && !isFollowUp(turn)) return starting;
   const step = stage.progress?.step;
-  const working = isFollowUp(turn) ? "🔧 Follow-up sent to the agent." : WORKING;
+  const { doing } = turn.request;
+  const sent = isFollowUp(turn) ? "🔧 Follow-up sent to the agent." : WORKING;
+  const working = doing === undefined ? sent : `🔧 ${doing}`;
   return { key: `watching-${watch}`, line: step ? `🔧 ${step}` : working };
 }
 
@@ -130,6 +132,8 @@ function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | 
       return outcome.isUnsure === true ? "➖ No pull request" : "➖ No changes";
     case "expired":
       return outcome.reason === "never-started" ? "⌛ Not started" : `⌛ Not done after ${words.watchedFor}`;
+    case "rejected":
+      return outcome.isDeclined === true ? "⛔ Not started" : "⛔ Refused";
     default:
       return ENDED[ending];
   }
@@ -145,7 +149,6 @@ const ENDED = {
   archived: "🗄️ Archived",
   missing: "❓ Result unknown",
   unknown: "❓ Result unknown",
-  rejected: "⛔ Refused",
 } as const;
 
 const REACTIONS = ["eyes", "white_check_mark", "x"] as const;

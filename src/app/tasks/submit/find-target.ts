@@ -47,9 +47,11 @@ export async function findTarget(deps: TaskDeps, turn: Turn): Promise<Target | {
   }
   if (followed !== "none") return { ...followed, isJobGone: false };
   if (!isFirst) return { job: null, isJobGone: true };
-  const step = endSubmit(deps, turn.id, (now) =>
-    isFollowUp(now) && now.stage.name === "accepted" ? asNewJob(now) : now,
-  );
+  const step = endSubmit(deps, turn.id, (now) => {
+    if (!isFollowUp(now) || now.stage.name !== "accepted") return now;
+    // There is nothing that a new job could act on.
+    return now.request.act === undefined ? asNewJob(now) : endTurn(now, "missing", deps.clock.now());
+  });
   return { step };
 }
 

@@ -8,6 +8,7 @@ import type {
 import { knownLevel } from "../../rules/records.ts";
 import { askedBy, keyOf, knownPrompt } from "../../rules/turn/submitting.ts";
 import { deadlineOf, type Turn } from "../../rules/turn/turn.ts";
+import type { TurnAct } from "../../../shared/contract/turn.ts";
 import type { Attachment } from "../../../shared/contract/attachment.ts";
 import type { KnownJob } from "../../rules/known-job.ts";
 import type { Level } from "../../../shared/contract/level.ts";
@@ -61,13 +62,32 @@ export async function sendTurn(
   { job, prompt, attachments }: { job: KnownJob | null; prompt: string; attachments: Attachment[] },
 ): Promise<JobServiceAnswer> {
   const sent = knownPrompt(turn) ?? prompt;
+  const { act } = turn.request;
   const besides = { attachments, ...askedBy(turn) };
   const answer =
     job === null
       ? await jobService.createJob(sent, keyOf(turn), besides)
-      : await message(jobService, job.id, sent, keyOf(turn), besides);
+      : act === undefined
+        ? await message(jobService, job.id, sent, keyOf(turn), besides)
+        : await actOn(jobService, job.id, act, keyOf(turn), askedBy(turn));
   await heedRetryAfter(deps, turn.request.project, answer);
   return answer;
+}
+
+/** Asks for an act. "Missing" is then the job, and not only its pull request. */
+async function actOn(
+  jobService: JobService,
+  jobId: string,
+  act: TurnAct,
+  key: string,
+  { requester, authors }: Pick<Besides, "requester" | "authors">,
+): Promise<JobServiceAnswer> {
+  const people = { ...(requester && { requester }), ...(authors && { authors }) };
+  const answer = await jobService.act(jobId, act, `${key}:${act}`, people);
+  if (answer.ok || answer.fault.kind !== "missing") return answer;
+  const seen = await jobService.getJob(jobId);
+  const isGone = !seen.ok && seen.fault.kind === "missing";
+  return isGone ? answer : { ...answer, fault: { ...answer.fault, kind: "rejected" } };
 }
 
 /** Statuses that a service may use to refuse a message to a closed job. */
