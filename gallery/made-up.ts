@@ -125,6 +125,13 @@ export function longest(turn: Partial<KnownTurn>): Partial<KnownTurn> {
       ...pullRequest,
       url: UNBROKEN,
       title: LONG,
+      pages: Array.from({ length: 20 }, () => ({
+        path: LONG,
+        status: "changed" as const,
+        additions: 345_678,
+        deletions: 98_765,
+        words: LONG,
+      })),
       files: 12_000,
       additions: 345_678,
       deletions: 98_765,

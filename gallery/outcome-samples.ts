@@ -103,6 +103,25 @@ const reasons: Record<OutcomeReason, Partial<Outcome>> = {
 };
 
 const { pullRequest } = makeUpReport();
+const page = { status: "changed" as const, additions: 3, deletions: 3 };
+const withPages = {
+  summary:
+    "Fix typos and links in install and FAQ\n\n- docs/install.md: 3 typos\n" +
+    "- docs/faq.md: the link to `limits`\n\n- Not the blog: old posts stay as they are.",
+  pullRequest: pullRequest && {
+    ...pullRequest,
+    files: 7,
+    pages: [
+      { ...page, path: "docs/install.md", words: "3 typos" },
+      { ...page, path: "docs/faq.md", additions: 1, deletions: 1, words: "the link to `limits`" },
+      { ...page, path: "docs/limits.md", status: "added" as const, words: null },
+      { ...page, path: "docs/old.md", status: "removed" as const, words: null },
+      { ...page, path: "docs/logo.png", additions: null, deletions: null, words: null },
+    ],
+  },
+  checks: [{ name: "links", result: "passed" as const, findings: [] }],
+  claims: { total: 2, verified: 2 },
+};
 const draft = { pullRequest: pullRequest && { ...pullRequest, isDraft: true } };
 
 /** Outcomes with the parts that a job service adds if it reports turns. */
@@ -118,6 +137,16 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
     },
   ],
   ["pull-request, described", { kind: "pull-request", told: makeUpResult() }],
+  ["pull-request, with its pages", { kind: "pull-request", told: makeUpResult(withPages), hasDiff: true }],
+  [
+    "pull-request, of a follow-up with a title",
+    {
+      kind: "pull-request",
+      told: makeUpResult(withPages),
+      prBefore: makeUpJob().prLink ?? "",
+      hasDiff: true,
+    },
+  ],
   [
     "pull-request, of a follow-up",
     { kind: "pull-request", told: makeUpResult(), prBefore: makeUpJob().prLink ?? "" },

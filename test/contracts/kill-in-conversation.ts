@@ -66,11 +66,18 @@ const scenes: Scene[] = [
         "✅ @Ana Your pull request is ready:",
         "Correct the install command",
         "Fixed it.",
+        SIZE,
         "[View pull request] [Show changes]",
       ],
       ["@docs-agent and the FAQ", ":white_check_mark:"],
       [`✅ ${LINK}, ${SIZE}`],
-      [`✅ @Ben The agent updated ${LINK}.`, "Fixed it.", "[View pull request] [Show changes]"],
+      [
+        `✅ @Ben The agent updated ${LINK}:`,
+        "Correct the install command",
+        "Fixed it.",
+        SIZE,
+        "[View pull request] [Show changes]",
+      ],
     ],
     done: {
       posts: [

@@ -44,7 +44,7 @@ describe("a follow-up while the agent is at work", () => {
     await world.pass(10 * MINUTE_MS);
     expect(said(world, root).map(([line]) => line)).toEqual(
       turns
-        ? ["✅ @Ana Your pull request is ready:", `✅ @Ben The agent updated ${LINK}.`]
+        ? ["✅ @Ana Your pull request is ready:", `✅ @Ben The agent updated ${LINK}:`]
         : // What the job came to is the last turn's.
           ["❓ @Ana I can't tell how this ended by itself.", `✅ @Ben Your pull request is ready: ${LINK}`],
     );
@@ -128,7 +128,7 @@ describe("a follow-up while the agent is at work", () => {
     await world.pass(10 * MINUTE_MS);
     expect(said(world, root).map(([line]) => line)).toEqual([
       "✅ @Ana Your pull request is ready:",
-      `✅ @Ben The agent updated ${LINK}.`,
+      `✅ @Ben The agent updated ${LINK}:`,
     ]);
     expect([service.creates.length, service.messages.length]).toEqual([1, 1]);
   });

@@ -33,7 +33,13 @@ describe.each(SERVICE_KINDS)("a mention in a job's thread, with %s", (_, jobServ
     await world.until(() => said(world, root).length === 3);
     expect(said(world, root)[2]).toEqual(
       turns
-        ? [`✅ @Ben The agent updated ${LINK}.`, "The FAQ, too.", "[View pull request] [Show changes]"]
+        ? [
+            `✅ @Ben The agent updated ${LINK}:`,
+            "Correct the install command",
+            "The FAQ, too.",
+            "3 files, +12 −4",
+            "[View pull request] [Show changes]",
+          ]
         : [`✅ @Ben The agent finished. ${LINK} may have new commits.`, "[View pull request]"],
     );
     await world.pass(60 * MINUTE_MS);
@@ -235,7 +241,7 @@ describe("a mention in a job's thread", () => {
     expect(service.calls.filter(({ op }) => op === "message")).toHaveLength(2);
     service.finish(jobOf(world), { status: "completed", prLink: PR, turn: reportOfLink() });
     await world.until(() => said(world, root).length === 3);
-    expect(said(world, root)[2]?.[0]).toBe(`✅ @Ben The agent updated ${LINK}.`);
+    expect(said(world, root)[2]?.[0]).toBe(`✅ @Ben The agent updated ${LINK}:`);
   });
 
   it("of another project starts a job there; of the same one it is a follow-up", async () => {

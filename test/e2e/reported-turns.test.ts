@@ -81,6 +81,7 @@ describe("a job service that tells of its turns", () => {
       "✅ @Ana Your pull request is ready:",
       "Correct the install command",
       "Both pages named one that was removed.",
+      "3 files, +12 −4",
       "[View pull request] [Show changes]",
     ]);
     expect(stateOf(world)).toBe(`✅ acme/docs#7 (${PR}), 3 files, +12 −4`);
@@ -149,9 +150,9 @@ describe("a job service that tells of its turns", () => {
       },
       [
         "📝 @Ana The pull request is a draft: 2 new problems.",
+        "Correct the install command",
         "links: 2 new problems, such as docs/faq.md: no a.md",
-        "Not checked: vale",
-        "Sources: 4 of 5 found",
+        "3 files, +12 −4 · Not checked: vale · Sources: 4 of 5 found",
         "The label <docs> couldn't be set.",
       ],
       `📝 acme/docs#7 (${PR}), draft, 3 files, +12 −4`,

@@ -80,7 +80,10 @@ it("between Slack and our own job service, the thread says what the agent does a
   expect(slack.visibleText(reply).split("\n")).toEqual([
     "✅ @Ana Your pull request is ready:",
     "Add the install command",
+    "docs/answers.md (new, +1)",
+    "docs/quickstart.md (+2 −0)",
     "The quickstart had none.",
+    "2 files, +3 −0",
     "[View pull request] [Show changes]",
   ]);
   expect(reply.mentions).toEqual([`@${ANA}`]);
@@ -113,8 +116,12 @@ it("between Slack and our own job service, the thread says what the agent does a
   expect((await mention("the same in the FAQ")).status).toBe(200);
   await slack.until(() => replies().length === 4, 30_000);
   expect(replies()[3]).toEqual([
-    expect.stringMatching(/^✅ @Ben The agent updated acme\/docs#1 \(http:.*\/acme\/docs\/pull\/1\)\.$/),
+    expect.stringMatching(/^✅ @Ben The agent updated acme\/docs#1 \(http:.*\/acme\/docs\/pull\/1\):$/),
+    "Add the install command",
+    "docs/answers.md (new, +2)",
+    "docs/quickstart.md (+2 −0)",
     "The quickstart had none.",
+    "2 files, +4 −0",
     "[View pull request] [Show changes]",
   ]);
 
@@ -163,7 +170,8 @@ it(
     expect(changed.split("\n")).toEqual([
       "✅ @Ben Your pull request is ready:",
       "Document --json",
-      "Sources: 1 of 2 found",
+      "docs/quickstart.md",
+      "1 file, +2 −0 · Sources: 1 of 2 found",
       "[View pull request] [Show changes]",
     ]);
     expect(await docs.pageOfJob("docs/quickstart.md")).toContain("Use --json.");
@@ -270,10 +278,10 @@ it(
     const published = await docs.published();
     expect(published.pulls.map(({ title }) => title)).toEqual([
       "name the new host; and the old one",
-      expect.stringMatching(/^Documentation changes of job job-/),
+      "Update answers and quickstart",
     ]);
     const quotes = published.pulls.map(({ body }) => body.split("\n").filter((line) => line.startsWith(">")));
-    expect(quotes).toEqual([["> and the old one", "> name the new host"], []]);
+    expect(quotes).toEqual([["> name the new host", "> and the old one"], []]);
     const text = JSON.stringify(published);
     for (const foreign of [...marks, "Ben", "Ana", "/archives/", "Quoted", "quoted material", "C0DOCS"]) {
       expect(text).not.toContain(foreign);

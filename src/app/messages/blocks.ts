@@ -119,8 +119,12 @@ export function codePart(text: string): RichTextPreformatted {
   return { type: "rich_text_preformatted", elements: [{ type: "text", text }] };
 }
 
-export function listPart(style: "bullet" | "ordered", lines: readonly string[]): RichTextList {
-  return { type: "rich_text_list", style, elements: lines.map((line) => linePart(words(line))) };
+export function listPart(
+  style: "bullet" | "ordered",
+  lines: readonly (string | RichTextElement[])[],
+): RichTextList {
+  const elements = lines.map((line) => linePart(...(typeof line === "string" ? [words(line)] : line)));
+  return { type: "rich_text_list", style, elements };
 }
 
 export function quoteText(text: string): RichTextBlock {

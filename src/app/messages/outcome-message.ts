@@ -7,7 +7,8 @@ import {
   type OutcomeText,
   type OutcomeWords,
 } from "../rules/words/outcome-text.ts";
-import { cut } from "../../shared/text/text.ts";
+import { cut, grouped } from "../../shared/text/text.ts";
+import type { PageText } from "../rules/words/change-text.ts";
 import { endingOf, prLinkOf } from "../rules/turn/outcome.ts";
 import { mentionedIn } from "../rules/thread/people.ts";
 import { isDirect } from "../rules/thread/request-list.ts";
@@ -105,13 +106,15 @@ function withMentions(text: OutcomeText, mentioned: readonly string[], stopper: 
 
 /** Our words around the agent's, which are rich text, so that nothing in them is markup. */
 function said(text: OutcomeText): KnownBlock[] {
-  const { headline, subject, quote, answer, problems, facts, detail, jobId } = text;
+  const { headline, subject, pages, morePages, quote, answer, problems, facts, detail, jobId } = text;
   const theirs: RichTextBlock["elements"] = [
     ...(subject === null
       ? []
       : [linePart(words(cut(subject.text, SAID_MAX), subject.isCode ? CODE_STYLE : BOLD))]),
     ...(problems.length === 0 ? [] : [listPart("bullet", problems)]),
-    ...(quote === null ? [] : [quotePart(words(cut(quote, QUOTE_MAX)))]),
+    ...(pages.length === 0 ? [] : [listPart("bullet", pages.map(pageParts))]),
+    ...(morePages === 0 ? [] : [linePart(words(`… and ${grouped(morePages)} more`))]),
+    ...(quote === null ? [] : [quotePart(words(cut(quote, QUOTE_MAX).replace(BULLETS, "• ")))]),
     ...(answer === null ? [] : answerParts(answer)),
   ];
   const isIdAsked = jobId !== null && detail.endsWith(":");
@@ -120,6 +123,10 @@ function said(text: OutcomeText): KnownBlock[] {
   const known = facts.length === 0 ? [] : [context([facts.join("\n")])];
   if (theirs.length === 0) return [section([headline, ...ours].join("\n")), ...known, ...id];
   return [section(headline), richText(...theirs), ...known, ...ours.map(section), ...id];
+}
+
+function pageParts({ path, about }: PageText): RichTextElement[] {
+  return [words(path, CODE_STYLE), ...(about === "" ? [] : [words(about)])];
 }
 
 /** A reason and the agent's last words are kept up to this length. */
@@ -199,6 +206,7 @@ type Parts = RichTextBlock["elements"];
 /** A fence, its code, and the fence that ends it, or the end of the text. */
 const CODE = /^ {0,3}(`{3,}|~{3,}).*\n([^]*?)(?:^ {0,3}\1.*$|(?![^]))/m;
 const HEADING = /^#{1,6} +(?<title>.+?)[ #]*$/;
+const BULLETS = /^[-*+] /gm;
 const BULLET = /^(?<indent> *)[-*+] +/;
 const BOLD = { bold: true } as const;
 const CODE_STYLE = { code: true } as const;

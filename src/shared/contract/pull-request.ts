@@ -16,6 +16,8 @@ export const MAX_NAMES = 20;
 export const MAX_REVIEW_COMMENTS = 5;
 /** The most failed checks whose words are shown. */
 export const MAX_REASONS = 5;
+/** The most changed pages that a record names. */
+export const MAX_PAGES = 20;
 /** The most pull requests that a record names as overlapping. */
 export const MAX_OVERLAPS = 10;
 /** Longer than any address shown as a link. A cut address never is one. */
@@ -67,6 +69,16 @@ export const Review = z.object({
     .describe("Its first comments on lines, at most 5."),
 });
 
+/** A changed page of a pull request (untrusted text, bounded). */
+export const PullRequestPage = z.object({
+  path: Name.describe("The file."),
+  status: z.enum(["added", "changed", "removed"]).describe("What happened to it."),
+  additions: Count.nullable().describe("Added lines, or null if it isn't text."),
+  deletions: Count.nullable().describe("Removed lines, or null if it isn't text."),
+  words: Line.nullable().default(null).describe("What the agent says of it, or null."),
+});
+export type PullRequestPage = z.infer<typeof PullRequestPage>;
+
 /** Why a check failed, in its own words (untrusted text, bounded). */
 export const FailedCheck = z.object({
   name: Name.describe("The check's name."),
@@ -116,6 +128,11 @@ export const JobPullRequest = z.object({
     .boolean()
     .optional()
     .describe("True if merging it would change nothing anymore. Otherwise absent."),
+  pages: z
+    .array(PullRequestPage)
+    .max(MAX_PAGES)
+    .optional()
+    .describe("Its first changed files, at most 20, with what the agent says of each."),
   review: z
     .enum(["none", "approved", "changes-requested"])
     .register(readingHints, { ifUnreadable: "none" })
@@ -160,6 +177,7 @@ export const LeftPullRequest = JobPullRequest.pick({
   headSha: true,
   isDraft: true,
   isEmpty: true,
+  pages: true,
   overlaps: true,
 })
   .partial({ isDraft: true })
@@ -178,5 +196,6 @@ export const FollowedPullRequest = JobPullRequest.omit({
   deletions: true,
   headRef: true,
   isEmpty: true,
+  pages: true,
 }).meta({ id: "FollowedPullRequest", description: "The job's newest pull request as it stands now." });
 export type FollowedPullRequest = z.infer<typeof FollowedPullRequest>;

@@ -24,6 +24,81 @@ const reportedRows: Row[] = [
       "✅ @Ana Your pull request is ready:",
       "Correct the install command",
       "Both pages name the right command now.",
+      "3 files, +12 −4",
+      "[View pull request]",
+    ],
+  },
+  {
+    when: "the pages are named, each with its words, which aren't said again",
+    outcome: {
+      kind: "pull-request",
+      job: withPr,
+      told: makeResult({
+        summary:
+          "Correct the install command\n\n- faq.md: the new name\n- docs/b.md: says so, too\n- Not the blog.",
+        pullRequest: { ...pull, files: 12, pages: pages("the <!here> new name", null) },
+      }),
+    },
+    lines: [
+      "✅ @Ana Your pull request is ready:",
+      "Correct the install command",
+      "docs/faq.md (+1 −0): the <!here> new name",
+      "docs/b.md (new, +2)",
+      "… and 10 more",
+      "• docs/b.md: says so, too",
+      "• Not the blog.",
+      "12 files, +12 −4",
+      "[View pull request]",
+    ],
+  },
+  {
+    when: "a single page is named, without the size, which is the change's",
+    outcome: {
+      kind: "pull-request",
+      job: withPr,
+      told: makeResult({ summary: null, pullRequest: { ...pull, files: 1, pages: pages(null) } }),
+    },
+    lines: [
+      "✅ @Ana Your pull request is ready:",
+      "Correct the install command",
+      "docs/faq.md",
+      "1 file, +12 −4",
+      "[View pull request]",
+    ],
+  },
+  {
+    when: "five pages are named, and the others counted",
+    outcome: {
+      kind: "pull-request",
+      job: withPr,
+      told: makeResult({
+        summary: null,
+        pullRequest: { ...pull, files: 20, pages: pages(...Array.from({ length: 20 }, () => "links")) },
+      }),
+    },
+    lines: [
+      "✅ @Ana Your pull request is ready:",
+      "Correct the install command",
+      "docs/faq.md (+1 −0): links",
+      ...["b", "c", "d", "e"].map((name, at) => `docs/${name}.md (new, +${at + 2}): links`),
+      "… and 15 more",
+      "20 files, +12 −4",
+      "[View pull request]",
+    ],
+  },
+  {
+    when: "a follow-up updated the pull request, and its words have a title",
+    outcome: {
+      kind: "pull-request",
+      job: withPr,
+      told: makeResult({ summary: "Use the new name\n\nThe old one is gone." }),
+      prBefore: PR,
+    },
+    lines: [
+      `✅ @Ana The agent updated ${LINK}:`,
+      "Use the new name",
+      "The old one is gone.",
+      "3 files, +12 −4",
       "[View pull request]",
     ],
   },
@@ -31,8 +106,10 @@ const reportedRows: Row[] = [
     when: "a follow-up updated the pull request",
     outcome: { kind: "pull-request", job: withPr, told: makeResult(), prBefore: PR },
     lines: [
-      `✅ @Ana The agent updated ${LINK}.`,
+      `✅ @Ana The agent updated ${LINK}:`,
+      "Correct the install command",
       "Both pages name the right command now.",
+      "3 files, +12 −4",
       "[View pull request]",
     ],
   },
@@ -46,7 +123,12 @@ const reportedRows: Row[] = [
         pullRequest: { ...pull, files: 1, additions: null },
       }),
     },
-    lines: ["✅ @Ana Your pull request is ready:", "Correct the install command", "[View pull request]"],
+    lines: [
+      "✅ @Ana Your pull request is ready:",
+      "Correct the install command",
+      "1 file",
+      "[View pull request]",
+    ],
   },
   {
     when: "the agent changed nothing, and says why",
@@ -188,13 +270,13 @@ const reportedRows: Row[] = [
     },
     lines: [
       "📝 @Ana The pull request is a draft: 4 new problems.",
+      "Correct the install command",
       "links: 2 new problems, such as docs/faq.md: no page <!here>.md",
       "vale: docs/faq.md: Use “sign in”.",
       "docusaurus: 1 new problem",
       "Both pages name the right command now.",
-      "Nothing new (fails without the change, too): own",
-      "Not checked: mint",
-      "Sources: 4 of 5 found",
+      "3 files, +12 −4 · Nothing new (fails without the change, too): own · Not checked: mint · " +
+        "Sources: 4 of 5 found",
       "The reviewer sam couldn't be asked.",
       "[View pull request]",
     ],
@@ -207,7 +289,12 @@ const reportedRows: Row[] = [
       told: makeResult({ pullRequest: { ...pull, isDraft: true }, summary: null }),
       prBefore: PR,
     },
-    lines: [`📝 @Ana The agent updated ${LINK}. It's a draft.`, "[View pull request]"],
+    lines: [
+      `📝 @Ana The agent updated ${LINK}. It's a draft.`,
+      "Correct the install command",
+      "3 files, +12 −4",
+      "[View pull request]",
+    ],
   },
   {
     when: "the pull request is a draft because the settings say so, and all checks passed",
@@ -224,11 +311,22 @@ const reportedRows: Row[] = [
     lines: [
       "📝 @Ana Your draft pull request is ready:",
       "Correct the install command",
-      "Checks passed: links, vale",
+      "3 files, +12 −4 · Our checks passed: links, vale",
       "[View pull request]",
     ],
   },
 ];
+
+/** The pages of a pull request with these words of the agent. */
+function pages(...all: (string | null)[]): NonNullable<(typeof pull)["pages"]> {
+  return all.map((words, at) => ({
+    path: at === 0 ? "docs/faq.md" : `docs/${"abcdefghijklmnopqrstuvwxyz"[at] ?? ""}.md`,
+    status: at === 0 ? "changed" : "added",
+    additions: at + 1,
+    deletions: 0,
+    words,
+  }));
+}
 
 function failed(name: string, ...findings: string[]) {
   return { name, result: "failed" as const, findings };
@@ -240,9 +338,10 @@ describe("where the job service tells of its turns, the thread says that, too:",
     expect(ended.lines).toEqual(lines);
     const [first] = ended.notification.split("\n");
     const headline = lines[0]?.replace(LINK, "acme/docs#7");
-    const goesOn = headline?.endsWith(":") === true || outcome.told?.answer !== undefined;
+    const { answer, pullRequest } = outcome.told ?? {};
+    const goesOn = headline?.endsWith(":") === true || answer !== undefined || pullRequest?.isDraft === true;
     // An answer's Markdown stays as it was written.
-    const next = outcome.told?.answer?.split("\n")[0] ?? lines[1];
+    const next = answer?.split("\n")[0] ?? lines[1];
     expect(first).toBe(goesOn ? `${headline} ${next}` : headline);
     expect(ended.notification.endsWith(PR)).toBe(lines.at(-1)?.includes("[View pull request]") === true);
   });
@@ -258,8 +357,8 @@ describe("where the job service tells of its turns, the thread says that, too:",
       makeOutcome({ kind: "pull-request", job: withPr, told: makeResult({ summary: list }) }),
     );
     expect(listed.lines.slice(2, 10)).toEqual([
-      ...Array.from({ length: 7 }, (_, n) => `- page ${n}`),
-      "- page 7 …",
+      ...Array.from({ length: 7 }, (_, n) => `• page ${n}`),
+      "• page 7 …",
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, changeTitle } from "../../../src/service/runner/publish/pull-request-text.ts";
+import { bodyOf, changeTitle, recordedPages } from "../../../src/service/runner/publish/pull-request-text.ts";
 import { cutAtWord } from "../../../src/service/runner/publish/cut-at-word.ts";
 import { joinedWords } from "../../../src/service/runner/publish/page-words.ts";
 import {
@@ -159,8 +159,25 @@ describe("a title of ours", () => {
     const turn = lastOf([first, "Repair 1 link in docs/faq.md"], ["docs/faq.md"]);
     const begun = newPullRequestText({ ...text, turn: lastOf([first], ["docs/quickstart.md"]) }, plain);
     const found = { ...begun, body: begun.body.padStart(65_536, "Our own words. ") };
-    expect(changedPullRequestText({ ...text, turn, found }, plain)).toEqual({ title: null, body: null });
+    expect(changedPullRequestText({ ...text, turn, found }, plain)).toMatchObject({
+      title: null,
+      body: null,
+    });
   });
+});
+
+it("records the first pages with what the turns say of them", () => {
+  const paths = Array.from({ length: 30 }, (_, at) => `docs/${String(at).padStart(2, "0")}.md`);
+  const turn = lastOf(
+    ["One\n\n- docs/00.md: a key sk-1", `Two\n\n- docs/00.md: ${"more ".repeat(90)}`],
+    paths,
+  );
+  const pages = recordedPages(turn, (text) => text.replace("sk-1", "…"));
+  expect(pages).toHaveLength(20);
+  expect(pages[0]).toMatchObject({ path: "docs/00.md", status: "changed", additions: 2, deletions: 1 });
+  expect(pages[0]?.words).toMatch(/^a key …; (?:more )+…$/);
+  expect(pages[0]?.words?.length).toBeLessThanOrEqual(300);
+  expect(pages[1]?.words).toBeNull();
 });
 
 it("keeps of many words about a page the first and the newest", () => {

@@ -3,7 +3,7 @@ import type { KnownTurn } from "../known-job.ts";
 import { type ProjectCheck, countFindings } from "../../../shared/contract/checks.ts";
 import { Claims, PlanStep } from "../../../shared/contract/turn.ts";
 import { type JobServiceAnswer, speaks } from "../ports/job-service.ts";
-import { LeftPullRequest, MAX_URL_CHARS } from "../../../shared/contract/pull-request.ts";
+import { LeftPullRequest, MAX_URL_CHARS, PullRequestPage } from "../../../shared/contract/pull-request.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
 import { cut, excerpt, passage, plainLine } from "../../../shared/text/text.ts";
 
@@ -16,10 +16,15 @@ const LINE_MAX = 150;
 const NAME_MAX = 40;
 const MAX_CHECKS = 20;
 const MAX_NOTES = 5;
+const MAX_PAGES = 5;
 /** A plan of one step says no more than the step itself. */
 const PLAN_MIN_STEPS = 2;
 const PLAN_MAX_STEPS = 8;
 const PLAN_LINE_MAX = 100;
+
+/** A changed page. Its status may be any text, because an older version may read a newer one's. */
+const KeptPage = storedObject(PullRequestPage.extend({ status: z.string() }).shape);
+export type KeptPage = z.infer<typeof KeptPage>;
 
 /**
  * What is kept of a pull request as its turn left it. `title` is null if nothing of it shows, and
@@ -28,6 +33,7 @@ const PLAN_LINE_MAX = 100;
 const KeptPullRequest = storedObject(
   LeftPullRequest.omit({ number: true, state: true, headRef: true, headSha: true }).extend({
     title: LeftPullRequest.shape.title.nullable(),
+    pages: z.array(KeptPage).optional(),
   }).shape,
 );
 export type KeptPullRequest = z.infer<typeof KeptPullRequest>;
@@ -129,14 +135,14 @@ export function isFollowedBy(answer: JobServiceAnswer, number: number | null): b
 /** What is kept of the report on an ended turn. Undefined if the turn hasn't ended. */
 export function keptTurn(reported: KnownTurn | null): KeptTurn | undefined {
   if (reported?.status !== "ended" || reported.outcome === null) return undefined;
-  const { outcome, reason, cause, summary, branch, pullRequest } = reported;
+  const { outcome, reason, cause, branch, pullRequest } = reported;
   const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
   const answer = outcome === "no-changes" ? passage(reported.answer ?? "", ANSWER_MAX, ANSWER_MAX_LINES) : "";
   return {
     outcome,
     reason: wordsOrNull(reason),
     cause,
-    summary: wordsOrNull(withoutTitle(summary, title)),
+    summary: wordsOrNull(withoutPages(withoutTitle(reported.summary, title), pullRequest?.pages ?? [])),
     branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
     pullRequest: pullRequest === null ? null : keptPullRequest(pullRequest, title),
     answer: answer || undefined,
@@ -174,9 +180,33 @@ function keptPullRequest(
   { number: _number, state: _state, headRef: _ref, headSha: _sha, ...pullRequest }: LeftPullRequest,
   title: string | null,
 ): KeptPullRequest {
-  const { url, isDraft, isEmpty } = pullRequest;
+  const { url, isDraft, isEmpty, pages = [] } = pullRequest;
   const flags = { isDraft: isDraft || undefined, isEmpty: isEmpty || undefined };
-  return { ...pullRequest, url: cut(url, MAX_URL_CHARS), title, ...flags };
+  const kept = pages.slice(0, MAX_PAGES).map((page) => ({
+    ...page,
+    path: plainLine(page.path, LINE_MAX),
+    words: lineOrNull(page.words),
+  }));
+  return {
+    ...pullRequest,
+    url: cut(url, MAX_URL_CHARS),
+    title,
+    ...flags,
+    pages: kept.length === 0 ? undefined : kept,
+  };
+}
+
+const LIST_MARK = /^\s{0,9}(?:[-*+•]|\d{1,3}[.)])\s/;
+
+/** The agent's words without the lines that a page is shown with. */
+function withoutPages(summary: string | null, pages: readonly PullRequestPage[]): string | null {
+  const names = pages.flatMap(({ path, words }) => (words === null ? [] : [path.split("/").at(-1) ?? path]));
+  if (summary === null || names.length === 0) return summary;
+  const isPages = (line: string) => LIST_MARK.test(line) && names.some((name) => line.includes(name));
+  return summary
+    .split("\n")
+    .filter((line) => !isPages(line))
+    .join("\n");
 }
 
 /** Services use the first line of the agent's words as title. Nobody needs to read it twice. */

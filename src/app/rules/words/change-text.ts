@@ -1,5 +1,5 @@
 import type { JobDiff } from "../../../shared/contract/diff.ts";
-import type { KeptPullRequest, KeptQuality, KeptTurn } from "../turn/reported-turn.ts";
+import type { KeptPage, KeptPullRequest, KeptQuality, KeptTurn } from "../turn/reported-turn.ts";
 import { counted, cut, grouped } from "../../../shared/text/text.ts";
 
 const MAX_PROBLEMS = 5;
@@ -35,24 +35,51 @@ export function problemLines(report: KeptQuality | undefined): string[] {
   return more > 0 ? [...lines, `${counted(more, "more check")} failed`] : lines;
 }
 
-/** Other facts about a change, one line each. Untrusted. */
+/**
+ * Other facts about a change: its size, checks and sources in one line, and a line for each note.
+ * Untrusted.
+ */
 export function factLines(report: KeptTurn | undefined): string[] {
   if (report === undefined) return [];
-  const { claims, notes = [] } = report;
+  const { claims, notes = [], pullRequest } = report;
   const named = (result: string) => checksOf(report, result).map(({ name }) => name);
   const [passed, unchanged, unchecked] = [named("passed"), named("unchanged"), named("not-checked")];
-  return [
+  const facts = [
+    diffText(pullRequest),
     // Passed checks don't matter beside failed ones.
     ...(passed.length > 0 && checksOf(report, "failed").length === 0
-      ? [`Checks passed: ${passed.join(", ")}`]
+      ? [`Our checks passed: ${passed.join(", ")}`]
       : []),
     ...(unchanged.length > 0 ? [`Nothing new (fails without the change, too): ${unchanged.join(", ")}`] : []),
     ...(unchecked.length > 0 ? [`Not checked: ${unchecked.join(", ")}`] : []),
     // Words, links and names need no source.
     ...(claims === undefined || claims.total === 0 ? [] : [sourcesLine(claims)]),
-    ...notes,
-  ];
+  ].filter((fact) => fact !== "");
+  return [...(facts.length === 0 ? [] : [facts.join(" · ")]), ...notes];
 }
+
+/** The first changed pages of a pull request, as far as they are known, and how many more. */
+export function pagesToName(pullRequest: KeptPullRequest | null): { pages: PageText[]; morePages: number } {
+  const { pages = [], files = null } = pullRequest ?? {};
+  const isAll = pages.length === 1 && (files ?? 1) === 1;
+  const shown = pages.map((page) => {
+    const { path, words } = page;
+    // A single page's size is that of the change.
+    const size = pageSize(page, !isAll);
+    return { path, about: `${size === "" ? "" : ` (${size})`}${words === null ? "" : `: ${words}`}` };
+  });
+  return { pages: shown, morePages: pages.length === 0 ? 0 : Math.max(0, (files ?? 0) - pages.length) };
+}
+
+function pageSize({ status, additions, deletions }: KeptPage, hasLines: boolean): string {
+  if (status === "removed") return "removed";
+  const isCounted = hasLines && additions !== null && deletions !== null;
+  if (status === "added") return isCounted ? `new, +${grouped(additions)}` : "new";
+  return isCounted ? `+${grouped(additions)} −${grouped(deletions)}` : "";
+}
+
+/** A page's path, and what follows it. Untrusted. */
+export type PageText = { path: string; about: string };
 
 function sourcesLine({ total, verified }: NonNullable<KeptQuality["claims"]>): string {
   return `Sources: ${grouped(verified)} of ${grouped(total)} found`;

@@ -10,7 +10,7 @@ import {
 import { unnamedText } from "./readable-text.ts";
 import type { Request } from "../turn/request.ts";
 import type { KeptTurn } from "../turn/reported-turn.ts";
-import { factLines, problemLines, problemsCount } from "./change-text.ts";
+import { factLines, pagesToName, type PageText, problemLines, problemsCount } from "./change-text.ts";
 
 export type OutcomeButton =
   | "view-pull-request"
@@ -75,6 +75,9 @@ export type OutcomeText = {
   quote: string | null;
   /** The agent's answer: untrusted, and longer than a quote. The headline is then empty. */
   answer: string | null;
+  /** The first pages that the pull request changes, and how many more there are. Untrusted. */
+  pages: PageText[];
+  morePages: number;
   /** Problems with the change, and other facts about it, as lines. Untrusted. */
   problems: string[];
   facts: string[];
@@ -86,10 +89,12 @@ export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText 
   const said = textOf(outcome, words);
   const hasPullRequest = prLinkOf(outcome) !== null;
   const isChange = ["pull-request", "branch"].includes(endingOf(outcome));
+  const isNamed = endingOf(outcome) === "pull-request" && outcome.told?.pullRequest?.isEmpty !== true;
   return {
     subject: null,
     quote: quoteOf(outcome),
     answer: null,
+    ...pagesToName(isNamed ? (outcome.told?.pullRequest ?? null) : null),
     problems: isChange ? problemLines(outcome.told) : [],
     facts: isChange ? factLines(outcome.told) : (outcome.told?.notes ?? []),
     jobId: cameToNothing(outcome) ? outcome.job?.id || null : null,
@@ -184,22 +189,40 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
   }
 }
 
-/** The link and size are left out: the status message has them, and the button leads there. */
+/** The link is left out: the status message has it, and the button leads there. */
 function pullRequestText(report: KeptTurn | undefined, link: string | null): Text {
   const { title = null, isDraft = false } = report?.pullRequest ?? {};
   const problems = problemsCount(report);
-  if (isDraft && problems !== "") return text("📝", `The pull request is a draft: ${problems}.`);
+  const subject = title === null ? null : { text: title, isCode: false };
+  if (isDraft && problems !== "") {
+    return { ...text("📝", `The pull request is a draft: ${problems}.`), subject };
+  }
   const [symbol, ready] = isDraft
     ? ["📝", "Your draft pull request is ready"]
     : ["✅", "Your pull request is ready"];
-  if (title !== null) return { ...text(symbol, `${ready}:`), subject: { text: title, isCode: false } };
+  if (subject !== null) return { ...text(symbol, `${ready}:`), subject };
   return text(symbol, link === null ? `${ready}.` : `${ready}: ${link}`);
 }
 
+/** A first line that could be a title: short, and no sentence. */
+const TITLE = /^(?![-*+•\d])[^\n]{1,80}[^\n.!?:;,…](?=\n|$)/;
+
+/** The title is that of the follow-up, if its words begin with one, or else the pull request's. */
 function updatedText(report: KeptTurn | undefined, pr: string): Text {
-  if (report?.pullRequest?.isDraft !== true) return text("✅", `The agent updated ${pr}.`);
+  const { pullRequest = null, summary = null } = report ?? {};
+  const [own] = TITLE.exec(summary ?? "") ?? [];
+  const title = own ?? pullRequest?.title ?? null;
+  const said = {
+    subject: title === null ? null : { text: title, isCode: false },
+    ...(own === undefined ? {} : { quote: summary?.slice(own.length).trim() || null }),
+  };
+  const headline = `The agent updated ${pr}`;
+  if (pullRequest?.isDraft !== true) {
+    return { ...text("✅", `${headline}${title === null ? "." : ":"}`), ...said };
+  }
   const problems = problemsCount(report);
-  return text("📝", `The agent updated ${pr}. It's a draft${problems === "" ? "" : `: ${problems}`}.`);
+  const draft = `It's a draft${problems === "" ? "" : `: ${problems}`}.`;
+  return { ...text("📝", `${headline}. ${draft}`), ...said };
 }
 
 function failedText(outcome: Outcome, pr: string | null, contact: string): Text {

@@ -1,5 +1,5 @@
 import { lenient } from "../../../shared/contract/lenient.ts";
-import { LeftPullRequest } from "../../../shared/contract/pull-request.ts";
+import { LeftPullRequest, type PullRequestPage } from "../../../shared/contract/pull-request.ts";
 import { redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { TransientRunError } from "../../base/run-error.ts";
@@ -77,7 +77,10 @@ export async function publish(input: PublishInput): Promise<Published | "closed"
     const isNew = opened.pullRequest.number !== openBefore;
     const refused = isNew ? await decorate(opened.pullRequest, input) : [];
     const isEmpty = isNothingLeft(input.turn.change);
-    const pullRequest = { ...reported(opened.pullRequest, redact), ...(isEmpty && { isEmpty }) };
+    const pullRequest = {
+      ...reported(opened.pullRequest, redact),
+      ...(isEmpty ? { isEmpty } : { pages: opened.pages }),
+    };
     return { pullRequest, notes: [...opened.notes, ...refused] };
   }
   throw new TransientRunError("The code host says that the pull request exists, but does not list it.");
@@ -92,7 +95,7 @@ export async function firstOf(
   return null;
 }
 
-type Found = { pullRequest: HostedPullRequest; notes: string[] };
+type Found = { pullRequest: HostedPullRequest; pages: PullRequestPage[]; notes: string[] };
 
 /** Resolves to null if there is an open one already. */
 async function create(input: PublishInput): Promise<Found | null> {
@@ -106,11 +109,12 @@ async function create(input: PublishInput): Promise<Found | null> {
       isOurDraft: isDraft && !settings.draft,
     });
     const text = { turn, titleTemplate: settings.titleTemplate, template };
-    const { title, body } = await apart.read("newPullRequestText", text);
+    const { title, body, pages } = await apart.read("newPullRequestText", text);
     const pull = { branch, base: baseBranch, title, body, isDraft };
     const created = await codeHost.create(pull, signal);
     if (created === "exists") return null;
-    if (created !== "no-drafts") return { pullRequest: created, notes: isRefused ? [NOT_A_DRAFT] : [] };
+    if (created !== "no-drafts")
+      return { pullRequest: created, pages, notes: isRefused ? [NOT_A_DRAFT] : [] };
   }
   throw new TransientRunError("The code host doesn't open the pull request.");
 }
@@ -128,7 +132,7 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   const isOurDraft = wasOurDraft && !isReady;
   const caution = hasBlockingFindings ? (found.isDraft ? DRAFTED : LOOK_FIRST) : null;
   const turn = textOf(input, { caution, isOurDraft });
-  const { title, body } = await apart.read("changedPullRequestText", {
+  const { title, body, pages } = await apart.read("changedPullRequestText", {
     turn,
     titleTemplate: settings.titleTemplate,
     found: { title: found.title, body: found.body },
@@ -136,7 +140,7 @@ async function update(found: HostedPullRequest, input: PublishInput): Promise<Fo
   const texts = { ...(body !== null && { body }), ...(title !== null && { title }) };
   const pullRequest = await codeHost.change(found.number, texts, signal);
   const notes = isOurDraft && !hasBlockingFindings && !isEmpty ? [STILL_DRAFT] : [];
-  return { pullRequest, notes: body === null ? [...notes, NO_ROOM] : notes };
+  return { pullRequest, pages, notes: body === null ? [...notes, NO_ROOM] : notes };
 }
 
 function falseIfRefused(error: unknown): false {

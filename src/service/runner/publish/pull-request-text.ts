@@ -21,6 +21,8 @@ import { joinedWords, splitByPage } from "./page-words.ts";
 import { belowTitle, saidTitle, titleOf } from "./title.ts";
 import { type ChangedPage, isNothingLeft, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
 import { wholeTitle } from "./whole-title.ts";
+import { MAX_PAGES, type PullRequestPage } from "../../../shared/contract/pull-request.ts";
+import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
 import type { Requester } from "../../../shared/contract/request.ts";
 
 /** What a pull request's text is made from. Its own turn is last. */
@@ -112,6 +114,16 @@ export function bodyOf(
     jobMark(turn.jobId),
   ];
   return marked("main", [...above, ...below].filter((part) => part !== "").join("\n\n"));
+}
+
+/** The first changed pages for a job's record, each with what the turns say of it. */
+export function recordedPages(turn: TurnText, redact: Redact): PullRequestPage[] {
+  const { wordsOf } = splitSummaries(turn, redact);
+  return (turn.change?.pages ?? []).slice(0, MAX_PAGES).map((page) => ({
+    ...page,
+    path: redactedLine(redact, page.path, SHOWN_CHARS.path),
+    words: cutAtWord(oneLine(joinedWords(wordsOf.get(page.path) ?? []), Infinity), SHOWN_CHARS.line) || null,
+  }));
 }
 
 /** Said above everything else. */

@@ -1,23 +1,32 @@
 import type { Redact } from "../../base/redaction.ts";
 import { hasPart, mergedBody, saysOurTitle } from "./our-parts.ts";
-import { bodyOf, changeTitle, checksPart, NOTHING_LEFT_TITLE, type TurnText } from "./pull-request-text.ts";
+import {
+  bodyOf,
+  changeTitle,
+  checksPart,
+  NOTHING_LEFT_TITLE,
+  recordedPages,
+  type TurnText,
+} from "./pull-request-text.ts";
+import type { PullRequestPage } from "../../../shared/contract/pull-request.ts";
 import { parseTemplate } from "./template.ts";
 import { formattedTitle, titleOf } from "./title.ts";
 
 /** GitHub's own limit. */
 const MAX_BODY_LENGTH = 65_536;
 
-/** The title and text of a new pull request. */
+/** The title and text of a new pull request, and its pages for the job's record. */
 export function newPullRequestText(
   { turn, titleTemplate, template }: { turn: TurnText; titleTemplate: string; template: string | null },
   redact: Redact,
-): { title: string; body: string } {
+): { title: string; body: string; pages: PullRequestPage[] } {
   const title = formattedTitle(titleTemplate, changeTitle(turn, redact));
-  if (template === null) return { title, body: bodyOf(turn, redact, { title }) };
+  const pages = recordedPages(turn, redact);
+  if (template === null) return { title, body: bodyOf(turn, redact, { title }), pages };
   const { hasChecks, filled } = parseTemplate(template);
   const main = bodyOf(turn, redact, { hasChecksPart: hasChecks, title });
   const body = filled(main, checksPart(turn, redact));
-  return { title, body: body.length <= MAX_BODY_LENGTH ? body : bodyOf(turn, redact, { title }) };
+  return { title, body: body.length <= MAX_BODY_LENGTH ? body : bodyOf(turn, redact, { title }), pages };
 }
 
 /**
@@ -31,7 +40,7 @@ export function changedPullRequestText(
     found,
   }: { turn: TurnText; titleTemplate: string; found: { title: string; body: string | null } },
   redact: Redact,
-): { title: string | null; body: string | null } {
+): { title: string | null; body: string | null; pages: PullRequestPage[] } {
   const isOurTitle =
     saysOurTitle(found.body, found.title) ??
     titlesBefore(turn, redact).some((before) => found.title === formattedTitle(titleTemplate, before));
@@ -40,7 +49,8 @@ export function changedPullRequestText(
     main: bodyOf(turn, redact, { hasChecksPart: hasPart(found.body, "checks"), title }),
     checks: checksPart(turn, redact),
   });
-  return body.length <= MAX_BODY_LENGTH ? { title, body } : { title: null, body: null };
+  const pages = recordedPages(turn, redact);
+  return body.length <= MAX_BODY_LENGTH ? { title, body, pages } : { title: null, body: null, pages };
 }
 
 /**
