@@ -72,6 +72,9 @@ const BOUNDED: Record<string, string> = {
   "src/service/pulls/code-host/github-commits.ts": "an id, and a refusal's 500 characters",
   "src/service/pulls/code-host/github-followed-host.ts":
     "the same; 30 reviews, and a refusal's 500 characters",
+  "src/service/pulls/code-host/failed-check-words.ts": "8000 characters of each text of five checks",
+  "src/service/pulls/code-host/github-review-comments.ts":
+    "the same; 25 comments of a pull request, of which it reads 8000 characters each",
   "src/service/pulls/code-host/github-failed-checks.ts":
     "what `boundedFetch` lets through; five checks, whose texts are only passed on",
   "src/service/pulls/code-host/github-reviews.ts":

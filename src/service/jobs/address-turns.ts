@@ -35,10 +35,7 @@ export function whyNotAddress(tables: Tables, job: JobRow): NotNow | null {
   return { status: 409, reason: "No review asks for changes, and no check has failed." };
 }
 
-/** True if somebody asks for changes, says something about lines, or a check has failed. */
-export function hasToAddress({ review, reviews, checks }: FollowedPullRequest): boolean {
-  const isCommented = reviews.some(
-    ({ state, comments = [] }) => state === "commented" && comments.length > 0,
-  );
-  return review === "changes-requested" || checks.state === "failed" || isCommented;
+/** True if somebody asks for changes, or a check has failed. */
+export function hasToAddress({ review, checks }: FollowedPullRequest): boolean {
+  return review === "changes-requested" || checks.state === "failed";
 }

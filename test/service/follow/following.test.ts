@@ -116,6 +116,52 @@ it.each([true, false])(
   },
 );
 
+it.each([true, false])(
+  "tells what reviews say about lines, and why checks failed (GraphQL: %s)",
+  async (hasGraphql) => {
+    await using world = await openFollowingWorld();
+    world.host.rules.hasGraphql = hasGraphql;
+    const { id, sha, pull } = await world.job();
+    const path = "docs/quickstart.md";
+    const comments = Array.from({ length: 6 }, (_, at) => ({ path, line: 1, body: `Shorter ${at}\u202e` }));
+    await world.hers.pulls.createReview({ ...pull, event: "REQUEST_CHANGES", body: "See below.", comments });
+    const { owner, repo } = world.at;
+    const summary = "\n3 links are broken\n\nall in one page\n1\n2\n3\n4";
+    await world.host.setCheck(owner, repo, { sha, name: "links", result: "failed", summary });
+    const annotations = [{ path, startLine: 7, message: "No such\nheading" }];
+    await world.host.setCheck(owner, repo, { sha, name: "anchors", result: "failed", annotations });
+    const status = { state: "error", context: "build", description: "Out of memory" } as const;
+    await world.mine.repos.createCommitStatus({
+      ...world.at,
+      sha,
+      ...status,
+      target_url: "https://ci.example/1",
+    });
+    await world.pass(MINUTE);
+    const first = await world.record(id);
+    expect(first?.reviews).toMatchObject([{ author: "mira", words: "See below." }]);
+    expect(first?.reviews[0]?.comments).toEqual(
+      [0, 1, 2, 3, 4].map((at) => ({ path, line: 1, words: `Shorter ${at}` })),
+    );
+    const reasons = new Map(first?.checks.reasons?.map((reason) => [reason.name, reason]));
+    expect(reasons.get("links")?.words).toContain("3 links are broken\nall in one page\n1");
+    expect(reasons.get("anchors")?.words).toContain(`${path}:7: No such heading`);
+    expect(reasons.get("build")).toEqual({
+      name: "build",
+      words: "Out of memory",
+      url: "https://ci.example/1",
+    });
+    expect(reasons.get("links")?.url).toMatch(/^http:.*\/runs\/\d+$/);
+
+    // It is read once for each change.
+    const { requests } = world.host.traffic;
+    const before = requests.length;
+    await world.pass(5 * MINUTE);
+    expect(requests.slice(before).filter((request) => /comments|annotations/.test(request))).toEqual([]);
+    expect(await world.record(id)).toEqual(first);
+  },
+);
+
 it("doesn't count what failed before the change, and only what is required where the host says so", async () => {
   await using world = await openFollowingWorld();
   const { owner, repo } = world.at;

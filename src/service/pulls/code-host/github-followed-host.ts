@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type FailedCheck, MAX_REASONS } from "../../../shared/contract/pull-request.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import { GitHubApi, type GitHubOptions, type GraphqlError } from "./github-api.ts";
 import { RefusedByCodeHostError } from "./github-fault.ts";
@@ -10,7 +11,11 @@ import {
   pullQuery,
   ReadCheck,
   toLook,
+  toName,
 } from "./github-pull-facts.ts";
+import { toReason } from "./failed-check-words.ts";
+import { readFailedChecks } from "./github-failed-checks.ts";
+import { queryComments, readComments, type ReviewComments } from "./github-review-comments.ts";
 import { readChecksBefore, readPull } from "./github-pull-reading.ts";
 
 const LIST = "GET /repos/{owner}/{repo}/pulls";
@@ -65,6 +70,10 @@ export class GitHubFollowedHost {
   #batch = MAX_BATCH;
   /** The names of the checks that failed before, by base branch and head commit. */
   readonly #failedBefore = new Map<string, ReadonlySet<string>>();
+  /** The comments of reviews, as they were when the pull request changed last. */
+  readonly #comments = new Map<number, { updatedAt: number; comments: ReviewComments }>();
+  /** Why checks failed, by commit and names. */
+  readonly #reasons = new Map<string, FailedCheck[]>();
 
   constructor(options: GitHubOptions) {
     this.#api = new GitHubApi({ ...options, maxTextBytes: MAX_TEXT_BYTES });
@@ -161,6 +170,70 @@ export class GitHubFollowedHost {
     } catch (error) {
       if (error instanceof RefusedByCodeHostError) return new Set();
       if (isPassing(error)) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * The comments on lines of reviews that ask for changes, by the number of the pull request. It is
+   * left out if they can't be read now.
+   */
+  async comments(pulls: readonly PullFacts[], signal: AbortSignal): Promise<Map<number, ReviewComments>> {
+    const found = new Map<number, ReviewComments>();
+    const missing: PullFacts[] = [];
+    for (const facts of pulls) {
+      const known = this.#comments.get(facts.number);
+      if (known?.updatedAt === facts.updatedAt) found.set(facts.number, known.comments);
+      else missing.push(facts);
+    }
+    const numbers = missing.map(({ number }) => number);
+    const read = await this.#orNothing(
+      this.#readComments(numbers, signal),
+      new Map<number, ReviewComments>(),
+    );
+    if (this.#comments.size >= MAX_KEPT) this.#comments.clear();
+    for (const { number, updatedAt } of missing) {
+      const comments = read.get(number);
+      if (comments === undefined) continue;
+      found.set(number, comments);
+      this.#comments.set(number, { updatedAt, comments });
+    }
+    return found;
+  }
+
+  /** Why these checks of the newest commit failed, as far as they say so and it can be read now. */
+  async reasons(
+    { headSha: sha }: PullFacts,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<FailedCheck[]> {
+    const key = JSON.stringify([sha, ...names]);
+    const known = this.#reasons.get(key);
+    if (known !== undefined) return known;
+    const counts = (name: string) => names.includes(toName(name));
+    const wanted = { sha, counts, max: MAX_REASONS, annotations: "if-silent" as const };
+    const said = await this.#orNothing(readFailedChecks(this.#api, wanted, signal), null);
+    if (said === null) return [];
+    const reasons = said.map(toReason);
+    if (this.#reasons.size >= MAX_KEPT) this.#reasons.clear();
+    this.#reasons.set(key, reasons);
+    return reasons;
+  }
+
+  #readComments(numbers: readonly number[], signal: AbortSignal): Promise<Map<number, ReviewComments>> {
+    if (this.#restLooks === 0) return queryComments(this.#api, { ...this.#repository, numbers }, signal);
+    const all = numbers.map(
+      async (number) => [number, await readComments(this.#api, number, signal)] as const,
+    );
+    return Promise.all(all).then((read) => new Map(read));
+  }
+
+  /** What is only told beside the rest holds up nothing, except where the host asks to wait. */
+  async #orNothing<T>(answer: Promise<T>, nothing: T): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof RefusedByCodeHostError || isPassing(error)) return nothing;
       throw error;
     }
   }

@@ -3,6 +3,8 @@ import type { TaskEnd, TaskQueue } from "../../../shared/queue/task-queue.ts";
 import type { NoRecords } from "../../../shared/store/record-types.ts";
 import { detailsOf, RunError, TransientRunError } from "../../base/run-error.ts";
 import type { PullFacts, PullLook } from "../code-host/github-pull-facts.ts";
+import type { FollowedPullRequest } from "../../../shared/contract/pull-request.ts";
+import type { ReviewComments } from "../code-host/github-review-comments.ts";
 import { RefusedByCodeHostError } from "../code-host/github-fault.ts";
 import { jobBranch } from "../../config/branches.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
@@ -173,17 +175,23 @@ export class RepositoryFollower {
       const due = all.splice(0, host.batch);
       const numbers = new Set(due.flatMap(({ link }) => numberOf(link) ?? []));
       const looks = numbers.size === 0 ? new Map() : await host.look([...numbers], signal);
+      const comments = await host.comments([...looks.values()].filter(asksForChanges), signal);
       const looked: [FollowedJob, AfterLook][] = [];
       for (const job of due) {
         const number = numberOf(job.link);
         const look = number === null ? "not-there" : looks.get(number);
-        if (look !== undefined) looked.push([job, await this.#judge(job, look, signal)]);
+        if (look !== undefined) looked.push([job, await this.#judge(job, look, comments, signal)]);
       }
       await this.#keep(looked);
     }
   }
 
-  async #judge(job: FollowedJob, look: PullLook, signal: AbortSignal): Promise<AfterLook> {
+  async #judge(
+    job: FollowedJob,
+    look: PullLook,
+    comments: ReadonlyMap<number, ReviewComments>,
+    signal: AbortSignal,
+  ): Promise<AfterLook> {
     const { clock } = this.#deps;
     const { host, pollMs } = this.repository;
     if (look === "unreadable" || look === "not-there" || !isOurs(look, job)) {
@@ -197,9 +205,23 @@ export class RepositoryFollower {
     const { updatedAt } = look;
     // Its repository may have another name by now. The old address still leads there.
     const ours = { ...look, url: job.link };
-    const record = before ? toFollowed(ours, before) : toFollowed({ ...ours, checks: null }, NONE);
+    const said = comments.get(look.number);
+    const judged = before
+      ? toFollowed(ours, before, said)
+      : toFollowed({ ...ours, checks: null }, NONE, said);
+    const record = judged.checks.state === "failed" ? await this.#withReasons(judged, look, signal) : judged;
     const seen = { record, updatedAt, listedAt: this.#listedAt(job) };
     return afterSeen(job, seen, { nowMs: clock.now(), pollMs });
+  }
+
+  async #withReasons(
+    record: FollowedPullRequest,
+    facts: PullFacts,
+    signal: AbortSignal,
+  ): Promise<FollowedPullRequest> {
+    const { checks, state } = record;
+    const reasons = state === "open" ? await this.repository.host.reasons(facts, checks.failed, signal) : [];
+    return reasons.length === 0 ? record : { ...record, checks: { ...checks, reasons } };
   }
 
   async #keep(looked: readonly (readonly [FollowedJob, AfterLook])[]): Promise<void> {
@@ -236,6 +258,12 @@ export class RepositoryFollower {
   #log(level: "info" | "warn", fields: object, message: string): void {
     this.#deps.logger[level]({ repository: this.repository.fullName, ...fields }, message);
   }
+}
+
+/** True if a look shows an open pull request with a review that asks for changes. */
+function asksForChanges(look: PullLook): look is PullFacts {
+  if (look === "not-there" || look === "unreadable" || look.state !== "open") return false;
+  return look.reviews.some(({ state }) => state === "changes-requested");
 }
 
 function faultFields(error: RunError) {

@@ -8,6 +8,7 @@ import {
 import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import { type HostedCheck, type PullFacts, toName } from "../code-host/github-pull-facts.ts";
+import type { ReviewComments } from "../code-host/github-review-comments.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
 
 /**
@@ -20,9 +21,14 @@ export function countingChecks({ checks }: PullFacts): HostedCheck[] | null {
 }
 
 /**
- * The pull request, judged. `failedBefore` are the checks that also fail without the change.
+ * The pull request, judged. `failedBefore` are the checks that also fail without the change, and
+ * `comments` are those on lines, by review.
  */
-export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>): FollowedPullRequest {
+export function toFollowed(
+  facts: PullFacts,
+  failedBefore: ReadonlySet<string>,
+  comments: ReviewComments = new Map(),
+): FollowedPullRequest {
   const { headRef: _, author: _author, updatedAt: _at, isMergeable, ...others } = facts;
   const { mergeState: _state, needsApproval: _needs, opinions: _opinions, ...pull } = others;
   const checks = judgeChecks(countingChecks(facts), failedBefore);
@@ -31,7 +37,11 @@ export function toFollowed(facts: PullFacts, failedBefore: ReadonlySet<string>):
   const blockedBy = isOpen ? blockOf(facts, checks.state, review) : null;
   const mergeable = isOpen && isMergeable !== null ? blockedBy === null : null;
   const baseRef = oneLine(pull.baseRef, SHOWN_CHARS.line);
-  return { ...pull, baseRef, review, checks, mergeable, blockedBy };
+  const reviews = pull.reviews.map((each) => {
+    const its = comments.get(each.id) ?? [];
+    return its.length === 0 ? each : { ...each, comments: its };
+  });
+  return { ...pull, reviews, baseRef, review, checks, mergeable, blockedBy };
 }
 
 function judgeChecks(
