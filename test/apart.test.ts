@@ -26,6 +26,7 @@ const APART = [
   "src/service/runner/publish/fitted-parts.ts",
   "src/service/runner/publish/inert-text.ts",
   "src/service/runner/publish/meant-for-users.ts",
+  "src/service/runner/publish/openers.ts",
   "src/service/runner/publish/page-words.ts",
   "src/service/runner/publish/asked-text.ts",
   "src/service/runner/publish/pull-request-text.ts",

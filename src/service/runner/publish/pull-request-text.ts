@@ -17,6 +17,7 @@ import {
   startWithin,
   titled,
 } from "./fitted-parts.ts";
+import { withoutOpeners } from "./openers.ts";
 import { joinedWords, splitByPage } from "./page-words.ts";
 import { belowTitle, saidTitle, titleOf } from "./title.ts";
 import { type ChangedPage, isNothingLeft, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
@@ -49,7 +50,7 @@ const ABOVE_FOLD = 1500;
 /** What is said of each page has so many characters, or fewer if that makes room for all pages. */
 const PAGE_WORDS = { most: 400, fewer: [160, 60, 0] } as const;
 /** The room of each part above the fold. */
-const ROOM = { said: 450, pages: 400, checks: 250, leftOut: 120, least: 100 };
+const ROOM = { said: 450, pages: 400, checks: 250, leftOut: 120, closing: 200, least: 100 };
 /** The title of a pull request that would change nothing. */
 export const NOTHING_LEFT_TITLE = "Nothing left to merge";
 
@@ -73,17 +74,17 @@ function contributing({ earlierTurns, number, change }: TurnText): EarlierTurn[]
 
 /**
  * A pull request's text: what was wrong, what changed page by page, sources, checks, what isn't
- * included and who asked. What was asked is folded below that. Everything from others is inert and
- * redacted. The rest of a prompt is only for the agent, because it may be a conversation that
- * nobody chose to publish. `title` is the one that we give the pull request: null if a person gave
- * it another one.
+ * included, what the agent says of itself and who asked. What was asked is folded below that.
+ * Everything from others is inert and redacted. The rest of a prompt is only for the agent, because
+ * it may be a conversation that nobody chose to publish. `title` is the one that we give the pull
+ * request: null if a person gave it another one.
  */
 export function bodyOf(
   turn: TurnText,
   redact: Redact,
   { hasChecksPart = false, title }: { hasChecksPart?: boolean; title?: string | null } = {},
 ): string {
-  const { rest, wordsOf } = splitSummaries(turn, redact);
+  const { rest, closing, wordsOf } = splitSummaries(turn, redact);
   const pagesWith = (maxWords: number) =>
     (turn.change?.pages ?? []).map((page) => pageLine(page, wordsOf, maxWords, redact));
   const pages = pagesWith(PAGE_WORDS.most);
@@ -93,17 +94,19 @@ export function bodyOf(
   const notIncluded = fittedList("Not included", leftOut, ROOM.leftOut, "file");
   const credit = creditText(turn);
   const nothing = NOTHING_LEFT[turn.change?.nothingLeft ?? "no"];
-  const room = ABOVE_FOLD - lengthOf([nothing, said, checks, notIncluded.short, credit]);
+  const saidLast = closedMarkdown(startWithin(closing, ROOM.closing));
+  const room = ABOVE_FOLD - lengthOf([nothing, said, checks, notIncluded.short, saidLast, credit]);
   const forPages = Math.min(ROOM.pages, lengthOf([titled("Changed", pages.join("\n"))]));
   const { found = "", lines: sourceLines = [] } = turn.sources ?? {};
   const sourcesRoom = Math.max(ROOM.least, room - forPages);
   const sources = fittedList(`Sources: ${found}`, sourceLines, sourcesRoom, "source");
   const leftForPages = Math.max(ROOM.least, room - lengthOf([sources.short]));
   const changed = fittedLists("Changed", [pages, ...PAGE_WORDS.fewer.map(pagesWith)], leftForPages, "page");
-  const above = [nothing, said, changed.short, sources.short, checks, notIncluded.short, credit];
+  const above = [nothing, said, changed.short, sources.short, checks, notIncluded.short, saidLast, credit];
   const all = [
     ...(rest.length > ROOM.said ? [closedMarkdown(cut(rest, MAX_SUMMARY_LENGTH))] : []),
     ...[changed, sources, notIncluded].flatMap(({ whole }) => whole),
+    ...(closing.length > ROOM.closing ? [closedMarkdown(cut(closing, MAX_SUMMARY_LENGTH))] : []),
   ];
   const asked = askedText(turn, redact);
   const below = [
@@ -139,8 +142,8 @@ export function checksPart(turn: TurnText, redact: Redact): string {
 }
 
 /**
- * What the turns' summaries say, oldest first, and what they say about single pages. What they say
- * about pages that the change no longer has is left out.
+ * What the turns' summaries say, oldest first, what they say of their agent, and what about single
+ * pages. What they say about pages that the change no longer has is left out.
  */
 function splitSummaries(turn: TurnText, redact: Redact) {
   const { pages = [], undone = [] } = turn.change ?? {};
@@ -149,10 +152,11 @@ function splitSummaries(turn: TurnText, redact: Redact) {
   const turns = [...contributing(turn), turn].map(({ summary }) => {
     const split = splitByPage(belowTitle(summary, redact), paths);
     for (const [path, words] of split.wordsOf) wordsOf.set(path, [...(wordsOf.get(path) ?? []), words]);
-    return split.rest;
+    return withoutOpeners(split.rest);
   });
-  const rest = new Set(turns.filter((text) => text !== ""));
-  return { rest: [...rest].join("\n\n"), wordsOf };
+  const rest = new Set(turns.map(({ text }) => text).filter((text) => text !== ""));
+  const closing = new Set(turns.flatMap((each) => each.closing));
+  return { rest: [...rest].join("\n\n"), closing: [...closing].join("\n\n"), wordsOf };
 }
 
 /** What happened to a page. A later turn shows in the size of a page that is new, too. */

@@ -2,6 +2,7 @@ import { oneLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import { cutAtWord } from "./cut-at-word.ts";
 import { inertWords } from "./inert-text.ts";
+import { withoutOpeners } from "./openers.ts";
 
 export const MAX_TITLE_LENGTH = 72;
 /**
@@ -37,8 +38,8 @@ export function titleOf(turn: Titled, redact: Redact): string {
  * skipping warnings and the like, or else the person's own words. Null if neither says anything.
  */
 export function saidTitle({ summary, words }: Omit<Titled, "jobId">, redact: Redact): string | null {
-  const said = firstLine(summary, redact);
-  const title = said === null ? firstLine(words, redact) : imperative(said);
+  const said = firstLine(parted(summary, redact).text);
+  const title = said === null ? firstLine(redact(words ?? "").replace(LABEL, "")) : imperative(said);
   return title === null ? null : fittedTitle(title, MAX_TITLE_LENGTH);
 }
 
@@ -51,14 +52,16 @@ function fittedTitle(title: string, max: number): string {
   return line.length <= max ? line : cutAtWord(line.replaceAll(PATH, "$1"), max);
 }
 
-/** The redacted summary without its first line, which the title is made from. */
+/**
+ * The redacted summary without the line that the title is made from. What its agent says of itself
+ * comes last.
+ */
 export function belowTitle(summary: string | null, redact: Redact): string {
-  const text = redact(summary ?? "")
-    .replace(LABEL, "")
-    .trim();
+  const { text, closing } = parted(summary, redact);
   const [first = "", ...others] = text.split("\n");
-  const isTitle = first.length <= 2 * MAX_TITLE_LENGTH && firstLine(summary, redact) === withoutMarks(first);
-  return isTitle ? others.join("\n").trim() : text;
+  const isTitle = first.length <= 2 * MAX_TITLE_LENGTH && firstLine(text) === withoutMarks(first);
+  const below = isTitle ? others.join("\n").trim() : text;
+  return [below, ...closing].filter((part) => part !== "").join("\n\n");
 }
 
 /** `docs: `, `docs(api)!: `: what follows is no sentence, and linters refuse one. */
@@ -77,11 +80,15 @@ export function formattedTitle(template: string, title: string): string {
   );
 }
 
-function firstLine(text: string | null, redact: Redact): string | null {
-  const lines = redact(text ?? "")
-    .replace(LABEL, "")
-    .split("\n");
-  const line = lines
+/** A summary without its label, parted from what its agent says of itself. */
+function parted(summary: string | null, redact: Redact): { text: string; closing: string[] } {
+  const { text, closing } = withoutOpeners(redact(summary ?? "").replace(LABEL, ""));
+  return { text: text.replace(LABEL, "").trim(), closing };
+}
+
+function firstLine(text: string): string | null {
+  const line = text
+    .split("\n")
     .filter((each) => !ASIDE.test(each))
     .map(withoutMarks)
     .find((each) => /[\p{L}\p{N}]/u.test(each));
