@@ -148,6 +148,7 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/workspace/git/objects.ts":
     "64 MiB of git's lines, each once; long listings give way to others",
   "src/service/runner/workspace/git/remote.ts": "what git lists: each branch once",
+  "src/service/runner/workspace/git/merge.ts": "what git lists; lines of pages that git reads",
   "src/service/runner/workspace/git/reapply.ts": "names of files in conflict, only counted",
   "src/service/runner/workspace/kept-sessions.ts": "moves folders; its own notes",
   "src/service/runner/workspace/process-group.ts":
@@ -188,6 +189,12 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/turn/steps/commit-words.ts": "what the readers made of it",
   "src/service/runner/turn/steps/describe.ts": "what the readers made of it",
   "src/service/runner/turn/steps/find-copies.ts": "what the readers found; git reads the files",
+  "src/service/runner/publish/merge-message.ts": "the settings' names of branches",
+  "src/service/runner/turn/steps/bring-up-to-date.ts": "names of files, only counted",
+  "src/service/runner/turn/steps/keep-session.ts": "nothing that others wrote",
+  "src/service/runner/turn/steps/resolve-conflicts.ts":
+    "50 pages at most, line by line; the start of two diffs, cut and quoted",
+  "src/service/runner/turn/steps/told-texts.ts": "bounded texts, put together",
   "src/service/runner/turn/steps/keep-earlier.ts": "our own notes, and names of changed files, each once",
   "src/service/runner/turn/steps/keep-pages.ts":
     "names of files, giving way to others; pages are only copied",

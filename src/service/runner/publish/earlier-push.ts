@@ -119,10 +119,10 @@ export async function turnCommit(
  * The commits of a job's turns in a range, or up to a commit, newest first. They are recognized by
  * their trailers.
  */
-export async function turnCommits(git: GitRunner, jobId: string, range: string) {
+export async function turnCommits(git: GitRunner, jobId: string, ...range: string[]) {
   const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;
   const format = `--format=%H %x20${trailer(JOB_TRAILER)} ${trailer(TURN_TRAILER)}`;
-  const log = await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, format, range, "--"]);
+  const log = await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, format, ...range, "--"]);
   return log.flatMap((line) => {
     const [commit = "", job, key = ""] = line.slice(0, MAX_LINE_CHARS).split(/\s+/);
     return job === jobId ? [{ commit, key }] : [];

@@ -55,10 +55,14 @@ export async function readWholeChange(
     mergedHead !== null && (await isBetween(mirror, mergedHead, parted, commit)) ? mergedHead : parted;
   const pages = await pagesBetween(git, from, commit);
   const begun = await lastUnchanged(git, from, commit);
-  const commits = await turnCommits(git, jobId, `${begun}..${commit}`);
+  // A merge of the base branch says nothing of the change.
+  const commits = await turnCommits(git, jobId, commit, "--no-merges", `^${begun}`, `^${from}`);
   const turns = new Set(commits.map(({ key }) => numberIn(key)));
   const undone = await undonePages(git, pages, begun, commit);
-  if (pages.length === 0) return { pages, undone, turns, nothingLeft: "taken-back" };
+  if (pages.length === 0) {
+    const nothingLeft = (await madeEmptyByMerge(git, from, commit)) ? "in-base" : "taken-back";
+    return { pages, undone, turns, nothingLeft };
+  }
   const isInBase = await hasAlready(git, { base, parted, from, commit, pages });
   return { pages, undone, turns, nothingLeft: isInBase ? "in-base" : null };
 }
@@ -86,12 +90,43 @@ export async function pagesBetween(git: GitRunner, from: string, to: string): Pr
 /** As far back as we look for a commit that took everything back. */
 const MAX_COMMITS = 200;
 
-/** The newest commit up to `commit` with the same files as `from`. */
+/**
+ * The newest commit of the branch up to `commit` that changes nothing, or else `from`. Before a
+ * merge of the base branch, its files are those of the base branch as it was then.
+ */
 async function lastUnchanged(git: GitRunner, from: string, commit: string): Promise<string> {
-  const tree = await git.text(["rev-parse", `${from}^{tree}`]);
-  const range = `${from}..${commit}`;
-  const log = await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, "--format=%T %H", range, "--"]);
-  return log.find((line) => line.startsWith(`${tree} `))?.slice(tree.length + 1) ?? from;
+  let tree = await treeOf(git, from);
+  const options = ["-z", "--first-parent", `--max-count=${MAX_COMMITS}`, "--format=%T %H %P"];
+  for (const line of await git.lines(["log", ...options, `${from}..${commit}`, "--"])) {
+    const [its, oid = "", ...parents] = line.split(" ");
+    if (its === tree) return oid;
+    tree = (await treeBeforeMerge(git, from, parents)) ?? tree;
+  }
+  return from;
+}
+
+/** True if `commit` has the files of `from` because a merge brought what its branch had changed. */
+async function madeEmptyByMerge(git: GitRunner, from: string, commit: string): Promise<boolean> {
+  const parents = (await git.text(["log", "-1", "--format=%P", commit, "--"])).split(" ");
+  const tree = await treeBeforeMerge(git, from, parents);
+  return tree !== null && tree !== (await treeOf(git, parents[0] ?? ""));
+}
+
+/** The files from which a branch had grown when `from`, or a part of it, was merged. */
+async function treeBeforeMerge(
+  git: GitRunner,
+  from: string,
+  [ours = "", theirs]: readonly string[],
+): Promise<string | null> {
+  if (theirs === undefined) return null;
+  const merged = await git.text(["merge-base", theirs, from], { okCodes: [0, 1] });
+  if (merged !== theirs) return null;
+  const grown = await git.text(["merge-base", ours, theirs], { okCodes: [0, 1] });
+  return grown === "" ? null : treeOf(git, grown);
+}
+
+function treeOf(git: GitRunner, commit: string): Promise<string> {
+  return git.text(["rev-parse", `${commit}^{tree}`]);
 }
 
 /** More are of no use to a text. */
@@ -104,8 +139,8 @@ async function undonePages(
   from: string,
   commit: string,
 ): Promise<string[]> {
-  const options = ["-z", "--first-parent", "--name-only", "--no-renames", "--format=", "--no-ext-diff"];
-  const range = [`--max-count=${MAX_COMMITS}`, `${from}..${commit}`, "--"];
+  const options = ["-z", "--first-parent", "--no-merges", "--name-only", "--no-renames", "--format="];
+  const range = ["--no-ext-diff", `--max-count=${MAX_COMMITS}`, `${from}..${commit}`, "--"];
   const touched = new Set(await git.lines(["log", ...options, ...range]));
   touched.delete("");
   for (const { path } of pages) touched.delete(path);

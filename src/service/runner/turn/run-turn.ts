@@ -5,19 +5,17 @@ import { type BranchPulls, branchPulls, findPulls } from "../publish/branch-pull
 import { findEarlierPush, turnKeyOf } from "../publish/earlier-push.ts";
 import { RefConflictError } from "../workspace/git/git-fault.ts";
 import { withMessage } from "../workspace/git/objects.ts";
-import { inShownOrder, joinedClaims } from "../publish/checked-claim.ts";
-import { joinedPaths } from "../publish/bounded-paths.ts";
 import { readTurnNote, turnsBefore, TurnWork, type Withheld } from "../publish/turn-note.ts";
-import { arePublicDocs } from "../publish/visibility.ts";
-import type { AgentRunResult } from "./steps/run-agent.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
 import { commitWords } from "./steps/commit-words.ts";
 import { withoutOthers } from "./steps/describe.ts";
 import { addressReviews, type AskedReview } from "./steps/address-reviews.ts";
 import { noteAnswers, readAnswers, withheldOf } from "./steps/note-answers.ts";
 import { assertSeen } from "./steps/await-branch.ts";
-import { attachedTextFiles } from "./steps/find-copies.ts";
 import { lookAgain } from "./steps/look-again.ts";
+import { keepSession } from "./steps/keep-session.ts";
+import { toldTexts } from "./steps/told-texts.ts";
+import { bringUpToDate } from "./steps/bring-up-to-date.ts";
 import { keepEarlier } from "./steps/keep-earlier.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
@@ -37,6 +35,7 @@ import type { TurnStart } from "./turn-start.ts";
 export async function runTurn(turn: RunnerTurn, context: TurnContext): Promise<Success> {
   assertNames(turn);
   const start = await prepareTurn(turn, context);
+  if (turn.kind === "update") return bringUpToDate(turn, context, start);
   if (turn.kind !== "address") return workOn(turn, context, start, null);
   return addressReviews(turn, context, start, (asked, review) => workOn(asked, context, start, review));
 }
@@ -98,35 +97,6 @@ async function workOn(
   // An agent should only remember work that the next turn will find done.
   await keepSession(turn, context, ran);
   return await publishWork(turn, context, pushed);
-}
-
-/**
- * Keeps the agent's session for the next turn. Where docs are public, none that knows an attached
- * text: the file is deleted with its turn, so later changes can't be compared with it.
- */
-async function keepSession(turn: RunnerTurn, context: TurnContext, ran: AgentRunResult): Promise<void> {
-  const knowsText = attachedTextFiles(turn).length > 0;
-  if (knowsText && (await arePublicDocs(turn.project, context))) return;
-  await ran.keepSession();
-}
-
-/** Everything of the agent's that is told about the change, in the order of the pull request. */
-function toldTexts(
-  { earlierTurns }: RunnerTurn,
-  { summary, leftOut, claims, earlier }: Pick<TurnWork, "summary" | "leftOut" | "claims" | "earlier">,
-): string[] {
-  const all = joinedClaims([...earlier.map((turn) => turn.claims), claims ?? []]);
-  const { named = [], hidden = [] } = Object.groupBy(all, ({ isPublic }) => (isPublic ? "named" : "hidden"));
-  // What isn't shown in public may not stand between two halves of a sentence.
-  const shown = [...inShownOrder(named), ...hidden];
-  const texts = [
-    summary,
-    ...earlierTurns.map((turn) => turn.summary),
-    ...shown.map(({ statement }) => statement),
-    ...shown.map(({ page }) => page),
-    ...joinedPaths([...earlier.map((turn) => turn.leftOut), leftOut]),
-  ];
-  return [...new Set(texts.flatMap((text) => text ?? []))].filter((text) => text !== "");
 }
 
 /** A commit's message is copied further than the pull request, and can't be taken back. */

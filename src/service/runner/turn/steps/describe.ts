@@ -40,7 +40,7 @@ export async function describe(
     earlierTurns: turn.earlierTurns.map((earlier) => ({ ...earlier, summary: published(earlier.summary) })),
     template: await orNull(context, readTemplate, turn.jobId),
     change,
-    credit: creditOf(turn, before, isPublic),
+    credit: creditOf(turn.kind === "update" ? { ...turn, requester: null } : turn, before, isPublic),
     sources: await context.apart.read("sourcesText", { claims: told, isPublicPullRequest: isPublic }),
   };
 }

@@ -59,7 +59,7 @@ export async function publishWork(turn: RunnerTurn, given: TurnContext, found: P
     settings: project.pullRequests,
     hasBlockingFindings: pushed.hasBlockingFindings,
     template,
-    turn: { ...wordsOf(turn), checks, ...described },
+    turn: { checks, ...toldTurn(turn, described) },
     redact,
     apart: context.apart,
     signal,
@@ -79,6 +79,23 @@ export async function publishWork(turn: RunnerTurn, given: TurnContext, found: P
   if (isNew && pullRequest.headSha !== commit) await assertOnBranch(turn, context, push);
   const all = [...notes, ...published.notes.map((note) => redact(note))];
   return { kind: "pull-request", prLink: pullRequest.url, pullRequest, ...told, notes: all };
+}
+
+type Described = Omit<Awaited<ReturnType<typeof describe>>, "template">;
+
+/**
+ * What the pull request's text is made from. An update of the branch adds nothing to say, so the
+ * text stays that of the newest turn before it that is part of the change.
+ */
+function toldTurn(turn: RunnerTurn, described: Described) {
+  const told = { ...wordsOf(turn), ...described };
+  if (turn.kind !== "update") return told;
+  const { earlierTurns, change } = described;
+  const firstNumber = turn.number - earlierTurns.length;
+  const at = earlierTurns.findLastIndex((_, index) => change?.turns.has(firstNumber + index) === true);
+  const last = earlierTurns[at];
+  if (last === undefined) return told;
+  return { ...told, ...last, number: firstNumber + at, earlierTurns: earlierTurns.slice(0, at) };
 }
 
 /** Why the branch changes nothing, for people. Null if it changes something. */
