@@ -22,7 +22,7 @@ async function openPlace(): Promise<Place> {
   return { folder, codeHost, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-function configure({ folder, codeHost }: Place, settings: object): void {
+function configure({ folder, codeHost }: Place, settings: object, project: object = {}): void {
   folder.configure({
     listen: { port: 0 },
     dataDir: "./data",
@@ -34,6 +34,7 @@ function configure({ folder, codeHost }: Place, settings: object): void {
         repository: codeHost.gitUrl("acme", "docs"),
         agent: { kind: "command", command: ["sh", "-c", "echo More >> docs/index.md"] },
         codeHost: { kind: "github", apiUrl: codeHost.apiUrl, owner: "acme", repo: "docs", ...settings },
+        ...project,
       },
     ],
   });
@@ -205,6 +206,20 @@ it("names each permission that an App lacks, and whose the key is", async () => 
   expect(lineOf(withoutKey, "app key")).toMatch(/^FAULT.*There is no .*nope\.pem/);
   // Git and the code host need the key, too.
   expect(withoutKey.stdout.match(/nope\.pem/g)).toHaveLength(1);
+});
+
+it("says what an App that may not read deployments doesn't bring", async () => {
+  await using place = await openPlace();
+  const { folder, codeHost } = place;
+  const { settings, installation } = installApp(codeHost, folder.dir.file("app.pem"));
+  configure(place, settings, { previewHosts: ["preview.example.com"], liveUrl: "https://a.com/{docs/path}" });
+  const ran = await folder.run("config", "check");
+  expect(ran.stdout).toMatch(
+    /^warn .*code host: App 12 can't read deployments, so results have no preview\./m,
+  );
+  expect(lineOf(ran, "liveUrl")).toContain("docs/guides/install.md is at https://a.com/guides/install");
+  installation.permissions["deployments"] = "read";
+  expect((await folder.run("config", "check")).stdout).not.toContain("deployments");
 });
 
 it(

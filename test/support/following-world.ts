@@ -1,6 +1,7 @@
 import { Octokit } from "@octokit/rest";
 import type { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
+import type { ServiceProject } from "../../src/service/config/config.ts";
 import { makeServiceProject } from "./service-project.ts";
 import { ServiceUnderTest } from "./service-under-test.ts";
 import { openPullRequest, openTestHost, OWNER, QUIET, REPO, TOKEN } from "../world/code-host/setup.ts";
@@ -22,6 +23,8 @@ type Settings = {
   app?: { id: number; keyFile: string; installationId: number };
   /** Runs at each request of the service to the code host. */
   hook?: ProxyHook;
+  /** Further settings of the project. */
+  project?: Partial<ServiceProject>;
 };
 
 /**
@@ -34,6 +37,7 @@ export async function openFollowingWorld({
   tokenKind = "classic",
   app,
   hook,
+  project,
 }: Settings = {}) {
   const resources = new AsyncDisposableStack();
   let clock: ManualClock = new ManualClock();
@@ -56,7 +60,7 @@ export async function openFollowingWorld({
   const service = resources.use(
     await ServiceUnderTest.start({
       projects: [
-        makeServiceProject({ codeHost }),
+        makeServiceProject({ codeHost, ...project }),
         makeServiceProject({ id: "api", codeHost: { kind: "none" } }),
       ],
       env: { TOKEN, SECRET },

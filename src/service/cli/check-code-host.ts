@@ -1,6 +1,5 @@
 import { stat } from "node:fs/promises";
 import { z } from "zod";
-import type { Clock } from "../../shared/machine/ports.ts";
 import { StartError } from "../../shared/errors.ts";
 import { operatorText, RunError } from "../base/run-error.ts";
 import { GitHubApi, type GitHubOptions } from "../pulls/code-host/github-api.ts";
@@ -27,17 +26,17 @@ const Forked = z.object({ parent: Origin, source: Origin });
  */
 export async function checkCodeHost(
   codeHost: GitHubSettings,
-  options: GitHubOptions & { fork: Fork | null },
+  options: GitHubOptions & { fork: Fork | null; wantsPreviews: boolean },
   signal: AbortSignal,
 ): Promise<Found> {
   const { owner, repo, app } = codeHost;
   if (options.fork !== null) await checkFork(options.fork, options, signal);
-  if (app !== undefined) await checkInstallation(codeHost, app, options, signal);
+  const warning = app === undefined ? null : await checkInstallation(codeHost, app, options, signal);
   await createGitHubCodeHost(options).find(NO_BRANCH_YET, signal);
   const found = `${owner}/${repo}`;
   return app === undefined
     ? { found, warning: await tokenWarning(codeHost, options, signal) }
-    : { found: `${found}, as App ${app.id}`, warning: null };
+    : { found: `${found}, as App ${app.id}`, warning };
 }
 
 /** Pull requests can only come from a repository that is a fork of the other. */
@@ -64,12 +63,13 @@ export async function checkAppKey({ keyFile }: InstalledApp): Promise<Found> {
   return { found: keyFile, warning: isOpen ? warning : null };
 }
 
+/** Resolves to a warning, or null. Rejects with everything that is missing. */
 async function checkInstallation(
   { apiUrl }: GitHubSettings,
   app: InstalledApp,
-  { tokens, clock }: { tokens: GitHubOptions["tokens"]; clock: Clock },
+  { tokens, clock, wantsPreviews }: Pick<GitHubOptions, "tokens" | "clock"> & { wantsPreviews: boolean },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | null> {
   const asked = { doing: "Reading the App's installation", signal, schema: Installation };
   const { permissions } = await askAsApp(
     { ...app, apiUrl, clock },
@@ -94,6 +94,11 @@ async function checkInstallation(
     faults.push(operatorText(error));
   });
   if (faults.length > 0) throw new StartError(faults.join(" "));
+  if (!wantsPreviews || permissions["deployments"] !== undefined) return null;
+  return (
+    `App ${app.id} can't read deployments, so results have no preview. Give it the permission ` +
+    "deployments: read, and accept it in its installation, or leave out previewHosts."
+  );
 }
 
 /** A classic token says what it may do. A fine-grained one only refuses requests. */

@@ -21,6 +21,7 @@ import type { GitCredentials } from "../runner/workspace/git/remote.ts";
 import { arePublicDocs, isPublicContext } from "../runner/publish/visibility.ts";
 import { openSandbox } from "../runner/workspace/sandbox/open-sandbox.ts";
 import { checkAgent, type CheckSandbox } from "./check-agent.ts";
+import { addressExample } from "../config/page-address.ts";
 import { checkAppKey, checkCodeHost, type Found } from "./check-code-host.ts";
 import { checkCommits } from "./check-commits.ts";
 import { checkDocs, fetchPaths } from "./check-docs.ts";
@@ -191,8 +192,11 @@ function projectChecks(
     });
   }
   if (codeHost.kind === "github" && hosted !== null) {
-    add("code host", (signal) => checkCodeHost(codeHost, hosted, signal));
+    const wantsPreviews = project.previewHosts.length > 0;
+    add("code host", (signal) => checkCodeHost(codeHost, { ...hosted, wantsPreviews }, signal));
   }
+  const { liveUrl } = project;
+  if (liveUrl !== undefined) add("liveUrl", async () => addressExample(liveUrl));
   add("commits", (signal) => checkCommits(project, hosted, { identities, env, redact, signal }));
   for (const check of project.verify) {
     const run = async (signal: AbortSignal) => {

@@ -20,6 +20,7 @@ import {
   WANT_MODEL_NAME,
   wholeNumber,
 } from "./setting-types.ts";
+import { isLiveUrl } from "./page-address.ts";
 import { PAGE_ENDINGS } from "../base/page-endings.ts";
 import { parseHostRule } from "../network/egress/find-route.ts";
 
@@ -49,6 +50,11 @@ const HostRules = listSetting(
   }),
   "a list of hosts, for example [packages.example.com]",
 );
+
+const WANT_PREVIEW_HOST = "a host: docs-preview.example.com, or *.example.com for all names below it";
+const WANT_LIVE_URL =
+  "an https URL with {path} in place of a page's path, for example https://docs.acme.com/{path}, or " +
+  "{docs/path} if the site is made of the folder docs";
 
 const Context = z.strictObject({
   name: text(`${WANT_MODEL_NAME}, and not docs`, 32, /^(?!docs$)[a-z][a-z0-9-]*$/),
@@ -95,6 +101,11 @@ const Project = z.strictObject({
     90,
   ),
   keepArchivedDays: wholeNumber("after how many days an archived job is forgotten", 1, 3650).default(90),
+  previewHosts: listSetting(
+    text(WANT_PREVIEW_HOST, 300, (host) => parseHostRule(host) !== null),
+    "a list of hosts, for example [docs-preview.example.com]",
+  ).default([]),
+  liveUrl: text(WANT_LIVE_URL, 1000, isLiveUrl).optional(),
   deleteMergedBranches: z.boolean("true or false").default(true),
   model: text("what the job's record shows as its model", 200).optional(),
 });

@@ -25,6 +25,7 @@ export type FollowMemory = z.infer<typeof FollowMemory>;
 /** A job whose pull request is followed. Times are epoch milliseconds. */
 const FollowedRow = z.object({
   jobId: z.string(),
+  projectId: z.string(),
   branchPrefix: z.string(),
   /** The address of the pull request's page. */
   link: z.string(),
@@ -37,7 +38,7 @@ const FollowedRow = z.object({
 });
 export type FollowedJob = z.infer<typeof FollowedRow>;
 
-const SELECT = `SELECT job_id AS jobId, branch_prefix AS branchPrefix,
+const SELECT = `SELECT job_id AS jobId, followed.project_id AS projectId, branch_prefix AS branchPrefix,
     link, began_at AS beganAt, look_at AS lookAt, memory,
     pull_request AS record
   FROM followed JOIN jobs ON jobs.id = job_id

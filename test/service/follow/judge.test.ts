@@ -26,6 +26,8 @@ function facts(over: Partial<PullFacts> = {}): PullFacts {
     mergeState: "clean",
     needsApproval: false,
     opinions: [],
+    deployedTo: [],
+    pages: [],
     reviews: [],
     waitingFor: [],
     isVisible: true,
@@ -79,6 +81,7 @@ it("keeps what is known of a commit until the host has found out again, and not 
   const unknown = judged({ isMergeable: null, mergeState: "unknown" });
   const job = (unknowns: number) => ({
     jobId: "job-1",
+    projectId: "docs",
     branchPrefix: "docs-agent/",
     link: unknown.url,
     beganAt: 0,

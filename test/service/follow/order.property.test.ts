@@ -52,6 +52,7 @@ it("ends with what the host shows, in whatever order and however often it is hea
         versions[versions.length - 1] ?? { record: recordOf(1, "open"), updatedAt: OPENED };
       let job: FollowedJob = {
         jobId: "a",
+        projectId: "docs",
         branchPrefix: "docs-agent/",
         link: newest().record.url,
         beganAt: now,
@@ -115,6 +116,7 @@ it("ends with what the host shows, in whatever order and however often it is hea
 it("ends after ninety days, and two weeks after it was closed", () => {
   const job = (over: Partial<FollowedJob> = {}): FollowedJob => ({
     jobId: "a",
+    projectId: "docs",
     branchPrefix: "docs-agent/",
     link: "",
     beganAt: OPENED,

@@ -1,3 +1,4 @@
+import { changedFiles } from "../changed-files.ts";
 import type { Host } from "../host.ts";
 import { checksOf, opinionsOf, reviewDecisionOf } from "../merge-state.ts";
 import type { PullRequest } from "../pull-request-store.ts";
@@ -166,6 +167,19 @@ function pullRequestNode(asking: Asking, pullRequests: PullRequests, pullRequest
         pullRequest.reviewers.map((name) => ({ requestedReviewer: reviewerNode(name) })),
         page,
       ),
+    files: async (page: Page) => {
+      const ends = await commits();
+      const files = ends === null ? [] : await changedFiles(repository, ends.mergeBase, ends.head);
+      return connection(
+        files.map(({ filename: path, status, additions, deletions }) => ({
+          path,
+          changeType: status === "removed" ? "DELETED" : status.toUpperCase(),
+          additions,
+          deletions,
+        })),
+        page,
+      );
+    },
     commits: async (page: Page) => {
       const ends = await commits();
       const list = ends === null ? [] : await repository.commitsBetween(ends.mergeBase, ends.head);

@@ -67,6 +67,8 @@ export class GitHubFollowedHost {
   /** How many pages were read since one failed. */
   #pagesRead = 0;
   #readsTeams = true;
+  readonly #wantsPreviews: () => boolean;
+  #mayReadPreviews = true;
   #batch = MAX_BATCH;
   /** The names of the checks that failed before, by base branch and head commit. */
   readonly #failedBefore = new Map<string, ReadonlySet<string>>();
@@ -75,7 +77,9 @@ export class GitHubFollowedHost {
   /** Why checks failed, by commit and names. */
   readonly #reasons = new Map<string, FailedCheck[]>();
 
-  constructor(options: GitHubOptions) {
+  /** `wantsPreviews` says whether it also reads where pull requests were deployed to. */
+  constructor(options: GitHubOptions & { wantsPreviews: () => boolean }) {
+    this.#wantsPreviews = options.wantsPreviews;
     this.#api = new GitHubApi({ ...options, maxTextBytes: MAX_TEXT_BYTES });
     this.#repository = { owner: options.owner, repo: options.repo };
   }
@@ -260,7 +264,8 @@ export class GitHubFollowedHost {
 
   /** Looks with GraphQL, which tells more than REST. */
   async #query(numbers: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
-    const wanted = { ...this.#repository, numbers, readsTeams: this.#readsTeams };
+    const readsPreviews = this.#mayReadPreviews && this.#wantsPreviews();
+    const wanted = { ...this.#repository, numbers, readsTeams: this.#readsTeams, readsPreviews };
     const looks = await queryPulls(this.#api, wanted, signal);
     this.#patience = PATIENCE;
     return looks;
@@ -282,6 +287,10 @@ export class GitHubFollowedHost {
   #switchWay(error: unknown): boolean {
     if (!(error instanceof RefusedByCodeHostError)) return false;
     const lacksScope = NO_SUCH_SCOPE.test(error.said);
+    if (lacksScope && this.#mayReadPreviews && error.said.includes("deployments")) {
+      this.#mayReadPreviews = false;
+      return true;
+    }
     if (lacksScope && this.#readsTeams) {
       this.#readsTeams = false;
       return true;
@@ -318,11 +327,17 @@ const Answer = z.object({ repository: z.record(z.string(), z.unknown()).nullish(
 /** Looks at several pull requests in one GraphQL call. */
 async function queryPulls(
   api: GitHubApi,
-  asking: { owner: string; repo: string; numbers: readonly number[]; readsTeams: boolean },
+  asking: {
+    owner: string;
+    repo: string;
+    numbers: readonly number[];
+    readsTeams: boolean;
+    readsPreviews: boolean;
+  },
   signal: AbortSignal,
 ): Promise<Map<number, PullLook>> {
-  const { owner, repo, numbers, readsTeams } = asking;
-  const pulls = numbers.map((number) => pullQuery(number, readsTeams)).join("\n");
+  const { owner, repo, numbers } = asking;
+  const pulls = numbers.map((number) => pullQuery(number, asking)).join("\n");
   const document = `query ($owner: String!, $repo: String!) {
     repository(owner: $owner, name: $repo) { ${pulls} }
   }`;

@@ -3,6 +3,7 @@ import { type FollowedPullRequest, MAX_NAMES, MAX_REVIEWS } from "../../../share
 import { readableItems, SHOWN_CHARS } from "../../../shared/contract/reading.ts";
 import { cut, startOf } from "../../../shared/text/text.ts";
 import { oneLine, printableText } from "../../base/printable-text.ts";
+import type { HostedPage } from "../../config/page-address.ts";
 import { MAX_ITEMS } from "./bounded-list.ts";
 
 /** The state of a check on a pull request's newest commit. */
@@ -17,7 +18,10 @@ export type HostedCheck = {
  * A pull request's current state at its host (untrusted), cut to the size that is shown, and beside
  * it what is needed to judge the rest of it.
  */
-export type PullFacts = Omit<FollowedPullRequest, "review" | "checks" | "mergeable" | "blockedBy"> & {
+export type PullFacts = Omit<
+  FollowedPullRequest,
+  "review" | "checks" | "mergeable" | "blockedBy" | "preview" | "live"
+> & {
   headRef: string;
   baseRef: string;
   /** Who opened it. */
@@ -34,6 +38,10 @@ export type PullFacts = Omit<FollowedPullRequest, "review" | "checks" | "mergeab
   opinions: { author: string; state: Chosen }[];
   /** Null if they can't be read. */
   checks: HostedCheck[] | null;
+  /** Where the newest commit was deployed to, newest first. Empty if nobody asked. */
+  deployedTo: string[];
+  /** The first files that it adds or changes. Empty if nobody asked. */
+  pages: HostedPage[];
 };
 
 /**
@@ -92,7 +100,10 @@ const MAX_WORDS = 30;
  * The part of a GraphQL query that asks for a pull request, with the names that REST uses.
  * https://docs.github.com/en/graphql/reference/objects#pullrequest
  */
-export function pullQuery(number: number, readsTeams: boolean): string {
+export function pullQuery(
+  number: number,
+  { readsTeams, readsPreviews }: { readsTeams: boolean; readsPreviews: boolean },
+): string {
   return `p${number}: pullRequest(number: ${number}) {
     number html_url: url title state draft: isDraft created_at: createdAt updated_at: updatedAt
     headRef: headRefName headSha: headRefOid baseRef: baseRefName
@@ -112,8 +123,23 @@ export function pullQuery(number: number, readsTeams: boolean): string {
       ... on CheckRun { name status conclusion isRequired(pullRequestNumber: ${number}) }
       ... on StatusContext { context state isRequired(pullRequestNumber: ${number}) }
     } } } } } }
+    ${readsPreviews ? PREVIEWS : ""}
   }`;
 }
+
+const MAX_DEPLOYMENTS = 20;
+const MAX_STATUSES = 5;
+const MAX_PAGES = 50;
+/** https://docs.github.com/en/graphql/reference/objects#deployment */
+const PREVIEWS = `newest: commits(last: 1) { nodes { commit { deployments(last: ${MAX_DEPLOYMENTS}) { nodes {
+    statuses(first: ${MAX_STATUSES}) { nodes { state environmentUrl } }
+  } } } } }
+  changed: files(first: ${MAX_PAGES}) { nodes { path additions changeType } }`;
+const Deployment = z.object({
+  statuses: listOf(z.object({ state: Word, environmentUrl: z.string().max(2000).nullish() })),
+});
+const Deployed = z.object({ commit: z.object({ deployments: listOf(Deployment) }) });
+const ChangedFile = z.object({ path: z.string(), additions: z.int(), changeType: Word });
 
 const Opinion = z.object({ state: Word, user: Login });
 const Review = Opinion.extend({
@@ -142,6 +168,8 @@ const Pull = z.object({
   reviewDecision: z.string().nullish(),
   opinions: listOf(Opinion),
   reviews: listOf(Review),
+  newest: listOf(Deployed, 1),
+  changed: listOf(ChangedFile),
   requested: listOf(z.object({ requestedReviewer: z.object({ login: z.string() }) })),
 });
 
@@ -177,7 +205,20 @@ export function toLook(told: unknown, checks: HostedCheck[] | null): PullFacts |
     needsApproval: pull.reviewDecision === "REVIEW_REQUIRED",
     opinions: opinionsOf(pull.opinions),
     checks,
+    deployedTo: deployedTo(pull.newest),
+    pages: pull.changed.filter(({ changeType }) => changeType !== "deleted"),
   };
+}
+
+/**
+ * The addresses of deployments, newest first. GitHub marks a deployment as inactive when another
+ * pull request is deployed to an environment of that name, but its preview is still there.
+ */
+function deployedTo(commits: readonly z.infer<typeof Deployed>[]): string[] {
+  return commits
+    .flatMap(({ commit }) => commit.deployments)
+    .toReversed()
+    .flatMap(({ statuses }) => statuses.find(({ state }) => state === "success")?.environmentUrl || []);
 }
 
 type Reviewed = FollowedPullRequest["reviews"][number];

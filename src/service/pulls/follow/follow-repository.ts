@@ -9,6 +9,7 @@ import { RefusedByCodeHostError } from "../code-host/github-fault.ts";
 import { jobBranch } from "../../config/branches.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
 import type { ServiceTaskDeps } from "../../jobs/service-task-deps.ts";
+import { previewOf } from "./preview.ts";
 import { type AfterLook, afterSeen, afterUnseen, countingChecks, toFollowed } from "./judge.ts";
 import type { FollowedRepository } from "./repositories.ts";
 
@@ -209,7 +210,9 @@ export class RepositoryFollower {
     const judged = before
       ? toFollowed(ours, before, said)
       : toFollowed({ ...ours, checks: null }, NONE, said);
-    const record = judged.checks.state === "failed" ? await this.#withReasons(judged, look, signal) : judged;
+    const hasReasons = judged.checks.state === "failed";
+    const explained = hasReasons ? await this.#withReasons(judged, look, signal) : judged;
+    const record = { ...explained, ...this.#previewOf(job, look) };
     const seen = { record, updatedAt, listedAt: this.#listedAt(job) };
     return afterSeen(job, seen, { nowMs: clock.now(), pollMs });
   }
@@ -222,6 +225,13 @@ export class RepositoryFollower {
     const { checks, state } = record;
     const reasons = state === "open" ? await this.repository.host.reasons(facts, checks.failed, signal) : [];
     return reasons.length === 0 ? record : { ...record, checks: { ...checks, reasons } };
+  }
+
+  /** A preview that is gone after the merge is nothing that anybody needs anymore. */
+  #previewOf({ projectId }: FollowedJob, facts: PullFacts): { preview?: string } {
+    const settings = this.repository.previews.get(projectId);
+    const preview = settings === undefined || facts.state !== "open" ? null : previewOf(facts, settings);
+    return preview === null ? {} : { preview };
   }
 
   async #keep(looked: readonly (readonly [FollowedJob, AfterLook])[]): Promise<void> {

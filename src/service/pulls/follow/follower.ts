@@ -19,6 +19,7 @@ const Delivery = json(
     pull_request: z.object({ number: z.int() }).optional().catch(undefined),
     check_run: Checked,
     check_suite: Checked,
+    deployment: z.object({ sha: z.string() }).optional().catch(undefined),
     sha: z.string().optional().catch(undefined),
     ref: z.string().optional().catch(undefined),
   }),
@@ -85,7 +86,7 @@ export class Follower {
     const { fullName, projectIds } = follower.repository;
     const { data } = Delivery.safeParse(body);
     if (data?.repository.full_name.toLowerCase() !== fullName) return "ignored";
-    const commits = [data.check_run?.head_sha, data.check_suite?.head_sha, data.sha];
+    const commits = [data.check_run?.head_sha, data.check_suite?.head_sha, data.deployment?.sha, data.sha];
     const meant = store.followed
       .of(projectIds)
       .filter(

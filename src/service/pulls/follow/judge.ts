@@ -30,7 +30,14 @@ export function toFollowed(
   comments: ReviewComments = new Map(),
 ): FollowedPullRequest {
   const { headRef: _, author: _author, updatedAt: _at, isMergeable, ...others } = facts;
-  const { mergeState: _state, needsApproval: _needs, opinions: _opinions, ...pull } = others;
+  const {
+    mergeState: _state,
+    needsApproval: _needs,
+    opinions: _opinions,
+    deployedTo: _to,
+    pages: _pages,
+    ...pull
+  } = others;
   const checks = judgeChecks(countingChecks(facts), failedBefore);
   const review = judgeReviews(facts);
   const isOpen = pull.state === "open";

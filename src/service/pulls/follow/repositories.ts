@@ -4,6 +4,7 @@ import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
 import { GitHubFollowedHost } from "../code-host/github-followed-host.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import { type Env, envValue, projectSecrets } from "../../config/env.ts";
+import type { PreviewSettings } from "./preview.ts";
 import { boundRetryAfterMs } from "../../../shared/machine/retry-after.ts";
 
 /** A repository of a code host, with the projects that access it with the same token. */
@@ -13,6 +14,8 @@ export type FollowedRepository = {
   /** `owner/repo` in lower case. */
   fullName: string;
   projectIds: string[];
+  /** Where the pages of each project can be looked at, by its id. */
+  previews: Map<string, PreviewSettings>;
   /** Where the projects' pull requests go to. */
   baseBranches: Set<string>;
   pollMs: number;
@@ -33,7 +36,8 @@ export function repositoriesOf(
   /** Repositories with the same token share its budget. */
   const budgets = new Map<string, CallBudget>();
   for (const project of projects) {
-    const { id, codeHost, baseBranch } = project;
+    const { id, codeHost, baseBranch, previewHosts, liveUrl } = project;
+    const preview = { previewHosts, liveUrl };
     if (codeHost.kind !== "github") continue;
     const { apiUrl, owner, repo, app, tokenEnv = "", pollSeconds } = codeHost;
     const pollMs = pollSeconds * 1000;
@@ -42,6 +46,7 @@ export function repositoriesOf(
     const known = found.get(key);
     if (known !== undefined) {
       known.projectIds.push(id);
+      known.previews.set(id, preview);
       known.baseBranches.add(baseBranch);
       known.pollMs = Math.min(known.pollMs, pollMs);
       continue;
@@ -50,8 +55,10 @@ export function repositoriesOf(
     const budget = budgets.get(token) ?? new CallBudget(clock);
     budgets.set(token, budget);
     const pace = new CallBudget(clock, WEBHOOKS_PART);
+    const previews = new Map([[id, preview]]);
     const host = new GitHubFollowedHost({
       ...codeHost,
+      wantsPreviews: () => [...previews.values()].some((each) => each.previewHosts.length > 0),
       tokens: tokens.of(codeHost),
       clock,
       redact: createRedact(projectSecrets(project, env)),
@@ -62,7 +69,8 @@ export function repositoriesOf(
     });
     const fullName = `${owner}/${repo}`.toLowerCase();
     const baseBranches = new Set([baseBranch]);
-    found.set(key, { key, fullName, projectIds: [id], baseBranches, pollMs, host, budget, pace });
+    const projectIds = [id];
+    found.set(key, { key, fullName, projectIds, previews, baseBranches, pollMs, host, budget, pace });
   }
   return [...found.values()];
 }
