@@ -15,11 +15,27 @@ const atWork: ListedTurn = {
   url,
 };
 const done: ListedTurn = { turn: makeUpTurn({ name: "ended", outcome: ready, at: NOON }), url };
+const followedUp: ListedTurn = {
+  turn: makeUpFollowedTurn({}),
+  first: makeUpTurn(
+    { name: "ended", outcome: ready, at: NOON },
+    { instructions: "The command `npm i tidepool` on the quickstart page has been wrong for a week now" },
+  ),
+  followUps: 2,
+  url,
+};
 const long: ListedTurn = {
   turn: makeUpTurn({ name: "ended", outcome: ready, at: NOON }, { instructions: LONG }),
   url: null,
 };
-const all = { kind: "list", from: 0, hasOlder: false, isPartial: false, isHiding: false } as const;
+const all = {
+  kind: "list",
+  now: NOON + 3 * 86_400_000,
+  from: 0,
+  hasOlder: false,
+  isPartial: false,
+  isHiding: false,
+} as const;
 
 const changed = makeUpTurn({ name: "ended", outcome: ready, at: NOON });
 const onBranch = makeUpTurn({
@@ -140,13 +156,13 @@ export const notClosedSamples: Of<"not-closed"> = [
 export const listSamples: Of<"list"> = [
   ["none", { ...all, of: "person", turns: [] }],
   ["none in the channel", { ...all, of: "channel", turns: [] }],
-  ["a person's", { ...all, of: "person", turns: [atWork, done] }],
+  ["a person's", { ...all, of: "person", turns: [atWork, done, followedUp] }],
   [
     "open pull requests",
     {
       ...all,
       of: "person",
-      openAt: NOON + 3 * 86_400_000,
+      isOpen: true,
       turns: [
         { review: "changes-requested" as const },
         { checks: { state: "failed" as const, failed: ["links"] } },
@@ -157,7 +173,7 @@ export const listSamples: Of<"list"> = [
       ].map((pullRequest) => ({ turn: makeUpFollowedTurn(pullRequest), url })),
     },
   ],
-  ["no open pull requests", { ...all, of: "person", openAt: NOON, turns: [] }],
+  ["no open pull requests", { ...all, of: "person", isOpen: true, turns: [] }],
   ["a channel's", { ...all, of: "channel", turns: [atWork, done], isHiding: true }],
   [
     "longest",
@@ -199,7 +215,12 @@ export const overviewSamples: Of<"overview"> = [
       ...quiet,
       own: { running: 0, waiting: 2 },
       contacts: [{ project, isUp: false, at: NOON, since: NOON }],
-      trouble: { turn: makeUpTurn({ name: "ended", outcome: failed, at: NOON }), url, at: NOON },
+      trouble: {
+        turn: makeUpTurn({ name: "ended", outcome: failed, at: NOON }),
+        url,
+        at: NOON,
+        now: NOON + 60_000,
+      },
       isPartial: true,
     },
   ],

@@ -33,7 +33,7 @@ async function turn(world: World, userId: string, actionId: string, channel = DO
 /** The first words of the requests that were listed. */
 function requestsIn(lines: string[]): string[] {
   return lines.flatMap(
-    (line) => /^(.+) \(https:\/\/playground\.slack\.com\/archives\/.+\)$/.exec(line)?.[1] ?? [],
+    (line) => /^(.+?) \(https:\/\/playground\.slack\.com\/archives\/[^ ]+\) · /.exec(line)?.[1] ?? [],
   );
 }
 
@@ -46,7 +46,7 @@ async function request(world: World, userId: string, text: string, channel = DOC
   await world.pass(2 * SECOND_MS);
 }
 
-it("lists a person's requests, newest first, with their thread, state and pull request", async () => {
+it("lists a person's requests in a line each, newest first, with its follow-ups, state and pull request", async () => {
   await using world = await World.start({ jobService: { level: 1 } });
   const root = await done(world);
   await reply(world, root, "and <the> *FAQ* <!channel>", ANA);
@@ -56,24 +56,18 @@ it("lists a person's requests, newest first, with their thread, state and pull r
   const url = `https://playground.slack.com/archives/${DOCS}/p${root.ts.replace(".", "")}`;
   expect(await answer(world, ANA, "  List ")).toEqual([
     "*Your requests*",
-    `and <the> *FAQ* @channel (${url})`,
-    "🔧 Follow-up sent to the agent.",
-    expect.stringMatching(/^#docs · \d{4}-\d\d-\d\d, \d\d:\d\d UTC$/),
-    `fix the install page (${url})`,
-    `✅ Pull request ready, 3 files, +12 −4 · acme/docs#7 (${PR})`,
-    expect.stringMatching(/^#docs · /),
+    `fix the install page (${url}) · 1 follow-up · 🔧 Follow-up sent to the agent. · #docs · just now`,
   ]);
   expect(await answer(world, BEN, "list channel")).toEqual([
     "*Requests in this channel*",
-    expect.stringMatching(/^a request of Ben's \(/),
-    "⏳ Starting…",
-    expect.stringMatching(/^@Ben · /),
-    expect.stringMatching(/^and <the> /),
-    "🔧 Follow-up sent to the agent.",
-    expect.stringMatching(/^@Ana · /),
-    expect.stringMatching(/^fix the install page /),
-    expect.stringMatching(/^✅ /),
-    expect.stringMatching(/^@Ana · /),
+    expect.stringMatching(/^a request of Ben's \(.+\) · ⏳ Starting… · @Ben · just now$/),
+    expect.stringMatching(/^fix the install page .+ · @Ana · just now$/),
+  ]);
+  world.service.finish(jobOf(world, 0), { status: "completed", prLink: PR, turn: reportOfLink() });
+  await world.pass(2 * MINUTE_MS);
+  expect((await answer(world, ANA, "list")).slice(1)).toEqual([
+    `fix the install page (${url}) · 1 follow-up · ✅ Pull request ready, 3 files, +12 −4 · ` +
+      `acme/docs#7 (${PR}) · #docs · 2 minutes ago`,
   ]);
   expect(world.slack.ephemerals().flatMap(({ mentions }) => mentions)).not.toContain("!channel");
 });
@@ -153,8 +147,7 @@ it("tells how many requests run and wait, whether the agent answers, and what we
       /^⚠️ The agent hasn't answered since .+ UTC\. Waiting requests start when it's back\.$/,
     ),
     expect.stringMatching(/^Latest failure \(\d\d:\d\d UTC\):$/),
-    expect.stringMatching(/^fix the install page \(/),
-    "❌ Couldn't finish",
+    expect.stringMatching(/^fix the install page \(.+\) · ❌ Couldn't finish · #docs · just now$/),
   ]);
   await world.service.up();
   await world.until(() => world.service.creates.length === 3);

@@ -12,7 +12,7 @@ import {
 import { allSegments } from "../rules/thread/messages-to-share.ts";
 import { statusText } from "../rules/words/status-text.ts";
 import { waitsFor } from "../rules/words/pull-request-text.ts";
-import { cut, formatAgo, plainLine } from "../../shared/text/text.ts";
+import { counted, cut, formatAgo, lineOfWords } from "../../shared/text/text.ts";
 import { isTriedAgain, turnPrLink } from "../rules/turn/turn.ts";
 import { ACTIONS, listValue } from "./actions.ts";
 import {
@@ -32,21 +32,20 @@ import { cutEscaped, dateAndTime, timeOfDay } from "./mrkdwn.ts";
 import { pullRequestLink } from "./links.ts";
 
 /** The most characters of a request and of its state in a list. */
-const WORDS_MAX = 100;
-const STATE_LINE_MAX = 200;
+const WORDS_MAX = 60;
+const STATE_LINE_MAX = 100;
 
 const PARTIAL = "Slack didn't tell me all the channels you're in, so some requests may be missing.";
 const HIDING = "Requests in channels that you or I have left aren't listed.";
 
 /** A page of requests that a person may see. */
 export function listMessage(page: ListPage, view: View): Rendered {
-  const { of, turns, from, hasOlder, isPartial, isHiding, openAt } = page;
-  const [title, empty] =
-    openAt === undefined
-      ? of === "person"
-        ? ["Your requests", "You have no recent requests."]
-        : ["Requests in this channel", "No recent requests in this channel."]
-      : ["Open pull requests", "I don't know of any open pull requests of yours or in this channel."];
+  const { of, turns, from, hasOlder, isPartial, isHiding, isOpen = false, now } = page;
+  const [title, empty] = !isOpen
+    ? of === "person"
+      ? ["Your requests", "You have no recent requests."]
+      : ["Requests in this channel", "No recent requests in this channel."]
+    : ["Open pull requests", "I don't know of any open pull requests of yours or in this channel."];
   const note = isPartial ? [context([PARTIAL])] : isHiding ? [context([HIDING])] : [];
   if (turns.length === 0) {
     const text = isPartial || isHiding ? "I found no requests to list." : empty;
@@ -57,28 +56,41 @@ export function listMessage(page: ListPage, view: View): Rendered {
     text: title,
     blocks: [
       section(number === 1 ? `*${title}*` : `*${title}*, page ${number}`),
-      ...turns.flatMap((listed) => [
-        openAt === undefined ? row(listed, view) : openRow(listed, view, openAt),
-        smallPrint(listed, of),
-      ]),
+      ...turns.map((listed) => (isOpen ? openRow(listed, view, now) : row(listed, view, { of, now }))),
       ...note,
       ...pages(page, hasOlder),
     ],
   };
 }
 
-/** The request's first words as a link to its thread, its state, and its pull request. */
-function row({ turn, url }: ListedTurn, view: View): KnownBlock {
+/**
+ * The request's first words as a link to its thread, its state, its pull request, and where or who,
+ * and when: one line.
+ */
+function row(
+  { turn, url, first = turn, followUps = 0 }: ListedTurn,
+  view: View,
+  { of, now }: Pick<ListPage, "of" | "now">,
+): KnownBlock {
+  const { request } = first;
   const pr = pullRequestLink(turnPrLink(turn), view.httpOrigins);
-  const own = plainLine(statusText(turn, { watchedFor: view.watchedFor, pr: null }), STATE_LINE_MAX);
-  const state = isTriedAgain(turn) ? "🔁 Tried again" : own;
-  return richText(
-    linePart(
-      { ...linked(wordsOf(turn.request), url), style: { bold: true } },
-      words(pr === null ? `\n${state}` : `\n${state} · `),
-      ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url)]),
-    ),
-  );
+  const own = lineOfWords(statusText(turn, { watchedFor: view.watchedFor, pr: null }), STATE_LINE_MAX);
+  const { channelId } = first.delivery;
+  const place: RichTextElement =
+    of === "channel"
+      ? { type: "user", user_id: request.userId }
+      : isDirect(channelId)
+        ? words("direct message")
+        : { type: "channel", channel_id: channelId };
+  const parts: RichTextElement[] = [
+    { ...linked(wordsOf(request), url), style: { bold: true } },
+    ...(followUps === 0 ? [] : [words(counted(followUps, "follow-up"))]),
+    words(isTriedAgain(turn) ? "🔁 Tried again" : own),
+    ...(pr === null ? [] : [linked(cut(pr.label, NAME_MAX), pr.url)]),
+    place,
+    words(formatAgo(Math.max(0, now - turn.request.receivedAt))),
+  ];
+  return richText(linePart(...parts.flatMap((part, n) => (n === 0 ? [part] : [words(" · "), part]))));
 }
 
 /** A text that is a link if there is an address. */
@@ -89,9 +101,9 @@ function linked(text: string, url: string | null): RichTextElement {
 /** A pull request, its title as a link to its thread, its age, and whose turn it is. */
 function openRow({ turn, url }: ListedTurn, view: View, now: number): KnownBlock {
   const { pullRequest, request } = turn;
-  if (pullRequest === undefined) return row({ turn, url }, view);
+  if (pullRequest === undefined) return row({ turn, url }, view, { of: "channel", now });
   const pr = pullRequestLink(pullRequest.url, view.httpOrigins);
-  const title = plainLine(pullRequest.latest.title ?? "", WORDS_MAX) || wordsOf(request);
+  const title = lineOfWords(withoutMarks(pullRequest.latest.title ?? ""), WORDS_MAX) || wordsOf(request);
   const age = formatAgo(now - openedAt(turn)).replace(/ ago$/, "");
   const { text, isRequesters } = waitsFor(pullRequest);
   return richText(
@@ -110,26 +122,24 @@ function openRow({ turn, url }: ListedTurn, view: View, now: number): KnownBlock
  */
 function wordsOf({ instructions, quoted, beside }: Request): string {
   const isSuggested = instructions === DEFAULT_INSTRUCTIONS;
-  const message = plainLine(isSuggested ? unnamedText(aboutOf(quoted ?? beside)) : "", WORDS_MAX);
-  return message === "" ? plainLine(instructions, WORDS_MAX) || "…" : `“${message}”`;
+  const about = isSuggested ? unnamedText(aboutOf(quoted ?? beside)) : "";
+  const message = lineOfWords(withoutMarks(about), WORDS_MAX);
+  return message === "" ? lineOfWords(withoutMarks(instructions), WORDS_MAX) || "…" : `“${message}”`;
+}
+
+/** A list shows no code, so its marks would only be in the way. */
+function withoutMarks(text: string): string {
+  return text.replaceAll("`", "");
 }
 
 function aboutOf(message: ThreadMessage | undefined): Segment[] {
   return message === undefined ? [] : allSegments(message);
 }
 
-function smallPrint({ turn }: ListedTurn, of: ListPage["of"]): KnownBlock {
-  const { userId, receivedAt } = turn.request;
-  const { channelId } = turn.delivery;
-  const where = isDirect(channelId) ? "Direct message" : `<#${channelId}>`;
-  const text = `${of === "person" ? where : `<@${userId}>`} · ${dateAndTime(receivedAt)}`;
-  return { type: "context", elements: [{ type: "mrkdwn", text }] };
-}
-
-function pages({ of, from, openAt }: ListPage, hasOlder: boolean): ActionsBlock[] {
-  const list = { of, ...(openAt !== undefined && { isOpen: true }) };
+function pages({ of, from, isOpen = false }: ListPage, hasOlder: boolean): ActionsBlock[] {
+  const list = { of, ...(isOpen && { isOpen }) };
   // The next page of open pull requests has the newer ones.
-  const [before, after] = openAt === undefined ? ["Newer", "Older"] : ["Older", "Newer"];
+  const [before, after] = isOpen ? ["Older", "Newer"] : ["Newer", "Older"];
   const button = (id: string, text: string, at: number) =>
     labeled(id, text, listValue.write({ ...list, from: Math.max(0, at) }));
   return actions([
@@ -152,7 +162,10 @@ export function overviewMessage(overview: Overview, view: View): Rendered {
       section(lines.join("\n")),
       ...(trouble === null
         ? []
-        : [section(`Latest failure (${timeOfDay(trouble.at)}):`), row(trouble, view)]),
+        : [
+            section(`Latest failure (${timeOfDay(trouble.at)}):`),
+            row(trouble, view, { of: "person", now: trouble.now }),
+          ]),
       ...(isPartial ? [context([PARTIAL])] : []),
     ],
   };

@@ -1,6 +1,7 @@
 import {
   LIST_PAGE_SIZE,
   countsOf,
+  groupedTurns,
   isDirect,
   linkedListOf,
   maySee,
@@ -73,22 +74,26 @@ async function pageOf(
   payload: ListPayload,
   viewer: Viewer,
 ): Promise<Omit<ListPage, "isPartial">> {
-  const openAt = payload.isOpen === true ? deps.clock.now() : null;
-  const lists: ListOf[] = openAt === null ? [of] : ["person", "channel"];
-  const seriesOf = openAt === null ? requestListOf : linkedListOf;
+  const now = deps.clock.now();
+  const isOpen = payload.isOpen === true;
+  const lists: ListOf[] = isOpen ? ["person", "channel"] : [of];
+  const seriesOf = isOpen ? linkedListOf : requestListOf;
   const turns = (await Promise.all(lists.map((each) => listedTurns(deps, each, payload, seriesOf)))).flat();
   const visible = turns.filter((turn) => maySee(turn, viewer));
-  const seen = openAt === null ? visible : openPullRequests(visible, openAt);
+  const seen = isOpen
+    ? openPullRequests(visible, now).map((turn): [Turn, ...Turn[]] => [turn])
+    : groupedTurns(visible);
   const lastPage = Math.max(0, Math.ceil(seen.length / LIST_PAGE_SIZE) - 1);
   const from = Math.min(payload.from, lastPage * LIST_PAGE_SIZE);
   const page = seen.slice(from, from + LIST_PAGE_SIZE);
   return {
     of,
-    turns: await Promise.all(page.map(async (turn) => withUrl(deps, await withPullRequest(deps, turn)))),
+    turns: await Promise.all(page.map((group) => listedGroup(deps, group))),
     from,
     hasOlder: seen.length > from + LIST_PAGE_SIZE,
     isHiding: of === "person" && visible.length < turns.length,
-    ...(openAt === null ? {} : { openAt }),
+    ...(isOpen ? { isOpen } : {}),
+    now,
   };
 }
 
@@ -112,8 +117,21 @@ async function overviewOf(
     own: own.length === 0 ? null : countsOf(own),
     channel: isDirect(payload.channelId) ? null : countsOf(await visible("channel")),
     contacts: deps.contacts.last(),
-    trouble: newest === undefined ? null : { ...withUrl(deps, newest.turn), at: newest.at },
+    trouble:
+      newest === undefined ? null : { ...withUrl(deps, newest.turn), at: newest.at, now: deps.clock.now() },
   };
+}
+
+/** A request with its follow-ups, oldest first, as the list shows them. */
+async function listedGroup(
+  deps: Pick<TaskDeps, "records" | "directory">,
+  group: readonly [Turn, ...Turn[]],
+): Promise<ListedTurn> {
+  const [first] = group;
+  const newest = group.at(-1) ?? first;
+  const turn = await withPullRequest(deps, newest);
+  const followUps = group.length - 1;
+  return { ...withUrl(deps, first), turn, ...(followUps === 0 ? {} : { first, followUps }) };
 }
 
 /** A follow-up's turn with the state that is kept at the turn that first left the pull request. */

@@ -23,6 +23,15 @@ export function plainLine(text: string, max: number): string {
   return cut(text.replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, " ").trim(), max);
 }
 
+/** As {@link plainLine}, but a longer line ends after a word where it can. */
+export function lineOfWords(text: string, max: number): string {
+  const line = plainLine(text, text.length);
+  if (line.length <= max) return line;
+  const start = cut(line, max);
+  const space = start.lastIndexOf(" ");
+  return space < max / 3 ? start : `${start.slice(0, space)} …`;
+}
+
 /** Created at its first use, because its rules take 20 ms and 3 MB to load. */
 let sentences: Intl.Segmenter | undefined;
 

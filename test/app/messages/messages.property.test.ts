@@ -358,14 +358,14 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
           url: isOpen ? url : null,
         }));
         const flags = { isPartial: at % 2 === 0, isHiding: at % 3 === 0 };
-        const list = { kind: "list", of, turns: page, from: 10, hasOlder: true, ...flags } as const;
+        const list = { kind: "list", of, turns: page, from: 10, hasOlder: true, now: at, ...flags } as const;
         const project = { ...makeRequest().project, name: view.projects[0] ?? "" };
         const overview = {
           kind: "overview",
           own: { running: 1, waiting: 2 },
           channel: null,
           contacts: [{ project, isUp: at % 2 === 0, since: at, at }],
-          trouble: { ...page[0]!, at },
+          trouble: { ...page[0]!, at, now: at },
           isPartial: flags.isPartial,
         } as const;
         const prs = asked.flatMap(([{ stage }]) =>

@@ -196,8 +196,8 @@ describe("a list names a request by", () => {
   });
   const rowOf = (over: Parameters<typeof makeTurn>[0]) => {
     const turns = [{ turn: makeTurn(over), url }];
-    const flags = { from: 0, hasOlder: false, isPartial: false, isHiding: false };
-    return read({ kind: "list", of: "person", turns, ...flags }).lines.slice(1, 3);
+    const flags = { from: 0, hasOlder: false, isPartial: false, isHiding: false, now: 61_000 };
+    return read({ kind: "list", of: "person", turns, ...flags }).lines.slice(1);
   };
 
   it.each([
@@ -207,21 +207,26 @@ describe("a list names a request by", () => {
       { ...request, quoted, instructions: DEFAULT },
       "“@Ben: the <install> command is outdated”",
     ],
+    [
+      "the beginning of a long one, cut after a word, and without marks of code",
+      { ...request, instructions: `Say \`npm install acme\` where it says ${"so ".repeat(9)}and so on` },
+      "Say npm install acme where it says so so so so so so so so …",
+    ],
     ["the form's words, where the message has none", { ...request, instructions: DEFAULT }, DEFAULT],
   ])("%s", (_, asked, words) => {
-    expect(rowOf({ request: asked })).toEqual([`${words} (${url})`, "⏳ Starting…"]);
+    expect(rowOf({ request: asked })).toEqual([`${words} (${url}) · ⏳ Starting… · #C1 · 1 minute ago`]);
   });
 
   it("its state, and promises no reply where there is no thread", () => {
     const stage = { name: "watching" as const, since: 1, troubleSince: null };
-    expect(rowOf({ request, stage })[1]).toBe("🔧 The agent is working.");
+    expect(rowOf({ request, stage })[0]).toContain(" · 🔧 The agent is working. · ");
   });
 
   it("its state, unless somebody has tried it again", () => {
     const stage = { name: "ended" as const, outcome: makeOutcome({ kind: "failed" }), at: 9 };
-    expect(rowOf({ request, stage })[1]).toBe("❌ Couldn't finish");
+    expect(rowOf({ request, stage })[0]).toContain(" · ❌ Couldn't finish · ");
     const pressed = { 1: { action: "try-again" as const, userId: ANA } };
-    expect(rowOf({ request, stage, pressed })[1]).toBe("🔁 Tried again");
+    expect(rowOf({ request, stage, pressed })[0]).toContain(" · 🔁 Tried again · ");
   });
 });
 

@@ -2,7 +2,8 @@ import type { Contact } from "../ports/job-service.ts";
 import type { Request } from "../turn/request.ts";
 import { FOLLOWED_MS } from "../../../shared/contract/pull-request.ts";
 import { openStateOf } from "../turn/pull-request-news.ts";
-import { isFollowing, type Turn } from "../turn/turn.ts";
+import { isFollowing, type Turn, turnPrLink } from "../turn/turn.ts";
+import { jobKey } from "../project.ts";
 import type { Append } from "../../../shared/store/series.ts";
 
 /**
@@ -78,8 +79,11 @@ export function countsOf(turns: readonly Turn[]): RequestCounts {
   return { running: running.length, waiting: open.length - running.length };
 }
 
-/** A request in a list and the address of its thread, or null if it has none yet. */
-export type ListedTurn = { turn: Turn; url: string | null };
+/**
+ * A request in a list and the address of its thread, or null if it has none yet. `turn` has the
+ * newest state. If that is a follow-up's, `first` is the request, and `followUps` is their number.
+ */
+export type ListedTurn = { turn: Turn; url: string | null; first?: Turn; followUps?: number };
 
 /**
  * A page of a list, newest first. `from` is the number of newer requests. `isPartial` is true if
@@ -94,11 +98,39 @@ export type ListPage = {
   isPartial: boolean;
   isHiding: boolean;
   /**
-   * The time that ages are counted to, epoch milliseconds, if this lists open pull requests, oldest
-   * first: those of the person's own requests and of the channel's.
+   * True if this lists open pull requests, oldest first: those of the person's own requests and of
+   * the channel's.
    */
-  openAt?: number;
+  isOpen?: boolean;
+  /** The time that ages are counted to, epoch milliseconds. */
+  now: number;
 };
+
+/**
+ * Turns in groups, each oldest first, in the order of their newest turns. `turns` come newest
+ * first. A request and its follow-ups are one group, unless they left different pull requests.
+ */
+export function groupedTurns(turns: readonly Turn[]): [Turn, ...Turn[]][] {
+  type Group = { url: string | null; turns: [Turn, ...Turn[]] };
+  const groups = new Set<Group>();
+  const [byJob, byUrl] = [new Map<string, Group>(), new Map<string, Group>()];
+  for (const turn of turns.toReversed()) {
+    const url = turnPrLink(turn);
+    const job = turn.job === null ? null : jobKey(turn.request.project, turn.job.id);
+    const ofJob = job === null ? undefined : byJob.get(job);
+    const isOfJob = ofJob !== undefined && (url === null || ofJob.url === null || ofJob.url === url);
+    const known = (url === null ? undefined : byUrl.get(url)) ?? (isOfJob ? ofJob : undefined);
+    const group: Group = known ?? { url, turns: [turn] };
+    if (known !== undefined) group.turns.push(turn);
+    group.url ??= url;
+    if (job !== null) byJob.set(job, group);
+    if (url !== null) byUrl.set(url, group);
+    // The order of a set is that of the adds.
+    groups.delete(group);
+    groups.add(group);
+  }
+  return [...groups].map((group) => group.turns).toReversed();
+}
 
 /** When a turn's pull request was opened, as far as it is known, epoch milliseconds. */
 export function openedAt({ pullRequest }: Turn): number {
@@ -123,6 +155,6 @@ export type Overview = {
   own: RequestCounts | null;
   channel: RequestCounts | null;
   contacts: readonly Contact[];
-  trouble: (ListedTurn & { at: number }) | null;
+  trouble: (ListedTurn & { at: number; now: number }) | null;
   isPartial: boolean;
 };

@@ -1,6 +1,6 @@
 import type { JobDiff } from "../../../shared/contract/diff.ts";
 import { DIFF_LIMITS } from "../../../shared/contract/diff.ts";
-import { counted, cut, plainLine } from "../../../shared/text/text.ts";
+import { counted, cut, lineOfWords, plainLine } from "../../../shared/text/text.ts";
 import { visibleDiff } from "./change-text.ts";
 import { readDiffPages, type DiffPage, type DiffRun } from "./diff-pages.ts";
 
@@ -136,20 +136,12 @@ function lineOfChange({ before, after }: WordChange): string {
   if (before.length === 0) return `added: ${quoted(after)}`;
   if (after.length === 0) return `removed: ${quoted(before)}`;
   const [from, to] = narrowed(before.join(" "), after.join(" "));
-  return `${short(from)} → ${short(to)}`;
+  return `${lineOfWords(from, SIDE_MAX)} → ${lineOfWords(to, SIDE_MAX)}`;
 }
 
 function quoted(all: readonly string[], lines = 1): string {
   const size = lines > 1 ? ` (${counted(lines, "line")})` : "";
-  return `“${short(all.join(" "))}”${size}`;
-}
-
-/** The beginning of a text, cut after a word where there is one. */
-function short(text: string): string {
-  if (text.length <= SIDE_MAX) return text;
-  const start = cut(text, SIDE_MAX);
-  const space = start.lastIndexOf(" ");
-  return space < SIDE_MAX / 3 ? start : `${start.slice(0, space)} …`;
+  return `“${lineOfWords(all.join(" "), SIDE_MAX)}”${size}`;
 }
 
 const OPENING = new Set(`"'\`*_([<{“‘`);
