@@ -7,7 +7,7 @@ import { onRequests } from "../support/request-boundaries.ts";
 import { isSampled } from "../support/sampled.ts";
 import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { untilTaken } from "../support/taken.ts";
-import { LINK } from "../support/threads.ts";
+import { LINK, PR } from "../support/threads.ts";
 import { ANA, BEN, DOCS, environment, startSlackSide } from "../support/world.ts";
 import type { Boundary, OpenKillSubject } from "./kill-at-every-step.ts";
 
@@ -27,6 +27,7 @@ type Ending = {
   cancels: string[];
   creates: number;
   messages: number;
+  acts: string[];
   deadTasks: number;
 };
 
@@ -40,7 +41,40 @@ type Scene = {
   done: Omit<Ending, "thread" | "deadTasks">;
 };
 
+const CONFLICTING = { url: PR, blockedBy: "conflicts", mergeable: false, baseRef: "main" } as const;
+
 const scenes: Scene[] = [
+  {
+    name: "with a service that acts on pull requests",
+    offers: { level: 2 },
+    async play(talk) {
+      talk.service.follow("job_1", CONFLICTING);
+      await talk.outcomes(1);
+      await talk.press(BEN, "update_pull_request");
+      talk.service.follow("job_1", { ...CONFLICTING, blockedBy: null, mergeable: true });
+      await talk.outcomes(2);
+    },
+    thread: [
+      [...ROOT, `👀 Waiting for review: ${LINK}`],
+      [
+        "✅ @Ana Your pull request is ready:",
+        "Correct the install command",
+        "Fixed it.",
+        "[View pull request] [Show changes]",
+      ],
+      [`⚠️ @Ana ${LINK} conflicts with main.`, "[Update it]"],
+      ["@Ben followed up:", "Bring it up to date with main.", `✅ ${LINK}, ${SIZE}`],
+      [`✅ @Ben The agent updated ${LINK}.`, "Fixed it.", "[View pull request] [Show changes]"],
+    ],
+    done: {
+      posts: ["1: status", "1: outcome-1", "1: news-1", "2: status", "2: outcome-1"],
+      answers: [],
+      cancels: [],
+      creates: 1,
+      messages: 0,
+      acts: ["update"],
+    },
+  },
   {
     name: "with a service that offers everything",
     offers: OFFERS_EVERYTHING,
@@ -93,6 +127,7 @@ const scenes: Scene[] = [
       cancels: ["job_1/1"],
       creates: 2,
       messages: 1,
+      acts: [],
     },
   },
   {
@@ -132,6 +167,7 @@ const scenes: Scene[] = [
       cancels: [],
       creates: 2,
       messages: 1,
+      acts: [],
     },
   },
 ];
@@ -197,6 +233,7 @@ async function runWithDeath(
     cancels: service.cancels,
     creates: service.creates.length,
     messages: service.messages.length,
+    acts: service.acts.map(({ act }) => act),
     deadTasks: await subject.deadTasks(),
   };
 }
@@ -236,8 +273,8 @@ export async function describeKillInConversation(open: OpenKillSubject, every: n
             expect(ending.thread.join("\n")).not.toMatch(/\[Stop\]|eyes/);
           }
           // Without keys, the answer to a create or a message is lost exactly here.
-          const isSending = /job service (create|message)/.test(boundary.what);
-          if (isSending) expect(isUnknown).toBe(scene.offers.level !== 1);
+          const isSending = /job service (create|message|update)/.test(boundary.what);
+          if (isSending) expect(isUnknown).toBe(scene.offers.level === undefined);
           else if (isUnknown) unknown.push(boundary);
         },
       );
@@ -245,7 +282,7 @@ export async function describeKillInConversation(open: OpenKillSubject, every: n
       it("only between sending a create, or a message, and saving its answer is the outcome unknown", () => {
         const beside = ["chat.postMessage", "chat.update", "reactions.add"];
         expect(unknown.filter(({ at, what }) => at === "request" && !beside.includes(what))).toEqual([]);
-        expect(unknown.length).toBeLessThanOrEqual(scene.offers.level === 1 ? 0 : 8);
+        expect(unknown.length).toBeLessThanOrEqual(scene.offers.level === undefined ? 8 : 0);
       });
     });
   }
