@@ -120,6 +120,11 @@ const NAME_MAX_CHARS = 100;
 const WORDS_MAX_CHARS = 300;
 const WORDS_MAX_LINES = 10;
 const WORDS_READ_CHARS = 2_000;
+/** Of so many reviews in one report, comments on lines are kept. A post quotes no more. */
+const COMMENTED_MAX = 5;
+const COMMENT_MAX_CHARS = 200;
+/** A longer address of a check's page isn't kept. */
+const CHECK_URL_MAX_CHARS = 500;
 /** A check's first lines. */
 const REASON_MAX_LINES = 4;
 /** Conflicts are told at most this often, milliseconds. */
@@ -231,20 +236,21 @@ function newReviews(news: readonly PullRequestNews[], reviews: readonly KnownRev
   );
   return reviews
     .filter(({ state }) => state === "changes-requested")
-    .map(({ id, author, words, comments = [] }) => ({
-      id: lineOf(id),
+    .map((review) => ({ ...review, id: lineOf(review.id) }))
+    .filter(({ id }) => !known.has(id) && known.add(id))
+    .slice(-GROUP_MAX)
+    .map(({ id, author, words, comments = [] }, n) => ({
+      id,
       author: nameOf(author, "someone"),
       words: passage(startOf(words, WORDS_READ_CHARS), WORDS_MAX_CHARS, WORDS_MAX_LINES),
-      ...(comments.length > 0 && { comments: comments.map(commentLine) }),
-    }))
-    .filter(({ id }) => !known.has(id) && known.add(id))
-    .slice(-GROUP_MAX);
+      ...(comments.length > 0 && n < COMMENTED_MAX && { comments: comments.map(commentLine) }),
+    }));
 }
 
 /** A comment in one line, after its file and line. */
 function commentLine({ path, line, words }: ReviewComment): string {
   const where = line === null ? lineOf(path) : `${lineOf(path)}:${line}`;
-  return plainLine(`${where}: ${startOf(words, WORDS_READ_CHARS)}`, WORDS_MAX_CHARS);
+  return plainLine(`${where}: ${startOf(words, WORDS_READ_CHARS)}`, COMMENT_MAX_CHARS);
 }
 
 function withReviews(
@@ -282,7 +288,7 @@ function withFailedChecks(
     .map(({ name, words, url }) => ({
       name: nameOf(name, "unnamed"),
       words: passage(startOf(words, WORDS_READ_CHARS), WORDS_MAX_CHARS, REASON_MAX_LINES),
-      url,
+      url: url !== null && url.length <= CHECK_URL_MAX_CHARS ? url : null,
     }))
     .filter(({ words, url }) => words !== "" || url !== null);
   const why = said.length > 0 && { reasons: said };
