@@ -81,7 +81,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   // Slack's entities, which both sides of the wire write and read the same way.
   world: [...SHARED, "src/app/messages"],
-  gallery: [...SHARED, "src/app/intake", "src/app/messages", "src/app/rules", "world"],
+  gallery: [...SHARED, "src/app/intake", "src/app/messages", "src/app/rules", "src/service/runner", "world"],
   playground: [...SHARED, "src/app/messages", "gallery", "world"],
 };
 /** The programs that put the folders together. Neither imports the other. */

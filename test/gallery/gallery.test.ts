@@ -7,6 +7,7 @@ import { expect, it } from "vitest";
 import { createSlackSide } from "../../world/slack/index.ts";
 import { askSlack, faultLines, faultsOf, renderedSamples } from "../../gallery/gallery.ts";
 import { galleryPage } from "../../gallery/page.ts";
+import { pullRequestsPage, writtenPullRequests } from "../../gallery/pull-requests.ts";
 import { startBrowser, violationsOf } from "../support/browser.ts";
 import { silentSlackLogger } from "../support/silent-slack-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -45,6 +46,30 @@ it("writes one file, which says where it is", async () => {
   expect(stdout).toMatch(/^Wrote \d+ messages\. Open file:\/\//);
   expect(stdout).toContain(pathToFileURL(file).href);
   expect(readFileSync(file, "utf8")).toContain("<!doctype html>");
+});
+
+it("shows ten kinds of pull requests with titles, texts and commits", () => {
+  const pulls = writtenPullRequests();
+  expect(pulls.map(({ title }) => title)).toEqual([
+    "Correct 1 misspelling in docs/quickstart.md",
+    "Name the package tidepool-cli in every install command",
+    "Correct 3 misspellings, repair 1 link in docs/quickstart.md",
+    "Fix typos and links in FAQ and install",
+    'Rename "Create a key" to "Make a key" in docs/quickstart.md',
+    "Explain when the client asks again",
+    "Remove the page about the old command line",
+    'Rename "workspace key" to "team key" in 9 pages',
+    "Correct the default timeout; say how often the client retries",
+    "Correct 3 misspellings, repair 1 link in docs/quickstart.md",
+  ]);
+  for (const { body, commits } of pulls) {
+    expect(body).toMatch(/<!-- docs-agent:start -->\n\n(?!I am|I couldn't|Sure)/);
+    expect(body).toContain("<summary>What was asked</summary>");
+    for (const commit of commits) expect(commit).toMatch(/^.{1,72}\n\n[^]*\nDocs-Agent-Turn: /);
+  }
+  const drawn = pullRequestsPage(pulls);
+  expect(drawn).toContain("<strong>Our checks passed:</strong> links");
+  expect(drawn.split("<article>")).toHaveLength(11);
 });
 
 it("its page draws every message in both themes, and fits a phone", { tags: "nightly" }, async () => {

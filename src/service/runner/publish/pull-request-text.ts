@@ -176,7 +176,7 @@ function pageLine(
   const { path } = page;
   const counts = sizeOf(page);
   const words = cutAtWord(oneLine(joinedWords(wordsOf.get(path) ?? []), Infinity), maxWords);
-  const said = words === "" ? "" : `: ${markdownInLine(words)}`;
+  const said = words === "" || words === counts ? "" : `: ${markdownInLine(words)}`;
   return `- ${fileName(redactedLine(redact, path, 200))}${counts === "" ? "" : ` (${counts})`}${said}`;
 }
 
