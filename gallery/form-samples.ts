@@ -76,7 +76,10 @@ export const formSamples: [string, ModalView][] = [
   ["for a thread that is being read", form({ ...picked, isThreadUnread: true })],
   ["for a thread", form(thread)],
   ["for a thread that can't be read", form({ ...picked, context: { messages: [], leftOut: 0 } })],
-  ["for what was asked before", form(picked, askedBefore({ clock }, running, BEN))],
+  [
+    "for what was asked before",
+    form(picked, askedBefore({ clock, httpOrigins: [] }, { turn: running, mayAdd: false }, BEN)),
+  ],
   ["for the longest thread", form(longest)],
   ["for an answer", answerModal(shortQuestion, "question-1")],
   ["for an answer to the longest question", answerModal(longestQuestion, "question-1")],

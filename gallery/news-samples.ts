@@ -35,6 +35,27 @@ export function makeUpFollowedTurn(
   return { ...before, pullRequest: withPullRequest(undefined, makeUpFollowed(pullRequest), at) };
 }
 
+/** Offers to whoever asks for what an open pull request does. */
+export const askedBeforeSamples: [string, MessageOf<"asked-before">][] = [
+  ["asked before, its pull request waits", offer({}, { mayAdd: true, isOwn: false })],
+  [
+    "asked before, its pull request has conflicts",
+    offer({ blockedBy: "conflicts", baseRef: "main" }, { mayAdd: true, isOwn: true }),
+  ],
+  [
+    "asked before, others may not add to it",
+    offer({ waitingFor: [UNBROKEN] }, { mayAdd: false, isOwn: false }),
+  ],
+];
+
+function offer(
+  pullRequest: Partial<KnownPullRequest>,
+  may: { mayAdd: boolean; isOwn: boolean },
+): MessageOf<"asked-before"> {
+  const turn = makeUpFollowedTurn(pullRequest);
+  return { kind: "asked-before", replyId: "mention:3", turn, ...may, agoMs: 3 * 86_400_000 };
+}
+
 function told(pullRequest: Partial<KnownPullRequest>): MessageOf<"news"> {
   const turn = makeUpFollowedTurn(pullRequest);
   const news = turn.pullRequest.news.at(-1);

@@ -15,7 +15,7 @@ import {
   rawChangeSamples,
 } from "./list-samples.ts";
 import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";
-import { newsSamples } from "./news-samples.ts";
+import { askedBeforeSamples, newsSamples } from "./news-samples.ts";
 import { outcomeSamples } from "./outcome-samples.ts";
 import { overdueSamples } from "./overdue-samples.ts";
 import { longestQuestion, questionSamples, shortQuestion, unheardSamples } from "./question-samples.ts";
@@ -89,9 +89,12 @@ const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
         kind: "asked-before",
         replyId: "mention:3",
         turn: makeUpTurn({ name: "accepted", waitingSince: null }),
+        isOwn: false,
+        mayAdd: false,
         agoMs: 180_000,
       },
     ],
+    ...askedBeforeSamples,
   ],
   unheard: unheardSamples,
   "not-allowed": [["not allowed", { kind: "not-allowed", requesterId: ANA }]],

@@ -70,6 +70,7 @@ const ways: Record<Request["from"], Partial<Request>> = {
 const followUp = makeUpTurn(watching, {
   id: "mention:2",
   from: "mention",
+  messageTs: "2.0",
   userId: BEN,
   instructions: "And in the FAQ.",
   follows: { turnId: "command:1" },
@@ -123,11 +124,13 @@ function makeStatusSamples(): [string, MessageOf<"status">][] {
     ["of an act on the pull request, longest", status({ turn: actingLong })],
     [
       "of a request that is started anew",
-      status({ turn: { ...makeUpTurn(watching, { from: "mention" }), isStartedAnew: true } }),
+      status({
+        turn: { ...makeUpTurn(watching, { from: "mention", messageTs: "2.0" }), isStartedAnew: true },
+      }),
     ],
     [
       "of a separate request",
-      status({ turn: { ...makeUpTurn(watching, { from: "mention" }), isSeparate: true } }),
+      status({ turn: { ...makeUpTurn(watching, { from: "mention", messageTs: "2.0" }), isSeparate: true } }),
     ],
     ["longest", status({ turn: long, followUps: many, movedBecause: "not_in_channel" })],
   ];

@@ -68,6 +68,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     threadReader: createSlackThreadReader(inSlack),
     messageReader: createSlackMessageReader(inSlack),
     fileReader: createSlackFileReader(inSlack),
+    memberships: createSlackMemberships(inSlack),
     polling: config.polling,
     retentionMs: config.retentionMs,
     clock,
@@ -80,13 +81,13 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     random,
     rateLimiter: store.rateLimiter,
     workStatus: createSlackWorkStatus(inSlack),
-    memberships: createSlackMemberships(inSlack),
     contacts,
     jobServices: { of: (project) => configuredProject(services, project) },
   });
 
   const { limits, followUps, helpContact: contact } = config;
-  registerIntake(slack.bolt, { ...shared, queue, projects, limits, followUps, contact });
+  const { httpOrigins } = presentationOf(config);
+  registerIntake(slack.bolt, { ...shared, queue, projects, limits, followUps, contact, httpOrigins });
 
   let isLeaving = false;
   const report = { slack: () => slack.report(), isLeaving: () => isLeaving };

@@ -84,7 +84,8 @@ export class ConversationForms {
     if (status === 200 && body === "") {
       this.#ledger.taken.add(words);
       this.#ledger.forms.push({ words, unticked });
-    } else if (!/asked for this/.test(body)) throw new Error(`the form was answered ${status} ${body}`);
+    } else if (!/asked for this|already a pull request/.test(body))
+      throw new Error(`the form was answered ${status} ${body}`);
   }
 
   /** Presses **Follow it** in a form that mentions a running request. */

@@ -110,21 +110,23 @@ export class Person {
   }
 
   /**
-   * Presses a button, or chooses `option` in a menu, in the modal in front. The view state in the
-   * payload stays empty.
+   * Presses a button, or chooses `option` in a menu, in the modal in front. `values` is
+   * what was typed so far; without it, the view state in the payload stays empty.
    */
   async clickInView(act: {
     viewId: string;
     actionId: string;
     blockId?: string;
     option?: string;
+    values?: TypedValues;
   }): Promise<DeliveryOutcome> {
     const { workspace, views, triggers, deliverer } = this.#deps;
     const open = this.#view(act.viewId);
     const found = findElement(open.view.blocks, act);
+    const view = views.toWire(open, act.values && fillIn(open.view, act.values));
     const chosen = act.option === undefined ? found : { ...found, option: act.option };
     const triggerId = triggers.issue(this.user.id);
-    const payload = viewActionPayload(workspace, this.user, chosen, { view: views.toWire(open), triggerId });
+    const payload = viewActionPayload(workspace, this.user, chosen, { view, triggerId });
     return deliverer.deliver("interactive", payload);
   }
 

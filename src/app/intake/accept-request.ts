@@ -4,6 +4,8 @@ import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from 
 import { maybeKeptMessage, notKeptMessage } from "../messages/private-messages.ts";
 import type { Rendered } from "../messages/blocks.ts";
 import { acceptance, type WantedJob, askingBeside } from "../rules/decisions/accept.ts";
+import { within } from "../../shared/machine/ports.ts";
+import type { Asker } from "../rules/thread/same-request.ts";
 import type { Accepted, IntakeDeps } from "./deps.ts";
 import type { Limit } from "../../shared/store/rate-limiter.ts";
 
@@ -26,8 +28,8 @@ export function notAcceptedMessage(thrown: unknown): Rendered {
  * Accepts a request durably, within the limits of its person and channel. Rejects if it can't be
  * stored or may not have been. If Slack delivers it twice at the same time, it is accepted and
  * counted once. If Slack doesn't say in time whether the person may use the app, the request is
- * accepted but goes no further until that is known (`tasks/submit.ts`). For `warnedOf`, see {@link
- * acceptance}.
+ * accepted but goes no further until that is known (`tasks/submit.ts`). With `warnedOf`, it is
+ * first checked whether the person was told of all who asked for the same ({@link acceptance}).
  */
 export async function acceptRequest(
   deps: IntakeDeps,
@@ -50,15 +52,13 @@ export async function acceptRequest(
 }
 
 /**
- * Like {@link acceptRequest}, but if somebody else asked for the same and that turn is running, the
- * request is only kept, and the person is asked privately whether to follow that turn or start
- * another.
+ * Like {@link acceptRequest}, but if somebody asked for the same, and that turn runs or its pull
+ * request is open, the request is only kept, and the person is asked privately what to do.
  */
 export async function acceptOrAsk(deps: IntakeDeps, request: Request, wanted?: WantedJob): Promise<Accepted> {
   const accepted = await acceptRequest(deps, request, wanted, []);
   if (accepted.kind === "asked-before") {
-    const { turn } = accepted;
-    await deps.queue.commit(() => askingBeside(request, turn));
+    await deps.queue.commit(() => askingBeside(request, accepted));
   }
   return accepted;
 }
@@ -80,11 +80,15 @@ async function accept(
   const { teamId, userId, channelId } = request;
   const person: Limit = { gate: `person:${teamId}:${userId}`, limit: perPerson, windowMs: HOUR_MS };
   const channel: Limit = { gate: `channel:${teamId}:${channelId}`, limit: perChannel, windowMs: HOUR_MS };
-  const within = [person, channel].filter(({ limit }) => limit > 0);
+  const limits = [person, channel].filter(({ limit }) => limit > 0);
+  const commit = (asker?: Asker) =>
+    deps.queue.commit((read) => acceptance(deps, read, request, wanted, limits, asker));
   try {
-    const accepted = await deps.queue.commit((read) =>
-      acceptance(deps, read, request, wanted, within, warnedOf),
-    );
+    const first = await commit(warnedOf && { warnedOf });
+    const isElsewhere = first.kind === "elsewhere" && warnedOf !== undefined;
+    const accepted = isElsewhere
+      ? await commit({ warnedOf, channels: await channelsOf(deps, userId) })
+      : first;
     if (accepted.kind !== "accepted") return accepted;
   } catch (thrown) {
     if (isStoreAnswerLost(thrown)) throw new MaybeKeptError(thrown.message, { cause: thrown });
@@ -95,6 +99,18 @@ async function accept(
   }
   reassureLater(deps, request);
   return { kind: "accepted" };
+}
+
+/** How long a request waits to hear which channels its person is in. */
+const CHANNELS_WITHIN_MS = 1_000;
+
+/** The channels that a person is in, as far as Slack says so in time. */
+export async function channelsOf(
+  { clock, memberships }: Pick<IntakeDeps, "clock" | "memberships">,
+  userId: string,
+): Promise<ReadonlySet<string>> {
+  const none = { channels: new Set<string>() };
+  return (await within(clock, CHANNELS_WITHIN_MS, memberships.channelsOf(userId), none)).channels;
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import type { ModalView } from "@slack/types";
-import { runningInThread } from "../rules/thread/follow-up.ts";
+import { sameRequest, type SameRequest } from "../rules/thread/same-request.ts";
+import type { Request } from "../rules/turn/request.ts";
 import type { Draft } from "../rules/records.ts";
-import type { Turn } from "../rules/turn/turn.ts";
 import { ACTIONS, buttonValue } from "../messages/actions.ts";
-import { unstyled, section } from "../messages/blocks.ts";
-import { askedBeforeText, followIt } from "../messages/private-messages.ts";
-import { FOLLOWING } from "../messages/short-answers.ts";
+import { actions, unstyled, section } from "../messages/blocks.ts";
+import { addToIt, askedBeforeText, followIt } from "../messages/private-messages.ts";
+import { FOLLOWING, FOLLOWING_NEWS } from "../messages/short-answers.ts";
+import { channelsOf } from "./accept-request.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import { following } from "./status-buttons.ts";
 import { answerPress, answerTo } from "./press.ts";
@@ -14,24 +15,28 @@ import { type FormState, readFormMetadata, requestForm } from "./request-form.ts
 import type { TickedValues } from "./share-list.ts";
 
 /**
- * The beginning of a form when a turn for the same request is already running: who asked, when, and
- * a button to follow that turn instead.
+ * The beginning of a form when somebody asked for the same, and that runs or its pull request is
+ * open: who asked, when, and buttons to follow it or to add to it instead.
  */
 export function askedBefore(
-  { clock }: Pick<IntakeDeps, "clock">,
-  turn: Turn,
+  { clock, httpOrigins }: Pick<IntakeDeps, "clock" | "httpOrigins">,
+  { turn, mayAdd }: SameRequest,
   userId: string,
   warnedOf: readonly string[] = [],
 ): FormState {
   const { request } = turn;
-  const who = request.userId === userId ? "You" : `<@${request.userId}>`;
-  const text = askedBeforeText(who, clock.now() - request.receivedAt);
-  return { warnedOf: [...warnedOf, turn.id], asked: [{ ...section(text), accessory: followIt(turn) }] };
+  const who = request.userId === userId ? null : `<@${request.userId}>`;
+  const text = section(askedBeforeText(turn, who, clock.now() - request.receivedAt, { httpOrigins }));
+  const follow = followIt(turn);
+  return {
+    warnedOf: [...warnedOf, turn.id],
+    asked: mayAdd ? [text, ...actions([addToIt(turn), follow])] : [{ ...text, accessory: follow }],
+  };
 }
 
 /**
- * Like {@link askedBefore}, for a draft's thread. Undefined if nothing is running there or it can't
- * be read now. It is checked again when the form is sent.
+ * Like {@link askedBefore}, for a draft's message and thread. Undefined if nobody asked, or that
+ * can't be read now. It is checked again when the form is sent.
  */
 export async function stateOfAsked(
   deps: IntakeDeps,
@@ -39,10 +44,16 @@ export async function stateOfAsked(
   userId: string,
 ): Promise<FormState | undefined> {
   try {
-    const running = await deps.queue.read((read) => runningInThread(read, draft));
-    return running === undefined ? undefined : askedBefore(deps, running, userId);
+    const request = requestOfDraft(deps, draft, userId);
+    const look = (channels?: ReadonlySet<string>) =>
+      deps.queue.read((read) =>
+        sameRequest(deps, read, request, { warnedOf: [], ...(channels && { channels }) }),
+      );
+    const first = await look();
+    const same = first === "elsewhere" ? await look(await channelsOf(deps, userId)) : first;
+    return same === undefined || same === "elsewhere" ? undefined : askedBefore(deps, same, userId);
   } catch (thrown) {
-    deps.logger.warn({ err: thrown }, "could not look for a request that runs");
+    deps.logger.warn({ err: thrown }, "could not look for an earlier request");
     return undefined;
   }
 }
@@ -56,12 +67,12 @@ export function registerFollowIt(app: App, deps: IntakeDeps): void {
     );
     await press.ack();
     if (body.view === undefined) {
-      if (answer !== FOLLOWING) return answerPress(deps, press, answer);
+      if (!isFollowing(answer)) return answerPress(deps, press, answer);
       return void (await respond({ text: answer, response_type: "ephemeral", replace_original: true }));
     }
     const { id, hash, state, private_metadata: metadata } = body.view;
     try {
-      const view = answer === FOLLOWING ? textView(answer) : await formWithNote(deps, metadata, answer);
+      const view = isFollowing(answer) ? textView(answer) : await formWithNote(deps, metadata, answer);
       await client.views.update({ view_id: id, hash, view: asTicked(view, state.values) });
     } catch (thrown) {
       deps.logger.warn({ err: thrown }, "could not say in a form that its request is followed");
@@ -69,8 +80,19 @@ export function registerFollowIt(app: App, deps: IntakeDeps): void {
   });
 }
 
+function isFollowing(answer: string): boolean {
+  return answer === FOLLOWING || answer === FOLLOWING_NEWS;
+}
+
+/** The request that a draft would be in the default project, without words. */
+function requestOfDraft({ clock, projects }: IntakeDeps, draft: Draft, userId: string): Request {
+  const { from, teamId, channelId, threadTs, quoted, responseUrl } = draft;
+  const place = { from, teamId, channelId, threadTs, quoted, responseUrl };
+  return { id: "draft", ...place, userId, project: projects[0], instructions: "", receivedAt: clock.now() };
+}
+
 /** The same form with another beginning. It keeps what was typed. */
-async function formWithNote(deps: IntakeDeps, metadata: string, answer: string): Promise<ModalView> {
+export async function formWithNote(deps: IntakeDeps, metadata: string, answer: string): Promise<ModalView> {
   const { draftId, warnedOf } = readFormMetadata(metadata);
   const draft = await deps.records.get("draft", draftId);
   if (draft === undefined) return textView(answer);
@@ -99,7 +121,8 @@ function blockAsTicked(block: ViewBlock, values: TickedValues): ViewBlock {
   return { ...block, element: { ...element, ...(initial.length === 0 ? {} : { initial_options: initial }) } };
 }
 
-function textView(text: string): ModalView {
+/** A form that only says something. */
+export function textView(text: string): ModalView {
   return {
     type: "modal",
     title: unstyled("Fix these docs"),

@@ -15,7 +15,15 @@ export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };
 /** Everything the ways in depend on. */
 export type IntakeDeps = Pick<
   TaskDeps,
-  "clock" | "logger" | "polling" | "records" | "retentionMs" | "threadReader" | "messageReader" | "series"
+  | "clock"
+  | "logger"
+  | "polling"
+  | "records"
+  | "retentionMs"
+  | "threadReader"
+  | "messageReader"
+  | "memberships"
+  | "series"
 > & {
   fileReader: Pick<TaskDeps["fileReader"], "lookUp">;
   queue: Pick<AppQueue, "add" | "commit" | "read">;
@@ -27,6 +35,8 @@ export type IntakeDeps = Pick<
   /** Requests an hour. 0 means no limit. */
   limits: { perPerson: number; perChannel: number };
   followUps: FollowUps;
+  /** Origins whose pull requests become links although they aren't https. */
+  httpOrigins: readonly string[];
   /** The person to contact for help, in the operator's mrkdwn. */
   contact: string;
   /**

@@ -1,63 +1,140 @@
-import type { App } from "@slack/bolt";
+import type { App, BlockAction, ButtonAction, ViewOutput } from "@slack/bolt";
+import type { ModalView } from "@slack/types";
 import { quotesNothing } from "../rules/words/prompt.ts";
 import { wordsIn } from "../../shared/text/text.ts";
 import { DEFAULT_INSTRUCTIONS, type Request } from "../rules/turn/request.ts";
 import { refusalText } from "../messages/private-messages.ts";
 import { FORM_EXPIRED, NOTHING_SHARED, NOTHING_TYPED } from "../messages/short-answers.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
-import { asTicked, askedBefore } from "./asked-before.ts";
+import { ACTIONS, addValue, type AddValue } from "../messages/actions.ts";
+import type { Draft } from "../rules/records.ts";
+import { addReply, addTo } from "./add-to.ts";
+import { asTicked, askedBefore, formWithNote, textView } from "./asked-before.ts";
 import { findProject, namesOf, tooLong, type IntakeDeps } from "./deps.ts";
-import { INSTRUCTIONS, PROJECT, readFormMetadata, REQUEST_FORM, requestForm } from "./request-form.ts";
+import {
+  type FormMetadata,
+  INSTRUCTIONS,
+  PROJECT,
+  readFormMetadata,
+  REQUEST_FORM,
+  requestForm,
+} from "./request-form.ts";
 import { sharedOf } from "./share-list.ts";
 import { refusedOf, withoutRefused } from "../gather/gather-context.ts";
 
 /** Handles the submitted form of `/docs-agent` and **Fix these docs**. */
 export function registerFormSubmission(app: App, deps: IntakeDeps): void {
   app.view(REQUEST_FORM, async ({ ack, body, view }) => {
-    const refuse = (block: string, text: string) =>
+    const refuse = ({ block, text }: FormFault) =>
       ack({ response_action: "errors", errors: { [block]: text } });
-
-    const { values } = view.state;
-    const typed = wordsIn(values[INSTRUCTIONS]?.[INSTRUCTIONS]?.value ?? "");
-    const refusal = tooLong(typed);
-    if (refusal !== null) return refuse(INSTRUCTIONS, refusalText(refusal));
-    const chosen = values[PROJECT]?.[PROJECT]?.selected_option?.value ?? null;
-    const project = findProject(deps.projects, chosen);
-    if ("kind" in project) return refuse(PROJECT, refusalText(project));
     try {
-      const { draftId, warnedOf } = readFormMetadata(view.private_metadata);
-      const draft = await deps.records.get("draft", draftId);
-      if (draft === undefined) return refuse(INSTRUCTIONS, FORM_EXPIRED);
-      const shared = await ofMembers(deps, sharedOf(draft, values));
-      if (typed === "" && quotesNothing(shared)) {
-        return refuse(INSTRUCTIONS, draft.quoted === null ? NOTHING_TYPED : NOTHING_SHARED);
-      }
-      const request: Request = {
-        id: `form:${view.id}`,
-        from: draft.from,
-        teamId: draft.teamId,
-        channelId: draft.channelId,
-        threadTs: draft.threadTs,
-        userId: body.user.id,
-        project,
-        instructions: typed === "" ? DEFAULT_INSTRUCTIONS : typed,
-        ...shared,
-        responseUrl: draft.responseUrl,
-        receivedAt: deps.clock.now(),
-      };
-      const accepted = await acceptRequest(deps, request, "own-job", warnedOf);
+      const read = await requestOfForm(deps, view, body.user.id);
+      if ("block" in read) return refuse(read);
+      const { request, draft, form } = read;
+      const accepted = await acceptRequest(deps, request, "own-job", form.warnedOf);
       if (accepted.kind === "asked-before") {
-        const state = { ...askedBefore(deps, accepted.turn, body.user.id, warnedOf), instructions: typed };
-        const again = requestForm(draftId, draft, namesOf(deps.projects), project.name, state);
-        return ack({ response_action: "update", view: asTicked(again, values) });
+        const state = {
+          ...askedBefore(deps, accepted, body.user.id, form.warnedOf),
+          instructions: form.typed,
+        };
+        const names = namesOf(deps.projects);
+        const again = requestForm(form.draftId, draft, names, request.project.name, state);
+        return ack({ response_action: "update", view: asTicked(again, view.state.values) });
       }
-      if (accepted.kind === "refused") return refuse(INSTRUCTIONS, refusalText(accepted.refusal));
+      if (accepted.kind === "refused") {
+        return refuse({ block: INSTRUCTIONS, text: refusalText(accepted.refusal) });
+      }
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a request");
-      return refuse(INSTRUCTIONS, notAcceptedMessage(thrown).text);
+      return refuse({ block: INSTRUCTIONS, text: notAcceptedMessage(thrown).text });
     }
     return ack();
   });
+}
+
+/**
+ * Handles **Add to it**: sends the form or the kept request that the button belongs to as a
+ * follow-up to the pull request. If that has ended meanwhile, it is a new request.
+ */
+export function registerAddToIt(app: App, deps: IntakeDeps): void {
+  app.action<BlockAction<ButtonAction>>(ACTIONS.addToIt, async (press) => {
+    const { action, body, client, respond, ack } = press;
+    const value = addValue.read(action.value);
+    const userId = body.user.id;
+    if (body.view === undefined) {
+      const answer = await addReply(deps, value, userId);
+      await ack();
+      return void (await respond({ text: answer, response_type: "ephemeral", replace_original: true }));
+    }
+    const { id, hash, state } = body.view;
+    const view = await afterAdding(deps, value, body.view, userId);
+    await ack();
+    try {
+      await client.views.update({ view_id: id, hash, view: asTicked(view, state.values) });
+    } catch (thrown) {
+      deps.logger.warn({ err: thrown }, "could not say in a form that it was sent");
+    }
+  });
+}
+
+/** What replaces a form after **Add to it**: what became of it, or the form and what is wrong. */
+async function afterAdding(
+  deps: IntakeDeps,
+  value: AddValue | null,
+  view: SentForm,
+  userId: string,
+): Promise<ModalView> {
+  const refused = (text: string) => formWithNote(deps, view.private_metadata, text);
+  try {
+    if (value === null) return textView(FORM_EXPIRED);
+    const read = await requestOfForm(deps, view, userId);
+    if ("block" in read) return await refused(read.text);
+    const taken = await addTo(deps, read.request, value.turnId);
+    return taken.isTaken ? textView(taken.text) : await refused(taken.text);
+  } catch (thrown) {
+    deps.logger.error({ err: thrown }, "could not accept a request");
+    return textView(notAcceptedMessage(thrown).text);
+  }
+}
+
+/** What is wrong with a form, to be said under one of its fields. */
+type FormFault = { block: string; text: string };
+
+type SentForm = Pick<ViewOutput, "id" | "private_metadata" | "state">;
+
+/** The request that a form makes as it is now, with its draft. */
+async function requestOfForm(
+  deps: IntakeDeps,
+  { id, private_metadata: metadata, state: { values } }: SentForm,
+  userId: string,
+): Promise<FormFault | { request: Request; draft: Draft; form: FormMetadata & { typed: string } }> {
+  const typed = wordsIn(values[INSTRUCTIONS]?.[INSTRUCTIONS]?.value ?? "");
+  const refusal = tooLong(typed);
+  if (refusal !== null) return { block: INSTRUCTIONS, text: refusalText(refusal) };
+  const chosen = values[PROJECT]?.[PROJECT]?.selected_option?.value ?? null;
+  const project = findProject(deps.projects, chosen);
+  if ("kind" in project) return { block: PROJECT, text: refusalText(project) };
+  const form = readFormMetadata(metadata);
+  const draft = await deps.records.get("draft", form.draftId);
+  if (draft === undefined) return { block: INSTRUCTIONS, text: FORM_EXPIRED };
+  const shared = await ofMembers(deps, sharedOf(draft, values));
+  if (typed === "" && quotesNothing(shared)) {
+    return { block: INSTRUCTIONS, text: draft.quoted === null ? NOTHING_TYPED : NOTHING_SHARED };
+  }
+  const request: Request = {
+    id: `form:${id}`,
+    from: draft.from,
+    teamId: draft.teamId,
+    channelId: draft.channelId,
+    threadTs: draft.threadTs,
+    userId,
+    project,
+    instructions: typed === "" ? DEFAULT_INSTRUCTIONS : typed,
+    ...shared,
+    responseUrl: draft.responseUrl,
+    receivedAt: deps.clock.now(),
+  };
+  return { request, draft, form: { ...form, typed } };
 }
 
 /**

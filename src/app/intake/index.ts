@@ -9,7 +9,7 @@ import type { IntakeDeps } from "./deps.ts";
 import { registerMessages } from "./door.ts";
 import { registerGuestCheck } from "./guest-check.ts";
 import { registerStatusButtons } from "./status-buttons.ts";
-import { registerFormSubmission } from "./form-submission.ts";
+import { registerAddToIt, registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
 import { registerShortcut } from "./shortcut.ts";
 
@@ -20,6 +20,7 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting" | "
   registerCommand(app, deps);
   registerShortcut(app, deps);
   registerFormSubmission(app, deps);
+  registerAddToIt(app, deps);
   registerMessages(app, deps);
   registerOutcomeButtons(app, deps);
   registerNewsButtons(app, deps);

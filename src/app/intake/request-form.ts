@@ -20,6 +20,7 @@ import { messageOf } from "../../shared/errors.ts";
 import { context, entry, unstyled, quotePart, type Rendered, richText, words } from "../messages/blocks.ts";
 import { formNotOpenedMessage } from "../messages/private-messages.ts";
 import { type Draft, knownLevel, type Write } from "../rules/records.ts";
+import { DRAFT_KEPT_MS } from "../rules/decisions/accept.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import { lookUpNames, withheldIn, withoutGuests, withoutGuestsShown } from "../gather/gather-context.ts";
 import { knownOf, lookUpFiles } from "../gather/gather-files.ts";
@@ -29,8 +30,6 @@ export const REQUEST_FORM = "request_form";
 export const INSTRUCTIONS = "instructions";
 export const PROJECT = "project";
 
-/** A form may stay open over a weekend. */
-const DRAFT_TTL_MS = 7 * 24 * 60 * 60_000;
 /** Slack's own limit for a text field. */
 const FIELD_MAX_CHARS = 3000;
 const SHOWN_MAX_CHARS = 2500;
@@ -40,7 +39,7 @@ const SHOWN_MAX_CHARS = 2500;
  * field has an older name, because an open form outlives the version that opened it.
  */
 const StoredMetadata = z.object({ draftId: z.string(), told: z.array(z.string()).default([]) });
-type FormMetadata = { draftId: string; warnedOf: string[] };
+export type FormMetadata = { draftId: string; warnedOf: string[] };
 
 /** Throws if a form carries back something else. */
 export function readFormMetadata(metadata: string): FormMetadata {
@@ -102,7 +101,7 @@ export async function openRequestForm(
 }
 
 function keepDraft({ queue }: Pick<IntakeDeps, "queue">, id: string, record: Draft): Promise<void> {
-  const draft: Write = { kind: "draft", id, record, ttlMs: DRAFT_TTL_MS };
+  const draft: Write = { kind: "draft", id, record, ttlMs: DRAFT_KEPT_MS };
   return queue.commit(() => ({ writes: [draft], value: undefined }));
 }
 
@@ -160,7 +159,8 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
   if (threadTs === null || quoted === null) return draft;
   const read = await deps.threadReader.read({ channelId, threadTs }, { after: null, before: THE_LAST });
   if (!read.ok) return named(deps, { ...draft, quoted, context: { messages: [], leftOut: 0 } });
-  const messages = read.value.messages.filter(({ ts }) => ts !== quoted.ts);
+  // A result of ours says nothing about what is wrong.
+  const messages = read.value.messages.filter(({ ts, isOwn }) => ts !== quoted.ts && isOwn !== true);
   // A person who picks a message directly may still share it.
   const withheld = (await withheldIn(deps, { teamId, channelId, threadTs })).filter((ts) => ts !== quoted.ts);
   const context = contextOf({ ...read.value, messages }, read.value.upTo ?? quoted.ts, withheld);

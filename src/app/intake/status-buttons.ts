@@ -1,6 +1,6 @@
 import type { App } from "@slack/bolt";
 import { maySteer, followTurn, muteIn, notAllowed } from "../rules/thread/people.ts";
-import { stopTurn, type Turn } from "../rules/turn/turn.ts";
+import { hasOpenPullRequest, stopTurn, type Turn } from "../rules/turn/turn.ts";
 import { ACTIONS, buttonValue, followValue } from "../messages/actions.ts";
 import * as shortAnswers from "../messages/short-answers.ts";
 import { changesOf, turnWrites } from "../rules/decisions/turn-writes.ts";
@@ -61,17 +61,18 @@ function stoppedAlready(shown: readonly Turn[], userId: string): string | null {
 }
 
 /**
- * Adds a person to those mentioned in the outcomes of all turns that the message shows. Returns the
- * answer to them.
+ * Adds a person to those mentioned in the outcomes of all turns that the message shows, and in the
+ * news of open pull requests. Returns the answer to them.
  */
 export function following(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<string> {
   const owner = read("turn", turnId);
   if (owner === undefined) return { value: tooOld(deps) };
   const shown = shownBy(read, owner);
   if (owner.delivery.away !== null) return { value: shortAnswers.FOLLOWED_ELSEWHERE };
-  const open = shown.filter(({ stage }) => stage.name !== "ended");
-  if (open.length === 0) return { value: shortAnswers.FINISHED };
-  const followed = open.flatMap((turn) => followTurn(turn, userId) ?? []);
+  const running = shown.filter(({ stage }) => stage.name !== "ended");
+  const linked = shown.filter((turn) => hasOpenPullRequest(turn, deps.clock.now()));
+  if (running.length === 0 && linked.length === 0) return { value: endedText(shown) };
+  const followed = [...running, ...linked].flatMap((turn) => followTurn(turn, userId) ?? []);
   if (followed.length === 0) return { value: shortAnswers.TOO_MANY_FOLLOWERS };
   const thread = threadOf(read, owner);
   const isMuted = thread?.muted?.includes(userId) === true;
@@ -80,8 +81,15 @@ export function following(deps: IntakeDeps, read: Read, turnId: string, userId: 
       ...turnWrites(deps, read, ...followed),
       ...(thread !== null && isMuted ? [threadWrite(deps, muteIn(thread, userId, false))] : []),
     ],
-    value: shortAnswers.FOLLOWING,
+    value: running.length === 0 ? shortAnswers.FOLLOWING_NEWS : shortAnswers.FOLLOWING,
   };
+}
+
+/** The answer to a person who wants to follow what has ended. */
+function endedText(shown: readonly Turn[]): string {
+  const { state } = shown.findLast(({ pullRequest }) => pullRequest !== undefined)?.pullRequest?.latest ?? {};
+  if (state === "merged") return shortAnswers.MERGED_MEANWHILE;
+  return state === "closed" ? shortAnswers.CLOSED_MEANWHILE : shortAnswers.FINISHED;
 }
 
 function muting(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<string> {

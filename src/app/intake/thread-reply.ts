@@ -94,7 +94,7 @@ async function wordsForApp(deps: IntakeDeps, segments: readonly Segment[]): Prom
  */
 async function send(deps: IntakeDeps, value: string | undefined, userId: string): Promise<PressAnswer> {
   try {
-    const reply = await keptReply(deps, value, userId);
+    const reply = await keptReply(deps, replyValue.read(value)?.replyId, userId);
     if (reply === undefined) return REPLY_NOT_KEPT;
     const request = { ...reply.request, receivedAt: deps.clock.now() };
     const taken =
@@ -127,7 +127,7 @@ async function takeAsAnswer(
   userId: string,
 ): Promise<PressAnswer> {
   try {
-    const { request, answers } = (await keptReply(deps, value, userId)) ?? {};
+    const { request, answers } = (await keptReply(deps, replyValue.read(value)?.replyId, userId)) ?? {};
     if (request === undefined || answers === undefined) return REPLY_NOT_KEPT;
     const reply = { ...request, isAdmitted: true };
     const taken = await deps.queue.commit((read) => replyAnswering(deps, read, reply, answers));
@@ -139,12 +139,11 @@ async function takeAsAnswer(
 }
 
 /** The message that a button belongs to. Undefined if it isn't kept, or is somebody else's. */
-async function keptReply(
+export async function keptReply(
   { records }: Pick<IntakeDeps, "records">,
-  value: string | undefined,
+  replyId: string | undefined,
   userId: string,
 ): Promise<AppRecords["reply"] | undefined> {
-  const replyId = replyValue.read(value)?.replyId;
   const reply = replyId === undefined ? undefined : await records.get("reply", replyId);
   return reply?.request.userId === userId ? reply : undefined;
 }

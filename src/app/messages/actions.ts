@@ -16,6 +16,7 @@ export const ACTIONS = {
   stopTurn: "stop_turn",
   followMenu: "follow_menu",
   followIt: "follow_it",
+  addToIt: "add_to_it",
   sendReply: "send_reply",
   ignoreReply: "ignore_reply",
   replyIsAnswer: "reply_is_answer",
@@ -78,6 +79,11 @@ export const IN_WORDS = -1;
 
 /** The reply that the buttons of its question belong to. */
 export const replyValue = carried(z.object({ replyId: z.string() }));
+
+const AddValue = z.object({ turnId: z.string(), replyId: z.string().optional() });
+export type AddValue = z.infer<typeof AddValue>;
+/** The turn whose pull request a request is added to, and the request, if it isn't in a form. */
+export const addValue = carried(AddValue);
 
 /** The list, and the number of requests before the page. `isOpen`: of open pull requests. */
 export const listValue = carried(

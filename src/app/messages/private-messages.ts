@@ -3,9 +3,10 @@ import { counted, cut, formatAgo, grouped, upToMinute, utcTimeOfDay } from "../.
 import type { MessageOf, OwnAnswer, Refusal } from "../rules/ports/notifier.ts";
 import { questionSlot } from "../rules/turn/delivery.ts";
 import { isUnheard, type AnswerResult } from "../rules/thread/question.ts";
+import { stateOf } from "../rules/words/pull-request-text.ts";
 import type { Turn } from "../rules/turn/turn.ts";
-import { ACTIONS, replyValue, suggestionId, suggestionValue } from "./actions.ts";
-import { builtPermalink, canInvite, placeName } from "./links.ts";
+import { ACTIONS, addValue, replyValue, suggestionId, suggestionValue } from "./actions.ts";
+import { builtPermalink, canInvite, placeName, pullRequestLink } from "./links.ts";
 import {
   actions,
   context,
@@ -17,10 +18,11 @@ import {
   quoteText,
   type Rendered,
   section,
+  STATE_MAX,
   turnButton,
   type View,
 } from "./blocks.ts";
-import { cutEscaped, timeOfDay } from "./mrkdwn.ts";
+import { cutEscaped, escapeMrkdwn, timeOfDay } from "./mrkdwn.ts";
 
 /** Example prompts for a newcomer. They are sent word for word, to the default project. */
 const SUGGESTED_PROMPTS = [
@@ -99,18 +101,43 @@ export function askWhichMessage({ replyId, question }: MessageOf<"ask-which">): 
   return paragraph("Is this your answer, or a new request?", asked, ...actions(buttons));
 }
 
-/** Somebody else asked for the same, and that turn is running. */
-export function askedBeforeMessage({ replyId, turn, agoMs }: MessageOf<"asked-before">): Rendered {
-  const text = askedBeforeText(`<@${turn.request.userId}>`, agoMs);
+/** Somebody asked for the same, and that turn runs, or its pull request is open. */
+export function askedBeforeMessage(
+  { replyId, turn, isOwn, mayAdd, agoMs }: MessageOf<"asked-before">,
+  { httpOrigins }: View,
+): Rendered {
+  const who = isOwn ? null : `<@${turn.request.userId}>`;
+  const text = askedBeforeText(turn, who, agoMs, { httpOrigins });
   const startAnother = labeled(ACTIONS.sendReply, "Start another", replyValue.write({ replyId }));
-  return paragraph(text, ...actions([followIt(turn), startAnother]));
+  const add = mayAdd ? [addToIt(turn, replyId)] : [];
+  return paragraph(text, ...actions([...add, followIt(turn), startAnother]));
 }
 
-export function askedBeforeText(who: string, agoMs: number): string {
-  return `${who} asked for this ${formatAgo(agoMs)}.`;
+/** `who` asked, in mrkdwn. Null stands for the reader. */
+export function askedBeforeText(
+  { stage, pullRequest }: Turn,
+  who: string | null,
+  agoMs: number,
+  { httpOrigins }: { httpOrigins: readonly string[] },
+): string {
+  const ago = formatAgo(agoMs);
+  if (stage.name !== "ended" || pullRequest === undefined) return `${who ?? "You"} asked for this ${ago}.`;
+  const pr = pullRequestLink(pullRequest.url, httpOrigins);
+  const link = pr === null ? "" : `<${escapeMrkdwn(pr.url)}|${cutEscaped(pr.label, NAME_MAX)}>, `;
+  const state = cutEscaped(stateOf(pullRequest), STATE_MAX);
+  return `There's already a pull request for this: ${link}${state}, asked by ${who ?? "you"} ${ago}.`;
 }
 
-/** A button to be mentioned in a turn's result. */
+/** A button that adds a request to a turn's pull request. In a form, the form has the request. */
+export function addToIt({ id }: Turn, replyId?: string): Button {
+  return labeled(
+    ACTIONS.addToIt,
+    "Add to it",
+    addValue.write({ turnId: id, ...(replyId === undefined ? {} : { replyId }) }),
+  );
+}
+
+/** A button to be mentioned in a turn's result, or in the news of its pull request. */
 export function followIt(turn: Turn): Button {
   return turnButton(ACTIONS.followIt, "Follow it", turn);
 }

@@ -132,7 +132,7 @@ function sharedOf(turn: Turn): KnownBlock[] {
 /** True if the message that asked is in the thread, right above. */
 function isReply(turn: Turn): boolean {
   const isNext = isFollowUp(turn) || turn.isStartedAnew === true || turn.isSeparate === true;
-  return turn.request.from === "mention" && isNext;
+  return turn.request.from === "mention" && turn.request.messageTs !== undefined && isNext;
 }
 
 /**
@@ -151,7 +151,8 @@ function isOfMessage({ from, beside }: Turn["request"]): boolean {
 function leadOf(turn: Turn): string {
   const { request } = turn;
   const who = `<@${request.userId}>`;
-  if (request.from === "shortcut" || isOfItsMessage(turn)) return `${who} asked the agent to fix this.`;
+  const isFirst = request.from === "shortcut" && !isFollowUp(turn);
+  if (isFirst || isOfItsMessage(turn)) return `${who} asked the agent to fix this.`;
   if (request.from === "try-again") return `${who} tried again:`;
   const isNext = isFollowUp(turn) || turn.isStartedAnew === true;
   return isNext ? `${who} followed up:` : `${who} requested a docs change:`;

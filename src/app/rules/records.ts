@@ -107,16 +107,23 @@ const ReplyRecord = storedObject({
   version: z.literal(1),
   request: Request,
   /**
-   * Another person's running turn with the same request. Absent if this is a reply in a thread that
-   * may not be for the agent.
+   * The turn of a request for the same, which runs or whose pull request is open. Absent if this is
+   * a reply in a thread that may not be for the agent.
    */
-  sameAs: storedObject({ turnId: z.string() }).optional(),
+  sameAs: storedObject({ turnId: z.string(), mayAdd: z.boolean().optional() }).optional(),
   /** The open question that this direct message may answer. */
   answers: AskedQuestion.optional(),
 });
 
-/** The newest turn that was requested in the same words, by a hash of the words and the place. */
-const AskedRecord = storedObject({ version: z.literal(1), turnId: z.string() });
+/**
+ * The newest turn for the same words or the same message, by a hash of them. `earlier` are others,
+ * newest first, that ran or had an open pull request then.
+ */
+const AskedRecord = storedObject({
+  version: z.literal(1),
+  turnId: z.string(),
+  earlier: z.array(z.string()).optional(),
+});
 
 /** What a job service has announced about itself, by its base URL. */
 export const ServiceRecord = storedObject({

@@ -12,6 +12,7 @@ import type { NewTask } from "../../shared/queue/task-queue.ts";
 import { shownWith } from "../rules/thread/follow-up.ts";
 import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../rules/turn/overdue.ts";
 import { withPullRequest } from "../rules/turn/pull-request-news.ts";
+import { askedAgainWrites } from "../rules/thread/same-request.ts";
 import { linkedAppends } from "../rules/thread/request-list.ts";
 import { awaitsFirstLook, endTurn, isAsking, isFollowing, type Turn } from "../rules/turn/turn.ts";
 import { changesOf, RecordLostError, turnWrites } from "../rules/decisions/turn-writes.ts";
@@ -186,10 +187,15 @@ function followingChanges(
   const turn: Turn = { ...before, pullRequest };
   const followed = isFollowing(turn, now) ? turn : undefined;
   if (pullRequest === before.pullRequest) return { ...nothing, followed };
+  const isFirst = before.pullRequest === undefined;
+  const keptMs = deps.polling.deadlineMs + deps.retentionMs;
   return {
-    writes: turnWrites(deps, read, turn, ...shownWith(read, turn)),
+    writes: [
+      ...turnWrites(deps, read, turn, ...shownWith(read, turn)),
+      ...(isFirst ? askedAgainWrites(read, turn, keptMs) : []),
+    ],
     adds: [...refreshTasks(turn), ...newsTasks(turn)],
-    appends: before.pullRequest === undefined ? linkedAppends(turn.request) : [],
+    appends: isFirst ? linkedAppends(turn.request) : [],
     followed,
   };
 }

@@ -65,8 +65,17 @@ export async function ask(deps: TaskDeps, given: Task): Promise<Step> {
   const to = { place: privatePlace(reply.request), userId, responseUrl };
   const same = reply.sameAs === undefined ? undefined : await deps.records.get("turn", reply.sameAs.turnId);
   if (same !== undefined) {
+    const { mayAdd = false } = reply.sameAs ?? {};
     const agoMs = deps.clock.now() - same.request.receivedAt;
-    return answerPrivately(deps, task, to, { kind: "asked-before", replyId, turn: same, agoMs });
+    const isOwn = same.request.userId === userId;
+    return answerPrivately(deps, task, to, {
+      kind: "asked-before",
+      replyId,
+      turn: same,
+      isOwn,
+      mayAdd,
+      agoMs,
+    });
   }
   const asking = reply.answers && (await deps.records.get("turn", reply.answers.turnId));
   const question = asking && questionOf(asking, reply.answers?.question ?? 0);

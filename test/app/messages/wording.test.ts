@@ -98,7 +98,7 @@ describe("the status message says who asked for what, and how it stands:", () =>
 });
 
 describe("the status of a follow-up", () => {
-  const asked = { ...request, from: "mention" as const, follows: { turnId: "command:1" } };
+  const asked = { ...request, from: "mention" as const, messageTs: "2.0", follows: { turnId: "command:1" } };
   const watching = { name: "watching", since: 1, troubleSince: null } as const;
   const followUp = makeTurn({ request: asked, stage: watching });
 
@@ -106,7 +106,10 @@ describe("the status of a follow-up", () => {
     expect(read({ kind: "status", turn: followUp, movedBecause: null }).lines).toEqual([
       "🔧 Follow-up sent to the agent.",
     ]);
-    const anew = { ...makeTurn({ request: { ...request, from: "mention" } }), isStartedAnew: true };
+    const anew = {
+      ...makeTurn({ request: { ...request, from: "mention", messageTs: "2.0" } }),
+      isStartedAnew: true,
+    };
     expect(read({ kind: "status", turn: anew, movedBecause: null }).lines).toEqual([
       "That request is closed, so I started a new one.",
       "⏳ Starting…",
@@ -116,7 +119,7 @@ describe("the status of a follow-up", () => {
   it("is all of it in a direct message, and below another request", () => {
     const away = read({ kind: "status", turn: followUp, movedBecause: "is_archived" }).lines;
     const lines = ["@Ana followed up:", "Fix the <install> command", "🔧 Follow-up sent to the agent."];
-    expect(away.slice(1)).toEqual(lines);
+    expect(away.slice(1)).toEqual(["[View message]", ...lines]);
     const turn = makeTurn({ request });
     const both = read({ kind: "status", turn, followUps: [followUp], movedBecause: null }).lines;
     expect(both.slice(3)).toEqual(lines);

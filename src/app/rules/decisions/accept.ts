@@ -1,23 +1,23 @@
-import { isReply, type Request } from "../turn/request.ts";
+import type { Request } from "../turn/request.ts";
 import type { MessageOf } from "../ports/notifier.ts";
-import type { AskedQuestion, Plan, Read, AppRecords, Write } from "../records.ts";
-import {
-  inLine,
-  jobInThread,
-  newestOfThread,
-  runningInThread,
-  statusOwnerFor,
-  alsoShowing,
-} from "../thread/follow-up.ts";
+import type { AskedQuestion, Plan, Read, AppRecords } from "../records.ts";
+import { inLine, jobInThread, newestOfThread, statusOwnerFor, alsoShowing } from "../thread/follow-up.ts";
 import { projectKey, type ProjectRef } from "../project.ts";
 import { listAppends } from "../thread/request-list.ts";
+import {
+  type Asker,
+  type SameRequest,
+  askedWrites,
+  isAddable,
+  openPullRequestOf,
+  sameRequest,
+} from "../thread/same-request.ts";
 import { maySteer, notAllowed, type FollowUps } from "../thread/people.ts";
 import { newTurn, type Turn } from "../turn/turn.ts";
 import { isAnswer } from "./answering.ts";
 import { openTask, reactTasks, refreshTask, submitTask } from "./new-tasks.ts";
 import { turnWrites } from "./turn-writes.ts";
 import type { TaskDeps } from "../ports/deps.ts";
-import { hash } from "node:crypto";
 import { z } from "zod";
 import { RateLimited } from "./payload.ts";
 import type { Limit } from "../../../shared/store/rate-limiter.ts";
@@ -32,16 +32,26 @@ import type { Limit } from "../../../shared/store/rate-limiter.ts";
  * - `own-open-request`: the job of its thread, if the same person made the newest open request
  *   there. Otherwise the message isn't a request.
  */
-export type WantedJob = "own-job" | "separate-job" | "thread" | "thread-in-project" | "own-open-request";
+export type WantedJob =
+  | "own-job"
+  | "separate-job"
+  | "thread"
+  | "thread-in-project"
+  | "own-open-request"
+  | AddTo;
+
+/** The job of this turn, while its pull request is open. Otherwise a new job. */
+type AddTo = { addTo: string };
 
 /**
  * - `known`: already accepted, or not meant for us.
- * - `asked-before`: somebody asked for the same, and that turn is running.
- * - `not-allowed`: only its requester may steer the thread's job.
+ * - `asked-before`: somebody asked for the same, and that turn runs, or its pull request is open.
+ * - `elsewhere`: perhaps they did in a channel. Look up which channels the person is in.
+ * - `not-allowed`: only its requester may steer the job.
  */
 export type AcceptanceEnd =
-  | { kind: "accepted" | "known" }
-  | { kind: "asked-before"; turn: Turn }
+  | { kind: "accepted" | "known" | "elsewhere" }
+  | ({ kind: "asked-before" } & SameRequest)
   | MessageOf<"not-allowed">;
 
 type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
@@ -53,10 +63,8 @@ type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
 /**
  * Accepts a request: stores its turn and adds the tasks for the create and the status message,
  * which don't wait for each other. The turn's id comes from what Slack sent, so a redelivery or a
- * second press finds it, changes nothing and counts against no limit. `warnedOf` lists the running
- * turns that the person has already been warned of. If another turn is running for the same request
- * (for the shortcut: in the same thread), nothing is accepted. Without `warnedOf`, this isn't
- * checked.
+ * second press finds it, changes nothing and counts against no limit. If {@link sameRequest} finds
+ * another one, nothing is accepted. Without `asker`, this isn't checked.
  */
 export function acceptance(
   deps: AcceptDeps,
@@ -64,27 +72,25 @@ export function acceptance(
   request: Request,
   wanted: WantedJob,
   within: readonly Limit[],
-  warnedOf?: readonly string[],
+  asker?: Asker,
 ): Plan<AcceptanceEnd> {
   if (read("turn", request.id) !== undefined) return { value: { kind: "known" } };
-  const asked = askedId(request);
-  if (warnedOf !== undefined) {
-    const isOfThread = request.from === "shortcut";
-    const now = deps.clock.now();
-    const running = isOfThread ? runningInThread(read, request) : sameRequest(now, read, request, asked);
-    if (running === "offered") return { value: { kind: "known" } };
-    if (running !== undefined && !warnedOf.includes(running.id)) {
-      return { value: { kind: "asked-before", turn: running } };
-    }
+  if (asker !== undefined) {
+    // The person was asked about it, and this is a redelivery.
+    if (read("reply", request.id)?.sameAs !== undefined) return { value: { kind: "known" } };
+    const same = sameRequest(deps, read, request, asker);
+    if (same === "elsewhere") return { value: { kind: "elsewhere" } };
+    if (same !== undefined) return { value: { kind: "asked-before", ...same } };
   }
   if (isAnswer(read, request)) return { value: { kind: "known" } };
   const turn = turnFor(deps, read, request, wanted);
   if (turn === undefined) return { value: { kind: "known" } };
   if ("kind" in turn) return { value: turn };
   const { writes, ...accepted } = accepting(deps, read, turn);
+  const keptMs = deps.polling.deadlineMs + deps.retentionMs;
   return {
     ...accepted,
-    writes: [...writes, ...askedWrites(request, asked)],
+    writes: [...writes, ...askedWrites(read, turn, keptMs, deps.clock.now())],
     within,
     value: { kind: "accepted" },
   };
@@ -113,11 +119,13 @@ export function accepting(
 
 /** The turn for a request that wants this job. Undefined if there is none. */
 export function turnFor(
-  { projects, followUps }: Pick<AcceptDeps, "projects" | "followUps">,
+  deps: Pick<AcceptDeps, "clock" | "projects" | "followUps">,
   read: Read,
   request: Request,
   wanted: WantedJob,
 ): Turn | undefined | MessageOf<"not-allowed"> {
+  const { projects, followUps } = deps;
+  if (typeof wanted === "object") return added(deps, read, request, wanted.addTo);
   if (wanted === "own-job") return newTurn(request);
   if (wanted === "separate-job") return separate(read, request);
   if (wanted === "own-open-request") {
@@ -151,45 +159,21 @@ function followUp(request: Request, { id, request: { project } }: Turn): Turn {
   return newTurn({ ...request, project, follows: { turnId: id } });
 }
 
-/** For how long after a request other people who ask for the same are told of it. */
-const TOLD_MS = 10 * 60_000;
-
-/** Longer than Slack redelivers what was answered with that. */
-const KEPT_MS = 2 * TOLD_MS;
-
-/**
- * Finds another person's running turn for the same words in this channel within the last ten
- * minutes. `offered` means that the person was already told of it, and this is a redelivery. A
- * request in a thread, or with more than its words as far as its event says, never counts as the
- * same. Nothing is lost by one that does: the person chooses.
- */
-function sameRequest(now: number, read: Read, request: Request, id: string | null) {
-  const asked = id === null ? undefined : read("asked", id);
-  if (asked === undefined) return undefined;
-  if (read("reply", request.id) !== undefined) return "offered" as const;
-  const turn = read("turn", asked.turnId);
-  if (turn === undefined || turn.stage.name === "ended") return undefined;
-  const isRecent = now - turn.request.receivedAt < TOLD_MS;
-  // If its result goes to one person alone, nobody else can follow it.
-  return isRecent && turn.request.userId !== request.userId && turn.delivery.away === null ? turn : undefined;
-}
-
-/** What to write with a request's turn so that {@link sameRequest} finds it. It holds no words. */
-function askedWrites(request: Request, id: string | null): Write[] {
-  return id === null
-    ? []
-    : [{ kind: "asked", id, record: { version: 1, turnId: request.id }, ttlMs: KEPT_MS }];
-}
-
-function askedId(request: Request): string | null {
-  const { from, teamId, channelId, threadTs, messageTs, project, instructions } = request;
-  const { files, beside } = request;
-  if ((from !== "command" && from !== "mention") || isReply(threadTs, messageTs)) return null;
-  if (files !== undefined || beside !== undefined) return null;
-  const words = instructions.trim().toLowerCase().split(/\s+/).join(" ");
-  const parts = JSON.stringify([teamId, channelId, projectKey(project), words]);
-  // A channel's ids are neighbors, so writing them changes fewer pages of a file.
-  return `${teamId}:${channelId}:${hash("sha256", parts, "base64url").slice(0, 22)}`;
+/** A follow-up in the thread of an open pull request, or a new job if there is none anymore. */
+function added(
+  deps: Pick<AcceptDeps, "clock" | "projects" | "followUps">,
+  read: Read,
+  request: Request,
+  turnId: string,
+): Turn | MessageOf<"not-allowed"> {
+  const turn = read("turn", turnId);
+  const left = turn && openPullRequestOf(read, turn, deps.clock.now());
+  if (left === undefined || !isAddable(deps, read, left)) return newTurn(request);
+  if (!maySteer(deps.followUps, left, request.userId)) return notAllowed(left);
+  const { channelId, threadTs } = left.delivery;
+  // The message that asked is in another thread. The agent's next turns don't begin there.
+  const { messageTs: _, ...words } = request;
+  return followUp({ ...words, channelId, threadTs }, left);
 }
 
 /** How long a message's words are kept for its author to decide whether to send them. */
@@ -199,6 +183,9 @@ const REPLY_KEPT_MS = 24 * 60 * 60_000;
 export function keepReplyMs({ receivedAt }: Request, now: number): number {
   return Math.max(1, receivedAt + REPLY_KEPT_MS - now);
 }
+
+/** How long a form's draft is kept, and a request whose author has a choice: over a weekend. */
+export const DRAFT_KEPT_MS = 7 * 24 * 60 * 60_000;
 
 export const AskPayload = RateLimited.extend({ replyId: z.string() });
 
@@ -220,18 +207,18 @@ export function askingWhich(request: Request, answers: AskedQuestion): Plan<void
 }
 
 /**
- * Asks the author of a request whether to start it although `same`, which asks for the same, is
- * running. It asks once, however often the request arrives.
+ * Asks the author of a request what to do with it, because `same` asks for the same and runs, or
+ * its pull request is open. It asks once, however often the request arrives.
  */
-export function askingBeside(request: Request, same: Turn): Plan<void> {
-  return askingOf({ version: 1, request, sameAs: { turnId: same.id } });
+export function askingBeside(request: Request, { turn, mayAdd }: SameRequest): Plan<void> {
+  return askingOf({ version: 1, request, sameAs: { turnId: turn.id, mayAdd } }, DRAFT_KEPT_MS);
 }
 
-function askingOf(record: AppRecords["reply"]): Plan<void> {
+function askingOf(record: AppRecords["reply"], ttlMs = REPLY_KEPT_MS): Plan<void> {
   const { id } = record.request;
   const payload = { replyId: id } satisfies z.infer<typeof AskPayload>;
   return {
-    writes: [{ kind: "reply", id, record, ttlMs: REPLY_KEPT_MS }],
+    writes: [{ kind: "reply", id, record, ttlMs }],
     adds: [{ id: `ask:${id}`, type: "ask", payload }],
     value: undefined,
   };

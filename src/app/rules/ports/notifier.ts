@@ -90,10 +90,11 @@ type Messages = {
    */
   "ask-which": { replyId: string; question: Question };
   /**
-   * To one person alone: somebody asked for the same, and that turn is running. `replyId` is their
-   * own request, which is kept.
+   * To one person alone: somebody asked for the same, and that turn runs, or its pull request is
+   * open. `replyId` is their own request, which is kept. `isOwn`: they asked themselves. `mayAdd`:
+   * they may add to the pull request.
    */
-  "asked-before": { replyId: string; turn: Turn; agoMs: number };
+  "asked-before": { replyId: string; turn: Turn; isOwn: boolean; mayAdd: boolean; agoMs: number };
   /**
    * To whoever answered the agent's question alone: it didn't get the answer, or may not have.
    */

@@ -1,8 +1,7 @@
 import type { Contact } from "../ports/job-service.ts";
 import type { Request } from "../turn/request.ts";
 import { FOLLOWED_MS } from "../../../shared/contract/pull-request.ts";
-import { openStateOf } from "../turn/pull-request-news.ts";
-import { isFollowing, type Turn, turnPrLink } from "../turn/turn.ts";
+import { hasOpenPullRequest, type Turn, turnPrLink } from "../turn/turn.ts";
 import { jobKey } from "../project.ts";
 import type { Append } from "../../../shared/store/series.ts";
 
@@ -139,10 +138,7 @@ export function openedAt({ pullRequest }: Turn): number {
 
 /** The turns whose pull request is open, each pull request once, the oldest first. */
 export function openPullRequests(turns: readonly Turn[], now: number): Turn[] {
-  const open = turns.filter(
-    (turn) =>
-      turn.pullRequest !== undefined && openStateOf(turn.pullRequest) !== null && isFollowing(turn, now),
-  );
+  const open = turns.filter((turn) => hasOpenPullRequest(turn, now));
   const byUrl = new Map(open.map((turn) => [turn.pullRequest?.url, turn]));
   return [...byUrl.values()].toSorted((one, other) => openedAt(one) - openedAt(other));
 }

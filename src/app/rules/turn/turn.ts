@@ -6,7 +6,7 @@ import { endingOf, Outcome, prLinkOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "../retry.ts";
 import { Question, closeQuestions, isOpen } from "../thread/question.ts";
-import { followedUntil, TurnPullRequest } from "./pull-request-news.ts";
+import { followedUntil, openStateOf, TurnPullRequest } from "./pull-request-news.ts";
 import { Request } from "./request.ts";
 import { lenient } from "../../../shared/contract/lenient.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
@@ -223,6 +223,12 @@ export function keepTurnMs(turn: Turn, now: number, policy: PollingPolicy, reten
 /** True while the turn's pull request may still change and isn't too old. */
 export function isFollowing({ pullRequest }: Turn, now: number): boolean {
   return pullRequest !== undefined && now < (followedUntil(pullRequest) ?? 0);
+}
+
+/** True if the turn left a pull request that is open, as far as that is known. */
+export function hasOpenPullRequest(turn: Turn, now: number): boolean {
+  const { pullRequest } = turn;
+  return pullRequest !== undefined && openStateOf(pullRequest) !== null && isFollowing(turn, now);
 }
 
 /** How long after a link the service may take to say how its pull request stands, milliseconds. */

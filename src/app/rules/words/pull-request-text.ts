@@ -31,6 +31,11 @@ export function waitsFor(pullRequest: TurnPullRequest): { text: string; isReques
   return { text: `${what}, waiting for `, isRequesters: true };
 }
 
+/** How an open pull request stands, in words (untrusted). */
+export function stateOf(pullRequest: TurnPullRequest): string {
+  return waitsFor(pullRequest).text.replace(/, waiting for $/, "");
+}
+
 function conflictsText({ latest }: TurnPullRequest): string {
   return `conflicts with ${baseOf(latest.baseRef)}`;
 }
