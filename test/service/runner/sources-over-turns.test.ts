@@ -71,6 +71,9 @@ it("a follow-up keeps the sources, the left-out files and the people of earlier 
   expect(third.result).toMatchObject({ claims: { total: 1, verified: 1 } });
   expect(third.shown).toContain("**Sources: 2 of 2 found**");
   expect(third.shown).toContain("Requested by Ana and Ben in");
+  // On the same page, without sources.
+  const fourth = await turn(agentThat({ "docs/a.md": `${WAITS} And then it ends.\n` }));
+  expect(fourth.shown).toContain("**Sources: 2 of 2 found**");
 });
 
 it("what the change no longer says has no sources, and a note that an earlier version wrote is read", async () => {

@@ -28,6 +28,7 @@ it("turns a change into one commit and one pull request with the right files", a
       headRef: "docs-agent/job1",
       headSha: expect.stringMatching(/^[0-9a-f]{40}$/) as string,
       isDraft: false,
+      pages: [{ path: "README.md", status: "changed", additions: 1, deletions: 1, words: null }],
     },
     summary: "Fix a typo in the readme",
     leftOut: ["src/index.js"],
