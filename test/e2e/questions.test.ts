@@ -208,8 +208,8 @@ describe("a question", () => {
 
 describe("a question that ends without an answer from Slack", () => {
   it.each([
-    ["the agent goes on", "Not answered in time."],
-    ["the turn ends", "Not answered in time."],
+    ["the agent goes on", "The agent stopped waiting."],
+    ["the turn ends", "The agent stopped waiting."],
     ["it is answered elsewhere", "Answered outside Slack."],
   ])("%s", async (how, end) => {
     await using world = await start();
@@ -288,7 +288,7 @@ describe("a question that ends without an answer from Slack", () => {
       await using world = await start({ env: { JOB_DEADLINE_MS: String(HOUR_MS) } });
       const { root, message } = await asked(world);
       await world.until(() => said(world, root).length === 2, 2 * HOUR_MS);
-      await world.until(() => said(world, root)[0]?.at(-1) === "Not answered in time.");
+      await world.until(() => said(world, root)[0]?.at(-1) === "The agent stopped waiting.");
       const outcome = world.replies(DOCS, root.ts)[1];
       if (outcome === undefined) throw new Error("no outcome");
       await press(world, ANA, outcome, "keep_watching");
@@ -310,7 +310,7 @@ describe("a question that ends without an answer from Slack", () => {
       service.closeQuestion(jobOf(world), id);
       asks(world);
       await world.until(() => said(world, root).length === 2);
-      await world.until(() => said(world, root)[0]?.at(-1) === "Not answered in time.");
+      await world.until(() => said(world, root)[0]?.at(-1) === "The agent stopped waiting.");
       expect(said(world, root)[1]).toEqual(OPEN);
     },
   );

@@ -227,7 +227,7 @@ describe("a question in direct messages", () => {
     await world.until(() =>
       world
         .replies(root.channel, root.ts)
-        .some((shown) => world.slack.visibleText(shown).includes("Not answered in time.")),
+        .some((shown) => world.slack.visibleText(shown).includes("The agent stopped waiting.")),
     );
     await press(world, "reply_is_answer");
     expect(firstLines(world)).toEqual([

@@ -21,6 +21,7 @@ import {
   type Rendered,
   type View,
 } from "./blocks.ts";
+import { QUESTION_CLOSED } from "./short-answers.ts";
 import { cutEscaped } from "./mrkdwn.ts";
 import { overdueKey } from "../rules/turn/overdue.ts";
 import { stopButton } from "./status-message.ts";
@@ -44,7 +45,7 @@ export function questionMessage(
   const lead = isOpen(question)
     ? `💬 ${muted.includes(request.userId) ? "" : `<@${request.userId}> `}The agent asks:`
     : "💬 The agent asked:";
-  const end = endOf(question, turn, view.contact);
+  const end = endOf(question, view.contact);
   const answered =
     answer === undefined ? "" : `<@${answer.userId}> answered: ${cutEscaped(answer.words, SAID_MAX)}`;
   return {
@@ -95,14 +96,14 @@ function answerBlock(answer: PersonAnswer): RichTextBlock {
 }
 
 /** A last remark on a closed question. May be empty. */
-function endOf({ answer, closed }: Question, { stop }: Turn, contact: string): string {
+function endOf({ answer, closed }: Question, contact: string): string {
   if (answer !== undefined) {
     const end = RESULTS[answer.result ?? "taken"](contact);
     return answer.isFollowUp === true ? `${end} It's a follow-up now.` : end;
   }
   if (closed === undefined) return "";
-  if (closed === "elsewhere") return "Answered outside Slack.";
-  return stop === undefined ? "Not answered in time." : "The agent stopped waiting.";
+  // Whether its time was up isn't known: after a restart of the service, the agent asks anew.
+  return closed === "elsewhere" ? "Answered outside Slack." : QUESTION_CLOSED;
 }
 
 /** What is said about how sending an answer ended. */

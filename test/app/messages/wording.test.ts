@@ -146,7 +146,7 @@ describe("a question of the agent's says afterwards who answered what, and what 
     });
 
   it.each<[Partial<Question>, string[]]>([
-    [{ closed: "unanswered" }, ["Not answered in time."]],
+    [{ closed: "unanswered" }, ["The agent stopped waiting."]],
     [{ closed: "elsewhere" }, ["Answered outside Slack."]],
     [{ answer }, ["@Ana answered: Install"]],
     [{ answer: { ...answer, result: "taken" } }, ["@Ana answered: Install"]],
