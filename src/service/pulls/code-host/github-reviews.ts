@@ -153,8 +153,11 @@ export function createGitHubReviews(options: GitHubOptions) {
       } catch (error) {
         if (!(error instanceof RefusedByCodeHostError)) throw error;
         if (error.status === 404) return false;
-        const what = "The code host doesn't tell who may write to the repository, so no comment counts.";
-        throw new TurnFailedError(`${what} ${error.message}`, { details: error.details });
+        throw new TurnFailedError(
+          "The code host doesn't tell who may write to the repository, so no comment counts. The " +
+            'service\'s App needs "metadata: read" for that, or its token the right to push.',
+          { details: error.details },
+        );
       }
     },
 
