@@ -181,6 +181,12 @@ export const FOLLOWED_STATES: Readonly<Record<string, Partial<KnownPullRequest>>
   "changes requested": { review: "changes-requested" },
   "checks failed": { checks: { state: "failed", failed: ["links"] } },
   draft: { isDraft: true },
+  "waiting for a review, with a preview": { preview: "https://pr-12.preview.example.com/install" },
   merged: { state: "merged" },
+  "merged, and live": { state: "merged", live: "https://docs.acme.com/install" },
+  "merged, and live at a long address": {
+    state: "merged",
+    live: `https://docs.acme.com/${"guides/".repeat(100)}install`,
+  },
   closed: { state: "closed" },
 };

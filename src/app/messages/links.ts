@@ -1,5 +1,6 @@
 import { LINK_MAX, labeled, section, NAME_MAX, type TeamView } from "./blocks.ts";
 import { escapeMrkdwn, cutEscaped } from "./mrkdwn.ts";
+import { cut } from "../../shared/text/text.ts";
 import type { KnownBlock } from "@slack/types";
 import { isReply, type Request } from "../rules/turn/request.ts";
 import { ACTIONS } from "./actions.ts";
@@ -47,6 +48,12 @@ export function pullRequestLink(
   if (url.protocol !== "https:" && !httpOrigins.includes(url.origin)) return null;
   const pull = PULL_PATH.exec(url.pathname);
   return { url: prLink, label: pull === null ? url.hostname : `${pull[1]}/${pull[2]}#${pull[3]}` };
+}
+
+/** A page's link, as safe as a pull request's. Its label is the address without its scheme. */
+export function pageLink(address: string, httpOrigins: readonly string[] = []): PullRequestLink | null {
+  const link = pullRequestLink(address, httpOrigins);
+  return link && { ...link, label: cut(link.url.replace(/^https?:\/\/|\/$/gi, ""), NAME_MAX) };
 }
 
 /** A channel's name in mrkdwn. Direct messages, whose ids begin with D, have no name. */

@@ -2,11 +2,12 @@ import type { KnownBlock, TaskCardBlock, ActionsBlock, Button, Overflow } from "
 import type { MessageOf } from "../rules/ports/notifier.ts";
 import { DEFAULT_INSTRUCTIONS } from "../rules/turn/request.ts";
 import { sharedTexts } from "../rules/thread/messages-to-share.ts";
+import { shownPage } from "../rules/words/pull-request-text.ts";
 import { WORKING, planOf, statusText } from "../rules/words/status-text.ts";
 import { counted, cut } from "../../shared/text/text.ts";
 import type { TurnProgress } from "../rules/turn/reported-turn.ts";
 import { withLatestTries, isFollowUp, turnPrLink, type Turn } from "../rules/turn/turn.ts";
-import { movedBlocks, pullRequestLink, type PullRequestLink } from "./links.ts";
+import { movedBlocks, pageLink, pullRequestLink, type PullRequestLink } from "./links.ts";
 import {
   actions,
   context,
@@ -66,7 +67,7 @@ export function statusMessage(
     ...statusActions([turn, ...followUps]),
   ];
   return {
-    text: [...(isBare ? news : [asked]), cutEscaped(state.line, STATE_MAX)].join("\n"),
+    text: [...(isBare ? news : [asked]), cutEscaped(state.line, STATE_MAX), ...pageText(state)].join("\n"),
     blocks: blocksWith((each, id) => workBlocks(each, id) ?? plainState(each)),
     ...([turn, ...followUps].some(({ stage }) => stage.name !== "ended")
       ? { plainBlocks: blocksWith(plainState) }
@@ -78,13 +79,29 @@ export function statusMessage(
 const FOLLOW_UPS_MAX = 5;
 
 /** A turn's state: a line of plain text, and the pull request it names, if that is safe to link. */
-type State = { line: string; link: PullRequestLink | null; plan: TurnProgress["plan"] | null };
+type State = {
+  line: string;
+  link: PullRequestLink | null;
+  plan: TurnProgress["plan"] | null;
+  /** Where its pages can be looked at, if that is safe to link. */
+  page: { line: string; link: PullRequestLink } | null;
+};
 
 function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): State {
   const link = pullRequestLink(turnPrLink(turn), httpOrigins);
   const said = statusText(turn, { watchedFor, pr: link?.label ?? null });
   const line = said === WORKING ? `${WORKING} I'll reply here when it's done.` : said;
-  return { line, link, plan: planOf(turn) };
+  return { line, link, plan: planOf(turn), page: pageOf(turn, httpOrigins) };
+}
+
+function pageOf(turn: Turn, httpOrigins: View["httpOrigins"]): State["page"] {
+  const page = shownPage(turn);
+  const link = page === null ? null : pageLink(page.url, httpOrigins);
+  return page === null || link === null ? null : { line: `${page.name}: ${link.label}`, link };
+}
+
+function pageText({ page }: State): string[] {
+  return page === null ? [] : [cutEscaped(page.line, STATE_MAX)];
 }
 
 /** Beginnings of the lines that Slack can draw as work in progress. */
@@ -110,8 +127,10 @@ function workBlocks({ line, plan }: State, id: string): KnownBlock[] | null {
  * A state as plain blocks. A state that will change is small print; a pull request stays and
  * becomes a link.
  */
-function plainState({ line, link }: State): KnownBlock[] {
-  return link !== null && line.includes(link.label) ? [linkedLine(line, link)] : [context([line])];
+function plainState({ line, link, page }: State): KnownBlock[] {
+  const pages = page === null ? [] : [linkedLine(page.line, page.link)];
+  const isNamed = link !== null && line.includes(link.label);
+  return [isNamed ? linkedLine(line, link) : context([line]), ...pages];
 }
 
 function newsOf({ isStartedAnew, isSeparate }: Turn): string[] {

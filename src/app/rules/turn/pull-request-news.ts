@@ -147,7 +147,7 @@ export function withPullRequest(
   }: { url: string; linkedAt: number; now: number; takesActs?: boolean },
 ): TurnPullRequest {
   const before = known?.url === url ? known : undefined;
-  if (before?.latest.state === "merged") return before;
+  if (before?.latest.state === "merged") return withLive(before, reported, now);
   const latest = bounded(reported);
   const isSame = before !== undefined && JSON.stringify(before.latest) === JSON.stringify(latest);
   const { reviewedSha: earlierSha, conflictsSince: conflictedSince, takesActs: took, ...kept } = before ?? {};
@@ -199,6 +199,13 @@ export function withPullRequest(
   const isSameSince = before?.waitingSince === next.waitingSince && conflictedSince === next.conflictsSince;
   const isSameOffer = (took === true) === takesActs;
   return isSame && told === next && isSameSince && isSameOffer ? before : told;
+}
+
+/** Once it is merged, nothing is news but where its change can be seen. */
+function withLive(before: TurnPullRequest, { state, live }: KnownPullRequest, now: number): TurnPullRequest {
+  const { latest } = before;
+  if (state !== "merged" || live === undefined || latest.live !== undefined) return before;
+  return { ...before, latest: { ...latest, live }, changedAt: now };
 }
 
 /** True if it conflicts. While the code host works that out, it stays as it was. */

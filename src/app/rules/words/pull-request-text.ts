@@ -64,6 +64,14 @@ export function shownPullRequestState({ stage, pullRequest }: Turn): string | nu
   return `${PULL_REQUEST_STATES[state]}${isUnchecked ? ", checks unknown" : ""}`;
 }
 
+/** Where the pull request's pages can be looked at (untrusted), before or after the merge. */
+export function shownPage(turn: Turn): { name: "Preview" | "Live"; url: string } | null {
+  if (shownPullRequestState(turn) === null) return null;
+  const { state, preview, live } = turn.pullRequest?.latest ?? {};
+  if (state === "open" && preview !== undefined) return { name: "Preview", url: preview };
+  return state === "merged" && live !== undefined ? { name: "Live", url: live } : null;
+}
+
 /** The parts of the text that tells a thread about its pull request. */
 type NewsText = {
   symbol: string;

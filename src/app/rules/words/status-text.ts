@@ -1,8 +1,9 @@
+import { hash } from "node:crypto";
 import type { ReactionChange } from "../ports/notifier.ts";
 import { upToMinute, utcTimeOfDay } from "../../../shared/text/text.ts";
 import { endingOf, cameToNothing, isLeftEmpty, type Outcome } from "../turn/outcome.ts";
 import { diffText } from "./change-text.ts";
-import { shownPullRequestState } from "./pull-request-text.ts";
+import { shownPage, shownPullRequestState } from "./pull-request-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedTexts } from "../thread/messages-to-share.ts";
 import type { TurnProgress } from "../turn/reported-turn.ts";
@@ -15,7 +16,10 @@ export function statusKey(turn: Turn): string {
   const { plan, step = shownPullRequestState(turn) } = shownProgress(turn) ?? {};
   // One character per step of the plan shows how far it is.
   const planned = plan?.map(({ status }) => status[0]).join("") ?? null;
-  const progress = [planned, step].filter((part) => part !== null);
+  const page = shownPage(turn);
+  // The address itself may be long.
+  const shown = page === null ? null : `${page.name} ${hash("sha256", page.url).slice(0, 12)}`;
+  const progress = [planned, step, shown].filter((part) => part !== null);
   return progress.length === 0 ? state : `${state}${BEFORE_STEP}${progress.join(" ")}`;
 }
 
