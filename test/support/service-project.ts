@@ -41,6 +41,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
     limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
     archiveAfterDays: 90,
     keepArchivedDays: 90,
+    openPullRequests: 10,
     previewHosts: [],
     deleteMergedBranches: true,
     model: "fix-docs",

@@ -7,6 +7,7 @@ import type { ServiceProject } from "../config/config.ts";
 import { RunnerLostError, type RunTurnInput, type RunTurnResult } from "../runner/runner.ts";
 import { concludeTurn, failedAttempt, nextOfJob } from "./end-turn.ts";
 import type { TurnRow, TurnKey } from "./rows.ts";
+import { waitingReviewsNote } from "./waiting-reviews.ts";
 import { ReportWriter } from "./report-writer.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
@@ -141,7 +142,18 @@ async function endOfThrown(deps: ServiceTaskDeps, run: Attempt, thrown: unknown)
 async function endOfResult(deps: ServiceTaskDeps, run: Attempt, result: RunTurnResult): Promise<TaskEnd> {
   const isCutOff = result.kind === "failed" && result.isCutOff === true;
   if (isCutOff && (await stopComes(deps))) return takeBack(deps, run);
-  return write(deps, run, () => concludeTurn(deps, run.key, result));
+  return write(deps, run, () => concludeTurn(deps, run.key, withWaitingReviews(deps, run, result)));
+}
+
+/** The result with a note on other pull requests, if too many wait for a review. */
+function withWaitingReviews(
+  { store, clock }: ServiceTaskDeps,
+  { key: { jobId }, project }: Attempt,
+  result: RunTurnResult,
+): RunTurnResult {
+  if (result.kind !== "pull-request") return result;
+  const note = waitingReviewsNote(project, store.followed.of([project.id]), { jobId, now: clock.now() });
+  return note === null ? result : { ...result, notes: [...(result.notes ?? []), note] };
 }
 
 async function takeBack(deps: ServiceTaskDeps, run: Attempt): Promise<TaskEnd> {
