@@ -213,6 +213,42 @@ it("says so if the base branch has the same change already", async () => {
   expect(world.pulls()[0]?.body).toContain("the base branch has the same changes already");
 });
 
+it("is committed by the code host if the settings say so, also where the agent resolved conflicts", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const commits = { signOff: false, signingKeyFile: null, by: "api" as const };
+  expect(await world.run(world.project(FIXES, { commits }))).toMatchObject({ kind: "pull-request" });
+  const before = await world.inBare("rev-parse", BRANCH);
+  await world.commitTo("main", { "src/index.js": "console.log(2);\n" }, "Others");
+  const main = await world.inBare("rev-parse", "main");
+  let pushes = 0;
+  world.gitHttp.before = async (request) => void (pushes += request.includes("receive-pack") ? 1 : 0);
+  expect(await update(world, NO_AGENT, { commits })).toMatchObject({ kind: "pull-request" });
+  expect(await parentsOf(world)).toEqual([before, main]);
+  expect(await world.show("src/index.js")).toBe("console.log(2);");
+
+  await world.commitTo("main", { [PAGE]: "# Quickstart\n\nInstal it now.\n" }, "Others");
+  const merged = await world.inBare("rev-parse", BRANCH);
+  const resolves = inlineAgent(`fs.writeFileSync("${PAGE}", "# Quickstart\\n\\nInstall it now.\\n");`);
+  const earlier = { prompt: UPDATE, words: null, summary: "Merged main into the branch." };
+  const again = { kind: "update" as const, prompt: UPDATE, words: null, earlierTurns: [FIRST, earlier] };
+  let isPushed = false;
+  world.api.before = async (request) => {
+    if (isPushed || !request.startsWith("PATCH") || !request.includes("/git/refs/")) return;
+    isPushed = true;
+    await world.commitTo(BRANCH, { "docs/theirs.md": "# Theirs\n" }, "By hand");
+  };
+  await expect(world.run(world.project(resolves, { commits }), again)).rejects.toThrow(TransientRunError);
+  const theirs = await world.inBare("rev-parse", BRANCH);
+  expect(await world.inBare("log", "-1", "--format=%P", BRANCH)).toBe(merged);
+  expect(await world.run(world.project(resolves, { commits }), again)).toMatchObject({
+    kind: "pull-request",
+  });
+  expect(await parentsOf(world)).toEqual([theirs, await world.inBare("rev-parse", "main")]);
+  expect(await world.show(PAGE)).toBe("# Quickstart\n\nInstall it now.");
+  expect(await world.changed()).toEqual([PAGE, "docs/theirs.md"]);
+  expect(pushes).toBe(0);
+});
+
 it("merges into the branch of a fork", { tags: "all" }, async () => {
   await using world = await openRunnerWorld({ containment: "none" });
   await world.codeHost.fork("acme", "docs", "docs-bot");

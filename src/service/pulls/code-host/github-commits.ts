@@ -17,6 +17,7 @@ const Ref = z.object({ object: z.object({ sha: z.string() }) });
 const Made = z.object({
   createCommitOnBranch: z.object({ commit: z.object({ oid: z.string().regex(/^[0-9a-f]{40,64}$/) }) }),
 });
+const GitObject = z.object({ sha: z.string().regex(/^[0-9a-f]{40,64}$/) });
 const Found = z.object({ repository: z.object({ id: z.string() }) });
 const Moved = z.object({ updateRefs: z.object({}) });
 
@@ -34,6 +35,16 @@ export type HostedCommit = {
   message: string;
   additions: readonly { path: string; contents: Uint8Array }[];
   deletions: readonly string[];
+};
+
+/** A merge commit. `files` are those that differ from `baseTree`, or are null if they are gone. */
+export type HostedMerge = {
+  branch: string;
+  parents: readonly [ours: string, theirs: string];
+  message: string;
+  baseTree: string;
+  tree: string;
+  files: readonly { path: string; mode: string; content: Uint8Array | null }[];
 };
 
 /** See {@link createGitHubCommits}. */
@@ -59,7 +70,45 @@ export function createGitHubCommits(options: GitHubOptions) {
     }
   }
 
+  /** Makes an object of git's. Resolves to its id. */
+  async function make(kind: "blobs" | "trees" | "commits", body: object, signal: AbortSignal) {
+    const asked = { doing: "Making the merge", signal, schema: GitObject };
+    return (await api.ask(asked, `POST ${REFS}/${kind}`, { ...body })).sha;
+  }
+
   return {
+    /**
+     * Adds a merge commit to a branch that ends with the first of its parents. Resolves to its id,
+     * to "moved" if the branch ends with something else, and to "other-files" if the host's tree
+     * isn't the one that was asked for: then the branch stays. Before the branch is moved, nobody
+     * sees what was made.
+     */
+    async merge(
+      { branch, parents, message, baseTree, tree, files }: HostedMerge,
+      signal: AbortSignal,
+    ): Promise<string | "moved" | "other-files"> {
+      const entries = [];
+      for (const { path, mode, content } of files) {
+        const blob = content && { content: Buffer.from(content).toString("base64"), encoding: "base64" };
+        const sha = blob && (await make("blobs", blob, signal));
+        entries.push({ path, mode, type: "blob", sha });
+      }
+      const made =
+        entries.length === 0 ? baseTree : await make("trees", { base_tree: baseTree, tree: entries }, signal);
+      if (made !== tree) return "other-files";
+      const sha = await make("commits", { message, tree, parents }, signal);
+      const asked = { doing: "Moving the branch", signal, schema: Ref };
+      const named = branch.split("/").map(encodeURIComponent).join("/");
+      try {
+        await api.ask(asked, `PATCH ${REFS}/refs/heads/${named}`, { sha, force: false });
+        return sha;
+      } catch (error) {
+        if (!(error instanceof RefusedByCodeHostError)) throw error;
+        if ((await tipOf(branch, signal)) === parents[0]) throw error;
+        return "moved";
+      }
+    },
+
     /** Rejects if commits can't be made here. */
     async check(signal: AbortSignal): Promise<void> {
       await api.query({ doing: "Looking for GraphQL", signal, schema: Found }, REPOSITORY, { owner, repo });

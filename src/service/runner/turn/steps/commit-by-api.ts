@@ -26,6 +26,12 @@ export async function commitByApi(
     expected,
   }: { jobId: string; branch: string; commit: string; expected: string | null },
 ): Promise<string> {
+  const parents = await mirror.use((git) => git.text(["log", "-1", "--format=%P", commit]));
+  const [ours = "", theirs] = parents.split(" ");
+  if (theirs !== undefined) {
+    if (ours !== expected) throw new RefConflictError(MOVED);
+    return mergeByApi(host, { mirror, signal }, { branch, commit, parents: [ours, theirs] });
+  }
   const change = await mirror.use((git) => readChange(git, commit));
   const { parent } = change;
   if (parent !== expected) {
@@ -59,6 +65,54 @@ export async function commitByApi(
   return oid;
 }
 
+/** Has the code host make a merge commit, whose files are those of ours. */
+async function mergeByApi(
+  host: CommitHost,
+  { mirror, signal }: Pick<TurnContext, "mirror" | "signal">,
+  { branch, commit, parents }: { branch: string; commit: string; parents: [string, string] },
+): Promise<string> {
+  const [, base] = parents;
+  const merge = await mirror.use(async (git) => {
+    // Of the base branch, the host has all files. So only those of the pull request are sent.
+    const changed = await changedEntries(git, base, commit);
+    const oids = changed.flatMap(({ is }) => is ?? []);
+    const contents = await readObjects(git, oids);
+    assertFits(contents);
+    const blobs = new Map(oids.map((oid, at) => [oid, contents[at] ?? Buffer.alloc(0)]));
+    const [baseTree = "", tree = ""] = (
+      await git.text(["rev-parse", `${base}^{tree}`, `${commit}^{tree}`])
+    ).split("\n");
+    const files = changed.map(({ path, mode, is }) => ({
+      path,
+      mode,
+      content: is === null ? null : (blobs.get(is) ?? null),
+    }));
+    return { baseTree, tree, files, message: await messageOf(git, commit) };
+  });
+  const made = await host.merge({ ...merge, branch, parents }, signal);
+  if (made === "moved") throw new RefConflictError(MOVED);
+  if (made === "other-files") {
+    throw new TurnFailedError("The code host made other files of the merge than it was asked for.", {
+      details: ["Look at commits.by. With git, the service makes the commit itself."],
+    });
+  }
+  const isHere = await mirror.use(() => mirror.has(made));
+  if (!isHere) throw new TransientRunError("The code host doesn't show its commit yet.");
+  return made;
+}
+
+async function messageOf(git: GitRunner, commit: string): Promise<string> {
+  return (await git.run(["log", "-1", "--format=%B", commit])).toString("utf8");
+}
+
+function assertFits(contents: readonly Buffer[]): void {
+  const bytes = contents.reduce((sum, { length }) => sum + length, 0);
+  if (bytes <= MAX_BYTES) return;
+  throw new TurnFailedError("The change is too large for the code host to commit.", {
+    details: [`commits.by: api takes ${MAX_BYTES / 1024 / 1024} MB of files. Use git, or ask for less.`],
+  });
+}
+
 async function readChange(git: GitRunner, commit: string): Promise<Omit<HostedCommit, "branch">> {
   const parent = await git.text(["rev-parse", `${commit}^`]);
   const files = await changedEntries(git, parent, commit);
@@ -74,15 +128,10 @@ async function readChange(git: GitRunner, commit: string): Promise<Omit<HostedCo
     git,
     added.map(({ oid }) => oid),
   );
-  const bytes = contents.reduce((sum, { length }) => sum + length, 0);
-  if (bytes > MAX_BYTES) {
-    throw new TurnFailedError("The change is too large for the code host to commit.", {
-      details: [`commits.by: api takes ${MAX_BYTES / 1024 / 1024} MB of files. Use git, or ask for less.`],
-    });
-  }
+  assertFits(contents);
   return {
     parent,
-    message: (await git.run(["log", "-1", "--format=%B", commit])).toString("utf8"),
+    message: await messageOf(git, commit),
     additions: contents.map((content, at) => ({ path: added[at]?.path ?? "", contents: content })),
     deletions: files.filter(({ is }) => is === null).map(({ path }) => path),
   };
