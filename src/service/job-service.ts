@@ -227,6 +227,7 @@ function createApp(parts: Parts, { accept, onEnded }: TurnQueue) {
     checkKey: createKeyCheck(database.db),
     runnerAccess: createRunnerAccess(parts),
     lookAtPull: (jobId) => follower.lookNow(jobId),
+    isBehind: (jobId) => follower.isBehind(jobId),
     accept,
     onEnded,
     ready: readinessOf(parts),

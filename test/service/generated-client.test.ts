@@ -71,6 +71,7 @@ it("is enough for a generated client to use every operation", async () => {
   expect(await call("closePullRequest", job)).toMatchObject({ id });
 
   await call("addressReviews", job, {});
+  await call("updateBranch", job, {});
   await call("cancelTurn", { ...job, number: 3 });
 
   const { next } = await call<Sent<typeof JobChanges>>("changes", project);

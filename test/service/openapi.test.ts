@@ -89,8 +89,11 @@ it("answers every documented operation with every documented status, as document
     ["createJob", jobs],
     ["sendMessage", `${jobs}/${id}/message`],
     ["addressReviews", `${jobs}/${id}/address`],
+    ["updateBranch", `${jobs}/${id}/update`],
   ] as const) {
-    await ask(operation, path, { body: operation === "addressReviews" ? { requester: {} } : {} });
+    await ask(operation, path, {
+      body: ["addressReviews", "updateBranch"].includes(operation) ? { requester: {} } : {},
+    });
     await ask(operation, path, { body: prompt, key: null });
     await ask(operation, path, { body: prompt, key: subject.keys["api"] ?? "" });
     await ask(operation, path, { body: "x".repeat(MAX_BODY_BYTES + 1) });
@@ -101,11 +104,16 @@ it("answers every documented operation with every documented status, as document
   }
   subject.db.exec("UPDATE jobs SET pr_link = 'https://git.example/acme/docs/pull/1'");
   const address = () => ask("addressReviews", `${jobs}/${id}/address`, { body: {} });
+  const update = () => ask("updateBranch", `${jobs}/${id}/update`, { body: {} });
   // The limit of messages is reached, then it isn't anymore, and then there is such a turn already.
   await address();
   subject.db.exec("UPDATE turns SET accepted_at = 0");
   await address();
   await address();
+  await update();
+  subject.db.exec("UPDATE turns SET accepted_at = 0");
+  await update();
+  await update();
   const api = { key: subject.keys["api"] ?? "" };
   const { input } = await subject.runner.runOf(id);
   const asked = input.ask({
@@ -118,6 +126,7 @@ it("answers every documented operation with every documented status, as document
     createJob: jobs,
     sendMessage: `${jobs}/${id}/message`,
     addressReviews: `${jobs}/${id}/address`,
+    updateBranch: `${jobs}/${id}/update`,
     getJob: `${jobs}/${id}`,
     listJobs: jobs,
     changes: `/v2/agent/docs/changes?after=${subject.store.changes.toCursor(0)}`,

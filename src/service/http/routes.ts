@@ -3,7 +3,7 @@ import { FullJob } from "../../shared/contract/job.ts";
 import { createRoute, z } from "@hono/zod-openapi";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { AnswerRequest } from "../../shared/contract/question.ts";
-import { ActRequest, CreateJobRequest } from "../../shared/contract/request.ts";
+import { ActRequest as ActBody, CreateJobRequest } from "../../shared/contract/request.ts";
 import { LEVEL_HEADER } from "../../shared/contract/level.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
 import {
@@ -35,6 +35,7 @@ const ReaderHeaders = z.object({
     }),
 });
 
+const ActRequest = ActBody.extend({}).openapi("ActRequest");
 const JobAnswer = FullJob.extend({}).openapi("JobRecord");
 /** The operation needs an admin key. */
 const security = [{ adminKey: [] }];
@@ -161,13 +162,36 @@ export const addressRoute = createRoute({
   request: {
     params: JobParams,
     headers: WriterHeaders,
-    body: jsonBody(ActRequest.extend({}).openapi("ActRequest")),
+    body: jsonBody(ActRequest),
   },
   responses: {
     200: jsonAnswer(JobAnswer, "The active job. Its new turn is accepted for good."),
     ...turnRefusals,
     404: refusal("No such project, no such job, or it has no pull request."),
     409: refusal("Nothing is there to answer, it isn't open, or its rounds are used up."),
+  },
+});
+
+export const updateRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/update",
+  operationId: "updateBranch",
+  summary: "Bring the branch of a job's pull request up to date",
+  description:
+    "Adds a turn, as a message does, that merges the base branch into the pull request's branch. " +
+    "The agent runs only if pages of the docs have conflicts. Conflicts in other files make the turn " +
+    "fail, and its reason names them.",
+  security,
+  request: {
+    params: JobParams,
+    headers: WriterHeaders,
+    body: jsonBody(ActRequest),
+  },
+  responses: {
+    200: jsonAnswer(JobAnswer, "The active job. Its new turn is accepted for good."),
+    ...turnRefusals,
+    404: refusal("No such project, no such job, or it has no pull request."),
+    409: refusal("It isn't open, its branch isn't behind, or it is being brought up to date already."),
   },
 });
 

@@ -16,6 +16,11 @@ export type ServiceAppDeps = Omit<ServiceTaskDeps, "places" | "runningTurns" | "
   runnerAccess: RunnerAccess;
   /** Finds out soon how a job's pull request stands. */
   lookAtPull: (jobId: string) => Promise<void>;
+  /**
+   * Asks the code host if a job's pull request lacks commits of its base branch. Null if it doesn't
+   * say.
+   */
+  isBehind: (jobId: string) => Promise<boolean | null>;
   /** Takes a webhook of the code host's, with the signature of its body. */
   takeWebhook: (
     projectId: string,

@@ -7,13 +7,15 @@ import type { ActRequest, CreateJobRequest } from "../../shared/contract/request
 import type { TurnKind } from "../../shared/contract/turn.ts";
 import type { Acceptance } from "../jobs/acceptance.ts";
 import { ADDRESS_PROMPT } from "../jobs/address-turns.ts";
+import type { JobRow } from "../jobs/rows.ts";
+import { UPDATE_PROMPT } from "../jobs/update-turns.ts";
 import { decodeAttachments } from "./bounded-body.ts";
 import { HttpFault } from "./http-fault.ts";
 import * as routes from "./routes.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
 import { jobOf, NO_SUCH_JOB, READS_HEADER, reportOf } from "./shown-job.ts";
 
-/** Adds the operations that give a job a turn: a create, a message, and what answers reviews. */
+/** Adds what gives a job a turn: a create, a message, and acts on the pull request. */
 export function addTakingOfRequests(app: OpenAPIHono, deps: ServiceAppDeps): void {
   app.openapi(routes.createJobRoute, async (context) => {
     const { projectId } = context.req.valid("param");
@@ -30,6 +32,25 @@ export function addTakingOfRequests(app: OpenAPIHono, deps: ServiceAppDeps): voi
     const asked = toAct("address", ADDRESS_PROMPT, context.req.valid("json"));
     return context.json(await accept(deps, projectId, id, asked, context.req.valid("header")), 200);
   });
+  app.openapi(routes.updateRoute, async (context) => {
+    const { projectId, id } = context.req.valid("param");
+    const headers = context.req.valid("header");
+    await assertBehind(deps, jobOf(deps.store, projectId, id), headers["idempotency-key"]);
+    const asked = toAct("update", UPDATE_PROMPT, context.req.valid("json"));
+    return context.json(await accept(deps, projectId, id, asked, headers), 200);
+  });
+}
+
+/**
+ * Throws an {@link HttpFault} if the code host says that the branch isn't behind. A request that is
+ * repeated is only answered again.
+ */
+async function assertBehind({ store, isBehind }: ServiceAppDeps, job: JobRow, key: string | undefined) {
+  if (key !== undefined && store.wasAnsweredBefore(job.projectId, key)) return;
+  const { state, blockedBy } = job.pullRequest ?? {};
+  if (state !== "open" || blockedBy === "conflicts" || blockedBy === "behind") return;
+  if ((await isBehind(job.id)) !== false) return;
+  throw new HttpFault(409, `The branch has everything of ${job.ref} already.`);
 }
 
 /** A request for a turn. Without a kind, it is a create or a message. */

@@ -11,7 +11,7 @@ import {
   type TurnNews,
   TurnQuality,
 } from "../runner/runner.ts";
-import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptance.ts";
+import { type Acceptance, acceptTurnRequest, wasAnsweredBefore, type TurnRequest } from "./acceptance.ts";
 import { FollowedStore } from "./followed-store.ts";
 import { JobRow, SELECT_JOB, SELECT_TURN, TurnRow, type TurnKey } from "./rows.ts";
 import { ChangeFeed } from "./change-feed.ts";
@@ -68,6 +68,11 @@ export class JobStore {
   /** Accepts or refuses a create or a message, inside the caller's transaction. */
   accept(request: TurnRequest, nowMs: number): Acceptance {
     return acceptTurnRequest(this.#tables, request, nowMs);
+  }
+
+  /** See {@link wasAnsweredBefore}. */
+  wasAnsweredBefore(projectId: string, key: string): boolean {
+    return wasAnsweredBefore(this.#tables, projectId, key);
   }
 
   job(id: string): JobRow | null {

@@ -47,7 +47,7 @@ export function saidByService(level: Level): readonly string[] {
 }
 
 /** What our service says of itself. */
-export const SAID_BY_SERVICE = saidByService(1);
+export const SAID_BY_SERVICE = saidByService(2);
 /** What our client says that it reads. */
 export const SAID_BY_CLIENT: readonly string[] = ["docs-agent/2", "docs-agent/1", ...FIELDS];
 

@@ -86,7 +86,7 @@ export function createGitHubCommits(options: GitHubOptions) {
     async merge(
       { branch, parents, message, baseTree, tree, files }: HostedMerge,
       signal: AbortSignal,
-    ): Promise<string | "moved" | "other-files"> {
+    ): Promise<{ oid: string } | "moved" | "other-files"> {
       const entries = [];
       for (const { path, mode, content } of files) {
         const blob = content && { content: Buffer.from(content).toString("base64"), encoding: "base64" };
@@ -101,7 +101,7 @@ export function createGitHubCommits(options: GitHubOptions) {
       const named = branch.split("/").map(encodeURIComponent).join("/");
       try {
         await api.ask(asked, `PATCH ${REFS}/refs/heads/${named}`, { sha, force: false });
-        return sha;
+        return { oid: sha };
       } catch (error) {
         if (!(error instanceof RefusedByCodeHostError)) throw error;
         if ((await tipOf(branch, signal)) === parents[0]) throw error;

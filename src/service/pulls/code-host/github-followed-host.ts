@@ -16,7 +16,7 @@ import {
 import { toReason } from "./failed-check-words.ts";
 import { readFailedChecks } from "./github-failed-checks.ts";
 import { queryComments, readComments, type ReviewComments } from "./github-review-comments.ts";
-import { readChecksBefore, readPull } from "./github-pull-reading.ts";
+import { readChecksBefore, readIsBehind, readPull } from "./github-pull-reading.ts";
 
 const LIST = "GET /repos/{owner}/{repo}/pulls";
 const BRANCH = "GET /repos/{owner}/{repo}/git/ref/heads";
@@ -153,6 +153,11 @@ export class GitHubFollowedHost {
       if (numbers.length === 1) return new Map(numbers.map((number) => [number, "unreadable"]));
       throw error;
     }
+  }
+
+  /** True if the base branch has commits that the pull request's branch lacks. */
+  isBehind(pull: { baseRef: string; headSha: string }, signal: AbortSignal): Promise<boolean> {
+    return readIsBehind(this.#api, pull, signal);
   }
 
   /**

@@ -24,6 +24,7 @@ const Pull = z.looseObject({
 });
 const CheckRuns = z.object({ check_runs: listOf(ReadCheck) }).transform(({ check_runs: runs }) => runs);
 const Statuses = z.object({ statuses: listOf(ReadCheck) }).transform(({ statuses }) => statuses);
+const Distance = z.object({ behind_by: z.int() });
 const Comparison = z.object({ merge_base_commit: z.object({ sha: z.string() }) });
 
 /**
@@ -80,6 +81,17 @@ async function readChecks(api: GitHubApi, sha: string, signal: AbortSignal): Pro
     (async () => [...(await read("check-runs", CheckRuns)), ...(await read("status", Statuses))])(),
     [403],
   );
+}
+
+/** True if the base branch has commits that this one lacks. */
+export async function readIsBehind(
+  api: GitHubApi,
+  { baseRef, headSha }: Pick<PullFacts, "baseRef" | "headSha">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const asked = { doing: "Comparing with the base branch", signal, schema: Distance };
+  const params = { basehead: `${baseRef}...${headSha}`, per_page: 1 };
+  return (await api.ask(asked, `GET ${REPOSITORY}/compare/{basehead}`, params)).behind_by > 0;
 }
 
 /** The checks of the merge base: the commit that the pull request's branch grew from. */

@@ -3,10 +3,13 @@ import { z } from "zod";
 import type { NewTask, Task, TaskEnd } from "../../../shared/queue/task-queue.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import { type Env, envValue } from "../../config/env.ts";
+import { RunError } from "../../base/run-error.ts";
 import { json } from "../../base/json.ts";
 import { type FollowDeps, numberOf, RepositoryFollower } from "./follow-repository.ts";
 import { repositoriesOf } from "./repositories.ts";
 
+/** Somebody waits for the answer. */
+const ASK_MS = 5000;
 const Payload = z.object({ repository: z.string() });
 const Checked = z.object({ head_sha: z.string() }).optional().catch(undefined);
 /**
@@ -65,6 +68,24 @@ export class Follower {
       store.followed.lookNow(jobId, clock.now());
       return { value: undefined, adds: this.tasksAfter(jobId) };
     });
+  }
+
+  /**
+   * True if a job's pull request lacks commits of its base branch. Null if the code host doesn't
+   * say.
+   */
+  async isBehind(jobId: string): Promise<boolean | null> {
+    const job = this.#deps.store.job(jobId);
+    const host = this.#of(job?.projectId)?.repository.host;
+    const { baseRef, headSha } = job?.pullRequest ?? {};
+    if (host === undefined || baseRef === undefined || headSha === undefined) return null;
+    try {
+      return await host.isBehind({ baseRef, headSha }, AbortSignal.timeout(ASK_MS));
+    } catch (thrown) {
+      // Whoever waits for the answer finds out otherwise.
+      if (thrown instanceof RunError || thrown instanceof DOMException) return null;
+      throw thrown;
+    }
   }
 
   async run(task: Task, stopped: AbortSignal): Promise<TaskEnd> {

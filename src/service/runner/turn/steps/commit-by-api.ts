@@ -96,9 +96,10 @@ async function mergeByApi(
       details: ["Look at commits.by. With git, the service makes the commit itself."],
     });
   }
-  const isHere = await mirror.use(() => mirror.has(made));
+  const { oid } = made;
+  const isHere = await mirror.use(() => mirror.has(oid));
   if (!isHere) throw new TransientRunError("The code host doesn't show its commit yet.");
-  return made;
+  return oid;
 }
 
 async function messageOf(git: GitRunner, commit: string): Promise<string> {
