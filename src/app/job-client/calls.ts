@@ -5,7 +5,7 @@ import { exchange } from "./exchange.ts";
 import { type Reader, readExchange, readJob } from "./fault.ts";
 import type { AnswerRequest } from "../../shared/contract/question.ts";
 import type { ActRequest, CreateJobRequest } from "../../shared/contract/request.ts";
-import { LEVEL_HEADER, SAID_BY_CLIENT } from "../../shared/contract/level.ts";
+import { LEVEL_KEY, SAID_BY_CLIENT } from "../../shared/contract/level.ts";
 
 const USER_AGENT = "docs-agent-slack/0.1.0";
 const POLL_KEEP_ALIVE_MS = 30_000;
@@ -100,7 +100,7 @@ function headersOf(apiKey: string): Record<string, string> {
   return {
     authorization: `Bearer ${apiKey}`,
     accept: "application/json",
-    [LEVEL_HEADER.toLowerCase()]: READS,
+    [LEVEL_KEY]: READS,
     // Answers are small. If something in between compresses them anyway, they are still read.
     "accept-encoding": "identity",
     "user-agent": USER_AGENT,

@@ -2,7 +2,7 @@ import type { Announced, AnswerWith, JobServiceFault } from "../rules/ports/job-
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { cut, jsonOf } from "../../shared/text/text.ts";
 import { ErrorBody } from "../../shared/contract/request.ts";
-import { LEVEL_HEADER, levelOfService, saysItHonorsKeys } from "../../shared/contract/level.ts";
+import { LEVEL_KEY, levelOfService, saysItHonorsKeys } from "../../shared/contract/level.ts";
 import type { Exchange } from "./exchange.ts";
 import { ReadChanges, ReadJob, ReadBeyondContract, type ReportedJob } from "../rules/known-job.ts";
 import { parseRetryAfter } from "../../shared/machine/retry-after.ts";
@@ -36,7 +36,7 @@ export function readExchange<T extends object>(
   context: CallContext,
   read: Reader<T>,
 ): Announced & AnswerWith<T> {
-  const said = exchange.kind === "answer" ? exchange.headers[LEVEL_HEADER.toLowerCase()] : null;
+  const said = exchange.kind === "answer" ? exchange.headers[LEVEL_KEY] : null;
   const honorsIdempotencyKeys = context.honorsIdempotencyKeys || saysItHonorsKeys(said);
   const announced = { honorsIdempotencyKeys, level: levelOfService(said) };
   const found = readOutcome(exchange, context, read);

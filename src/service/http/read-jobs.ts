@@ -1,12 +1,12 @@
 import type { FullJob } from "../../shared/contract/job.ts";
 import type { Sent } from "../../shared/contract/reading.ts";
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { levelOfClient } from "../../shared/contract/level.ts";
+import { LEVEL_KEY, levelOfClient } from "../../shared/contract/level.ts";
 import { LIST_START, parseCursor, toCursor } from "../jobs/list-place.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import * as routes from "./routes.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
-import { jobOf, listedJob, READS_HEADER, shownJob } from "./shown-job.ts";
+import { jobOf, listedJob, shownJob } from "./shown-job.ts";
 
 /** Adds the operations that read jobs and change nothing. */
 export function addReadingOfJobs(app: OpenAPIHono, deps: ServiceAppDeps): void {
@@ -22,7 +22,7 @@ function addOneJob(app: OpenAPIHono, { store }: ServiceAppDeps): void {
   app.openAPIRegistry.registerPath(routes.getJobRoute);
   app.get(routes.getJobRoute.getRoutingPath(), (context) => {
     const { projectId, id } = context.req.param();
-    const level = levelOfClient(context.req.header(READS_HEADER));
+    const level = levelOfClient(context.req.header(LEVEL_KEY));
     return context.json(shownJob(store, jobOf(store, projectId, id), level));
   });
 }
@@ -40,7 +40,7 @@ function addChanges(app: OpenAPIHono, { store, clock }: ServiceAppDeps): void {
     if (!(await changes.wait(projectId, from, { clock, forMs: wait * 1000, signal }))) {
       throw new HttpFault(429, "Too many requests wait for changes.", { "retry-after": "5" });
     }
-    const level = levelOfClient(context.req.header(READS_HEADER));
+    const level = levelOfClient(context.req.header(LEVEL_KEY));
     const jobs: Sent<typeof FullJob>[] = [];
     let next = from;
     let bytes = 0;
@@ -62,7 +62,7 @@ function addList(app: OpenAPIHono, { store }: ServiceAppDeps): void {
     const place = after === undefined ? LIST_START : parseCursor(after);
     if (place === null) throw new HttpFault(400, mustBe("after", routes.WANT_AFTER));
     const { jobs, next } = store.page(projectId, place, status ?? null, limit);
-    const level = levelOfClient(context.req.header(READS_HEADER));
+    const level = levelOfClient(context.req.header(LEVEL_KEY));
     const listed = jobs.map((job) => listedJob(job, level));
     return context.json({ jobs: listed, next: next === null ? null : toCursor(next) }, 200);
   });

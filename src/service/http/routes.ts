@@ -4,7 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { AnswerRequest } from "../../shared/contract/question.ts";
 import { ActRequest as ActBody, CreateJobRequest } from "../../shared/contract/request.ts";
-import { LEVEL_HEADER } from "../../shared/contract/level.ts";
+import { LEVEL_KEY } from "../../shared/contract/level.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
 import {
   jsonBody,
@@ -24,7 +24,7 @@ const JobParams = ProjectParams.extend({ id: z.string().describe("The job's id."
 
 /** With this header, a client asks for the optional fields of a job's record. */
 const ReaderHeaders = z.object({
-  [LEVEL_HEADER.toLowerCase()]: z
+  [LEVEL_KEY]: z
     .string()
     .optional()
     .openapi({

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Logger } from "../../shared/machine/ports.ts";
-import { LEVEL_HEADER, SAID_BY_SERVICE } from "../../shared/contract/level.ts";
+import { LEVEL_KEY, SAID_BY_SERVICE } from "../../shared/contract/level.ts";
 import { boundedBody } from "./bounded-body.ts";
 import { addChangingOfJobs } from "./change-jobs.ts";
 import { HEADERS } from "./described-answers.ts";
@@ -75,7 +75,7 @@ function addGuards(app: OpenAPIHono, deps: ServiceAppDeps): void {
 /** Sent with every answer. */
 const ALWAYS = {
   "cache-control": "no-store",
-  [LEVEL_HEADER.toLowerCase()]: SAID_BY_SERVICE.join(", "),
+  [LEVEL_KEY]: SAID_BY_SERVICE.join(", "),
   "x-content-type-options": "nosniff",
 };
 

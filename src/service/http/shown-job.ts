@@ -8,9 +8,6 @@ import { HttpFault } from "./http-fault.ts";
 
 type Store = ServiceAppDeps["store"];
 
-/** The header with which a client says what it speaks. */
-export const READS_HEADER = "docs-agent-capabilities";
-
 /** What an answer says if the project has no such job. */
 export const NO_SUCH_JOB = "There is no such job in this project.";
 

@@ -2,7 +2,7 @@ import type { FullJob } from "../../shared/contract/job.ts";
 import type { Sent } from "../../shared/contract/reading.ts";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { formatDuration } from "../../shared/text/text.ts";
-import { levelOfClient } from "../../shared/contract/level.ts";
+import { LEVEL_KEY, levelOfClient } from "../../shared/contract/level.ts";
 import type { ActRequest, CreateJobRequest } from "../../shared/contract/request.ts";
 import type { TurnKind } from "../../shared/contract/turn.ts";
 import type { Acceptance } from "../jobs/acceptance.ts";
@@ -13,7 +13,7 @@ import { decodeAttachments } from "./bounded-body.ts";
 import { HttpFault } from "./http-fault.ts";
 import * as routes from "./routes.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
-import { jobOf, NO_SUCH_JOB, READS_HEADER, reportOf } from "./shown-job.ts";
+import { jobOf, NO_SUCH_JOB, reportOf } from "./shown-job.ts";
 
 /** Adds what gives a job a turn: a create, a message, and acts on the pull request. */
 export function addTakingOfRequests(app: OpenAPIHono, deps: ServiceAppDeps): void {
@@ -70,7 +70,7 @@ async function accept(
   projectId: string,
   jobId: string | null,
   { kind = "message", prompt, words, requester, authors, attachments = [] }: TurnAsked,
-  headers: { "idempotency-key"?: string | undefined; [READS_HEADER]?: string | undefined },
+  headers: { "idempotency-key"?: string | undefined; [LEVEL_KEY]?: string | undefined },
 ): Promise<Sent<typeof FullJob>> {
   const { store, projects, logger } = deps;
   const project = projects.get(projectId);
@@ -87,7 +87,7 @@ async function accept(
   }
   const { record, turn } = unlessRefused(accepted);
   // A repeated request gets the record of the first answer, with its turns as they are now.
-  const level = levelOfClient(headers[READS_HEADER]);
+  const level = levelOfClient(headers[LEVEL_KEY]);
   return { ...record, ...reportOf(store, jobOf(store, projectId, record.id), level, turn.number) };
 }
 

@@ -4,6 +4,9 @@
  */
 export const LEVEL_HEADER = "Docs-Agent-Capabilities";
 
+/** Its name where headers are read by names in lower case. */
+export const LEVEL_KEY = "docs-agent-capabilities" satisfies Lowercase<typeof LEVEL_HEADER>;
+
 /**
  * What a job service or its client speaks: 0 is the contract alone, and 1 everything that
  * `docs/job-service.md` adds to it. At 2, a job answers reviews, too, and is brought up to date.
