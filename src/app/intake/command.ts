@@ -1,4 +1,5 @@
 import type { AckFn, App, RespondArguments, RespondFn } from "@slack/bolt";
+import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { OwnAnswer, Refusal } from "../rules/ports/notifier.ts";
 import type { Rendered } from "../messages/blocks.ts";
@@ -73,19 +74,9 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     const project = findProject(deps.projects, words.kind === "unknown-project" ? words.name : words.project);
     if ("kind" in project) return refuse(project);
     if (words.kind !== "prompt") {
-      const answer = answerOnce(ack, respond);
-      const timer = setTimeout(() => {
-        answer().catch((thrown: unknown) => {
-          deps.logger.warn({ error: messageOf(thrown) }, "could not acknowledge a command");
-        });
-      }, ANSWER_WITHIN_MS);
-      await openRequestForm(deps, client, (message) => answer({ ...EPHEMERAL, ...message }), {
-        triggerId: trigger_id,
-        project: project.name,
-        draft: { version: 1, from: "command", ...place, quoted: null, responseUrl },
-      });
-      clearTimeout(timer);
-      return answer();
+      const draft = { version: 1, from: "command", ...place, quoted: null, responseUrl } as const;
+      const asked = { triggerId: trigger_id, project: project.name, draft };
+      return openForm(deps, client, answerOnce(ack, respond), asked);
     }
     const { prompt } = words;
     const refusal = tooLong(prompt);
@@ -112,6 +103,23 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     deps.reassured.add(id);
     return say(keptMessage);
   });
+}
+
+/** Opens the form, and acknowledges the command even if Slack takes long to open it. */
+async function openForm(
+  deps: IntakeDeps,
+  client: WebClient,
+  answer: ReturnType<typeof answerOnce>,
+  asked: Parameters<typeof openRequestForm>[3],
+): Promise<void> {
+  const timer = setTimeout(() => {
+    answer().catch((thrown: unknown) => {
+      deps.logger.warn({ error: messageOf(thrown) }, "could not acknowledge a command");
+    });
+  }, ANSWER_WITHIN_MS);
+  await openRequestForm(deps, client, (message) => answer({ ...EPHEMERAL, ...message }), asked);
+  clearTimeout(timer);
+  return answer();
 }
 
 /** Slash commands don't work in threads, and in direct messages they are commands, too. */
