@@ -89,6 +89,7 @@ const BOUNDED: Record<string, string> = {
     "200 looks in a run, with what `boundedFetch` lets through",
   "src/service/pulls/follow/follower.ts": "webhooks of 1 MiB, parsed only if the code host has signed them",
   "src/service/pulls/follow/preview.ts": "20 addresses of 2000 characters and the paths of 50 files",
+  "src/service/pulls/follow/keep-fresh.ts": "states of a record, and its reviews, 20 at most",
   "src/service/pulls/follow/judge.ts": "20 reviews and as many names, of which it reads 8000 characters each",
   "src/service/pulls/follow/repositories.ts": "settings, and three numbers of an answer's headers",
   "src/service/runner/agents/acp-agent.ts": "what `readMessage` keeps; a reason of 500 characters",

@@ -42,6 +42,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
     archiveAfterDays: 90,
     keepArchivedDays: 90,
     openPullRequests: 10,
+    keepFresh: false,
     previewHosts: [],
     deleteMergedBranches: true,
     model: "fix-docs",

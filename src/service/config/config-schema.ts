@@ -102,6 +102,7 @@ const Project = z.strictObject({
   ),
   keepArchivedDays: wholeNumber("after how many days an archived job is forgotten", 1, 3650).default(90),
   openPullRequests: wholeNumber("how many pull requests may wait for a review", 1, 1000).default(10),
+  keepFresh: z.boolean("true or false").default(false),
   previewHosts: listSetting(
     text(WANT_PREVIEW_HOST, 300, (host) => parseHostRule(host) !== null),
     "a list of hosts, for example [docs-preview.example.com]",

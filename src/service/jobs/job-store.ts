@@ -70,6 +70,12 @@ export class JobStore {
     return acceptTurnRequest(this.#tables, request, nowMs);
   }
 
+  /** True if the job got a turn of this kind after that time. */
+  hasTurnSince(jobId: string, kind: TurnRow["kind"], atMs: number): boolean {
+    const sql = `SELECT number FROM turns WHERE job_id = ? AND kind = ? AND accepted_at > ?`;
+    return this.#tables.value(z.int(), sql, jobId, kind, atMs) !== null;
+  }
+
   /** See {@link wasAnsweredBefore}. */
   wasAnsweredBefore(projectId: string, key: string): boolean {
     return wasAnsweredBefore(this.#tables, projectId, key);

@@ -9,6 +9,7 @@ import { RefusedByCodeHostError } from "../code-host/github-fault.ts";
 import { jobBranch } from "../../config/branches.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
 import type { ServiceTaskDeps } from "../../jobs/service-task-deps.ts";
+import { keepFresh } from "./keep-fresh.ts";
 import { previewOf } from "./preview.ts";
 import { type AfterLook, afterSeen, afterUnseen, countingChecks, toFollowed } from "./judge.ts";
 import type { FollowedRepository } from "./repositories.ts";
@@ -23,7 +24,7 @@ const FAULT_MS = { first: 10_000, max: 10 * 60_000 };
 const REFUSALS = [401, 403, 404];
 const NONE: ReadonlySet<string> = new Set();
 
-export type FollowDeps = Pick<ServiceTaskDeps, "store" | "clock" | "logger"> & {
+export type FollowDeps = Pick<ServiceTaskDeps, "store" | "projects" | "clock" | "logger"> & {
   queue: Pick<TaskQueue<NoRecords>, "add" | "commit">;
 };
 
@@ -235,9 +236,13 @@ export class RepositoryFollower {
   }
 
   async #keep(looked: readonly (readonly [FollowedJob, AfterLook])[]): Promise<void> {
+    const nowMs = this.#deps.clock.now();
     await this.#deps.queue.commit(() => {
-      for (const [job, after] of looked) this.#deps.store.followed.setLooked(job, after);
-      return { value: null };
+      const adds = looked.flatMap(([job, after]) => {
+        this.#deps.store.followed.setLooked(job, after);
+        return keepFresh(this.#deps, job, after.record, nowMs);
+      });
+      return { value: null, adds };
     });
     for (const [{ jobId, link, record: before }, { record }] of looked) {
       if (record === null || before === null || record.isVisible === before.isVisible) continue;

@@ -1,7 +1,6 @@
 import { verify } from "@octokit/webhooks-methods";
 import { z } from "zod";
 import type { NewTask, Task, TaskEnd } from "../../../shared/queue/task-queue.ts";
-import type { ServiceProject } from "../../config/config.ts";
 import { type Env, envValue } from "../../config/env.ts";
 import { RunError } from "../../base/run-error.ts";
 import { json } from "../../base/json.ts";
@@ -32,8 +31,6 @@ const Delivery = json(
 export type WebhookResult = "taken" | "ignored" | "forged" | "absent";
 
 export type FollowerDeps = FollowDeps & {
-  /** The projects by id. */
-  projects: ReadonlyMap<string, ServiceProject>;
   /** Holds the tokens and secrets that the settings name. */
   env: Env;
 };
