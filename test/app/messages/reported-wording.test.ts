@@ -36,7 +36,7 @@ const reportedRows: Row[] = [
       told: makeResult({
         summary:
           "Correct the install command\n\n- faq.md: the new name\n- docs/b.md: says so, too\n- Not the blog.",
-        pullRequest: { ...pull, files: 12, pages: pages("the <!here> new name", null) },
+        pullRequest: { ...pull, files: 12, pages: pages("the <!here> `new` name", null) },
       }),
     },
     lines: [

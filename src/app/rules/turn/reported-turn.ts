@@ -5,7 +5,7 @@ import { Claims, PlanStep } from "../../../shared/contract/turn.ts";
 import { type JobServiceAnswer, speaks } from "../ports/job-service.ts";
 import { LeftPullRequest, MAX_URL_CHARS, PullRequestPage } from "../../../shared/contract/pull-request.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
-import { cut, excerpt, passage, plainLine } from "../../../shared/text/text.ts";
+import { cut, excerpt, lineOfWords, passage, plainLine } from "../../../shared/text/text.ts";
 
 /** How much of each text is kept, in UTF-16 units. A message shows no more. */
 const WORDS_MAX = 400;
@@ -17,6 +17,7 @@ const NAME_MAX = 40;
 const MAX_CHECKS = 20;
 const MAX_NOTES = 5;
 const MAX_PAGES = 5;
+const PAGE_WORDS_MAX = 100;
 /** A plan of one step says no more than the step itself. */
 const PLAN_MIN_STEPS = 2;
 const PLAN_MAX_STEPS = 8;
@@ -185,7 +186,8 @@ function keptPullRequest(
   const kept = pages.slice(0, MAX_PAGES).map((page) => ({
     ...page,
     path: plainLine(page.path, LINE_MAX),
-    words: lineOrNull(page.words),
+    // Nothing there is shown as code.
+    words: page.words === null ? null : lineOfWords(page.words.replaceAll("`", ""), PAGE_WORDS_MAX) || null,
   }));
   return {
     ...pullRequest,
