@@ -20,6 +20,7 @@ const APART = [
   "src/service/runner/turn/claims/claims-in-change.ts",
   "src/service/runner/turn/claims/find-quotes.ts",
   "src/service/runner/turn/claims/parse-claims.ts",
+  "src/service/runner/publish/changed-lines.ts",
   "src/service/runner/publish/commit-message.ts",
   "src/service/runner/publish/copied-words.ts",
   "src/service/runner/publish/cut-at-word.ts",
@@ -180,6 +181,8 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/workspace/sandbox/program.ts": "256 bytes of a script that the settings name",
   "src/service/runner/workspace/sandbox/sandbox.ts": "settings",
   "src/service/runner/workspace/sandbox/turn-groups.ts": "small files of the system",
+  "src/service/runner/turn/steps/find-overlaps.ts":
+    "addresses of 20 pull requests, and names of 50 pages of each",
   "src/service/runner/turn/steps/allow-publishing.ts": "what the readers found",
   "src/service/runner/turn/steps/await-branch.ts": "a refusal's 500 characters",
   "src/service/runner/turn/steps/check-claims.ts": "200 claims, sorted by repository; files are only copied",

@@ -4,7 +4,8 @@ import { messageOf } from "../../shared/errors.ts";
 import type { TaskEnd } from "../../shared/queue/task-queue.ts";
 import { detailsOf } from "../base/run-error.ts";
 import type { ServiceProject } from "../config/config.ts";
-import { RunnerLostError, type RunTurnInput, type RunTurnResult } from "../runner/runner.ts";
+import type { FollowedJob } from "./followed-store.ts";
+import { type OpenPull, RunnerLostError, type RunTurnInput, type RunTurnResult } from "../runner/runner.ts";
 import { concludeTurn, failedAttempt, nextOfJob } from "./end-turn.ts";
 import type { TurnRow, TurnKey } from "./rows.ts";
 import { waitingReviewsNote } from "./waiting-reviews.ts";
@@ -20,6 +21,9 @@ const WRITE_AGAIN_MS = { first: 1000, max: 60_000 };
  * after an agent's end.
  */
 const STOP_COMES_WITHIN_MS = 1000;
+
+/** The most open pull requests that a turn is compared with. */
+const OPEN_PULLS_MAX = 20;
 
 /** One run of a turn that has its place. */
 type Attempt = {
@@ -98,6 +102,7 @@ function inputOf(
     acceptedAt: turn.acceptedAt,
     pullRequest: store.pullRequestOf(key.jobId),
     closedSeenAt: store.followed.closedSeenAt(key.jobId),
+    openPulls: openPullsOf(store.followed.of([project.id]), key.jobId),
     authors: turn.authors,
     earlierTurns: store.earlierTurns(key),
     attachments: store
@@ -121,6 +126,18 @@ function inputOf(
       AbortSignal.any([signal, over]),
     ),
   };
+}
+
+/** The open pull requests of other jobs, the newest first. */
+function openPullsOf(followed: readonly FollowedJob[], jobId: string): OpenPull[] {
+  return followed
+    .toSorted((one, other) => other.beganAt - one.beganAt)
+    .flatMap(({ jobId: its, link, record }) => {
+      if (its === jobId || record?.state !== "open" || !record.isVisible || record.headSha === null)
+        return [];
+      return [{ url: link, number: record.number, headSha: record.headSha }];
+    })
+    .slice(0, OPEN_PULLS_MAX);
 }
 
 /** Ends the attempt with what the runner threw: the turn runs again, or it has failed. */

@@ -69,6 +69,9 @@ export const TurnNews = z.object({
 });
 export type TurnNews = z.infer<typeof TurnNews>;
 
+/** An open pull request of another job. */
+export type OpenPull = { url: string; number: number; headSha: string };
+
 /** One turn of a job, as the runner gets it. */
 export type RunTurnInput = {
   jobId: string;
@@ -92,6 +95,8 @@ export type RunTurnInput = {
    * milliseconds. Null if it hasn't.
    */
   closedSeenAt: number | null;
+  /** The open pull requests of the project's other jobs, the newest first, as last seen. */
+  openPulls?: OpenPull[];
   /** Who wrote what the prompt quotes, or null if that isn't known. */
   authors: Authors | null;
   attachments: readonly TurnAttachment[];

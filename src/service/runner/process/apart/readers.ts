@@ -7,6 +7,7 @@ import { checkSources } from "../../turn/claims/check-sources.ts";
 import { parseClaims } from "../../turn/claims/parse-claims.ts";
 import { findCopies, forgetKnown, showCopies } from "../../publish/copied-words.ts";
 import { commitMessageOf } from "../../publish/commit-message.ts";
+import { touchSameLines } from "../../publish/changed-lines.ts";
 import { shownDiff } from "../../publish/shown-diff.ts";
 import { messagesOfOthers } from "../../publish/slack-words.ts";
 import { sourcesText } from "../../publish/sources-text.ts";
@@ -42,6 +43,7 @@ export const APART_READERS = {
   newPullRequestText,
   changedPullRequestText,
   shownDiff,
+  touchSameLines,
   readLongMessage,
   reviewMaterial,
   answersOf,

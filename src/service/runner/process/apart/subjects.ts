@@ -33,5 +33,6 @@ export const SUBJECTS: Record<ReaderName, Subject> = {
   reviewMaterial: { what: "The reviews", advice: "Resolve some of the comments." },
   answersOf: { what: "What the agent says about the comments", advice: SMALLER },
   replyTexts: WORDS,
+  touchSameLines: CHANGE,
   shownDiff: { what: "The changed lines", advice: "Look at the branch itself." },
 };

@@ -10,6 +10,7 @@ import type { TurnWork } from "../../publish/turn-note.ts";
 import { type TurnContext, type RunnerTurn, type Success, wordsOf } from "../../turn-context.ts";
 import type { PushedWork } from "../turn-start.ts";
 import { TAKEN_BACK_TEXT, type WholeChange } from "../../publish/whole-change.ts";
+import { findOverlaps } from "./find-overlaps.ts";
 import { describe, readChange } from "./describe.ts";
 import { hostAfterPush } from "./await-branch.ts";
 import { alreadyIn } from "./look-again.ts";
@@ -74,10 +75,14 @@ export async function publishWork(turn: RunnerTurn, given: TurnContext, found: P
     const note = `#${openBefore} was closed without merging, so no new pull request was opened.`;
     return { kind: "branch", branch, ...told, notes: [...notes, note] };
   }
-  const { pullRequest } = published;
+  const overlaps = await findOverlaps(turn, context, commit, jobId);
+  const pullRequest = {
+    ...published.pullRequest,
+    ...(overlaps.length > 0 && { overlaps: overlaps.map(({ url }) => url) }),
+  };
   const isNew = pulls.open === null && pullRequest.state === "open";
   if (isNew && pullRequest.headSha !== commit) await assertOnBranch(turn, context, push);
-  const all = [...notes, ...published.notes.map((note) => redact(note))];
+  const all = [...notes, ...overlaps.map(({ note }) => note), ...published.notes.map((note) => redact(note))];
   return { kind: "pull-request", prLink: pullRequest.url, pullRequest, ...told, notes: all };
 }
 
