@@ -263,3 +263,27 @@ it("merges into the branch of a fork", { tags: "all" }, async () => {
   expect(await world.git("-C", fork, "show", `${BRANCH}:docs/faq.md`)).toBe("# FAQ");
   expect(await world.branches()).toEqual(["main"]);
 });
+
+it.each(["git", "api"] as const)(
+  "is pushed once, whichever answer of a server is lost: commits by %s",
+  { tags: "all" },
+  async (by) => {
+    const commits = { signOff: false, signingKeyFile: null, by };
+    let lost = 0;
+    for (let isOver = false; !isOver; lost += 1) {
+      await using world = await openRunnerWorld({ containment: "none" });
+      await begun(world);
+      const before = await world.inBare("rev-parse", BRANCH);
+      await world.commitTo("main", { "docs/faq.md": "# FAQ\n" }, "Others");
+      let seen = 0;
+      world.codeHost.traffic.fault = () => ((seen += 1) === lost + 1 ? { kind: "drop-after" } : undefined);
+      const first = await update(world, NO_AGENT, { commits }).catch((error: unknown) => error);
+      const result = first instanceof Error ? await update(world, NO_AGENT, { commits }) : first;
+      expect(result, `after the answer ${lost + 1}`).toMatchObject({ kind: "pull-request" });
+      expect(await parentsOf(world)).toEqual([before, await world.inBare("rev-parse", "main")]);
+      expect(world.pulls()).toHaveLength(1);
+      isOver = seen <= lost;
+    }
+    expect(lost).toBeGreaterThan(5);
+  },
+);
