@@ -86,6 +86,7 @@ const BOUNDED: Record<string, string> = {
   "src/service/pulls/code-host/refusals.ts":
     "what `boundedFetch` lets through of a refusal; 16,000 bytes of git's",
   "src/service/pulls/code-host/token-provider.ts": "a refusal's 500 characters",
+  "src/service/pulls/follow/answer-unasked.ts": "20 reviews, of which states are compared",
   "src/service/pulls/follow/follow-repository.ts":
     "200 looks in a run, with what `boundedFetch` lets through",
   "src/service/pulls/follow/follower.ts": "webhooks of 1 MiB, parsed only if the code host has signed them",

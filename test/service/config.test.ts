@@ -71,6 +71,7 @@ it("takes the documented example, and its commented defaults are the real ones",
     `previewHosts: ${JSON.stringify(config.projects[0]?.previewHosts)}`,
     `portableNames: ${config.projects[0]?.portableNames}`,
     `deleteMergedBranches: ${config.projects[0]?.deleteMergedBranches}`,
+    `addressReviews: ${config.projects[0]?.addressReviews}`,
     `apiUrl: https://api.github.com`,
     `logLevel: ${config.logLevel}`,
   ]) {
@@ -109,6 +110,7 @@ it("fills in the defaults and resolves paths against the file's folder", async (
         keepFresh: false,
         previewHosts: [],
         deleteMergedBranches: true,
+        addressReviews: "ask",
       },
     ],
   });

@@ -44,6 +44,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
     openPullRequests: 10,
     keepFresh: false,
     previewHosts: [],
+    addressReviews: "ask",
     deleteMergedBranches: true,
     model: "fix-docs",
     ...over,

@@ -108,6 +108,7 @@ const Project = z.strictObject({
     "a list of hosts, for example [docs-preview.example.com]",
   ).default([]),
   liveUrl: text(WANT_LIVE_URL, 1000, isLiveUrl).optional(),
+  addressReviews: z.enum(["ask", "always"], "ask or always").default("ask"),
   deleteMergedBranches: z.boolean("true or false").default(true),
   model: text("what the job's record shows as its model", 200).optional(),
 });

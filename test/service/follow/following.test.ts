@@ -553,3 +553,40 @@ it(
     expect(await world.record(id)).toMatchObject({ isVisible: true });
   },
 );
+
+it("answers a pass of reviews once, a minute later, unasked", async () => {
+  const project = { addressReviews: "always" as const };
+  await using world = await openFollowingWorld({ project });
+  const { id, prLink, pull } = await world.job();
+  await world.pass(MINUTE);
+  const kinds = () => world.service.store.turns(id).map(({ kind, state }) => `${kind} ${state}`);
+  const review = (body: string) => world.hers.pulls.createReview({ ...pull, event: "REQUEST_CHANGES", body });
+  await review("Shorter.");
+  await world.pass(MINUTE);
+  await review("And simpler.");
+  await world.pass(MINUTE);
+  expect(kinds()).toEqual(["message ended"]);
+  const passing = world.pass(2 * MINUTE);
+  const run = await world.service.runner.runOf(id, 2);
+  expect(run.input).toMatchObject({ kind: "address", requester: null });
+  run.input.report({ isRound: true });
+  run.end({ kind: "pull-request", prLink, summary: "Shorter", leftOut: [] });
+  await passing;
+  await world.pass(10 * MINUTE);
+  expect(kinds()).toEqual(["message ended", "address ended"]);
+
+  await review("Once more.");
+  const more = world.pass(3 * MINUTE);
+  (await world.service.runner.runOf(id, 3)).end({ kind: "no-changes", summary: null });
+  await more;
+  await world.pass(MINUTE);
+  expect(kinds()).toEqual(["message ended", "address ended", "address ended"]);
+});
+
+it("answers no review unasked unless the settings say so", async () => {
+  await using world = await openFollowingWorld();
+  const { id, pull } = await world.job();
+  await world.hers.pulls.createReview({ ...pull, event: "REQUEST_CHANGES", body: "Shorter." });
+  await world.pass(10 * MINUTE);
+  expect(world.service.store.turns(id)).toHaveLength(1);
+});

@@ -11,6 +11,7 @@ import type { FollowedJob } from "../../jobs/followed-store.ts";
 import type { ServiceTaskDeps } from "../../jobs/service-task-deps.ts";
 import { keepFresh } from "./keep-fresh.ts";
 import { previewOf } from "./preview.ts";
+import { answerUnasked, untilPassEnds } from "./answer-unasked.ts";
 import { type AfterLook, afterSeen, afterUnseen, countingChecks, toFollowed } from "./judge.ts";
 import type { FollowedRepository } from "./repositories.ts";
 
@@ -239,8 +240,10 @@ export class RepositoryFollower {
     const nowMs = this.#deps.clock.now();
     await this.#deps.queue.commit(() => {
       const adds = looked.flatMap(([job, after]) => {
-        this.#deps.store.followed.setLooked(job, after);
-        return keepFresh(this.#deps, job, after.record, nowMs);
+        this.#deps.store.followed.setLooked(job, untilPassEnds(after, nowMs));
+        // What people ask for comes before what the base branch brings.
+        const answering = answerUnasked(this.#deps, job, after, nowMs);
+        return [...answering, ...keepFresh(this.#deps, job, after.record, nowMs)];
       });
       return { value: null, adds };
     });
