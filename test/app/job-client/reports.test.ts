@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { levelOfClient, levelOfService, SAID_BY_SERVICE } from "../../../src/shared/contract/level.ts";
+import { levelOfClient, levelOfService, saidByService } from "../../../src/shared/contract/level.ts";
 import { ReadBeyondContract } from "../../../src/app/rules/known-job.ts";
 import { createHttpJobService } from "../../../src/app/job-client/http-job-service.ts";
 import type { JobQuestion } from "../../../src/shared/contract/question.ts";
@@ -167,7 +167,7 @@ it("cancels a turn and answers a question", async () => {
   ]);
 });
 
-const [, ...OLD] = SAID_BY_SERVICE;
+const [, ...OLD] = saidByService(1);
 
 it.each([
   [undefined, 0],

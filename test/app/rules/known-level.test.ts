@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { knownLevel, ServiceRecord } from "../../../src/app/rules/records.ts";
-import { SAID_BY_SERVICE } from "../../../src/shared/contract/level.ts";
+import { saidByService } from "../../../src/shared/contract/level.ts";
 
 function read(capabilities?: readonly string[]): ServiceRecord {
   return ServiceRecord.parse({ version: 1, honorsIdempotencyKeys: true, capabilities });
@@ -30,7 +30,10 @@ it("a service is known by what a version before levels kept of it", () => {
   expect([knownLevel(read()), knownLevel(undefined)]).toEqual([undefined, undefined]);
 });
 
-it("a service of level 1 is kept so that a version before levels finds all parts", () => {
-  expect(SAID_BY_SERVICE).toEqual(expect.arrayContaining(OLD));
-  expect(knownLevel(read(SAID_BY_SERVICE))).toBe(1);
-});
+it.each([1, 2] as const)(
+  "a service of level %i is kept so that a version before levels finds all parts",
+  (level) => {
+    expect(saidByService(level)).toEqual(expect.arrayContaining(OLD));
+    expect(knownLevel(read(saidByService(level)))).toBe(level);
+  },
+);
