@@ -27,6 +27,7 @@ const APART = [
   "src/service/runner/publish/fitted-parts.ts",
   "src/service/runner/publish/inert-text.ts",
   "src/service/runner/publish/meant-for-users.ts",
+  "src/service/runner/publish/new-words.ts",
   "src/service/runner/publish/openers.ts",
   "src/service/runner/publish/page-words.ts",
   "src/service/runner/publish/asked-text.ts",
@@ -90,6 +91,8 @@ const BOUNDED: Record<string, string> = {
   "src/service/pulls/follow/follow-repository.ts":
     "200 looks in a run, with what `boundedFetch` lets through",
   "src/service/pulls/follow/follower.ts": "webhooks of 1 MiB, parsed only if the code host has signed them",
+  "src/service/runner/is-live.ts": "a page of 2 MB and a patch of 32 kB, which it has read apart",
+  "src/service/pulls/follow/live.ts": "the paths of 100 files. Patches and pages are read apart",
   "src/service/pulls/follow/preview.ts": "20 addresses of 2000 characters and the paths of 50 files",
   "src/service/pulls/follow/keep-fresh.ts": "states of a record, and its reviews, 20 at most",
   "src/service/pulls/follow/judge.ts": "20 reviews and as many names, of which it reads 8000 characters each",

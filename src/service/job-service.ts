@@ -12,6 +12,7 @@ import type { ServiceConfig } from "./config/config.ts";
 import type { Env } from "./config/env.ts";
 import { createRunnerAccess } from "./jobs/runner-access.ts";
 import { Follower } from "./pulls/follow/follower.ts";
+import { createIsLive } from "./runner/is-live.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./jobs/keys.ts";
 import { createServiceApp } from "./http/server.ts";
@@ -41,7 +42,7 @@ export type SelfHostedJobService = ReturnType<typeof createJobService>;
 /** The time in which an aborted runner must stop, milliseconds. */
 const ABORT_GRACE_MS = 10_000;
 /** A pool for each kind of task. Turns, or a slow code host, don't keep other tasks waiting. */
-const POOLS: Record<string, string> = { "run-job": "jobs", follow: "follow" };
+const POOLS: Record<string, string> = { "run-job": "jobs", follow: "follow", live: "live" };
 const ADD_AGAIN_AFTER_MS = 10_000;
 /** How long a database that could be written counts as one that can be. */
 const CHECK_AGAIN_MS = 1000;
@@ -129,7 +130,7 @@ function createParts({ config, database, runner, clock, logger, env }: JobServic
   // in the table only.
   const pools = {
     of: (type: string) => POOLS[type] ?? "others",
-    budgets: { jobs: 2 * config.jobsAtOnce, follow: 4, others: 16 },
+    budgets: { jobs: 2 * config.jobsAtOnce, follow: 4, live: 2, others: 16 },
   };
   const commits = new GroupCommit({ db, assertOwned });
   const queue = new SqliteTaskQueue<NoRecords>({ store: { db, commits }, clock, logger, pools });
@@ -144,7 +145,7 @@ function createParts({ config, database, runner, clock, logger, env }: JobServic
     attachments: new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger }),
     runner,
     queue,
-    follower: new Follower({ store, projects, queue, env, clock, logger }),
+    follower: new Follower({ store, projects, queue, env, clock, logger, isLive: createIsLive(env) }),
     clock,
     logger,
   };
@@ -214,6 +215,7 @@ function handlerOf(parts: Parts): (task: Task, stopped: AbortSignal) => Promise<
       const adds = follower.tasksAfter(runJobId(task));
       return () => ({ value, adds });
     }
+    if (task.type === "live") return await follower.lookForLive(task, stopped);
     if (task.type === "follow") return await follower.run(task, stopped);
     if (task.type === "tidy") return await tidy(parts, stopped);
     return { kind: "dead", reason: `no such type of task: ${task.type}` };

@@ -1,5 +1,5 @@
 import { anyEnding, PAGE_ENDINGS } from "../base/page-endings.ts";
-import { findRule, parseHostRule } from "../network/egress/find-route.ts";
+import { findRule, type HostRule, parseHostRule } from "../network/egress/find-route.ts";
 import { isSafeHttpUrl } from "./repository.ts";
 
 /** A page's place in `liveUrl`, with the folder of the repository that the site is made of. */
@@ -73,4 +73,12 @@ export function addressExample(liveUrl: string): string {
   const [, folder = ""] = liveUrl.split(PLACE);
   const path = `${folder}guides/install.md`;
   return `${path} is at ${pageAddress(liveUrl, path)}`;
+}
+
+/**
+ * The host of the site, as a rule of `network.allow`. It has a port only if the setting writes one.
+ */
+export function liveHost(liveUrl: string): HostRule | null {
+  const [, host = ""] = /^https?:\/\/([^/]+)\//i.exec(liveUrl) ?? [];
+  return parseHostRule(host);
 }

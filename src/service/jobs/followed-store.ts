@@ -53,6 +53,9 @@ const NOW = `iif(look_at IN (?1, ?1 + 1), ?1 + 1, ?1)`;
 const IS_OPEN = `pull_request ->> '$.state' = 'open'`;
 const BASE = `pull_request ->> '$.baseRef'`;
 
+const AWAITS_LIVE = `pull_request ->> '$.url' = ? AND pull_request ->> '$.state' = 'merged'
+  AND pull_request ->> '$.live' IS NULL`;
+
 /** The jobs whose pull requests are followed, and what is known about them. */
 export class FollowedStore {
   readonly #tables: Tables;
@@ -96,6 +99,19 @@ export class FollowedStore {
     const sql = `SELECT memory ->> '$.changedAt' FROM followed JOIN jobs ON jobs.id = job_id
       WHERE job_id = ? AND pull_request ->> '$.state' = 'closed'`;
     return this.#tables.value(z.int(), sql, jobId);
+  }
+
+  /** True if the job's pull request is this one, is merged, and wasn't seen on the site. */
+  awaitsLive(jobId: string, link: string): boolean {
+    const sql = `SELECT count(*) FROM jobs WHERE id = ? AND ${AWAITS_LIVE}`;
+    return this.#tables.value(z.int(), sql, jobId, link) === 1;
+  }
+
+  /** Call this inside a transaction, when a merged change was seen on the site. */
+  setLive(jobId: string, link: string, url: string): void {
+    const sql = `UPDATE jobs SET pull_request = json_set(pull_request, '$.live', ?1)
+      WHERE id = ?2 AND ${AWAITS_LIVE.replace("?", "?3")}`;
+    this.#tables.run(sql, url, jobId, link);
   }
 
   /** The branches that open pull requests of these projects go to, as they were last seen. */

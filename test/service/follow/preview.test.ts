@@ -9,7 +9,7 @@ import { openPullRequest, openTestHost, OWNER, REPO } from "../../world/code-hos
 import { type FollowingWorld, openFollowingWorld } from "../../support/following-world.ts";
 
 const MINUTE = 60_000;
-const PROJECT = { previewHosts: ["*.preview.example.com"], liveUrl: "https://docs.acme.com/{docs/path}" };
+const PROJECT = { previewHosts: ["*.preview.example.com"], liveUrl: "http://127.0.0.1:9/{docs/path}" };
 
 async function deploy({ mine, at }: FollowingWorld, ref: string, url: string, state = "success" as const) {
   const made = await mine.repos.createDeployment({

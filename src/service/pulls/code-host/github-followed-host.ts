@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type FailedCheck, MAX_REASONS } from "../../../shared/contract/pull-request.ts";
 import { TransientRunError } from "../../base/run-error.ts";
+import type { HostedPage } from "../../config/page-address.ts";
 import { GitHubApi, type GitHubOptions, type GraphqlError } from "./github-api.ts";
 import { RefusedByCodeHostError } from "./github-fault.ts";
 import {
@@ -49,6 +50,12 @@ const MAX_KEPT = 1000;
 const MAX_TEXT_BYTES = 32 * 1024;
 
 const Listed = z.object({ number: z.int().positive(), updated_at: HostTime });
+const ChangedFile = z.object({
+  filename: z.string(),
+  status: z.string(),
+  additions: z.int(),
+  patch: z.string().nullish(),
+});
 const Ref = z.object({ object: z.object({ sha: z.string() }) });
 
 /**
@@ -245,6 +252,16 @@ export class GitHubFollowedHost {
       if (error instanceof RefusedByCodeHostError || isPassing(error)) return nothing;
       throw error;
     }
+  }
+
+  /** The first files that the pull request adds or changes, with their changes as unified diffs. */
+  async changedPages(number: number, signal: AbortSignal): Promise<(HostedPage & { patch: string })[]> {
+    const asked = { doing: "Reading the changed files", signal, schema: listOf(ChangedFile) };
+    const route = `GET /repos/{owner}/{repo}/pulls/${number}/files`;
+    const files = await this.#api.ask(asked, route, { per_page: PAGE });
+    return files
+      .filter(({ status }) => status !== "removed")
+      .map(({ filename: path, additions, patch }) => ({ path, additions, patch: patch ?? "" }));
   }
 
   /** One page of the list, newest change first. Null if it is as it was at `etag`. */

@@ -1,5 +1,5 @@
 import { codeOf, messageOf } from "../../../shared/errors.ts";
-import type { TaskEnd, TaskQueue } from "../../../shared/queue/task-queue.ts";
+import type { NewTask, TaskEnd, TaskQueue } from "../../../shared/queue/task-queue.ts";
 import type { NoRecords } from "../../../shared/store/record-types.ts";
 import { detailsOf, RunError, TransientRunError } from "../../base/run-error.ts";
 import type { PullFacts, PullLook } from "../code-host/github-pull-facts.ts";
@@ -10,6 +10,7 @@ import { jobBranch } from "../../config/branches.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
 import type { ServiceTaskDeps } from "../../jobs/service-task-deps.ts";
 import { keepFresh } from "./keep-fresh.ts";
+import { liveTask } from "./live.ts";
 import { previewOf } from "./preview.ts";
 import { answerUnasked, untilPassEnds } from "./answer-unasked.ts";
 import { type AfterLook, afterSeen, afterUnseen, countingChecks, toFollowed } from "./judge.ts";
@@ -214,7 +215,8 @@ export class RepositoryFollower {
       : toFollowed({ ...ours, checks: null }, NONE, said);
     const hasReasons = judged.checks.state === "failed";
     const explained = hasReasons ? await this.#withReasons(judged, look, signal) : judged;
-    const record = { ...explained, ...this.#previewOf(job, look) };
+    const live = look.state === "merged" ? job.record?.live : undefined;
+    const record = { ...explained, ...this.#previewOf(job, look), ...(live !== undefined && { live }) };
     const seen = { record, updatedAt, listedAt: this.#listedAt(job) };
     return afterSeen(job, seen, { nowMs: clock.now(), pollMs });
   }
@@ -243,7 +245,8 @@ export class RepositoryFollower {
         this.#deps.store.followed.setLooked(job, untilPassEnds(after, nowMs));
         // What people ask for comes before what the base branch brings.
         const answering = answerUnasked(this.#deps, job, after, nowMs);
-        return [...answering, ...keepFresh(this.#deps, job, after.record, nowMs)];
+        const fresh = keepFresh(this.#deps, job, after.record, nowMs);
+        return [...answering, ...fresh, ...this.#liveTasks(job, after)];
       });
       return { value: null, adds };
     });
@@ -253,6 +256,12 @@ export class RepositoryFollower {
       if (record.isVisible) this.#log("info", fields, "a pull request can be seen again");
       else this.#log("warn", fields, "a pull request can't be seen anymore");
     }
+  }
+
+  #liveTasks({ jobId, projectId, link, record: before }: FollowedJob, { record }: AfterLook): NewTask[] {
+    if (record?.state !== "merged" || before?.state === "merged") return [];
+    if (this.repository.previews.get(projectId)?.liveUrl === undefined) return [];
+    return [liveTask({ jobId, number: record.number, link, mergedAt: this.#deps.clock.now() })];
   }
 
   async #failed(error: RunError): Promise<void> {

@@ -5,6 +5,7 @@ import { type Env, envValue } from "../../config/env.ts";
 import { RunError } from "../../base/run-error.ts";
 import { json } from "../../base/json.ts";
 import { type FollowDeps, numberOf, RepositoryFollower } from "./follow-repository.ts";
+import { type IsLive, lookForLive } from "./live.ts";
 import { repositoriesOf } from "./repositories.ts";
 
 /** Somebody waits for the answer. */
@@ -31,6 +32,8 @@ const Delivery = json(
 export type WebhookResult = "taken" | "ignored" | "forged" | "absent";
 
 export type FollowerDeps = FollowDeps & {
+  /** Says whether a page has what a merge brought. */
+  isLive: IsLive;
   /** Holds the tokens and secrets that the settings name. */
   env: Env;
 };
@@ -83,6 +86,16 @@ export class Follower {
       if (thrown instanceof RunError || thrown instanceof DOMException) return null;
       throw thrown;
     }
+  }
+
+  /** Looks once whether a merged change is on the site. */
+  lookForLive(task: Task, stopped: AbortSignal) {
+    const placeOf = (projectId: string | undefined) => {
+      const project = this.#deps.projects.get(projectId ?? "");
+      const host = this.#of(projectId)?.repository.host;
+      return project === undefined || host === undefined ? null : { project, host };
+    };
+    return lookForLive(task, { ...this.#deps, placeOf }, stopped);
   }
 
   async run(task: Task, stopped: AbortSignal): Promise<TaskEnd> {

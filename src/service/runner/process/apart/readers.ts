@@ -8,6 +8,7 @@ import { parseClaims } from "../../turn/claims/parse-claims.ts";
 import { findCopies, forgetKnown, showCopies } from "../../publish/copied-words.ts";
 import { commitMessageOf } from "../../publish/commit-message.ts";
 import { touchSameLines } from "../../publish/changed-lines.ts";
+import { hasNewWords } from "../../publish/new-words.ts";
 import { shownDiff } from "../../publish/shown-diff.ts";
 import { messagesOfOthers } from "../../publish/slack-words.ts";
 import { sourcesText } from "../../publish/sources-text.ts";
@@ -44,6 +45,7 @@ export const APART_READERS = {
   changedPullRequestText,
   shownDiff,
   touchSameLines,
+  hasNewWords,
   readLongMessage,
   reviewMaterial,
   answersOf,

@@ -34,5 +34,6 @@ export const SUBJECTS: Record<ReaderName, Subject> = {
   answersOf: { what: "What the agent says about the comments", advice: SMALLER },
   replyTexts: WORDS,
   touchSameLines: CHANGE,
+  hasNewWords: { what: "The page on the site", advice: "Look at the page itself." },
   shownDiff: { what: "The changed lines", advice: "Look at the branch itself." },
 };
