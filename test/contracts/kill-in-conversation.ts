@@ -110,8 +110,8 @@ const scenes: Scene[] = [
         SIZE,
         "[View pull request] [Show changes]",
       ],
+      // The follow-up's status message is gone: its outcome says it all.
       ["@docs-agent and the FAQ", ":white_check_mark:"],
-      [`✅ ${LINK}, ${SIZE}`],
       [
         `✅ @Ben The agent updated ${LINK}:`,
         "Correct the install command",
@@ -121,15 +121,7 @@ const scenes: Scene[] = [
       ],
     ],
     done: {
-      posts: [
-        "1: status",
-        "1: question-1",
-        "1: question-2",
-        "1: outcome-1",
-        "2: outcome-1",
-        "3: status",
-        "3: outcome-1",
-      ],
+      posts: ["1: status", "1: question-1", "1: question-2", "1: outcome-1", "2: outcome-1", "3: outcome-1"],
       answers: ["2", "The last one"],
       cancels: ["job_1/1"],
       creates: 2,
@@ -165,11 +157,10 @@ const scenes: Scene[] = [
       ],
       [`✅ @Ana Your pull request is ready: ${LINK}`, "[View pull request]"],
       ["@docs-agent and the FAQ", ":white_check_mark:"],
-      [`✅ ${LINK}`],
       [`✅ @Ben The agent finished. ${LINK} may have new commits.`, "[View pull request]"],
     ],
     done: {
-      posts: ["1: status", "1: outcome-1", "1: outcome-2", "2: outcome-1", "3: status", "3: outcome-1"],
+      posts: ["1: status", "1: outcome-1", "1: outcome-2", "2: outcome-1", "3: outcome-1"],
       answers: [],
       cancels: [],
       creates: 2,

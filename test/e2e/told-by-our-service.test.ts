@@ -114,8 +114,8 @@ it("between Slack and our own job service, the thread says what the agent does a
       .filter(({ bot_id }) => bot_id !== undefined)
       .map((message) => slack.visibleText(message).split("\n"));
   expect((await mention("the same in the FAQ")).status).toBe(200);
-  await slack.until(() => replies().length === 4, 30_000);
-  expect(replies()[3]).toEqual([
+  await slack.until(() => replies().at(-1)?.[0]?.startsWith("✅ @Ben") === true, 30_000);
+  expect(replies().at(-1)).toEqual([
     expect.stringMatching(/^✅ @Ben The agent updated acme\/docs#1 \(http:.*\/acme\/docs\/pull\/1\):$/),
     "Add the install command",
     "docs/answers.md (new, +2)",
@@ -132,9 +132,9 @@ it("between Slack and our own job service, the thread says what the agent does a
   });
   expect(archived.status).toBe(200);
   expect((await mention("and the glossary")).status).toBe(200);
-  await slack.until(() => replies().length === 6, 30_000);
-  expect(replies()[4]?.[0]).toBe("That request is closed, so I started a new one.");
-  expect(replies()[5]?.[0]).toBe("✅ @Ben Your pull request is ready:");
+  await slack.until(() => replies().length === 5, 30_000);
+  expect(replies()[3]?.[0]).toBe("That request is closed, so I started a new one.");
+  expect(replies()[4]?.[0]).toBe("✅ @Ben Your pull request is ready:");
 }, 120_000);
 
 it(

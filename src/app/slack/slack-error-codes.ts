@@ -38,12 +38,12 @@ export const FINAL = {
   /** There is no other place to tell the person. */
   "post-directly": new Set([...DIRECT_REFUSES, ...THREAD_REFUSES]),
   /**
-   * chat.update: this message can't be changed anymore. `is_inactive` means that the channel is
-   * frozen, archived or deleted.
+   * chat.update, chat.delete: this message can't be changed anymore. `is_inactive` means that the
+   * channel is frozen, archived or deleted.
    */
   update: new Set([
     ...CHANNEL_REFUSES,
-    ...codes("message_not_found cant_update_message edit_window_closed is_inactive"),
+    ...codes("message_not_found cant_update_message cant_delete_message edit_window_closed is_inactive"),
   ]),
   /** conversations.history, conversations.replies: the app can't read there. */
   find: codes(`

@@ -95,6 +95,13 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       });
     },
 
+    async remove({ channelId }, ts) {
+      return answered("update", async () => {
+        await client.chat.delete({ channel: channelId, ts });
+        return done(null);
+      });
+    },
+
     async react({ channelId, ts }, { name, isOn }) {
       return answered("react", async () => {
         if (!grants(team.identity, "reactions:write")) return { ok: false, fault: NO_SCOPE };

@@ -1,6 +1,6 @@
 import { isPosted, outcomeSlot, settledAt } from "../rules/turn/delivery.ts";
 import type { Step, ThreadRecord } from "../rules/records.ts";
-import { statusKey } from "../rules/words/status-text.ts";
+import { isStatusReplaced, statusKey } from "../rules/words/status-text.ts";
 import type { Task } from "../../shared/queue/task-queue.ts";
 import type { Turn } from "../rules/turn/turn.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
@@ -46,7 +46,7 @@ async function nextCheckForEarlier(
 
 /**
  * Posts the outcome in the thread, once, as a reply, because edits notify nobody. Then the status
- * message is updated.
+ * message is updated, or goes if the outcome says all that it said.
  */
 export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, DeliverPayload, given);
@@ -73,7 +73,10 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
     // People can reply to the first message in the direct messages.
     (now) => ({ ...now, delivery: settledAt(attempt.change(now.delivery), outcomeSlot(watch)) }),
     (next) => ({
-      adds: [...(statusKey(next) === next.delivery.shown ? [] : [refreshTask(next)]), ...newsTasks(next)],
+      adds: [
+        ...(statusKey(next) === next.delivery.shown && !isStatusReplaced(next) ? [] : [refreshTask(next)]),
+        ...newsTasks(next),
+      ],
     }),
   );
 }

@@ -249,6 +249,24 @@ export function updateGate(teamId: string): string {
  */
 type PostUpdate = { kind: "updated"; refused: string | null } | { kind: "later"; end: TaskEnd };
 
+/** Deletes a post once its time at Slack has come. Idempotent: a post that is gone is deleted. */
+export async function removePost(
+  deps: Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "rateLimiter">,
+  task: RateLimitedTask,
+  { place, ts, label }: { place: Place; ts: string; label: PostLabel },
+): Promise<PostUpdate> {
+  const gate = updateGate(place.teamId);
+  const end = await untilReserved(deps, task, gate, UPDATE_RATE);
+  if (end !== null) return { kind: "later", end };
+  const removed = await deps.notifier.remove(place, ts);
+  if (removed.ok) return { kind: "updated", refused: null };
+  const { kind, error } = removed.fault;
+  if (kind !== "place") return { kind: "later", end: await afterFault(deps, task, removed.fault, gate) };
+  if (error === "message_not_found") return { kind: "updated", refused: null };
+  deps.logger.warn({ error, post: label.post }, "a message can't be deleted");
+  return { kind: "updated", refused: error };
+}
+
 /** Replaces a post's content once its time at Slack has come. Idempotent. */
 export async function updatePost(
   deps: Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "rateLimiter">,

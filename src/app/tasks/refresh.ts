@@ -1,15 +1,16 @@
 import { STATUS_SLOT } from "../rules/turn/delivery.ts";
-import { isOnlyStepNew, statusKey } from "../rules/words/status-text.ts";
+import { isOnlyStepNew, isStatusReplaced, statusKey } from "../rules/words/status-text.ts";
 import type { Task } from "../../shared/queue/task-queue.ts";
 import type { Step } from "../rules/records.ts";
 import type { Turn } from "../rules/turn/turn.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
-import { TurnPayload } from "../rules/decisions/payload.ts";
-import { readTurnTask, turnWrites } from "../rules/decisions/turn-writes.ts";
-import { UPDATE_RATE, updateGate, updatePost } from "./post.ts";
+import { type TaskWith, TurnPayload } from "../rules/decisions/payload.ts";
+import { changeTurn, readTurnTask, turnWrites } from "../rules/decisions/turn-writes.ts";
+import { removePost, UPDATE_RATE, updateGate, updatePost } from "./post.ts";
 
 /**
- * Updates the status message with its turn and the others that it shows. Idempotent, and nothing
+ * Updates the status message with its turn and the others that it shows, or deletes it if the
+ * outcome says all that it said. Idempotent, and nothing
  * waits for it. If only steps are new, it waits until no other update wants to go out in
  * the workspace.
  */
@@ -22,7 +23,10 @@ export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   const followUps = others.filter((other) => other !== undefined);
   const shown = [turn, ...followUps];
   const isShown = (other: Turn) => other.delivery.shown === statusKey(other);
-  if (slot === undefined || slot.ts === null || shown.every(isShown)) return { kind: "done" };
+  if (slot === undefined || slot.ts === null || delivery.isStatusGone === true) return { kind: "done" };
+  const { channelId, ts } = slot;
+  if (isStatusReplaced(turn)) return removeStatus(deps, task, turn, { channelId, ts });
+  if (shown.every(isShown)) return { kind: "done" };
 
   const isStep = shown.every((other) => isShown(other) || isOnlyStepNew(other));
   let reserved = task;
@@ -55,4 +59,26 @@ export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
       value: noted.every(isShown) ? { kind: "done" } : { kind: "again", dueAt: deps.clock.now(), payload },
     };
   };
+}
+
+/**
+ * Deletes the status message of a follow-up after its outcome was posted, so that one post stays.
+ * If Slack refuses that, it stays as it is.
+ */
+async function removeStatus(
+  deps: TaskDeps,
+  task: TaskWith<TurnPayload>,
+  turn: Turn,
+  { channelId, ts }: { channelId: string; ts: string },
+): Promise<Step> {
+  const removed = await removePost(deps, task, {
+    place: { teamId: turn.request.teamId, channelId, threadTs: turn.delivery.threadTs },
+    ts,
+    label: { turnId: turn.id, post: STATUS_SLOT },
+  });
+  if (removed.kind === "later") return removed.end;
+  return changeTurn(deps, turn.id, (now) => ({
+    ...now,
+    delivery: { ...now.delivery, isStatusGone: true, shown: statusKey(now) },
+  }));
 }

@@ -70,6 +70,7 @@ async function run(rig: TaskRig, given: Event[], lagMs: number) {
     isEmpty: () => slack.isEmpty(),
     sendFile: () => slack.sendFile(),
     update: () => slack.update(),
+    remove: () => slack.remove(),
     react: () => slack.react(),
     replyPrivately: (to, message) => slack.replyPrivately(to, message),
     openDirectMessage: () => slack.openDirectMessage(),

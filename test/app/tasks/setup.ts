@@ -69,6 +69,10 @@ export class ScriptedSlack implements Notifier {
     return this.#answer("update", null);
   }
 
+  async remove() {
+    return this.#answer("remove", null);
+  }
+
   async react() {
     return this.#answer("react", null);
   }

@@ -203,6 +203,8 @@ export interface Notifier {
   isEmpty(place: Place): Promise<NotifierAnswer<boolean>>;
   /** Replaces a post's content. Idempotent. `place.threadTs` is ignored. */
   update(place: Place, ts: string, message: Message, label: PostLabel): Promise<NotifierAnswer<null>>;
+  /** Deletes a post. Idempotent: one that is gone is a fault of the place. */
+  remove(place: Place, ts: string): Promise<NotifierAnswer<null>>;
   /** Adds the app's reaction to a message or removes it. Idempotent. */
   react(message: MessageRef, change: ReactionChange): Promise<NotifierAnswer<null>>;
   /** Shows a message to one person alone. Not idempotent. */

@@ -147,7 +147,7 @@ export function statusOwnerFor(read: Read, { request, delivery }: Turn): Turn | 
   if (before === undefined || (retries === undefined && before.stage.name === "ended")) return undefined;
   const owner = statusOwnerOf(read, before);
   // Slack refused the last update of that message, so it can't show anything new.
-  if (owner?.delivery.refusedUpdate !== undefined) return undefined;
+  if (owner?.delivery.refusedUpdate !== undefined || owner?.delivery.isStatusGone === true) return undefined;
   if ((owner?.delivery.alsoShows?.length ?? 0) >= SHOWN_MAX) return undefined;
   const slot = owner?.delivery.slots[STATUS_SLOT];
   // A message that hasn't arrived yet may never arrive, or arrive in another place.

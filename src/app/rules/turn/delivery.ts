@@ -51,6 +51,8 @@ export const Delivery = storedObject({
   shown: z.string().nullable(),
   /** Slack's error if it refused the latest update of the status message. */
   refusedUpdate: z.string().optional(),
+  /** True if the status message was deleted, because the outcome says all that it said. */
+  isStatusGone: z.boolean().optional(),
   /** The turn whose status message also shows this one. Absent if it has its own. */
   statusOf: z.string().optional(),
   /** Other turns that this turn's status message shows, oldest first. */

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import type { ReactionChange } from "../ports/notifier.ts";
 import { upToMinute, utcTimeOfDay } from "../../../shared/text/text.ts";
-import { endingOf, cameToNothing, isLeftEmpty, type Outcome } from "../turn/outcome.ts";
+import { endingOf, cameToNothing, isLeftEmpty, type Outcome, updateOf } from "../turn/outcome.ts";
+import { isPosted, outcomeSlot, STATUS_SLOT } from "../turn/delivery.ts";
 import { diffText } from "./change-text.ts";
 import { shownPage, shownPullRequestState } from "./pull-request-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
@@ -46,6 +47,24 @@ function newsKey(turn: Turn): string {
   const { stage, watch } = turn;
   const key = stage.name === "ended" ? `ended-${watch}` : openState(turn, stage).key;
   return turn.isStartedAnew === true ? `anew-${key}` : key;
+}
+
+/**
+ * True if the outcome of a follow-up says all that its status message says: the outcome is posted,
+ * the state of the pull request that it updated is shown elsewhere, and the person's own words are
+ * in the thread. A message that begins a thread, or shows other turns too, stays.
+ */
+export function isStatusReplaced({ request, stage, watch, delivery, pullRequest }: Turn): boolean {
+  const { slots, statusOf, alsoShows = [], away, channelId, threadTs } = delivery;
+  const status = slots[STATUS_SLOT];
+  if (stage.name !== "ended" || request.follows === undefined || pullRequest !== undefined) return false;
+  if (request.from !== "mention" || request.messageTs === undefined) return false;
+  const { outcome } = stage;
+  const isUpdate =
+    endingOf(outcome) === "pull-request" && updateOf(outcome) !== null && !isLeftEmpty(outcome);
+  const isAlone = statusOf === undefined && alsoShows.length === 0 && away === null;
+  const isReply = (status?.ts ?? null) !== null && status?.ts !== threadTs && status?.channelId === channelId;
+  return isUpdate && isAlone && isReply && isPosted(delivery, outcomeSlot(watch));
 }
 
 /** The agent's plan while the agent works and can be reached. */
