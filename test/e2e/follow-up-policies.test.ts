@@ -210,7 +210,7 @@ describe("FOLLOW_UPS=ask", () => {
     await slack.until(() => slack.ephemerals().length === 0);
     expect(service.messages[0]).toMatchObject({ jobId: jobOf(world), prompt: "and the FAQ" });
     service.finish(jobOf(world), { status: "completed", prLink: PR });
-    await world.until(() => said(world, root)[2]?.[0]?.startsWith("✅ @Ben"));
+    await world.until(() => said(world, root).at(-1)?.[0]?.startsWith("✅ @Ben"));
     await world.pass(60 * MINUTE_MS);
     expect(service.messages).toHaveLength(1);
   });
