@@ -76,6 +76,8 @@ class Thread {
       return JSON.stringify(view?.view ?? "").includes("Reading the thread") ? undefined : view;
     });
     const values: Record<string, Record<string, string>> = {};
+    // A form that shares nothing needs words.
+    values["instructions"] = { instructions: "fix it" };
     let n = 0;
     for (const block of form.view.blocks) {
       if (block.type !== "input" || block.element.type !== "checkboxes") continue;
