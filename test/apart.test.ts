@@ -97,6 +97,7 @@ const BOUNDED: Record<string, string> = {
   "src/service/pulls/follow/keep-fresh.ts": "states of a record, and its reviews, 20 at most",
   "src/service/pulls/follow/judge.ts": "20 reviews and as many names, of which it reads 8000 characters each",
   "src/service/pulls/follow/repositories.ts": "settings, and three numbers of an answer's headers",
+  "src/service/pulls/follow/unasked-turn.ts": "our own words alone",
   "src/service/runner/agents/acp-agent.ts": "what `readMessage` keeps; a reason of 500 characters",
   "src/service/runner/agents/acp-message.ts": "one pass over a line of 64 KiB, or apart over a longer one",
   "src/service/runner/agents/acp-permissions.ts": "1000 paths of 4096 characters, of which ten are shown",

@@ -4,11 +4,10 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { formatDuration } from "../../shared/text/text.ts";
 import { LEVEL_KEY, levelOfClient } from "../../shared/contract/level.ts";
 import type { ActRequest, CreateJobRequest } from "../../shared/contract/request.ts";
-import type { TurnKind } from "../../shared/contract/turn.ts";
+import type { TurnAct, TurnKind } from "../../shared/contract/turn.ts";
 import type { Acceptance } from "../jobs/acceptance.ts";
-import { ADDRESS_PROMPT } from "../jobs/address-turns.ts";
+import { ACT_PROMPTS } from "../jobs/acts.ts";
 import type { JobRow } from "../jobs/rows.ts";
-import { UPDATE_PROMPT } from "../jobs/update-turns.ts";
 import { decodeAttachments } from "./bounded-body.ts";
 import { HttpFault } from "./http-fault.ts";
 import * as routes from "./routes.ts";
@@ -29,14 +28,14 @@ export function addTakingOfRequests(app: OpenAPIHono, deps: ServiceAppDeps): voi
   });
   app.openapi(routes.addressRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
-    const asked = toAct("address", ADDRESS_PROMPT, context.req.valid("json"));
+    const asked = toAct("address", context.req.valid("json"));
     return context.json(await accept(deps, projectId, id, asked, context.req.valid("header")), 200);
   });
   app.openapi(routes.updateRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
     const headers = context.req.valid("header");
     await assertBehind(deps, jobOf(deps.store, projectId, id), headers["idempotency-key"]);
-    const asked = toAct("update", UPDATE_PROMPT, context.req.valid("json"));
+    const asked = toAct("update", context.req.valid("json"));
     return context.json(await accept(deps, projectId, id, asked, headers), 200);
   });
 }
@@ -57,8 +56,8 @@ async function assertBehind({ store, isBehind }: ServiceAppDeps, job: JobRow, ke
 type TurnAsked = CreateJobRequest & { kind?: TurnKind };
 
 /** Nobody typed the prompt, so none of its words are anybody's. */
-function toAct(kind: TurnKind, prompt: string, { requester, authors }: ActRequest): TurnAsked {
-  return { kind, prompt, requester, authors };
+function toAct(act: TurnAct, { requester, authors }: ActRequest): TurnAsked {
+  return { kind: act, prompt: ACT_PROMPTS[act], requester, authors };
 }
 
 /**

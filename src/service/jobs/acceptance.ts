@@ -9,9 +9,7 @@ import { JobRow, SELECT_JOB, type TurnKey } from "./rows.ts";
 import { toSentJob } from "./sent-job.ts";
 import { json } from "../base/json.ts";
 import type { RunTurnInput } from "../runner/runner.ts";
-import type { TurnKind } from "../../shared/contract/turn.ts";
-import { type NotNow, whyNotAddress } from "./address-turns.ts";
-import { whyNotUpdate } from "./update-turns.ts";
+import { type NotNow, whyNotAct } from "./acts.ts";
 import type { Tables } from "./tables.ts";
 
 /** A create (with a null `jobId`), a message, or an act on the pull request, as received. */
@@ -42,12 +40,6 @@ const MAX_ATTACHED_BYTES = 100 * 1024 ** 2;
 
 const AnsweredRow = z.object({ request: z.string(), answer: json(ContractJob), turn: z.int() });
 
-/** Says for each kind of turn why a job can't have one now. */
-const WHY_NOT: Partial<Record<TurnKind, (tables: Tables, job: JobRow) => NotNow | null>> = {
-  address: whyNotAddress,
-  update: whyNotUpdate,
-};
-
 /** True if a request with this idempotency key was accepted before. */
 export function wasAnsweredBefore(tables: Tables, projectId: string, key: string): boolean {
   const sql = `SELECT turn FROM idempotency WHERE project_id = ? AND key = ?`;
@@ -65,7 +57,7 @@ export function acceptTurnRequest(tables: Tables, request: TurnRequest, nowMs: n
     const job = tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, request.jobId);
     if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
     if (job.status === "archived") return { kind: "archived" };
-    const notNow = WHY_NOT[request.kind]?.(tables, job) ?? null;
+    const notNow = request.kind === "message" ? null : whyNotAct(tables, request.kind, job);
     if (notNow !== null) return { kind: "not-now", ...notNow };
   }
   return limited(tables, request, nowMs) ?? add(tables, request, nowMs);

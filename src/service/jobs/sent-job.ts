@@ -6,7 +6,7 @@ import type { JobQuestion } from "../../shared/contract/question.ts";
 import { type JobTurn, MAX_LEFT_OUT, MAX_NOTES } from "../../shared/contract/turn.ts";
 import type { JobRow, QuestionRow, TurnRow } from "./rows.ts";
 import type { ContractJob } from "../../shared/contract/job.ts";
-import { MAX_ROUNDS } from "./address-turns.ts";
+import { MAX_ROUNDS } from "./acts.ts";
 
 /** A job, as it is sent to a client that knows only the contract. */
 export function toSentJob(job: JobRow): Sent<typeof ContractJob> {

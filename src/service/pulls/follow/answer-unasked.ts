@@ -1,10 +1,9 @@
 import type { NewTask } from "../../../shared/queue/task-queue.ts";
 import type { ServiceProject } from "../../config/config.ts";
-import { ADDRESS_PROMPT } from "../../jobs/address-turns.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
 import type { JobStore } from "../../jobs/job-store.ts";
-import { runJobTask } from "../../jobs/run-job.ts";
 import type { AfterLook } from "./judge.ts";
+import { addUnaskedTurn } from "./unasked-turn.ts";
 
 /** People write the comments of a review one after the other, and often more than one review. */
 const PASS_MS = 60_000;
@@ -23,22 +22,9 @@ export function answerUnasked(
   const review = reviewToAnswer(after);
   const project = projects.get(store.job(jobId)?.projectId ?? "");
   if (review === null || project?.addressReviews !== "always" || nowMs < passEnd(after)) return [];
-  const accepted = store.accept(
-    {
-      project,
-      jobId,
-      kind: "address",
-      prompt: ADDRESS_PROMPT,
-      words: null,
-      requester: null,
-      authors: null,
-      attachments: [],
-      // No client's key has a space.
-      idempotencyKey: `review ${review} of ${link}`,
-    },
-    nowMs,
-  );
-  return accepted.kind === "accepted" ? [runJobTask(jobId, project.id)] : [];
+  // No client's key has a space.
+  const key = `review ${review} of ${link}`;
+  return addUnaskedTurn(store, { project, jobId, act: "address", key }, nowMs);
 }
 
 /** The look with its next one soon enough, if a review may have to be answered unasked. */

@@ -1,9 +1,8 @@
 import type { NewTask } from "../../../shared/queue/task-queue.ts";
 import type { FollowedPullRequest } from "../../../shared/contract/pull-request.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
-import { runJobTask } from "../../jobs/run-job.ts";
 import type { ServiceTaskDeps } from "../../jobs/service-task-deps.ts";
-import { UPDATE_PROMPT } from "../../jobs/update-turns.ts";
+import { addUnaskedTurn } from "./unasked-turn.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -23,10 +22,7 @@ export function keepFresh(
   const project = projects.get(store.job(jobId)?.projectId ?? "");
   if (project?.keepFresh !== true || store.oldestUnfinished(jobId) !== null) return [];
   if (store.hasTurnSince(jobId, "update", nowMs - DAY_MS)) return [];
-  const nobody = { words: null, requester: null, authors: null, attachments: [], idempotencyKey: null };
-  const asked = { project, jobId, kind: "update" as const, prompt: UPDATE_PROMPT, ...nobody };
-  const accepted = store.accept(asked, nowMs);
-  return accepted.kind === "accepted" ? [runJobTask(jobId, project.id)] : [];
+  return addUnaskedTurn(store, { project, jobId, act: "update", key: null }, nowMs);
 }
 
 /** A push would dismiss approvals, or make people look once more. */

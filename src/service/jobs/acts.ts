@@ -1,0 +1,62 @@
+import { z } from "zod";
+import type { FollowedPullRequest } from "../../shared/contract/pull-request.ts";
+import type { TurnAct } from "../../shared/contract/turn.ts";
+import type { JobRow } from "./rows.ts";
+import type { Tables } from "./tables.ts";
+
+/** How often the agent answers reviews and failed checks of one pull request. */
+export const MAX_ROUNDS = 3;
+
+/** What a turn of each act asks for. What there is to answer or to merge is read when it runs. */
+export const ACT_PROMPTS: Readonly<Record<TurnAct, string>> = {
+  address:
+    "Make the changes that the reviews of the pull request ask for, and fix what its failed checks found.",
+  update: "Bring the branch up to date.",
+};
+
+/** Why nothing can be done with a job's pull request now. `reason` is for people. */
+export type NotNow = { status: 404 | 409; reason: string };
+
+/** What people are told about each act that can't be done now. */
+const REASONS = {
+  address: {
+    underWay: "The agent is already asked to answer the reviews.",
+    notOpen: (state: string) => `The pull request is ${state}, so nothing is changed in it.`,
+    pointless: whyNothingToAddress,
+  },
+  update: {
+    underWay: "The branch is being brought up to date already.",
+    notOpen: (state: string) => `The pull request is ${state}, so its branch stays as it is.`,
+    pointless: whyOtherBase,
+  },
+} as const satisfies Record<TurnAct, object>;
+
+/**
+ * Why a job can't have a turn of this act now, or null if it can. Call it inside a transaction.
+ * What isn't known of the pull request yet is found out by the turn.
+ */
+export function whyNotAct(tables: Tables, act: TurnAct, job: JobRow): NotNow | null {
+  const { underWay, notOpen, pointless } = REASONS[act];
+  const { id, prLink, pullRequest, rounds } = job;
+  if (prLink === null) return { status: 404, reason: "The job has no pull request." };
+  if (act === "address" && rounds >= MAX_ROUNDS) {
+    return { status: 409, reason: "Three rounds were made. A person decides now." };
+  }
+  const unfinished = `SELECT 1 FROM turns WHERE job_id = ? AND kind = ? AND state <> 'ended'`;
+  if (tables.value(z.int(), unfinished, id, act) !== null) return { status: 409, reason: underWay };
+  if (pullRequest === null) return null;
+  if (pullRequest.state !== "open") return { status: 409, reason: notOpen(pullRequest.state) };
+  const reason = pointless(pullRequest, job);
+  return reason === null ? null : { status: 409, reason };
+}
+
+/** Null if somebody asks for changes, or a check has failed. */
+function whyNothingToAddress({ review, checks }: FollowedPullRequest): string | null {
+  if (review === "changes-requested" || checks.state === "failed") return null;
+  return "No review asks for changes, and no check has failed.";
+}
+
+function whyOtherBase({ baseRef }: FollowedPullRequest, { ref }: JobRow): string | null {
+  if (baseRef === undefined || baseRef === ref) return null;
+  return `The pull request doesn't go to ${ref}. Bring its branch up to date by hand.`;
+}
