@@ -148,8 +148,32 @@ export const sendMessageRoute = createRoute({
   },
 });
 
-export const addressRoute = createRoute({
-  method: "post",
+type Act<Path extends string> = {
+  path: Path;
+  operationId: string;
+  summary: string;
+  description: string;
+  /** When it is refused with 409. */
+  notNow: string;
+};
+
+/** The route of an act on a job's pull request. */
+function actRoute<Path extends string>({ notNow, ...act }: Act<Path>) {
+  return createRoute({
+    method: "post",
+    ...act,
+    security,
+    request: { params: JobParams, headers: WriterHeaders, body: jsonBody(ActRequest) },
+    responses: {
+      200: jsonAnswer(JobAnswer, "The active job. Its new turn is accepted for good."),
+      ...turnRefusals,
+      404: refusal("No such project, no such job, or it has no pull request."),
+      409: refusal(notNow),
+    },
+  });
+}
+
+export const addressRoute = actRoute({
   path: "/v2/agent/{projectId}/job/{id}/address",
   operationId: "addressReviews",
   summary: "Answer the reviews and failed checks of a job's pull request",
@@ -158,22 +182,10 @@ export const addressRoute = createRoute({
     "checks say. Comments on lines then get a reply, and whoever asked for changes is asked for a " +
     "review again. Only comments of people who may write to the repository count. A pull request " +
     "has three rounds.",
-  security,
-  request: {
-    params: JobParams,
-    headers: WriterHeaders,
-    body: jsonBody(ActRequest),
-  },
-  responses: {
-    200: jsonAnswer(JobAnswer, "The active job. Its new turn is accepted for good."),
-    ...turnRefusals,
-    404: refusal("No such project, no such job, or it has no pull request."),
-    409: refusal("Nothing is there to answer, it isn't open, or its rounds are used up."),
-  },
+  notNow: "Nothing is there to answer, it isn't open, or its rounds are used up.",
 });
 
-export const updateRoute = createRoute({
-  method: "post",
+export const updateRoute = actRoute({
   path: "/v2/agent/{projectId}/job/{id}/update",
   operationId: "updateBranch",
   summary: "Bring the branch of a job's pull request up to date",
@@ -181,18 +193,7 @@ export const updateRoute = createRoute({
     "Adds a turn, as a message does, that merges the base branch into the pull request's branch. " +
     "The agent runs only if pages of the docs have conflicts. Conflicts in other files make the turn " +
     "fail, and its reason names them.",
-  security,
-  request: {
-    params: JobParams,
-    headers: WriterHeaders,
-    body: jsonBody(ActRequest),
-  },
-  responses: {
-    200: jsonAnswer(JobAnswer, "The active job. Its new turn is accepted for good."),
-    ...turnRefusals,
-    404: refusal("No such project, no such job, or it has no pull request."),
-    409: refusal("It isn't open, its branch isn't behind, or it is being brought up to date already."),
-  },
+  notNow: "It isn't open, its branch isn't behind, or it is being brought up to date already.",
 });
 
 export const healthRoute = createRoute({
