@@ -1,6 +1,7 @@
 import type { KnownPullRequest, KnownReview } from "../src/app/rules/known-job.ts";
 import type { MessageOf } from "../src/app/rules/ports/notifier.ts";
-import { withPullRequest, type PullRequestNews } from "../src/app/rules/turn/pull-request-news.ts";
+import type { PullRequestNews } from "../src/app/rules/turn/pull-request-news.ts";
+import { withPullRequest } from "../src/app/rules/turn/reported-pull-request.ts";
 import type { Turn } from "../src/app/rules/turn/turn.ts";
 import { ANA, BEN, LONG, NOON, UNBROKEN, makeUpOutcome, makeUpResult, makeUpTurn } from "./made-up.ts";
 

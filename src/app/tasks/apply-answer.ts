@@ -11,7 +11,7 @@ import { type JobRecord, type Plan, type Read, type Write, keyOfWrite, readAfter
 import type { NewTask } from "../../shared/queue/task-queue.ts";
 import { shownWith } from "../rules/thread/follow-up.ts";
 import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../rules/turn/overdue.ts";
-import { withPullRequest } from "../rules/turn/pull-request-news.ts";
+import { withPullRequest } from "../rules/turn/reported-pull-request.ts";
 import { askedAgainWrites } from "../rules/thread/same-request.ts";
 import { linkedAppends } from "../rules/thread/request-list.ts";
 import { awaitsFirstLook, endTurn, isAsking, isFollowing, type Turn } from "../rules/turn/turn.ts";

@@ -1,13 +1,6 @@
 import { newsSlot, settledAt, type Delivery } from "../rules/turn/delivery.ts";
-import {
-  GROUP_MS,
-  isGrouping,
-  newsKindOf,
-  nextNews,
-  withClosed,
-  withTold,
-} from "../rules/turn/pull-request-news.ts";
-import type { TurnPullRequest } from "../rules/turn/pull-request-news.ts";
+import { GROUP_MS, isGrouping, newsKindOf } from "../rules/turn/pull-request-news.ts";
+import { nextNews, type TurnPullRequest, withClosed, withTold } from "../rules/turn/turn-pull-request.ts";
 import type { Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { Decision, Step } from "../rules/records.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";

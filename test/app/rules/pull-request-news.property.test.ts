@@ -1,17 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { KnownPullRequest, KnownReview } from "../../../src/app/rules/known-job.ts";
+import { GROUP_MS, newsKindOf } from "../../../src/app/rules/turn/pull-request-news.ts";
 import {
   followedUntil,
-  GROUP_MS,
-  newsKindOf,
   nextNews,
   openStateOf,
   TurnPullRequest,
-  withPullRequest,
   withTold,
-  workingMs,
-} from "../../../src/app/rules/turn/pull-request-news.ts";
+} from "../../../src/app/rules/turn/turn-pull-request.ts";
+import { workingMs } from "../../../src/app/rules/turn/found-news.ts";
+import { withPullRequest } from "../../../src/app/rules/turn/reported-pull-request.ts";
 import { keepTurnMs } from "../../../src/app/rules/turn/turn.ts";
 import { makeFollowed, makeOutcome, makeTurn } from "../../support/builders.ts";
 

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { posted, type Delivery } from "../../../src/app/rules/turn/delivery.ts";
-import { GROUP_MS, withPullRequest } from "../../../src/app/rules/turn/pull-request-news.ts";
+import { GROUP_MS } from "../../../src/app/rules/turn/pull-request-news.ts";
+import { withPullRequest } from "../../../src/app/rules/turn/reported-pull-request.ts";
 import type { KnownPullRequest } from "../../../src/app/rules/known-job.ts";
 import type { Turn } from "../../../src/app/rules/turn/turn.ts";
 import { newsTasks } from "../../../src/app/rules/decisions/new-tasks.ts";

@@ -9,7 +9,7 @@ import { jobKey, projectKey, ProjectRef } from "../project.ts";
 import { questionKey, type Question } from "../thread/question.ts";
 import { hasStatusMessage, questionSlot, isOutcomeSlot, isPosted, outcomeSlot } from "../turn/delivery.ts";
 import { isNoticeDue } from "../turn/overdue.ts";
-import { nextNews } from "../turn/pull-request-news.ts";
+import { nextNews } from "../turn/turn-pull-request.ts";
 import { PrivateAnswer } from "../ports/notifier.ts";
 import type { MessageRef } from "../turn/request.ts";
 

@@ -6,7 +6,7 @@ import { endingOf, Outcome, prLinkOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "../retry.ts";
 import { Question, closeQuestions, isOpen } from "../thread/question.ts";
-import { followedUntil, openStateOf, TurnPullRequest } from "./pull-request-news.ts";
+import { followedUntil, openStateOf, TurnPullRequest } from "./turn-pull-request.ts";
 import { Request } from "./request.ts";
 import { lenient } from "../../../shared/contract/lenient.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";

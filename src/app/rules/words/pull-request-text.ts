@@ -1,10 +1,6 @@
 import type { KnownPullRequest } from "../known-job.ts";
-import {
-  newsKindOf,
-  openStateOf,
-  type PullRequestNews,
-  type TurnPullRequest,
-} from "../turn/pull-request-news.ts";
+import { newsKindOf, type PullRequestNews } from "../turn/pull-request-news.ts";
+import { openStateOf, type TurnPullRequest } from "../turn/turn-pull-request.ts";
 import { endingOf } from "../turn/outcome.ts";
 import type { Turn } from "../turn/turn.ts";
 
