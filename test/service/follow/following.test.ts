@@ -129,7 +129,14 @@ it.each([true, false])(
     const summary = "\n3 links are broken\n\nall in one page\n1\n2\n3\n4";
     await world.host.setCheck(owner, repo, { sha, name: "links", result: "failed", summary });
     const annotations = [{ path, startLine: 7, message: "No such\nheading" }];
-    await world.host.setCheck(owner, repo, { sha, name: "anchors", result: "failed", annotations });
+    const anchors = {
+      sha,
+      name: "anchors",
+      result: "failed",
+      summary: "A link is lost",
+      annotations,
+    } as const;
+    await world.host.setCheck(owner, repo, anchors);
     const status = { state: "error", context: "build", description: "Out of memory" } as const;
     await world.mine.repos.createCommitStatus({
       ...world.at,
@@ -145,7 +152,8 @@ it.each([true, false])(
     );
     const reasons = new Map(first?.checks.reasons?.map((reason) => [reason.name, reason]));
     expect(reasons.get("links")?.words).toContain("3 links are broken\nall in one page\n1");
-    expect(reasons.get("anchors")?.words).toContain(`${path}:7: No such heading`);
+    // Its title and its summary are the same.
+    expect(reasons.get("anchors")?.words).toBe(`A link is lost\n${path}:7: No such heading`);
     expect(reasons.get("build")).toEqual({
       name: "build",
       words: "Out of memory",

@@ -10,7 +10,10 @@ const MAX_READ_CHARS = 8000;
 const MAX_LINES = 5;
 const MAX_ANNOTATIONS = 3;
 
-/** Why a check failed, in its own first lines: those of its text, or else of its annotations. */
+/**
+ * Why a check failed, in its own first lines, each said once: those of its text, or else of its
+ * annotations.
+ */
 export function toReason({ name, url, title, summary, annotations }: SaidByCheck): FailedCheck {
   const notes = annotations.slice(0, MAX_ANNOTATIONS).map(({ path, line, message }) => {
     const where = line === null ? toName(path) : `${toName(path)}:${line}`;
@@ -20,11 +23,11 @@ export function toReason({ name, url, title, summary, annotations }: SaidByCheck
     .flatMap((text) => printableText(startOf(text, MAX_READ_CHARS)).split("\n"))
     .concat(notes)
     .map((line) => line.trim())
-    .filter((line) => line !== "")
-    .slice(0, MAX_LINES);
+    .filter((line) => line !== "");
+  const shown = [...new Set(lines)].slice(0, MAX_LINES);
   return {
     name: toName(name),
-    words: cut(lines.join("\n"), SHOWN_CHARS.reason),
+    words: cut(shown.join("\n"), SHOWN_CHARS.reason),
     // A cut address leads elsewhere.
     url: url !== null && url.length <= MAX_URL_CHARS ? url : null,
   };
