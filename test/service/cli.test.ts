@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
+import * as routes from "../../src/service/http/routes.ts";
 import { endedBy } from "../support/patient.ts";
 import { agentFile } from "../support/service-world.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
@@ -13,6 +14,9 @@ import { ServiceFolder, type ServiceProcess } from "../support/service-process.t
 const AGENTS = { quick: ["true"], slow: ["sleep", "600"], broken: ["false"] };
 /** Each test starts up to ten processes, one after the other, on a machine that may be busy with the rest of the suite. */
 const TIMEOUT_MS = 240_000;
+
+/** What the paths of all of a project's operations begin with. */
+const ROOT = "/v2/agent/{projectId}/";
 
 type Job = { id: string; status: string };
 
@@ -287,10 +291,13 @@ it(
     for (const word of ["serve", "keys", "jobs", "config", "--config", "SERVICE_CONFIG", "SIGTERM"]) {
       expect(stdout).toContain(word);
     }
-    for (const end of ["/message", "/answer", "/cancel", "/archive"]) {
-      expect(stdout).toContain(
-        `/v2/agent/{projectId}/job/{id}${end === "/cancel" ? "/turn/{number}" : ""}${end} `,
-      );
+    const lines = stdout.replaceAll(/ +/g, " ");
+    const operations = Object.values(routes).flatMap((route) =>
+      typeof route !== "string" && route.path.startsWith(ROOT) ? [route] : [],
+    );
+    expect(operations.length).toBeGreaterThan(9);
+    for (const { method, path } of operations) {
+      expect(lines).toContain(`\n ${method.toUpperCase()} ${path.slice(ROOT.length)} `);
     }
     expect((await folder.run("keys", "create", "--project", "nope")).stderr).toContain(
       "Known: quick, slow, broken",

@@ -36,15 +36,22 @@ export type CheckOptions = {
 };
 
 const AFTER = `
-While it serves:
-  POST /v2/agent/{projectId}/job                create a job
-  GET  /v2/agent/{projectId}/job                list jobs
-  GET  /v2/agent/{projectId}/job/{id}           read one
-  POST /v2/agent/{projectId}/job/{id}/message   give it a follow-up prompt
-  POST /v2/agent/{projectId}/job/{id}/answer    answer its agent's question
-  POST /v2/agent/{projectId}/job/{id}/turn/{number}/cancel   end one turn
-  POST /v2/agent/{projectId}/job/{id}/archive   close it
+While it serves, under /v2/agent/{projectId}/:
+  POST job                             create a job
+  GET  job                             list jobs
+  GET  job/{id}                        read one
+  POST job/{id}/message                give it a follow-up prompt
+  POST job/{id}/answer                 answer its agent's question
+  POST job/{id}/turn/{number}/cancel   end one turn
+  POST job/{id}/archive                archive it
+  GET  job/{id}/diff                   read what it changes
+  POST job/{id}/address                answer reviews and failed checks of its pull request
+  POST job/{id}/update                 bring its pull request's branch up to date
+  POST job/{id}/pull-request/close     close a pull request that changes nothing
+  GET  changes                         wait for jobs to change
+Beside these:
   GET  /openapi.json, /healthz, /readyz
+  POST /webhooks/{projectId}           what GitHub calls with news
   SIGTERM, SIGINT   graceful stop within stopGraceMinutes; a second one forces
 
 service.example.yml describes every setting.
