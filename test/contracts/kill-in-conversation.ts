@@ -64,7 +64,7 @@ const scenes: Scene[] = [
         "[View pull request] [Show changes]",
       ],
       [`⚠️ @Ana ${LINK} conflicts with main.`, "[Update it]"],
-      ["@Ben followed up:", "Bring it up to date with main.", `✅ ${LINK}, ${SIZE}`],
+      ["@Ben followed up:", "Bring the pull request up to date with main.", `✅ ${LINK}, ${SIZE}`],
       [
         `✅ @Ben The agent updated ${LINK}:`,
         "Correct the install command",

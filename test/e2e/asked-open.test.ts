@@ -29,7 +29,7 @@ async function asked(world: World, who = ANA, channel = DOCS, text = WORDS): Pro
 }
 
 const offer = (by = "@Ana", state = "waiting for maria") =>
-  `There's already a pull request for this: ${LINK}, ${state}, asked by ${by} 3 days ago.`;
+  `There's already a pull request for this: ${LINK}, ${state}, requested by ${by} 3 days ago.`;
 const BUTTONS = "[Add to it] [Follow it] [Start another]";
 
 async function press(world: World, who: string, actionId: string, channel = DOCS): Promise<void> {

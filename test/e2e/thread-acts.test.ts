@@ -170,7 +170,9 @@ it("brings it up to date, and lets the agent fix a check", async () => {
   await press(world, ANA, newest(world), "update_pull_request");
   await world.until(() => world.service.acts.length === 1);
   await world.pass(MINUTE_MS);
-  expect(told(world).at(-1)).toContain("Bring it up to date with main.\n🔧 Bringing it up to date with main");
+  expect(told(world).at(-1)).toContain(
+    "Bring the pull request up to date with main.\n🔧 Bringing the pull request up to date with main",
+  );
   world.service.finish(jobId, { status: "completed", prLink: PR });
   const checks: Followed["checks"] = { state: "failed", failed: ["links", "build"] };
   await stands(world, jobId, { ...CLEAN, headSha: "b".repeat(40), checks });
@@ -230,7 +232,7 @@ it("offers nothing while the job is at work, and no fourth round", async () => {
   expect(buttonsIn(newest(world))).toEqual([]);
   world.service.finish(jobId, { status: "completed", prLink: PR });
   await stands(world, jobId, { ...asked, roundsLeft: 0, headSha: "b".repeat(40), checks });
-  const over = "Three rounds were made. Somebody has to decide now.";
+  const over = "The agent has answered three rounds of reviews and checks. Now a person has to decide.";
   expect(told(world).at(-1)).toBe(`❌ @Ana "links" failed on ${LINK}.\n${over}`);
   await press(world, BEN, post, "make_changes");
   expect(privately(world, BEN)).toEqual([over]);

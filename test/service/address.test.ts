@@ -102,13 +102,16 @@ it("refuses a job without a pull request, a second order at once, and a fourth r
   for (const count of [2, 3, 4]) {
     see(subject, { review: "changes-requested" });
     expect(await ask(id)).toEqual([200, undefined]);
-    expect(await ask(id)).toEqual([409, "The agent is already asked to answer the reviews."]);
+    expect(await ask(id)).toEqual([409, "The agent has already been asked to answer the reviews."]);
     const run = await subject.runner.runOf(id, count);
     run.input.report({ isRound: true });
     run.end(resultNamed(id, "pull-request"));
     await subject.service.queue.idle();
   }
   see(subject, { review: "changes-requested" });
-  expect(await ask(id)).toEqual([409, "Three rounds were made. A person decides now."]);
+  expect(await ask(id)).toEqual([
+    409,
+    "The agent has answered three rounds of reviews and checks. Now a person has to decide.",
+  ]);
   expect((await read(subject, id)).pullRequest).toMatchObject({ roundsLeft: 0 });
 });

@@ -22,7 +22,7 @@ it("adds a turn that brings the branch up to date, once for one key", async () =
   await using world = await openFollowingWorld();
   const { id } = await world.job();
   await world.pass(MINUTE);
-  expect(await refusalOf(press(world, id))).toEqual([409, "The branch has everything of main already."]);
+  expect(await refusalOf(press(world, id))).toEqual([409, "The branch already has everything from main."]);
 
   await world.site.push("main", { "docs/faq.md": "# FAQ\n" });
   const requester = { name: "Ana", link: null, isPrivate: true };
@@ -35,7 +35,7 @@ it("adds a turn that brings the branch up to date, once for one key", async () =
   });
   const run = await world.service.runner.runOf(id, 2);
   expect(run.input).toMatchObject({ kind: "update", words: null, requester });
-  expect(await refusalOf(press(world, id))).toEqual([409, "The branch is being brought up to date already."]);
+  expect(await refusalOf(press(world, id))).toEqual([409, "The branch is already being brought up to date."]);
   run.end({ kind: "no-changes", summary: null, leftOut: [] });
   await world.pass(MINUTE);
   // By now the branch isn't behind any more, and the same press gets the same answer.

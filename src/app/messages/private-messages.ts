@@ -125,7 +125,7 @@ export function askedBeforeText(
   const pr = pullRequestLink(pullRequest.url, httpOrigins);
   const link = pr === null ? "" : `<${escapeMrkdwn(pr.url)}|${cutEscaped(pr.label, NAME_MAX)}>, `;
   const state = cutEscaped(stateOf(pullRequest), STATE_MAX);
-  return `There's already a pull request for this: ${link}${state}, asked by ${who ?? "you"} ${ago}.`;
+  return `There's already a pull request for this: ${link}${state}, requested by ${who ?? "you"} ${ago}.`;
 }
 
 /** A button that adds a request to a turn's pull request. In a form, the form has the request. */

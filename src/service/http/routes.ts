@@ -193,7 +193,7 @@ export const updateRoute = actRoute({
     "Adds a turn, as a message does, that merges the base branch into the pull request's branch. " +
     "The agent runs only if pages of the docs have conflicts. Conflicts in other files make the turn " +
     "fail, and its reason names them.",
-  notNow: "It isn't open, its branch isn't behind, or it is being brought up to date already.",
+  notNow: "It isn't open, its branch isn't behind, or is already being brought up to date.",
 });
 
 export const healthRoute = createRoute({

@@ -49,7 +49,7 @@ async function assertBehind({ store, isBehind }: ServiceAppDeps, job: JobRow, ke
   const { state, blockedBy } = job.pullRequest ?? {};
   if (state !== "open" || blockedBy === "conflicts" || blockedBy === "behind") return;
   if ((await isBehind(job.id)) !== false) return;
-  throw new HttpFault(409, `The branch has everything of ${job.ref} already.`);
+  throw new HttpFault(409, `The branch already has everything from ${job.ref}.`);
 }
 
 /** A request for a turn. Without a kind, it is a create or a message. */

@@ -20,12 +20,12 @@ export type NotNow = { status: 404 | 409; reason: string };
 /** What people are told about each act that can't be done now. */
 const REASONS = {
   address: {
-    underWay: "The agent is already asked to answer the reviews.",
+    underWay: "The agent has already been asked to answer the reviews.",
     notOpen: (state: string) => `The pull request is ${state}, so nothing is changed in it.`,
     pointless: whyNothingToAddress,
   },
   update: {
-    underWay: "The branch is being brought up to date already.",
+    underWay: "The branch is already being brought up to date.",
     notOpen: (state: string) => `The pull request is ${state}, so its branch stays as it is.`,
     pointless: whyOtherBase,
   },
@@ -40,7 +40,10 @@ export function whyNotAct(tables: Tables, act: TurnAct, job: JobRow): NotNow | n
   const { id, prLink, pullRequest, rounds } = job;
   if (prLink === null) return { status: 404, reason: "The job has no pull request." };
   if (act === "address" && rounds >= MAX_ROUNDS) {
-    return { status: 409, reason: "Three rounds were made. A person decides now." };
+    return {
+      status: 409,
+      reason: "The agent has answered three rounds of reviews and checks. Now a person has to decide.",
+    };
   }
   const unfinished = `SELECT 1 FROM turns WHERE job_id = ? AND kind = ? AND state <> 'ended'`;
   if (tables.value(z.int(), unfinished, id, act) !== null) return { status: 409, reason: underWay };

@@ -137,7 +137,7 @@ it("passes on only comments of people who may write, none of a bot's, and asks n
   const result = await world.address(answering([{ comment: 1, changed: true, words: "Done." }]));
   expect(result).toMatchObject({
     kind: "pull-request",
-    notes: ["2 comments were left out. Only people who may write to the repository count."],
+    notes: ["2 comments were left out. Only comments by people who can write to the repository count."],
   });
   expect(world.brief()).toContain("> Say which package.");
   for (const word of ["evil.example", "delete the page", "Beep", "my fork"]) {
@@ -154,7 +154,7 @@ it("ends without a run of the agent if nothing that counts is there", async () =
     kind: "no-changes",
     summary: null,
     reason: "There is nothing to answer: no comment that counts is open, and no check has failed.",
-    notes: ["1 comment was left out. Only people who may write to the repository count."],
+    notes: ["1 comment was left out. Only comments by people who can write to the repository count."],
   });
   await world.asPerson("PATCH", String(world.number), { state: "closed" });
   expect(await world.address(["false"])).toMatchObject({
@@ -292,7 +292,7 @@ it.each<[string, RegExp, number, string]>([
     "requests for a review",
     /requested_reviewers/,
     422,
-    "The code host didn't let mira be asked for a review again.",
+    "The code host refused to ask mira for another review.",
   ],
 ])("notes what the code host refuses: %s", async (_, refused, status, note) => {
   await using world = await openReviewedWorld();

@@ -67,7 +67,7 @@ it("says that there is nothing to bring, or nothing to bring it to", async () =>
   await begun(world);
   expect(await update(world)).toMatchObject({
     kind: "no-changes",
-    reason: "The branch has everything of main already.",
+    reason: "The branch already has everything from main.",
   });
   await world.asPerson("PATCH", "1", { state: "closed" });
   await world.commitTo("main", { "docs/faq.md": "# FAQ\n" }, "Others");

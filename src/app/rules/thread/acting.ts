@@ -110,7 +110,7 @@ function wordsOf(
         "",
       )}`,
     ] as const,
-    conflicts: ["Bring", "Bringing", `it up to date with ${base}`] as const,
+    conflicts: ["Bring", "Bringing", `the pull request up to date with ${base}`] as const,
   }[of];
   return { instructions: `${make} ${what.trim()}.`, doing: `${making} ${what.trim()}` };
 }

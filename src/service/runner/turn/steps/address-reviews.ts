@@ -17,7 +17,7 @@ import { type AnswersNote, notedSuccess, readAnswersNote } from "../reviews/answ
 const REPLY = "<!-- docs-agent:reply";
 /** Of how many people the code host is asked whether they may write to the repository. */
 const MAX_PEOPLE = 30;
-const WHO_COUNTS = "Only people who may write to the repository count.";
+const WHO_COUNTS = "Only comments by people who can write to the repository count.";
 const TOO_LONG = "The reviews are too long for one turn, so some of them were left out.";
 
 /** What a turn is to answer. */
@@ -163,7 +163,7 @@ async function answered(
       const isStill = now.opinions.some((opinion) => opinion.login === login && opinion.id === review);
       if (!isStill || now.requested.includes(login)) continue;
       if (await unlessRefused(host.askAgain(pull, login, signal))) continue;
-      told.push(`The code host didn't let ${login} be asked for a review again.`);
+      told.push(`The code host refused to ask ${login} for another review.`);
     }
   } catch (error) {
     if (!(error instanceof RefusedByCodeHostError)) throw error;

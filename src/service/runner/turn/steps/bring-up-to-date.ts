@@ -39,7 +39,7 @@ export async function bringUpToDate(
   const { base } = await mirror.use(() => mirror.tips(jobId));
   const parted = await mirror.use(() => mirror.mergeBase(base, job));
   if (parted === null) throw new TurnFailedError(`The branch has no history in common with ${baseBranch}.`);
-  if (parted === base) return unchanged(`The branch has everything of ${baseBranch} already.`);
+  if (parted === base) return unchanged(`The branch already has everything from ${baseBranch}.`);
   onProgress(`merging ${baseBranch}`);
   const merge = { parted, job, base, ...(await mirror.use((git) => mergeCommits(git, job, base))) };
   const made = merge.conflicts.length === 0 ? null : await resolveConflicts(turn, context, start, merge);
