@@ -142,7 +142,7 @@ function threadOf(
   if (thread[0]?.ts !== ts) return null;
   return {
     ts,
-    workStatus: deps.slack.workspace.threadStatus(thread[0].channel, ts),
+    workStatus: deps.slack.workspace.threadStatuses.drawn(thread[0].channel, ts),
     messages: [
       ...thread.map((message) => messageOf(message, all, unread)),
       ...ephemerals.filter((each) => each.thread_ts === ts).map((each) => ephemeralOf(each, deps)),

@@ -13,7 +13,7 @@ function calls(world: World): (string | undefined)[] {
 it("Slack itself shows that the agent is at work, renewed before it goes, and no longer when it has ended", async () => {
   await using world = await World.start();
   const root = await ask(world);
-  const shown = () => world.slack.workspace.threadStatus(DOCS, root.ts);
+  const shown = () => world.slack.workspace.threadStatuses.drawn(DOCS, root.ts);
   await world.until(() => calls(world).length === 1);
   await world.slack.until(() => shown() === WORKING);
   await world.pass(5 * MINUTE_MS);
@@ -37,7 +37,7 @@ it("isn't shown while the agent waits for an answer", async () => {
   await world.until(() => said(world, root).length === 1);
   const before = calls(world).length;
   await world.pass(5 * MINUTE_MS);
-  expect(world.slack.workspace.threadStatus(DOCS, root.ts)).toBeNull();
+  expect(world.slack.workspace.threadStatuses.drawn(DOCS, root.ts)).toBeNull();
   expect(calls(world).length).toBe(before);
 });
 

@@ -26,7 +26,7 @@ export type LightSlackOptions = {
  */
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["auth.test", "users.info"]);
 
-type Answer = Record<string, unknown> | "ratelimited" | "unknown";
+type Answer = Record<string, unknown> | "ratelimited" | "not_authorized" | "unknown";
 
 /**
  * Creates the part of the Web API that the app needs for its work. It checks nothing and keeps
@@ -87,6 +87,8 @@ export function createLightSlack(journal: Journal, { isLimited, isHeld }: LightS
         return { messages: [], has_more: false, response_metadata: { next_cursor: "" } };
       case "users.info":
         return { user: userOf(args.get("user") ?? "") };
+      case "agents.sessions.setStatus":
+        return "not_authorized";
       case "assistant.threads.setStatus":
         return {};
       case "team.info":
@@ -112,7 +114,8 @@ export function createLightSlack(journal: Journal, { isLimited, isHeld }: LightS
         return;
       }
       if (said === "unknown") journal.unknownCalls.add(method);
-      const json = said === "unknown" ? { ok: false, error: "unknown_method" } : { ok: true, ...said };
+      const error = said === "unknown" ? "unknown_method" : said;
+      const json = typeof error === "string" ? { ok: false, error } : { ok: true, ...error };
       response.writeHead(200, { "x-oauth-scopes": SCOPES, ...JSON_HEADERS }).end(JSON.stringify(json));
     });
   });

@@ -47,6 +47,8 @@ export type SlackSideOptions = {
   scopes: readonly string[];
   /** The events that the app subscribed to: those of the manifest. @default mentions */
   events?: readonly string[];
+  /** True if the app is declared as an agent in its settings. @default false */
+  isAgent?: boolean;
   signingSecret: string;
   botToken: string;
   /** The token for Socket Mode. Without it, nothing connects that way. */
@@ -149,7 +151,16 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     appUrl: options.appUrl,
   });
   const server = createSlackServer({
-    context: { workspace, views, triggers, socketMode, limits, scopes: options.scopes },
+    context: {
+      workspace,
+      views,
+      triggers,
+      socketMode,
+      limits,
+      scopes: options.scopes,
+      events,
+      isAgent: options.isAgent === true,
+    },
     tokens: { bot: options.botToken, app: options.appToken },
     responseUrls,
     socketMode,

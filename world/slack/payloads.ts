@@ -9,6 +9,7 @@ import type {
   ClosePayload,
   CommandPayload,
   HomeOpenedPayload,
+  SessionStoppedPayload,
   MentionPayload,
   MessagePayload,
   ShortcutPayload,
@@ -238,6 +239,23 @@ export function homeOpenedPayload(workspace: Workspace, user: User, channel: Cha
     event_ts: ts,
   };
   return { ...eventFields(workspace, { channel: channel.id, ts }), event } satisfies HomeOpenedPayload;
+}
+
+/**
+ * Returns the event for a person who pressed the Stop button of an app's session. See
+ * https://docs.slack.dev/reference/events/agent_session_stopped
+ */
+export function sessionStoppedPayload(workspace: Workspace, user: User, channel: Channel, threadTs: string) {
+  const ts = workspace.timestamps.next();
+  const event = {
+    type: "agent_session_stopped" as const,
+    channel: channel.id,
+    user: user.id,
+    thread_ts: threadTs,
+    streaming_message_ts: [],
+    event_ts: ts,
+  };
+  return { ...eventFields(workspace, { channel: channel.id, ts }), event } satisfies SessionStoppedPayload;
 }
 
 export const CHANNEL_TYPES = { public: "channel", private: "group", im: "im", mpim: "mpim" } as const;

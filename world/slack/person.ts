@@ -11,6 +11,7 @@ import {
   failureNotice,
   homeOpenedPayload,
   type Interaction,
+  sessionStoppedPayload,
   viewActionPayload,
   shortcutPayload,
   submissionPayload,
@@ -25,6 +26,7 @@ import { settleSubmission } from "./view-submission.ts";
 import type { OpenView, Views } from "./views.ts";
 import { jsonOf } from "../../src/shared/text/text.ts";
 import type { Channel, User } from "./entities.ts";
+import { STOPPED_EVENT } from "./web-api/agents.ts";
 import type { Workspace } from "./workspace.ts";
 
 type PersonDeps = {
@@ -229,6 +231,20 @@ export class Person {
     if (!events.includes("app_home_opened")) return { channel, outcome: undefined };
     const payload = homeOpenedPayload(workspace, this.user, channel);
     return { channel, outcome: await deliverer.deliver("events_api", payload) };
+  }
+
+  /**
+   * Presses the Stop button that Slack shows while the app's session in a thread is processing. The
+   * session stays as it is.
+   */
+  async stopSession(act: { channel: string; threadTs: string }): Promise<DeliveryOutcome> {
+    const { workspace, events, deliverer } = this.#deps;
+    const channel = this.#readableChannel(act.channel);
+    if (!workspace.threadStatuses.hasLoader(channel.id, act.threadTs) || !events.includes(STOPPED_EVENT)) {
+      throw new ImpossibleForAPerson(`There is no Stop button in thread ${act.threadTs}.`);
+    }
+    const payload = sessionStoppedPayload(workspace, this.user, channel, act.threadTs);
+    return deliverer.deliver("events_api", payload);
   }
 
   #interaction(channel: Channel, place: ResponsePlace): Interaction {

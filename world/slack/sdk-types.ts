@@ -74,6 +74,10 @@ export type HomeOpenedPayload = With<
   EnvelopedEvent,
   { event: Known<types.AppHomeOpenedEvent>; event_context: string }
 >;
+export type SessionStoppedPayload = With<
+  EnvelopedEvent,
+  { event: Known<types.AgentSessionStoppedEvent>; event_context: string }
+>;
 export type MessagePayload = With<
   EnvelopedEvent,
   {

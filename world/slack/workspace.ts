@@ -17,6 +17,7 @@ import { mentionsIn } from "./mentions.ts";
 import { type Ephemeral, type MessageAttachment, type SlackMessage, Messages } from "./messages.ts";
 import type { MessageBlock } from "./block-kit/blocks.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
+import { ThreadStatuses } from "./thread-statuses.ts";
 import { encodeTyped, richTextOf, type TypedPart } from "./typed-text.ts";
 
 /** Something was named that isn't in the workspace. */
@@ -32,6 +33,7 @@ export class Workspace {
   readonly team: Team;
   readonly bot: Bot;
   readonly timestamps: Timestamps;
+  readonly threadStatuses: ThreadStatuses;
   readonly uploads = new Uploads();
   /** The address for uploads and downloads of files. It ends in a slash. */
   filesUrl = "";
@@ -51,12 +53,9 @@ export class Workspace {
   #ephemerals: Ephemeral[] = [];
   #token: TokenState = "active";
   readonly #listeners = new Set<() => void>();
-  readonly #now: () => number;
-  readonly #threadStatuses = new Map<string, { text: string; untilMs: number }>();
 
   /** Makes an empty workspace, or an earlier one as it was saved. */
   constructor(now: () => number, saved?: WorkspaceSnapshot) {
-    this.#now = now;
     const domain = "playground";
     this.team = saved?.team ?? {
       id: makeId("T"),
@@ -71,6 +70,7 @@ export class Workspace {
       name: "docs-agent",
     };
     this.timestamps = new Timestamps(now);
+    this.threadStatuses = new ThreadStatuses(now, () => this.changed());
     for (const user of saved?.users ?? []) this.#users.set(user.id, user);
     for (const channel of saved?.channels ?? []) {
       this.#channels.set(channel.id, { ...channel, members: new Set(channel.members) });
@@ -291,27 +291,10 @@ export class Workspace {
     };
     this.log(draft.channel).add(message);
     if (draft.isFromApp === true && draft.threadTs !== undefined) {
-      this.#threadStatuses.delete(`${draft.channel} ${draft.threadTs}`);
+      this.threadStatuses.posted(draft.channel, draft.threadTs);
     }
     this.changed();
     return message;
-  }
-
-  /**
-   * Sets what the app says about its work in a thread, for two minutes or until it posts there.
-   * Null removes it.
-   */
-  setThreadStatus(channelId: string, threadTs: string, text: string | null): void {
-    const id = `${channelId} ${threadTs}`;
-    if (text === null) this.#threadStatuses.delete(id);
-    else this.#threadStatuses.set(id, { text, untilMs: this.#now() + 120_000 });
-    this.changed();
-  }
-
-  /** Returns null if there is none, or it is over. */
-  threadStatus(channelId: string, threadTs: string): string | null {
-    const status = this.#threadStatuses.get(`${channelId} ${threadTs}`);
-    return status === undefined || status.untilMs <= this.#now() ? null : status.text;
   }
 
   deleteMessage(channelId: string, ts: string): void {

@@ -27,6 +27,6 @@ function setStatus(args: Args, context: MethodContext) {
   if (message === undefined || message.thread_ts !== undefined) throw new SlackRefusal("invalid_thread_ts");
   // If the app has no messages of its own, Slack shows this one in channels (slack-go/slack#1487).
   const [shown = "is processing…"] = loading_messages ?? [];
-  workspace.setThreadStatus(channel.id, thread_ts, status === "" ? null : shown);
+  workspace.threadStatuses.setIndicator(channel.id, thread_ts, status === "" ? null : shown);
   return {};
 }

@@ -1,6 +1,7 @@
 import { SlackRefusal } from "../refusal.ts";
 import type { TokenState } from "../entities.ts";
 import type { Args } from "./args.ts";
+import { agentsMethods } from "./agents.ts";
 import { assistantMethods } from "./assistant.ts";
 import { blocksMethods } from "./blocks.ts";
 import { chatMethods } from "./chat.ts";
@@ -13,6 +14,7 @@ import { viewsMethods } from "./views.ts";
 
 const methods: MethodTable = {
   ...teamMethods,
+  ...agentsMethods,
   ...assistantMethods,
   ...blocksMethods,
   ...chatMethods,

@@ -16,6 +16,10 @@ export type MethodContext = {
   limits: Limits;
   /** The bot scopes that the app was installed with. */
   scopes: readonly string[];
+  /** The events that the app subscribed to. */
+  events: readonly string[];
+  /** True if the app is declared as an agent. */
+  isAgent: boolean;
 };
 
 /** A Web API method: the token it takes, its scopes (any one is enough), and what it does. */
