@@ -3,8 +3,9 @@ import { Ajv, type AnySchema } from "ajv";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
+import { agentManifest, manifestSource } from "../support/manifest.ts";
 
-const source = readFileSync(new URL("../../manifest.yml", import.meta.url), "utf8");
+const source = manifestSource();
 const schema = JSON.parse(
   readFileSync(
     new URL("../fixtures/slack-manifest-schema/manifest.schema.2.0.0.json", import.meta.url),
@@ -41,6 +42,18 @@ describe("manifest.yml", () => {
     const valid = validate(parse(source));
     expect(validate.errors ?? []).toEqual([]);
     expect(valid).toBe(true);
+  });
+
+  it("is valid with the part that declares the app as an agent", () => {
+    const validate = new Ajv({ strict: false, validateFormats: false, allErrors: true }).compile(schema);
+    expect(source).not.toMatch(/^[^#]*agent_view/m);
+    const features = z.object({ agent_view: z.object({ suggested_prompts: z.array(z.unknown()) }) });
+    const declared = z.object({ features }).parse(parse(agentManifest()));
+    expect(declared.features.agent_view.suggested_prompts.length).toBeGreaterThan(0);
+    validate(parse(agentManifest()));
+    expect(validate.errors ?? []).toEqual([]);
+    const long = agentManifest().replace("your docs repository", "x".repeat(300));
+    expect(validate(parse(long))).toBe(false);
   });
 
   it("would not be valid with a mistake in it", () => {

@@ -6,7 +6,7 @@ import { BoltApp } from "../../src/app/slack/connection/bolt-app.ts";
 import { newTeam } from "../../src/app/slack/slack-team.ts";
 import { registerIntake } from "../../src/app/intake/index.ts";
 import { GROUP_MESSAGE_SCOPES, OPTIONAL_SCOPES } from "../../src/app/slack/connection/setup.ts";
-import { manifestScopes, readManifest } from "../support/manifest.ts";
+import { readManifest } from "../support/manifest.ts";
 import { ManualClock } from "../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { SIGNING_SECRET, BOT_TOKEN } from "../support/world.ts";
@@ -74,7 +74,9 @@ const READS_CHANNELS = ["conversations.info", "users.conversations"];
 const USES: Record<string, { methods?: string[]; events?: string[]; other?: string[] }> = {
   "app_mentions:read": { events: ["app_mention"] },
   "chat:write": {
+    events: ["agent_session_stopped"],
     methods: [
+      "agents.sessions.setStatus",
       "assistant.threads.setStatus",
       "chat.delete",
       "chat.postEphemeral",
@@ -82,6 +84,7 @@ const USES: Record<string, { methods?: string[]; events?: string[]; other?: stri
       "chat.update",
     ],
   },
+  "assistant:write": { other: ["being declared as an agent"] },
   commands: { other: ["slash commands", "shortcuts"] },
   "im:write": { methods: ["conversations.open"] },
   "users:read": { methods: ["users.info"] },
@@ -106,7 +109,8 @@ const FREE = {
 };
 
 describe("manifest.yml and the code", () => {
-  const manifest = readManifest();
+  /** With the part that declares the app as an agent. */
+  const manifest = readManifest(true);
 
   it("agree on commands, shortcuts and events", () => {
     expect(registered()).toEqual({
@@ -122,6 +126,15 @@ describe("manifest.yml and the code", () => {
     expect(bot_events.filter((name) => name === "message.channels" || name === "message.groups")).toEqual([]);
   });
 
+  it("agree that the app is an agent only where its operator says so", () => {
+    const { oauth_config, settings } = readManifest();
+    const without = (all: readonly string[], one: string) => all.filter((each) => each !== one);
+    expect(oauth_config.scopes.bot).toEqual(without(manifest.oauth_config.scopes.bot, "assistant:write"));
+    expect(settings.event_subscriptions.bot_events).toEqual(
+      without(manifest.settings.event_subscriptions.bot_events, "agent_session_stopped"),
+    );
+  });
+
   it("agree on what is optional", () => {
     const optional = [...Object.keys(OPTIONAL_SCOPES), ...GROUP_MESSAGE_SCOPES];
     expect(manifest.oauth_config.scopes.bot_optional.toSorted()).toEqual(optional.toSorted());
@@ -132,7 +145,7 @@ describe("manifest.yml and the code", () => {
   });
 
   it("agree on the scopes: each has a use, and nothing else is used", () => {
-    expect(manifestScopes()).toEqual(Object.keys(USES));
+    expect(manifest.oauth_config.scopes.bot).toEqual(Object.keys(USES));
     const called = ["intake", "slack"]
       .flatMap(sourceFiles)
       .concat(readFileSync(new URL("../../src/app/slack/connection/identity.ts", import.meta.url), "utf8"))

@@ -13,7 +13,7 @@ const THREAD = [
   `🎉 @Ana ${LINK} is merged.`,
 ];
 
-type Ending = { thread: string[]; deadTasks: number };
+type Ending = { thread: string[]; session: string | null; deadTasks: number };
 
 /**
  * Runs a request whose pull request is reviewed and merged. The process is killed at the boundary,
@@ -25,7 +25,7 @@ async function runWithDeath(
   onStep: (step: Boundary) => void = () => {},
 ): Promise<Ending> {
   await using resources = new AsyncDisposableStack();
-  const slack = resources.use(await startSlackSide());
+  const slack = resources.use(await startSlackSide({ isAgent: true }));
   const service = resources.use(await startJobServiceSide({ level: 1 }));
   service.script.completeAfterPolls(2, { prLink: PR });
   service.script.onCreate(({ id }) => {
@@ -54,8 +54,10 @@ async function runWithDeath(
     slack.setAppUrl(`${await second.ready()}/slack/events`);
     await subject.quiet(second);
   }
-  const thread = slack.messages(DOCS).map((message) => slack.visibleText(message));
-  return { thread, deadTasks: await subject.deadTasks() };
+  const posts = slack.messages(DOCS);
+  const thread = posts.map((message) => slack.visibleText(message));
+  const session = slack.workspace.threadStatuses.session(DOCS, posts[0]?.ts ?? "");
+  return { thread, session, deadTasks: await subject.deadTasks() };
 }
 
 /**
@@ -74,7 +76,7 @@ export async function describeKillInNews(
   if (lastWrite?.phase === "before") steps.push({ ...lastWrite, phase: "after" });
 
   it("tells each news once, in order", () => {
-    expect(undisturbed).toEqual({ thread: THREAD, deadTasks: 0 });
+    expect(undisturbed).toEqual({ thread: THREAD, session: "closed", deadTasks: 0 });
     expect(steps.slice(end).filter(({ what }) => what === "chat.postMessage").length).toBeGreaterThanOrEqual(
       6,
     );
@@ -84,7 +86,7 @@ export async function describeKillInNews(
     "killed $phase $at $number ($what), the thread reads the same",
     { timeout: 120_000 },
     async (boundary) => {
-      expect(await runWithDeath(open, boundary)).toEqual({ thread: THREAD, deadTasks: 0 });
+      expect(await runWithDeath(open, boundary)).toEqual({ ...undisturbed, thread: THREAD });
     },
   );
 }

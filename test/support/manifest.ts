@@ -19,7 +19,20 @@ export function manifestScopes(): string[] {
   return readManifest().oauth_config.scopes.bot;
 }
 
-/** Reads those parts of `manifest.yml` that tests use. */
-export function readManifest(): Manifest {
-  return Manifest.parse(parse(readFileSync(new URL("../../manifest.yml", import.meta.url), "utf8")));
+/**
+ * Reads those parts of `manifest.yml` that tests use. With `isAgent`, the lines that declare the app
+ * as an agent count.
+ */
+export function readManifest(isAgent = false): Manifest {
+  return Manifest.parse(parse(isAgent ? agentManifest() : manifestSource()));
+}
+
+/** The text of `manifest.yml`. */
+export function manifestSource(): string {
+  return readFileSync(new URL("../../manifest.yml", import.meta.url), "utf8");
+}
+
+/** The text of `manifest.yml` after somebody has declared the app as an agent. */
+export function agentManifest(): string {
+  return manifestSource().replaceAll(/^( *)#agent /gm, "$1");
 }

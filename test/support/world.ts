@@ -48,6 +48,8 @@ export type WorldOptions = {
   socketMode?: boolean;
   /** The start of the clock, in epoch milliseconds. */
   startMs?: number;
+  /** True if the app is declared as an agent, as manifest.yml says how. */
+  isAgent?: boolean;
   /** Bot scopes of the manifest that are missing in the installation. */
   withoutScopes?: string[];
   /** Slack's limits for the app from the start. */
@@ -100,14 +102,16 @@ export async function startSlackSide(
     withoutScopes?: readonly string[];
     /** Events that the app subscribes to in addition to the manifest's. */
     moreEvents?: readonly string[];
+    /** True if the app is declared as an agent. */
+    isAgent?: boolean;
   } = {},
 ): Promise<SlackSide> {
   const { withoutScopes = [], moreEvents = [], ...others } = options;
-  const manifest = readManifest();
+  const manifest = readManifest(options.isAgent === true);
   const slack = await createSlackSide({
     ...others,
     events: [...manifest.settings.event_subscriptions.bot_events, ...moreEvents],
-    scopes: manifestScopes().filter((scope) => !withoutScopes.includes(scope)),
+    scopes: manifest.oauth_config.scopes.bot.filter((scope) => !withoutScopes.includes(scope)),
     signingSecret: SIGNING_SECRET,
     botToken: BOT_TOKEN,
     appToken: APP_TOKEN,
@@ -185,6 +189,7 @@ export class World implements AsyncDisposable {
         saved: options.workspace,
         limits: options.slackLimits ?? {},
         withoutScopes: options.withoutScopes ?? [],
+        isAgent: options.isAgent ?? false,
         // As docs/conversations.md says about FOLLOW_UPS.
         moreEvents: options.env?.["FOLLOW_UPS"] === undefined ? [] : ["message.channels", "message.groups"],
       }),

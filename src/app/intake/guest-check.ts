@@ -6,6 +6,7 @@ import { replyTask } from "../rules/decisions/new-tasks.ts";
 import { refusalMessage, refusalText } from "../messages/private-messages.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 import { SaidSubtype, SLACKBOT_USER_ID } from "../slack/message/slack-message.ts";
+import { nativeStopOf, refuseNativeStop } from "./native-stop.ts";
 import { threadOfButton } from "./press.ts";
 import { causeOf } from "./message-to-app.ts";
 import { parseMessageText } from "../slack/message/message-text.ts";
@@ -67,6 +68,8 @@ export function registerGuestCheck(app: App, deps: IntakeDeps): void {
       if ("response_url" in args.body) await args.respond({ ...answer, ...threadOfButton(args.body) });
       return args.ack();
     }
+    const stop = nativeStopOf(args.body, teamId);
+    if (stop !== null) return refuseNativeStop(deps, stop, refusal);
     if ("event" in args && isUnchecked) return args.next();
     await refuseEvent(deps, teamId, args.body, refusal);
   });

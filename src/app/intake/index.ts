@@ -2,6 +2,7 @@ import type { App } from "@slack/bolt";
 import { registerAppHome } from "./app-home.ts";
 import { registerAnswers } from "./answers.ts";
 import { registerFollowIt } from "./asked-before.ts";
+import { registerNativeStop } from "./native-stop.ts";
 import { registerNewsButtons } from "./news-buttons.ts";
 import { registerOutcomeButtons } from "./outcome-buttons.ts";
 import { registerCommand } from "./command.ts";
@@ -29,4 +30,5 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting" | "
   registerFollowIt(app, deps);
   registerLists(app, deps);
   registerAppHome(app, deps);
+  registerNativeStop(app, deps);
 }

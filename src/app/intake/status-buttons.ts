@@ -3,13 +3,13 @@ import { maySteer, followTurn, muteIn, notAllowed } from "../rules/thread/people
 import { hasOpenPullRequest, stopTurn, type Turn } from "../rules/turn/turn.ts";
 import { ACTIONS, buttonValue, followValue } from "../messages/actions.ts";
 import * as shortAnswers from "../messages/short-answers.ts";
-import { changesOf, turnWrites } from "../rules/decisions/turn-writes.ts";
+import { changesOf, threadWrite, turnWrites } from "../rules/decisions/turn-writes.ts";
 import { cancelTask, refreshTask } from "../rules/decisions/new-tasks.ts";
 import { shownBy } from "../rules/thread/follow-up.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, onPress, tooOld, type PressAnswer } from "./press.ts";
 import { STATUS_SLOT } from "../rules/turn/delivery.ts";
-import { type Plan, type Read, type ThreadRecord, type Write, threadId } from "../rules/records.ts";
+import { type Plan, type Read, type ThreadRecord, threadId } from "../rules/records.ts";
 
 /**
  * Handles **Stop** in a status message or overdue notice, and the menu beside it, where people
@@ -25,8 +25,8 @@ export function registerStatusButtons(app: App, deps: IntakeDeps): void {
   });
 }
 
-/** Stops every unfinished turn that the message shows. */
-function stopping(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<PressAnswer> {
+/** Stops every unfinished turn that the message shows, for a person who may. */
+export function stopping(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<PressAnswer> {
   const owner = read("turn", turnId);
   if (owner === undefined) return { value: tooOld(deps) };
   const shown = shownBy(read, owner);
@@ -74,7 +74,7 @@ export function following(deps: IntakeDeps, read: Read, turnId: string, userId: 
   if (running.length === 0 && linked.length === 0) return { value: endedText(shown) };
   const followed = [...running, ...linked].flatMap((turn) => followTurn(turn, userId) ?? []);
   if (followed.length === 0) return { value: shortAnswers.TOO_MANY_FOLLOWERS };
-  const thread = threadOf(read, owner);
+  const thread = threadRecordNow(read, owner);
   const isMuted = thread?.muted?.includes(userId) === true;
   return {
     writes: [
@@ -95,21 +95,15 @@ function endedText(shown: readonly Turn[]): string {
 function muting(deps: IntakeDeps, read: Read, turnId: string, userId: string): Plan<string> {
   const turn = read("turn", turnId);
   if (turn === undefined) return { value: tooOld(deps) };
-  const thread = threadOf(read, turn);
+  const thread = threadRecordNow(read, turn);
   const writes = thread === null ? [] : [threadWrite(deps, muteIn(thread, userId, true))];
   return { writes, value: shortAnswers.MUTED };
 }
 
 /** The thread that a turn reports to, or null if its status message isn't known to be there. */
-function threadOf(read: Read, { request, delivery }: Turn): ThreadRecord | null {
+function threadRecordNow(read: Read, { request, delivery }: Turn): ThreadRecord | null {
   const ts = delivery.threadTs ?? delivery.slots[STATUS_SLOT]?.ts ?? null;
   if (ts === null) return null;
   const place = { teamId: request.teamId, channelId: delivery.channelId, ts };
   return read("thread", threadId(place)) ?? { version: 2, ...place, turnIds: [] };
-}
-
-function threadWrite({ clock, polling, retentionMs }: IntakeDeps, record: ThreadRecord): Write {
-  const leftMs = (record.keepUntil ?? 0) - clock.now();
-  const ttlMs = Math.max(polling.deadlineMs + retentionMs, leftMs);
-  return { kind: "thread", id: threadId(record), record, ttlMs };
 }

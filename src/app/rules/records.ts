@@ -3,6 +3,7 @@ import { ProjectRef } from "./project.ts";
 import { Delivery } from "./turn/delivery.ts";
 import { type MessageRef, type Place, QuotedMessage, Request, ThreadContext } from "./turn/request.ts";
 import { Turn } from "./turn/turn.ts";
+import { SessionStatus } from "./thread/session.ts";
 import { type Level, levelOfService } from "../../shared/contract/level.ts";
 import type { ReadOf, WriteOf } from "../../shared/store/record-types.ts";
 import { storedObject } from "../../shared/contract/reading.ts";
@@ -57,6 +58,13 @@ export const ThreadRecord = storedObject({
    * How long a turn's pull request may need it, epoch milliseconds. Absent if none is followed.
    */
   keepUntil: z.number().optional(),
+  /**
+   * The status that its session was given last, and when (epoch milliseconds). Absent if it has
+   * none, or if somebody pressed Slack's own Stop since.
+   */
+  session: storedObject({ status: SessionStatus, at: z.number() }).optional(),
+  /** The newest presses of Slack's own Stop, by `event_ts`, oldest first. */
+  stops: z.array(z.string()).optional(),
 });
 export type ThreadRecord = z.infer<typeof ThreadRecord>;
 

@@ -32,6 +32,16 @@ const THREAD_REFUSES = codes(`
   message_not_found invalid_thread_ts
 `);
 
+/**
+ * agents.sessions.setStatus: the app isn't declared as an agent in its settings, or the workspace
+ * doesn't offer sessions. The method's page lists no codes of its own; github.com/kirodotdev/KiroCrew
+ * (issue 9822) saw `not_authorized`.
+ */
+export const NOT_AN_AGENT = codes(`
+  not_authorized access_denied deprecated_endpoint feature_disabled feature_not_enabled
+  method_deprecated not_allowed unknown_method
+`);
+
 /** The codes that are final, by purpose. Repeating the call later doesn't help. */
 export const FINAL = {
   post: new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES]),
@@ -79,6 +89,15 @@ export const FINAL = {
     access_denied channel_not_found deprecated_endpoint feature_not_enabled
     method_deprecated no_permission not_allowed unknown_method
   `),
+  /**
+   * agents.sessions.setStatus: this thread has no session. The codes are those of a missing channel
+   * or thread, and of a status that the session doesn't take.
+   */
+  "set-session": new Set([
+    ...NOT_AN_AGENT,
+    ...DIRECT_REFUSES,
+    ...codes("thread_not_found message_not_found invalid_thread_ts invalid_arguments"),
+  ]),
   other: new Set<string>(),
 } satisfies Record<string, ReadonlySet<string>>;
 

@@ -15,9 +15,9 @@ import { withPullRequest } from "../rules/turn/reported-pull-request.ts";
 import { askedAgainWrites } from "../rules/thread/same-request.ts";
 import { linkedAppends } from "../rules/thread/request-list.ts";
 import { awaitsFirstLook, endTurn, isAsking, isFollowing, type Turn } from "../rules/turn/turn.ts";
-import { changesOf, RecordLostError, turnWrites } from "../rules/decisions/turn-writes.ts";
+import { changesOf, RecordLostError, threadOf, turnWrites } from "../rules/decisions/turn-writes.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
-import { newsTasks, refreshTasks } from "../rules/decisions/new-tasks.ts";
+import { newsTasks, refreshTasks, sessionTask } from "../rules/decisions/new-tasks.ts";
 import { turnPayload } from "../rules/decisions/payload.ts";
 import type { Append } from "../../shared/store/series.ts";
 
@@ -102,10 +102,11 @@ export async function applyAnswer(
     return isAsked ? withOverdue(next, usual, askedAt) : next;
   };
   const polled: Polled[] = [];
+  const shows: NewTask[] = [];
   for (const turn of open) {
     const next = change(turn, polled);
     polled.push({ turn, next });
-    if (isSeenAtWork(next, answer)) showWork(deps, next);
+    if (isSeenAtWork(next, answer)) shows.push(...showWork(deps, next));
   }
   const now = deps.clock.now();
   return (read) => {
@@ -134,7 +135,7 @@ export async function applyAnswer(
       writes: [...written.values()],
       // Added in the commit that ends the turn, so that each turn counts once.
       appends: [...historyAppends(job.project, turns, deps.retentionMs), ...following.appends],
-      adds: [...adds, ...following.adds],
+      adds: [...adds, ...following.adds, ...shows],
       watched: turns.map(({ next }) => next).filter((turn) => turn.stage.name === "watching"),
       hasMore: coming.length > 0,
       followed: following.followed,
@@ -150,9 +151,13 @@ function isSeenAtWork(turn: Turn, answer: JobServiceAnswer | null): boolean {
   return stage.progress?.isWaiting !== true && !isAsking(turn);
 }
 
-function showWork({ workStatus }: TaskDeps, { request: { teamId }, delivery }: Turn): void {
-  const { channelId, threadTs } = delivery;
-  if (threadTs !== null) workStatus.show({ teamId, channelId, threadTs });
+/** The tasks that it takes: none, but where Slack hasn't said yet whether threads have sessions. */
+function showWork({ workStatus }: TaskDeps, turn: Turn): NewTask[] {
+  const thread = threadOf(turn);
+  if (thread === null) return [];
+  const way = workStatus.wayIn(thread);
+  if (way === "indicator") workStatus.show(thread);
+  return way === undefined ? [{ ...sessionTask(thread), onDuplicate: "pending" }] : [];
 }
 
 /**

@@ -21,6 +21,7 @@ import { PayloadInvalidError, TurnPayload, TaskOwner } from "../rules/decisions/
 import { overdue, question } from "./question.ts";
 import { react, thank } from "./react.ts";
 import { refresh } from "./refresh.ts";
+import { session } from "./session.ts";
 import { submit } from "./submit.ts";
 import { tell, tellTask, unheard, welcome } from "./notices.ts";
 import { watch } from "./watch.ts";
@@ -45,6 +46,7 @@ const handlers: Record<string, Handler> = {
   refresh: { pool: "updates", handle: refresh, isQuiet: true },
   react: { pool: "reactions", handle: react, isQuiet: true },
   thank: { pool: "reactions", handle: thank, isQuiet: true },
+  session: { pool: "reactions", handle: session, isQuiet: true },
   reply: { pool: "messages", handle: reply, isQuiet: true },
   list: { pool: "messages", handle: list, isQuiet: true },
   diff: { pool: "others", handle: diff, isQuiet: true },

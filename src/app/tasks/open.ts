@@ -7,6 +7,7 @@ import type { TaskDeps } from "../rules/ports/deps.ts";
 import { messageTasks } from "../rules/decisions/new-tasks.ts";
 import { TurnPayload, turnPayload } from "../rules/decisions/payload.ts";
 import { postForTurn } from "./post-for-turn.ts";
+import { sessionTasks } from "./session.ts";
 import { changeTurn, readTurnTask } from "../rules/decisions/turn-writes.ts";
 
 /**
@@ -26,11 +27,12 @@ export async function open(deps: TaskDeps, given: Task): Promise<Step> {
     const seen = delivery.shown ?? (attempt.isFound ? "" : shown);
     return { ...now, delivery: { ...delivery, shown: seen } };
   };
+  const session = await sessionTasks(deps, withPost(turn));
   return changeTurn(deps, turn.id, withPost, (opened) => {
     const { from, project } = opened.request;
     // For a request in a thread, the log already has the thread's name.
     const thread = task.payload.thread === null && { thread: turnPayload(opened).thread };
     deps.logger.info({ from, project: project.name, ...thread }, "turn opened");
-    return { adds: messageTasks(opened) };
+    return { adds: [...messageTasks(opened), ...session] };
   });
 }

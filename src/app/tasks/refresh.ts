@@ -7,15 +7,26 @@ import type { TaskDeps } from "../rules/ports/deps.ts";
 import { type TaskWith, TurnPayload } from "../rules/decisions/payload.ts";
 import { changeTurn, readTurnTask, turnWrites } from "../rules/decisions/turn-writes.ts";
 import { removePost, UPDATE_RATE, updateGate, updatePost } from "./post.ts";
+import { sessionTasks } from "./session.ts";
 
 /**
  * Updates the status message with its turn and the others that it shows, or deletes it if the
  * outcome says all that it said. Idempotent, and nothing
  * waits for it. If only steps are new, it waits until no other update wants to go out in
- * the workspace.
+ * the workspace. It runs after each change of a turn, so the thread's session changes with it.
  */
 export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);
+  const step = await showStatus(deps, task, turn);
+  const more = await sessionTasks(deps, turn);
+  if (more.length === 0) return step;
+  return (read) => {
+    const plan = typeof step === "function" ? step(read) : { value: step };
+    return { ...plan, adds: [...(plan.adds ?? []), ...more] };
+  };
+}
+
+async function showStatus(deps: TaskDeps, task: TaskWith<TurnPayload>, turn: Turn): Promise<Step> {
   const { delivery, request } = turn;
   const { teamId } = request;
   const slot = delivery.slots[STATUS_SLOT];

@@ -58,10 +58,13 @@ export type Side = AsyncDisposable & {
 };
 
 /** The notifier with a real client, before a Slack in which the bot is in #docs. Slack's clock is ahead by `slackAheadMs`. */
-export async function startSide(options: { without?: string[]; slackAheadMs?: number } = {}): Promise<Side> {
+export async function startSide(
+  options: { without?: string[]; slackAheadMs?: number; isAgent?: boolean } = {},
+): Promise<Side> {
   const clock = new HostClock();
   const slack = await createSlackSide({
     now: () => clock.monotonicMs() + Date.UTC(2026, 0, 5, 9) + (options.slackAheadMs ?? 0),
+    isAgent: options.isAgent ?? false,
     scopes: manifestScopes().filter((scope) => options.without?.includes(scope) !== true),
     signingSecret: "secret",
     botToken: BOT_TOKEN,

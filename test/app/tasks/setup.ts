@@ -189,7 +189,11 @@ export class TaskRig implements AsyncDisposable {
       series: store.series,
       records: store.records,
       notifier: this.slack,
-      workStatus: { show: () => {} },
+      workStatus: {
+        wayIn: () => "indicator",
+        setSession: async () => ({ ok: true, value: null }),
+        show: () => {},
+      },
       directory: {
         admission: async () => "admitted",
         personName: async () => null,

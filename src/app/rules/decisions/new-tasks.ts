@@ -206,6 +206,23 @@ export function reactTasks(turn: Turn): NewTask[] {
   return [turnTask("react", turn, { onDuplicate: "latest" })];
 }
 
+/** The thread whose session is meant. */
+export const SessionPayload = RateLimited.extend({
+  teamId: z.string(),
+  channelId: z.string(),
+  ts: z.string(),
+});
+
+/**
+ * The task that gives a thread's session its status, one per thread. Whatever changes while it
+ * waits, it shows the state when it runs.
+ */
+export function sessionTask({ teamId, channelId, ts }: MessageRef): NewTask {
+  const payload = { teamId, channelId, ts } satisfies z.infer<typeof SessionPayload>;
+  const id = `session:${teamId}:${channelId}:${ts}`;
+  return { id, type: "session", onDuplicate: "latest", payload };
+}
+
 /** The message to react to. */
 export const ThankPayload = RateLimited.extend({ teamId: z.string(), channelId: z.string(), ts: z.string() });
 

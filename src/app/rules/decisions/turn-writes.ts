@@ -151,9 +151,16 @@ function withheldWrites(read: Read, request: Request): Write[] {
 }
 
 /** The thread a turn reports to, or null if it isn't there yet. */
-function threadOf({ request, delivery }: Turn): MessageRef | null {
+export function threadOf({ request, delivery }: Turn): MessageRef | null {
   const { channelId, threadTs } = delivery;
   return threadTs === null ? null : { teamId: request.teamId, channelId, ts: threadTs };
+}
+
+/** Writes a thread's record as it is given, and keeps it as long as its turns may need it. */
+export function threadWrite({ clock, polling, retentionMs }: Deps, record: ThreadRecord): Write {
+  const leftMs = (record.keepUntil ?? 0) - clock.now();
+  const ttlMs = Math.max(polling.deadlineMs + retentionMs, leftMs);
+  return { kind: "thread", id: threadId(record), record, ttlMs };
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Outcome } from "../turn/outcome.ts";
 import type { NewsOffer } from "../thread/acting.ts";
 import type { Question } from "../thread/question.ts";
 import type { ListPage, Overview } from "../thread/request-list.ts";
+import type { SessionStatus } from "../thread/session.ts";
 import type { PullRequestNews } from "../turn/pull-request-news.ts";
 import type { MessageRef, Place } from "../turn/request.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -227,11 +228,23 @@ export interface Notifier {
   slackTimeMs(): number;
 }
 
-/** Slack's own "is working" indicator, where it offers one. */
+/**
+ * How Slack itself shows that the agent is at work: by a thread's session, if the app is declared as
+ * an agent, and otherwise by its "is working" indicator. They take the same place, so a thread has
+ * one of them.
+ */
 export interface WorkStatus {
+  /** Which of them a thread has. Undefined until Slack has answered `setSession`. */
+  wayIn(thread: MessageRef): "session" | "indicator" | undefined;
   /**
-   * Shows it in a thread for at most two minutes, in the background. Best effort: never throws, and
-   * renews only what is about to expire.
+   * Sets the status of a thread's session, and makes the session if there is none. Idempotent. A
+   * fault of place or credentials means that the thread has the indicator. `hadOne`: the thread had
+   * a session before, so a refusal says nothing about others.
    */
-  show(thread: { teamId: string; channelId: string; threadTs: string }): void;
+  setSession(thread: MessageRef, status: SessionStatus, hadOne: boolean): Promise<NotifierAnswer<null>>;
+  /**
+   * Shows the indicator in a thread for at most two minutes, in the background. Best effort: never
+   * throws, and renews only what is about to expire.
+   */
+  show(thread: MessageRef): void;
 }

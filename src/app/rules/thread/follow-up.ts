@@ -54,7 +54,7 @@ export function isJobClosed({ stage }: Turn): boolean {
 }
 
 /** The most turns of a thread that are read, newest first. */
-const NEWEST_TURNS_MAX = 20;
+export const NEWEST_TURNS_MAX = 20;
 
 /** Finds the newest unfinished turn among a thread's newest turns. */
 export function runningInThread(read: Read, place: Place): Turn | undefined {

@@ -58,6 +58,8 @@ export function slackLogger(logger: Logger, sample: SampleLine): SlackLogger {
   });
   function write(level: "warn" | "error", parts: unknown[]): void {
     const fields = line(parts);
+    // Slack warns in each answer. `slack-work-status.ts` says it once, with what to do.
+    if (fields.detail.includes("agent_session_stopped")) return;
     // Lines that differ only in numbers count as the same.
     const kind = `${level} ${fields.detail.slice(0, 200).replaceAll(/\d+/g, "0")}`;
     sample(kind, (repeated) => logger[level]({ ...fields, ...repeated }, "slack sdk"));
